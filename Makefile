@@ -1,0 +1,73 @@
+# Every target makes .venv and installs what it needs first; `make` alone lists the targets.
+#   make test PYTHON=/path/to/python       use an environment of your own, install nothing
+#   make test BASE_PYTHON=python3.12       make .venv with this interpreter
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BASE_PYTHON ?= python3
+
+ifeq ($(strip $(PYTHON)),)
+override PYTHON := $(VENV)/bin/python
+READY := $(VENV)/.installed
+else
+READY := own-python
+endif
+
+# $(call check_python,INTERPRETER,VARIABLE): stop with one line unless it is Python 3.11 or later
+define check_python
+$(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	echo "rbpkit needs Python 3.11 or later; $(1) is $$($(1) -V 2>/dev/null || echo 'not a Python that runs'). Name one: make $(MAKECMDGOALS) $(2)=/path/to/python" >&2; \
+	exit 1; }
+endef
+
+.PHONY: help reproduce test test-slow notebooks lint clean own-python
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "PYTHON=/path/to/python uses your own environment and installs nothing."
+
+reproduce: $(READY) ## measure the pocket models, run the notebooks, write figures/
+	@echo "== reproduce: params/pocket.yaml"
+	@$(PYTHON) -m rbpkit reproduce params/pocket.yaml
+
+test: $(READY) ## the tests, then every notebook against its committed outputs
+	@echo "== test: tests/"
+	@$(PYTHON) -m pytest
+	@if ls notebooks/*.ipynb >/dev/null 2>&1; then \
+		echo "== test: notebooks/, every output compared"; \
+		$(PYTHON) -m pytest --nbval --nbval-current-env notebooks; \
+	fi
+
+# pytest ends with 5 when it has collected nothing: no slow tests is no failure.
+test-slow: $(READY) ## the tests that take minutes
+	@echo "== test-slow: tests marked slow"
+	@$(PYTHON) -m pytest -m slow || [ $$? -eq 5 ]
+
+notebooks: $(READY) ## make notebooks/*.ipynb from notebooks/py and execute them
+	@echo "== notebooks: from notebooks/py"
+	@$(PYTHON) -m rbpkit.notebooks
+
+lint: $(READY) ## ruff: rules and format
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m ruff format --check .
+
+clean: ## remove caches and build folders (not .venv, not what was measured)
+	@rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	@find . -path ./$(VENV) -prune -o -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) \
+		-exec rm -rf {} +
+
+own-python:
+	@$(call check_python,$(PYTHON),PYTHON)
+
+# The stamp is written last, so an installation that was interrupted is done again.
+$(VENV)/.installed: pyproject.toml constraints.txt
+	@if ! $(VENV)/bin/python -m pip --version >/dev/null 2>&1; then \
+		$(call check_python,$(BASE_PYTHON),BASE_PYTHON); \
+		echo "== making $(VENV) with $$($(BASE_PYTHON) -V)"; \
+		$(BASE_PYTHON) -m venv $(VENV); \
+	fi
+	@$(call check_python,$(VENV)/bin/python,PYTHON)
+	@echo "== installing into $(VENV): the first time this takes some minutes (torch is large)"
+	@$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[test]'
+	@touch $@

@@ -1,0 +1,3 @@
+from rbpkit.cli import main
+
+main()

@@ -1,0 +1,256 @@
+"""The command line. Exit 0: done; 1: some jobs failed; 2: bad input, one line; 130: interrupted."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rbpkit.errors import InputError
+
+# The base of typer's errors, by way of a public one: typer carries a copy of click of its own.
+ClickException = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+app = typer.Typer(
+    name="rbpkit",
+    help="Measure the relative-based scaling law (RBP_k) of language models, to the integer.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+pocket_app = typer.Typer(
+    help="The small models that ship with rbpkit, and how they are trained.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(pocket_app, name="pocket")
+
+RecordsDir = Annotated[Path, typer.Argument(help="A folder of records or summaries.")]
+Ks = Annotated[list[int] | None, typer.Option("--k", help="k of RBP_k; may be repeated.")]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON for machines instead of a table.")]
+Device = Annotated[str | None, typer.Option(help="cpu or cuda; by default a GPU if there is one.")]
+ParamsFile = Annotated[Path, typer.Argument(help="A parameter file, as params/pocket.yaml.")]
+Out = Annotated[Path, typer.Option("--out", help="The folder that records go to.")]
+
+DEFAULT_KS = (1, 10, 50, 100)
+
+
+def _say(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+@app.command()
+def measure(
+    model: Annotated[str, typer.Option(help="Hub id, or a folder in the Hugging Face layout.")],
+    corpus: Annotated[str, typer.Option(help="A corpus by name, or a file or folder of text.")],
+    out: Out,
+    documents: Annotated[int, typer.Option(help="How many documents to take; 0 for all.")] = 1000,
+    max_length: Annotated[int, typer.Option(help="Truncate documents at this many tokens.")] = 512,
+    field: Annotated[str | None, typer.Option(help="Column with the text; a+b joins two.")] = None,
+    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16 (head in float32).")] = (
+        "float32"
+    ),
+    device: Device = None,
+    revision: Annotated[str | None, typer.Option(help="Of a model on the hub.")] = None,
+    batch_tokens: Annotated[int, typer.Option(help="Most tokens of one forward pass.")] = 8192,
+    seed: Annotated[int, typer.Option(help="Of the shuffle that picks the documents.")] = 42,
+    threads: Annotated[int, typer.Option(help="CPU threads; 0 for torch's default.")] = 0,
+    allow_pickle: Annotated[bool, typer.Option(help="Admit weights that are pickle files.")] = (
+        False
+    ),
+    trust_remote_code: Annotated[bool, typer.Option(help="Run code that comes with it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Rank every scored token of a corpus under a model and keep the records."""
+    _at_least("--documents", documents, 0)
+    _at_least("--threads", threads, 0)
+    _folder_to_write(out)
+    from rbpkit.corpora import load_corpus
+    from rbpkit.curves import table
+
+    # The corpus first: its faults show at once, a model may take minutes to load.
+    pocket = corpus.lower().startswith("pocket:")
+    text = load_corpus(
+        corpus, documents=None if pocket else documents or None, field=field, seed=seed
+    )
+    import torch
+
+    from rbpkit.measure import measure as run
+    from rbpkit.models import load_model
+
+    if threads:
+        torch.set_num_threads(threads)
+    loaded = load_model(
+        model,
+        dtype=dtype,
+        device=device,
+        revision=revision,
+        allow_pickle=allow_pickle,
+        trust_remote_code=trust_remote_code,
+        progress=True,
+    )
+    done = run(
+        loaded,
+        text,
+        out,
+        max_length=max_length,
+        batch_tokens=batch_tokens,
+        progress=sys.stderr.isatty(),
+        say=_say,
+    )
+    manifest = done.summary.manifest
+    speed = manifest.tokens / max(manifest.seconds, 1e-9)
+    state = "done before, not measured again" if done.found_done else f"{speed:,.0f} tokens/s"
+    _say(
+        f"{manifest.tokens:,} tokens scored in {manifest.documents - manifest.skipped_documents:,}"
+        f" documents, {manifest.skipped_documents:,} skipped (nothing to score); {state}"
+    )
+    _print_table(table([done.summary], DEFAULT_KS), as_json)
+
+
+@app.command()
+def show(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
+    """CE and RBP_k of every model and corpus in a folder."""
+    from rbpkit.curves import table
+    from rbpkit.records import load_summaries
+
+    _print_table(table(load_summaries(records), _ks(k)), as_json)
+
+
+@app.command()
+def fit(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
+    """The law -log RBP_k ~ S^-alpha (and CE) of every family and corpus in a folder."""
+    from rbpkit.curves import fits
+    from rbpkit.records import load_summaries
+
+    found = fits(load_summaries(records), _ks(k))
+    for reason in found.refused:
+        _say(f"no fit: {reason}")
+    if found.table.empty:
+        raise InputError(f"{records}: nothing could be fitted; {found.refused[0]}")
+    _print_table(found.table, as_json)
+
+
+@app.command()
+def sweep(params: ParamsFile, out: Out) -> None:
+    """Measure all models of a parameter file on all of its corpora."""
+    from rbpkit.params import load_params
+
+    loaded = load_params(params)
+    _folder_to_write(out)
+    from rbpkit.sweep import sweep as run
+
+    result = run(loaded, out, say=_say, progress=sys.stderr.isatty())
+    _say(f"{len(result.measured)} jobs done, {len(result.failures)} failed; records in {out}")
+    if result.failures:
+        raise typer.Exit(1)
+
+
+@app.command()
+def reproduce(
+    params: ParamsFile,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where to write; by default out/NAME.")
+    ] = None,
+) -> None:
+    """Measure, run the notebooks, write the figures, and compare with what is published."""
+    from rbpkit.params import load_params
+
+    loaded = load_params(params)
+    folder = out or Path("out") / params.stem
+    _folder_to_write(folder)
+    from rbpkit.reproduce import reproduce as run
+
+    if run(loaded, folder, say=typer.echo, progress=sys.stderr.isatty()):
+        raise typer.Exit(1)
+
+
+@pocket_app.command("list")
+def pocket_list() -> None:
+    """The pocket models: family, size, shape, folder."""
+    from rbpkit import pocket
+
+    for family, ladder in pocket.LADDERS.items():
+        for size, shape in enumerate(ladder):
+            folder = pocket.model_folder(family, size)
+            there = folder if folder.is_dir() else "not trained"
+            typer.echo(f"{family} {size}: width {shape.width}, {shape.layers} layers  {there}")
+
+
+@pocket_app.command("train")
+def pocket_train(
+    family: Annotated[str, typer.Option(help="The ladder, as pythia.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder of the runs.")] = Path(
+        "out/pocket-runs"
+    ),
+    size: Annotated[int | None, typer.Option(help="0 is the smallest; by default all.")] = None,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    tokens: Annotated[int | None, typer.Option(help="Training tokens, for a shorter run.")] = None,
+) -> None:
+    """Train pocket models from scratch, going on from the last checkpoint of an earlier run."""
+    from rbpkit import pocket
+
+    if tokens is not None:
+        _at_least("--tokens", tokens, 1)
+    family = pocket.family_named(family)
+    sizes = range(len(pocket.LADDERS[family])) if size is None else [size]
+    for one in sizes:
+        pocket.model_folder(family, one)  # refuses a size that is not there, before any work
+    _folder_to_write(out)
+    from rbpkit.pocket_train import train_ladder
+
+    recipe = pocket.Recipe() if tokens is None else pocket.Recipe(tokens=tokens)
+    train_ladder(
+        family, sizes, out, recipe=recipe, device=device, say=_say, progress=sys.stderr.isatty()
+    )
+
+
+def _ks(k: list[int] | None) -> tuple[int, ...]:
+    for one in k or ():
+        _at_least("--k", one, 1)
+    return tuple(dict.fromkeys(k)) if k else DEFAULT_KS
+
+
+def _at_least(flag: str, value: int, least: int) -> None:
+    if value < least:
+        raise InputError(f"{flag} must be at least {least}, got {value}")
+
+
+def _folder_to_write(out: Path) -> None:
+    """Refuse a file, or a place where no folder can be made, before any work is done."""
+    parent = out
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise InputError(f"--out {out}: {parent} is a file, not a folder")
+
+
+def _print_table(frame, as_json: bool) -> None:
+    """One table on standard output; three decimals for people, all of them for machines."""
+    if as_json:
+        typer.echo(json.dumps(json.loads(frame.to_json(orient="records", double_precision=15))))
+        return
+    typer.echo(frame.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
+
+
+def main() -> None:
+    """Run the command line; every fault a user can mend is one line and exit status 2."""
+    try:
+        status = app(standalone_mode=False)
+    except InputError as error:
+        _fail(str(error))
+    except ClickException as error:  # a flag or a command that is not there
+        _fail(error.format_message())
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("rbpkit: interrupted", err=True)
+        raise SystemExit(130) from None
+    raise SystemExit(status or 0)
+
+
+def _fail(message: str) -> None:
+    typer.echo("rbpkit: " + " ".join(message.split()), err=True)
+    raise SystemExit(2)

@@ -1,0 +1,293 @@
+"""Corpora: the paper's six by name, the pocket corpora, anyone's files (Appendix A).
+
+The authors' protocol: shuffle the documents with seed 42, take the first 1,000. Tokenizing
+and batching are in `encoding`, and importable from here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import itertools
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rbpkit.encoding import Batch, EncodedCorpus, EncodedDocument, batches, encode
+from rbpkit.errors import InputError
+from rbpkit.textfiles import SUFFIXES, list_files, read_texts, suffix_of
+
+__all__ = [
+    "HUB_CORPORA",
+    "POCKET_CORPORA",
+    "Batch",
+    "Corpus",
+    "EncodedCorpus",
+    "EncodedDocument",
+    "HubCorpus",
+    "batches",
+    "encode",
+    "load_corpus",
+    "protocol_order",
+    "text_fingerprint",
+]
+
+STREAM_BUFFER = 10_000  # rows that a streamed shuffle holds
+
+
+def _is_github_code(row: Mapping[str, Any]) -> bool:
+    return row["meta"]["pile_set_name"] == "Github" and len(row["text"]) > 512
+
+
+@dataclass(frozen=True)
+class HubCorpus:
+    """Where one of the paper's corpora is and how its text is made (Appendix A).
+
+    fields: the columns joined by a newline; keep: which rows count as documents;
+    data_files: the files to fetch, where the whole set is far larger than its splits;
+    in_order: the first rows of the split are taken as they stand, without a shuffle.
+    """
+
+    path: str
+    config: str | None
+    split: str
+    fields: tuple[str, ...] = ("text",)
+    keep: Callable[[Mapping[str, Any]], bool] | None = None
+    data_files: Mapping[str, str] | None = None
+    in_order: bool = False
+
+
+HUB_CORPORA: dict[str, HubCorpus] = {
+    "Wiki": HubCorpus("wikimedia/wikipedia", "20231101.en", "train"),
+    "HumanEval": HubCorpus(
+        "openai/openai_humaneval", None, "test", fields=("prompt", "canonical_solution")
+    ),
+    "HotpotQA": HubCorpus(
+        "hotpotqa/hotpot_qa", "distractor", "validation", fields=("question", "answer")
+    ),
+    "AusLegal": HubCorpus("isaacus/open-australian-legal-corpus", None, "corpus"),
+    # Streamed always: loading a split of C4 would fetch all of it, 300 GB, for 1,000 rows.
+    "C4": HubCorpus("allenai/c4", "en", "validation", in_order=True),
+    "Github": HubCorpus(
+        "monology/pile-uncopyrighted",
+        None,
+        "validation+test",
+        keep=_is_github_code,
+        data_files={"validation": "val.jsonl.zst", "test": "test.jsonl.zst"},
+    ),
+}
+POCKET_CORPORA = ("pocket:prose", "pocket:code", "pocket:qa", "pocket:legal")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The documents to be measured, in the order of the protocol; never empty.
+
+    id: the paper's name, "pocket:NAME", or the name of the file or folder.
+    fingerprint: `text_fingerprint(documents)`; two corpora with the same one are the same text.
+    source: where the text is from, with its counts: `kind` ("hub", "file" or "pocket"),
+    `streaming`, `empty` (documents without a visible character, left out), and by kind `path`,
+    `config`, `split`, `revision`, `files`, `field`, `fingerprint_expected`, `as_shipped`.
+    protocol: how documents were chosen: `order` ("shuffled", "stream-shuffled" or "in order"),
+    `seed` (None where nothing was shuffled), `requested` (None for all), `available` (rows
+    there were to choose from, None where a stream was not read to its end).
+    Both mappings hold only what JSON can.
+    """
+
+    id: str
+    documents: tuple[str, ...] = dataclass_field(repr=False)
+    fingerprint: str
+    source: Mapping[str, Any] = dataclass_field(hash=False)
+    protocol: Mapping[str, Any] = dataclass_field(hash=False)
+
+
+def text_fingerprint(documents: Iterable[str]) -> str:
+    """sha256 (hex) over the texts in order, each preceded by its length in bytes (8, little)."""
+    digest = hashlib.sha256()
+    for text in documents:
+        data = text.encode("utf-8")
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def protocol_order(rows: int, seed: int | None = 42) -> np.ndarray:
+    """The order in which `rows` documents are taken, int64 (rows,).
+
+    Equal to that of `datasets.Dataset.shuffle(seed=seed)`, so that a local copy of a corpus
+    gives the same documents as the hub's; with seed None the order they stand in.
+    """
+    return np.arange(rows) if seed is None else np.random.default_rng(seed).permutation(rows)
+
+
+def load_corpus(
+    name_or_path: str | os.PathLike[str],
+    *,
+    documents: int | None = 1000,
+    field: str | None = None,
+    seed: int | None = 42,
+    streaming: bool = False,
+    revision: str | None = None,
+) -> Corpus:
+    """The first `documents` documents of a corpus, shuffled with `seed` (Appendix A).
+
+    name_or_path: one of `HUB_CORPORA` or `POCKET_CORPORA`, in any case (a file of that name is
+    "./NAME"), or a .jsonl, .jsonl.gz, .parquet or .txt file, or a folder of those, read in the
+    order of their names. A .txt file is one document.
+    documents: how many to take, None for all. Empty ones among them are left out and counted.
+    field: for .jsonl and .parquet, the column with the text ("text" if not given), or several
+    joined by "+" whose values are joined by a newline ("prompt+canonical_solution").
+    seed: None takes documents in the order they stand in. Pocket corpora and C4 always are.
+    streaming: for hub corpora, shuffle a buffer of 10,000 streamed rows instead of fetching the
+    whole set: other documents than the authors', as `source` and `protocol` then say.
+    revision: of the hub's data set, its newest if not given.
+
+    Raises InputError for an unknown name, a hub that does not answer, files that cannot be
+    read as text, a field that is not there, a corpus without text.
+    """
+    for key, value, least in (("documents", documents, 1), ("seed", seed, 0)):
+        whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
+        if not (whole or value is None):
+            raise InputError(f"{key}={value!r}: must be a whole number, {least} or more")
+    target = _resolve(name_or_path)
+    on_hub = isinstance(target, str) and target in HUB_CORPORA
+    if not on_hub and (streaming or revision is not None):
+        key = "streaming" if streaming else "revision"
+        raise InputError(f"{key}: only for hub corpora, not for {target}; leave it out")
+    if isinstance(target, str) and field is not None:
+        raise InputError(f"field={field!r}: the text of {target} is fixed; leave field out")
+    if on_hub:
+        return _from_hub(target, documents, seed, streaming, revision)
+    if isinstance(target, str):
+        return _from_pocket(target, documents)
+    return _from_files(target, documents, field, seed)
+
+
+def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
+    """A corpus's name as we spell it, or a path that exists."""
+    given = os.fspath(name_or_path)
+    known = {name.lower(): name for name in (*HUB_CORPORA, *POCKET_CORPORA)}
+    if isinstance(name_or_path, str) and given.lower() in known:
+        return known[given.lower()]
+    path = Path(given).expanduser()
+    if given.strip() and os.path.exists(path):  # pathlib's raises on a name that is too long
+        return path
+    if os.sep in given or suffix_of(path):
+        raise InputError(f"{given}: no such file or folder; check the path of the corpus")
+    near = difflib.get_close_matches(given.lower(), known, n=1, cutoff=0.5)
+    hint = f"did you mean {known[near[0]]}? " if near else ""
+    raise InputError(
+        f"unknown corpus {given!r}: {hint}Give {', '.join(known.values())}, "
+        f"or a path to a folder or {', '.join(SUFFIXES)} file"
+    )
+
+
+def _make(id: str, texts: Sequence[str], source: dict[str, Any], protocol: dict) -> Corpus:
+    kept = tuple(text for text in texts if text.strip())
+    if not kept:
+        found = f"all {len(texts)} documents are empty" if texts else "there are no documents"
+        raise InputError(f"{id}: {found}; give a corpus with text ({source['path']})")
+    source["empty"] = len(texts) - len(kept)
+    return Corpus(id, kept, text_fingerprint(kept), source, protocol)
+
+
+def _from_files(path: Path, documents: int | None, field: str | None, seed: int | None) -> Corpus:
+    files = list_files(path)
+    if field is not None and all(suffix_of(f) == ".txt" for f in files):
+        raise InputError(f"field={field!r}: {path} is plain text, without fields; leave it out")
+    name = field or "text"
+    # Twice through the files: the order depends on how many rows there are, and a local copy
+    # of Wikipedia does not fit in memory. The first pass also finds every broken row.
+    rows = sum(1 for _ in read_texts(files, name))
+    wanted = protocol_order(rows, seed)[:documents].tolist()
+    chosen = set(wanted)
+    texts = {i: text for i, text in enumerate(read_texts(files, name)) if i in chosen}
+    source = {
+        "kind": "file",
+        "path": str(path),
+        "files": [f.name for f in files],
+        "field": None if all(suffix_of(f) == ".txt" for f in files) else name,
+        "streaming": False,
+    }
+    order = "in order" if seed is None else "shuffled"
+    protocol = {"order": order, "seed": seed, "requested": documents, "available": rows}
+    return _make(path.resolve().name, [texts[i] for i in wanted], source, protocol)
+
+
+def _from_pocket(name: str, documents: int | None) -> Corpus:
+    from rbpkit.pocket_text import load_pocket_documents
+
+    pocket = load_pocket_documents(name.removeprefix("pocket:"))
+    fingerprint = text_fingerprint(pocket.documents)
+    source = {
+        "kind": "pocket",
+        "path": "installed packages",
+        "streaming": False,
+        # Of all its documents, so that they compare whatever number of them is taken.
+        "fingerprint_all": fingerprint,
+        "fingerprint_expected": pocket.fingerprint_expected,
+        "as_shipped": fingerprint == pocket.fingerprint_expected,
+    }
+    available = len(pocket.documents)
+    protocol = {"order": "in order", "seed": None, "requested": documents, "available": available}
+    return _make(name, pocket.documents[:documents], source, protocol)
+
+
+def _from_hub(
+    name: str, documents: int | None, seed: int | None, streaming: bool, revision: str | None
+) -> Corpus:
+    hub = HUB_CORPORA[name]
+    streamed = streaming or hub.in_order
+    seed = None if hub.in_order else seed
+    import datasets
+    import fsspec
+
+    zstd = any(file.endswith(".zst") for file in (hub.data_files or {}).values())
+    if zstd and "zstd" not in fsspec.available_compressions():
+        raise InputError(f"{name}: its files are .zst; `pip install zstandard`, then try again")
+    try:
+        rows = datasets.load_dataset(
+            hub.path,
+            name=hub.config,
+            data_files=dict(hub.data_files) if hub.data_files else None,
+            split=hub.split,
+            revision=revision,
+            streaming=streamed,
+        )
+        if hub.keep is not None:
+            rows = rows.filter(hub.keep)
+        rows = rows.select_columns(list(hub.fields))  # HotpotQA's contexts are 100 times its text
+        if streamed:
+            available = None
+            if seed is not None:
+                rows = rows.shuffle(seed=seed, buffer_size=STREAM_BUFFER)
+        else:
+            available = len(rows)
+            # Not rows.shuffle: the same order, but it leaves an index file in the cache.
+            rows = rows.select(protocol_order(available, seed)[:documents])
+        texts = ["\n".join(row[f] for f in hub.fields) for row in itertools.islice(rows, documents)]
+    except Exception as error:
+        # The one place that talks to the network, through four libraries that share no base
+        # class of errors; whichever it was, the reader needs its reason and not its traceback.
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(
+            f"{name}: cannot load {hub.path} from the Hugging Face hub: {lines[0][:200]} "
+            "(offline, or gated: `hf auth login`?); try again, or give a local copy of it as a file"
+        ) from error
+    source = {
+        "kind": "hub",
+        "path": hub.path,
+        "config": hub.config,
+        "split": hub.split,
+        "revision": revision,
+        "field": "+".join(hub.fields),
+        "streaming": streamed,
+    }
+    order = "in order" if seed is None else "stream-shuffled" if streamed else "shuffled"
+    protocol = {"order": order, "seed": seed, "requested": documents, "available": available}
+    return _make(name, texts, source, protocol)

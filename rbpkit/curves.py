@@ -1,0 +1,146 @@
+"""Points over the models of one family on one corpus: what the paper's figures plot against S.
+
+Works on `Summary` and `Records` alike: anything with `manifest`, `rbp`, `ce` and `success`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+
+from rbpkit.errors import InputError
+from rbpkit.summary import Manifest
+
+
+class Measured(Protocol):
+    """What a curve is made of: a `Summary` or `Records`."""
+
+    manifest: Manifest
+
+    def rbp(self, k: int, ties: str = "pessimistic") -> float: ...
+    def ce(self) -> float: ...
+    def success(self, N: int, k: int) -> float: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """`value` (n,) of `quantity` at `S` (n,) non-embedding parameters, ascending, by `models`.
+
+    `quantity` is its name: "RBP_10", "CE" (nats), "p_{5,10}".
+    """
+
+    corpus: str
+    family: str
+    quantity: str
+    models: tuple[str, ...]
+    S: np.ndarray
+    value: np.ndarray
+
+    @property
+    def loss(self) -> np.ndarray:
+        """What falls as a power of S: CE itself, else -log of the share (inf where it is 0)."""
+        if self.quantity == "CE":
+            return self.value
+        with np.errstate(divide="ignore"):  # the fit refuses such a point, and names it
+            return np.abs(np.log(self.value))  # abs: 0 and not -0 for a share of 1
+
+
+def points(
+    measured: Iterable[Measured],
+    corpus: str | None,
+    family: str | None,
+    quantity: Callable[[Measured], float],
+    name: str | None = None,
+) -> Curve:
+    """`quantity` of each model of `family` on `corpus`, ascending in S; called `name`.
+
+    None stands for the only corpus or family there is. InputError when nothing matches, when
+    several do where one was to be, and when one model was measured twice.
+    """
+    every = list(measured)
+    chosen = [
+        one
+        for one in every
+        if corpus in (None, one.manifest.corpus) and family in (None, one.manifest.family)
+    ]
+    found = sorted({(one.manifest.corpus, one.manifest.family) for one in chosen})
+    if len(found) != 1:
+        there = sorted({(one.manifest.corpus, one.manifest.family) for one in every})
+        listed = "; ".join(f"{c} / {f}" for c, f in there) or "nothing at all"
+        fault = "name one corpus and one family" if found else "nothing was measured"
+        raise InputError(
+            f"{fault} for corpus {corpus or 'any'}, family {family or 'any'}; "
+            f"there is (corpus / family): {listed}"
+        )
+    chosen.sort(key=lambda one: (one.manifest.S, one.manifest.model))
+    models = tuple(one.manifest.model for one in chosen)
+    twice = sorted({model for model in models if models.count(model) > 1})
+    if twice:
+        raise InputError(f"measured more than once on {found[0][0]}: {', '.join(twice)}")
+    return Curve(
+        corpus=found[0][0],
+        family=found[0][1],
+        quantity=name or getattr(quantity, "__name__", "quantity"),
+        models=models,
+        S=np.array([one.manifest.S for one in chosen], dtype=np.float64),
+        value=np.array([quantity(one) for one in chosen], dtype=np.float64),
+    )
+
+
+def rbp_curve(
+    measured: Iterable[Measured],
+    k: int,
+    corpus: str | None = None,
+    family: str | None = None,
+    ties: str = "pessimistic",
+) -> Curve:
+    """RBP_k against S (Figures 3 to 5). InputError as `points`, and for k < 1."""
+    return points(measured, corpus, family, lambda one: one.rbp(k, ties), f"RBP_{k}")
+
+
+def ce_curve(
+    measured: Iterable[Measured], corpus: str | None = None, family: str | None = None
+) -> Curve:
+    """CE in nats against S (Figure 8a). InputError as `points`."""
+    return points(measured, corpus, family, lambda one: one.ce(), "CE")
+
+
+def success_curve(
+    measured: Iterable[Measured],
+    N: int,
+    k: int,
+    corpus: str | None = None,
+    family: str | None = None,
+) -> Curve:
+    """p_{N,k} against S (Figure 7). InputError as `points`, and as `Summary.success`."""
+    name = f"p_{{{N},{k}}}"
+    return points(measured, corpus, family, lambda one: one.success(N, k), name)
+
+
+def table(measured: Iterable[Measured], ks: Sequence[int] = (1, 10, 50, 100)) -> pd.DataFrame:
+    """One row a model and corpus, sorted by corpus, family, S.
+
+    Columns: corpus, family, model, S, V, tokens, ce (nats), then rbp_<k> for each of `ks`.
+    InputError when there is nothing to show, and for k < 1.
+    """
+    rows = [
+        {
+            "corpus": one.manifest.corpus,
+            "family": one.manifest.family,
+            "model": one.manifest.model,
+            "S": one.manifest.S,
+            "V": one.manifest.V,
+            "tokens": one.manifest.tokens,
+            "ce": one.ce(),
+            **{f"rbp_{k}": one.rbp(k) for k in ks},
+        }
+        for one in measured
+    ]
+    if not rows:
+        raise InputError("no measured model to show")
+    frame = pd.DataFrame(rows)
+    return frame.sort_values(["corpus", "family", "S", "model"], ignore_index=True)

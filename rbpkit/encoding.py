@@ -1,0 +1,186 @@
+"""From documents to scored tokens and padded batches (Appendix A). NumPy only, no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbpkit.errors import InputError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+    from rbpkit.corpora import Corpus
+
+PAD_ID = 0  # any id that the model has: nothing to its left can see it, and it is never scored
+CHUNK = 64  # documents tokenized in one call: enough for the threads, little to hold
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedDocument:
+    """One document as its model reads it.
+
+    document: its index in the corpus, in the order of the protocol.
+    input_ids: int32 (L,), with the special tokens that the tokenizer adds itself.
+    scored: bool (L-1,); scored[i] says whether the prediction of input_ids[i + 1] from
+    input_ids[: i + 1] counts: neither input_ids[i] nor input_ids[i + 1] is special.
+    """
+
+    document: int
+    input_ids: np.ndarray = field(repr=False)
+    scored: np.ndarray = field(repr=False)
+
+    @property
+    def tokens(self) -> int:
+        """How many of its tokens are scored."""
+        return int(np.count_nonzero(self.scored))
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedCorpus:
+    """A corpus under one tokenizer: the documents with a scored token, in protocol order.
+
+    corpus, fingerprint: the Corpus's id and fingerprint. skipped: documents without a scored
+    token (of one token, say), which are not in `documents`. tokens: all scored tokens.
+    """
+
+    corpus: str
+    fingerprint: str
+    max_length: int
+    documents: tuple[EncodedDocument, ...] = field(repr=False)
+    skipped: int
+    tokens: int
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Documents padded on the right, and where their scored tokens are.
+
+    input_ids: int64 (B, L). The rest is flat, one entry a scored token, (T,): the hidden state
+    at (rows[j], columns[j]) predicts targets[j], all int64; documents[j] (index in protocol
+    order) and positions[j] (of the target in its document, from 1: columns[j] + 1) are int32,
+    as records hold them. Right padding needs no attention mask in a causal model.
+    """
+
+    input_ids: np.ndarray = field(repr=False)
+    rows: np.ndarray = field(repr=False)
+    columns: np.ndarray = field(repr=False)
+    targets: np.ndarray = field(repr=False)
+    documents: np.ndarray = field(repr=False)
+    positions: np.ndarray = field(repr=False)
+
+    @property
+    def tokens(self) -> int:
+        """How many scored tokens, T."""
+        return len(self.targets)
+
+
+def _at_least(key: str, value: int, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InputError(f"{key}={value!r}: must be a whole number, {least} or more")
+
+
+def encode(
+    corpus: Corpus, tokenizer: PreTrainedTokenizerBase, *, max_length: int = 512
+) -> EncodedCorpus:
+    """Tokenize each document, truncate it at `max_length` tokens, mark what is scored.
+
+    tokenizer: the model's own. The special tokens that it adds count in `max_length`. On
+    HumanEval at 512 this scores 42,400 tokens for GPT-2, 42,391 for OPT, 33,233 for Pythia,
+    the numbers behind the paper's points.
+
+    Raises InputError for a max_length without room for a scored token, and where no document
+    has one, as with the empty tokenizer of a folder that has no tokenizer files.
+    """
+    _at_least("max_length", max_length, 2)
+    added = tokenizer.num_special_tokens_to_add()
+    if max_length < added + 2:
+        raise InputError(
+            f"max_length={max_length}: nothing to score, as the tokenizer adds {added} special "
+            f"tokens to a document; give {added + 2} or more"
+        )
+    # None stands for a special token that the vocabulary does not have.
+    special = np.asarray([i for i in tokenizer.all_special_ids if i is not None], dtype=np.int64)
+    encoded = []
+    for index, ids in enumerate(_token_ids(corpus.documents, tokenizer, max_length)):
+        outside = ~np.isin(ids, special)
+        scored = outside[:-1] & outside[1:]
+        if scored.any():
+            encoded.append(EncodedDocument(index, ids, scored))
+    if not encoded:
+        raise InputError(
+            f"{corpus.id}: none of its {len(corpus.documents)} documents has two tokens to score "
+            f"with this tokenizer ({len(tokenizer)} tokens); check its files, or the corpus"
+        )
+    return EncodedCorpus(
+        corpus=corpus.id,
+        fingerprint=corpus.fingerprint,
+        max_length=max_length,
+        documents=tuple(encoded),
+        skipped=len(corpus.documents) - len(encoded),
+        tokens=sum(document.tokens for document in encoded),
+    )
+
+
+def _token_ids(
+    documents: tuple[str, ...], tokenizer: PreTrainedTokenizerBase, max_length: int
+) -> Iterator[np.ndarray]:
+    # A tokenizer saved for generation may cut on the left; the protocol keeps beginnings.
+    side, tokenizer.truncation_side = tokenizer.truncation_side, "right"
+    try:
+        for start in range(0, len(documents), CHUNK):
+            chunk = tokenizer(
+                list(documents[start : start + CHUNK]),
+                truncation=True,
+                max_length=max_length,
+                padding=False,
+                return_attention_mask=False,
+                return_token_type_ids=False,
+                verbose=False,
+            )
+            for ids in chunk["input_ids"]:
+                yield np.asarray(ids, dtype=np.int32)
+    finally:
+        tokenizer.truncation_side = side
+
+
+def batches(encoded: EncodedCorpus, batch_tokens: int) -> Iterator[Batch]:
+    """Batches of documents of like length, the longest first, the same every time.
+
+    batch_tokens: the most tokens of a batch with its padding (B x L); a longer document goes
+    alone. Longest first shows at once whether a batch fits in memory. Each scored token is in
+    one batch, once. Raises InputError for batch_tokens below 1, before the first batch.
+    """
+    _at_least("batch_tokens", batch_tokens, 1)
+    by_length = sorted(encoded.documents, key=lambda d: (-len(d.input_ids), d.document))
+    return _batches(by_length, batch_tokens)
+
+
+def _batches(by_length: list[EncodedDocument], batch_tokens: int) -> Iterator[Batch]:
+    start = 0
+    while start < len(by_length):
+        longest = len(by_length[start].input_ids)
+        count = max(1, batch_tokens // longest)
+        yield _pad(by_length[start : start + count], longest)
+        start += count
+
+
+def _pad(group: list[EncodedDocument], longest: int) -> Batch:
+    input_ids = np.full((len(group), longest), PAD_ID, dtype=np.int64)
+    scored = np.zeros((len(group), longest), dtype=bool)
+    for row, document in enumerate(group):
+        input_ids[row, : len(document.input_ids)] = document.input_ids
+        scored[row, : len(document.scored)] = document.scored
+    rows, columns = np.nonzero(scored)
+    indices = np.array([document.document for document in group], dtype=np.int32)
+    return Batch(
+        input_ids=input_ids,
+        rows=rows,
+        columns=columns,
+        targets=input_ids[rows, columns + 1],
+        documents=indices[rows],
+        positions=(columns + 1).astype(np.int32),
+    )

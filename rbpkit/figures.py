@@ -1,0 +1,153 @@
+"""The paper's figures: one style, published and measured side by side, each with its points.
+
+Families keep their colour and marker in every figure; markers and line styles differ too, so
+that a figure reads in grey and for the colour-blind (Okabe and Ito's palette).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+
+from rbpkit.curves import Curve
+from rbpkit.errors import InputError
+from rbpkit.fit import PowerLawFit, fit_power_law
+
+
+@dataclass(frozen=True)
+class Ink:
+    """How a family is drawn."""
+
+    colour: str
+    marker: str
+    line: str
+
+
+FAMILY_INK = {
+    "GPT2": Ink("#0072B2", "o", "-"),
+    "OPT": Ink("#E69F00", "s", "--"),
+    "Pythia": Ink("#009E73", "^", "-."),
+    "Qwen": Ink("#CC79A7", "D", ":"),
+}
+OTHER_INK = Ink("#444444", "v", "-")
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The look of every figure, for the duration of a `with` block."""
+    with sns.axes_style("whitegrid"), sns.plotting_context("notebook"):
+        with plt.rc_context(
+            {
+                "figure.dpi": 100,
+                "savefig.dpi": 200,
+                "axes.titlesize": 11,
+                "axes.labelsize": 10,
+                "legend.fontsize": 8,
+                "xtick.labelsize": 9,
+                "ytick.labelsize": 9,
+                "grid.linewidth": 0.5,
+            }
+        ):
+            yield
+
+
+def draw_law(axes: Axes, curve: Curve) -> PowerLawFit:
+    """Points and fitted power law of one curve on log-log axes; the legend holds slope and R2."""
+    ink = FAMILY_INK.get(curve.family, OTHER_INK)
+    fitted = fit_power_law(curve.S, curve.loss, labels=curve.models)
+    line = np.geomspace(curve.S.min(), curve.S.max(), 50)
+    axes.plot(line, fitted.predict(line).loss, ink.line, color=ink.colour, linewidth=1.2, zorder=2)
+    label = f"{curve.family}: {fitted.slope:+.3f}, $R^2$ {fitted.r2:.3f}".replace("-", "\N{MINUS SIGN}")
+    axes.plot(
+        curve.S,
+        curve.loss,
+        ink.marker,
+        color=ink.colour,
+        markersize=5.5,
+        markeredgecolor="white",
+        markeredgewidth=0.6,
+        label=label,
+        zorder=3,
+    )
+    return fitted
+
+
+def plain_log_ticks(axes: Axes, low: float, high: float) -> None:
+    """Label the loss axis with plain numbers: its span is mostly less than a decade."""
+    for step in (0.1, 0.2, 0.25, 0.5, 1.0):
+        first = np.ceil(low / step) * step
+        ticks = np.arange(first, high + step / 1e6, step)
+        if len(ticks) <= 6:
+            break
+    axes.yaxis.set_major_locator(FixedLocator(ticks))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_minor_locator(FixedLocator([]))
+
+
+def law_panels(rows: Sequence[tuple[str, Sequence[Sequence[Curve]]]], ylabel: str) -> Figure:
+    """A grid of log-log panels: a row a source (its name, its panels), a panel a corpus.
+
+    Each panel holds the curves of its families. Raises InputError for a source without panels.
+    """
+    if not rows or not all(panels for _, panels in rows):
+        raise InputError("nothing to draw: a source has no corpus that was measured")
+    columns = max(len(panels) for _, panels in rows)
+    with style():
+        figure, grid = plt.subplots(
+            len(rows), columns, figsize=(3.3 * columns, 3.2 * len(rows)), squeeze=False
+        )
+        for axes_row, (source, panels) in zip(grid, rows, strict=True):
+            for axes in axes_row[len(panels) :]:
+                axes.set_visible(False)
+            for axes, curves in zip(axes_row, panels, strict=False):
+                axes.set_xscale("log")
+                axes.set_yscale("log")
+                for curve in curves:
+                    draw_law(axes, curve)
+                losses = np.concatenate([curve.loss for curve in curves])
+                low, high = losses.min(), losses.max()
+                # Room below the points: the lines fall to the right, so the legend is there.
+                span = np.log(high / low)
+                axes.set_ylim(low * np.exp(-(0.1 + 0.09 * len(curves)) * span), high * np.exp(0.08 * span))
+                plain_log_ticks(axes, *axes.get_ylim())
+                axes.set_title(f"{source}: {curves[0].corpus.removeprefix('pocket:')}")
+                axes.set_xlabel("$S$ (non-embedding parameters)")
+                axes.legend(loc="lower left", handletextpad=0.2, borderpad=0.3, labelspacing=0.25)
+            axes_row[0].set_ylabel(ylabel)
+        figure.tight_layout()
+    return figure
+
+
+def curve_points(source: str, curves: Sequence[Curve]) -> pd.DataFrame:
+    """The points of curves as a table: source, corpus, family, model, quantity, S, value, loss."""
+    rows = [
+        (source, c.corpus, c.family, model, c.quantity, int(S), value, loss)
+        for c in curves
+        for model, S, value, loss in zip(c.models, c.S, c.value, c.loss, strict=True)
+    ]
+    names = ["source", "corpus", "family", "model", "quantity", "S", "value", "loss"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> None:
+    """Write `name.png` and `name.csv` (the figure's points) into a folder; nothing where it is "".
+
+    Values carry nine significant digits, S all of its digits.
+    """
+    if not figures_dir:
+        return
+    folder = Path(figures_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(folder / f"{name}.png", bbox_inches="tight", metadata={"Software": None})
+    points.to_csv(folder / f"{name}.csv", index=False, float_format="%.9g", lineterminator="\n")

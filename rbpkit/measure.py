@@ -1,0 +1,165 @@
+"""One job: a model on a corpus -> records and summary in a folder. Done once, kept.
+
+The way of the data is tokens -> base model -> hidden states at the scored positions -> output
+head, by chunks -> exact ranks. Never T x V logits at once, except where a model's head is not
+one linear map and its own logits must be taken.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+import rbpkit
+from rbpkit.corpora import Batch, Corpus, EncodedCorpus, batches, encode
+from rbpkit.errors import InputError
+from rbpkit.models import LoadedModel
+from rbpkit.ranking import TokenRanks, logit_ranks, token_ranks
+from rbpkit.records import Records, find_done, find_stale, load_summaries, write_records
+from rbpkit.summary import Manifest, Summary
+
+BATCH_TOKENS = 8192
+MAX_LENGTH = 512
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What `measure` came to: the job's summary, its Parquet file, and whether it was there."""
+
+    summary: Summary
+    path: Path
+    found_done: bool
+
+
+def measure(
+    model: LoadedModel,
+    corpus: Corpus,
+    out: str | Path,
+    *,
+    max_length: int = MAX_LENGTH,
+    batch_tokens: int = BATCH_TOKENS,
+    progress: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> Measurement:
+    """Rank every scored token of `corpus` under `model`; write records and summary into `out`.
+
+    max_length: truncate documents at this many tokens (Appendix A: 512); where the model's
+    context is shorter, at that. batch_tokens: the most tokens, padding included, of a forward
+    pass; another value changes last bits, and now and then a rank by one. progress: a bar with
+    tokens/s and time left on standard error. A finished job with the same settings is not run
+    again; one with other settings is replaced, and `say` is told which differ.
+
+    Raises InputError for a corpus that leaves nothing to score, settings out of range, and
+    logits that are NaN or infinite; nothing is written then.
+    """
+    if model.context is not None:
+        max_length = min(max_length, model.context)
+    encoded = encode(corpus, model.tokenizer, max_length=max_length)
+    planned = _planned(model, corpus, encoded, batch_tokens)
+    done = find_done(out, planned)
+    if done is not None:
+        return Measurement(_summary_beside(done.path), done.path, found_done=True)
+    for setting, (there, asked) in find_stale(out, planned).items():
+        say(f"replaces an earlier measurement in {out}: {setting} was {there}, is {asked}")
+    start = time.perf_counter()
+    columns = _columns(model, encoded, batch_tokens, progress)
+    seconds = round(time.perf_counter() - start, 3)
+    manifest = replace(planned, tokens=encoded.tokens, seconds=seconds)
+    records = Records(**columns, manifest=manifest)
+    written = write_records(out, records)
+    return Measurement(_summary_beside(written.path), written.path, found_done=False)
+
+
+def measured_ranks(
+    model: LoadedModel, encoded: EncodedCorpus, batch_tokens: int = BATCH_TOKENS
+) -> Iterator[tuple[Batch, TokenRanks]]:
+    """Each batch of the corpus with the ranks of its scored tokens, on the model's device.
+
+    Longest documents first, so that what does not fit in memory shows at once.
+    """
+    for batch in batches(encoded, batch_tokens):
+        ids = torch.from_numpy(batch.input_ids).to(model.device)
+        rows = torch.from_numpy(batch.rows).to(model.device)
+        columns = torch.from_numpy(batch.columns).to(model.device)
+        targets = torch.from_numpy(batch.targets).to(model.device)
+        if model.head is None:
+            yield batch, logit_ranks(model.logits(ids)[rows, columns], targets)
+        else:
+            hidden = model.hidden(ids)[rows, columns]
+            weight, bias = model.head
+            yield batch, token_ranks(hidden, weight, targets.to(weight.device), bias=bias)
+
+
+def _columns(
+    model: LoadedModel, encoded: EncodedCorpus, batch_tokens: int, progress: bool
+) -> dict[str, np.ndarray]:
+    """The columns of the records, in the order of the protocol."""
+    parts: list[dict[str, np.ndarray]] = []
+    bar = tqdm(
+        total=encoded.tokens,
+        desc=f"{model.name} on {encoded.corpus}",
+        unit=" tokens",
+        unit_scale=True,
+        disable=not progress,
+    )
+    with bar:
+        for batch, ranks in measured_ranks(model, encoded, batch_tokens):
+            parts.append(
+                {
+                    "document": batch.documents,
+                    "position": batch.positions,
+                    "target": batch.targets.astype(np.int32),
+                    "n_greater": ranks.n_greater.cpu().numpy(),
+                    "n_equal": ranks.n_equal.cpu().numpy(),
+                    "nll": ranks.nll.cpu().numpy(),
+                }
+            )
+            bar.update(batch.tokens)
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    order = np.lexsort((columns["position"], columns["document"]))
+    return {name: column[order] for name, column in columns.items()}
+
+
+def _planned(
+    model: LoadedModel, corpus: Corpus, encoded: EncodedCorpus, batch_tokens: int
+) -> Manifest:
+    """The manifest of the job before it is run: all that can change its numbers."""
+    versions = {name: metadata.version(name) for name in ("torch", "transformers", "tokenizers")}
+    return Manifest(
+        model=model.name,
+        revision=model.revision,
+        family=model.family,
+        S=model.S,
+        V=model.V,
+        corpus=corpus.id,
+        fingerprint=corpus.fingerprint,
+        documents=len(corpus.documents),
+        skipped_documents=encoded.skipped,
+        max_length=encoded.max_length,
+        dtype=model.dtype,
+        device=model.device,
+        threads=torch.get_num_threads(),
+        batch_tokens=batch_tokens,
+        seed=corpus.protocol.get("seed") or 0,
+        versions={
+            "rbpkit": rbpkit.__version__,
+            "python": platform.python_version(),
+            **versions,
+        },
+    )
+
+
+def _summary_beside(parquet: Path) -> Summary:
+    """The summary of one finished job (`load_summaries` of its folder would read them all)."""
+    for summary in load_summaries(parquet.parent):
+        if summary.manifest.model and parquet.stem:
+            return summary
+    raise InputError(f"{parquet}: no summary beside it; measure again")

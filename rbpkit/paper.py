@@ -1,0 +1,258 @@
+"""The paper's own numbers, as shipped in rbpkit/data/paper (see the README.md there).
+
+Each function reads one file of arXiv 2510.20387 or of its ICLR 2026 submission and returns a fresh
+DataFrame: change it as you like. Columns that several tables share:
+
+    family, model   one of FAMILIES; the paper's model name, as in `models()`
+    dataset         one of CORPORA, in the paper's spelling
+    S               non-embedding parameters of the model (a count)
+    k               the rank threshold of RBP_k = Pr(R <= k)
+    rbp             RBP_k, a probability, in the six decimals that the authors stored
+    figure          the figure that a value was read from, always text: "3", "8a"
+
+Logarithms are natural; slopes of log-log lines do not depend on the base. Every function raises
+InputError if its file is missing or is not the one this module was written for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import resources
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rbpkit.errors import InputError
+
+FAMILIES = ("GPT2", "OPT", "Pythia", "Qwen")
+# The first four are plotted in the figures; of C4 and Github the paper prints Table 1 only.
+CORPORA = ("Wiki", "HumanEval", "HotpotQA", "AusLegal", "C4", "Github")
+PLOTTED_CORPORA = CORPORA[:4]
+
+# Windows are counted, so below one window in about 3e5 a share is zero; where Figure 7 draws a
+# zero, reading its coordinates leaves up to 2e-10.
+EMERGENCE_ZERO = 1e-9
+
+_POINT = "figure dataset k family model S rbp"
+_COLUMNS = {
+    "models": "family model hub_id S embedding_params vocab_rows",
+    "rbp_by_size": _POINT,
+    "rbp_by_k": _POINT,
+    "fit_by_k": "figure quantity dataset k value",
+    "emergence": "figure dataset k N model S p",
+    "emergence_fits": "figure k alpha_printed r2_printed",
+    "ce_and_rbp1": "figure kind dataset series model S value",
+    "ce_and_rbp1_fits": "figure kind series slope_printed r2_printed",
+    "lognormal_params": "figure model S mu sigma",
+    "rank_density": "figure model bin_lo bin_hi mass",
+    "table1": "dataset k family r2 slope",
+    "table_k_law": "family model dataset r2 slope",
+    "token_counts": "dataset family tokens also_admissible",
+    "gpt2_wiki_metrics": "model S k ce p_N1 p_N5 p_N10 p_N50 p_N100",
+}
+# A column means the same in every file, so its type goes by its name; what is left is float64.
+_TEXT = frozenset("figure dataset family model hub_id quantity kind series".split())
+_COUNT = frozenset("S k N embedding_params vocab_rows bin_lo bin_hi tokens".split())
+_EXCEPTIONS = {
+    ("table1", "k"): "str",  # one of the seven rows of a block is "CE"
+    ("fit_by_k", "k"): "Int64",  # missing where the quantity is of CE, which has no k
+    ("token_counts", "also_admissible"): "Int64",  # missing where one count alone fits
+}
+
+
+@dataclass(frozen=True)
+class Points:
+    """The plotted points of one line: RBP_k of the models of a family on a corpus, by rising S.
+
+    S: (n,) non-embedding parameters. rbp: (n,) RBP_k. models: n names. figure: where they were
+    plotted. Figure 9 shows four models of a family only, so n says which line it can be.
+    """
+
+    dataset: str
+    family: str
+    k: int
+    figure: str
+    models: tuple[str, ...]
+    S: NDArray[np.int64]
+    rbp: NDArray[np.float64]
+
+
+def models() -> pd.DataFrame:
+    """The 24 models of Appendix A: one row each, by family and size.
+
+    Columns: family, model, hub_id, S (base model without the output head, less token and position
+    embeddings), embedding_params (those that S leaves out), vocab_rows (V, output matrix rows).
+    """
+    return _read("models")
+
+
+def rbp_by_size() -> pd.DataFrame:
+    """Figures 3 (k = 1), 4 (k = 10, 50, 100) and 5 (k = 20,000, 30,000): RBP_k against S.
+
+    498 rows: figure, dataset, k, family, model, S, rbp. Four corpora and 24 models; Figure 5 has
+    neither HumanEval nor Qwen. The paper plots -log RBP_k.
+    """
+    return _read("rbp_by_size")
+
+
+def rbp_by_k() -> pd.DataFrame:
+    """Figure 9 of the ICLR version: RBP_k against k, at eleven k from 1 to 100.
+
+    704 rows, columns as in `rbp_by_size`: 16 models (four a family), four corpora.
+    """
+    return _read("rbp_by_k")
+
+
+def fit_by_k() -> pd.DataFrame:
+    """Figure 6, Pythia on four corpora: what the fitted lines give at each k.
+
+    172 rows: figure, quantity, dataset, k, value. quantity "R2" (6a; 22 k from 1 to 30,000),
+    "slope" (6b, of log(-log RBP_k) on log S; 20 k up to 10,000) or "ce_slope" (6b's horizontal
+    line, of log CE; its k is missing).
+    """
+    return _read("fit_by_k")
+
+
+def emergence() -> pd.DataFrame:
+    """Figure 7: p_{N,k}, the share of windows of N consecutive tokens with every rank <= k.
+
+    720 rows: figure, dataset (Wiki), k, N, model (ten Pythias), S, p. As read: 73 values below
+    EMERGENCE_ZERO are zeros (no window succeeded), not small probabilities.
+    """
+    return _read("emergence")
+
+
+def emergence_fits() -> pd.DataFrame:
+    """Figure 7's annotations: figure, k, alpha_printed (positive), r2_printed; 8 rows."""
+    return _read("emergence_fits")
+
+
+def ce_and_rbp1() -> pd.DataFrame:
+    """Figures 8a (kind "empirical") and 8b ("simulated" from a lognormal): CE and -log RBP_1.
+
+    40 rows, ten Pythias on Wiki: figure, kind, dataset, series, model, S, value. series "CE" is in
+    nats, "neg_log_rbp1" is -log RBP_1 (natural).
+    """
+    return _read("ce_and_rbp1")
+
+
+def ce_and_rbp1_fits() -> pd.DataFrame:
+    """The lines printed in Figures 8a and 8b: figure, kind, series, slope_printed, r2_printed."""
+    return _read("ce_and_rbp1_fits")
+
+
+def lognormal_params() -> pd.DataFrame:
+    """Printed in Figure 8c: figure, model, S, mu, sigma of the lognormal of four Pythias on Wiki.
+
+    mu and sigma are those of ln R, two decimals as printed; the curve is drawn over ranks >= 2.
+    """
+    return _read("lognormal_params")
+
+
+def rank_density() -> pd.DataFrame:
+    """Figure 8c: how the ranks >= 2 of four Pythias on Wiki are spread.
+
+    167 rows: figure, model, bin_lo, bin_hi, mass. A bin holds the ranks bin_lo <= R < bin_hi; mass
+    is its share of all ranks >= 2 (rank 1 is left out, so that a model's masses add up to 1).
+    """
+    return _read("rank_density")
+
+
+def table1() -> pd.DataFrame:
+    """Table 1 of the arXiv version (Table 2 of the ICLR version): R2 and slope of every fit on S.
+
+    168 rows: dataset (six corpora), k (text: "CE", "1", "10", "100", "500", "2500", "10000"),
+    family, r2, slope; of log(-log RBP_k), or of log CE, on log S. Three decimals as printed.
+    """
+    return _read("table1")
+
+
+def table_k_law() -> pd.DataFrame:
+    """Table 1 of the ICLR version: R2 and slope of log(-log RBP_k) on log k, k from 1 to 100.
+
+    96 rows: family, model (24), dataset (four), r2, slope. Three decimals as printed.
+    """
+    return _read("table_k_law")
+
+
+def token_counts() -> pd.DataFrame:
+    """How many scored tokens are behind a (dataset, family): dataset, family, tokens,
+    also_admissible.
+
+    Not printed in the paper: inferred from the digits of the published RBP values, which are
+    multiples of 1/tokens. also_admissible is a second count that fits as well, else missing.
+    """
+    return _read("token_counts")
+
+
+def gpt2_wiki_metrics() -> pd.DataFrame:
+    """CE and p_{N,k} of the four GPT-2 models on Wiki, in full precision, as the authors published.
+
+    16 rows: model, S, k (1, 10, 100, 10000), ce (nats; the same at every k), p_N1 (RBP_k), p_N5,
+    p_N10, p_N50, p_N100.
+    """
+    return _read("gpt2_wiki_metrics")
+
+
+def points(dataset: str, family: str, k: int) -> Points:
+    """The points (S, RBP_k) that the paper plots for a corpus, a family and a k.
+
+    From Figures 3 to 5 (all models of the family) where they show this k, else from Figure 9 of
+    the ICLR version (four models; k = 2, 3, 5, 7, 18, 30, 78). Raises InputError for a name that
+    is not the paper's and for a line that it does not plot, with those that it does.
+    """
+    _known("corpus", dataset, CORPORA)
+    _known("family", family, FAMILIES)
+    if dataset not in PLOTTED_CORPORA:
+        raise InputError(
+            f"the paper plots no points for {dataset}, only the fits of Table 1 (paper.table1());"
+            f" plotted corpora: {', '.join(PLOTTED_CORPORA)}"
+        )
+    plotted: set[int] = set()
+    for table in (rbp_by_size(), rbp_by_k()):
+        line = table[(table["dataset"] == dataset) & (table["family"] == family)]
+        plotted.update(line["k"].tolist())
+        line = line[line["k"] == k].sort_values("S")
+        if len(line):
+            return Points(
+                dataset=dataset,
+                family=family,
+                k=int(k),
+                figure=str(line["figure"].iloc[0]),
+                models=tuple(line["model"]),
+                S=line["S"].to_numpy(),
+                rbp=line["rbp"].to_numpy(),
+            )
+    raise InputError(
+        f"the paper plots no RBP_k at k = {k} for {family} on {dataset};"
+        f" plotted k: {', '.join(map(str, sorted(plotted)))}"
+    )
+
+
+def _known(what: str, name: str, names: tuple[str, ...]) -> None:
+    if name not in names:
+        raise InputError(f"unknown {what} {name!r}; the paper has {', '.join(names)}")
+
+
+def _read(name: str) -> pd.DataFrame:
+    columns = _COLUMNS[name].split()
+    types = {column: _EXCEPTIONS.get((name, column), _type(column)) for column in columns}
+    source = resources.files("rbpkit") / "data" / "paper" / f"{name}.csv"
+    try:
+        with source.open(encoding="utf-8") as file:
+            table = pd.read_csv(file, dtype=types)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {source}: {error}; install rbpkit again") from error
+    if list(table.columns) != columns:
+        raise InputError(
+            f"{source} has the columns {', '.join(table.columns)},"
+            f" not {', '.join(columns)}; install rbpkit again"
+        )
+    return table
+
+
+def _type(column: str) -> str:
+    if column in _TEXT:
+        return "str"
+    return "int64" if column in _COUNT else "float64"

@@ -1,0 +1,113 @@
+"""The parameter file of a study: flat YAML, the same for `rbpkit reproduce` and `papermill -f`.
+
+Every key has a meaning here; an unknown, repeated or wrongly typed one is refused before
+anything runs. No key is named as a module of rbpkit: papermill makes a variable of it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from rbpkit.errors import InputError
+
+Names = Annotated[tuple[str, ...], Field(strict=False)]
+Counts = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False, min_length=1)]
+
+
+class Params(BaseModel):
+    """A study: which models, on which corpora, measured how, and what the notebooks show.
+
+    source: "pocket" (the shipped ladders) or "hub" (the paper's models). families: the ladders,
+    in the paper's spelling. model_ids: hub ids or folders to measure instead; then `families`
+    only says what the notebooks show. corpus_names: names or files. ks, Ns: k of RBP_k and N of
+    p_{N,k} in the notebooks. documents: how many a corpus gives, null for all. max_length: where
+    documents are truncated, in tokens. threads: of torch on the CPU, 0 for its default.
+    records_dir, figures_dir: where notebooks read and write; empty for what is shipped and for
+    nowhere.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    source: Literal["pocket", "hub"]
+    families: Names = ()
+    model_ids: Names = ()
+    corpus_names: Annotated[Names, Field(min_length=1)]
+    ks: Counts = (1, 10, 50, 100)
+    Ns: Counts = (1, 2, 5, 10)
+    documents: Annotated[int, Field(ge=1)] | None = 1000
+    text_field: str | None = None
+    max_length: Annotated[int, Field(ge=2)] = 512
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    device: str | None = None
+    batch_tokens: Annotated[int, Field(ge=1)] = 8192
+    threads: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0)] = 42
+    records_dir: str = ""
+    figures_dir: str = ""
+
+    @field_validator("families", "model_ids", "corpus_names", "ks", "Ns", mode="before")
+    @classmethod
+    def _a_list(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            raise ValueError("must be a list")
+        if len(set(map(str, value))) != len(value):
+            raise ValueError("names something twice")
+        return tuple(value)
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain YAML with no object tags, refusing a key given twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                line = key_node.start_mark.line + 1
+                raise yaml.constructor.ConstructorError(
+                    problem=f"key {key!r} is given twice, the second time in line {line}"
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def load_params(path: str | Path) -> Params:
+    """Read and validate a parameter file.
+
+    Raises InputError, one line that names the file and the key, for a missing file, broken
+    YAML, and unknown, repeated, missing or wrongly typed keys.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise InputError(f"{path}: cannot be read ({reason})") from error
+    try:
+        values = yaml.load(text, Loader=_Loader)
+    except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise InputError(f"{path}: {problem}") from error
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: not a list of `key: value` lines")
+    try:
+        return Params(**{str(key): value for key, value in values.items()})
+    except ValidationError as error:
+        raise InputError(f"{path}: {_first_problem(error)}") from error
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors()[0]
+    key = str(first["loc"][0])
+    if first["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(key, Params.model_fields, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        return f"unknown key {key!r}{hint}"
+    if first["type"] == "missing":
+        return f"key {key!r} is missing"
+    problem = first["msg"].removeprefix("Value error, ")
+    return f"{key}: {problem[0].lower()}{problem[1:]} (it is {first['input']!r})"

@@ -1,0 +1,176 @@
+"""The pocket ladders: small models of the paper's architectures, trained here and shipped.
+
+A ladder is one family's sizes. Every model sees the same tokens in the same order, once. This
+module says what the models are and where they lie; `pocket_train` trains them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rbpkit.errors import InputError
+from rbpkit.pocket_text import CORPORA, load_pocket_documents
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedTokenizerFast
+
+V = 4096
+CONTEXT = 256
+END_OF_TEXT = "<|endoftext|>"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Width d, number of layers, number of attention heads of one pocket model."""
+
+    width: int
+    layers: int
+    heads: int
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a pocket model is trained; all that can change its weights but the shape.
+
+    tokens: training tokens, each seen once. The learning rate warms up over `warmup` of the
+    steps to peak_rate(width), then falls linearly to zero.
+    """
+
+    tokens: int = 6_000_000
+    batch_rows: int = 16
+    rate: float = 0.03
+    warmup: float = 0.05
+    betas: tuple[float, float] = (0.9, 0.95)
+    weight_decay: float = 0.1
+    clip: float = 1.0
+    seed: int = 0
+    threads: int = 1
+
+    @property
+    def steps(self) -> int:
+        return self.tokens // (self.batch_rows * CONTEXT)
+
+    def peak_rate(self, width: int) -> float:
+        """rate / sqrt(width)."""
+        return self.rate / math.sqrt(width)
+
+    def rate_at(self, step: int, width: int) -> float:
+        """Learning rate of step 0, 1, ..., steps - 1."""
+        warm = max(1, round(self.warmup * self.steps))
+        up = (step + 1) / warm
+        down = (self.steps - step) / max(1, self.steps - warm)
+        return self.peak_rate(width) * min(up, down, 1.0)
+
+
+# Heads of 32 where that divides: a quarter of a small head, as NeoX rotates it, would leave two
+# frequencies. Widths under 32 broke the line in a trial (the rank of the head).
+LADDERS: dict[str, tuple[Shape, ...]] = {
+    "Pythia": (
+        Shape(32, 2, 1),
+        Shape(48, 3, 2),
+        Shape(64, 4, 2),
+        Shape(80, 4, 2),
+        Shape(96, 4, 3),
+        Shape(128, 5, 4),
+    ),
+}
+
+
+def family_named(name: str) -> str:
+    """The family's name as the paper writes it, from any spelling of its letters.
+
+    Raises InputError for a family that has no ladder.
+    """
+    for family in LADDERS:
+        if family.lower() == name.lower():
+            return family
+    raise InputError(f"no pocket family {name!r}: there are {', '.join(LADDERS)}")
+
+
+def config_of(family: str, shape: Shape) -> PretrainedConfig:
+    """The transformers config of one pocket model."""
+    from transformers import GPTNeoXConfig
+
+    if family != "Pythia":
+        raise InputError(f"no pocket family {family!r}: there are {', '.join(LADDERS)}")
+    return GPTNeoXConfig(
+        vocab_size=V,
+        hidden_size=shape.width,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        intermediate_size=4 * shape.width,
+        max_position_embeddings=CONTEXT,
+        rope_parameters={
+            "rope_type": "default",
+            "rope_theta": 10_000.0,
+            "partial_rotary_factor": 0.25,
+        },
+        use_parallel_residual=True,
+        tie_word_embeddings=False,
+        bos_token_id=0,
+        eos_token_id=0,
+        dtype="float16",
+        # Pythia's own initialisation ("small_init"), sqrt(2 / 5d).
+        initializer_range=math.sqrt(2 / (5 * shape.width)),
+    )
+
+
+def name_of(family: str, shape: Shape) -> str:
+    """Folder and model name, by width and depth: `pythia-w64-l4`."""
+    return f"{family.lower()}-w{shape.width}-l{shape.layers}"
+
+
+def models_root() -> Path:
+    """The folder of the shipped models, in hub layout, one folder a model."""
+    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "models"))
+
+
+def model_folder(family: str, size: int) -> Path:
+    """The folder of the shipped model `size` (0 is the smallest) of a ladder.
+
+    Raises InputError where the family or the size is not in the ladders.
+    """
+    family = family_named(family)
+    ladder = LADDERS[family]
+    if not 0 <= size < len(ladder):
+        raise InputError(f"{family} has pocket sizes 0 to {len(ladder) - 1}, not {size}")
+    return models_root() / name_of(family, ladder[size])
+
+
+def tokenizer_folder() -> Path:
+    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "tokenizer"))
+
+
+def load_tokenizer() -> PreTrainedTokenizerFast:
+    """The shipped tokenizer: byte-level BPE with V = 4,096, trained on the training text."""
+    from transformers import PreTrainedTokenizerFast
+
+    return PreTrainedTokenizerFast.from_pretrained(tokenizer_folder(), local_files_only=True)
+
+
+def train_tokenizer() -> PreTrainedTokenizerFast:
+    """Train the tokenizer on the training text; the same text gives the same merges."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=V,
+        special_tokens=[END_OF_TEXT],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    texts = [text for corpus in CORPORA for text in load_pocket_documents(corpus, "train").documents]
+    tokenizer.train_from_iterator(texts, trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token=END_OF_TEXT,
+        eos_token=END_OF_TEXT,
+        model_max_length=CONTEXT,
+    )

@@ -1,0 +1,392 @@
+"""Training a pocket model: resumable, and bit for bit the same at a fixed thread count.
+
+A run lives in one folder: `log.csv` (loss curve), `checkpoint.safetensors` (weights, optimizer
+state, step) and, when it is done, `model/` in hub layout with fp16 weights and a card.
+"""
+
+from __future__ import annotations
+
+import copy
+import csv
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from tqdm import tqdm
+from transformers import AutoModelForCausalLM, PreTrainedModel
+from transformers.utils import logging as transformers_logging
+
+from rbpkit.errors import InputError
+from rbpkit.pocket import (
+    CONTEXT,
+    END_OF_TEXT,
+    LADDERS,
+    Recipe,
+    Shape,
+    config_of,
+    load_tokenizer,
+    name_of,
+)
+from rbpkit.pocket_text import CORPORA, load_pocket_documents
+
+ORDER_SEED = 42
+LOG_EVERY = 20
+CHECKPOINT_SECONDS = 60.0
+VALIDATIONS = 8
+HEAD_ROWS = 128
+LOG_COLUMNS = ("step", "tokens", "rate", "loss", "valid_ce", "tokens_per_second", "seconds")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a run tells whoever watches it, every LOG_EVERY steps."""
+
+    step: int
+    steps: int
+    loss: float
+    tokens_per_second: float
+    seconds_left: float
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A finished run: its folder, the validation CE (nats) of the fp16 weights, its time."""
+
+    folder: Path
+    valid_ce: float
+    train_loss: float
+    seconds: float
+
+
+# --- the tokens --------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def token_stream(split: str) -> Tensor:
+    """All documents of a split, of the four corpora together, as one stream of token ids.
+
+    The documents are shuffled with a fixed seed, each is followed by the end-of-text token.
+    Returns int64 of shape (tokens,).
+    """
+    tokenizer = load_tokenizer()
+    end = tokenizer.convert_tokens_to_ids(END_OF_TEXT)
+    texts = [t for corpus in CORPORA for t in load_pocket_documents(corpus, split).documents]
+    order = np.random.default_rng(ORDER_SEED).permutation(len(texts))
+    encoded = tokenizer([texts[i] for i in order], add_special_tokens=False, verbose=False)
+    flat: list[int] = []
+    for ids in encoded["input_ids"]:
+        flat.extend(ids)
+        flat.append(end)
+    return torch.tensor(flat)
+
+
+def rows_of(stream: Tensor, first: int, count: int) -> tuple[Tensor, Tensor]:
+    """Inputs and targets, both (count, CONTEXT), of rows first, first + 1, ... of a stream."""
+    start, length = first * CONTEXT, count * CONTEXT
+    inputs = stream[start : start + length].view(count, CONTEXT)
+    return inputs, stream[start + 1 : start + length + 1].view(count, CONTEXT)
+
+
+# --- the loss ----------------------------------------------------------------------------
+
+
+class HeadLoss(torch.autograd.Function):
+    """Mean negative log-likelihood of targets under softmax(hidden @ weight.T), in nats.
+
+    hidden (T, d), weight (V, d), targets (T,). Done by blocks of rows with the gradients
+    computed at once: the V-wide part is most of a pocket model's work, and T x V numbers would
+    leave the cache between each of the passes over them.
+    """
+
+    @staticmethod
+    def forward(ctx, hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
+        tokens = len(hidden)
+        grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
+        total = hidden.new_zeros(())
+        for start in range(0, tokens, HEAD_ROWS):
+            block = slice(start, start + HEAD_ROWS)
+            h, t = hidden[block], targets[block, None]
+            log_p = torch.log_softmax(h @ weight.T, 1)
+            total -= log_p.gather(1, t).sum()
+            p = log_p.exp_()
+            p.scatter_add_(1, t, p.new_full(t.shape, -1.0))
+            torch.mm(p, weight, out=grad_hidden[block])
+            grad_weight.addmm_(p.T, h)
+        ctx.save_for_backward(grad_hidden.div_(tokens), grad_weight.div_(tokens))
+        return total / tokens
+
+    @staticmethod
+    def backward(ctx, grad: Tensor):
+        grad_hidden, grad_weight = ctx.saved_tensors
+        return grad * grad_hidden, grad * grad_weight, None
+
+
+def mean_nll(model: PreTrainedModel, inputs: Tensor, targets: Tensor) -> Tensor:
+    """Mean negative log-likelihood (nats) of a batch, differentiable."""
+    hidden = model.base_model(input_ids=inputs, use_cache=False).last_hidden_state
+    head = model.get_output_embeddings().weight
+    return HeadLoss.apply(hidden.flatten(0, 1), head, targets.flatten())
+
+
+@torch.no_grad()
+def validation_ce(model: PreTrainedModel, stream: Tensor, batch_rows: int = 16) -> float:
+    """Mean negative log-likelihood (nats) over the whole rows of a token stream."""
+    rows = (len(stream) - 1) // CONTEXT
+    device = next(model.parameters()).device
+    total = 0.0
+    for first in range(0, rows, batch_rows):
+        count = min(batch_rows, rows - first)
+        inputs, targets = rows_of(stream, first, count)
+        total += float(mean_nll(model, inputs.to(device), targets.to(device))) * count
+    return total / rows
+
+
+# --- model and optimizer -----------------------------------------------------------------
+
+
+def initial_model(family: str, shape: Shape, seed: int) -> PreTrainedModel:
+    """The untrained model in float32, from a seed of its own."""
+    torch.manual_seed(seed)
+    model = AutoModelForCausalLM.from_config(config_of(family, shape), dtype=torch.float32)
+    for name, parameter in model.named_parameters():
+        # Pythia's second rule ("wang_init"): what is added to the residual starts smaller.
+        if name.endswith(("attention.dense.weight", "mlp.dense_4h_to_h.weight")):
+            nn.init.normal_(parameter, std=2 / (shape.layers * math.sqrt(shape.width)))
+    return model
+
+
+def make_optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.AdamW:
+    """AdamW; weight decay on matrices, not on biases and norms."""
+    named = list(model.named_parameters())
+    matrices = [p for _, p in named if p.ndim > 1]
+    vectors = [p for _, p in named if p.ndim <= 1]
+    groups = [
+        {"params": matrices, "weight_decay": recipe.weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=0.0, betas=recipe.betas, fused=True)
+
+
+# --- checkpoints -------------------------------------------------------------------------
+
+
+def _replace(path: Path, write: Callable[[Path], None]) -> None:
+    """Write beside, sync, rename: a kill leaves the old file or the new one, whole."""
+    temporary = path.with_name(path.name + ".tmp")
+    write(temporary)
+    with open(temporary, "rb+") as handle:
+        os.fsync(handle.fileno())
+    os.replace(temporary, path)
+
+
+def _run_key(family: str, shape: Shape, recipe: Recipe) -> str:
+    return json.dumps({"family": family, **asdict(shape), **asdict(recipe)}, sort_keys=True)
+
+
+def save_checkpoint(path: Path, model: nn.Module, optimizer, facts: dict[str, str]) -> None:
+    """Weights, optimizer moments and facts (strings) in one safetensors file, atomically."""
+    tensors = {}
+    for name, parameter in model.named_parameters():
+        tensors[f"weight.{name}"] = parameter.detach()
+        for key, value in optimizer.state.get(parameter, {}).items():
+            tensors[f"{key}.{name}"] = value
+    tensors = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
+    _replace(path, lambda p: save_file(tensors, p, metadata=facts))
+
+
+def load_checkpoint(path: Path, model: nn.Module, optimizer, key: str) -> dict[str, str]:
+    """Fill model and optimizer from a checkpoint and return its facts.
+
+    Raises InputError where the checkpoint belongs to another recipe.
+    """
+    with safe_open(path, framework="pt") as file:
+        facts = file.metadata()
+        if facts["key"] != key:
+            raise InputError(
+                f"{path} was made by another recipe: remove it or train into another folder"
+            )
+        for name, parameter in model.named_parameters():
+            parameter.data.copy_(file.get_tensor(f"weight.{name}"))
+            optimizer.state[parameter] = {
+                kind: file.get_tensor(f"{kind}.{name}").to(
+                    parameter.device if kind != "step" else "cpu"
+                )
+                for kind in ("step", "exp_avg", "exp_avg_sq")
+            }
+    return facts
+
+
+class _Log:
+    """The run's CSV; reopened at a checkpoint's step it forgets what came after."""
+
+    def __init__(self, path: Path, step: int):
+        rows = []
+        if path.is_file() and step:
+            with open(path, newline="") as handle:
+                rows = [row for row in csv.DictReader(handle) if int(row["step"]) <= step]
+        self._handle = open(path, "w", newline="")
+        self._writer = csv.DictWriter(self._handle, LOG_COLUMNS)
+        self._writer.writeheader()
+        self._writer.writerows(rows)
+
+    def write(self, **row: object) -> None:
+        self._writer.writerow(row)
+        self._handle.flush()
+
+    def close(self) -> None:
+        self._handle.close()
+
+
+# --- the run -----------------------------------------------------------------------------
+
+
+def train(
+    family: str,
+    shape: Shape,
+    recipe: Recipe,
+    folder: Path,
+    *,
+    device: str = "cpu",
+    watch: Callable[[Progress], None] | None = None,
+    snapshots: bool = False,
+) -> TrainedModel:
+    """Train one pocket model into `folder`, going on from its last checkpoint if there is one.
+
+    With snapshots, fp16 weights are also kept at 1/64, 1/32, ... 1/2 of the steps.
+    Raises InputError where the training text is shorter than the recipe asks.
+    """
+    torch.set_num_threads(recipe.threads)
+    torch.use_deterministic_algorithms(device == "cpu")
+    folder.mkdir(parents=True, exist_ok=True)
+    stream, valid = token_stream("train"), token_stream("valid")
+    needed = recipe.steps * recipe.batch_rows * CONTEXT + 1
+    if len(stream) < needed:
+        raise InputError(f"the training text has {len(stream):,} tokens, {needed:,} are asked for")
+
+    model = initial_model(family, shape, recipe.seed).to(device)
+    optimizer = make_optimizer(model, recipe)
+    key, checkpoint = _run_key(family, shape, recipe), folder / "checkpoint.safetensors"
+    step, before = 0, 0.0
+    if checkpoint.is_file():
+        facts = load_checkpoint(checkpoint, model, optimizer, key)
+        step, before = int(facts["step"]), float(facts["seconds"])
+    log = _Log(folder / "log.csv", step)
+    snapshot_at = {recipe.steps >> i: i for i in range(1, 7)} if snapshots else {}
+    start = saved = time.perf_counter()
+    first_step, losses = step, []
+    while step < recipe.steps:
+        for group in optimizer.param_groups:
+            group["lr"] = recipe.rate_at(step, shape.width)
+        inputs, targets = rows_of(stream, step * recipe.batch_rows, recipe.batch_rows)
+        loss = mean_nll(model, inputs.to(device), targets.to(device))
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        losses.append(loss.detach())
+        step += 1
+        now = time.perf_counter()
+        last = step == recipe.steps
+        if step % LOG_EVERY == 0 or last:
+            seconds = before + now - start
+            speed = (step - first_step) * recipe.batch_rows * CONTEXT / (now - start)
+            mean = float(torch.stack(losses).mean())
+            if not math.isfinite(mean):
+                raise InputError(f"training diverged at step {step}: lower the rate of {recipe}")
+            losses.clear()
+            due = last or step // LOG_EVERY % max(1, recipe.steps // LOG_EVERY // VALIDATIONS) == 0
+            log.write(
+                step=step,
+                tokens=step * recipe.batch_rows * CONTEXT,
+                rate=f"{recipe.rate_at(step - 1, shape.width):.6g}",
+                loss=f"{mean:.5f}",
+                valid_ce=f"{validation_ce(model, valid):.5f}" if due else "",
+                tokens_per_second=f"{speed:.0f}",
+                seconds=f"{seconds:.1f}",
+            )
+            if watch:
+                left = (recipe.steps - step) * recipe.batch_rows * CONTEXT / speed
+                watch(Progress(step, recipe.steps, mean, speed, left))
+            # Only at a logged step, so that a resumed run's log has no torn average.
+            if now - saved > CHECKPOINT_SECONDS or last:
+                facts = {"key": key, "step": str(step), "seconds": f"{seconds:.1f}"}
+                save_checkpoint(checkpoint, model, optimizer, {**facts, "loss": f"{mean:.5f}"})
+                saved = now
+        if step in snapshot_at:
+            _save_half(model, folder / f"snapshot-{step:06d}")
+    log.close()
+    return _finish(model, valid, folder, checkpoint)
+
+
+def _save_half(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
+    """Save the weights rounded to fp16; return the model holding the rounded weights in fp32."""
+    half = copy.deepcopy(model).to("cpu").half()
+    shown = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()
+    half.save_pretrained(folder)
+    if shown:
+        transformers_logging.enable_progress_bar()
+    load_tokenizer().save_pretrained(folder)
+    return half.float()
+
+
+def _finish(model: PreTrainedModel, valid: Tensor, folder: Path, checkpoint: Path) -> TrainedModel:
+    with safe_open(checkpoint, framework="pt") as file:
+        facts = file.metadata()
+    rounded = _save_half(model, folder / "model")
+    result = TrainedModel(
+        folder=folder / "model",
+        valid_ce=validation_ce(rounded, valid),
+        train_loss=float(facts.get("loss", "nan")),
+        seconds=float(facts["seconds"]),
+    )
+    text = json.dumps({**asdict(result), "folder": "model", "key": json.loads(facts["key"])})
+    _replace(folder / "result.json", lambda p: p.write_text(text))
+    return result
+
+
+def train_ladder(
+    family: str,
+    sizes: Sequence[int],
+    out: Path,
+    *,
+    recipe: Recipe | None = None,
+    device: str = "cpu",
+    say: Callable[[str], None] = lambda line: None,
+    progress: bool = False,
+    snapshots: bool = False,
+) -> list[TrainedModel]:
+    """Train the models of one family into `out`/NAME, one after the other.
+
+    A finished run is not trained again, an interrupted one goes on. `say` gets a line a model;
+    progress shows a bar with loss, tokens/s and time left on standard error.
+    """
+    recipe = recipe or Recipe()
+    trained = []
+    for size in sizes:
+        shape = LADDERS[family][size]
+        name = name_of(family, shape)
+        with tqdm(total=recipe.steps, desc=name, unit=" steps", disable=not progress) as bar:
+
+            def watch(now: Progress, bar: tqdm = bar) -> None:
+                speed = f"{now.tokens_per_second:,.0f}"
+                bar.set_postfix(loss=f"{now.loss:.3f}", tokens_per_s=speed, refresh=False)
+                bar.update(now.step - bar.n)
+
+            one = train(
+                family, shape, recipe, out / name, device=device, watch=watch, snapshots=snapshots
+            )
+        minutes = one.seconds / 60
+        say(f"{name}: validation CE {one.valid_ce:.4f} nats, {minutes:.1f} min, {one.folder}")
+        trained.append(one)
+    return trained

@@ -1,0 +1,393 @@
+"""What a job was (`Manifest`) and what it found, small enough to commit (`Summary`).
+
+A summary answers what its records answer (RBP_k and p_{N,k} at every k, CE) with the same
+integers, without the records: tens of kB where they are megabytes. `records.py` makes it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import json
+import math
+import operator
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbpkit.errors import InputError
+
+FORMAT = 1  # of the record files, their manifests and summaries, together
+WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # N of Figure 7
+# k of Figures 3 to 9 and of Table 1; powers of two; 410, a tenth of the pocket models' V.
+PAPER_K = (1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100, 200, 336, 500, 886, 1438, 2500, 3793)
+PAPER_K += (6158, 10000, 20000, 30000)
+K_GRID = tuple(sorted({*PAPER_K, 410, *(2**i for i in range(18))}))
+
+_COUNTS = {"S": 1, "V": 1, "documents": 1, "skipped_documents": 0, "max_length": 1}
+_COUNTS |= {"threads": 1, "batch_tokens": 1, "seed": 0, "tokens": 0, "format": 1}  # least values
+# All that a flipped byte in an .npz has raised.
+_DAMAGE = (OSError, ValueError, LookupError, TypeError, EOFError, RuntimeError, MemoryError)
+_DAMAGE += (SyntaxError, struct.error, zlib.error, zipfile.BadZipFile)
+_NAMES = ("model", "corpus", "fingerprint", "dtype", "device")  # never empty
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What was measured and with what; written last, so its presence says "done".
+
+    `S`: non-embedding parameters; `V`: rows of the output matrix; `fingerprint`: of the text;
+    `documents`: those the protocol took, the `skipped_documents` (one token, nothing to score)
+    among them; `tokens`: scored; `seconds`: wall time; `sha256`: of the Parquet file, filled in
+    when it is written; `format`: of the file. There is no tie rule here: both counts are stored.
+    Raises InputError for a field of the wrong kind.
+    """
+
+    model: str
+    revision: str
+    family: str
+    S: int
+    V: int
+    corpus: str
+    fingerprint: str
+    documents: int
+    max_length: int
+    dtype: str
+    device: str
+    threads: int
+    batch_tokens: int
+    seed: int
+    versions: dict[str, str]  # rbpkit, torch, transformers, tokenizers, python
+    skipped_documents: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    sha256: str = ""
+    format: int = FORMAT
+
+    def __post_init__(self) -> None:
+        for name in (*_NAMES, "revision", "family", "sha256"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or (name in _NAMES and not value):
+                raise InputError(f"manifest: {name} must be a text, got {value!r}")
+        for name, least in _COUNTS.items():
+            value = getattr(self, name)
+            try:
+                whole = operator.index(value)  # numpy's integers too: JSON does not know them
+            except TypeError:
+                raise InputError(f"manifest: {name} must be an integer, got {value!r}") from None
+            if isinstance(value, bool) or whole < least:
+                raise InputError(f"manifest: {name} must be at least {least}, got {value!r}")
+            object.__setattr__(self, name, whole)
+        if not isinstance(self.seconds, int | float) or not 0 <= self.seconds < math.inf:
+            raise InputError(f"manifest: seconds must be a time, got {self.seconds!r}")
+        texts = isinstance(self.versions, dict) and all(
+            isinstance(text, str) for item in self.versions.items() for text in item
+        )
+        if not texts or not {"torch", "transformers", "tokenizers"} <= set(self.versions):
+            raise InputError("manifest: versions must name torch, transformers and tokenizers")
+
+    def settings(self) -> dict[str, str | int]:
+        """All that can change the numbers, flat. S and V follow from model and revision."""
+        names = ("model", "revision", "corpus", "fingerprint", "documents", "seed", "max_length")
+        names += ("dtype", "batch_tokens", "threads", "format")
+        kind = re.split(r"[:\s(]", self.device, maxsplit=1)[0]  # "cuda:0" and "cuda:1" are one
+        libraries = {name: self.versions[name] for name in ("torch", "transformers", "tokenizers")}
+        return {name: getattr(self, name) for name in names} | {"device": kind} | libraries
+
+    def key(self) -> str:
+        """sha256 (hex) over `settings()`: jobs with one key give one set of numbers."""
+        return hashlib.sha256(json.dumps(self.settings(), sort_keys=True).encode()).hexdigest()
+
+    def differences(self, other: Manifest) -> dict[str, tuple[str | int, str | int]]:
+        """The settings that differ: name -> (here, in `other`). Empty when the keys agree."""
+        mine, theirs = self.settings(), other.settings()
+        return {name: (mine[name], theirs[name]) for name in mine if mine[name] != theirs[name]}
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self), indent=1, sort_keys=True, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes, where: object = "manifest") -> Manifest:
+        """Raises InputError that begins with `where` for anything but a manifest of our format."""
+        way_out = "delete it and measure again"
+        try:
+            fields = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{where}: not a readable manifest ({error}); {way_out}") from error
+        expected = {field.name for field in dataclasses.fields(cls)}
+        if not isinstance(fields, dict) or "format" not in fields:
+            raise InputError(f"{where}: not a manifest of rbpkit; {way_out}")
+        if fields["format"] != FORMAT:
+            raise InputError(
+                f"{where}: format {fields['format']!r}, but this rbpkit reads {FORMAT}; "
+                f"use the version that wrote it, or {way_out}"
+            )
+        if set(fields) != expected:
+            odd = ", ".join(sorted(set(fields) ^ expected))
+            raise InputError(f"{where}: fields missing or unknown: {odd}; {way_out}")
+        try:
+            return cls(**fields)
+        except InputError as error:
+            raise InputError(f"{where}: {error}; {way_out}") from error
+
+
+def check_k(k: int | np.ndarray) -> np.ndarray:
+    """`k` as an integer array; InputError unless every k is a whole number >= 1."""
+    array = np.asarray(k)
+    if array.dtype.kind not in "iu":
+        raise InputError(f"k must be a whole number, got {k!r}")
+    if array.size and array.min() < 1:
+        raise InputError(f"k must be at least 1, got {array.min()}")
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """How often each rank was seen: `values` (n,) int64 ascending, `counts` (n,) int64 > 0."""
+
+    values: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, dense: np.ndarray) -> Histogram:
+        """From `dense` counts, indexed by rank."""
+        values = np.flatnonzero(dense)
+        return cls(values, dense[values].astype(np.int64))
+
+    @property
+    def total(self) -> int:
+        return int(self.counts.sum())
+
+    def at_most(self, k: int | np.ndarray) -> np.ndarray:
+        """How many are <= k, in the shape of `k`."""
+        upto = np.concatenate(([0], np.cumsum(self.counts)))
+        return upto[np.searchsorted(self.values, check_k(k), side="right")]
+
+    def share(self, k: int | np.ndarray) -> float | np.ndarray:
+        """Which share is <= k: a float for a scalar k, else an array. `total` must not be 0."""
+        share = self.at_most(k) / self.total
+        return float(share) if np.ndim(share) == 0 else share
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What records say of RBP, CE and windows, and by document for a later bootstrap.
+
+    `ranks`, `ranks_optimistic`: of the T tokens, ties counted against and for the target.
+    `windows`: N -> largest (pessimistic) rank of every window of N consecutive scored tokens.
+    By document, D of them: `document` its number, `document_tokens`, `document_nll` (float64,
+    nats, summed) and `document_hits` (D, K) int32: tokens with R <= `k_grid` (K,).
+    Raises InputError where these contradict each other or the manifest.
+    """
+
+    manifest: Manifest
+    ranks: Histogram
+    ranks_optimistic: Histogram
+    windows: Mapping[int, Histogram]
+    document: np.ndarray
+    document_tokens: np.ndarray
+    document_nll: np.ndarray
+    k_grid: np.ndarray
+    document_hits: np.ndarray
+
+    def __post_init__(self) -> None:
+        T, D, V = self.manifest.tokens, self.document.size, self.manifest.V
+        histograms = [self.ranks, self.ranks_optimistic, *self.windows.values()]
+        agree = (
+            T > 0
+            and self.document_tokens.shape == self.document_nll.shape == (D,)
+            and self.document_hits.shape == (D, self.k_grid.size)
+            and self.ranks.total == self.ranks_optimistic.total == self.document_tokens.sum() == T
+            and np.array_equal(self.document_hits.sum(0), self.ranks.at_most(self.k_grid))
+            and bool(np.isfinite(self.document_nll).all())
+            and all(h.values.shape == h.counts.shape for h in histograms)
+            and all(h.values[0] >= 1 and h.values[-1] <= V for h in histograms if h.values.size)
+            and all((np.diff(h.values) > 0).all() and (h.counts > 0).all() for h in histograms)
+        )
+        if not agree:
+            raise InputError(f"summary of {self.manifest.model}: its parts contradict each other")
+
+    @property
+    def tokens(self) -> int:
+        return self.manifest.tokens
+
+    def rbp(self, k: int | np.ndarray, ties: str = "pessimistic") -> float | np.ndarray:
+        """RBP_k = Pr(R <= k), Eq. 4, at any k >= 1 (InputError below); 1 from k = V on."""
+        if ties not in ("pessimistic", "optimistic"):
+            raise InputError(f"ties must be 'pessimistic' or 'optimistic', got {ties!r}")
+        return (self.ranks if ties == "pessimistic" else self.ranks_optimistic).share(k)
+
+    def ce(self) -> float:
+        """Mean negative log-likelihood, nats."""
+        return math.fsum(self.document_nll) / self.tokens
+
+    def success(self, N: int, k: int | np.ndarray) -> float | np.ndarray:
+        """p_{N,k}, Section 5.1. InputError for an N that is not stored or without a window."""
+        if N not in self.windows:
+            raise InputError(f"N = {N} is not in a summary (there are {sorted(self.windows)})")
+        if not self.windows[N].total:
+            name = f"{self.manifest.model} on {self.manifest.corpus}"
+            raise InputError(f"no document of {name} has {N} consecutive scored tokens")
+        return self.windows[N].share(k)
+
+    def to_bytes(self) -> bytes:
+        """As a compressed .npz without pickle; the same bytes for the same content."""
+        change = -_dense(self.ranks, self.manifest.V)
+        change += _dense(self.ranks_optimistic, self.manifest.V)
+        tied = np.flatnonzero(change)  # few tokens are tied: the difference is almost nothing
+        rest = [N for N in sorted(self.windows) if N != 1]  # N = 1 is `ranks`
+        hits = np.diff(self.document_hits, axis=1, prepend=0)
+        arrays = {
+            "manifest": np.frombuffer(self.manifest.to_json().encode(), dtype=np.uint8),
+            "ranks": np.diff(self.ranks.values, prepend=0),
+            "counts": self.ranks.counts,
+            "tied": tied,
+            "tied_change": change[tied],
+            "windows": np.array(rest),
+            "document": self.document,
+            "document_tokens": self.document_tokens,
+            "document_nll": self.document_nll,
+            "k_grid": self.k_grid,
+            "hits": np.ascontiguousarray(hits.T),  # one k's small numbers together compress best
+        }
+        for N in rest:
+            arrays[f"ranks_{N}"] = np.diff(self.windows[N].values, prepend=0)
+            arrays[f"counts_{N}"] = self.windows[N].counts
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **{name: _narrow(array) for name, array in arrays.items()})
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, where: object = "summary") -> Summary:
+        """Of what `to_bytes` gave; InputError that begins with `where` if it is damaged."""
+        try:
+            return cls._from_bytes(data, where)
+        except _DAMAGE as error:
+            if str(error).startswith(f"{where}: "):  # the manifest's own, such as a newer format
+                raise
+            raise InputError(
+                f"{where}: damaged or not a summary ({error}); delete it, it is made anew "
+                "from its records"
+            ) from error
+
+    @classmethod
+    def _from_bytes(cls, data: bytes, where: object) -> Summary:
+        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        manifest = Manifest.from_json(arrays["manifest"].tobytes(), where)
+
+        def histogram(suffix: str = "") -> Histogram:
+            values = np.cumsum(arrays["ranks" + suffix], dtype=np.int64)
+            return Histogram(values, arrays["counts" + suffix].astype(np.int64))
+
+        ranks = histogram()
+        optimistic = _dense(ranks, manifest.V)
+        optimistic[arrays["tied"]] += arrays["tied_change"]
+        return cls(
+            manifest=manifest,
+            ranks=ranks,
+            ranks_optimistic=Histogram.of(optimistic),
+            windows={1: ranks} | {int(N): histogram(f"_{N}") for N in arrays["windows"]},
+            document=arrays["document"].astype(np.int32),
+            document_tokens=arrays["document_tokens"].astype(np.int32),
+            document_nll=arrays["document_nll"].astype(np.float64),
+            k_grid=arrays["k_grid"].astype(np.int32),
+            document_hits=np.cumsum(arrays["hits"].T, axis=1, dtype=np.int32),
+        )
+
+
+def _dense(histogram: Histogram, V: int) -> np.ndarray:
+    dense = np.zeros(V + 1, dtype=np.int64)
+    dense[histogram.values] = histogram.counts
+    return dense
+
+
+def _narrow(array: np.ndarray) -> np.ndarray:
+    """Integers in the smallest type that holds them all; floats as they are."""
+    if array.dtype.kind not in "iu" or not array.size:
+        return array
+    ends = np.min_scalar_type(array.min()), np.min_scalar_type(array.max())
+    return array.astype(np.result_type(*ends))
+
+
+def window_maxima(
+    rank: np.ndarray, document: np.ndarray, position: np.ndarray, windows: tuple[int, ...]
+) -> Iterator[tuple[int, np.ndarray]]:
+    """For each N ascending: N and the largest rank of every window of N scored tokens.
+
+    `rank`, `document`, `position`: (T,), whole documents in order. A window lies inside one
+    document and its positions are adjacent. Maxima over powers of two are doubled from one to
+    the next, and two of them that overlap make any N: no loop over tokens, 2 T numbers held.
+    """
+    run, span = rank, 1  # run[i] is the largest of rank[i : i + span]
+    for N in sorted(windows):
+        last = rank.size - N + 1
+        if last < 1:
+            yield N, rank[:0]
+            continue
+        while 2 * span <= N:
+            run = np.maximum(run[:-span], run[span:])
+            span *= 2
+        largest = np.maximum(run[:last], run[N - span :])
+        # Positions rise strictly in a document, so its ends show whether a window has a gap.
+        whole = document[:last] == document[N - 1 :]
+        whole &= position[N - 1 :] - position[:last] == N - 1
+        yield N, largest[whole]
+
+
+class SummaryBuilder:
+    """Sums up records that come in pieces of whole documents, in memory that T does not move."""
+
+    def __init__(self, V: int) -> None:
+        self.V = V
+        self._k = np.array([k for k in K_GRID if k < V], dtype=np.int32)
+        # rank -> the first column of the grid that it hits; past the last: none
+        self._column = np.searchsorted(self._k, np.arange(V + 1))
+        self._optimistic = np.zeros(V + 1, dtype=np.int64)
+        self._windows = {N: np.zeros(V + 1, dtype=np.int64) for N in WINDOWS}
+        self._documents: list[tuple[np.ndarray, ...]] = []
+
+    def add(
+        self,
+        document: np.ndarray,
+        position: np.ndarray,
+        n_greater: np.ndarray,
+        n_equal: np.ndarray,
+        nll: np.ndarray,
+    ) -> None:
+        """Add checked columns, (t,) each; a document must not continue in the next piece."""
+        rank = n_greater + n_equal + 1
+        self._optimistic += np.bincount(n_greater + 1, minlength=self.V + 1)
+        for N, largest in window_maxima(rank, document, position, WINDOWS):
+            self._windows[N] += np.bincount(largest, minlength=self.V + 1)
+        numbers, index = document_index(document)
+        columns = self._k.size + 1
+        hits = np.bincount(
+            index * columns + self._column[rank], minlength=numbers.size * columns
+        ).reshape(numbers.size, columns)
+        hits = np.cumsum(hits, axis=1)[:, :-1].astype(np.int32)
+        tokens = np.bincount(index).astype(np.int32)
+        self._documents.append((numbers, tokens, np.bincount(index, weights=nll), hits))
+
+    def finish(self, manifest: Manifest) -> Summary:
+        """The summary of all that was added. InputError when that is not `manifest.tokens`."""
+        if not self._documents:
+            raise InputError(f"{manifest.model} on {manifest.corpus}: no scored token")
+        numbers, tokens, nll, hits = map(np.concatenate, zip(*self._documents, strict=True))
+        windows = {N: Histogram.of(dense) for N, dense in self._windows.items()}
+        optimistic = Histogram.of(self._optimistic)
+        return Summary(
+            manifest, windows[1], optimistic, windows, numbers, tokens, nll, self._k, hits
+        )
+
+
+def document_index(document: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The documents' numbers (D,) and for each token, (T,), which of them it is in."""
+    starts = np.diff(document, prepend=-1) != 0
+    return document[starts], np.cumsum(starts) - 1

@@ -1,0 +1,100 @@
+"""Curves over models: which are chosen, in what order, and what is refused."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from rbpkit.curves import ce_curve, points, rbp_curve, success_curve, table
+from rbpkit.errors import InputError
+from rbpkit.records import Manifest, Records
+
+VERSIONS = {"torch": "2", "transformers": "5", "tokenizers": "1"}
+
+
+def make(model, S, ranks, corpus="Wiki", family="GPT2") -> Records:
+    """One document of these ranks, each token with twice the least nll that its rank allows."""
+    rank = np.array(ranks, np.int32)
+    manifest = Manifest(
+        model=model, revision="", family=family, S=S, V=100, corpus=corpus, fingerprint="f",
+        documents=1, max_length=64, dtype="float32", device="cpu", threads=1, batch_tokens=64,
+        seed=42, versions=VERSIONS, tokens=rank.size,
+    )  # fmt: skip
+    zero, nll = np.zeros_like(rank), (2 * np.log(rank)).astype(np.float32)
+    position = np.arange(1, rank.size + 1, dtype=np.int32)
+    return Records(zero, position, zero, rank - 1, zero, nll, manifest)
+
+
+SMALL = make("small", 10, [1, 2, 2, 3])
+LARGE = make("large", 1000, [1, 1, 2, 1])
+MIDDLE = make("middle", 100, [1, 1, 2, 5])
+LADDER = [LARGE, SMALL, MIDDLE]
+
+
+@pytest.mark.parametrize("ladder", [LADDER, [one.summary() for one in LADDER]])
+def test_curves_ascend_in_S(ladder):
+    curve = rbp_curve(ladder, 1)
+    assert curve.models == ("small", "middle", "large")
+    assert curve.S.tolist() == [10.0, 100.0, 1000.0]
+    assert curve.value.tolist() == [0.25, 0.5, 0.75]
+    assert (curve.corpus, curve.family, curve.quantity) == ("Wiki", "GPT2", "RBP_1")
+    assert curve.loss == pytest.approx([-math.log(p) for p in (0.25, 0.5, 0.75)])
+    assert success_curve(ladder, 2, 2).value == pytest.approx([2 / 3, 2 / 3, 1])
+    assert success_curve(ladder, 2, 2).quantity == "p_{2,2}"
+    ce = ce_curve(ladder)
+    expected = [2 * math.log(12) / 4, 2 * math.log(10) / 4, 2 * math.log(2) / 4]
+    assert ce.value == pytest.approx(expected, rel=1e-6)
+    assert ce.loss.tolist() == ce.value.tolist()
+
+
+def test_loss_at_the_ends():
+    values = success_curve([SMALL, LARGE], 2, 1)
+    assert values.value[0] == 0
+    assert values.loss[0] == math.inf
+    one = rbp_curve([LARGE], 2)
+    assert one.value.tolist() == [1.0]
+    assert str(one.loss[0]) == "0.0"
+
+
+def test_any_quantity():
+    curve = points(LADDER, "Wiki", "GPT2", lambda one: one.manifest.V * one.rbp(1), "hits")
+    assert (curve.quantity, curve.value.tolist()) == ("hits", [25.0, 50.0, 75.0])
+
+
+def test_choice_of_corpus_and_family():
+    other = [make("small", 10, [5, 5], corpus="Code"), make("opt", 7, [1, 9], family="OPT")]
+    both = LADDER + other
+    assert rbp_curve(both, 1, "Wiki", "OPT").models == ("opt",)
+    assert rbp_curve(both, 1, corpus="Code").models == ("small",)
+    with pytest.raises(InputError, match=r"name one corpus and one family.*Code / GPT2; Wiki"):
+        rbp_curve(both, 1)
+    with pytest.raises(InputError, match=r"nothing was measured for corpus C4.*Code / GPT2"):
+        ce_curve(both, "C4", "GPT2")
+    with pytest.raises(InputError, match="nothing at all"):
+        ce_curve([])
+
+
+def test_one_model_twice():
+    again = dataclasses.replace(SMALL.manifest, revision="later")
+    with pytest.raises(InputError, match="more than once on Wiki: small"):
+        rbp_curve([*LADDER, dataclasses.replace(SMALL, manifest=again)], 1)
+
+
+def test_bad_k_and_N_come_through():
+    with pytest.raises(InputError, match="k must be at least 1"):
+        rbp_curve(LADDER, 0)
+    with pytest.raises(InputError, match="no document"):
+        success_curve(LADDER, 5, 1)
+
+
+def test_table():
+    frame = table([*LADDER, make("code", 5, [1, 1], corpus="Code").summary()], ks=(1, 2))
+    columns = ["corpus", "family", "model", "S", "V", "tokens", "ce", "rbp_1", "rbp_2"]
+    assert list(frame.columns) == columns
+    assert frame.model.tolist() == ["code", "small", "middle", "large"]
+    assert frame.rbp_2.tolist() == [1.0, 0.75, 0.75, 1.0]
+    assert frame.tokens.tolist() == [2, 4, 4, 4]
+    assert frame.ce[1] == SMALL.ce()
+    with pytest.raises(InputError, match="no measured model"):
+        table([])

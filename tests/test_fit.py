@@ -1,0 +1,210 @@
+"""fit.py: recovery from a known law, agreement with scipy, and every refusal."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from rbpkit.errors import InputError
+from rbpkit.fit import PowerLawFit, fit_power_law, fit_rbp_law
+
+ALPHA, LOG_C = 0.08, 1.2
+# The five Qwen2.5 sizes: as few and as uneven as the paper's own points.
+QWEN = np.array([357898112, 1310340608, 2774773760, 6525621760, 13212898304])
+
+
+def law(S: np.ndarray) -> np.ndarray:
+    return np.exp(LOG_C - ALPHA * np.log(S))
+
+
+def noisy(seed: int = 0, sd: float = 0.03) -> np.ndarray:
+    return law(QWEN) * np.exp(np.random.default_rng(seed).normal(0, sd, QWEN.size))
+
+
+# ---- recovery
+
+
+def test_exact_without_noise():
+    fit = fit_power_law(QWEN, law(QWEN))
+    assert fit.slope == pytest.approx(-ALPHA, abs=1e-13)
+    assert fit.alpha == -fit.slope
+    assert fit.intercept == pytest.approx(LOG_C, abs=1e-12)
+    assert fit.r2 == pytest.approx(1, abs=1e-12)
+    assert fit.n == 5
+    assert fit.residual_sd < 1e-13
+    new = fit.predict(1e11)
+    assert new.loss == pytest.approx(float(law(np.array(1e11))), rel=1e-12)
+    assert new.high - new.low < 1e-11
+
+
+def test_rbp_law_is_the_law_of_minus_log_rbp():
+    rbp = np.exp(-noisy())
+    assert fit_rbp_law(QWEN, rbp).slope == pytest.approx(fit_power_law(QWEN, noisy()).slope)
+    exact = fit_rbp_law(QWEN, np.exp(-law(QWEN)))
+    assert (exact.slope, exact.intercept) == pytest.approx((-ALPHA, LOG_C), abs=1e-11)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_intervals_cover_at_their_stated_rate(level):
+    """2,000 draws of n = 5; three degrees of freedom, where normal quantiles would cover 0.86."""
+    draws, rng = 2000, np.random.default_rng(20387)
+    target = 1e11
+    hits = dict.fromkeys(("slope", "intercept", "prediction"), 0)
+    for _ in range(draws):
+        fit = fit_power_law(QWEN, law(QWEN) * np.exp(rng.normal(0, 0.05, 5)), level=level)
+        new_model = float(law(np.array(target))) * np.exp(rng.normal(0, 0.05))
+        predicted = fit.predict(target)
+        hits["slope"] += fit.slope_interval[0] <= -ALPHA <= fit.slope_interval[1]
+        hits["intercept"] += fit.intercept_interval[0] <= LOG_C <= fit.intercept_interval[1]
+        hits["prediction"] += predicted.low <= new_model <= predicted.high
+    tolerance = 3 * np.sqrt(level * (1 - level) / draws)  # three binomial standard errors
+    for what, count in hits.items():
+        assert count / draws == pytest.approx(level, abs=tolerance), what
+
+
+# ---- against scipy
+
+
+def test_agrees_with_linregress():
+    fit = fit_power_law(QWEN, noisy())
+    known = stats.linregress(np.log(QWEN), np.log(noisy()))
+    assert fit.slope == pytest.approx(known.slope, rel=1e-10)
+    assert fit.intercept == pytest.approx(known.intercept, rel=1e-10)
+    assert fit.r2 == pytest.approx(known.rvalue**2, rel=1e-10)
+    assert fit.slope_se == pytest.approx(known.stderr, rel=1e-8)
+    assert fit.intercept_se == pytest.approx(known.intercept_stderr, rel=1e-8)
+    half = stats.t.ppf(0.975, 3) * known.stderr
+    assert fit.slope_interval == pytest.approx((known.slope - half, known.slope + half), rel=1e-8)
+    assert fit.alpha_interval == (-fit.slope_interval[1], -fit.slope_interval[0])
+
+
+def test_prediction_interval_by_the_textbook_matrix():
+    """Half-width t s sqrt(1 + x0' (X'X)^-1 x0), the general formula in place of ours for a line."""
+    fit = fit_power_law(QWEN, noisy(), level=0.9)
+    X = np.column_stack([np.ones(5), np.log(QWEN)])
+    for S in (1e6, 3e9, 1e12):
+        x0 = np.array([1, np.log(S)])
+        spread = np.sqrt(1 + x0 @ np.linalg.inv(X.T @ X) @ x0)
+        half = stats.t.ppf(0.95, 3) * fit.residual_sd * spread
+        new = fit.predict(S)
+        assert np.log(new.loss) == pytest.approx(fit.intercept + fit.slope * np.log(S))
+        assert np.log([new.low, new.high]) == pytest.approx(
+            [np.log(new.loss) - half, np.log(new.loss) + half], rel=1e-6
+        )
+
+
+# ---- behaviour
+
+
+def test_result_is_frozen_and_plain():
+    fit = fit_power_law(QWEN, noisy())
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        fit.slope = 0.0
+    for field in dataclasses.fields(PowerLawFit):
+        value = getattr(fit, field.name)
+        kinds = {type(part) for part in (value if isinstance(value, tuple) else (value,))}
+        assert kinds <= {int, float}, field.name  # no numpy scalars: prints and JSON stay plain
+
+
+def test_order_and_container_do_not_matter():
+    back = slice(None, None, -1)
+    series = pd.Series(QWEN[back], index=list("abcde")), list(noisy()[back])
+    for fit in (fit_power_law(*series), fit_power_law(QWEN[back], noisy()[back])):
+        assert fit.slope == pytest.approx(fit_power_law(QWEN, noisy()).slope, rel=1e-12)
+
+
+def test_predict_keeps_shape_and_level():
+    fit = fit_power_law(QWEN, noisy())
+    grid = fit.predict([[1e8, 1e9, 1e10]])
+    assert grid.loss.shape == grid.low.shape == grid.high.shape == (1, 3)
+    assert np.all((grid.low < grid.loss) & (grid.loss < grid.high))
+    one = fit.predict(1e9)
+    assert isinstance(one.loss, float) and one.loss == pytest.approx(grid.loss[0, 1])
+    assert one.level == 0.95
+    narrow = fit.predict(1e9, level=0.5)
+    assert one.low < narrow.low < narrow.high < one.high
+
+
+def test_three_points_and_repeated_sizes_are_enough():
+    assert fit_power_law([1e6, 1e7, 1e8], [3, 2.5, 2.2]).n == 3
+    assert fit_power_law([1e6, 1e6, 1e8], [3, 2.9, 2.2]).slope < 0
+
+
+# ---- faults: an error that names the point and the way out, never a number
+
+S4 = [1e6, 1e7, 1e8, 1e9]
+
+
+@pytest.mark.parametrize(
+    ("S", "loss", "says"),
+    [
+        ([1e6, 1e7], [3, 2], r"2 point\(s\).*at least 3 sizes"),
+        ([], [], r"0 point\(s\)"),
+        (S4, [3, 2.5, 2], "S has 4 points and loss has 3"),
+        ([[1e6, 1e7, 1e8]], [[3, 2.5, 2]], r"one dimension, not shape \(1, 3\)"),
+        (1e6, 2.0, r"one dimension, not shape \(\)"),
+        ([1e6, 0, 1e8], [3, 2.5, 2], r"S is 0 at point 1\b"),
+        ([1e6, 1e7, -5], [3, 2.5, 2], r"S is -5 at point 2\b"),
+        ([np.nan, 1e7, 1e8], [3, 2.5, 2], r"S is nan at point 0\b"),
+        ([1e6, np.inf, 1e8], [3, 2.5, 2], r"S is inf at point 1\b"),
+        ([1e7, 1e7, 1e7], [3, 2.5, 2], r"S is 1e\+07 at all 3 points.*different sizes"),
+        (S4, [3, 0, 2, 1], r"loss is 0 at point 1: .*RBP_k of 1.*smaller k"),
+        (S4, [3, 2.5, np.inf, 1], r"loss is inf at point 2: .*RBP_k of 0.*larger k"),
+        (S4, [3, 2.5, np.nan, 1], r"loss is nan at point 2\b.*leave the point out"),
+        (S4, [3, -2, 2, -1], r"loss is -2 at point 1: .*\(1 more point\(s\) like it\)"),
+        (S4, [2, 2, 2, 2], r"loss is 2 at all 4 points.*R2 is not defined.*another k"),
+        (S4, [0.3, 0.1 + 0.2, 0.3, 0.3], "at all 4 points"),  # equal but for rounding
+        (["1e6", "1e7", "1e8"], [3, 2.5, 2], "S must be real numbers"),
+        (S4, [3, None, 2, 1], r"loss is nan at point 1\b"),
+        (S4, [3, "2.5", 2, 1], "loss must be real numbers"),
+        (S4, [3, 2j, 2, 1], "loss must be real numbers"),
+        (S4, [True, True, False, True], "loss must be real numbers"),
+    ],
+)
+def test_refuses(S, loss, says):
+    with pytest.raises(InputError, match=says):
+        fit_power_law(S, loss)
+
+
+@pytest.mark.parametrize(
+    ("rbp", "says"),
+    [
+        ([0.1, 0, 0.3], r"RBP_k is 0 at point 1 \(gpt2-medium\): no scored token.*larger k"),
+        ([0.9, 0.99, 1], r"RBP_k is 1 at point 2 \(gpt2-xl\): every scored token.*smaller k"),
+        ([1, 1, 1], r"RBP_k is 1 at point 0 \(gpt2\).*2 more point\(s\)"),
+        ([0.1, 1.5, 0.3], r"RBP_k is 1.5 at point 1 .*strictly between 0 and 1"),
+        ([-0.1, 0.2, 0.3], r"RBP_k is -0.1 at point 0 .*strictly between"),
+        ([0.1, np.nan, 0.3], r"RBP_k is nan at point 1 .*strictly between"),
+        ([0.1, 0.2], "S has 3 points and RBP_k has 2"),
+        ([0.4, 0.4, 0.4], "at all 3 points"),
+    ],
+)
+def test_rbp_law_refuses(rbp, says):
+    # a Series with its own index: labels are taken by place
+    names = pd.Series(["gpt2", "gpt2-medium", "gpt2-xl"], index=[7, 8, 9])
+    with pytest.raises(InputError, match=says):
+        fit_rbp_law(S4[:3], rbp, labels=names)
+
+
+def test_refuses_labels_that_do_not_pair():
+    with pytest.raises(InputError, match="3 points and 2 labels"):
+        fit_power_law(S4[:3], [3, 2.5, 2], labels=["a", "b"])
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, -0.1, np.nan, "0.95", None])
+def test_refuses_level(level):
+    with pytest.raises(InputError, match="between 0 and 1"):
+        fit_power_law(QWEN, noisy(), level=level)
+    if level is not None:  # None means the fit's own
+        with pytest.raises(InputError, match="between 0 and 1"):
+            fit_power_law(QWEN, noisy()).predict(1e9, level=level)
+
+
+@pytest.mark.parametrize("S", [0, -1, np.nan, np.inf, [1e9, 0]])
+def test_predict_refuses_size(S):
+    with pytest.raises(InputError, match="positive, finite"):
+        fit_power_law(QWEN, noisy()).predict(S)

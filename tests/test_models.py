@@ -1,0 +1,564 @@
+"""Models: S of the paper's 24, the output head of four architectures, and what is refused."""
+
+import csv
+import dataclasses
+import json
+import logging
+import shutil
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from huggingface_hub import constants as hub_constants
+from huggingface_hub.utils import are_progress_bars_disabled
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, decoders, pre_tokenizers, trainers
+from tokenizers import models as tokenizer_models
+from transformers import (
+    AutoModelForCausalLM,
+    BertConfig,
+    CohereConfig,
+    Gemma2Config,
+    GPT2Config,
+    GPTNeoXConfig,
+    GraniteConfig,
+    OPTConfig,
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+)
+from transformers.utils import logging as transformers_logging
+
+from rbpkit.errors import InputError
+from rbpkit.models import (
+    ARCHITECTURES,
+    load_model,
+    non_embedding_parameters,
+    paper_config,
+    parameter_counts,
+)
+
+ROOT = Path(__file__).resolve().parents[1]
+V = 320
+
+LINES = [
+    "The relative-based scaling law counts how many tokens outrank the true one.",
+    "def rank(p, t):\n\treturn sum(v >= p[t] for v in p)",
+    "Licence: permission is hereby granted, free of charge; 2, 3, 5, 7, 11.",
+]
+
+SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": V}
+CONFIGS = {
+    "gpt2": GPT2Config(n_embd=32, n_layer=2, n_head=4, n_positions=64, vocab_size=V),
+    "opt": OPTConfig(**SMALL, ffn_dim=64, max_position_embeddings=64),
+    "opt-350m-like": OPTConfig(
+        **SMALL,
+        ffn_dim=64,
+        max_position_embeddings=64,
+        word_embed_proj_dim=16,
+        do_layer_norm_before=False,
+    ),
+    "gpt_neox": GPTNeoXConfig(**SMALL, intermediate_size=64, max_position_embeddings=64),
+    "gpt_neox-tied": GPTNeoXConfig(
+        **SMALL, intermediate_size=64, max_position_embeddings=64, tie_word_embeddings=True
+    ),
+    "qwen2": Qwen2Config(
+        **SMALL, intermediate_size=64, num_key_value_heads=2, max_position_embeddings=64
+    ),
+    "qwen2-tied": Qwen2Config(
+        **SMALL,
+        intermediate_size=64,
+        num_key_value_heads=2,
+        max_position_embeddings=64,
+        tie_word_embeddings=True,
+    ),
+}
+FAMILY = {"gpt2": "GPT2", "opt": "OPT", "gpt_neox": "Pythia", "qwen2": "Qwen"}
+
+
+def train_tokenizer(vocab_size: int = 300) -> PreTrainedTokenizerFast:
+    """A byte-level BPE like the four families' own, of at most `vocab_size` tokens."""
+    core = Tokenizer(tokenizer_models.BPE())
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=["<|endoftext|>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    core.train_from_iterator(LINES, trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<|endoftext|>")
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return train_tokenizer()
+
+
+@pytest.fixture
+def save(tmp_path, tokenizer):
+    """Save a random model of a config with the tokenizer; returns (folder, the model)."""
+
+    def save(config, name="model", *, words=tokenizer, dtype=torch.float32, spread=1.0):
+        torch.manual_seed(0)
+        model = AutoModelForCausalLM.from_config(config).eval()
+        with torch.no_grad():
+            for parameter in model.parameters():
+                # Away from the initial zeros and ones, so that biases and norms count.
+                parameter.add_(torch.randn_like(parameter) * 0.1).mul_(spread)
+        model = model.to(dtype)
+        model.save_pretrained(tmp_path / name)
+        if words is not None:
+            words.save_pretrained(tmp_path / name)
+        return tmp_path / name, model
+
+    return save
+
+
+@pytest.fixture
+def neox(save):
+    return save(CONFIGS["gpt_neox"])[0]
+
+
+def some_ids(batch: int = 2, length: int = 12) -> torch.Tensor:
+    return torch.randint(V, (batch, length), generator=torch.Generator().manual_seed(1))
+
+
+def refused(model, **options) -> str:
+    """The message of the InputError that loading gives: one line, not a library's report."""
+    with pytest.raises(InputError) as caught:
+        load_model(model, **options)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+# ---- the paper's 24
+
+
+def published() -> dict[str, dict[str, str]]:
+    places = [ROOT / "rbpkit/data/paper/models.csv", ROOT.parent / "shared/paper/models.csv"]
+    for path in places:
+        if path.is_file():
+            with path.open(newline="") as file:
+                return {row["hub_id"]: row for row in csv.DictReader(file)}
+    return {}
+
+
+needs_table = pytest.mark.skipif(
+    not published(), reason="needs models.csv (rbpkit/data/paper or ../shared/paper)"
+)
+
+
+@needs_table
+def test_the_24_are_those_of_the_paper():
+    table = published()
+    assert list(ARCHITECTURES) == list(table)
+    for hub_id, architecture in ARCHITECTURES.items():
+        assert (architecture.family, architecture.name) == (
+            table[hub_id]["family"],
+            table[hub_id]["model"],
+        )
+
+
+@needs_table
+@pytest.mark.parametrize("hub_id", ARCHITECTURES)
+def test_published_counts(hub_id):
+    row = published()[hub_id]
+    counts = parameter_counts(hub_id)
+    assert counts.S == int(row["S"])
+    assert counts.embedding == int(row["embedding_params"])
+    assert counts.V == int(row["vocab_rows"])
+
+
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_S_of_config_and_of_model_agree(kind):
+    model = AutoModelForCausalLM.from_config(CONFIGS[kind])
+    assert parameter_counts(CONFIGS[kind]) == parameter_counts(model)
+    # By hand: all parameters, a tied head counted once, less the tables and an untied head.
+    rows, width = model.get_output_embeddings().weight.shape
+    positions = {"gpt2": 64 * 32, "opt": (64 + 2) * 32}.get(model.config.model_type, 0)
+    tables = rows * width * (1 if model.config.tie_word_embeddings else 2) + positions
+    assert non_embedding_parameters(model) == model.num_parameters() - tables
+
+
+def test_S_of_an_unknown_id_names_the_nearest():
+    with pytest.raises(InputError, match="did you mean EleutherAI/pythia-410m"):
+        non_embedding_parameters("pythia-411m")
+    with pytest.raises(InputError, match="none of the paper's 24"):
+        paper_config("someone/else")
+
+
+def test_a_config_that_is_no_language_model_is_refused():
+    from transformers import ViTConfig
+
+    with pytest.raises(InputError, match="no causal language model"):
+        non_embedding_parameters(ViTConfig())
+
+
+# ---- loading, and the head
+
+
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_hidden_and_head_give_the_logits(kind, save):
+    folder, reference = save(CONFIGS[kind])
+    loaded = load_model(folder, device="cpu")
+    with torch.no_grad():
+        expected = reference(some_ids()).logits
+    hidden = loaded.hidden(some_ids())
+    assert loaded.head is not None
+    torch.testing.assert_close(
+        hidden @ loaded.head.weight.T + (0 if loaded.head.bias is None else loaded.head.bias),
+        expected,
+        rtol=1e-5,
+        atol=1e-5 * float(expected.abs().max()),
+    )
+    torch.testing.assert_close(loaded.logits(some_ids()), expected)
+    assert not hidden.requires_grad and not loaded.model.training
+    assert loaded.family == FAMILY[reference.config.model_type]
+    assert (loaded.V, loaded.S) == (V, non_embedding_parameters(CONFIGS[kind]))
+    assert (loaded.name, loaded.dtype, loaded.device) == ("model", "float32", "cpu")
+    assert loaded.context == 64
+    assert loaded.tokenizer.decode(loaded.tokenizer(LINES[1])["input_ids"]) == LINES[1]
+
+
+def test_a_head_with_a_bias(save):
+    # GPT-J's head has one; no family of the paper does.
+    from transformers import GPTJConfig
+
+    config = GPTJConfig(
+        n_embd=32, n_layer=1, n_head=4, n_positions=64, vocab_size=V, rotary_dim=4, n_inner=64
+    )
+    folder, reference = save(config)
+    loaded = load_model(folder)
+    assert loaded.head is not None and loaded.head.bias.abs().max() > 0
+    with torch.no_grad():
+        expected = reference(some_ids()).logits
+    got = loaded.hidden(some_ids()) @ loaded.head.weight.T + loaded.head.bias
+    torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-4)
+    assert loaded.family == "gptj"
+
+
+CAPPED = {
+    "soft-capped": Gemma2Config(
+        **SMALL, intermediate_size=64, num_key_value_heads=2, head_dim=8, max_position_embeddings=64
+    ),
+    "scaled up": CohereConfig(
+        **SMALL, intermediate_size=64, max_position_embeddings=64, logit_scale=0.0625
+    ),
+    "scaled down": GraniteConfig(
+        **SMALL, intermediate_size=64, max_position_embeddings=64, logits_scaling=8.0
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CAPPED)
+@pytest.mark.parametrize("spread", [1.0, 0.1])
+def test_logits_that_are_not_linear_fall_back(kind, spread, save):
+    # Spread 0.1: logits so small that a soft cap moves only their last bits.
+    folder, reference = save(CAPPED[kind], spread=spread)
+    loaded = load_model(folder)
+    assert loaded.head is None
+    with torch.no_grad():
+        torch.testing.assert_close(loaded.logits(some_ids()), reference(some_ids()).logits)
+
+
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_right_padding_changes_nothing_before_it(kind, save):
+    loaded = load_model(save(CONFIGS[kind])[0])
+    ids = some_ids(1, 10)
+    alone = loaded.hidden(ids)
+    for pad in (0, 1, V - 1):  # 1 is OPT's own padding id, which a model could treat apart
+        padded = torch.cat([ids, torch.full((1, 6), pad)], dim=1)
+        together = loaded.hidden(torch.cat([padded, some_ids(1, 16)]))
+        torch.testing.assert_close(together[:1, :10], alone, rtol=1e-5, atol=1e-5)
+
+
+def test_float32_whatever_the_checkpoint_is(save):
+    folder, _ = save(CONFIGS["gpt_neox"], dtype=torch.float16)
+    assert json.loads((folder / "config.json").read_text())["dtype"] == "float16"
+    loaded = load_model(folder)
+    assert {p.dtype for p in loaded.model.parameters()} == {torch.float32}
+    assert loaded.hidden(some_ids()).dtype == torch.float32
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("kind", ["gpt2", "opt-350m-like", "gpt_neox", "qwen2"])
+def test_16_bit_on_request_keeps_the_head(kind, dtype, save):
+    loaded = load_model(save(CONFIGS[kind])[0], dtype=dtype)
+    assert loaded.head is not None and loaded.dtype == dtype
+    assert loaded.hidden(some_ids()).dtype == getattr(torch, dtype)
+
+
+def test_revision_of_a_folder_follows_its_content(neox):
+    before = load_model(neox).revision
+    assert before.startswith("sha256:") and len(before) == 71
+    (neox / "README.md").write_text("a card")
+    assert load_model(neox).revision == before
+    tokens = json.loads((neox / "tokenizer_config.json").read_text())
+    (neox / "tokenizer_config.json").write_text(json.dumps(tokens | {"note": 1}))
+    assert load_model(neox).revision != before
+
+
+def test_sharded_weights(save, tokenizer):
+    folder, reference = save(CONFIGS["qwen2"])
+    (folder / "model.safetensors").unlink()
+    reference.save_pretrained(folder, max_shard_size="40KB")
+    shards = sorted(folder.glob("model-*.safetensors"))
+    assert len(shards) > 1
+    with torch.no_grad():
+        expected = reference(some_ids()).logits
+    torch.testing.assert_close(load_model(folder).logits(some_ids()), expected)
+    shards[1].unlink()
+    assert shards[1].name in refused(folder)
+
+
+def test_weights_as_published_years_ago(save):
+    # GPT-2 on the hub has no "transformer." in its names and stores the causal mask; Pythia
+    # calls its head embed_out and stores masks and rotary frequencies.
+    folder, reference = save(CONFIGS["gpt2"])
+    path = folder / "model.safetensors"
+    old = {key.removeprefix("transformer."): value for key, value in load_file(path).items()}
+    old["h.0.attn.bias"] = torch.ones(1, 1, 64, 64)
+    old["h.0.attn.masked_bias"] = torch.tensor(-1e4)
+    save_file(old, path, metadata={"format": "pt"})
+    with torch.no_grad():
+        expected = reference(some_ids()).logits
+    torch.testing.assert_close(load_model(folder).logits(some_ids()), expected)
+
+    folder, reference = save(CONFIGS["gpt_neox"], "pythia")
+    path = folder / "model.safetensors"
+    old = load_file(path)
+    head = next(key for key in old if key.startswith(("lm_head", "embed_out")))
+    old["embed_out.weight"] = old.pop(head)
+    old["gpt_neox.layers.0.attention.bias"] = torch.ones(1, 1, 64, 64, dtype=torch.bool)
+    old["gpt_neox.layers.0.attention.masked_bias"] = torch.tensor(-1e9)
+    old["gpt_neox.layers.0.attention.rotary_emb.inv_freq"] = torch.ones(1)
+    save_file(old, path, metadata={"format": "pt"})
+    with torch.no_grad():
+        expected = reference(some_ids()).logits
+    torch.testing.assert_close(load_model(folder).logits(some_ids()), expected)
+
+
+def test_nothing_is_printed_and_settings_are_left_alone(neox, capfd):
+    transformers_logging.set_verbosity_info()
+    try:
+        bars = transformers_logging.is_progress_bar_enabled(), are_progress_bars_disabled()
+        filters = list(warnings.filters)
+        load_model(neox).hidden(some_ids())
+        out, err = capfd.readouterr()
+        assert (out, err) == ("", "")
+        assert transformers_logging.get_verbosity() == logging.INFO
+        assert bars == (
+            transformers_logging.is_progress_bar_enabled(),
+            are_progress_bars_disabled(),
+        )
+        assert warnings.filters == filters
+    finally:
+        transformers_logging.set_verbosity_warning()
+
+
+def test_loading_leaves_the_random_state_alone(neox):
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    load_model(neox)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_result_is_frozen_and_context_is_kept(neox):
+    loaded = load_model(neox)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        loaded.S = 1
+    loaded.hidden(some_ids(1, 64))
+    with pytest.raises(InputError, match="65 tokens is longer than the model's context of 64"):
+        loaded.hidden(some_ids(1, 65))
+
+
+# ---- the hub's cache, offline
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """An empty local hub cache, with the network off as HF_HUB_OFFLINE=1 does at start."""
+    cache = tmp_path / "hub"
+    cache.mkdir()
+    monkeypatch.setattr(hub_constants, "HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr(hub_constants, "HF_HUB_OFFLINE", True)
+    return cache
+
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def put_in_cache(hub: Path, folder: Path) -> Path:
+    """The cache as the hub's client leaves it for someone/tiny; returns the commit's folder."""
+    repo = hub / "models--someone--tiny"
+    (repo / "refs").mkdir(parents=True)
+    (repo / "refs/main").write_text(COMMIT)
+    return Path(shutil.copytree(folder, repo / "snapshots" / COMMIT))
+
+
+def test_hub_id_from_the_cache_offline(hub, neox):
+    snapshot = put_in_cache(hub, neox)
+    for options in ({}, {"local_files_only": True}, {"revision": COMMIT}):
+        loaded = load_model("someone/tiny", **options)
+        assert (loaded.name, loaded.revision) == ("someone/tiny", COMMIT)
+    by_path = load_model(snapshot)
+    assert (by_path.name, by_path.revision) == ("someone/tiny", COMMIT)
+    assert "someone/tiny" in refused("someone/tiny", revision="v9")
+
+
+def test_hub_id_with_pickles_only_as_opt_has(hub, save):
+    snapshot = put_in_cache(hub, save(CONFIGS["opt"])[0])
+    torch.save(load_file(snapshot / "model.safetensors"), snapshot / "pytorch_model.bin")
+    (snapshot / "model.safetensors").unlink()
+    assert "--allow-pickle" in refused("someone/tiny")
+    assert load_model("someone/tiny", allow_pickle=True).revision == COMMIT
+
+
+def test_hub_id_out_of_reach(hub):
+    message = refused("EleutherAI/pythia-71m")
+    assert "not in the local hub cache" in message and "EleutherAI/pythia-70m" in message
+    assert "no hub id" in refused("what is this?")
+
+
+# ---- what is refused
+
+
+def test_missing_folder(tmp_path):
+    for model in (tmp_path / "no", str(tmp_path / "no"), "./no", "no/such/folder", Path("no")):
+        assert "no such folder" in refused(model)
+    (tmp_path / "file").write_text("x")
+    assert "a file" in refused(tmp_path / "file")
+    assert "no config.json" in refused(tmp_path)
+
+
+def test_no_tokenizer(save):
+    folder, _ = save(CONFIGS["gpt_neox"], words=None)
+    assert "no tokenizer there" in refused(folder)
+
+
+def test_a_tokenizer_that_encodes_to_nothing(neox):
+    # What the library itself makes up where there are no files, saved.
+    empty = Tokenizer(tokenizer_models.BPE())
+    PreTrainedTokenizerFast(tokenizer_object=empty, eos_token="<|end|>").save_pretrained(neox)
+    assert "encodes text to nothing" in refused(neox)
+
+
+def test_a_tokenizer_too_large(save):
+    folder, _ = save(CONFIGS["gpt_neox"], words=train_tokenizer(V))
+    words = train_tokenizer(V)
+    words.add_tokens([f"<{i}>" for i in range(V)])
+    words.save_pretrained(folder)
+    assert f"the model only {V} rows" in refused(folder)
+
+
+def change(folder: Path, edit) -> None:
+    weights = load_file(folder / "model.safetensors")
+    edit(weights)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def test_missing_weights(neox, save):
+    change(neox, lambda weights: weights.pop("gpt_neox.layers.1.mlp.dense_h_to_4h.weight"))
+    message = refused(neox)
+    assert "lacks" in message and "layers.1.mlp.dense_h_to_4h.weight" in message
+    # An untied head that is not there is the case that would pass unseen.
+    folder, _ = save(CONFIGS["qwen2"], "headless")
+    change(folder, lambda weights: weights.pop("lm_head.weight"))
+    assert "lm_head.weight" in refused(folder)
+
+
+def test_weights_left_over_or_of_another_shape(neox, save):
+    change(neox, lambda weights: weights.update(extra=torch.ones(2)))
+    assert "extra" in refused(neox)
+    folder, _ = save(CONFIGS["gpt2"], "other")
+    change(folder, lambda weights: weights.update({"transformer.ln_f.bias": torch.ones(31)}))
+    message = refused(folder)
+    assert "another shape" in message and "ln_f.bias" in message
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite(neox, value):
+    name = "gpt_neox.layers.1.attention.dense.weight"
+    change(neox, lambda weights: weights[name].view(-1)[7:8].fill_(value))
+    message = refused(neox)
+    assert name in message and "NaN or Inf" in message
+
+
+def test_weights_that_float16_cannot_hold(neox):
+    name = "gpt_neox.layers.0.mlp.dense_h_to_4h.weight"
+    change(neox, lambda weights: weights[name].view(-1)[:1].fill_(1e6))
+    assert load_model(neox).head is not None
+    assert "try float32" in refused(neox, dtype="float16")
+
+
+def test_truncated_safetensors(neox):
+    path = neox / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1000])
+    message = refused(neox)
+    assert str(path) in message and "damaged" in message
+    path.write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n")
+    assert "Git LFS pointer" in refused(neox)
+    path.write_bytes(b"")
+    assert str(path) in refused(neox)
+    path.unlink()
+    assert "no weights there" in refused(neox)
+
+
+def test_damaged_config(neox):
+    (neox / "config.json").write_text('{"model_type": "gpt_neox"')
+    assert "not JSON" in refused(neox)
+    (neox / "config.json").write_text('{"model_type": "no_such_model"}')
+    assert "config.json" in refused(neox)
+
+
+def test_pickle_only_on_request(save):
+    folder, reference = save(CONFIGS["opt"])
+    (folder / "model.safetensors").unlink()
+    torch.save(reference.state_dict(), folder / "pytorch_model.bin")
+    assert "allow_pickle" in refused(folder)
+    with torch.no_grad():
+        expected = reference(some_ids()).logits
+    torch.testing.assert_close(load_model(folder, allow_pickle=True).logits(some_ids()), expected)
+
+
+class Code:
+    """What a hostile pickle holds."""
+
+    def __reduce__(self):
+        return Path.touch, (Path("touched-by-a-pickle"),)
+
+
+def test_a_pickle_cannot_run_code(save, monkeypatch, tmp_path):
+    folder, _ = save(CONFIGS["opt"])
+    monkeypatch.chdir(tmp_path)
+    (folder / "model.safetensors").unlink()
+    torch.save({"x": Code()}, folder / "pytorch_model.bin")
+    assert "cannot be loaded" in refused(folder, allow_pickle=True)
+    assert not (tmp_path / "touched-by-a-pickle").exists()
+
+
+def test_own_code_is_not_run(neox, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = json.loads((neox / "config.json").read_text())
+    config |= {"model_type": "mine", "auto_map": {"AutoConfig": "mine.Config"}}
+    (neox / "config.json").write_text(json.dumps(config))
+    (neox / "mine.py").write_text("open('ran', 'w')\n")
+    assert "trust_remote_code" in refused(neox)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_model_that_looks_ahead(save):
+    config = BertConfig(**SMALL, intermediate_size=64, max_position_embeddings=64)
+    assert "not causal" in refused(save(config)[0])
+
+
+def test_arguments(neox):
+    assert "float32, bfloat16, float16" in refused(neox, dtype="float64")
+    assert "not known" in refused(neox, device="abacus")
+    assert "has no revision" in refused(neox, revision="main")
+    if not torch.cuda.is_available():
+        assert "no GPU" in refused(neox, device="cuda")

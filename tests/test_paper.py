@@ -1,0 +1,240 @@
+"""paper.py: the shipped numbers are whole, agree with one another, and give the paper's tables."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rbpkit import paper
+from rbpkit.errors import InputError
+from rbpkit.fit import fit_power_law, fit_rbp_law
+
+# The tables print three decimals (half a unit: 0.0005); the rest is for six-decimal RBP values.
+TOLERANCE = 0.0006
+ROWS = {
+    "models": 24,
+    "rbp_by_size": 498,
+    "rbp_by_k": 704,
+    "fit_by_k": 172,
+    "emergence": 720,
+    "emergence_fits": 8,
+    "ce_and_rbp1": 40,
+    "ce_and_rbp1_fits": 4,
+    "lognormal_params": 4,
+    "rank_density": 167,
+    "table1": 168,
+    "table_k_law": 96,
+    "token_counts": 16,
+    "gpt2_wiki_metrics": 16,
+}
+DATA = Path(str(resources.files("rbpkit"))) / "data" / "paper"
+READINGS = Path(__file__).resolve().parents[2] / "shared" / "paper"
+
+
+def printed(table: pd.DataFrame, **cell) -> pd.Series:
+    for column, value in cell.items():
+        table = table[table[column] == value]
+    assert len(table) == 1, cell
+    return table.iloc[0]
+
+
+def assert_cell(fit, cell: pd.Series) -> None:
+    assert fit.slope == pytest.approx(cell["slope"], abs=TOLERANCE)
+    assert fit.r2 == pytest.approx(cell["r2"], abs=TOLERANCE)
+
+
+# ---- the files
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows(name):
+    table = getattr(paper, name)()
+    assert len(table) == ROWS[name]
+    assert not table.duplicated().any()
+    missing = {"fit_by_k": ["k"], "token_counts": ["also_admissible"]}.get(name, [])
+    assert not table.drop(columns=missing).isna().any().any()
+    if "family" in table:
+        assert set(table["family"]) == set(paper.FAMILIES)
+    if "dataset" in table:
+        assert set(table["dataset"]) <= set(paper.CORPORA)
+
+
+def test_every_file_is_read_and_described():
+    assert {path.stem for path in DATA.glob("*.csv")} == set(ROWS)
+    described = (DATA / "README.md").read_text(encoding="utf-8")
+    for name, rows in ROWS.items():
+        assert f"| `{name}.csv` | {rows} |" in described
+
+
+@pytest.mark.skipif(
+    not READINGS.is_dir(), reason=f"needs the readings the files came from, in {READINGS}"
+)
+def test_files_equal_the_readings():
+    originals = sorted(READINGS.glob("*.csv"))
+    assert [path.stem for path in originals] == sorted(ROWS)
+    for path in originals:
+        assert (DATA / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_tables_are_fresh():
+    table = paper.models()
+    table["S"] = 0
+    assert (paper.models()["S"] > 1e6).all()
+
+
+def test_sizes_are_those_of_the_models():
+    sizes = paper.models().set_index("model")["S"]
+    assert sizes.index.is_unique
+    for name in ROWS:
+        table = getattr(paper, name)()
+        if {"model", "S"} <= set(table):
+            assert (table["S"].to_numpy() == sizes[table["model"]].to_numpy()).all(), name
+
+
+def test_a_damaged_installation_is_an_error(monkeypatch, tmp_path):
+    folder = tmp_path / "data" / "paper"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(paper.resources, "files", lambda package: tmp_path)
+    with pytest.raises(InputError, match=r"cannot read .*emergence_fits\.csv"):
+        paper.emergence_fits()
+    (folder / "emergence_fits.csv").write_text("figure,k,alpha\n7,1,0.09\n")
+    with pytest.raises(InputError, match="has the columns figure, k, alpha, not figure, k, alpha_"):
+        paper.emergence_fits()
+    (folder / "emergence_fits.csv").write_text("figure,k,alpha_printed,r2_printed\n7,1,x,0.8\n")
+    with pytest.raises(InputError, match="cannot read"):
+        paper.emergence_fits()
+
+
+# ---- the tables follow from the points
+
+
+@pytest.mark.parametrize("family", paper.FAMILIES)
+@pytest.mark.parametrize("dataset", paper.PLOTTED_CORPORA)
+@pytest.mark.parametrize("k", [1, 10, 100])
+def test_table1_from_the_plotted_points(dataset, family, k):
+    """48 of arXiv Table 1's cells have their points in Figures 3 and 4."""
+    line = paper.points(dataset, family, k)
+    fit = fit_rbp_law(line.S, line.rbp, labels=line.models)
+    assert_cell(fit, printed(paper.table1(), dataset=dataset, family=family, k=str(k)))
+
+
+@pytest.mark.parametrize("row", ["CE", "1", "10", "100", "10000"])
+def test_table1_wiki_gpt2_from_the_published_metrics(row):
+    metrics = paper.gpt2_wiki_metrics()
+    at_k = metrics[metrics["k"] == (1 if row == "CE" else int(row))]
+    fit = (
+        fit_power_law(at_k["S"], at_k["ce"])
+        if row == "CE"
+        else fit_rbp_law(at_k["S"], at_k["p_N1"], labels=at_k["model"])
+    )
+    assert fit.n == 4
+    assert_cell(fit, printed(paper.table1(), dataset="Wiki", family="GPT2", k=row))
+
+
+def test_table_k_law_from_figure_9():
+    """64 of ICLR Table 1's cells: the law in k, with k in the place of S."""
+    cells = 0
+    for (family, model, dataset), line in paper.rbp_by_k().groupby(["family", "model", "dataset"]):
+        fit = fit_rbp_law(line["k"], line["rbp"])
+        assert fit.n == 11
+        cell = printed(paper.table_k_law(), family=family, model=model, dataset=dataset)
+        assert_cell(fit, cell)
+        cells += 1
+    assert cells == 64
+
+
+@pytest.mark.parametrize("dataset", paper.PLOTTED_CORPORA)
+@pytest.mark.parametrize("k", [1, 10, 50, 100])
+def test_figure_6_from_figures_3_and_4(dataset, k):
+    line = paper.points(dataset, "Pythia", k)
+    fit = fit_rbp_law(line.S, line.rbp)
+    read = paper.fit_by_k()
+    r2 = printed(read, quantity="R2", dataset=dataset, k=k)["value"]
+    slope = printed(read, quantity="slope", dataset=dataset, k=k)["value"]
+    assert (fit.r2, fit.slope) == pytest.approx((r2, slope), abs=1e-6)
+
+
+@pytest.mark.parametrize("dataset", paper.PLOTTED_CORPORA)
+def test_table1_pythia_is_figure_6(dataset):
+    """Seven rows, of which 500, 2,500 and 10,000 have no points of their own in any figure."""
+    read = paper.fit_by_k()
+    for k in (1, 10, 100, 500, 2500, 10000):
+        cell = printed(paper.table1(), dataset=dataset, family="Pythia", k=str(k))
+        for quantity, column in (("R2", "r2"), ("slope", "slope")):
+            value = printed(read, quantity=quantity, dataset=dataset, k=k)["value"]
+            assert value == pytest.approx(cell[column], abs=TOLERANCE), (k, quantity)
+    ce = printed(read, quantity="ce_slope", dataset=dataset)["value"]
+    row = printed(paper.table1(), dataset=dataset, family="Pythia", k="CE")
+    assert ce == pytest.approx(row["slope"], abs=TOLERANCE)
+
+
+def test_figure_8_lines_from_its_points():
+    for (figure, series), line in paper.ce_and_rbp1().groupby(["figure", "series"]):
+        fit = fit_power_law(line["S"], line["value"])
+        label = printed(paper.ce_and_rbp1_fits(), figure=figure, series=series)
+        assert fit.slope == pytest.approx(label["slope_printed"], abs=TOLERANCE)
+        assert fit.r2 == pytest.approx(label["r2_printed"], abs=TOLERANCE)
+
+
+# ---- the files agree where they overlap
+
+
+def test_overlapping_readings_agree():
+    by_size, by_k = paper.rbp_by_size(), paper.rbp_by_k()
+    keys = ["dataset", "k", "family", "model"]
+    both = by_size.merge(by_k, on=keys)
+    assert len(both) == 256
+    assert (both["rbp_x"] == both["rbp_y"]).all()
+
+    windows = paper.emergence()
+    one = windows[windows["N"] == 1].merge(by_size[by_size["dataset"] == "Wiki"], on=["k", "model"])
+    assert len(one) == 40
+    assert np.allclose(one["p"], one["rbp"], rtol=0, atol=6e-7)
+
+    gpt2 = paper.gpt2_wiki_metrics().merge(by_size[by_size["dataset"] == "Wiki"], on=["k", "model"])
+    assert len(gpt2) == 12
+    assert np.allclose(gpt2["p_N1"], gpt2["rbp"], rtol=0, atol=6e-7)
+
+
+def test_emergence_has_no_value_between_zero_and_one_window():
+    p = paper.emergence()["p"]
+    assert (p < paper.EMERGENCE_ZERO).sum() == 73
+    assert not ((p >= paper.EMERGENCE_ZERO) & (p < 1e-6)).any()
+
+
+def test_rank_density_covers_the_ranks_from_2_once():
+    for _, bins in paper.rank_density().groupby("model"):
+        low, high = bins["bin_lo"].to_numpy(), bins["bin_hi"].to_numpy()
+        assert low[0] == 2 and (low[1:] == high[:-1]).all()
+        assert bins["mass"].sum() == pytest.approx(1, abs=1e-6)
+
+
+# ---- points
+
+
+def test_points_rise_with_size_and_name_their_figure():
+    line = paper.points("Wiki", "Pythia", 1)
+    assert (line.figure, line.models[0], line.models[-1]) == ("3", "pythia-14m", "pythia-12b")
+    assert (np.diff(line.S) > 0).all() and line.rbp[0] == 0.332869
+    few = paper.points("Wiki", "Pythia", 5)
+    assert few.figure == "9" and len(few.models) == len(few.S) == len(few.rbp) == 4
+    assert paper.points("AusLegal", "OPT", 20000).figure == "5"
+
+
+@pytest.mark.parametrize(
+    ("dataset", "family", "k", "says"),
+    [
+        ("wiki", "GPT2", 1, "unknown corpus 'wiki'; the paper has Wiki, "),
+        ("Wiki", "GPT-2", 1, "unknown family 'GPT-2'; the paper has GPT2, "),
+        ("C4", "GPT2", 1, "plots no points for C4.*Table 1"),
+        ("Wiki", "GPT2", 4, "no RBP_k at k = 4 for GPT2 on Wiki; plotted k: 1, 2, 3, 5"),
+        ("Wiki", "Qwen", 20000, "no RBP_k at k = 20000 for Qwen on Wiki"),
+    ],
+)
+def test_points_refuses(dataset, family, k, says):
+    with pytest.raises(InputError, match=says):
+        paper.points(dataset, family, k)

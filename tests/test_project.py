@@ -1,0 +1,313 @@
+"""The project holds together: its three lists of dependencies, its layers, its files."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from graphlib import TopologicalSorter
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "rbpkit"
+INSTALL = "pip install -c constraints.txt -e .[test]"
+
+# DESIGN.md, "imports point one way": a module imports from its own layer or from lower ones.
+# A new module gets its place here; a module without one fails the tests.
+LAYERS = (
+    {"__init__", "errors"},
+    {
+        *("ranking", "models", "architectures", "corpora", "encoding", "records", "summary"),
+        *("fit", "paper", "pocket_text", "pocket_split", "params"),
+    },
+    {"curves", "rankdist", "theory"},
+    {"measure", "pocket", "pocket_train"},
+    {"figures"},
+    {"sweep", "bench", "look", "notebooks"},
+    {"cli", "__main__"},
+)
+LAYER = {module: level for level, modules in enumerate(LAYERS) for module in modules}
+
+# What reads only records and summaries must work, and start at once, without torch.
+WITHOUT_TORCH = {"errors", "fit", "paper", "curves", "rankdist", "theory", "figures", "params"}
+
+# Packages that pip installs on some platforms only; the pins come from a CPU machine with Linux.
+ELSEWHERE = re.compile(r"nvidia-.*|cuda-.*|triton|colorama|appnope|pywin32|pywinpty")
+
+
+# -- dependencies ----------------------------------------------------------------------------
+
+
+def _project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def _requirements(*, test: bool = True) -> list[Requirement]:
+    project = _project()
+    lines = list(project["dependencies"])
+    if test:
+        lines += project["optional-dependencies"]["test"]
+    return [Requirement(line) for line in lines]
+
+
+def _constraint_lines() -> list[str]:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def _pins() -> dict[str, Version]:
+    return {name: Version(v) for name, v in (line.split("==") for line in _constraint_lines())}
+
+
+DIRECT = sorted(canonicalize_name(r.name) for r in _requirements())
+
+
+def test_constraints_are_plain_pins_each_name_once():
+    names = []
+    for line in _constraint_lines():
+        match = re.fullmatch(r"([a-z0-9-]+)==([0-9][0-9a-z.]*)", line)
+        assert match, f"constraints.txt: {line!r} is not a plain name==version"
+        assert canonicalize_name(match[1]) == match[1], f"constraints.txt: {line!r}: normalise it"
+        names.append(match[1])
+    assert names == sorted(set(names)), "constraints.txt: not sorted, or a name twice"
+    assert not {"rbpkit", "pip", "setuptools"} & set(names)
+
+
+def test_every_requirement_has_a_lower_bound_that_its_pin_satisfies():
+    pins = _pins()
+    assert len(DIRECT) == len(set(DIRECT)), "pyproject.toml names a dependency twice"
+    for requirement in _requirements():
+        name = canonicalize_name(requirement.name)
+        assert [s.operator for s in requirement.specifier] == [">="], f"{requirement}: no bound"
+        assert name in pins, f"constraints.txt does not pin {name}"
+        assert pins[name] in requirement.specifier, f"{name}=={pins[name]} is not {requirement}"
+
+
+@pytest.mark.parametrize("name", DIRECT)
+def test_installed_version_is_the_pinned_one(name):
+    # Public versions: a CPU build of torch calls itself 2.13.0+cpu.
+    installed = Version(metadata.version(name)).public
+    assert installed == _pins()[name].public, f"{name} {installed}; install by: {INSTALL}"
+
+
+def test_constraints_hold_everything_that_comes_along():
+    """Walk the requirements of what is installed; each name that is reached must be pinned."""
+    pins = _pins()
+    todo = [(canonicalize_name(r.name), frozenset(r.extras)) for r in _requirements()]
+    seen = set()
+    while todo:
+        name, extras = todo.pop()
+        if (name, extras) in seen:
+            continue
+        seen.add((name, extras))
+        if name in {"pip", "setuptools"} or ELSEWHERE.fullmatch(name):
+            continue
+        assert name in pins, f"{name} comes along but constraints.txt does not pin it"
+        for line in metadata.requires(name) or ():
+            needed = Requirement(line)
+            if needed.marker is None or any(
+                needed.marker.evaluate({"extra": extra}) for extra in (*extras, "")
+            ):
+                todo.append((canonicalize_name(needed.name), frozenset(needed.extras)))
+    assert len({name for name, _ in seen}) > len(DIRECT)
+
+
+def test_environment_yml_agrees():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    project = _project()
+    assert environment["name"] == project["name"]
+    conda = [d for d in environment["dependencies"] if isinstance(d, str)]
+    (by_pip,) = (d["pip"] for d in environment["dependencies"] if isinstance(d, dict))
+    assert {re.split(r"[<>=! ]", d)[0] for d in conda} == {"python", "pip"}
+    (python,) = (SpecifierSet(d.removeprefix("python")) for d in conda if d.startswith("python"))
+    (lowest,) = SpecifierSet(project["requires-python"])
+    assert lowest.operator == ">="
+    assert str(lowest) in {str(s) for s in python}, "environment.yml: another lowest Python"
+    assert by_pip == ["-c constraints.txt", "-e .[test]"]
+
+
+# -- the package -----------------------------------------------------------------------------
+
+
+def _modules() -> dict[str, Path]:
+    """Each module's dotted name below rbpkit, and its file."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        found[".".join(path.relative_to(PACKAGE).with_suffix("").parts)] = path
+    assert "errors" in found, f"no modules in {PACKAGE}"
+    return found
+
+
+@cache
+def _imports(path: Path) -> frozenset[str]:
+    """Absolute dotted names that a file imports anywhere, inside functions too.
+
+    `from a import b` gives both `a` and `a.b`, for b may be a module.
+    """
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                base = f"rbpkit.{base}".rstrip(".")
+            names.add(base)
+            names.update(f"{base}.{alias.name}" for alias in node.names)
+    return frozenset(names)
+
+
+def _graph() -> dict[str, set[str]]:
+    """Module -> the modules of rbpkit that it imports."""
+    modules = _modules()
+    inside = {
+        name: {i.removeprefix("rbpkit.") for i in _imports(path) if i.startswith("rbpkit.")}
+        for name, path in modules.items()
+    }
+    return {name: (found & modules.keys()) - {name} for name, found in inside.items()}
+
+
+def test_every_module_has_its_layer():
+    assert sum(map(len, LAYERS)) == len(LAYER), "a module stands in two layers"
+    unknown = _modules().keys() - LAYER.keys()
+    assert not unknown, f"give {sorted(unknown)} a place in LAYERS (tests/test_project.py)"
+
+
+def test_imports_point_one_way():
+    graph = _graph()
+    upward = [
+        f"{name} imports {other}"
+        for name, others in graph.items()
+        for other in others
+        if LAYER.get(other, 0) > LAYER.get(name, len(LAYERS))
+    ]
+    assert not upward, f"a lower layer imports a higher one: {upward}"
+    tuple(TopologicalSorter(graph).static_order())  # CycleError names the cycle
+
+
+def test_ranking_knows_nothing_of_files():
+    modules = _modules()
+    if "ranking" not in modules:
+        pytest.skip("needs rbpkit/ranking.py")
+    assert _graph()["ranking"] <= {"errors"}
+    assert not _imports(modules["ranking"]) & {"pathlib", "os", "io", "pyarrow", "pandas"}
+
+
+@pytest.mark.parametrize("module", sorted(WITHOUT_TORCH))
+def test_module_reaches_no_torch(module):
+    modules, graph = _modules(), _graph()
+    if module not in modules:
+        pytest.skip(f"needs rbpkit/{module}.py")
+    reached, todo = set(), {module}
+    while todo:
+        name = todo.pop()
+        reached.add(name)
+        heavy = {i for i in _imports(modules[name]) if i.split(".")[0] in {"torch", "transformers"}}
+        assert not heavy, f"{module} reaches {sorted(heavy)} through {name}"
+        todo |= graph[name] - reached
+
+
+def test_importing_rbpkit_is_cheap():
+    heavy = "{'torch', 'transformers', 'datasets', 'pandas', 'matplotlib'}"
+    code = f"import sys, rbpkit; print(sorted({heavy} & set(sys.modules)))"
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("module", sorted(_modules()))
+def test_no_module_over_300_lines(module):
+    lines = len(_modules()[module].read_text(encoding="utf-8").splitlines())
+    assert lines <= 300, f"{lines} lines: a module does one thing, in 300 lines at most"
+
+
+@pytest.mark.parametrize(
+    ("folder", "test"), [("rbpkit", False), ("tests", True), ("notebooks/py", False)]
+)
+def test_what_is_imported_is_a_listed_dependency(folder, test):
+    files = sorted((ROOT / folder).rglob("*.py"))
+    if not files:
+        pytest.skip(f"needs a Python file in {folder}/")
+    listed = {canonicalize_name(r.name) for r in _requirements(test=test)}
+    distributions = metadata.packages_distributions()
+    own = {"rbpkit", *(path.stem for path in files if folder == "tests")}
+    for path in files:
+        tops = {name.split(".")[0] for name in _imports(path)} - own - sys.stdlib_module_names
+        for top in tops:
+            owners = {canonicalize_name(d) for d in distributions.get(top, [top])}
+            # several distributions can own one name; one listed owner is enough
+            assert owners & listed, f"{path.relative_to(ROOT)} imports {top}: list {owners}"
+
+
+# -- the files -------------------------------------------------------------------------------
+
+ONE_MACHINE = re.compile(
+    r"(?<![\w.~$}/-])/(?:root|work|opt|home/\w+|Users/\w+|mnt/\w+)/[\w.]|\b[A-Z]:\\+Users\b"
+)
+REGISTRY = re.compile(
+    r"https?://[^\s\"')>]*(?:pypi|pythonhosted|anaconda|download\.pytorch)|file:/{2,3}\w"
+)
+
+
+def _tracked() -> list[Path]:
+    if not shutil.which("git"):
+        pytest.skip("needs git")
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(ROOT), *arguments]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        if run.returncode:
+            pytest.skip(f"needs a git checkout: {run.stderr.strip()}")
+        return run.stdout
+
+    if Path(git("rev-parse", "--show-toplevel").strip()).resolve() != ROOT:
+        pytest.skip("needs a git checkout of this project, not of one around it")
+    files = [ROOT / name for name in git("ls-files", "-z").split("\0") if name]
+    return [path for path in files if path.is_file()]
+
+
+@pytest.mark.parametrize(
+    ("what", "pattern"),
+    [("a path of one machine", ONE_MACHINE), ("a registry's address", REGISTRY)],
+    ids=["paths", "registries"],
+)
+def test_tracked_text_names_no_machine(what, pattern):
+    found = []
+    for path in _tracked():
+        content = path.read_bytes()
+        if b"\0" in content:
+            continue
+        for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+            if match := pattern.search(line):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {match[0]}")
+    assert not found, f"{what} in: {found[:10]}"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "bad", "good"),
+    [
+        # written in pieces, so that this file does not trip over itself
+        (ONE_MACHINE, "see /" + "work/main/out", "the frame/work/of rbpkit/work/x"),
+        (ONE_MACHINE, '"/' + 'home/ann/x.jsonl"', "~/home/ann/x.jsonl"),
+        (ONE_MACHINE, "C:" + r"\\Users\\ann", "class C: Users"),
+        (REGISTRY, "from https://" + "pypi.org/simple", "pip's registry, PyPI"),
+        (REGISTRY, "file:" + "///opt", "the file: it"),
+    ],
+)
+def test_patterns_find_what_they_should(pattern, bad, good):
+    assert pattern.search(bad)
+    assert not pattern.search(good)
