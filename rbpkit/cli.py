@@ -156,6 +156,9 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option("--out", help="Where to write; by default out/NAME.")
     ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Where figures go; by default OUT/figures.")
+    ] = None,
 ) -> None:
     """Measure, run the notebooks, write the figures, and compare with what is published."""
     from rbpkit.params import load_params
@@ -165,7 +168,8 @@ def reproduce(
     _folder_to_write(folder)
     from rbpkit.reproduce import reproduce as run
 
-    if run(loaded, folder, say=typer.echo, progress=sys.stderr.isatty()):
+    progress = sys.stderr.isatty()
+    if not run(loaded, folder, figures=figures, say=typer.echo, progress=progress):
         raise typer.Exit(1)
 
 

@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 
 from rbpkit.errors import InputError
+from rbpkit.fit import fit_power_law
+from rbpkit.paper import Points
 from rbpkit.summary import Manifest
 
 
@@ -39,6 +41,12 @@ class Curve:
     models: tuple[str, ...]
     S: np.ndarray
     value: np.ndarray
+
+    @classmethod
+    def of_published(cls, points: Points) -> Curve:
+        """The curve of points that the paper prints."""
+        quantity = f"RBP_{points.k}"
+        return cls(points.dataset, points.family, quantity, points.models, points.S, points.rbp)
 
     @property
     def loss(self) -> np.ndarray:
@@ -144,3 +152,39 @@ def table(measured: Iterable[Measured], ks: Sequence[int] = (1, 10, 50, 100)) ->
         raise InputError("no measured model to show")
     frame = pd.DataFrame(rows)
     return frame.sort_values(["corpus", "family", "S", "model"], ignore_index=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Fitted laws as a table, and one line for each that could not be fitted.
+
+    Columns: family, corpus, quantity, n, slope, low, high (t interval), r2.
+    """
+
+    table: pd.DataFrame
+    refused: tuple[str, ...]
+
+
+def fits(measured: Iterable[Measured], ks: Sequence[int] = (1, 10, 50, 100)) -> Fits:
+    """Fit CE and -log RBP_k against S for every family and corpus that was measured.
+
+    InputError when nothing was measured, when one model was measured twice, and for k < 1.
+    """
+    every = list(measured)
+    groups = sorted({(one.manifest.family, one.manifest.corpus) for one in every})
+    if not groups:
+        raise InputError("no measured model to fit")
+    rows, refused = [], []
+    for family, corpus in groups:
+        curves = [ce_curve(every, corpus, family)]
+        curves += [rbp_curve(every, k, corpus, family) for k in ks]
+        for curve in curves:
+            try:
+                fit = fit_power_law(curve.S, curve.loss, labels=curve.models)
+            except InputError as error:
+                refused.append(f"{family}, {corpus}, {curve.quantity}: {error}")
+                continue
+            low, high = fit.slope_interval
+            rows.append((family, corpus, curve.quantity, fit.n, fit.slope, low, high, fit.r2))
+    names = ["family", "corpus", "quantity", "n", "slope", "low", "high", "r2"]
+    return Fits(pd.DataFrame(rows, columns=names), tuple(refused))

@@ -449,8 +449,8 @@ def _find_checkpoint(
         if not any(folder.glob("model*.safetensors")):
             if not allow_pickle:
                 raise InputError(
-                    f"{model}: no safetensors at this revision; pass allow_pickle"
-                    " (--allow-pickle) to read its pickle files, or give a revision with safetensors"
+                    f"{model}: no safetensors at this revision; give one that has them, or pass"
+                    " allow_pickle (--allow-pickle) to read its pickle files"
                 )
             # Of the same commit, and only now: most repositories hold the weights in both ways.
             folder = _from_hub(model, list(_PICKLE), {**where, "revision": folder.name})

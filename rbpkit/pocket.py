@@ -141,6 +141,11 @@ def model_folder(family: str, size: int) -> Path:
     return models_root() / name_of(family, ladder[size])
 
 
+def summaries_root() -> Path:
+    """The folder of the shipped summaries: every pocket model on every pocket corpus."""
+    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "summaries"))
+
+
 def tokenizer_folder() -> Path:
     return Path(str(resources.files("rbpkit") / "data" / "pocket" / "tokenizer"))
 

@@ -32,6 +32,7 @@ from transformers.utils import logging as transformers_logging
 from rbpkit.errors import InputError
 from rbpkit.models import (
     ARCHITECTURES,
+    _probe,
     load_model,
     non_embedding_parameters,
     paper_config,
@@ -264,6 +265,13 @@ def test_logits_that_are_not_linear_fall_back(kind, spread, save):
         torch.testing.assert_close(loaded.logits(some_ids()), reference(some_ids()).logits)
 
 
+def test_a_hidden_state_scaled_before_the_head_falls_back():
+    model = AutoModelForCausalLM.from_config(CONFIGS["gpt_neox"]).eval()
+    assert _probe(model, "plain")[0] is not None
+    model.lm_head.register_forward_pre_hook(lambda _, given: (given[0] * 0.5,))
+    assert _probe(model, "scaled") == (None, V)
+
+
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_right_padding_changes_nothing_before_it(kind, save):
     loaded = load_model(save(CONFIGS[kind])[0])
@@ -341,14 +349,31 @@ def test_weights_as_published_years_ago(save):
     torch.testing.assert_close(load_model(folder).logits(some_ids()), expected)
 
 
-def test_nothing_is_printed_and_settings_are_left_alone(neox, capfd):
+class Listener(logging.Handler):
+    """Collects the lines that a library logs, whatever its logger does with them."""
+
+    def __init__(self):
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record):
+        self.lines.append(record.getMessage())
+
+
+def test_nothing_is_printed_and_settings_are_left_alone(save, capfd):
+    folder, _ = save(CONFIGS["gpt2"])  # its token ids over V are worth a warning to the library
+    capfd.readouterr()
+    heard = Listener()
+    logger = logging.getLogger("transformers")
+    logger.addHandler(heard)
     transformers_logging.set_verbosity_info()
+    transformers_logging.set_tqdm_hook(own_hook := lambda bar, args, kwargs: bar(*args, **kwargs))
     try:
         bars = transformers_logging.is_progress_bar_enabled(), are_progress_bars_disabled()
         filters = list(warnings.filters)
-        load_model(neox).hidden(some_ids())
-        out, err = capfd.readouterr()
-        assert (out, err) == ("", "")
+        load_model(folder).hidden(some_ids())
+        assert capfd.readouterr() == ("", "")
+        assert heard.lines == []
         assert transformers_logging.get_verbosity() == logging.INFO
         assert bars == (
             transformers_logging.is_progress_bar_enabled(),
@@ -356,7 +381,10 @@ def test_nothing_is_printed_and_settings_are_left_alone(neox, capfd):
         )
         assert warnings.filters == filters
     finally:
+        restored = transformers_logging.set_tqdm_hook(None)
         transformers_logging.set_verbosity_warning()
+        logger.removeHandler(heard)
+    assert restored is own_hook
 
 
 def test_loading_leaves_the_random_state_alone(neox):

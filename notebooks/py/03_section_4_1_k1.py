@@ -1,0 +1,177 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Section 4.1: the law at $k = 1$
+#
+# **Claim.** The probability that a model's first choice is the correct token follows a power law in the number of non-embedding parameters $S$,
+#
+# $$-\log \mathrm{RBP}_1 \;\propto\; S^{-\alpha_1},$$
+#
+# for every family and every corpus (Figure 3 of the paper: four corpora, four families, 24 models).
+#
+# Two sources are set side by side here: the **published** points, read off Figure 3, and what we **measured** on models that ship with `rbpkit`. Nothing is run on a model, so the notebook takes seconds. All $S$ leave out token and position embeddings and the output head.
+
+# %% tags=["parameters"]
+families = ["Pythia"]  # families to show of what was measured
+corpus_names = ["pocket:prose", "pocket:code", "pocket:qa", "pocket:legal"]
+records_dir = ""  # a folder of records of your own; empty: the summaries that ship with rbpkit
+figures_dir = ""  # where to write the figure and its points; empty: nowhere
+
+# %%
+import numpy as np
+import pandas as pd
+
+import rbpkit
+from rbpkit import figures, paper, pocket
+from rbpkit.curves import Curve, rbp_curve
+from rbpkit.fit import fit_power_law
+from rbpkit.records import load_summaries
+
+print("rbpkit", rbpkit.__version__)
+
+# %% [markdown]
+# ## The published points
+#
+# A curve holds the points of one family on one corpus. Its loss is $-\log \mathrm{RBP}_1$, with the natural logarithm.
+
+# %%
+published = {
+    (corpus, family): Curve.of_published(paper.points(corpus, family, 1))
+    for corpus in paper.PLOTTED_CORPORA
+    for family in paper.FAMILIES
+}
+figures.curve_points("published", [published["Wiki", "GPT2"]]).drop(columns=["source", "corpus"])
+
+# %% [markdown]
+# The paper fits by least squares on logarithms,
+#
+# $$\log(-\log \mathrm{RBP}_1) = \log c - \alpha_1 \log S ,$$
+#
+# so the slope of the line is $-\alpha_1$. Doing the same to the points of Figure 3 must give the cells of Table 1, which prints slope and $R^2$ to three decimals.
+
+# %%
+rows = []
+printed = paper.table1().query("k == '1'").set_index(["dataset", "family"])
+for (corpus, family), curve in published.items():
+    fitted = fit_power_law(curve.S, curve.loss, labels=curve.models)
+    low, high = fitted.slope_interval
+    cell = printed.loc[(corpus, family)]
+    rows.append(
+        {
+            "corpus": corpus,
+            "family": family,
+            "n": fitted.n,
+            "slope": fitted.slope,
+            "low": low,
+            "high": high,
+            "R2": fitted.r2,
+            "slope printed": cell["slope"],
+            "R2 printed": cell["r2"],
+        }
+    )
+recomputed = pd.DataFrame(rows)
+recomputed.round(3)
+
+# %%
+slope_gap = (recomputed["slope"] - recomputed["slope printed"]).abs().max()
+r2_gap = (recomputed["R2"] - recomputed["R2 printed"]).abs().max()
+print(f"{len(recomputed)} cells; largest difference from Table 1: slope {slope_gap:.4f}, R2 {r2_gap:.4f}")
+
+# %% [markdown]
+# All sixteen agree to the printed digits: the published points and Table 1 say the same. `low` and `high` bound the slope at 95% by the regression's own residuals (Student's $t$ with $n - 2$ degrees of freedom). The paper gives no intervals; with the four points of GPT-2 they are wide.
+#
+# ## Measured here
+#
+# The same fit on our own ranks. Corpora that were asked for and never measured are named.
+
+# %%
+summaries = load_summaries(records_dir or pocket.summaries_root())
+there = {(s.manifest.corpus, s.manifest.family) for s in summaries}
+measured = {}
+for corpus in corpus_names:
+    for family in families:
+        if (corpus, family) in there:
+            measured[corpus, family] = rbp_curve(summaries, 1, corpus, family)
+        else:
+            print(f"not measured: {family} on {corpus}")
+
+rows = []
+for (corpus, family), curve in measured.items():
+    fitted = fit_power_law(curve.S, curve.loss, labels=curve.models)
+    low, high = fitted.slope_interval
+    rows.append(
+        {
+            "corpus": corpus,
+            "family": family,
+            "n": fitted.n,
+            "slope": fitted.slope,
+            "low": low,
+            "high": high,
+            "R2": fitted.r2,
+            "decades of S": np.log10(fitted.S_max / fitted.S_min),
+        }
+    )
+ours = pd.DataFrame(rows)
+ours.round(3)
+
+# %% [markdown]
+# ## Figure 3
+#
+# Top: the paper's points. Bottom: ours. Each legend gives slope and $R^2$. Both axes are logarithmic; the loss axis spans far less than the $S$ axis, so its ticks are plain numbers.
+
+# %%
+rows_of_panels = [
+    ("published", [[published[c, f] for f in paper.FAMILIES] for c in paper.PLOTTED_CORPORA]),
+    (
+        "measured",
+        [
+            [measured[c, f] for f in families if (c, f) in measured]
+            for c in corpus_names
+            if any((c, f) in measured for f in families)
+        ],
+    ),
+]
+figure = figures.law_panels(rows_of_panels, r"$-\log\,\mathrm{RBP}_1$")
+points = pd.concat(
+    [
+        figures.curve_points("published", list(published.values())),
+        figures.curve_points("measured", list(measured.values())),
+    ]
+)
+figures.save(figure, points, figures_dir, "figure_3")
+
+# %% [markdown]
+# ## What holds, and what does not
+#
+# The paper reads Figure 3 as a straight line for every family and corpus, with an exponent "less than 0.1". The counts, over all six corpora of Table 1 and over what we measured:
+
+# %%
+table1 = paper.table1().query("k == '1'")
+verdict = pd.DataFrame(
+    {
+        "published": [
+            f"{(table1['r2'] >= 0.97).sum()} of {len(table1)}",
+            f"{table1['r2'].min():.3f}",
+            f"{(-table1['slope']).min():.3f} to {(-table1['slope']).max():.3f}",
+            f"{(-table1['slope'] > 0.1).sum()} of {len(table1)}",
+        ],
+        "measured": [
+            f"{(ours['R2'] >= 0.97).sum()} of {len(ours)}",
+            f"{ours['R2'].min():.3f}",
+            f"{(-ours['slope']).min():.3f} to {(-ours['slope']).max():.3f}",
+            f"{(-ours['slope'] > 0.1).sum()} of {len(ours)}",
+        ],
+    },
+    index=["R2 of 0.97 or more", "smallest R2", "range of alpha_1", "alpha_1 over 0.1"],
+)
+verdict

@@ -1,0 +1,369 @@
+"""Ranks and losses of ground-truth tokens, from hidden states or from logits.
+
+Section 3 of arXiv 2510.20387 asks one number of every scored token: how many vocabulary entries
+the model finds at least as likely as the token that came (Eq. 3). Softmax keeps the order, so
+logits are counted, and nothing is sorted. The logits of a text (T x V) never exist at once: they
+are made by chunks of rows and reduced, still in cache, to three numbers a token.
+
+Two choices carry the exactness:
+
+- the target's logit is gathered from the very tensor that is counted. Computing it apart, as a
+  dot product, sums in another order; its last bit differs and so does the count of `>=`;
+- a logit is fp32 whatever the body's dtype: in 16 bits many tokens would tie.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from rbpkit.errors import InputError
+
+MEMORY_BYTES = 512 * 2**20
+"""Default bound on all temporaries of the head step together, in bytes."""
+
+# A tile of logits and its scratch of the same size take 1 MiB of a core's cache, so that each
+# pass after the product reads from there: measured 2 to 3 times faster than over whole chunks.
+_TILE_FLOATS = 2**17
+# Rows of one product. Fewer waste time on packing the matrix, more leave the cache. On a GPU a
+# launch has to be worth its while, and at T = 16k chunk and scratch stay under T x V x 4 / 16.
+_CHUNK_ROWS = {"cpu": 256, "cuda": 448}
+# Rows when the matrix is widened by blocks: widening is repeated for every chunk, so that a
+# chunk must be long enough to hide it.
+_BLOCKED_ROWS = 1024
+_DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+Chunks = Callable[[], Iterator[tuple[int, Tensor]]]
+
+
+class NonFiniteError(InputError):
+    """A logit is NaN or infinite. `row` counts tokens of the call, `column` the vocabulary."""
+
+    def __init__(self, row: int, column: int, value: float):
+        super().__init__(
+            f"the logit of token row {row}, vocabulary column {column}, is {value}: "
+            "a rank needs finite logits (overflow of a 16-bit body? try float32)"
+        )
+        self.row, self.column, self.value = row, column, value
+
+
+@dataclass(frozen=True, eq=False)
+class TokenRanks:
+    """What is kept of T scored tokens; 1-D tensors on the device of the logits.
+
+    n_greater: (T,) int32, vocabulary entries with a larger logit than the target's.
+    n_equal: (T,) int32, entries with the same fp32 logit, the target itself left out.
+    nll: (T,) float32, negative log-likelihood of the target, nats.
+    """
+
+    n_greater: Tensor
+    n_equal: Tensor
+    nll: Tensor
+
+    def rank(self, ties: Literal["pessimistic", "optimistic"] = "pessimistic") -> Tensor:
+        """Rank R of each target, from 1; (T,) int32.
+
+        "pessimistic" is Eq. 3, R = #{v : p(v) >= p(t)}: tied entries come first.
+        "optimistic" puts them behind, R = 1 + #{v : p(v) > p(t)}.
+
+        Raises InputError on any other word.
+        """
+        if ties == "pessimistic":
+            return self.n_greater + self.n_equal + 1
+        if ties == "optimistic":
+            return self.n_greater + 1
+        raise InputError(f"ties must be 'pessimistic' or 'optimistic', not {ties!r}")
+
+
+@torch.no_grad()
+def token_ranks(
+    hidden: Tensor,
+    unembedding: Tensor,
+    targets: Tensor,
+    *,
+    bias: Tensor | None = None,
+    memory_bytes: int = MEMORY_BYTES,
+    compiled: bool | None = None,
+) -> TokenRanks:
+    """Rank (Eq. 3 of arXiv 2510.20387) and loss of each target under hidden @ unembedding.T + bias.
+
+    hidden: (T, d) last hidden states; unembedding: (V, d) output matrix; bias: (V,) or None;
+    each float32, bfloat16 or float16. targets: (T,) integers in [0, V). T may be 0.
+    memory_bytes: bound on all temporaries together; results (12 bytes a token) come on top.
+    compiled: reduce the logits by one torch.compile kernel; where that fails, plain torch does
+    it, with the same integers. None, the default, is True on CUDA and False on CPU (there the
+    plain tiles are as fast, and compiling costs 6 to 30 seconds).
+
+    Counts are exact on the fp32 logits that were made; another chunking may change their last
+    bits. The host waits for the device once a call.
+
+    Raises InputError on a wrong shape, dtype or device, on a target out of range or a
+    memory_bytes too small for one row; NonFiniteError on NaN or Inf in any logit.
+    """
+    plan = _plan(hidden, unembedding, bias, memory_bytes)
+    _check_targets(targets, hidden, unembedding.shape[0])
+
+    def chunks() -> Iterator[tuple[int, Tensor]]:
+        return _products(hidden, unembedding, bias, plan)
+
+    # -inf leaves no trace in a sum of exponentials. Rather than look for it at every logit:
+    # finite factors this small cannot make one, partial sums included.
+    size = _largest(hidden) * _largest(unembedding) * hidden.shape[1]
+    if bias is not None:
+        size = size + _largest(bias)
+    bounded = size < torch.finfo(torch.float32).max / 2
+    return _reduce(chunks, targets, unembedding.shape[0], plan.tile, bounded, compiled)
+
+
+@torch.no_grad()
+def logit_ranks(logits: Tensor, targets: Tensor, *, compiled: bool | None = None) -> TokenRanks:
+    """`token_ranks` on logits that are there already: (T, V), float32, bfloat16 or float16.
+
+    16-bit logits are compared as they are (widening changes neither order nor ties).
+    The logits are only read. Errors as in `token_ranks`; -inf is one too: a masked entry has
+    no place in Eq. 3, so leave its column out.
+    """
+    _check_matrix("logits", logits)
+    _check_targets(targets, logits, logits.shape[1])
+    T, V = logits.shape
+    tile = _tile_rows(logits.device, V, MEMORY_BYTES)
+
+    def chunks() -> Iterator[tuple[int, Tensor]]:
+        return ((i, logits[i : i + tile]) for i in range(0, T, tile))
+
+    return _reduce(chunks, targets, V, tile, None, compiled)
+
+
+@torch.no_grad()
+def logit_chunks(
+    hidden: Tensor,
+    unembedding: Tensor,
+    *,
+    bias: Tensor | None = None,
+    memory_bytes: int = MEMORY_BYTES,
+) -> Iterator[tuple[int, Tensor]]:
+    """The fp32 logits that `token_ranks` counts: pairs (first row, (rows, V) logits).
+
+    One buffer serves all chunks: copy what must outlive the next step. Arguments and errors
+    as in `token_ranks`. For tests, and as the head without ranks in a benchmark.
+    """
+    yield from _products(hidden, unembedding, bias, _plan(hidden, unembedding, bias, memory_bytes))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    rows: int  # rows of a product
+    tile: int  # rows of a reduction
+    block: int  # vocabulary rows of the matrix that are widened at a time; V: once, for all
+    widen: bool  # whether the factors have to be made fp32
+
+
+def _plan(hidden: Tensor, unembedding: Tensor, bias: Tensor | None, memory_bytes: int) -> _Plan:
+    """Check the head's arguments and divide memory_bytes among its temporaries."""
+    _check_matrix("hidden", hidden)
+    _check_matrix("unembedding", unembedding)
+    (T, d), (V, width) = hidden.shape, unembedding.shape
+    if d != width:
+        raise InputError(f"hidden is (T, {d}) but unembedding is (V, {width}): widths differ")
+    if bias is not None and (bias.shape != (V,) or bias.dtype not in _DTYPES):
+        raise InputError(f"bias must be ({V},) floats, not {tuple(bias.shape)} {bias.dtype}")
+    for name, tensor in (("unembedding", unembedding), ("bias", bias)):
+        if tensor is not None and tensor.device != hidden.device:
+            raise InputError(f"{name} is on {tensor.device} but hidden is on {hidden.device}")
+
+    wide = hidden.dtype == unembedding.dtype == torch.float32
+    narrow = hidden.dtype == unembedding.dtype != torch.float32
+    widen = not wide and not (narrow and _has_wide_product(hidden.device, hidden.dtype))
+    tile = _tile_rows(hidden.device, V, memory_bytes)
+    rows, block = max(tile, _chunk_rows(hidden.device)), V
+    fixed = 4 * V * tile + 64 * T  # the scratch of a tile, some vectors along T
+    if widen and unembedding.dtype != torch.float32:
+        if 4 * V * d > memory_bytes // 2:
+            rows, block = max(tile, _BLOCKED_ROWS), min(V, max(1, memory_bytes // (32 * d)))
+        fixed += 4 * block * d
+    row = 4 * V + (4 * d if widen else 0)
+    rows = min(rows, (memory_bytes - fixed) // row)
+    if rows < 1:
+        raise InputError(
+            f"memory_bytes={memory_bytes} does not hold one row of logits: "
+            f"T={T}, V={V}, d={d} needs {fixed + row}"
+        )
+    return _Plan(rows, tile, block, widen)
+
+
+def _products(
+    hidden: Tensor, unembedding: Tensor, bias: Tensor | None, plan: _Plan
+) -> Iterator[tuple[int, Tensor]]:
+    T, V = hidden.shape[0], unembedding.shape[0]
+    buffer = hidden.new_empty((min(plan.rows, T), V), dtype=torch.float32)
+    whole = unembedding.float() if plan.widen and plan.block >= V else None
+    for start in range(0, T, plan.rows):
+        part = hidden[start : start + plan.rows]
+        logits = buffer[: len(part)]
+        if not plan.widen and part.dtype != torch.float32:
+            torch.mm(part, unembedding.T, out_dtype=torch.float32, out=logits)
+        elif not plan.widen:
+            torch.mm(part, unembedding.T, out=logits)
+        elif whole is not None:
+            torch.mm(part.float(), whole.T, out=logits)
+        else:
+            part = part.float()
+            for i in range(0, V, plan.block):
+                block = unembedding[i : i + plan.block].float()
+                torch.mm(part, block.T, out=logits[:, i : i + plan.block])
+                del block  # before the next is made: two would be over the budget
+        if bias is not None:
+            logits.add_(bias)
+        yield start, logits
+
+
+def _reduce(
+    chunks: Chunks,
+    targets: Tensor,
+    V: int,
+    tile: int,
+    bounded: Tensor | None,
+    compiled: bool | None,
+) -> TokenRanks:
+    """Count and sum over the chunks. `bounded`: no logit can be -inf; None: look at each."""
+    T, device = len(targets), targets.device
+    # An index out of range would kill a CUDA context: clamp, and refuse it at the one sync.
+    column = targets.long().clamp(0, V - 1).unsqueeze(1)
+    sums = torch.empty((3, T), dtype=torch.float32, device=device)
+    low = torch.zeros(T, dtype=torch.float32, device=device)
+    scratch = torch.empty((min(tile, T), V), dtype=torch.float32, device=device)
+    kernel = _fused if (device.type == "cuda" if compiled is None else compiled) else _plain
+    for rows, logits in _tiles(chunks, tile):
+        kernel(logits, logits.gather(1, column[rows]), scratch[: len(logits)], sums[:, rows])
+        if bounded is None:
+            torch.amin(logits, dim=1, out=low[rows])
+
+    greater, at_least, total = sums
+    known = (targets >= 0) & (targets < V)
+    # NaN and +inf make the sum of exponentials NaN or inf, and so does a loss above 88 nats.
+    finite = total.isfinite().all() & (low.isfinite().all() if bounded is None else bounded)
+    all_known, finite = torch.stack((known.all(), finite)).tolist()  # the one sync
+    if not all_known:
+        row = int((~known).nonzero()[0])
+        raise InputError(f"target {int(targets[row])} of token row {row} is not in [0, {V})")
+    nll = total.log() if finite else _careful_nll(chunks, tile, column, scratch)
+    n_equal = at_least - greater - 1  # 1: the target itself
+    return TokenRanks(greater.to(torch.int32), n_equal.to(torch.int32), nll)
+
+
+def _tiles(chunks: Chunks, tile: int) -> Iterator[tuple[slice, Tensor]]:
+    for start, logits in chunks():
+        for i in range(0, len(logits), tile):
+            part = logits[i : i + tile].float()
+            yield slice(start + i, start + i + len(part)), part
+
+
+def _plain(logits: Tensor, target: Tensor, scratch: Tensor, sums: Tensor) -> None:
+    """Into (3, rows) `sums`: #{v : l > l_t}, #{v : l >= l_t}, sum_v exp(l - l_t) = 1 / p(t).
+
+    Comparisons write floats, not booleans: only those are vectorised on a CPU, and summed
+    without a detour through int64. The last sum needs no maximum, since the loss seldom passes
+    88 nats; every entry at or above the target adds at least 1, hence nll >= ln R.
+    """
+    torch.gt(logits, target, out=scratch)
+    torch.sum(scratch, dim=1, out=sums[0])
+    torch.ge(logits, target, out=scratch)
+    torch.sum(scratch, dim=1, out=sums[1])
+    torch.sub(logits, target, out=scratch)
+    torch.sum(scratch.exp_(), dim=1, out=sums[2])
+
+
+@functools.cache
+def _compiled() -> Callable[[Tensor, Tensor], Tensor]:
+    def one_pass(logits: Tensor, target: Tensor) -> Tensor:
+        greater, at_least = (logits > target).float().sum(1), (logits >= target).float().sum(1)
+        return torch.stack((greater, at_least, (logits - target).exp().sum(1)))
+
+    return torch.compile(one_pass, dynamic=True)
+
+
+_compile_failed = False
+
+
+def _fused(logits: Tensor, target: Tensor, scratch: Tensor, sums: Tensor) -> None:
+    """`_plain` as one compiled pass; the first failure turns it off for the process."""
+    global _compile_failed
+    if not _compile_failed:
+        try:
+            sums.copy_(_compiled()(logits, target))
+            return
+        except torch.OutOfMemoryError:
+            raise  # the caller's to handle, with smaller batches
+        except Exception:  # no compiler, no Triton, an old GPU: each fails in its own way
+            _compile_failed = True
+    _plain(logits, target, scratch, sums)
+
+
+def _careful_nll(chunks: Chunks, tile: int, column: Tensor, scratch: Tensor) -> Tensor:
+    """Where a sum was not finite: name the first bad logit, or else shift by the maximum."""
+    nll = torch.empty(len(column), dtype=torch.float32, device=column.device)
+    for rows, logits in _tiles(chunks, tile):
+        low, top = logits.amin(1, keepdim=True), logits.amax(1, keepdim=True)
+        bad = (~(low.isfinite() & top.isfinite())).nonzero()
+        if len(bad):
+            i = int(bad[0, 0])
+            v = int((~logits[i].isfinite()).nonzero()[0])
+            raise NonFiniteError(rows.start + i, v, logits[i, v].item())
+        total = torch.sub(logits, top, out=scratch[: len(logits)]).exp_().sum(1)
+        nll[rows] = total.log() + (top - logits.gather(1, column[rows])).squeeze(1)
+    return nll
+
+
+def _tile_rows(device: torch.device, V: int, memory_bytes: int) -> int:
+    """Rows of one reduction, with a scratch of at most a quarter of memory_bytes."""
+    rows = _chunk_rows(device)
+    if device.type == "cpu":
+        rows = _TILE_FLOATS * torch.get_num_threads() // V
+    return max(1, min(rows, memory_bytes // (16 * V)))
+
+
+def _chunk_rows(device: torch.device) -> int:
+    return _CHUNK_ROWS.get(device.type, _CHUNK_ROWS["cpu"])
+
+
+@functools.cache
+def _has_wide_product(device: torch.device, dtype: torch.dtype) -> bool:
+    """Whether torch multiplies 16-bit matrices into fp32 here: CUDA, and a recent torch."""
+    a = torch.zeros((16, 16), dtype=dtype, device=device)
+    try:
+        torch.mm(a, a, out_dtype=torch.float32, out=a.float())
+    except (TypeError, RuntimeError):
+        return False
+    return True
+
+
+def _largest(tensor: Tensor) -> Tensor:
+    """max |x|, 0-dim fp32, NaN if there is one; no temporary of the tensor's size."""
+    if not tensor.numel():  # T = 0
+        return tensor.new_zeros((), dtype=torch.float32)
+    low, high = tensor.aminmax()
+    return torch.maximum(-low, high).float()
+
+
+def _check_matrix(name: str, tensor: Tensor) -> None:
+    if tensor.dim() != 2 or tensor.dtype not in _DTYPES or tensor.shape[1] == 0:
+        raise InputError(
+            f"{name} must be a matrix of float32, bfloat16 or float16, "
+            f"not {tuple(tensor.shape)} {tensor.dtype}"
+        )
+
+
+def _check_targets(targets: Tensor, rows: Tensor, V: int) -> None:
+    if not 1 <= V < 2**24:  # counts are summed in fp32, exact up to here
+        raise InputError(f"the vocabulary has {V} entries; 1 to {2**24 - 1} can be counted")
+    if targets.shape != rows.shape[:1] or targets.dtype not in (torch.int64, torch.int32):
+        raise InputError(
+            f"targets must be ({len(rows)},) int64 or int32, "
+            f"not {tuple(targets.shape)} {targets.dtype}"
+        )
+    if targets.device != rows.device:
+        raise InputError(f"targets are on {targets.device}, not on {rows.device}")
