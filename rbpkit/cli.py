@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -17,14 +18,12 @@ ClickException = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "Cl
 app = typer.Typer(
     name="rbpkit",
     help="Measure the relative-based scaling law (RBP_k) of language models, to the integer.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 pocket_app = typer.Typer(
     help="The small models that ship with rbpkit, and how they are trained.",
-    no_args_is_help=True,
     rich_markup_mode=None,
 )
 app.add_typer(pocket_app, name="pocket")
@@ -37,6 +36,13 @@ ParamsFile = Annotated[Path, typer.Argument(help="A parameter file, as params/po
 Out = Annotated[Path, typer.Option("--out", help="The folder that records go to.")]
 
 DEFAULT_KS = (1, 10, 50, 100)
+
+
+@app.callback(invoke_without_command=True)
+@pocket_app.callback(invoke_without_command=True)
+def _help(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def _say(line: str) -> None:
@@ -118,7 +124,8 @@ def show(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
     from rbpkit.curves import table
     from rbpkit.records import load_summaries
 
-    _print_table(table(load_summaries(records), _ks(k)), as_json)
+    ks = _ks(k)
+    _print_table(table(load_summaries(records), ks), as_json)
 
 
 @app.command()
@@ -127,11 +134,12 @@ def fit(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
     from rbpkit.curves import fits
     from rbpkit.records import load_summaries
 
-    found = fits(load_summaries(records), _ks(k))
-    for reason in found.refused:
-        _say(f"no fit: {reason}")
+    ks = _ks(k)
+    found = fits(load_summaries(records), ks)
     if found.table.empty:
         raise InputError(f"{records}: nothing could be fitted; {found.refused[0]}")
+    for reason in found.refused:
+        _say(f"no fit: {reason}")
     _print_table(found.table, as_json)
 
 
@@ -213,6 +221,22 @@ def pocket_train(
     )
 
 
+@pocket_app.command("ship", hidden=True)
+def pocket_ship(
+    runs: Annotated[Path | None, typer.Option(help="Finished runs of `pocket train`.")] = None,
+    records: Annotated[Path | None, typer.Option(help="Records of the shipped models.")] = None,
+) -> None:
+    """For maintainers: put trained models, then their summaries, into the package."""
+    from rbpkit import pocket_ship as ship
+
+    if runs is None and records is None:
+        raise InputError("nothing to ship: give --runs, --records or both")
+    if runs:
+        ship.ship_models(runs, _say)
+    if records:
+        ship.ship_summaries(records, _say)
+
+
 def _ks(k: list[int] | None) -> tuple[int, ...]:
     for one in k or ():
         _at_least("--k", one, 1)
@@ -243,15 +267,20 @@ def _print_table(frame, as_json: bool) -> None:
 
 def main() -> None:
     """Run the command line; every fault a user can mend is one line and exit status 2."""
+    # A polite kill ends as Ctrl-C does: temporary files go, and the status is 130.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         status = app(standalone_mode=False)
     except InputError as error:
         _fail(str(error))
     except ClickException as error:  # a flag or a command that is not there
         _fail(error.format_message())
+    except OSError as error:  # disk full, no permission, a file where a folder should be
+        _fail(f"{error.filename or 'writing'}: {error.strerror or error}")
     except (KeyboardInterrupt, typer.Abort):
+        status = 130
+    if status == 130:  # typer itself turns Ctrl-C into this
         typer.echo("rbpkit: interrupted", err=True)
-        raise SystemExit(130) from None
     raise SystemExit(status or 0)
 
 

@@ -67,7 +67,9 @@ def draw_law(axes: Axes, curve: Curve) -> PowerLawFit:
     fitted = fit_power_law(curve.S, curve.loss, labels=curve.models)
     line = np.geomspace(curve.S.min(), curve.S.max(), 50)
     axes.plot(line, fitted.predict(line).loss, ink.line, color=ink.colour, linewidth=1.2, zorder=2)
-    label = f"{curve.family}: {fitted.slope:+.3f}, $R^2$ {fitted.r2:.3f}".replace("-", "\N{MINUS SIGN}")
+    label = f"{curve.family}: {fitted.slope:+.3f}, $R^2$ {fitted.r2:.3f}".replace(
+        "-", "\N{MINUS SIGN}"
+    )
     axes.plot(
         curve.S,
         curve.loss,
@@ -119,7 +121,9 @@ def law_panels(rows: Sequence[tuple[str, Sequence[Sequence[Curve]]]], ylabel: st
                 low, high = losses.min(), losses.max()
                 # Room below the points: the lines fall to the right, so the legend is there.
                 span = np.log(high / low)
-                axes.set_ylim(low * np.exp(-(0.1 + 0.09 * len(curves)) * span), high * np.exp(0.08 * span))
+                axes.set_ylim(
+                    low * np.exp(-(0.1 + 0.09 * len(curves)) * span), high * np.exp(0.08 * span)
+                )
                 plain_log_ticks(axes, *axes.get_ylim())
                 axes.set_title(f"{source}: {curves[0].corpus.removeprefix('pocket:')}")
                 axes.set_xlabel("$S$ (non-embedding parameters)")
@@ -151,8 +155,16 @@ def live_on_line(curves: Sequence[Curve], live: Sequence[Measured]) -> Figure:
             axes.plot(
                 S, loss, marker, markersize=13, markerfacecolor="none", markeredgecolor="black"
             )
-        axes.plot([], [], "o", markersize=11, markerfacecolor="none", markeredgecolor="black",
-                  linestyle="none", label="measured just now")
+        axes.plot(
+            [],
+            [],
+            "o",
+            markersize=11,
+            markerfacecolor="none",
+            markeredgecolor="black",
+            linestyle="none",
+            label="measured just now",
+        )
         plain_log_ticks(axes, *axes.get_ylim())
         axes.set_xlabel("$S$ (non-embedding parameters)")
         axes.set_ylabel(r"$-\log\,\mathrm{RBP}_k$")

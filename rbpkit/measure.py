@@ -20,10 +20,9 @@ from tqdm import tqdm
 
 import rbpkit
 from rbpkit.corpora import Batch, Corpus, EncodedCorpus, batches, encode
-from rbpkit.errors import InputError
 from rbpkit.models import LoadedModel
 from rbpkit.ranking import TokenRanks, logit_ranks, token_ranks
-from rbpkit.records import Records, find_done, find_stale, load_summaries, write_records
+from rbpkit.records import Records, find_done, find_stale, summarise, write_records
 from rbpkit.summary import Manifest, Summary
 
 BATCH_TOKENS = 8192
@@ -66,7 +65,7 @@ def measure(
     planned = _planned(model, corpus, encoded, batch_tokens)
     done = find_done(out, planned)
     if done is not None:
-        return Measurement(_summary_beside(done.path), done.path, found_done=True)
+        return Measurement(summarise(done.path), done.path, found_done=True)
     for setting, (there, asked) in find_stale(out, planned).items():
         say(f"replaces an earlier measurement in {out}: {setting} was {there}, is {asked}")
     start = time.perf_counter()
@@ -75,7 +74,7 @@ def measure(
     manifest = replace(planned, tokens=encoded.tokens, seconds=seconds)
     records = Records(**columns, manifest=manifest)
     written = write_records(out, records)
-    return Measurement(_summary_beside(written.path), written.path, found_done=False)
+    return Measurement(summarise(written.path), written.path, found_done=False)
 
 
 def measured_ranks(
@@ -155,11 +154,3 @@ def _planned(
             **versions,
         },
     )
-
-
-def _summary_beside(parquet: Path) -> Summary:
-    """The summary of one finished job (`load_summaries` of its folder would read them all)."""
-    for summary in load_summaries(parquet.parent):
-        if summary.manifest.model and parquet.stem:
-            return summary
-    raise InputError(f"{parquet}: no summary beside it; measure again")

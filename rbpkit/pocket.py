@@ -37,12 +37,14 @@ class Recipe:
     """How a pocket model is trained; all that can change its weights but the shape.
 
     tokens: training tokens, each seen once. The learning rate warms up over `warmup` of the
-    steps to peak_rate(width), then falls linearly to zero.
+    steps to peak_rate(width), then falls linearly to zero. `data/pocket/runs/rate_search.csv`
+    holds the short runs behind the rate: c / sqrt(width) with one c was off at one width or the
+    other, c / width fits both.
     """
 
     tokens: int = 6_000_000
     batch_rows: int = 16
-    rate: float = 0.03
+    rate: float = 0.7
     warmup: float = 0.05
     betas: tuple[float, float] = (0.9, 0.95)
     weight_decay: float = 0.1
@@ -55,8 +57,8 @@ class Recipe:
         return self.tokens // (self.batch_rows * CONTEXT)
 
     def peak_rate(self, width: int) -> float:
-        """rate / sqrt(width)."""
-        return self.rate / math.sqrt(width)
+        """rate / width."""
+        return self.rate / width
 
     def rate_at(self, step: int, width: int) -> float:
         """Learning rate of step 0, 1, ..., steps - 1."""
@@ -171,7 +173,9 @@ def train_tokenizer() -> PreTrainedTokenizerFast:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    texts = [text for corpus in CORPORA for text in load_pocket_documents(corpus, "train").documents]
+    texts = [
+        text for corpus in CORPORA for text in load_pocket_documents(corpus, "train").documents
+    ]
     tokenizer.train_from_iterator(texts, trainer)
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,

@@ -23,7 +23,6 @@ from packaging.utils import canonicalize_name
 
 from rbpkit.pocket_text import (
     CORPORA,
-    SPLITS,
     Document,
     documents_of_file,
     licence_files,

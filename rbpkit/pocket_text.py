@@ -47,7 +47,9 @@ PACKAGES = (
 PROSE_MIN_CHARACTERS = 600
 LEGAL_SECTION_CHARACTERS = 1000
 LICENCE_FILE = re.compile(r"(licen[cs]e|copying|notice|eula|copyright)", re.IGNORECASE)
-GENERATED = re.compile(r"(automatically|auto)[- ]?generated|generated (by|from|file)", re.IGNORECASE)
+GENERATED = re.compile(
+    r"(automatically|auto)[- ]?generated|generated (by|from|file)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -98,18 +100,21 @@ def text_fingerprint(documents: Iterable[str]) -> str:
 
 # --- cutting documents out of one file ---------------------------------------------------
 
+# Line ends as Python's parser counts them; str.splitlines would also end a line at a form feed.
+_LINE_END = re.compile(r"\r\n?|\n")
+
 
 def _summary_line(docstring: str) -> str:
     return docstring.split("\n", 1)[0].strip()
 
 
-def _signature(source: str, node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
+def _signature(lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
     """`name(arguments)` as written, on one line; None where a comment stands among them.
 
     Cut from the source: `ast.unparse` writes differently from one Python to the next.
     """
     first = node.body[0]
-    lines = source.splitlines()[node.lineno - 1 : first.lineno]
+    lines = lines[node.lineno - 1 : first.lineno]
     lines[-1] = lines[-1].encode()[: first.col_offset].decode() if first.col_offset else ""
     written = " ".join(" ".join(lines).split())
     if "#" in written or not written.endswith(":"):
@@ -138,7 +143,7 @@ def documents_of_module(source: str, file: str) -> list[Document]:
             tree = ast.parse(source)
         except (SyntaxError, ValueError):
             return []
-    lines = source.splitlines()
+    lines = _LINE_END.split(source)
     module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     found: list[Document] = []
     seen: dict[tuple[str, str], int] = {}
@@ -160,7 +165,7 @@ def documents_of_module(source: str, file: str) -> list[Document]:
         if len(node.body) > 1:
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             add("code", name, textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno])))
-        signature, summary = _signature(source, node), _summary_line(docstring)
+        signature, summary = _signature(lines, node), _summary_line(docstring)
         if signature and len(summary.split()) >= 3:
             add("qa", name, f"{name.removesuffix(node.name)}{signature}\n{summary}")
     return found
@@ -273,8 +278,11 @@ def load_pocket_documents(corpus: str, split: str = "test") -> PocketDocuments:
     listed = lists["documents"][corpus][split]
     texts: list[str] = []
     for file_index, name in listed["entries"]:
-        by_name = {d.name: d.text for d in documents_of_file(lists["files"][file_index])
-                   if d.corpus == corpus}
+        by_name = {
+            d.name: d.text
+            for d in documents_of_file(lists["files"][file_index])
+            if d.corpus == corpus
+        }
         if name in by_name:
             texts.append(by_name[name])
     return PocketDocuments(

@@ -234,10 +234,16 @@ class _Log:
         if path.is_file() and step:
             with open(path, newline="") as handle:
                 rows = [row for row in csv.DictReader(handle) if int(row["step"]) <= step]
-        self._handle = open(path, "w", newline="")
+
+        def write_kept(temporary: Path) -> None:
+            with open(temporary, "w", newline="") as handle:
+                writer = csv.DictWriter(handle, LOG_COLUMNS)
+                writer.writeheader()
+                writer.writerows(rows)
+
+        _replace(path, write_kept)
+        self._handle = open(path, "a", newline="")
         self._writer = csv.DictWriter(self._handle, LOG_COLUMNS)
-        self._writer.writeheader()
-        self._writer.writerows(rows)
 
     def write(self, **row: object) -> None:
         self._writer.writerow(row)
@@ -263,16 +269,21 @@ def train(
     """Train one pocket model into `folder`, going on from its last checkpoint if there is one.
 
     With snapshots, fp16 weights are also kept at 1/64, 1/32, ... 1/2 of the steps.
-    Raises InputError where the training text is shorter than the recipe asks.
+    Raises InputError where the training text is shorter than the recipe asks, or the recipe
+    shorter than a step.
     """
+    if recipe.steps < 1:
+        raise InputError(
+            f"{recipe.tokens:,} tokens are less than one step of {recipe.batch_rows * CONTEXT:,}"
+        )
     torch.set_num_threads(recipe.threads)
     torch.use_deterministic_algorithms(device == "cpu")
-    folder.mkdir(parents=True, exist_ok=True)
     stream, valid = token_stream("train"), token_stream("valid")
     needed = recipe.steps * recipe.batch_rows * CONTEXT + 1
     if len(stream) < needed:
         raise InputError(f"the training text has {len(stream):,} tokens, {needed:,} are asked for")
 
+    folder.mkdir(parents=True, exist_ok=True)
     model = initial_model(family, shape, recipe.seed).to(device)
     optimizer = make_optimizer(model, recipe)
     key, checkpoint = _run_key(family, shape, recipe), folder / "checkpoint.safetensors"

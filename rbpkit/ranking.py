@@ -1,15 +1,10 @@
 """Ranks and losses of ground-truth tokens, from hidden states or from logits.
 
-Section 3 of arXiv 2510.20387 asks one number of every scored token: how many vocabulary entries
-the model finds at least as likely as the token that came (Eq. 3). Softmax keeps the order, so
-logits are counted, and nothing is sorted. The logits of a text (T x V) never exist at once: they
-are made by chunks of rows and reduced, still in cache, to three numbers a token.
-
-Two choices carry the exactness:
-
-- the target's logit is gathered from the very tensor that is counted. Computing it apart, as a
-  dot product, sums in another order; its last bit differs and so does the count of `>=`;
-- a logit is fp32 whatever the body's dtype: in 16 bits many tokens would tie.
+Eq. 3 of arXiv 2510.20387: the rank of a token is the number of vocabulary entries that the model
+finds at least as likely. Softmax keeps the order, so logits are counted and nothing is sorted.
+They never exist all at once (T x V): chunks of rows are made and reduced to three numbers a token.
+The target's logit is gathered from the very tensor that is counted; a dot product of its own
+would sum in another order, and its last bit would change the count of `>=`.
 """
 
 from __future__ import annotations
@@ -104,11 +99,12 @@ def token_ranks(
     Raises InputError on a wrong shape, dtype or device, on a target out of range or a
     memory_bytes too small for one row; NonFiniteError on NaN or Inf in any logit.
     """
-    plan = _plan(hidden, unembedding, bias, memory_bytes)
-    _check_targets(targets, hidden, unembedding.shape[0])
+    _, tile, _ = _plan(hidden, unembedding, bias, memory_bytes)
+    fuse = hidden.is_cuda if compiled is None else compiled
+    _check_targets(targets, hidden)
 
     def chunks() -> Iterator[tuple[int, Tensor]]:
-        return _products(hidden, unembedding, bias, plan)
+        return logit_chunks(hidden, unembedding, bias=bias, memory_bytes=memory_bytes)
 
     # -inf leaves no trace in a sum of exponentials. Rather than look for it at every logit:
     # finite factors this small cannot make one, partial sums included.
@@ -116,7 +112,7 @@ def token_ranks(
     if bias is not None:
         size = size + _largest(bias)
     bounded = size < torch.finfo(torch.float32).max / 2
-    return _reduce(chunks, targets, unembedding.shape[0], plan.tile, bounded, compiled)
+    return _reduce(chunks, targets, (tile, len(unembedding)), bounded, fuse)
 
 
 @torch.no_grad()
@@ -128,14 +124,15 @@ def logit_ranks(logits: Tensor, targets: Tensor, *, compiled: bool | None = None
     no place in Eq. 3, so leave its column out.
     """
     _check_matrix("logits", logits)
-    _check_targets(targets, logits, logits.shape[1])
+    fuse = logits.is_cuda if compiled is None else compiled
+    _check_targets(targets, logits)
     T, V = logits.shape
     tile = _tile_rows(logits.device, V, MEMORY_BYTES)
 
     def chunks() -> Iterator[tuple[int, Tensor]]:
         return ((i, logits[i : i + tile]) for i in range(0, T, tile))
 
-    return _reduce(chunks, targets, V, tile, None, compiled)
+    return _reduce(chunks, targets, (tile, V), None, fuse)
 
 
 @torch.no_grad()
@@ -146,24 +143,37 @@ def logit_chunks(
     bias: Tensor | None = None,
     memory_bytes: int = MEMORY_BYTES,
 ) -> Iterator[tuple[int, Tensor]]:
-    """The fp32 logits that `token_ranks` counts: pairs (first row, (rows, V) logits).
+    """The fp32 logits that `token_ranks` counts, as pairs (first row, (rows, V) logits).
 
     One buffer serves all chunks: copy what must outlive the next step. Arguments and errors
-    as in `token_ranks`. For tests, and as the head without ranks in a benchmark.
+    as in `token_ranks`. For oracles, and as the head without ranks in a benchmark.
     """
-    yield from _products(hidden, unembedding, bias, _plan(hidden, unembedding, bias, memory_bytes))
+    rows, _, block = _plan(hidden, unembedding, bias, memory_bytes)
+    T, V = len(hidden), len(unembedding)
+    buffer = hidden.new_empty((min(rows, T), V), dtype=torch.float32)
+    if block == V:
+        unembedding = unembedding.float()
+    for start in range(0, T, rows):
+        part = hidden[start : start + rows]
+        logits = buffer[: len(part)]
+        if block:
+            part = part.float()
+            for i in range(0, V, block):
+                some = unembedding[i : i + block].float()
+                torch.mm(part, some.T, out=logits[:, i : i + block])
+                del some  # before the next is made: two would be over the budget
+        else:
+            torch.mm(part, unembedding.T, out_dtype=torch.float32, out=logits)
+        if bias is not None:
+            logits.add_(bias)
+        yield start, logits
 
 
-@dataclass(frozen=True)
-class _Plan:
-    rows: int  # rows of a product
-    tile: int  # rows of a reduction
-    block: int  # vocabulary rows of the matrix that are widened at a time; V: once, for all
-    widen: bool  # whether the factors have to be made fp32
-
-
-def _plan(hidden: Tensor, unembedding: Tensor, bias: Tensor | None, memory_bytes: int) -> _Plan:
-    """Check the head's arguments and divide memory_bytes among its temporaries."""
+def _plan(
+    hidden: Tensor, unembedding: Tensor, bias: Tensor | None, memory_bytes: int
+) -> tuple[int, int, int]:
+    """Check the head's arguments and divide memory_bytes: rows of a product, rows of a tile,
+    and vocabulary rows widened to fp32 at a time (V: once for all; 0: the product widens)."""
     _check_matrix("hidden", hidden)
     _check_matrix("unembedding", unembedding)
     (T, d), (V, width) = hidden.shape, unembedding.shape
@@ -171,72 +181,38 @@ def _plan(hidden: Tensor, unembedding: Tensor, bias: Tensor | None, memory_bytes
         raise InputError(f"hidden is (T, {d}) but unembedding is (V, {width}): widths differ")
     if bias is not None and (bias.shape != (V,) or bias.dtype not in _DTYPES):
         raise InputError(f"bias must be ({V},) floats, not {tuple(bias.shape)} {bias.dtype}")
-    for name, tensor in (("unembedding", unembedding), ("bias", bias)):
-        if tensor is not None and tensor.device != hidden.device:
-            raise InputError(f"{name} is on {tensor.device} but hidden is on {hidden.device}")
-
-    wide = hidden.dtype == unembedding.dtype == torch.float32
+    if len({t.device for t in (hidden, unembedding, bias) if t is not None}) > 1:
+        raise InputError("hidden, unembedding and bias must be on one device")
     narrow = hidden.dtype == unembedding.dtype != torch.float32
-    widen = not wide and not (narrow and _has_wide_product(hidden.device, hidden.dtype))
+    widen = not (narrow and _has_wide_product(hidden.device, hidden.dtype))
     tile = _tile_rows(hidden.device, V, memory_bytes)
-    rows, block = max(tile, _chunk_rows(hidden.device)), V
+    rows, block = max(tile, _CHUNK_ROWS.get(hidden.device.type, 256)), V
     fixed = 4 * V * tile + 64 * T  # the scratch of a tile, some vectors along T
-    if widen and unembedding.dtype != torch.float32:
-        if 4 * V * d > memory_bytes // 2:
+    if unembedding.dtype != torch.float32 and widen:
+        if 4 * V * d > memory_bytes * 3 // 8:
             rows, block = max(tile, _BLOCKED_ROWS), min(V, max(1, memory_bytes // (32 * d)))
         fixed += 4 * block * d
-    row = 4 * V + (4 * d if widen else 0)
+    row = 4 * V + 4 * d
     rows = min(rows, (memory_bytes - fixed) // row)
     if rows < 1:
         raise InputError(
             f"memory_bytes={memory_bytes} does not hold one row of logits: "
             f"T={T}, V={V}, d={d} needs {fixed + row}"
         )
-    return _Plan(rows, tile, block, widen)
-
-
-def _products(
-    hidden: Tensor, unembedding: Tensor, bias: Tensor | None, plan: _Plan
-) -> Iterator[tuple[int, Tensor]]:
-    T, V = hidden.shape[0], unembedding.shape[0]
-    buffer = hidden.new_empty((min(plan.rows, T), V), dtype=torch.float32)
-    whole = unembedding.float() if plan.widen and plan.block >= V else None
-    for start in range(0, T, plan.rows):
-        part = hidden[start : start + plan.rows]
-        logits = buffer[: len(part)]
-        if not plan.widen and part.dtype != torch.float32:
-            torch.mm(part, unembedding.T, out_dtype=torch.float32, out=logits)
-        elif not plan.widen:
-            torch.mm(part, unembedding.T, out=logits)
-        elif whole is not None:
-            torch.mm(part.float(), whole.T, out=logits)
-        else:
-            part = part.float()
-            for i in range(0, V, plan.block):
-                block = unembedding[i : i + plan.block].float()
-                torch.mm(part, block.T, out=logits[:, i : i + plan.block])
-                del block  # before the next is made: two would be over the budget
-        if bias is not None:
-            logits.add_(bias)
-        yield start, logits
+    return rows, tile, block if widen else 0
 
 
 def _reduce(
-    chunks: Chunks,
-    targets: Tensor,
-    V: int,
-    tile: int,
-    bounded: Tensor | None,
-    compiled: bool | None,
+    chunks: Chunks, targets: Tensor, shape: tuple[int, int], bounded: Tensor | None, fuse: bool
 ) -> TokenRanks:
-    """Count and sum over the chunks. `bounded`: no logit can be -inf; None: look at each."""
-    T, device = len(targets), targets.device
+    """Count and sum by tiles of `shape`. `bounded`: no logit can be -inf; None: look at each."""
+    T, device, (tile, V) = len(targets), targets.device, shape
     # An index out of range would kill a CUDA context: clamp, and refuse it at the one sync.
     column = targets.long().clamp(0, V - 1).unsqueeze(1)
     sums = torch.empty((3, T), dtype=torch.float32, device=device)
     low = torch.zeros(T, dtype=torch.float32, device=device)
     scratch = torch.empty((min(tile, T), V), dtype=torch.float32, device=device)
-    kernel = _fused if (device.type == "cuda" if compiled is None else compiled) else _plain
+    kernel = _fused if fuse else _plain
     for rows, logits in _tiles(chunks, tile):
         kernel(logits, logits.gather(1, column[rows]), scratch[: len(logits)], sums[:, rows])
         if bounded is None:
@@ -320,14 +296,11 @@ def _careful_nll(chunks: Chunks, tile: int, column: Tensor, scratch: Tensor) -> 
 
 def _tile_rows(device: torch.device, V: int, memory_bytes: int) -> int:
     """Rows of one reduction, with a scratch of at most a quarter of memory_bytes."""
-    rows = _chunk_rows(device)
-    if device.type == "cpu":
-        rows = _TILE_FLOATS * torch.get_num_threads() // V
+    if not 1 <= V < 2**24:  # counts are summed in fp32, exact up to here
+        raise InputError(f"the vocabulary has {V} entries; 1 to {2**24 - 1} can be counted")
+    cached = _TILE_FLOATS * torch.get_num_threads() // V
+    rows = cached if device.type == "cpu" else _CHUNK_ROWS.get(device.type, 256)
     return max(1, min(rows, memory_bytes // (16 * V)))
-
-
-def _chunk_rows(device: torch.device) -> int:
-    return _CHUNK_ROWS.get(device.type, _CHUNK_ROWS["cpu"])
 
 
 @functools.cache
@@ -357,13 +330,10 @@ def _check_matrix(name: str, tensor: Tensor) -> None:
         )
 
 
-def _check_targets(targets: Tensor, rows: Tensor, V: int) -> None:
-    if not 1 <= V < 2**24:  # counts are summed in fp32, exact up to here
-        raise InputError(f"the vocabulary has {V} entries; 1 to {2**24 - 1} can be counted")
-    if targets.shape != rows.shape[:1] or targets.dtype not in (torch.int64, torch.int32):
+def _check_targets(targets: Tensor, rows: Tensor) -> None:
+    right = (targets.shape, targets.device) == (rows.shape[:1], rows.device)
+    if not right or targets.dtype not in (torch.int64, torch.int32):
         raise InputError(
-            f"targets must be ({len(rows)},) int64 or int32, "
-            f"not {tuple(targets.shape)} {targets.dtype}"
+            f"targets must be ({len(rows)},) int64 or int32 on {rows.device}, "
+            f"not {tuple(targets.shape)} {targets.dtype} on {targets.device}"
         )
-    if targets.device != rows.device:
-        raise InputError(f"targets are on {targets.device}, not on {rows.device}")

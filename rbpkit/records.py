@@ -412,10 +412,14 @@ def _open_verified(stem: Path) -> tuple[Manifest, BinaryIO, Path]:
                 file = path.open("rb")
             except FileNotFoundError:
                 continue
-            if hashlib.file_digest(file, "sha256").hexdigest() == manifest.sha256:
-                file.seek(0)
-                _check_file(file, path, manifest)
-                return manifest, file, path
+            try:
+                if hashlib.file_digest(file, "sha256").hexdigest() == manifest.sha256:
+                    file.seek(0)
+                    _check_file(file, path, manifest)
+                    return manifest, file, path
+            except BaseException:
+                file.close()
+                raise
             file.close()
         time.sleep(wait)
     if not parquet.exists():

@@ -323,14 +323,23 @@ def test_sharded_weights(save, tokenizer):
 
 
 def test_weights_as_published_years_ago(save):
-    # GPT-2 on the hub has no "transformer." in its names and stores the causal mask; Pythia
-    # calls its head embed_out and stores masks and rotary frequencies.
+    # GPT-2 and OPT on the hub have no "transformer." or "model." in their names; GPT-2
+    # stores the causal mask; Pythia calls its head embed_out and stores masks and rotary
+    # frequencies.
     folder, reference = save(CONFIGS["gpt2"])
     path = folder / "model.safetensors"
     old = {key.removeprefix("transformer."): value for key, value in load_file(path).items()}
     old["h.0.attn.bias"] = torch.ones(1, 1, 64, 64)
     old["h.0.attn.masked_bias"] = torch.tensor(-1e4)
     save_file(old, path, metadata={"format": "pt"})
+    with torch.no_grad():
+        expected = reference(some_ids()).logits
+    torch.testing.assert_close(load_model(folder).logits(some_ids()), expected)
+
+    folder, reference = save(CONFIGS["opt"], "opt")
+    path = folder / "model.safetensors"
+    old = {key.removeprefix("model."): value for key, value in load_file(path).items()}
+    save_file(old | {"decoder.version": torch.ones(1)}, path, metadata={"format": "pt"})
     with torch.no_grad():
         expected = reference(some_ids()).logits
     torch.testing.assert_close(load_model(folder).logits(some_ids()), expected)

@@ -124,6 +124,23 @@ def test_constraints_hold_everything_that_comes_along():
     assert len({name for name, _ in seen}) > len(DIRECT)
 
 
+def test_pins_take_the_lowest_python():
+    """A pin that refuses 3.11.0 breaks the installation where a distribution's Python is old."""
+    (lowest,) = SpecifierSet(_project()["requires-python"])
+    checked = 0
+    for name, pin in _pins().items():
+        try:
+            distribution = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue  # a pin for another platform
+        if Version(distribution.version).public != pin.public:
+            continue
+        needs = SpecifierSet(distribution.metadata.get("Requires-Python") or "")
+        assert needs.contains(f"{lowest.version}.0"), f"{name}=={pin} needs Python {needs}"
+        checked += 1
+    assert checked >= len(DIRECT)
+
+
 def test_environment_yml_agrees():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     project = _project()

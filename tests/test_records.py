@@ -405,6 +405,19 @@ def test_manifest_that_is_none(few, tmp_path, text):
             read(path)
 
 
+def test_disorder_between_pieces(few, tmp_path, monkeypatch):
+    """Right in each piece and wrong between two: found by reading in pieces too."""
+    document = few.document.copy()
+    document[:5], document[5:6] = few.document[5], few.document[0]
+    with monkeypatch.context() as unchecked:
+        unchecked.setattr(records_module, "check_columns", lambda *_: None)
+        path = write_records(tmp_path, with_columns(few, document=document)).path
+    monkeypatch.setattr(records_module, "PIECE", 2)
+    for read in (Records.load, summarise):
+        with pytest.raises(InputError, match=r"damaged .*out of order"):
+            read(path)
+
+
 def test_another_job_s_records_under_a_manifest(few, tmp_path):
     """A right sha256 over wrong content: the manifest belongs to other records."""
     path = write_records(tmp_path, few).path

@@ -1,0 +1,101 @@
+"""Putting finished runs and their summaries into the package: what `rbpkit pocket ship` does.
+
+Models go to `data/pocket/models/NAME` (hub layout, a card each), loss curves to
+`data/pocket/runs`, summaries to `data/pocket/summaries`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from rbpkit import pocket
+from rbpkit.errors import InputError
+from rbpkit.models import load_model
+from rbpkit.pocket_text import CORPORA, load_pocket_documents
+
+SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+
+
+def ship_models(runs: Path, say: Callable[[str], None] = print) -> None:
+    """Copy every finished run under `runs` that is a ladder's model, and write its card.
+
+    Raises InputError where there is none.
+    """
+    results = sorted(runs.glob("*/result.json"))
+    if not results:
+        raise InputError(f"{runs}: no finished run there (NAME/result.json)")
+    for path in results:
+        name, run = path.parent.name, path.parent
+        target = pocket.models_root() / name
+        target.mkdir(parents=True, exist_ok=True)
+        for file in SHIPPED:
+            shutil.copyfile(run / "model" / file, target / file)
+        (target / "README.md").write_text(card(name, json.loads(path.read_text()), run))
+        logs = pocket.models_root().parent / "runs"
+        logs.mkdir(exist_ok=True)
+        shutil.copyfile(run / "log.csv", logs / f"{name}.csv")
+        say(f"shipped {name}")
+
+
+def ship_summaries(records: Path, say: Callable[[str], None] = print) -> None:
+    """Copy every summary under `records` into the package, replacing those of the same job.
+
+    Raises InputError where there is none.
+    """
+    found = sorted(p for p in records.rglob("*.summary.npz") if not p.name.startswith("."))
+    if not found:
+        raise InputError(f"{records}: no summaries there")
+    for path in found:
+        target = pocket.summaries_root() / path.relative_to(records)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    say(f"shipped {len(found)} summaries")
+
+
+def card(name: str, result: dict, run: Path) -> str:
+    """The model card: data, recipe, losses, time, all from the run itself."""
+    key = result["key"]
+    model = load_model(run / "model", device="cpu")
+    with open(run / "log.csv", newline="") as handle:
+        losses = [row for row in csv.DictReader(handle) if row["valid_ce"]]
+    counts = {c: len(load_pocket_documents(c, "train").documents) for c in CORPORA}
+    curve = "\n".join(
+        f"| {int(row['tokens']):,} | {float(row['loss']):.3f} | {float(row['valid_ce']):.3f} |"
+        for row in losses
+    )
+    return f"""---
+license: mit
+library_name: transformers
+tags: [rbpkit, scaling-law]
+---
+# {name}
+A small language model of the {key["family"]} architecture ({type(model.model).__name__}), trained
+for the reproduction of "Relative-Based Scaling Law for Neural Language Models" (arXiv 2510.20387).
+It is a measuring point on a ladder of sizes, not a model to generate text with.
+
+- **Shape**: width {key["width"]}, {key["layers"]} layers, {key["heads"]} heads, V = {model.V:,},
+  context {model.context}. S = {model.S:,} non-embedding parameters (base model without output
+  head, less token embeddings).
+- **Data**: docstrings, functions, signatures with their summary lines and licence texts cut out of
+  installed packages ({", ".join(f"{c} {n:,}" for c, n in counts.items())} documents in the training
+  split), shuffled with a fixed seed, each followed by the end-of-text token. The packages' own
+  licences (BSD, MIT, Apache and the like) apply to that text.
+- **Recipe**: {key["tokens"]:,} tokens, each seen once, {key["batch_rows"]} x {model.context} a
+  step; AdamW {tuple(key["betas"])}, weight decay {key["weight_decay"]} on matrices, gradient norm
+  clipped at {key["clip"]}; learning rate {key["rate"]} / width, {key["warmup"]:.0%} warm-up,
+  then linear to zero; float32, {key["threads"]} CPU thread, seed {key["seed"]}. Weights are rounded
+  to float16.
+- **Result**: validation CE {result["valid_ce"]:.4f} nats a token, of the rounded weights, packed
+  into full contexts; training took {result["seconds"] / 60:.0f} minutes on one core of a shared
+  machine.
+
+`rbpkit pocket train --family {key["family"].lower()}` makes it again.
+
+| tokens | training loss | validation CE |
+| ---: | ---: | ---: |
+{curve}
+"""

@@ -1,0 +1,78 @@
+"""Small real models and texts that several tests share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
+
+from rbpkit import pocket
+
+TEXTS = (
+    "The rank of a token is the number of tokens that score at least as high.",
+    "A model that is twice as large is a little better, at every k, on every corpus.",
+    "def rank(logits, target):\n    return (logits >= logits[target]).sum()\n" * 3,
+    "x",
+    "Figures 3, 4 and 5 plot -log RBP_k against S on logarithmic axes. " * 12,
+    "Ünïcödé, naïve façade, 漢字 and emoji 🙂 are bytes to this tokenizer.",
+)
+
+
+def save_model(config, folder: Path, seed: int = 0) -> Path:
+    """A randomly initialised model in hub layout, with the pocket tokenizer."""
+    torch.manual_seed(seed)
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    for parameter in model.parameters():
+        if parameter.ndim > 1:  # wide enough that logits differ clearly
+            torch.nn.init.normal_(parameter, std=0.3)
+    model.save_pretrained(folder)
+    pocket.load_tokenizer().save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def llama_folder(tmp_path_factory) -> Path:
+    """A family that none of the code names: two layers of width 32."""
+    config = LlamaConfig(
+        vocab_size=pocket.V,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        max_position_embeddings=128,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+    return save_model(config, tmp_path_factory.mktemp("models") / "tiny-llama")
+
+
+@pytest.fixture(scope="session")
+def capped_folder(tmp_path_factory) -> Path:
+    """A model whose logits are soft-capped, so that its head is not one linear map."""
+    config = Gemma2Config(
+        vocab_size=pocket.V,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=16,
+        max_position_embeddings=128,
+        final_logit_softcapping=3.0,
+        bos_token_id=0,
+        eos_token_id=0,
+        pad_token_id=0,
+    )
+    return save_model(config, tmp_path_factory.mktemp("models") / "tiny-gemma2")
+
+
+@pytest.fixture
+def text_file(tmp_path) -> Path:
+    """A .jsonl of six documents, one of them a single token."""
+    path = tmp_path / "notes.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS))
+    return path

@@ -1,0 +1,304 @@
+"""Ranks against a naive count on the very same fp32 logits, equal to the integer."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from torch.autograd.profiler import profile
+
+from rbpkit import ranking
+from rbpkit.errors import InputError
+from rbpkit.ranking import NonFiniteError, logit_chunks, logit_ranks, token_ranks
+
+DTYPES = [torch.float32, torch.bfloat16, torch.float16]
+
+
+def assert_naive(ranks, logits, targets):
+    """Python loop, float64: nothing in common with the code under test but the logits."""
+    rows = logits.double().numpy()
+    for row, t, greater, equal in zip(
+        rows, targets.tolist(), ranks.n_greater.tolist(), ranks.n_equal.tolist(), strict=True
+    ):
+        assert greater == sum(x > row[t] for x in row)
+        assert equal == sum(x == row[t] for x in row) - 1
+    target = rows[np.arange(len(rows)), targets.numpy()]
+    top = rows.max(axis=1, keepdims=True)
+    nll = np.log(np.exp(rows - top).sum(axis=1)) + (top[:, 0] - target)
+    np.testing.assert_allclose(ranks.nll.numpy(), nll, rtol=2e-6, atol=2e-6)
+    types = ranks.n_greater.dtype, ranks.n_equal.dtype, ranks.nll.dtype
+    assert types == (torch.int32, torch.int32, torch.float32)
+
+
+def head(T, d, V, dtype=torch.float32, seed=0, scale=1.0):
+    g = torch.Generator().manual_seed(seed)
+    hidden, matrix = torch.randn(T, d, generator=g), torch.randn(V, d, generator=g) * scale
+    return hidden.to(dtype), matrix.to(dtype), torch.randint(V, (T,), generator=g)
+
+
+def joined(*args, **kwargs):
+    return torch.cat([logits.clone() for _, logits in logit_chunks(*args, **kwargs)])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(("T", "V"), [(1, 1), (1, 37), (5, 1), (300, 53), (613, 40)])
+def test_equals_the_naive_count_on_the_same_logits(dtype, bias, T, V, monkeypatch):
+    monkeypatch.setattr(ranking, "_TILE_FLOATS", 40 * V)  # several tiles a chunk, and chunks
+    hidden, matrix, targets = head(T, 16, V, dtype)
+    bias = torch.linspace(-3, 3, V).to(dtype) if bias else None
+    logits = joined(hidden, matrix, bias=bias)
+    assert logits.dtype == torch.float32
+    exact = hidden.double() @ matrix.double().T + (0 if bias is None else bias.double())
+    torch.testing.assert_close(logits.double(), exact, rtol=1e-5, atol=1e-5)
+    assert_naive(token_ranks(hidden, matrix, targets, bias=bias), logits, targets)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_exact_products_whatever_the_chunks(dtype):
+    # Small integers: the fp32 product has no rounding, so every chunking has the same logits,
+    # and ties are many.
+    g = torch.Generator().manual_seed(1)
+    hidden = torch.randint(-2, 3, (301, 6), generator=g).to(dtype)
+    matrix = torch.randint(-2, 3, (97, 6), generator=g).to(dtype)
+    targets = torch.randint(97, (301,), generator=g)
+    logits = (hidden.double() @ matrix.double().T).float()
+    reference = token_ranks(hidden, matrix, targets)
+    assert_naive(reference, logits, targets)
+    assert (reference.n_equal > 3).sum() > 50
+    lengths = set()
+    for memory in (30_000, 45_000, 80_000, 10**6):
+        lengths.add(next(logit_chunks(hidden, matrix, memory_bytes=memory))[1].shape[0])
+        ranks = token_ranks(hidden, matrix, targets, memory_bytes=memory)
+        assert torch.equal(ranks.n_greater, reference.n_greater)
+        assert torch.equal(ranks.n_equal, reference.n_equal)
+    assert len(lengths) >= 3
+
+
+def test_chunks_of_one_row():
+    hidden, matrix, targets = head(7, 4, 1000)
+    memory = 64 * 7 + 4000 + 4016  # vectors, a tile of one row, a row of logits
+    assert [len(x) for _, x in logit_chunks(hidden, matrix, memory_bytes=memory)] == [1] * 7
+    logits = joined(hidden, matrix, memory_bytes=memory)
+    assert_naive(token_ranks(hidden, matrix, targets, memory_bytes=memory), logits, targets)
+    with pytest.raises(InputError, match=r"does not hold one row .* needs 8464"):
+        token_ranks(hidden, matrix, targets, memory_bytes=memory - 1)
+
+
+def test_no_tokens():
+    hidden, matrix, targets = head(0, 4, 9)
+    for ranks in (token_ranks(hidden, matrix, targets), logit_ranks(hidden, targets)):
+        assert [len(x) for x in (ranks.n_greater, ranks.n_equal, ranks.nll)] == [0, 0, 0]
+        assert ranks.rank().dtype == torch.int32
+
+
+def test_ties_and_targets_at_both_ends():
+    logits = torch.tensor([[2.0, 1.0, 2.0, 3.0], [5.0, 5.0, 5.0, 5.0], [0.0, -0.0, 1.0, -1.0]])
+    first = logit_ranks(logits, torch.tensor([0, 0, 0]))
+    last = logit_ranks(logits, torch.tensor([3, 3, 3]))
+    assert first.rank("pessimistic").tolist() == [3, 4, 3]
+    assert first.rank("optimistic").tolist() == [2, 1, 2]
+    assert first.rank().tolist() == [3, 4, 3]
+    assert last.rank().tolist() == [1, 4, 4]
+    assert last.rank("optimistic").tolist() == [1, 1, 4]
+    np.testing.assert_allclose(last.nll[1], np.log(4), rtol=1e-6)
+    with pytest.raises(InputError, match=r"'pessimistic' or 'optimistic', not 'mean'"):
+        first.rank("mean")
+
+
+def test_neighbouring_floats_are_not_ties():
+    one = torch.tensor(1.0)
+    row = torch.stack([one, one.nextafter(one + 1), one.nextafter(one - 1), one])
+    tiny = torch.tensor([0.0, 1e-45, -1e-45, 0.0])  # the smallest denormals
+    ranks = logit_ranks(torch.stack([row, tiny]), torch.tensor([0, 0]))
+    assert (ranks.n_greater.tolist(), ranks.n_equal.tolist()) == ([1, 1], [1, 1])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_logits_are_counted_in_their_own_dtype_and_left_alone(dtype):
+    logits = head(90, 200, 1, dtype)[0]
+    before, targets = logits.clone(), torch.arange(90)
+    assert_naive(logit_ranks(logits, targets), logits, targets)
+    assert torch.equal(logits, before)
+    assert_naive(
+        logit_ranks(logits.T, targets.repeat(3)[:200] % 90), logits.T, targets.repeat(3)[:200] % 90
+    )
+
+
+def test_large_logits_do_not_overflow():
+    logits = torch.tensor([[1e4, 0.0, -1e4], [200.0, 0.0, 100.0], [3e38, 3e38, -1.0]])
+    ranks = logit_ranks(logits, torch.tensor([1, 1, 0]))
+    assert_naive(ranks, logits, torch.tensor([1, 1, 0]))
+    hidden, matrix = torch.tensor([[1.0], [2e-38]]), torch.tensor([[500.0], [0.0], [3e38]])
+    ranks = token_ranks(hidden, matrix, torch.tensor([1, 1]))
+    assert_naive(ranks, joined(hidden, matrix), torch.tensor([1, 1]))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("is_target", [False, True])
+def test_non_finite_logits_are_named(value, is_target):
+    logits, _, _ = head(700, 50, 1)
+    targets = torch.full((700,), 7 if is_target else 8)
+    logits[613, 7] = logits[650, 3] = value
+    with pytest.raises(NonFiniteError, match="token row 613, vocabulary column 7") as error:
+        logit_ranks(logits, targets)
+    assert (error.value.row, error.value.column) == (613, 7)
+    assert isinstance(error.value, InputError)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), 1e38, -1e38])
+@pytest.mark.parametrize("where", ["hidden", "unembedding", "bias"])
+def test_non_finite_heads_are_named(value, where):
+    hidden, matrix, targets = head(700, 8, 50)
+    hidden, matrix, bias = hidden.abs() + 4, matrix.abs() + 4, torch.full((50,), 3e38)
+    row, column = (613, 0) if where == "hidden" else (0, 17)
+    place = {"hidden": hidden[613], "unembedding": matrix[17], "bias": bias[17:18]}[where]
+    place[0] = value
+    bias = bias if where == "bias" else None
+    if where == "bias" and np.isfinite(value):
+        token_ranks(hidden, matrix, targets, bias=bias)  # large but finite: no complaint
+        return
+    with pytest.raises(NonFiniteError) as error:
+        token_ranks(hidden, matrix, targets, bias=bias)
+    assert (error.value.row, error.value.column) == (row, column)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"hidden": torch.zeros(3)}, "hidden must be a matrix"),
+        ({"hidden": torch.zeros(3, 4, dtype=torch.float64)}, "hidden .*float64"),
+        ({"hidden": torch.zeros(3, 5)}, "widths differ"),
+        ({"hidden": torch.zeros(3, 0)}, "hidden must be a matrix"),
+        ({"unembedding": torch.zeros(2, 4, dtype=torch.int64)}, "unembedding .*int64"),
+        ({"unembedding": torch.zeros(0, 4), "bias": None}, "vocabulary has 0 entries"),
+        ({"bias": torch.zeros(8)}, r"bias must be \(9,\)"),
+        ({"targets": torch.zeros(2, dtype=torch.int64)}, r"targets must be \(3,\) .* not \(2,\)"),
+        ({"targets": torch.zeros(3)}, "targets .*float32"),
+        ({"targets": torch.tensor([0, -1, 9])}, r"target -1 of token row 1 is not in \[0, 9\)"),
+        ({"targets": torch.tensor([0, 0, 9])}, r"target 9 of token row 2 is not in \[0, 9\)"),
+    ],
+)
+def test_wrong_arguments_are_refused(change, message):
+    right = {
+        "hidden": torch.zeros(3, 4),
+        "unembedding": torch.zeros(9, 4),
+        "targets": torch.tensor([0, 8, 3], dtype=torch.int32),
+        "bias": torch.zeros(9),
+    }
+    assert token_ranks(**right).rank().tolist() == [9, 9, 9]
+    with pytest.raises(InputError, match=message):
+        token_ranks(**{**right, **change})
+
+
+def test_wrong_logits_are_refused():
+    targets = torch.tensor([0, 1])
+    for logits in (torch.zeros(2), torch.zeros(2, 3, dtype=torch.float64), torch.zeros(2, 0)):
+        with pytest.raises(InputError, match="logits must be a matrix"):
+            logit_ranks(logits, targets)
+    with pytest.raises(InputError, match="target 1 of token row 1"):
+        logit_ranks(torch.zeros(2, 1), targets)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(1, 40).flatmap(
+        lambda V: st.tuples(
+            arrays(
+                np.float32,
+                (4, V),
+                # A few values give ties; wide ones give losses that overflow exp.
+                elements=st.one_of(
+                    st.sampled_from([0.0, 1.0, -1.0]), st.floats(-500, 500, width=32)
+                ),
+            ),
+            st.lists(st.integers(0, V - 1), min_size=4, max_size=4),
+        )
+    )
+)
+def test_any_logits(case):
+    logits, targets = torch.from_numpy(case[0]), torch.tensor(case[1])
+    ranks = logit_ranks(logits, targets)
+    assert_naive(ranks, logits, targets)
+    # R entries are at least as likely as the target, so p(t) <= 1 / R.
+    assert (ranks.nll.double() >= ranks.rank().double().log() - 1e-6).all()
+
+
+def test_nll_is_at_least_log_rank_on_a_real_size():
+    hidden, matrix, targets = head(500, 32, 4096, scale=0.002)  # near-uniform: close to the bound
+    ranks = token_ranks(hidden, matrix, targets)
+    slack = ranks.nll.double() - ranks.rank().double().log()
+    assert slack.min() >= -1e-6
+    assert slack.min() < 0.05
+    assert ranks.rank().unique().numel() > 300
+
+
+def peak_bytes(call):
+    """Largest sum of CPU allocations alive at once in `call`, by the allocator's own events."""
+    with profile(profile_memory=True) as record:
+        result = call()
+    events = [e for e in record.kineto_results.events() if e.name() == "[memory]"]
+    sizes = [e.nbytes() for e in sorted(events, key=lambda e: e.start_ns())]
+    del result
+    return max(itertools.accumulate(sizes))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("budget", [2 * 2**20, 2**19])  # the matrix widened once; by blocks
+def test_memory_stays_in_the_budget(dtype, budget):
+    T, d, V = 2048, 64, 1024
+    hidden, matrix, targets = head(T, d, V, dtype)
+    results = 12 * T
+    peak = peak_bytes(lambda: token_ranks(hidden, matrix, targets, memory_bytes=budget))
+    assert budget / 4 < peak <= budget + results
+    assert peak < T * V * 4 / 3
+
+
+def test_memory_by_default():
+    T, d, V = 2560, 8, 4096
+    hidden, matrix, targets = head(T, d, V)
+    peak = peak_bytes(lambda: token_ranks(hidden, matrix, targets))
+    assert 4 * V * 256 < peak < T * V * 4 / 6
+
+
+def test_autocast_and_grad_do_not_touch_the_head():
+    hidden, matrix, targets = head(50, 16, 300)
+    plain = token_ranks(hidden, matrix, targets)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        cast = token_ranks(hidden.requires_grad_(), matrix, targets)
+    assert torch.equal(cast.rank(), plain.rank())
+    assert torch.equal(cast.nll, plain.nll)
+    assert not cast.nll.requires_grad
+
+
+def test_a_failing_compiler_falls_back_silently(monkeypatch):
+    calls = []
+
+    def fail(*args):
+        calls.append(1)
+        raise RuntimeError("no C++ compiler")
+
+    monkeypatch.setattr(ranking, "_compiled", lambda: fail)
+    monkeypatch.setattr(ranking, "_compile_failed", False)
+    hidden, matrix, targets = head(600, 16, 300)
+    ranks = token_ranks(hidden, matrix, targets, compiled=True)
+    assert_naive(ranks, joined(hidden, matrix), targets)
+    assert calls == [1]  # tried once, not for each tile
+
+
+@pytest.mark.slow
+def test_the_compiled_pass_counts_the_same(monkeypatch):
+    monkeypatch.setattr(ranking, "_compile_failed", False)
+    hidden, matrix, targets = head(600, 16, 3000)
+    matrix[5] = matrix[6]
+    plain = token_ranks(hidden, matrix, targets % 9)
+    fused = token_ranks(hidden, matrix, targets % 9, compiled=True)
+    if ranking._compile_failed:
+        pytest.skip("needs a C++ compiler for torch.compile")
+    assert torch.equal(fused.n_greater, plain.n_greater)
+    assert torch.equal(fused.n_equal, plain.n_equal)
+    assert fused.n_equal.max() == 1
+    torch.testing.assert_close(fused.nll, plain.nll)
