@@ -29,7 +29,7 @@ help: ## list the targets
 
 reproduce: $(READY) ## measure the pocket models, run the notebooks, write figures/
 	@echo "== reproduce: params/pocket.yaml"
-	@$(PYTHON) -m rbpkit reproduce params/pocket.yaml
+	@$(PYTHON) -m rbpkit reproduce params/pocket.yaml --figures figures
 
 test: $(READY) ## the tests, then every notebook against its committed outputs
 	@echo "== test: tests/"

@@ -67,9 +67,7 @@ def draw_law(axes: Axes, curve: Curve) -> PowerLawFit:
     fitted = fit_power_law(curve.S, curve.loss, labels=curve.models)
     line = np.geomspace(curve.S.min(), curve.S.max(), 50)
     axes.plot(line, fitted.predict(line).loss, ink.line, color=ink.colour, linewidth=1.2, zorder=2)
-    label = f"{curve.family}: {fitted.slope:+.3f}, $R^2$ {fitted.r2:.3f}".replace(
-        "-", "\N{MINUS SIGN}"
-    )
+    label = f"{curve.family}: {fitted.slope:+.3f}, {fitted.r2:.3f}".replace("-", "\N{MINUS SIGN}")
     axes.plot(
         curve.S,
         curve.loss,
@@ -122,12 +120,20 @@ def law_panels(rows: Sequence[tuple[str, Sequence[Sequence[Curve]]]], ylabel: st
                 # Room below the points: the lines fall to the right, so the legend is there.
                 span = np.log(high / low)
                 axes.set_ylim(
-                    low * np.exp(-(0.1 + 0.09 * len(curves)) * span), high * np.exp(0.08 * span)
+                    low * np.exp(-(0.28 + 0.1 * len(curves)) * span), high * np.exp(0.08 * span)
                 )
                 plain_log_ticks(axes, *axes.get_ylim())
                 axes.set_title(f"{source}: {curves[0].corpus.removeprefix('pocket:')}")
                 axes.set_xlabel("$S$ (non-embedding parameters)")
-                axes.legend(loc="lower left", handletextpad=0.2, borderpad=0.3, labelspacing=0.25)
+                axes.legend(
+                    title="slope, $R^2$",
+                    title_fontsize=8,
+                    alignment="left",
+                    loc="lower left",
+                    handletextpad=0.2,
+                    borderpad=0.3,
+                    labelspacing=0.25,
+                )
             axes_row[0].set_ylabel(ylabel)
         figure.tight_layout()
     return figure

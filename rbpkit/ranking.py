@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -59,7 +58,7 @@ class TokenRanks:
     n_equal: Tensor
     nll: Tensor
 
-    def rank(self, ties: Literal["pessimistic", "optimistic"] = "pessimistic") -> Tensor:
+    def rank(self, ties: str = "pessimistic") -> Tensor:
         """Rank R of each target, from 1; (T,) int32.
 
         "pessimistic" is Eq. 3, R = #{v : p(v) >= p(t)}: tied entries come first.
@@ -82,16 +81,12 @@ def token_ranks(
     *,
     bias: Tensor | None = None,
     memory_bytes: int = MEMORY_BYTES,
-    compiled: bool | None = None,
 ) -> TokenRanks:
     """Rank (Eq. 3 of arXiv 2510.20387) and loss of each target under hidden @ unembedding.T + bias.
 
     hidden: (T, d) last hidden states; unembedding: (V, d) output matrix; bias: (V,) or None;
     each float32, bfloat16 or float16. targets: (T,) integers in [0, V). T may be 0.
     memory_bytes: bound on all temporaries together; results (12 bytes a token) come on top.
-    compiled: reduce the logits by one torch.compile kernel; where that fails, plain torch does
-    it, with the same integers. None, the default, is True on CUDA and False on CPU (there the
-    plain tiles are as fast, and compiling costs 6 to 30 seconds).
 
     Counts are exact on the fp32 logits that were made; another chunking may change their last
     bits. The host waits for the device once a call.
@@ -100,7 +95,6 @@ def token_ranks(
     memory_bytes too small for one row; NonFiniteError on NaN or Inf in any logit.
     """
     _, tile, _ = _plan(hidden, unembedding, bias, memory_bytes)
-    fuse = hidden.is_cuda if compiled is None else compiled
     _check_targets(targets, hidden)
 
     def chunks() -> Iterator[tuple[int, Tensor]]:
@@ -112,11 +106,11 @@ def token_ranks(
     if bias is not None:
         size = size + _largest(bias)
     bounded = size < torch.finfo(torch.float32).max / 2
-    return _reduce(chunks, targets, (tile, len(unembedding)), bounded, fuse)
+    return _reduce(chunks, targets, (tile, len(unembedding)), bounded)
 
 
 @torch.no_grad()
-def logit_ranks(logits: Tensor, targets: Tensor, *, compiled: bool | None = None) -> TokenRanks:
+def logit_ranks(logits: Tensor, targets: Tensor) -> TokenRanks:
     """`token_ranks` on logits that are there already: (T, V), float32, bfloat16 or float16.
 
     16-bit logits are compared as they are (widening changes neither order nor ties).
@@ -124,7 +118,6 @@ def logit_ranks(logits: Tensor, targets: Tensor, *, compiled: bool | None = None
     no place in Eq. 3, so leave its column out.
     """
     _check_matrix("logits", logits)
-    fuse = logits.is_cuda if compiled is None else compiled
     _check_targets(targets, logits)
     T, V = logits.shape
     tile = _tile_rows(logits.device, V, MEMORY_BYTES)
@@ -132,7 +125,7 @@ def logit_ranks(logits: Tensor, targets: Tensor, *, compiled: bool | None = None
     def chunks() -> Iterator[tuple[int, Tensor]]:
         return ((i, logits[i : i + tile]) for i in range(0, T, tile))
 
-    return _reduce(chunks, targets, (tile, V), None, fuse)
+    return _reduce(chunks, targets, (tile, V), None)
 
 
 @torch.no_grad()
@@ -203,22 +196,25 @@ def _plan(
 
 
 def _reduce(
-    chunks: Chunks, targets: Tensor, shape: tuple[int, int], bounded: Tensor | None, fuse: bool
+    chunks: Chunks, targets: Tensor, shape: tuple[int, int], bounded: Tensor | None
 ) -> TokenRanks:
     """Count and sum by tiles of `shape`. `bounded`: no logit can be -inf; None: look at each."""
     T, device, (tile, V) = len(targets), targets.device, shape
     # An index out of range would kill a CUDA context: clamp, and refuse it at the one sync.
     column = targets.long().clamp(0, V - 1).unsqueeze(1)
-    sums = torch.empty((3, T), dtype=torch.float32, device=device)
+    greater, at_least, total = torch.empty((3, T), dtype=torch.float32, device=device)
     low = torch.zeros(T, dtype=torch.float32, device=device)
     scratch = torch.empty((min(tile, T), V), dtype=torch.float32, device=device)
-    kernel = _fused if fuse else _plain
-    for rows, logits in _tiles(chunks, tile):
-        kernel(logits, logits.gather(1, column[rows]), scratch[: len(logits)], sums[:, rows])
+    for start, logits in chunks():
+        rows = slice(start, start + len(logits))
+        logits = logits.float()
+        vectors = (logits.gather(1, column[rows]), greater[rows], at_least[rows], total[rows])
+        # Split once a chunk: on small models slicing for every tile costs as much as a pass.
+        for part, *views in zip(*(x.split(tile) for x in (logits, *vectors)), strict=True):
+            _count(part, scratch[: len(part)], *views)
         if bounded is None:
             torch.amin(logits, dim=1, out=low[rows])
 
-    greater, at_least, total = sums
     known = (targets >= 0) & (targets < V)
     # NaN and +inf make the sum of exponentials NaN or inf, and so does a loss above 88 nats.
     finite = total.isfinite().all() & (low.isfinite().all() if bounded is None else bounded)
@@ -226,71 +222,48 @@ def _reduce(
     if not all_known:
         row = int((~known).nonzero()[0])
         raise InputError(f"target {int(targets[row])} of token row {row} is not in [0, {V})")
-    nll = total.log() if finite else _careful_nll(chunks, tile, column, scratch)
+    nll = total.log() if finite else _careful_nll(chunks, column, scratch)
     n_equal = at_least - greater - 1  # 1: the target itself
     return TokenRanks(greater.to(torch.int32), n_equal.to(torch.int32), nll)
 
 
-def _tiles(chunks: Chunks, tile: int) -> Iterator[tuple[slice, Tensor]]:
-    for start, logits in chunks():
-        for i in range(0, len(logits), tile):
-            part = logits[i : i + tile].float()
-            yield slice(start + i, start + i + len(part)), part
-
-
-def _plain(logits: Tensor, target: Tensor, scratch: Tensor, sums: Tensor) -> None:
-    """Into (3, rows) `sums`: #{v : l > l_t}, #{v : l >= l_t}, sum_v exp(l - l_t) = 1 / p(t).
+def _count(
+    logits: Tensor,
+    scratch: Tensor,
+    target: Tensor,
+    greater: Tensor,
+    at_least: Tensor,
+    total: Tensor,
+) -> None:
+    """Fill greater = #{v : l > l_t}, at_least = #{v : l >= l_t}, total = sum exp(l - l_t) = 1/p(t).
 
     Comparisons write floats, not booleans: only those are vectorised on a CPU, and summed
     without a detour through int64. The last sum needs no maximum, since the loss seldom passes
     88 nats; every entry at or above the target adds at least 1, hence nll >= ln R.
     """
     torch.gt(logits, target, out=scratch)
-    torch.sum(scratch, dim=1, out=sums[0])
+    torch.sum(scratch, dim=1, out=greater)
     torch.ge(logits, target, out=scratch)
-    torch.sum(scratch, dim=1, out=sums[1])
+    torch.sum(scratch, dim=1, out=at_least)
     torch.sub(logits, target, out=scratch)
-    torch.sum(scratch.exp_(), dim=1, out=sums[2])
+    torch.sum(scratch.exp_(), dim=1, out=total)
 
 
-@functools.cache
-def _compiled() -> Callable[[Tensor, Tensor], Tensor]:
-    def one_pass(logits: Tensor, target: Tensor) -> Tensor:
-        greater, at_least = (logits > target).float().sum(1), (logits >= target).float().sum(1)
-        return torch.stack((greater, at_least, (logits - target).exp().sum(1)))
-
-    return torch.compile(one_pass, dynamic=True)
-
-
-_compile_failed = False
-
-
-def _fused(logits: Tensor, target: Tensor, scratch: Tensor, sums: Tensor) -> None:
-    """`_plain` as one compiled pass; the first failure turns it off for the process."""
-    global _compile_failed
-    if not _compile_failed:
-        try:
-            sums.copy_(_compiled()(logits, target))
-            return
-        except torch.OutOfMemoryError:
-            raise  # the caller's to handle, with smaller batches
-        except Exception:  # no compiler, no Triton, an old GPU: each fails in its own way
-            _compile_failed = True
-    _plain(logits, target, scratch, sums)
-
-
-def _careful_nll(chunks: Chunks, tile: int, column: Tensor, scratch: Tensor) -> Tensor:
+def _careful_nll(chunks: Chunks, column: Tensor, scratch: Tensor) -> Tensor:
     """Where a sum was not finite: name the first bad logit, or else shift by the maximum."""
     nll = torch.empty(len(column), dtype=torch.float32, device=column.device)
-    for rows, logits in _tiles(chunks, tile):
-        low, top = logits.amin(1, keepdim=True), logits.amax(1, keepdim=True)
-        bad = (~(low.isfinite() & top.isfinite())).nonzero()
-        if len(bad):
-            i = int(bad[0, 0])
-            v = int((~logits[i].isfinite()).nonzero()[0])
-            raise NonFiniteError(rows.start + i, v, logits[i, v].item())
-        total = torch.sub(logits, top, out=scratch[: len(logits)]).exp_().sum(1)
-        nll[rows] = total.log() + (top - logits.gather(1, column[rows])).squeeze(1)
+    for start, logits in chunks():
+        for i, part in enumerate(logits.float().split(len(scratch))):
+            first = start + i * len(scratch)
+            low, top = part.amin(1, keepdim=True), part.amax(1, keepdim=True)
+            bad = (~(low.isfinite() & top.isfinite())).nonzero()
+            if len(bad):
+                row = part[bad[0, 0]]
+                v = int((~row.isfinite()).nonzero()[0])
+                raise NonFiniteError(first + int(bad[0, 0]), v, row[v].item())
+            rows = slice(first, first + len(part))
+            total = torch.sub(part, top, out=scratch[: len(part)]).exp_().sum(1)
+            nll[rows] = total.log() + (top - part.gather(1, column[rows])).squeeze(1)
     return nll
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from rbpkit import paper, pocket
 from rbpkit.curves import fits
+from rbpkit.errors import InputError
 from rbpkit.notebooks import notebook_names, run
 from rbpkit.params import Params
 from rbpkit.records import load_summaries
@@ -28,8 +29,8 @@ def reproduce(
 ) -> bool:
     """Run a study into `out` (records, notebooks, comparison.csv); True where all is well.
 
-    figures: the folder of the figures, by default `out`/figures. Not well is a job that failed
-    and an RBP_k that differs from the shipped one on the same text by more than `AGREE`.
+    figures: the folder of the figures, by default `out`/figures. Not well is a job or a notebook
+    that failed, and an RBP_k that differs from the shipped one on the same text by more than `AGREE`.
     Raises InputError where the study is at fault, before anything runs.
     """
     result = sweep(params, out / "records", say=say, progress=progress)
@@ -41,9 +42,13 @@ def reproduce(
         "records_dir": str((out / "records").resolve()),
         "figures_dir": str((figures or out / "figures").resolve()),
     }
+    fine = not result.failures
     for name in notebook_names():
-        run(name, values, out / "notebooks")
-        say(f"notebook: {out / 'notebooks' / name}.ipynb")
+        try:
+            say(f"notebook: {run(name, values, out / 'notebooks')}")
+        except InputError as error:
+            say(f"failed: {error}")
+            fine = False
     measured = [one.summary for one in result.measured]
     agreed = compare_with_shipped(measured, params.ks, say)
     table = comparison(measured, params.ks)
@@ -53,7 +58,7 @@ def reproduce(
     say(table.to_string(index=False, float_format=lambda v: f"{v:.4f}", na_rep="-"))
     for failure in result.failures:
         say(f"failed: {failure.model} on {failure.corpus}: {failure.reason}")
-    return agreed and not result.failures
+    return agreed and fine
 
 
 def shipped_for(measured: Sequence[Summary]) -> dict[int, Summary]:

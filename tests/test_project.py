@@ -30,12 +30,12 @@ LAYERS = (
     {"__init__", "errors"},
     {
         *("ranking", "models", "architectures", "corpora", "encoding", "records", "summary"),
-        *("fit", "paper", "pocket_text", "pocket_split", "params"),
+        *("fit", "paper", "pocket_text", "pocket_split", "params", "textfiles"),
     },
     {"curves", "rankdist", "theory"},
-    {"measure", "pocket", "pocket_train"},
+    {"measure", "pocket", "pocket_train", "pocket_ship"},
     {"figures"},
-    {"sweep", "bench", "look", "notebooks"},
+    {"sweep", "bench", "look", "notebooks", "reproduce"},
     {"cli", "__main__"},
 )
 LAYER = {module: level for level, modules in enumerate(LAYERS) for module in modules}
@@ -171,10 +171,20 @@ def _modules() -> dict[str, Path]:
 def _imports(path: Path) -> frozenset[str]:
     """Absolute dotted names that a file imports anywhere, inside functions too.
 
-    `from a import b` gives both `a` and `a.b`, for b may be a module.
+    `from a import b` gives both `a` and `a.b`, for b may be a module. What stands under
+    `if TYPE_CHECKING:` never runs and is left out.
     """
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+    todo: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"), str(path))]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) in {
+            "TYPE_CHECKING",
+            "typing.TYPE_CHECKING",
+        }:
+            todo += node.orelse
+            continue
+        todo += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -272,33 +272,3 @@ def test_autocast_and_grad_do_not_touch_the_head():
     assert torch.equal(cast.rank(), plain.rank())
     assert torch.equal(cast.nll, plain.nll)
     assert not cast.nll.requires_grad
-
-
-def test_a_failing_compiler_falls_back_silently(monkeypatch):
-    calls = []
-
-    def fail(*args):
-        calls.append(1)
-        raise RuntimeError("no C++ compiler")
-
-    monkeypatch.setattr(ranking, "_compiled", lambda: fail)
-    monkeypatch.setattr(ranking, "_compile_failed", False)
-    hidden, matrix, targets = head(600, 16, 300)
-    ranks = token_ranks(hidden, matrix, targets, compiled=True)
-    assert_naive(ranks, joined(hidden, matrix), targets)
-    assert calls == [1]  # tried once, not for each tile
-
-
-@pytest.mark.slow
-def test_the_compiled_pass_counts_the_same(monkeypatch):
-    monkeypatch.setattr(ranking, "_compile_failed", False)
-    hidden, matrix, targets = head(600, 16, 3000)
-    matrix[5] = matrix[6]
-    plain = token_ranks(hidden, matrix, targets % 9)
-    fused = token_ranks(hidden, matrix, targets % 9, compiled=True)
-    if ranking._compile_failed:
-        pytest.skip("needs a C++ compiler for torch.compile")
-    assert torch.equal(fused.n_greater, plain.n_greater)
-    assert torch.equal(fused.n_equal, plain.n_equal)
-    assert fused.n_equal.max() == 1
-    torch.testing.assert_close(fused.nll, plain.nll)

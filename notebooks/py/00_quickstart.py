@@ -22,27 +22,21 @@
 # This notebook fits that law to six small models that ship with `rbpkit`, then takes two of them, ranks every token of a text here and now, and puts the result on the line. No network; under a minute on two CPU cores.
 
 # %% tags=["parameters"]
-families = ["Pythia"]  # the first one is used here
-corpus_names = ["pocket:prose", "pocket:code", "pocket:qa", "pocket:legal"]  # the second is used
 ks = [1, 10, 50, 100]  # k of RBP_k
 batch_tokens = 8192  # most tokens of one forward pass
-records_dir = ""  # a folder of records of your own; empty: the summaries that ship with rbpkit
 figures_dir = ""  # where to write the figure and its points; empty: nowhere
 
 # %%
-import sys
+import math
 import tempfile
 
-import numpy as np
 import pandas as pd
 import torch
-import transformers
 
 import rbpkit
 from rbpkit import figures, pocket
-from rbpkit.corpora import encode, load_corpus
+from rbpkit.corpora import load_corpus
 from rbpkit.curves import fits, rbp_curve, table
-from rbpkit.fit import fit_power_law
 from rbpkit.measure import measure
 from rbpkit.models import load_model
 from rbpkit.ranking import logit_ranks
@@ -60,7 +54,7 @@ print("rbpkit", rbpkit.__version__)
 # Softmax keeps the order, so the logits will do.
 
 # %%
-family = families[0]
+family, corpus = "Pythia", "pocket:code"
 small, large = pocket.model_folder(family, 0), pocket.model_folder(family, 4)
 model = load_model(large, device="cpu")
 words = 'def mean(values):\n    """Return the arithmetic mean of the values."""\n    return sum('
@@ -85,10 +79,8 @@ pd.DataFrame(
 # Over a whole corpus that is one number for each $k$. A **summary** holds the histogram of all ranks, so every $k$ comes from one pass over the text.
 
 # %%
-summaries = load_summaries(records_dir or pocket.summaries_root())
-names = sorted({s.manifest.corpus for s in summaries})
-corpus = corpus_names[1] if corpus_names[1] in names else names[0]
-chosen = [s for s in summaries if s.manifest.corpus == corpus and s.manifest.family == family]
+summaries = load_summaries(pocket.summaries_root())
+chosen = [s for s in summaries if (s.manifest.family, s.manifest.corpus) == (family, corpus)]
 table(chosen, ks).drop(columns=["corpus", "family"]).round(3)
 
 # %% [markdown]
@@ -119,15 +111,18 @@ with tempfile.TemporaryDirectory() as out:
 
 stored = {s.manifest.model: s for s in chosen}
 pd.DataFrame(
-    {
-        "model": [r.manifest.model for r in live],
-        "S": [r.manifest.S for r in live],
-        "tokens": [r.manifest.tokens for r in live],
-        "RBP_1 now": [r.rbp(1) for r in live],
-        "RBP_1 stored": [stored[r.manifest.model].rbp(1) for r in live if r.manifest.model in stored],
-        "RBP_10 now": [r.rbp(10) for r in live],
-        "RBP_10 stored": [stored[r.manifest.model].rbp(10) for r in live if r.manifest.model in stored],
-    }
+    [
+        {
+            "model": now.manifest.model,
+            "S": now.manifest.S,
+            "tokens": now.tokens,
+            "RBP_1 now": now.rbp(1),
+            "RBP_1 stored": stored[now.manifest.model].rbp(1),
+            "RBP_10 now": now.rbp(10),
+            "RBP_10 stored": stored[now.manifest.model].rbp(10),
+        }
+        for now in live
+    ]
 ).round(3)
 
 # %%
@@ -151,8 +146,6 @@ figures.save(figure, points, figures_dir, "quickstart_law")
 # 2. With $\alpha = 0.08$, by what factor must $S$ grow to halve that loss?
 
 # %%
-import math
-
 answer_1 = None  # your number, to two decimals
 answer_2 = None  # your factor; to 10% is near enough
 

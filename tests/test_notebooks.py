@@ -1,0 +1,105 @@
+"""The committed notebooks: made from their twins, executed, clean, with the default parameters.
+
+Their outputs are compared one by one by `pytest --nbval notebooks` (`make test`).
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+
+from rbpkit import paper
+from rbpkit.errors import InputError
+from rbpkit.notebooks import from_twin, notebook_names, notebooks_dir, parameters_of, run
+from rbpkit.params import Params, load_params
+
+ROOT = Path(__file__).resolve().parents[1]
+NAMES = notebook_names()
+
+
+def committed(name: str) -> nbformat.NotebookNode:
+    return nbformat.read(notebooks_dir() / f"{name}.ipynb", as_version=4)
+
+
+def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [c for c in notebook.cells if c.cell_type == "code" and c.source.strip()]
+
+
+def parameters_cell(notebook: nbformat.NotebookNode) -> dict[str, object]:
+    """The literal values of the tagged cell."""
+    tagged = [c for c in notebook.cells if "parameters" in c.metadata.get("tags", [])]
+    assert len(tagged) == 1
+    return {
+        node.targets[0].id: ast.literal_eval(node.value)
+        for node in ast.parse(tagged[0].source).body
+        if isinstance(node, ast.Assign)
+    }
+
+
+def test_there_are_notebooks_and_each_has_its_twin():
+    assert NAMES
+    assert NAMES == sorted(path.stem for path in notebooks_dir().glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_twin_and_notebook_agree(name):
+    made, found = from_twin(name), committed(name)
+    assert [(c.cell_type, c.id, c.source, c.metadata) for c in made.cells] == [
+        (c.cell_type, c.id, c.source, c.metadata) for c in found.cells
+    ], f"edit notebooks/py/{name}.py, then `make notebooks`"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_code_cell_was_executed_in_order_and_is_clean(name):
+    cells = code_cells(committed(name))
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    for cell in cells:
+        for output in cell.outputs:
+            assert output.output_type != "error"
+            assert output.get("name") != "stderr", output.text
+        assert "execution" not in cell.metadata  # timings
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_defaults_are_those_of_pocket_yaml(name):
+    given = parameters_cell(committed(name))
+    study = load_params(ROOT / "params" / "pocket.yaml").model_dump(mode="json")
+    assert set(given) <= set(Params.model_fields)
+    assert given == {key: study[key] for key in given}
+    assert parameters_of(name) == set(given)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_parameter_shadows_an_import(name):
+    notebook = committed(name)
+    imported = {
+        (alias.asname or alias.name).split(".")[0]
+        for cell in code_cells(notebook)
+        for node in ast.walk(ast.parse(cell.source))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    assert not imported & set(parameters_cell(notebook))
+
+
+def test_an_error_in_a_cell_is_one_line(tmp_path):
+    with pytest.raises(InputError, match="03_section_4_1_k1.*no records or summaries"):
+        run("03_section_4_1_k1", {"records_dir": str(tmp_path)}, tmp_path / "out")
+
+
+def test_figure_3_csv_holds_the_published_points():
+    points = pd.read_csv(ROOT / "figures" / "figure_3.csv")
+    drawn = points[points["source"] == "published"].set_index(["corpus", "model"])["value"]
+    printed = paper.rbp_by_size().query("k == 1").set_index(["dataset", "model"])["rbp"]
+    assert len(drawn) == len(printed) == 96
+    assert (drawn - printed).abs().max() <= 1e-6
+
+
+def test_every_figure_has_its_points():
+    images = {path.stem for path in (ROOT / "figures").glob("*.png")}
+    tables = {path.stem for path in (ROOT / "figures").glob("*.csv")}
+    assert images == tables and images

@@ -1,0 +1,487 @@
+"""Pocket models: the recipe, the loss, the run that is killed and goes on, and what is shipped."""
+
+import csv
+import dataclasses
+import json
+import math
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file
+from torch.nn import functional as F
+from transformers import AutoModelForCausalLM
+
+from rbpkit import pocket, pocket_train
+from rbpkit.errors import InputError
+from rbpkit.models import load_model, non_embedding_parameters
+from rbpkit.pocket import CONTEXT, LADDERS, Recipe, Shape, V
+from rbpkit.pocket_text import PocketDocuments, load_pocket_documents
+from rbpkit.pocket_train import (
+    HEAD_ROWS,
+    HeadLoss,
+    initial_model,
+    make_optimizer,
+    rows_of,
+    train,
+    train_ladder,
+    validation_ce,
+)
+
+SHAPE = Shape(32, 2, 1)
+STEPS = 38  # the last step is no multiple of LOG_EVERY
+TINY = Recipe(tokens=2 * CONTEXT * STEPS, batch_rows=2)
+LOG_EVERY = 4
+MIB = 2**20
+
+
+@pytest.fixture(autouse=True)
+def torch_as_it_was():
+    threads, deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(deterministic)
+
+
+# --- the recipe and the ladders --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recipe", [Recipe(), TINY, Recipe(tokens=100 * 4096, warmup=0.1)])
+def test_rate_warms_up_and_falls_to_zero(recipe):
+    steps, warm = recipe.steps, round(recipe.warmup * recipe.steps)
+    assert steps == recipe.tokens // (recipe.batch_rows * 256)
+    rates = [recipe.rate_at(step, 64) for step in range(steps)]
+    peak = 0.03 / 8
+    assert max(rates) == rates[warm - 1] == pytest.approx(peak)
+    for step in range(warm):
+        assert rates[step] == pytest.approx(peak * (step + 1) / warm)
+    falls = [a - b for a, b in zip(rates[warm:-1], rates[warm + 1 :], strict=True)]
+    assert falls == pytest.approx([peak / (steps - warm)] * len(falls))
+    # Zero is reached one step after the last, which still learns.
+    assert rates[-1] == pytest.approx(peak / (steps - warm))
+    assert recipe.rate_at(steps, 64) == 0.0
+
+
+def test_peak_rate_goes_with_the_root_of_the_width():
+    assert Recipe(rate=0.06).peak_rate(36) == pytest.approx(0.01)
+
+
+def test_a_recipe_of_one_step_has_a_rate():
+    recipe = Recipe(tokens=16 * 256)
+    assert recipe.rate_at(0, 64) == pytest.approx(recipe.peak_rate(64))
+
+
+@pytest.mark.parametrize("family", LADDERS)
+def test_ladders_rise_from_25_thousand_to_a_million(family):
+    sizes = [non_embedding_parameters(pocket.config_of(family, s)) for s in LADDERS[family]]
+    assert sizes == sorted(set(sizes))
+    assert 20_000 <= sizes[0] <= 30_000
+    assert sizes[-1] >= 900_000
+    names = [pocket.name_of(family, shape) for shape in LADDERS[family]]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("shape", LADDERS["Pythia"], ids=str)
+def test_S_of_the_pythia_shapes_is_that_of_the_architecture(shape):
+    d, layers = shape.width, shape.layers
+    # A layer: attention 4 d^2 + 4 d, feed-forward 8 d^2 + 5 d, two norms 4 d; a norm at the end.
+    config = pocket.config_of("Pythia", shape)
+    assert non_embedding_parameters(config) == layers * (12 * d * d + 13 * d) + 2 * d
+    assert config.vocab_size == V == 4096
+    assert config.max_position_embeddings == CONTEXT == 256
+    assert d % shape.heads == 0
+
+
+def test_families_and_sizes_that_are_not_there_are_refused():
+    for spelling in ("Pythia", "pythia", "PYTHIA"):
+        assert pocket.family_named(spelling) == "Pythia"
+        folder = pocket.model_folder(spelling, 2)
+        assert folder == pocket.models_root() / "pythia-w64-l4"
+    with pytest.raises(InputError, match="no pocket family 'pithya': there are .*Pythia"):
+        pocket.family_named("pithya")
+    with pytest.raises(InputError, match="no pocket family"):
+        pocket.model_folder("pithya", 0)
+    with pytest.raises(InputError, match="no pocket family"):
+        pocket.config_of("pithya", SHAPE)
+    for size in (-1, len(LADDERS["Pythia"])):
+        with pytest.raises(InputError, match=f"Pythia has pocket sizes 0 to .*, not {size}"):
+            pocket.model_folder("pythia", size)
+
+
+# --- the tokens ------------------------------------------------------------------------------
+
+
+def test_targets_are_inputs_shifted_by_one():
+    stream = torch.arange(10_000, 10_000 + 5 * CONTEXT + 1)
+    inputs, targets = rows_of(stream, 2, 3)
+    assert inputs.shape == targets.shape == (3, CONTEXT)
+    assert torch.equal(inputs.flatten(), stream[2 * CONTEXT : 5 * CONTEXT])
+    assert torch.equal(targets, inputs + 1)
+
+
+def test_the_stream_is_all_documents_shuffled_each_with_an_end(monkeypatch):
+    texts = {c: tuple(f"{c} number {i}" for i in range(20)) for c in pocket_train.CORPORA}
+    asked = []
+
+    def load(corpus, split):
+        asked.append(split)
+        return PocketDocuments(corpus, split, texts[corpus], "", None, 0)
+
+    monkeypatch.setattr(pocket_train, "load_pocket_documents", load)
+    tokenizer = pocket.load_tokenizer()
+    stream = pocket_train.token_stream.__wrapped__("valid")
+    assert asked == ["valid"] * 4
+    assert stream.dtype == torch.int64
+    *documents, after = tokenizer.decode(stream.tolist()).split(pocket.END_OF_TEXT)
+    assert after == ""
+    in_order = [text for corpus in pocket_train.CORPORA for text in texts[corpus]]
+    assert sorted(documents) == sorted(in_order)
+    assert documents != in_order
+    assert torch.equal(stream, pocket_train.token_stream.__wrapped__("valid"))
+
+
+# --- the loss --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, HEAD_ROWS - 1, HEAD_ROWS, 2 * HEAD_ROWS + 37, 4 * HEAD_ROWS])
+def test_head_loss_and_its_gradients_are_those_of_cross_entropy(rows):
+    generator = torch.Generator().manual_seed(rows)
+    options = {"generator": generator, "dtype": torch.float64}
+    hidden, weight = torch.randn(rows, 12, **options), torch.randn(50, 12, **options)
+    targets = torch.randint(50, (rows,), generator=generator)
+    results = []
+    for loss_of in (HeadLoss.apply, lambda h, w, t: F.cross_entropy(h @ w.T, t)):
+        h, w = hidden.clone().requires_grad_(), weight.clone().requires_grad_()
+        loss = loss_of(h, w, targets)
+        (3 * loss).backward()  # a gradient that is not 1 must come through
+        results.append((loss.detach(), h.grad, w.grad))
+    for ours, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("rows", [3, 4])
+def test_validation_ce_is_the_mean_over_all_whole_rows(rows):
+    model = initial_model("Pythia", SHAPE, 3)
+    stream = synthetic_stream(rows * CONTEXT + 100, seed=5)
+    inputs, targets = rows_of(stream, 0, rows)
+    with torch.no_grad():
+        expected = F.cross_entropy(model(inputs).logits.double().flatten(0, 1), targets.flatten())
+    assert validation_ce(model, stream, batch_rows=2) == pytest.approx(float(expected), rel=1e-6)
+
+
+# --- model and optimizer ---------------------------------------------------------------------
+
+
+def test_the_model_is_fixed_by_its_seed_and_starts_as_pythia_does():
+    torch.manual_seed(99)  # whatever ran before
+    one, again, other = (initial_model("Pythia", Shape(64, 4, 2), seed) for seed in (0, 0, 1))
+    weights, same = one.state_dict(), again.state_dict()
+    assert all(torch.equal(weights[name], same[name]) for name in weights)
+    assert not torch.equal(weights["embed_out.weight"], other.state_dict()["embed_out.weight"])
+    for name, parameter in one.named_parameters():
+        assert parameter.dtype == torch.float32
+        if parameter.ndim == 1:
+            continue
+        into_residual = "attention.dense." in name or "dense_4h_to_h" in name
+        std = 2 / (4 * 8) if into_residual else math.sqrt(2 / (5 * 64))
+        assert float(parameter.std()) == pytest.approx(std, rel=0.05), name
+
+
+def test_only_matrices_decay_and_every_parameter_is_trained_once():
+    model = initial_model("Pythia", SHAPE, 0)
+    recipe = Recipe(weight_decay=0.3, betas=(0.5, 0.6))
+    groups = make_optimizer(model, recipe).param_groups
+    trained = [p for group in groups for p in group["params"]]
+    assert sorted(map(id, trained)) == sorted(map(id, model.parameters()))
+    for group in groups:
+        assert group["betas"] == (0.5, 0.6)
+        for parameter in group["params"]:
+            assert group["weight_decay"] == (0.3 if parameter.ndim > 1 else 0.0)
+
+
+# --- the run ---------------------------------------------------------------------------------
+
+
+def synthetic_stream(tokens: int, seed: int) -> torch.Tensor:
+    """A stream that a model can learn a little of: a few tokens, one often after another."""
+    generator = torch.Generator().manual_seed(seed)
+    noise = torch.randint(1, 60, (tokens,), generator=generator)
+    return torch.where(noise > 40, noise, torch.arange(tokens) % 7 + 1)
+
+
+STREAMS = {
+    "train": synthetic_stream(STEPS * 2 * CONTEXT + 1, seed=0),  # not a token more than needed
+    "valid": synthetic_stream(3 * CONTEXT + 1, seed=1),
+}
+
+# Logs at 20, after its last checkpoint at 16, then hangs until it is killed.
+KILLED_RUN = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import test_pocket_train as here
+from rbpkit import pocket_train
+pocket_train.token_stream = here.STREAMS.get
+pocket_train.LOG_EVERY = here.LOG_EVERY
+pocket_train.CHECKPOINT_SECONDS = 0.0
+def watch(now):
+    if now.step == 20:
+        time.sleep(600)
+pocket_train.train("Pythia", here.SHAPE, here.TINY, Path(sys.argv[2]), watch=watch)
+"""
+
+
+@pytest.fixture
+def tiny_run(monkeypatch):
+    monkeypatch.setattr(pocket_train, "token_stream", STREAMS.get)
+    monkeypatch.setattr(pocket_train, "LOG_EVERY", LOG_EVERY)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """A finished run that nothing disturbed: (its folder, what it said, its result)."""
+    folder, seen = tmp_path_factory.mktemp("runs") / "undisturbed", []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pocket_train, "token_stream", STREAMS.get)
+        patch.setattr(pocket_train, "LOG_EVERY", LOG_EVERY)
+        result = train("Pythia", SHAPE, TINY, folder, watch=seen.append, snapshots=True)
+    return folder, seen, result
+
+
+def log_of(folder: Path) -> list[dict[str, str]]:
+    with open(folder / "log.csv", newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def untimed(folder: Path) -> list[dict[str, str]]:
+    timed = ("tokens_per_second", "seconds")
+    return [{k: v for k, v in row.items() if k not in timed} for row in log_of(folder)]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in sorted(folder.iterdir()) if p.is_file()}
+
+
+def test_a_run_learns_and_writes_its_log(undisturbed):
+    folder, seen, result = undisturbed
+    rows = log_of(folder)
+    assert tuple(rows[0]) == pocket_train.LOG_COLUMNS
+    assert [int(row["step"]) for row in rows] == [*range(LOG_EVERY, STEPS, LOG_EVERY), STEPS]
+    for row in rows:
+        step = int(row["step"])
+        assert int(row["tokens"]) == step * 2 * CONTEXT
+        assert float(row["rate"]) == pytest.approx(TINY.rate_at(step - 1, 32), rel=1e-5)
+        assert float(row["tokens_per_second"]) > 0
+    losses = [float(row["loss"]) for row in rows]
+    assert losses[0] == pytest.approx(math.log(V), abs=0.6)  # it knows nothing yet
+    assert losses[-1] < losses[0] - 1
+    validated = [float(row["valid_ce"]) for row in rows if row["valid_ce"]]
+    assert len(validated) >= pocket_train.VALIDATIONS
+    assert validated[-1] < validated[0] - 1
+    seconds = [float(row["seconds"]) for row in rows]
+    assert seconds == sorted(seconds)
+    assert [now.step for now in seen] == [int(row["step"]) for row in rows]
+    assert all(now.steps == STEPS for now in seen)
+    assert seen[0].seconds_left > 0 == seen[-1].seconds_left
+    assert result.train_loss == losses[-1]
+
+
+def test_a_run_ends_with_a_model_folder_in_half_precision(undisturbed):
+    folder, _, result = undisturbed
+    assert result.folder == folder / "model"
+    with safe_open(result.folder / "model.safetensors", framework="pt") as file:
+        assert {file.get_tensor(name).dtype for name in file.keys()} == {torch.float16}  # noqa: SIM118
+    model = AutoModelForCausalLM.from_pretrained(result.folder, dtype=torch.float32)
+    # The number of the weights as shipped: the rounded ones.
+    assert validation_ce(model, STREAMS["valid"]) == pytest.approx(result.valid_ce, rel=1e-6)
+    assert result.valid_ce == pytest.approx(float(log_of(folder)[-1]["valid_ce"]), abs=1e-3)
+    checkpoint = load_file(folder / "checkpoint.safetensors")
+    for name, parameter in model.named_parameters():
+        assert torch.equal(checkpoint[f"weight.{name}"].half().float(), parameter), name
+    loaded = load_model(result.folder, device="cpu")  # with its tokenizer
+    assert (loaded.V, loaded.context, loaded.S) == (V, CONTEXT, 25_472)
+    stored = json.loads((folder / "result.json").read_text())
+    expected = {"family": "Pythia", "width": 32, "layers": 2, "heads": 1}
+    recipe = json.loads(json.dumps(dataclasses.asdict(TINY)))
+    assert stored.pop("key") == {**expected, **recipe}
+    assert stored == {**dataclasses.asdict(result), "folder": "model"}
+
+
+def test_snapshots_are_models_along_the_way(undisturbed):
+    folder, _, _ = undisturbed
+    names = sorted(path.name for path in folder.glob("snapshot-*"))
+    assert names == [f"snapshot-{step:06d}" for step in (1, 2, 4, 9, 19)]
+    losses = [
+        validation_ce(
+            AutoModelForCausalLM.from_pretrained(folder / name, dtype=torch.float32),
+            STREAMS["valid"],
+        )
+        for name in (names[0], names[-1])
+    ]
+    assert losses[0] > losses[1]
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(undisturbed, tiny_run, tmp_path):
+    expected, _, result = undisturbed
+    folder, script = tmp_path / "killed", tmp_path / "run.py"
+    script.write_text(KILLED_RUN)
+    command = [sys.executable, str(script), str(Path(__file__).parent), str(folder)]
+    process = subprocess.Popen(command, cwd=Path(__file__).parents[1], stderr=subprocess.PIPE)
+    try:
+        until = time.monotonic() + 120
+        while not (folder / "log.csv").is_file() or "\n20," not in (folder / "log.csv").read_text():
+            assert process.poll() is None, process.stderr.read().decode()
+            assert time.monotonic() < until
+            time.sleep(0.05)
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+    assert process.returncode < 0
+    assert not (folder / "result.json").exists()
+    assert [int(row["step"]) for row in log_of(folder)] == [4, 8, 12, 16, 20]
+    # What a kill in the middle of writing leaves behind.
+    (folder / "checkpoint.safetensors.tmp").write_bytes(b"half a checkpoint")
+
+    seen = []
+    resumed = train("Pythia", SHAPE, TINY, folder, watch=seen.append)
+    assert [now.step for now in seen] == [20, 24, 28, 32, 36, 38]  # gone on, not begun again
+    assert contents(folder / "model") == contents(expected / "model")
+    assert untimed(folder) == untimed(expected)
+    assert (resumed.valid_ce, resumed.train_loss) == (result.valid_ce, result.train_loss)
+    seconds = [float(row["seconds"]) for row in log_of(folder)]
+    assert seconds == sorted(seconds)  # counted on from the checkpoint
+    state, same = (load_file(f / "checkpoint.safetensors") for f in (folder, expected))
+    assert state.keys() == same.keys()
+    assert all(torch.equal(state[name], same[name]) for name in state)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_seed_decides_the_weights(undisturbed, tiny_run, tmp_path, seed):
+    """Seed 0 in another folder, with no checkpoint before it, gives the very bytes again."""
+    train("Pythia", SHAPE, dataclasses.replace(TINY, seed=seed), tmp_path)
+    weights = [(f / "model" / "model.safetensors").read_bytes() for f in (tmp_path, undisturbed[0])]
+    assert (weights[0] == weights[1]) is (seed == 0)
+
+
+def test_a_finished_run_is_not_trained_again(undisturbed, tiny_run, tmp_path):
+    finished, _, result = undisturbed
+    folder, seen = tmp_path / "again", []
+    shutil.copytree(finished, folder)
+    before = {**contents(folder), **contents(folder / "model")}
+    again = train("Pythia", SHAPE, TINY, folder, watch=seen.append)
+    assert not seen
+    assert {**contents(folder), **contents(folder / "model")} == before
+    assert again == dataclasses.replace(result, folder=folder / "model")
+
+
+@pytest.mark.parametrize(
+    ("shape", "change"),
+    [(SHAPE, {"rate": 0.02}), (SHAPE, {"seed": 1}), (SHAPE, {"threads": 2}), (Shape(48, 3, 2), {})],
+    ids=["rate", "seed", "threads", "shape"],
+)
+def test_a_checkpoint_of_another_recipe_is_refused(undisturbed, tiny_run, tmp_path, shape, change):
+    folder = tmp_path / "other"
+    shutil.copytree(undisturbed[0], folder)
+    before = contents(folder)
+    with pytest.raises(InputError, match=r"checkpoint\.safetensors was made by another recipe"):
+        train("Pythia", shape, dataclasses.replace(TINY, **change), folder)
+    assert contents(folder) == before
+
+
+def test_too_short_a_text_is_refused_before_anything_is_written(tiny_run, tmp_path):
+    folder = tmp_path / "short"
+    one_more = dataclasses.replace(TINY, tokens=TINY.tokens + 2 * CONTEXT)
+    with pytest.raises(InputError, match=r"has 19,457 tokens, 19,969 are asked for"):
+        train("Pythia", SHAPE, one_more, folder)
+    with pytest.raises(InputError, match=r"511 tokens are less than one step of 512"):
+        train("Pythia", SHAPE, dataclasses.replace(TINY, tokens=511), folder)
+    assert not folder.exists()
+
+
+def test_a_run_that_diverges_is_an_error_that_names_the_step(tiny_run, tmp_path):
+    with pytest.raises(InputError, match=r"diverged at step 4\b.*rate=1e\+30"):
+        train("Pythia", SHAPE, dataclasses.replace(TINY, rate=1e30), tmp_path)
+    assert not (tmp_path / "checkpoint.safetensors").exists()
+
+
+def test_a_log_is_whole_when_reopening_it_fails(undisturbed, monkeypatch, tmp_path):
+    path = tmp_path / "log.csv"
+    shutil.copyfile(undisturbed[0] / "log.csv", path)
+    before = path.read_bytes()
+
+    def full(*args):
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pocket_train.csv.DictWriter, "writerows", full)
+        with pytest.raises(OSError, match="No space"):
+            pocket_train._Log(path, 20)
+    assert path.read_bytes() == before
+    pocket_train._Log(path, 20).close()
+    assert [int(row["step"]) for row in log_of(tmp_path)] == [4, 8, 12, 16, 20]
+
+
+def test_a_ladder_trains_its_sizes_into_folders_of_their_names(tiny_run, tmp_path):
+    lines = []
+    recipe = dataclasses.replace(TINY, tokens=2 * CONTEXT)  # one step
+    trained = train_ladder("Pythia", [1, 0], tmp_path, recipe=recipe, say=lines.append)
+    names = ["pythia-w48-l3", "pythia-w32-l2"]
+    assert [one.folder for one in trained] == [tmp_path / name / "model" for name in names]
+    for name, one, line in zip(names, trained, lines, strict=True):
+        assert line.startswith(f"{name}: validation CE {one.valid_ce:.4f} nats")
+        assert json.loads((tmp_path / name / "model" / "config.json").read_text())
+
+
+# --- what is shipped -------------------------------------------------------------------------
+
+SHIPPED = sorted(p for p in pocket.models_root().glob("*") if p.is_dir())
+NONE_SHIPPED = f"needs shipped models in {pocket.models_root()}; there are none"
+
+
+@pytest.mark.parametrize(
+    "folder",
+    SHIPPED or [pytest.param(None, marks=pytest.mark.skip(reason=NONE_SHIPPED))],
+    ids=lambda folder: folder.name if folder else "none",
+)
+def test_shipped_model_loads_and_is_small(folder):
+    loaded = load_model(folder, device="cpu")
+    assert (loaded.V, loaded.context) == (V, CONTEXT)
+    shapes = {pocket.name_of(f, s): (f, s) for f, ladder in LADDERS.items() for s in ladder}
+    if folder.name in shapes:
+        assert loaded.S == non_embedding_parameters(pocket.config_of(*shapes[folder.name]))
+    text = "def rank(p, t):\n    return sum(v >= p[t] for v in p)"
+    assert loaded.tokenizer(text)["input_ids"] == pocket.load_tokenizer()(text)["input_ids"]
+    with safe_open(folder / "model.safetensors", framework="pt") as file:
+        dtypes = {file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
+    assert dtypes == {"F16"}
+    assert (folder / "README.md").stat().st_size > 500
+    assert max(p.stat().st_size for p in folder.rglob("*") if p.is_file()) <= 15 * MIB
+
+
+@pytest.mark.skipif(not SHIPPED, reason=NONE_SHIPPED)
+def test_shipped_models_take_at_most_64_mib_together():
+    files = [p for p in pocket.models_root().rglob("*") if p.is_file()]
+    assert 0 < sum(p.stat().st_size for p in files) <= 64 * MIB
+
+
+@pytest.mark.slow
+def test_training_the_smallest_again_gives_the_shipped_loss(tmp_path):
+    """`rbpkit pocket train --family pythia --size 0`: minutes on one core."""
+    folder = pocket.model_folder("pythia", 0)
+    if not folder.is_dir():
+        pytest.skip(f"needs the shipped model {folder}")
+    for corpus in pocket_train.CORPORA:
+        for split in ("train", "valid"):
+            if not load_pocket_documents(corpus, split).as_shipped:
+                pytest.skip(f"needs the pinned packages: the text of {corpus}, {split} differs")
+    (trained,) = train_ladder("Pythia", [0], tmp_path)
+    shipped = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    expected = validation_ce(shipped, pocket_train.token_stream("valid"))
+    assert trained.valid_ce == pytest.approx(expected, rel=0.005)

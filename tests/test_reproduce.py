@@ -1,0 +1,93 @@
+"""The main job's comparison with what ships, and the whole of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbpkit import pocket
+from rbpkit.params import load_params
+from rbpkit.records import load_summaries
+from rbpkit.reproduce import compare_with_shipped, comparison, reproduce
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return load_summaries(pocket.summaries_root())
+
+
+def test_every_pocket_model_has_a_summary_on_every_corpus(shipped):
+    study = load_params(ROOT / "params" / "pocket.yaml")
+    names = {
+        pocket.name_of(family, shape)
+        for family in study.families
+        for shape in pocket.LADDERS[family]
+    }
+    jobs = {(s.manifest.model, s.manifest.corpus) for s in shipped}
+    assert jobs == {(name, corpus) for name in names for corpus in study.corpus_names}
+
+
+def test_summaries_were_made_from_the_shipped_weights(shipped):
+    from rbpkit.models import load_model
+
+    for size, shape in enumerate(pocket.LADDERS["Pythia"]):
+        model = load_model(pocket.model_folder("Pythia", size), device="cpu")
+        for summary in shipped:
+            if summary.manifest.model == pocket.name_of("Pythia", shape):
+                assert summary.manifest.revision == model.revision
+                assert (summary.manifest.S, summary.manifest.V) == (model.S, model.V)
+
+
+def test_the_same_numbers_agree(shipped):
+    said = []
+    assert compare_with_shipped(shipped, (1, 10), said.append)
+    assert len(said) == 4 and all("RBP_k 0.0e+00" in line for line in said)
+
+
+def test_a_moved_rank_is_seen(shipped):
+    """A thousandth of the tokens pushed out of the top 10 on one corpus."""
+    one = shipped[0]
+    counts = one.ranks.counts.copy()
+    moved = max(1, one.tokens // 1000)
+    counts[0] -= moved
+    counts[-1] += moved
+    other = dataclasses.replace(one, ranks=dataclasses.replace(one.ranks, counts=counts))
+    said = []
+    assert not compare_with_shipped([other], (1, 10), said.append)
+    assert "over 0.0001" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("field", "says"), [("fingerprint", "another text"), ("revision", "other weights")]
+)
+def test_other_text_or_weights_are_not_compared(shipped, field, says):
+    manifest = dataclasses.replace(shipped[0].manifest, **{field: "another"})
+    other = dataclasses.replace(shipped[0], manifest=manifest)
+    said = []
+    assert compare_with_shipped([other], (1,), said.append)
+    assert len(said) == 1 and says in said[0] and "nothing is compared" in said[0]
+
+
+def test_comparison_has_measured_shipped_and_published(shipped):
+    table = comparison(shipped, (1, 10, 50))
+    assert len(table) == 4 * 4  # corpora x (CE and three k)
+    assert np.allclose(table["difference"], 0)
+    first = table.query("quantity == 'RBP_1'").iloc[0]
+    # The paper's Pythia slopes at k = 1, over six corpora (Table 1).
+    assert -0.12 < first["paper_from"] < first["paper_to"] < -0.03
+    assert table.query("quantity == 'RBP_50'")["paper_from"].isna().all()  # no such row
+
+
+@pytest.mark.slow
+def test_reproduce_the_pocket_study(tmp_path):
+    """All models on all corpora, the notebooks, and RBP_k within 1e-4 of what ships."""
+    said = []
+    assert reproduce(load_params(ROOT / "params" / "pocket.yaml"), tmp_path, say=said.append), said
+    assert (tmp_path / "figures" / "figure_3.png").is_file()
+    assert (tmp_path / "comparison.csv").is_file()
+    assert sum("largest difference" in line for line in said) == 4
