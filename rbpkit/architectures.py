@@ -1,20 +1,21 @@
 """The paper's 24 models (its Appendix A) as numbers: what decides the shape of every weight.
 
 The numbers are those of the models' public `config.json` files on the Hugging Face hub, written
-down so that S can be counted with no download. Importing this module imports neither torch nor
-transformers.
+down so that `non_embedding_parameters`, the paper's S (Section 3), can be counted with no download
+and no weights. Importing this module imports neither torch nor transformers.
 """
 
 from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import InputError
+from .libraries import quiet, reason
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedConfig
+    from transformers import PreTrainedConfig, PreTrainedModel
 
 FAMILIES = {"gpt2": "GPT2", "opt": "OPT", "gpt_neox": "Pythia", "qwen2": "Qwen"}
 """`model_type` in a config -> the family's name in the paper."""
@@ -152,3 +153,51 @@ def paper_config(hub_id: str) -> PreTrainedConfig:
 
     architecture = ARCHITECTURES[hub_id]
     return AutoConfig.for_model(architecture.model_type, **architecture.numbers)
+
+
+class ParameterCounts(NamedTuple):
+    """Parameters of the base model: S without, `embedding` in token and position embeddings.
+
+    V is the rows of the output matrix (`vocab_rows` in `models.csv`).
+    """
+
+    S: int
+    embedding: int
+    V: int
+
+
+def parameter_counts(model: str | PreTrainedConfig | PreTrainedModel) -> ParameterCounts:
+    """Count S, embedding parameters and V of one of the 24 (hub id), a config or a loaded model.
+
+    The output head is no part of the base model; where it is tied to the token embedding it
+    counts once, as an embedding. A hub id or a config takes no memory (meta device).
+
+    Raises InputError: a hub id that is none of the 24, a config that is no causal model's.
+    """
+    import torch
+    from torch import nn
+    from transformers import AutoModelForCausalLM, PreTrainedConfig
+
+    if isinstance(model, str):
+        model = paper_config(model)
+    if isinstance(model, PreTrainedConfig):
+        with quiet(), reason("no causal language model has this config"), torch.device("meta"):
+            model = AutoModelForCausalLM.from_config(model, trust_remote_code=False)
+    base = model.base_model
+    # Every nn.Embedding of a causal base model embeds tokens or positions (OPT's with 2 extra
+    # rows, GPT-2's, none in the rotary models). parameters() gives a shared weight once.
+    tables = nn.ModuleList(module for module in base.modules() if isinstance(module, nn.Embedding))
+    embedding = sum(parameter.numel() for parameter in tables.parameters())
+    total = sum(parameter.numel() for parameter in base.parameters())
+    weight = getattr(model.get_output_embeddings(), "weight", None)
+    rows = model.config.get_text_config().vocab_size if weight is None else weight.shape[0]
+    return ParameterCounts(total - embedding, embedding, rows)
+
+
+def non_embedding_parameters(model: str | PreTrainedConfig | PreTrainedModel) -> int:
+    """S: parameters of the base model, without output head, token and position embeddings.
+
+    `model` is a hub id of the paper's 24, a transformers config or a loaded model. Equals
+    `models.csv` for all 24. Raises InputError as `parameter_counts` does.
+    """
+    return parameter_counts(model).S

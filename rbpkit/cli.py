@@ -122,7 +122,7 @@ def measure(
 def show(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
     """CE and RBP_k of every model and corpus in a folder."""
     from rbpkit.curves import table
-    from rbpkit.records import load_summaries
+    from rbpkit.store import load_summaries
 
     ks = _ks(k)
     _print_table(table(load_summaries(records), ks), as_json)
@@ -132,7 +132,7 @@ def show(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
 def fit(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
     """The law -log RBP_k ~ S^-alpha (and CE) of every family and corpus in a folder."""
     from rbpkit.curves import fits
-    from rbpkit.records import load_summaries
+    from rbpkit.store import load_summaries
 
     ks = _ks(k)
     found = fits(load_summaries(records), ks)

@@ -14,8 +14,8 @@ import pandas as pd
 
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
+from rbpkit.manifest import Manifest
 from rbpkit.paper import Points
-from rbpkit.summary import Manifest
 
 
 class Measured(Protocol):

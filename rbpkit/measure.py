@@ -20,10 +20,12 @@ from tqdm import tqdm
 
 import rbpkit
 from rbpkit.corpora import Batch, Corpus, EncodedCorpus, batches, encode
+from rbpkit.manifest import Manifest
 from rbpkit.models import LoadedModel
 from rbpkit.ranking import TokenRanks, logit_ranks, token_ranks
-from rbpkit.records import Records, find_done, find_stale, summarise, write_records
-from rbpkit.summary import Manifest, Summary
+from rbpkit.records import Records
+from rbpkit.store import find_done, find_stale, summarise, write_records
+from rbpkit.summary import Summary
 
 BATCH_TOKENS = 8192
 MAX_LENGTH = 512

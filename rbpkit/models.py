@@ -2,47 +2,33 @@
 
 `load_model` opens a hub id or a local folder and refuses what would give wrong numbers without a
 word: a tokenizer that is not there, weights that are missing and so would be random, NaN, a model
-that looks ahead. `non_embedding_parameters` is the paper's S (Section 3), counted with no weights.
+that looks ahead. Where the files are is for `checkpoints`, S and V for `architectures`, whose
+names are here too.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import logging
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import (
-    GatedRepoError,
-    HFValidationError,
-    IncompleteSnapshotError,
-    LocalEntryNotFoundError,
-    RepositoryNotFoundError,
-    RevisionNotFoundError,
-)
-from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.nn import functional as F
-from tqdm.auto import tqdm
-from transformers import (
-    CONFIG_MAPPING,
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    PreTrainedConfig,
-    PreTrainedModel,
-)
-from transformers.utils import logging as transformers_logging
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
-from .architectures import ARCHITECTURES, FAMILIES, Architecture, nearest_model, paper_config
+from .architectures import (
+    ARCHITECTURES,
+    FAMILIES,
+    Architecture,
+    ParameterCounts,
+    non_embedding_parameters,
+    paper_config,
+    parameter_counts,
+)
+from .checkpoints import find_checkpoint
 from .errors import InputError
+from .libraries import quiet, reason
 
 __all__ = [
     "ARCHITECTURES",
@@ -65,50 +51,6 @@ _PROBE_TEXT = "The model ranks 50,257 tokens;\n\tdef rank(x): return x"
 
 # Constants in older checkpoints of GPT-2 and OPT; the library itself knows the other families'.
 _STALE = ("attn.masked_bias", "decoder.version")
-
-
-class ParameterCounts(NamedTuple):
-    """Parameters of the base model: S without, `embedding` in token and position embeddings.
-
-    V is the rows of the output matrix (`vocab_rows` in `models.csv`).
-    """
-
-    S: int
-    embedding: int
-    V: int
-
-
-def parameter_counts(model: str | PreTrainedConfig | PreTrainedModel) -> ParameterCounts:
-    """Count S, embedding parameters and V of one of the 24 (hub id), a config or a loaded model.
-
-    The output head is no part of the base model; where it is tied to the token embedding it
-    counts once, as an embedding. A hub id or a config takes no memory (meta device).
-
-    Raises InputError: a hub id that is none of the 24, a config that is no causal model's.
-    """
-    if isinstance(model, str):
-        model = paper_config(model)
-    if isinstance(model, PreTrainedConfig):
-        with _quiet(), _reason("no causal language model has this config"), torch.device("meta"):
-            model = AutoModelForCausalLM.from_config(model, trust_remote_code=False)
-    base = model.base_model
-    # Every nn.Embedding of a causal base model embeds tokens or positions (OPT's with 2 extra
-    # rows, GPT-2's, none in the rotary models). parameters() gives a shared weight once.
-    tables = nn.ModuleList(module for module in base.modules() if isinstance(module, nn.Embedding))
-    embedding = sum(parameter.numel() for parameter in tables.parameters())
-    total = sum(parameter.numel() for parameter in base.parameters())
-    weight = getattr(model.get_output_embeddings(), "weight", None)
-    rows = model.config.get_text_config().vocab_size if weight is None else weight.shape[0]
-    return ParameterCounts(total - embedding, embedding, rows)
-
-
-def non_embedding_parameters(model: str | PreTrainedConfig | PreTrainedModel) -> int:
-    """S: parameters of the base model, without output head, token and position embeddings.
-
-    `model` is a hub id of the paper's 24, a transformers config or a loaded model. Equals
-    `models.csv` for all 24. Raises InputError as `parameter_counts` does.
-    """
-    return parameter_counts(model).S
 
 
 class Head(NamedTuple):
@@ -193,8 +135,8 @@ def load_model(
     if dtype not in DTYPES:
         raise InputError(f"dtype {dtype!r} is not known; use one of {', '.join(DTYPES)}")
     place = _device(device)
-    with _quiet():
-        checkpoint = _find_checkpoint(
+    with quiet():
+        checkpoint = find_checkpoint(
             model,
             revision=revision,
             allow_pickle=allow_pickle,
@@ -207,10 +149,10 @@ def load_model(
             # All files are in the folder; only code may be kept in another repository.
             "local_files_only": local_files_only or not trust_remote_code,
         }
-        with _reason(f"{checkpoint.folder}: the tokenizer cannot be loaded"):
+        with reason(f"{checkpoint.folder}: the tokenizer cannot be loaded"):
             tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, **options)
         network = _network(checkpoint.folder, DTYPES[dtype], allow_pickle, options)
-        with _reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}"):
+        with reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}"):
             network = network.to(place)
             _check_finite(network, checkpoint.name, dtype)
             head, V = _probe(network, checkpoint.name)
@@ -232,22 +174,6 @@ def load_model(
     )
 
 
-@contextmanager
-def _reason(what: str) -> Iterator[None]:
-    """Turn whatever the libraries raise into one plain line."""
-    try:
-        yield
-    except InputError:
-        raise
-    except Exception as error:  # config, weight and tokenizer readers have no common error
-        raise InputError(f"{what} ({_line(error)})") from error
-
-
-def _line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines() or ["no reason given"]
-    return f"{type(error).__name__}: {lines[0].strip()}"
-
-
 def _device(device: str | None) -> torch.device:
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -262,9 +188,9 @@ def _device(device: str | None) -> torch.device:
 
 def _network(folder: Path, dtype: torch.dtype, allow_pickle: bool, options: dict) -> Any:
     """The model with every weight read from the checkpoint, and every weight of it used."""
-    with _reason(f"{folder / 'config.json'}: no causal language model's config"):
+    with reason(f"{folder / 'config.json'}: no causal language model's config"):
         config = AutoConfig.from_pretrained(folder, **options)
-    with _reason(f"{folder}: the weights cannot be loaded"):
+    with reason(f"{folder}: the weights cannot be loaded"):
         network, info = AutoModelForCausalLM.from_pretrained(
             folder,
             config=config,
@@ -352,218 +278,3 @@ def _check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
             f"{folder}: the tokenizer has ids up to {largest}, the model only {rows} rows;"
             " save the model's own tokenizer there"
         )
-
-
-# ---- Where the files are: all of it checked before anything is loaded, so that an error names
-# the file. Model, config and tokenizer are then read from one folder, of one commit.
-
-_CONFIG = "config.json"
-_SAFE = ("model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors")
-_PICKLE = ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin")
-# One of these holds a vocabulary; without any the library makes up a tokenizer of one token.
-_VOCABULARY = (
-    "tokenizer.json",
-    "vocab.json",
-    "vocab.txt",
-    "tokenizer.model",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "tekken.json",
-    "*.tiktoken",
-)
-_TOKENIZER = (
-    *_VOCABULARY,
-    "merges.txt",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-)
-
-
-@dataclass(frozen=True)
-class _Checkpoint:
-    """A folder that holds a whole model; `revision` is a hub commit or "sha256:..."."""
-
-    folder: Path
-    name: str
-    revision: str
-
-
-class _NoBar(tqdm):
-    """A download bar that shows nothing."""
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **{**kwargs, "disable": True})
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Hold back the libraries' loading bars, log lines and warnings, for this block only."""
-    loggers = [logging.getLogger("transformers"), logging.getLogger("huggingface_hub")]
-    levels = [logger.level for logger in loggers]
-    # A hook, not disable_progress_bar(): that one switches the hub's bars off for good.
-    bars = transformers_logging.set_tqdm_hook(
-        lambda _, args, kwargs: transformers_logging.EmptyTqdm(*args, **kwargs)
-    )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for logger in loggers:
-                logger.setLevel(logging.CRITICAL)
-            yield
-    finally:
-        transformers_logging.set_tqdm_hook(bars)
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-
-
-def _find_checkpoint(
-    model: str | Path,
-    *,
-    revision: str | None = None,
-    allow_pickle: bool = False,
-    trust_remote_code: bool = False,
-    local_files_only: bool = False,
-    progress: bool = False,
-) -> _Checkpoint:
-    """The checked folder of a hub id or a local path; see `load_model` for the arguments.
-
-    Raises InputError: no such folder, hub id out of reach, no config, weights or tokenizer,
-    a shard that is missing, a damaged safetensors file, pickle only, its own code needed.
-    """
-    folder = Path(model).expanduser()
-    if folder.is_file():
-        raise InputError(f"{model}: a file; give the folder that holds config.json")
-    hub = not folder.is_dir()
-    if hub:
-        if isinstance(model, Path) or model.startswith((".", "/", "~")) or model.count("/") > 1:
-            raise InputError(f"{model}: no such folder; give a model's folder or a hub id")
-        where = {"revision": revision, "local_files_only": local_files_only}
-        where |= {"tqdm_class": None if progress else _NoBar}
-        code = ["*.py"] if trust_remote_code else []
-        folder = _from_hub(model, [_CONFIG, *_SAFE, *_TOKENIZER, *code], where)
-        if not any(folder.glob("model*.safetensors")):
-            if not allow_pickle:
-                raise InputError(
-                    f"{model}: no safetensors at this revision; give one that has them, or pass"
-                    " allow_pickle (--allow-pickle) to read its pickle files"
-                )
-            # Of the same commit, and only now: most repositories hold the weights in both ways.
-            folder = _from_hub(model, list(_PICKLE), {**where, "revision": folder.name})
-    elif revision is not None:
-        raise InputError(f"{model}: a local folder has no revision {revision!r}; leave it out")
-    _check_config(folder, trust_remote_code)
-    files = _weight_files(folder, allow_pickle)
-    tokenizer = [path for pattern in _TOKENIZER for path in folder.glob(pattern)]
-    if not any(path.match(pattern) for path in tokenizer for pattern in _VOCABULARY):
-        raise InputError(
-            f"{folder}: no tokenizer there (tokenizer.json, vocab.json, tokenizer.model, ...);"
-            " save the model's own with tokenizer.save_pretrained"
-        )
-    repository = folder.parent.parent.name
-    if folder.parent.name == "snapshots" and repository.startswith("models--"):
-        # The hub's cache: models--OWNER--NAME/snapshots/COMMIT
-        name = repository.removeprefix("models--").replace("--", "/")
-        return _Checkpoint(folder, model if hub else name, folder.name)
-    code = folder.glob("*.py") if trust_remote_code else []
-    digest = _digest(folder, [folder / _CONFIG, *files, *tokenizer, *code])
-    return _Checkpoint(folder, folder.resolve().name, f"sha256:{digest}")
-
-
-def _from_hub(hub_id: str, patterns: list[str], where: dict) -> Path:
-    try:
-        return Path(snapshot_download(hub_id, allow_patterns=patterns, **where))
-    except HFValidationError as error:
-        raise InputError(f"{hub_id!r}: no such folder, and no hub id either") from error
-    except GatedRepoError as error:
-        raise InputError(
-            f"{hub_id}: gated; accept its terms at https://huggingface.co/{hub_id}, then log in"
-            " with `hf auth login`"
-        ) from error
-    except RepositoryNotFoundError as error:
-        raise InputError(
-            f"{hub_id}: no such folder, and no such model on the hub (or a private one: log in"
-            f" with `hf auth login`){nearest_model(hub_id)}"
-        ) from error
-    except RevisionNotFoundError as error:
-        raise InputError(f"{hub_id}: the hub has no revision {where['revision']!r}") from error
-    except IncompleteSnapshotError as error:
-        raise InputError(
-            f"{hub_id}: the local hub cache lacks some of its files and the hub is not reached;"
-            " load it once with a network"
-        ) from error
-    except LocalEntryNotFoundError as error:
-        reason = "it is not asked" if error.__cause__ is None else _line(error.__cause__)
-        raise InputError(
-            f"{hub_id}: no such folder, not in the local hub cache, and not from the hub"
-            f" ({reason}); give a folder, or load it once with a network{nearest_model(hub_id)}"
-        ) from error
-    except Exception as error:  # the hub's HTTP library has errors of its own
-        raise InputError(f"{hub_id}: the hub did not give it ({_line(error)})") from error
-
-
-def _check_config(folder: Path, trust_remote_code: bool) -> None:
-    path = folder / _CONFIG
-    if not path.is_file():
-        raise InputError(f"{folder}: no config.json there; give a folder that a model was saved to")
-    config = _json(path)
-    own_code = "auto_map" in config and config.get("model_type") not in CONFIG_MAPPING
-    if own_code and not trust_remote_code:
-        raise InputError(
-            f"{folder}: the model needs Python code of its own; read it, then pass"
-            " trust_remote_code (--trust-remote-code)"
-        )
-
-
-def _weight_files(folder: Path, allow_pickle: bool) -> list[Path]:
-    for whole, index, _ in (_SAFE, _PICKLE) if allow_pickle else (_SAFE,):
-        if (folder / whole).is_file():
-            files = [folder / whole]
-        elif (folder / index).is_file():
-            names = _json(folder / index).get("weight_map", {}).values()
-            files = [folder / index, *(folder / name for name in sorted(set(names)))]
-        else:
-            continue
-        for path in files:
-            _check_weights(path)
-        return files
-    if any(any(folder.glob(pattern)) for pattern in _PICKLE):
-        raise InputError(
-            f"{folder}: its weights are pickle files (pytorch_model*.bin), which can hold code;"
-            " pass allow_pickle (--allow-pickle), or a revision with safetensors"
-        )
-    raise InputError(f"{folder}: no weights there (model.safetensors); give a model's folder")
-
-
-def _check_weights(path: Path) -> None:
-    if not path.is_file():
-        raise InputError(f"{path}: this part of the weights is missing; fetch the model again")
-    if path.suffix == ".safetensors":
-        try:
-            with safe_open(path, framework="pt"):  # compares the header with the file's length
-                pass
-        except (SafetensorError, OSError) as error:
-            with path.open("rb") as file:
-                pointer = file.read(40).startswith(b"version https://git-lfs")
-            reason = "a Git LFS pointer, not the weights" if pointer else str(error)
-            raise InputError(f"{path}: damaged ({reason}); fetch the file again") from error
-
-
-def _json(path: Path) -> dict:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON ({error}); fetch the file again") from error
-    if not isinstance(content, dict):
-        raise InputError(f"{path}: not a JSON object; fetch the file again")
-    return content
-
-
-def _digest(folder: Path, files: list[Path]) -> str:
-    """sha256 over the names and contents of all that can change the numbers."""
-    total = hashlib.sha256()
-    for path in sorted(set(files)):
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-        total.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
-    return total.hexdigest()

@@ -21,15 +21,13 @@ from rbpkit.errors import InputError
 MEMORY_BYTES = 512 * 2**20
 """Default bound on all temporaries of the head step together, in bytes."""
 
-# A tile of logits and its scratch of the same size take 1 MiB of a core's cache, so that each
-# pass after the product reads from there: measured 2 to 3 times faster than over whole chunks.
+# Floats of a tile for each core: with its scratch 1 MiB, so that all passes but the first read
+# from a core's own cache.
 _TILE_FLOATS = 2**17
-# Rows of one product. Fewer waste time on packing the matrix, more leave the cache. On a GPU a
-# launch has to be worth its while, and at T = 16k chunk and scratch stay under T x V x 4 / 16.
+# Rows of one product: fewer waste time on packing the matrix. On a GPU a launch must be worth
+# its while, and at T = 16k chunk and scratch stay under T x V x 4 / 16.
 _CHUNK_ROWS = {"cpu": 256, "cuda": 448}
-# Rows when the matrix is widened by blocks: widening is repeated for every chunk, so that a
-# chunk must be long enough to hide it.
-_BLOCKED_ROWS = 1024
+_BLOCKED_ROWS = 1024  # each chunk widens the matrix anew: enough rows to hide that
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 Chunks = Callable[[], Iterator[tuple[int, Tensor]]]
 
@@ -61,10 +59,8 @@ class TokenRanks:
     def rank(self, ties: str = "pessimistic") -> Tensor:
         """Rank R of each target, from 1; (T,) int32.
 
-        "pessimistic" is Eq. 3, R = #{v : p(v) >= p(t)}: tied entries come first.
-        "optimistic" puts them behind, R = 1 + #{v : p(v) > p(t)}.
-
-        Raises InputError on any other word.
+        "pessimistic" is Eq. 3, R = #{v : p(v) >= p(t)}: tied entries come first. "optimistic"
+        puts them behind, R = 1 + #{v : p(v) > p(t)}. Raises InputError on any other word.
         """
         if ties == "pessimistic":
             return self.n_greater + self.n_equal + 1
@@ -119,13 +115,12 @@ def logit_ranks(logits: Tensor, targets: Tensor) -> TokenRanks:
     """
     _check_matrix("logits", logits)
     _check_targets(targets, logits)
-    T, V = logits.shape
-    tile = _tile_rows(logits.device, V, MEMORY_BYTES)
+    tile = _tile_rows(logits.device, logits.shape[1], MEMORY_BYTES)
 
     def chunks() -> Iterator[tuple[int, Tensor]]:
-        return ((i, logits[i : i + tile]) for i in range(0, T, tile))
+        return ((i, logits[i : i + tile]) for i in range(0, len(logits), tile))
 
-    return _reduce(chunks, targets, (tile, V), None)
+    return _reduce(chunks, targets, (tile, logits.shape[1]), None)
 
 
 @torch.no_grad()
@@ -188,10 +183,8 @@ def _plan(
     row = 4 * V + 4 * d
     rows = min(rows, (memory_bytes - fixed) // row)
     if rows < 1:
-        raise InputError(
-            f"memory_bytes={memory_bytes} does not hold one row of logits: "
-            f"T={T}, V={V}, d={d} needs {fixed + row}"
-        )
+        need = f"T={T}, V={V}, d={d} needs {fixed + row}"
+        raise InputError(f"memory_bytes={memory_bytes} does not hold one row of logits: {need}")
     return rows, tile, block if widen else 0
 
 
@@ -289,18 +282,14 @@ def _has_wide_product(device: torch.device, dtype: torch.dtype) -> bool:
 
 def _largest(tensor: Tensor) -> Tensor:
     """max |x|, 0-dim fp32, NaN if there is one; no temporary of the tensor's size."""
-    if not tensor.numel():  # T = 0
-        return tensor.new_zeros((), dtype=torch.float32)
-    low, high = tensor.aminmax()
+    low, high = tensor.aminmax() if tensor.numel() else tensor.new_zeros(2)
     return torch.maximum(-low, high).float()
 
 
 def _check_matrix(name: str, tensor: Tensor) -> None:
     if tensor.dim() != 2 or tensor.dtype not in _DTYPES or tensor.shape[1] == 0:
-        raise InputError(
-            f"{name} must be a matrix of float32, bfloat16 or float16, "
-            f"not {tuple(tensor.shape)} {tensor.dtype}"
-        )
+        found = f"{tuple(tensor.shape)} {tensor.dtype}"
+        raise InputError(f"{name} must be a matrix of float32, bfloat16 or float16, not {found}")
 
 
 def _check_targets(targets: Tensor, rows: Tensor) -> None:

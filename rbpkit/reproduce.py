@@ -12,7 +12,7 @@ from rbpkit.curves import fits
 from rbpkit.errors import InputError
 from rbpkit.notebooks import notebook_names, run
 from rbpkit.params import Params
-from rbpkit.records import load_summaries
+from rbpkit.store import load_summaries
 from rbpkit.summary import Summary
 from rbpkit.sweep import sweep
 

@@ -1,18 +1,13 @@
-"""What a job was (`Manifest`) and what it found, small enough to commit (`Summary`).
+"""What a job found, small enough to commit.
 
 A summary answers what its records answer (RBP_k and p_{N,k} at every k, CE) with the same
-integers, without the records: tens of kB where they are megabytes. `records.py` makes it.
+integers, without the records: tens of kB where they are megabytes.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
 import io
-import json
 import math
-import operator
-import re
 import struct
 import zipfile
 import zlib
@@ -22,119 +17,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbpkit.errors import InputError
+from rbpkit.manifest import Manifest
 
-FORMAT = 1  # of the record files, their manifests and summaries, together
 WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # N of Figure 7
 # k of Figures 3 to 9 and of Table 1; powers of two; 410, a tenth of the pocket models' V.
 PAPER_K = (1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100, 200, 336, 500, 886, 1438, 2500, 3793)
 PAPER_K += (6158, 10000, 20000, 30000)
 K_GRID = tuple(sorted({*PAPER_K, 410, *(2**i for i in range(18))}))
 
-_COUNTS = {"S": 1, "V": 1, "documents": 1, "skipped_documents": 0, "max_length": 1}
-_COUNTS |= {"threads": 1, "batch_tokens": 1, "seed": 0, "tokens": 0, "format": 1}  # least values
 # All that a flipped byte in an .npz has raised.
 _DAMAGE = (OSError, ValueError, LookupError, TypeError, EOFError, RuntimeError, MemoryError)
 _DAMAGE += (SyntaxError, struct.error, zlib.error, zipfile.BadZipFile)
-_NAMES = ("model", "corpus", "fingerprint", "dtype", "device")  # never empty
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What was measured and with what; written last, so its presence says "done".
-
-    `S`: non-embedding parameters; `V`: rows of the output matrix; `fingerprint`: of the text;
-    `documents`: those the protocol took, the `skipped_documents` (one token, nothing to score)
-    among them; `tokens`: scored; `seconds`: wall time; `sha256`: of the Parquet file, filled in
-    when it is written; `format`: of the file. There is no tie rule here: both counts are stored.
-    Raises InputError for a field of the wrong kind.
-    """
-
-    model: str
-    revision: str
-    family: str
-    S: int
-    V: int
-    corpus: str
-    fingerprint: str
-    documents: int
-    max_length: int
-    dtype: str
-    device: str
-    threads: int
-    batch_tokens: int
-    seed: int
-    versions: dict[str, str]  # rbpkit, torch, transformers, tokenizers, python
-    skipped_documents: int = 0
-    tokens: int = 0
-    seconds: float = 0.0
-    sha256: str = ""
-    format: int = FORMAT
-
-    def __post_init__(self) -> None:
-        for name in (*_NAMES, "revision", "family", "sha256"):
-            value = getattr(self, name)
-            if not isinstance(value, str) or (name in _NAMES and not value):
-                raise InputError(f"manifest: {name} must be a text, got {value!r}")
-        for name, least in _COUNTS.items():
-            value = getattr(self, name)
-            try:
-                whole = operator.index(value)  # numpy's integers too: JSON does not know them
-            except TypeError:
-                raise InputError(f"manifest: {name} must be an integer, got {value!r}") from None
-            if isinstance(value, bool) or whole < least:
-                raise InputError(f"manifest: {name} must be at least {least}, got {value!r}")
-            object.__setattr__(self, name, whole)
-        if not isinstance(self.seconds, int | float) or not 0 <= self.seconds < math.inf:
-            raise InputError(f"manifest: seconds must be a time, got {self.seconds!r}")
-        texts = isinstance(self.versions, dict) and all(
-            isinstance(text, str) for item in self.versions.items() for text in item
-        )
-        if not texts or not {"torch", "transformers", "tokenizers"} <= set(self.versions):
-            raise InputError("manifest: versions must name torch, transformers and tokenizers")
-
-    def settings(self) -> dict[str, str | int]:
-        """All that can change the numbers, flat. S and V follow from model and revision."""
-        names = ("model", "revision", "corpus", "fingerprint", "documents", "seed", "max_length")
-        names += ("dtype", "batch_tokens", "threads", "format")
-        kind = re.split(r"[:\s(]", self.device, maxsplit=1)[0]  # "cuda:0" and "cuda:1" are one
-        libraries = {name: self.versions[name] for name in ("torch", "transformers", "tokenizers")}
-        return {name: getattr(self, name) for name in names} | {"device": kind} | libraries
-
-    def key(self) -> str:
-        """sha256 (hex) over `settings()`: jobs with one key give one set of numbers."""
-        return hashlib.sha256(json.dumps(self.settings(), sort_keys=True).encode()).hexdigest()
-
-    def differences(self, other: Manifest) -> dict[str, tuple[str | int, str | int]]:
-        """The settings that differ: name -> (here, in `other`). Empty when the keys agree."""
-        mine, theirs = self.settings(), other.settings()
-        return {name: (mine[name], theirs[name]) for name in mine if mine[name] != theirs[name]}
-
-    def to_json(self) -> str:
-        return json.dumps(dataclasses.asdict(self), indent=1, sort_keys=True, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str | bytes, where: object = "manifest") -> Manifest:
-        """Raises InputError that begins with `where` for anything but a manifest of our format."""
-        way_out = "delete it and measure again"
-        try:
-            fields = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{where}: not a readable manifest ({error}); {way_out}") from error
-        expected = {field.name for field in dataclasses.fields(cls)}
-        if not isinstance(fields, dict) or "format" not in fields:
-            raise InputError(f"{where}: not a manifest of rbpkit; {way_out}")
-        if fields["format"] != FORMAT:
-            raise InputError(
-                f"{where}: format {fields['format']!r}, but this rbpkit reads {FORMAT}; "
-                f"use the version that wrote it, or {way_out}"
-            )
-        if set(fields) != expected:
-            odd = ", ".join(sorted(set(fields) ^ expected))
-            raise InputError(f"{where}: fields missing or unknown: {odd}; {way_out}")
-        try:
-            return cls(**fields)
-        except InputError as error:
-            raise InputError(f"{where}: {error}; {way_out}") from error
 
 
 def check_k(k: int | np.ndarray) -> np.ndarray:
@@ -353,15 +246,10 @@ class SummaryBuilder:
         self._windows = {N: np.zeros(V + 1, dtype=np.int64) for N in WINDOWS}
         self._documents: list[tuple[np.ndarray, ...]] = []
 
-    def add(
-        self,
-        document: np.ndarray,
-        position: np.ndarray,
-        n_greater: np.ndarray,
-        n_equal: np.ndarray,
-        nll: np.ndarray,
-    ) -> None:
+    def add(self, columns: Mapping[str, np.ndarray]) -> None:
         """Add checked columns, (t,) each; a document must not continue in the next piece."""
+        names = ("document", "position", "n_greater", "n_equal", "nll")
+        document, position, n_greater, n_equal, nll = (columns[name] for name in names)
         rank = n_greater + n_equal + 1
         self._optimistic += np.bincount(n_greater + 1, minlength=self.V + 1)
         for N, largest in window_maxima(rank, document, position, WINDOWS):

@@ -8,7 +8,8 @@ import pytest
 
 from rbpkit.curves import ce_curve, points, rbp_curve, success_curve, table
 from rbpkit.errors import InputError
-from rbpkit.records import Manifest, Records
+from rbpkit.manifest import Manifest
+from rbpkit.records import Records
 
 VERSIONS = {"torch": "2", "transformers": "5", "tokenizers": "1"}
 

@@ -29,7 +29,8 @@ INSTALL = "pip install -c constraints.txt -e .[test]"
 LAYERS = (
     {"__init__", "errors"},
     {
-        *("ranking", "models", "architectures", "corpora", "encoding", "records", "summary"),
+        *("ranking", "models", "architectures", "checkpoints", "libraries", "corpora", "encoding"),
+        *("records", "recordfiles", "store", "manifest", "summary"),
         *("fit", "paper", "pocket_text", "pocket_split", "params", "textfiles"),
     },
     {"curves", "rankdist", "theory"},

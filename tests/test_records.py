@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from rbpkit import records as records_module
+from rbpkit import store as store_module
 from rbpkit.errors import InputError
-from rbpkit.records import (
-    Manifest,
-    Records,
-    Summary,
+from rbpkit.manifest import FORMAT, Manifest
+from rbpkit.records import Records
+from rbpkit.store import (
     find_done,
     find_stale,
     iter_manifests,
@@ -25,7 +25,7 @@ from rbpkit.records import (
     summarise,
     write_records,
 )
-from rbpkit.summary import FORMAT, K_GRID, WINDOWS
+from rbpkit.summary import K_GRID, WINDOWS, Summary
 
 VERSIONS = {"rbpkit": "0.1", "torch": "2", "transformers": "5", "tokenizers": "1", "python": "3"}
 
@@ -151,7 +151,8 @@ def test_pieces_change_nothing(many, tmp_path, monkeypatch):
     file = write_records(tmp_path, many)
     finished = Records.load(file.path).summary().to_bytes()
     for piece in (1, 7, 64, 601):
-        monkeypatch.setattr(records_module, "PIECE", piece)
+        for module in (records_module, store_module):
+            monkeypatch.setattr(module, "PIECE", piece)
         assert many.summary().to_bytes() == whole
         assert summarise(file.path).to_bytes() == finished
 
@@ -412,7 +413,7 @@ def test_disorder_between_pieces(few, tmp_path, monkeypatch):
     with monkeypatch.context() as unchecked:
         unchecked.setattr(records_module, "check_columns", lambda *_: None)
         path = write_records(tmp_path, with_columns(few, document=document)).path
-    monkeypatch.setattr(records_module, "PIECE", 2)
+    monkeypatch.setattr(store_module, "PIECE", 2)
     for read in (Records.load, summarise):
         with pytest.raises(InputError, match=r"damaged .*out of order"):
             read(path)

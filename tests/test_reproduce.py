@@ -10,8 +10,8 @@ import pytest
 
 from rbpkit import pocket
 from rbpkit.params import load_params
-from rbpkit.records import load_summaries
 from rbpkit.reproduce import compare_with_shipped, comparison, reproduce
+from rbpkit.store import load_summaries
 
 ROOT = Path(__file__).resolve().parents[1]
 

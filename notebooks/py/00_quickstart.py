@@ -40,7 +40,8 @@ from rbpkit.curves import fits, rbp_curve, table
 from rbpkit.measure import measure
 from rbpkit.models import load_model
 from rbpkit.ranking import logit_ranks
-from rbpkit.records import Records, load_summaries
+from rbpkit.records import Records
+from rbpkit.store import load_summaries
 
 print("rbpkit", rbpkit.__version__)
 

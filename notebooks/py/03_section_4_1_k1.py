@@ -35,7 +35,7 @@ import rbpkit
 from rbpkit import figures, paper, pocket
 from rbpkit.curves import Curve, rbp_curve
 from rbpkit.fit import fit_power_law
-from rbpkit.records import load_summaries
+from rbpkit.store import load_summaries
 
 print("rbpkit", rbpkit.__version__)
 

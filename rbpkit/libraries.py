@@ -1,0 +1,50 @@
+"""What the libraries say on their own account: held back, or turned into one line of ours."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .errors import InputError
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Hold back the libraries' loading bars, log lines and warnings, for this block only."""
+    from transformers.utils import logging as transformers_logging
+
+    loggers = [logging.getLogger("transformers"), logging.getLogger("huggingface_hub")]
+    levels = [logger.level for logger in loggers]
+    # A hook, not disable_progress_bar(): that one switches the hub's bars off for good.
+    bars = transformers_logging.set_tqdm_hook(
+        lambda _, args, kwargs: transformers_logging.EmptyTqdm(*args, **kwargs)
+    )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for logger in loggers:
+                logger.setLevel(logging.CRITICAL)
+            yield
+    finally:
+        transformers_logging.set_tqdm_hook(bars)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+@contextmanager
+def reason(what: str) -> Iterator[None]:
+    """Turn whatever the libraries raise into one plain line."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:  # config, weight and tokenizer readers have no common error
+        raise InputError(f"{what} ({one_line(error)})") from error
+
+
+def one_line(error: BaseException) -> str:
+    """The error's kind and the first line of what it says."""
+    lines = str(error).strip().splitlines() or ["no reason given"]
+    return f"{type(error).__name__}: {lines[0].strip()}"
