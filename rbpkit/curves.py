@@ -158,11 +158,28 @@ def table(measured: Iterable[Measured], ks: Sequence[int] = (1, 10, 50, 100)) ->
 class Fits:
     """Fitted laws as a table, and one line for each that could not be fitted.
 
-    Columns: family, corpus, quantity, n, slope, low, high (t interval), r2.
+    Columns: corpus, family, quantity, n, slope, low, high (t interval, 95%), R2.
     """
 
     table: pd.DataFrame
     refused: tuple[str, ...]
+
+
+def fit_curves(curves: Iterable[Curve]) -> Fits:
+    """Fit log loss on log S for each curve: the paper's Table 1, with intervals."""
+    rows, refused = [], []
+    for curve in curves:
+        try:
+            fit = fit_power_law(curve.S, curve.loss, labels=curve.models)
+        except InputError as error:
+            refused.append(f"{curve.family}, {curve.corpus}, {curve.quantity}: {error}")
+            continue
+        low, high = fit.slope_interval
+        rows.append(
+            (curve.corpus, curve.family, curve.quantity, fit.n, fit.slope, low, high, fit.r2)
+        )
+    names = ["corpus", "family", "quantity", "n", "slope", "low", "high", "R2"]
+    return Fits(pd.DataFrame(rows, columns=names), tuple(refused))
 
 
 def fits(measured: Iterable[Measured], ks: Sequence[int] = (1, 10, 50, 100)) -> Fits:
@@ -171,20 +188,14 @@ def fits(measured: Iterable[Measured], ks: Sequence[int] = (1, 10, 50, 100)) -> 
     InputError when nothing was measured, when one model was measured twice, and for k < 1.
     """
     every = list(measured)
-    groups = sorted({(one.manifest.family, one.manifest.corpus) for one in every})
+    groups = sorted({(one.manifest.corpus, one.manifest.family) for one in every})
     if not groups:
         raise InputError("no measured model to fit")
-    rows, refused = [], []
-    for family, corpus in groups:
-        curves = [ce_curve(every, corpus, family)]
-        curves += [rbp_curve(every, k, corpus, family) for k in ks]
-        for curve in curves:
-            try:
-                fit = fit_power_law(curve.S, curve.loss, labels=curve.models)
-            except InputError as error:
-                refused.append(f"{family}, {corpus}, {curve.quantity}: {error}")
-                continue
-            low, high = fit.slope_interval
-            rows.append((family, corpus, curve.quantity, fit.n, fit.slope, low, high, fit.r2))
-    names = ["family", "corpus", "quantity", "n", "slope", "low", "high", "r2"]
-    return Fits(pd.DataFrame(rows, columns=names), tuple(refused))
+    return fit_curves(
+        curve
+        for corpus, family in groups
+        for curve in (
+            ce_curve(every, corpus, family),
+            *(rbp_curve(every, k, corpus, family) for k in ks),
+        )
+    )

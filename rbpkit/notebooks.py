@@ -107,7 +107,7 @@ def run(name: str, parameters: dict[str, Any], out: Path) -> Path:
             parameters={key: value for key, value in parameters.items() if key in taken},
             kernel_name="python3",
             progress_bar=False,
-            cwd=str(notebooks_dir()),
+                cwd=str(notebooks_dir()),
         )
     except PapermillExecutionError as error:
         raise InputError(

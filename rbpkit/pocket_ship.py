@@ -25,9 +25,10 @@ def ship_models(runs: Path, say: Callable[[str], None] = print) -> None:
 
     Raises InputError where there is none.
     """
-    results = sorted(runs.glob("*/result.json"))
+    ladders = {pocket.name_of(f, shape) for f, ladder in pocket.LADDERS.items() for shape in ladder}
+    results = sorted(p for p in runs.glob("*/result.json") if p.parent.name in ladders)
     if not results:
-        raise InputError(f"{runs}: no finished run there (NAME/result.json)")
+        raise InputError(f"{runs}: no finished run of a ladder's model there (NAME/result.json)")
     for path in results:
         name, run = path.parent.name, path.parent
         target = pocket.models_root() / name
@@ -63,10 +64,31 @@ def card(name: str, result: dict, run: Path) -> str:
     with open(run / "log.csv", newline="") as handle:
         losses = [row for row in csv.DictReader(handle) if row["valid_ce"]]
     counts = {c: len(load_pocket_documents(c, "train").documents) for c in CORPORA}
+    documents = ", ".join(f"{corpus} {count:,}" for corpus, count in counts.items())
     curve = "\n".join(
         f"| {int(row['tokens']):,} | {float(row['loss']):.3f} | {float(row['valid_ce']):.3f} |"
         for row in losses
     )
+    facts = {
+        "Shape": f"width {key['width']}, {key['layers']} layers, {key['heads']} heads, "
+        f"V = {model.V:,}, context {model.context}. S = {model.S:,} non-embedding parameters "
+        "(base model without output head, less token embeddings).",
+        "Data": "docstrings, functions, signatures with their summary lines and licence texts cut "
+        f"out of installed packages (training documents: {documents}), shuffled with a fixed "
+        "seed, each followed by the end-of-text token. The packages' own licences (BSD, MIT, "
+        "Apache and the like) apply to that text.",
+        "Recipe": f"{key['tokens']:,} tokens, each seen once, {key['batch_rows']} x "
+        f"{model.context} a step; AdamW {tuple(key['betas'])}, weight decay "
+        f"{key['weight_decay']} on matrices, gradient norm clipped at {key['clip']}; learning "
+        f"rate {key['rate']} / width after {key['warmup']:.0%} warm-up, then linear to zero; "
+        f"float32, {key['threads']} CPU thread, seed {key['seed']}. Weights are rounded to "
+        "float16.",
+        "Result": f"validation CE {result['valid_ce']:.4f} nats a token, of the rounded weights, "
+        f"packed into full contexts; training took {result['seconds'] / 60:.0f} minutes on one "
+        "core of a shared machine. Some validation documents share text with training ones cut "
+        "from the same module for another corpus; the test documents that are measured do not.",
+    }
+    listed = "\n".join(f"- **{name}**: {fact}" for name, fact in facts.items())
     return f"""---
 license: mit
 library_name: transformers
@@ -77,21 +99,7 @@ A small language model of the {key["family"]} architecture ({type(model.model)._
 for the reproduction of "Relative-Based Scaling Law for Neural Language Models" (arXiv 2510.20387).
 It is a measuring point on a ladder of sizes, not a model to generate text with.
 
-- **Shape**: width {key["width"]}, {key["layers"]} layers, {key["heads"]} heads, V = {model.V:,},
-  context {model.context}. S = {model.S:,} non-embedding parameters (base model without output
-  head, less token embeddings).
-- **Data**: docstrings, functions, signatures with their summary lines and licence texts cut out of
-  installed packages ({", ".join(f"{c} {n:,}" for c, n in counts.items())} documents in the training
-  split), shuffled with a fixed seed, each followed by the end-of-text token. The packages' own
-  licences (BSD, MIT, Apache and the like) apply to that text.
-- **Recipe**: {key["tokens"]:,} tokens, each seen once, {key["batch_rows"]} x {model.context} a
-  step; AdamW {tuple(key["betas"])}, weight decay {key["weight_decay"]} on matrices, gradient norm
-  clipped at {key["clip"]}; learning rate {key["rate"]} / width, {key["warmup"]:.0%} warm-up,
-  then linear to zero; float32, {key["threads"]} CPU thread, seed {key["seed"]}. Weights are rounded
-  to float16.
-- **Result**: validation CE {result["valid_ce"]:.4f} nats a token, of the rounded weights, packed
-  into full contexts; training took {result["seconds"] / 60:.0f} minutes on one core of a shared
-  machine.
+{listed}
 
 `rbpkit pocket train --family {key["family"].lower()}` makes it again.
 

@@ -1,10 +1,8 @@
 """Ranks and losses of ground-truth tokens, from hidden states or from logits.
 
 Eq. 3 of arXiv 2510.20387: the rank of a token is the number of vocabulary entries that the model
-finds at least as likely. Softmax keeps the order, so logits are counted and nothing is sorted.
-They never exist all at once (T x V): chunks of rows are made and reduced to three numbers a token.
-The target's logit is gathered from the very tensor that is counted; a dot product of its own
-would sum in another order, and its last bit would change the count of `>=`.
+finds at least as likely. Softmax keeps the order, so logits are counted. The target's logit is
+gathered from the very tensor that is counted: recomputed, its last bit would change the count.
 """
 
 from __future__ import annotations
@@ -21,12 +19,11 @@ from rbpkit.errors import InputError
 MEMORY_BYTES = 512 * 2**20
 """Default bound on all temporaries of the head step together, in bytes."""
 
-# Floats of a tile for each core: with its scratch 1 MiB, so that all passes but the first read
-# from a core's own cache.
+# Floats of a tile, for each core: with its scratch 1 MiB, to be read again from the cache.
 _TILE_FLOATS = 2**17
 # Rows of one product: fewer waste time on packing the matrix. On a GPU a launch must be worth
 # its while, and at T = 16k chunk and scratch stay under T x V x 4 / 16.
-_CHUNK_ROWS = {"cpu": 256, "cuda": 448}
+_CHUNK_ROWS = {"cpu": 512, "cuda": 448}
 _BLOCKED_ROWS = 1024  # each chunk widens the matrix anew: enough rows to hide that
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 Chunks = Callable[[], Iterator[tuple[int, Tensor]]]
@@ -96,12 +93,13 @@ def token_ranks(
     def chunks() -> Iterator[tuple[int, Tensor]]:
         return logit_chunks(hidden, unembedding, bias=bias, memory_bytes=memory_bytes)
 
-    # -inf leaves no trace in a sum of exponentials. Rather than look for it at every logit:
-    # finite factors this small cannot make one, partial sums included.
-    size = _largest(hidden) * _largest(unembedding) * hidden.shape[1]
-    if bias is not None:
-        size = size + _largest(bias)
-    bounded = size < torch.finfo(torch.float32).max / 2
+    # -inf leaves no trace in a sum of exponentials. Looking at every logit costs a pass over
+    # T x V; finite factors this small cannot make one, which costs V x d: take the cheaper.
+    bounded = None
+    if len(hidden) > hidden.shape[1]:
+        size = _largest(hidden) * _largest(unembedding) * hidden.shape[1]
+        size = size if bias is None else size + _largest(bias)
+        bounded = size < torch.finfo(torch.float32).max / 2
     return _reduce(chunks, targets, (tile, len(unembedding)), bounded)
 
 
@@ -174,7 +172,7 @@ def _plan(
     narrow = hidden.dtype == unembedding.dtype != torch.float32
     widen = not (narrow and _has_wide_product(hidden.device, hidden.dtype))
     tile = _tile_rows(hidden.device, V, memory_bytes)
-    rows, block = max(tile, _CHUNK_ROWS.get(hidden.device.type, 256)), V
+    rows, block = max(tile, _CHUNK_ROWS.get(hidden.device.type, 512)), V
     fixed = 4 * V * tile + 64 * T  # the scratch of a tile, some vectors along T
     if unembedding.dtype != torch.float32 and widen:
         if 4 * V * d > memory_bytes * 3 // 8:
@@ -203,10 +201,11 @@ def _reduce(
         logits = logits.float()
         vectors = (logits.gather(1, column[rows]), greater[rows], at_least[rows], total[rows])
         # Split once a chunk: on small models slicing for every tile costs as much as a pass.
-        for part, *views in zip(*(x.split(tile) for x in (logits, *vectors)), strict=True):
+        parts = zip(*(x.split(tile) for x in (logits, low[rows], *vectors)), strict=True)
+        for part, lowest, *views in parts:
             _count(part, scratch[: len(part)], *views)
-        if bounded is None:
-            torch.amin(logits, dim=1, out=low[rows])
+            if bounded is None:
+                torch.amin(part, dim=1, out=lowest)
 
     known = (targets >= 0) & (targets < V)
     # NaN and +inf make the sum of exponentials NaN or inf, and so does a loss above 88 nats.
@@ -220,20 +219,14 @@ def _reduce(
     return TokenRanks(greater.to(torch.int32), n_equal.to(torch.int32), nll)
 
 
-def _count(
-    logits: Tensor,
-    scratch: Tensor,
-    target: Tensor,
-    greater: Tensor,
-    at_least: Tensor,
-    total: Tensor,
-) -> None:
-    """Fill greater = #{v : l > l_t}, at_least = #{v : l >= l_t}, total = sum exp(l - l_t) = 1/p(t).
+def _count(logits: Tensor, scratch: Tensor, target: Tensor, *sums: Tensor) -> None:
+    """Fill `sums`: #{v : l > l_t}, #{v : l >= l_t} and sum_v exp(l - l_t) = 1 / p(t).
 
     Comparisons write floats, not booleans: only those are vectorised on a CPU, and summed
     without a detour through int64. The last sum needs no maximum, since the loss seldom passes
     88 nats; every entry at or above the target adds at least 1, hence nll >= ln R.
     """
+    greater, at_least, total = sums
     torch.gt(logits, target, out=scratch)
     torch.sum(scratch, dim=1, out=greater)
     torch.ge(logits, target, out=scratch)
@@ -248,12 +241,12 @@ def _careful_nll(chunks: Chunks, column: Tensor, scratch: Tensor) -> Tensor:
     for start, logits in chunks():
         for i, part in enumerate(logits.float().split(len(scratch))):
             first = start + i * len(scratch)
-            low, top = part.amin(1, keepdim=True), part.amax(1, keepdim=True)
-            bad = (~(low.isfinite() & top.isfinite())).nonzero()
+            top = part.amax(1, keepdim=True)
+            bad = (~(part.amin(1, keepdim=True).isfinite() & top.isfinite())).nonzero()
             if len(bad):
-                row = part[bad[0, 0]]
-                v = int((~row.isfinite()).nonzero()[0])
-                raise NonFiniteError(first + int(bad[0, 0]), v, row[v].item())
+                r = int(bad[0, 0])
+                v = int((~part[r].isfinite()).nonzero()[0])
+                raise NonFiniteError(first + r, v, part[r, v].item())
             rows = slice(first, first + len(part))
             total = torch.sub(part, top, out=scratch[: len(part)]).exp_().sum(1)
             nll[rows] = total.log() + (top - part.gather(1, column[rows])).squeeze(1)
@@ -265,7 +258,7 @@ def _tile_rows(device: torch.device, V: int, memory_bytes: int) -> int:
     if not 1 <= V < 2**24:  # counts are summed in fp32, exact up to here
         raise InputError(f"the vocabulary has {V} entries; 1 to {2**24 - 1} can be counted")
     cached = _TILE_FLOATS * torch.get_num_threads() // V
-    rows = cached if device.type == "cpu" else _CHUNK_ROWS.get(device.type, 256)
+    rows = cached if device.type == "cpu" else _CHUNK_ROWS.get(device.type, 512)
     return max(1, min(rows, memory_bytes // (16 * V)))
 
 
@@ -282,7 +275,7 @@ def _has_wide_product(device: torch.device, dtype: torch.dtype) -> bool:
 
 def _largest(tensor: Tensor) -> Tensor:
     """max |x|, 0-dim fp32, NaN if there is one; no temporary of the tensor's size."""
-    low, high = tensor.aminmax() if tensor.numel() else tensor.new_zeros(2)
+    low, high = tensor.aminmax()
     return torch.maximum(-low, high).float()
 
 

@@ -112,7 +112,7 @@ def comparison(measured: Sequence[Summary], ks: Sequence[int]) -> pd.DataFrame:
     """
     now = fits(measured, ks).table
     keys = ["family", "corpus", "quantity"]
-    table = now[[*keys, "n", "slope", "r2"]].rename(columns={"r2": "R2"})
+    table = now[[*keys, "n", "slope", "R2"]]
     shipped = list(shipped_for(measured).values())
     if shipped:
         before = fits(shipped, ks).table[[*keys, "slope"]].rename(columns={"slope": "shipped"})

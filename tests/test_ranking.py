@@ -151,8 +151,11 @@ def test_non_finite_logits_are_named(value, is_target):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), 1e38, -1e38])
 @pytest.mark.parametrize("where", ["hidden", "unembedding", "bias"])
-def test_non_finite_heads_are_named(value, where):
-    hidden, matrix, targets = head(700, 8, 50)
+@pytest.mark.parametrize("d", [8, 800])  # fewer and more than T: two ways to notice
+def test_non_finite_heads_are_named(value, where, d, monkeypatch):
+    monkeypatch.setattr(ranking, "_TILE_FLOATS", 50 * 30)  # several tiles before row 613
+    hidden, matrix, targets = head(700, d, 50)
+    targets %= 17  # never the bad column: -inf there leaves no trace in the loss
     hidden, matrix, bias = hidden.abs() + 4, matrix.abs() + 4, torch.full((50,), 3e38)
     row, column = (613, 0) if where == "hidden" else (0, 17)
     place = {"hidden": hidden[613], "unembedding": matrix[17], "bias": bias[17:18]}[where]
@@ -247,9 +250,9 @@ def peak_bytes(call):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("budget", [2 * 2**20, 2**19])  # the matrix widened once; by blocks
+@pytest.mark.parametrize("budget", [3 * 2**19, 2**19, 2**18])  # the last is the matrix
 def test_memory_stays_in_the_budget(dtype, budget):
-    T, d, V = 2048, 64, 1024
+    T, d, V = 1200, 64, 1024
     hidden, matrix, targets = head(T, d, V, dtype)
     results = 12 * T
     peak = peak_bytes(lambda: token_ranks(hidden, matrix, targets, memory_bytes=budget))
@@ -258,10 +261,10 @@ def test_memory_stays_in_the_budget(dtype, budget):
 
 
 def test_memory_by_default():
-    T, d, V = 2560, 8, 4096
+    T, d, V = 5120, 8, 4096
     hidden, matrix, targets = head(T, d, V)
     peak = peak_bytes(lambda: token_ranks(hidden, matrix, targets))
-    assert 4 * V * 256 < peak < T * V * 4 / 6
+    assert 4 * V * 512 < peak < T * V * 4 / 6
 
 
 def test_autocast_and_grad_do_not_touch_the_head():

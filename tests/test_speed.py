@@ -76,9 +76,7 @@ def test_ranking_costs_little(size, capsys):
     ratio = median(head / ranked for head, ranked in pairs)
     ranked = encoded.tokens / median(ranked for _, ranked in pairs)
     few = 1500
-    naive = median(
-        few / seconds(lambda: token_by_token(model, encoded, few)) for _ in range(3)
-    )
+    naive = median(few / seconds(lambda: token_by_token(model, encoded, few)) for _ in range(3))
     with capsys.disabled():
         print(
             f"\n{model.name}: with ranks {ranked:,.0f} tokens/s, {ratio:.2f} of forward with head, "
