@@ -7,10 +7,9 @@ and batching are in `encoding`, and importable from here.
 from __future__ import annotations
 
 import difflib
-import hashlib
 import itertools
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from pathlib import Path
@@ -20,7 +19,7 @@ import numpy as np
 
 from rbpkit.encoding import Batch, EncodedCorpus, EncodedDocument, batches, encode
 from rbpkit.errors import InputError
-from rbpkit.textfiles import SUFFIXES, list_files, read_texts, suffix_of
+from rbpkit.textfiles import SUFFIXES, list_files, read_texts, suffix_of, text_fingerprint
 
 __all__ = [
     "HUB_CORPORA",
@@ -104,16 +103,6 @@ class Corpus:
     fingerprint: str
     source: Mapping[str, Any] = dataclass_field(hash=False)
     protocol: Mapping[str, Any] = dataclass_field(hash=False)
-
-
-def text_fingerprint(documents: Iterable[str]) -> str:
-    """sha256 (hex) over the texts in order, each preceded by its length in bytes (8, little)."""
-    digest = hashlib.sha256()
-    for text in documents:
-        data = text.encode("utf-8")
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.hexdigest()
 
 
 def protocol_order(rows: int, seed: int | None = 42) -> np.ndarray:

@@ -21,6 +21,8 @@ import rbpkit
 from rbpkit.errors import InputError
 
 CELL_SECONDS = 600
+# The kernel warns on every start that its local socket is not encrypted.
+QUIET_KERNEL = ["--log-level=ERROR"]
 
 
 def notebooks_dir() -> Path:
@@ -71,6 +73,7 @@ def build(name: str) -> Path:
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
+        extra_arguments=QUIET_KERNEL,
     )
     try:
         client.execute()
@@ -107,7 +110,8 @@ def run(name: str, parameters: dict[str, Any], out: Path) -> Path:
             parameters={key: value for key, value in parameters.items() if key in taken},
             kernel_name="python3",
             progress_bar=False,
-                cwd=str(notebooks_dir()),
+            extra_arguments=QUIET_KERNEL,
+            cwd=str(notebooks_dir()),
         )
     except PapermillExecutionError as error:
         raise InputError(

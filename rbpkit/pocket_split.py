@@ -28,8 +28,8 @@ from rbpkit.pocket_text import (
     licence_files,
     lists_path,
     module_files,
-    text_fingerprint,
 )
+from rbpkit.textfiles import text_fingerprint
 
 SEED = 42
 SHINGLE_WORDS = 5

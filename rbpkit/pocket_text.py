@@ -31,6 +31,7 @@ from importlib import resources
 from pathlib import Path
 
 from rbpkit.errors import InputError
+from rbpkit.textfiles import text_fingerprint
 
 CORPORA = ("prose", "code", "qa", "legal")
 SPLITS = ("train", "valid", "test")
@@ -86,16 +87,6 @@ class PocketDocuments:
     @property
     def as_shipped(self) -> bool:
         return self.fingerprint == self.fingerprint_expected
-
-
-def text_fingerprint(documents: Iterable[str]) -> str:
-    """sha256 over the texts in order, each preceded by its length in bytes."""
-    digest = hashlib.sha256()
-    for text in documents:
-        data = text.encode()
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.hexdigest()
 
 
 # --- cutting documents out of one file ---------------------------------------------------

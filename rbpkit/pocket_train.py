@@ -8,42 +8,37 @@ from __future__ import annotations
 
 import copy
 import csv
+import hashlib
 import json
 import math
 import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
 import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from tqdm import tqdm
-from transformers import AutoModelForCausalLM, PreTrainedModel
+from transformers import PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
 from rbpkit.errors import InputError
-from rbpkit.pocket import (
-    CONTEXT,
-    END_OF_TEXT,
-    LADDERS,
-    Recipe,
-    Shape,
-    config_of,
-    load_tokenizer,
-    name_of,
+from rbpkit.pocket import CONTEXT, LADDERS, Recipe, Shape, load_tokenizer, name_of
+from rbpkit.pocket_objective import (
+    initial_model,
+    make_optimizer,
+    mean_nll,
+    rows_of,
+    token_stream,
+    validation_ce,
 )
-from rbpkit.pocket_text import CORPORA, load_pocket_documents
 
-ORDER_SEED = 42
 LOG_EVERY = 20
 CHECKPOINT_SECONDS = 60.0
 VALIDATIONS = 8
-HEAD_ROWS = 128
 LOG_COLUMNS = ("step", "tokens", "rate", "loss", "valid_ce", "tokens_per_second", "seconds")
 
 
@@ -68,115 +63,6 @@ class TrainedModel:
     seconds: float
 
 
-# --- the tokens --------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=2)
-def token_stream(split: str) -> Tensor:
-    """All documents of a split, of the four corpora together, as one stream of token ids.
-
-    The documents are shuffled with a fixed seed, each is followed by the end-of-text token.
-    Returns int64 of shape (tokens,).
-    """
-    tokenizer = load_tokenizer()
-    end = tokenizer.convert_tokens_to_ids(END_OF_TEXT)
-    texts = [t for corpus in CORPORA for t in load_pocket_documents(corpus, split).documents]
-    order = np.random.default_rng(ORDER_SEED).permutation(len(texts))
-    encoded = tokenizer([texts[i] for i in order], add_special_tokens=False, verbose=False)
-    flat: list[int] = []
-    for ids in encoded["input_ids"]:
-        flat.extend(ids)
-        flat.append(end)
-    return torch.tensor(flat)
-
-
-def rows_of(stream: Tensor, first: int, count: int) -> tuple[Tensor, Tensor]:
-    """Inputs and targets, both (count, CONTEXT), of rows first, first + 1, ... of a stream."""
-    start, length = first * CONTEXT, count * CONTEXT
-    inputs = stream[start : start + length].view(count, CONTEXT)
-    return inputs, stream[start + 1 : start + length + 1].view(count, CONTEXT)
-
-
-# --- the loss ----------------------------------------------------------------------------
-
-
-class HeadLoss(torch.autograd.Function):
-    """Mean negative log-likelihood of targets under softmax(hidden @ weight.T), in nats.
-
-    hidden (T, d), weight (V, d), targets (T,). Done by blocks of rows with the gradients
-    computed at once: the V-wide part is most of a pocket model's work, and T x V numbers would
-    leave the cache between each of the passes over them.
-    """
-
-    @staticmethod
-    def forward(ctx, hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
-        tokens = len(hidden)
-        grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
-        total = hidden.new_zeros(())
-        for start in range(0, tokens, HEAD_ROWS):
-            block = slice(start, start + HEAD_ROWS)
-            h, t = hidden[block], targets[block, None]
-            log_p = torch.log_softmax(h @ weight.T, 1)
-            total -= log_p.gather(1, t).sum()
-            p = log_p.exp_()
-            p.scatter_add_(1, t, p.new_full(t.shape, -1.0))
-            torch.mm(p, weight, out=grad_hidden[block])
-            grad_weight.addmm_(p.T, h)
-        ctx.save_for_backward(grad_hidden.div_(tokens), grad_weight.div_(tokens))
-        return total / tokens
-
-    @staticmethod
-    def backward(ctx, grad: Tensor):
-        grad_hidden, grad_weight = ctx.saved_tensors
-        return grad * grad_hidden, grad * grad_weight, None
-
-
-def mean_nll(model: PreTrainedModel, inputs: Tensor, targets: Tensor) -> Tensor:
-    """Mean negative log-likelihood (nats) of a batch, differentiable."""
-    hidden = model.base_model(input_ids=inputs, use_cache=False).last_hidden_state
-    head = model.get_output_embeddings().weight
-    return HeadLoss.apply(hidden.flatten(0, 1), head, targets.flatten())
-
-
-@torch.no_grad()
-def validation_ce(model: PreTrainedModel, stream: Tensor, batch_rows: int = 16) -> float:
-    """Mean negative log-likelihood (nats) over the whole rows of a token stream."""
-    rows = (len(stream) - 1) // CONTEXT
-    device = next(model.parameters()).device
-    total = 0.0
-    for first in range(0, rows, batch_rows):
-        count = min(batch_rows, rows - first)
-        inputs, targets = rows_of(stream, first, count)
-        total += float(mean_nll(model, inputs.to(device), targets.to(device))) * count
-    return total / rows
-
-
-# --- model and optimizer -----------------------------------------------------------------
-
-
-def initial_model(family: str, shape: Shape, seed: int) -> PreTrainedModel:
-    """The untrained model in float32, from a seed of its own."""
-    torch.manual_seed(seed)
-    model = AutoModelForCausalLM.from_config(config_of(family, shape), dtype=torch.float32)
-    for name, parameter in model.named_parameters():
-        # Pythia's second rule ("wang_init"): what is added to the residual starts smaller.
-        if name.endswith(("attention.dense.weight", "mlp.dense_4h_to_h.weight")):
-            nn.init.normal_(parameter, std=2 / (shape.layers * math.sqrt(shape.width)))
-    return model
-
-
-def make_optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.AdamW:
-    """AdamW; weight decay on matrices, not on biases and norms."""
-    named = list(model.named_parameters())
-    matrices = [p for _, p in named if p.ndim > 1]
-    vectors = [p for _, p in named if p.ndim <= 1]
-    groups = [
-        {"params": matrices, "weight_decay": recipe.weight_decay},
-        {"params": vectors, "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=0.0, betas=recipe.betas, fused=True)
-
-
 # --- checkpoints -------------------------------------------------------------------------
 
 
@@ -189,8 +75,17 @@ def _replace(path: Path, write: Callable[[Path], None]) -> None:
     os.replace(temporary, path)
 
 
-def _run_key(family: str, shape: Shape, recipe: Recipe) -> str:
-    return json.dumps({"family": family, **asdict(shape), **asdict(recipe)}, sort_keys=True)
+def _run_key(family: str, shape: Shape, recipe: Recipe, stream: Tensor, device: str) -> str:
+    """All that can change the weights: another text or torch must not go on with a checkpoint."""
+    facts = {
+        "family": family,
+        **asdict(shape),
+        **asdict(recipe),
+        "text": hashlib.sha256(stream.numpy().tobytes()).hexdigest(),
+        "torch": torch.__version__,
+        "device": device,
+    }
+    return json.dumps(facts, sort_keys=True)
 
 
 def save_checkpoint(path: Path, model: nn.Module, optimizer, facts: dict[str, str]) -> None:
@@ -268,7 +163,8 @@ def train(
 ) -> TrainedModel:
     """Train one pocket model into `folder`, going on from its last checkpoint if there is one.
 
-    With snapshots, fp16 weights are also kept at 1/64, 1/32, ... 1/2 of the steps.
+    With snapshots, fp16 weights are also kept at 1/64, 1/32, ... 1/2 of the steps. Sets torch's
+    thread count and deterministic algorithms for the process: the weights depend on them.
     Raises InputError where the training text is shorter than the recipe asks, or the recipe
     shorter than a step.
     """
@@ -286,13 +182,14 @@ def train(
     folder.mkdir(parents=True, exist_ok=True)
     model = initial_model(family, shape, recipe.seed).to(device)
     optimizer = make_optimizer(model, recipe)
-    key, checkpoint = _run_key(family, shape, recipe), folder / "checkpoint.safetensors"
+    key = _run_key(family, shape, recipe, stream, device)
+    checkpoint = folder / "checkpoint.safetensors"
     step, before = 0, 0.0
     if checkpoint.is_file():
         facts = load_checkpoint(checkpoint, model, optimizer, key)
         step, before = int(facts["step"]), float(facts["seconds"])
     log = _Log(folder / "log.csv", step)
-    snapshot_at = {recipe.steps >> i: i for i in range(1, 7)} if snapshots else {}
+    snapshot_at = {recipe.steps >> i for i in range(1, 7)} if snapshots else set()
     start = saved = time.perf_counter()
     first_step, losses = step, []
     while step < recipe.steps:
@@ -306,6 +203,8 @@ def train(
         optimizer.zero_grad(set_to_none=True)
         losses.append(loss.detach())
         step += 1
+        if step in snapshot_at:
+            _save_half(model, folder / f"snapshot-{step:06d}")
         now = time.perf_counter()
         last = step == recipe.steps
         if step % LOG_EVERY == 0 or last:
@@ -333,8 +232,6 @@ def train(
                 facts = {"key": key, "step": str(step), "seconds": f"{seconds:.1f}"}
                 save_checkpoint(checkpoint, model, optimizer, {**facts, "loss": f"{mean:.5f}"})
                 saved = now
-        if step in snapshot_at:
-            _save_half(model, folder / f"snapshot-{step:06d}")
     log.close()
     return _finish(model, valid, folder, checkpoint)
 

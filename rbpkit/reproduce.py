@@ -30,7 +30,7 @@ def reproduce(
     """Run a study into `out` (records, notebooks, comparison.csv); True where all is well.
 
     figures: the folder of the figures, by default `out`/figures. Not well is a job or a notebook
-    that failed, and an RBP_k that differs from the shipped one on the same text by more than `AGREE`.
+    that failed, and an RBP_k that is more than `AGREE` off the shipped one on the same text.
     Raises InputError where the study is at fault, before anything runs.
     """
     result = sweep(params, out / "records", say=say, progress=progress)

@@ -7,6 +7,7 @@ file into a cache and name neither the file nor the line that is broken.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -159,3 +160,13 @@ def _join(row: Any, names: list[str], where: str) -> str:
             f"{where}: half a surrogate pair at character {error.start}; remove it"
         ) from error
     return text
+
+
+def text_fingerprint(documents: Iterable[str]) -> str:
+    """sha256 (hex) over the texts in order, each preceded by its length in bytes (8, little)."""
+    digest = hashlib.sha256()
+    for text in documents:
+        data = text.encode("utf-8")
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()

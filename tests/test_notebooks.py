@@ -87,7 +87,7 @@ def test_no_parameter_shadows_an_import(name):
 
 
 def test_an_error_in_a_cell_is_one_line(tmp_path):
-    with pytest.raises(InputError, match="03_section_4_1_k1.*no records or summaries"):
+    with pytest.raises(InputError, match=r"03_section_4_1_k1.*no records or summaries"):
         run("03_section_4_1_k1", {"records_dir": str(tmp_path)}, tmp_path / "out")
 
 

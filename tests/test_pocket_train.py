@@ -17,21 +17,20 @@ from safetensors.torch import load_file
 from torch.nn import functional as F
 from transformers import AutoModelForCausalLM
 
-from rbpkit import pocket, pocket_train
+from rbpkit import pocket, pocket_objective, pocket_train
 from rbpkit.errors import InputError
 from rbpkit.models import load_model, non_embedding_parameters
 from rbpkit.pocket import CONTEXT, LADDERS, Recipe, Shape, V
-from rbpkit.pocket_text import PocketDocuments, load_pocket_documents
-from rbpkit.pocket_train import (
+from rbpkit.pocket_objective import (
     HEAD_ROWS,
     HeadLoss,
     initial_model,
     make_optimizer,
     rows_of,
-    train,
-    train_ladder,
     validation_ce,
 )
+from rbpkit.pocket_text import PocketDocuments, load_pocket_documents
+from rbpkit.pocket_train import train, train_ladder
 
 SHAPE = Shape(32, 2, 1)
 STEPS = 38  # the last step is no multiple of LOG_EVERY
@@ -126,24 +125,24 @@ def test_targets_are_inputs_shifted_by_one():
 
 
 def test_the_stream_is_all_documents_shuffled_each_with_an_end(monkeypatch):
-    texts = {c: tuple(f"{c} number {i}" for i in range(20)) for c in pocket_train.CORPORA}
+    texts = {c: tuple(f"{c} number {i}" for i in range(20)) for c in pocket_objective.CORPORA}
     asked = []
 
     def load(corpus, split):
         asked.append(split)
         return PocketDocuments(corpus, split, texts[corpus], "", None, 0)
 
-    monkeypatch.setattr(pocket_train, "load_pocket_documents", load)
+    monkeypatch.setattr(pocket_objective, "load_pocket_documents", load)
     tokenizer = pocket.load_tokenizer()
-    stream = pocket_train.token_stream.__wrapped__("valid")
+    stream = pocket_objective.token_stream.__wrapped__("valid")
     assert asked == ["valid"] * 4
     assert stream.dtype == torch.int64
     *documents, after = tokenizer.decode(stream.tolist()).split(pocket.END_OF_TEXT)
     assert after == ""
-    in_order = [text for corpus in pocket_train.CORPORA for text in texts[corpus]]
+    in_order = [text for corpus in pocket_objective.CORPORA for text in texts[corpus]]
     assert sorted(documents) == sorted(in_order)
     assert documents != in_order
-    assert torch.equal(stream, pocket_train.token_stream.__wrapped__("valid"))
+    assert torch.equal(stream, pocket_objective.token_stream.__wrapped__("valid"))
 
 
 # --- the loss --------------------------------------------------------------------------------
@@ -468,11 +467,11 @@ def test_training_the_smallest_again_gives_the_shipped_loss(tmp_path):
     folder = pocket.model_folder("pythia", 0)
     if not folder.is_dir():
         pytest.skip(f"needs the shipped model {folder}")
-    for corpus in pocket_train.CORPORA:
+    for corpus in pocket_objective.CORPORA:
         for split in ("train", "valid"):
             if not load_pocket_documents(corpus, split).as_shipped:
                 pytest.skip(f"needs the pinned packages: the text of {corpus}, {split} differs")
     (trained,) = train_ladder("Pythia", [0], tmp_path)
     shipped = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    expected = validation_ce(shipped, pocket_train.token_stream("valid"))
+    expected = validation_ce(shipped, pocket_objective.token_stream("valid"))
     assert trained.valid_ce == pytest.approx(expected, rel=0.005)

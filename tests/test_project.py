@@ -34,7 +34,7 @@ LAYERS = (
         *("fit", "paper", "pocket_text", "pocket_split", "params", "textfiles"),
     },
     {"curves", "rankdist", "theory"},
-    {"measure", "pocket", "pocket_train", "pocket_ship"},
+    {"measure", "pocket", "pocket_train", "pocket_ship", "pocket_objective"},
     {"figures"},
     {"sweep", "bench", "look", "notebooks", "reproduce"},
     {"cli", "__main__"},

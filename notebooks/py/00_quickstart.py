@@ -24,6 +24,7 @@
 # %% tags=["parameters"]
 ks = [1, 10, 50, 100]  # k of RBP_k
 batch_tokens = 8192  # most tokens of one forward pass
+threads = 1  # of torch; more are faster while nothing else runs
 figures_dir = ""  # where to write the figure and its points; empty: nowhere
 
 # %%
@@ -43,6 +44,7 @@ from rbpkit.ranking import logit_ranks
 from rbpkit.records import Records
 from rbpkit.store import load_summaries
 
+torch.set_num_threads(threads)
 print("rbpkit", rbpkit.__version__)
 
 # %% [markdown]
