@@ -6,6 +6,7 @@ that a figure reads in grey and for the colour-blind (Okabe and Ito's palette).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def draw_law(axes: Axes, curve: Curve) -> PowerLawFit:
     fitted = fit_power_law(curve.S, curve.loss, labels=curve.models)
     line = np.geomspace(curve.S.min(), curve.S.max(), 50)
     axes.plot(line, fitted.predict(line).loss, ink.line, color=ink.colour, linewidth=1.2, zorder=2)
-    label = f"{curve.family}: {fitted.slope:+.3f}, {fitted.r2:.3f}".replace("-", "\N{MINUS SIGN}")
+    label = _signed(f"{curve.family}: {fitted.slope:.3f}, {fitted.r2:.3f}")
     axes.plot(
         curve.S,
         curve.loss,
@@ -82,9 +83,14 @@ def draw_law(axes: Axes, curve: Curve) -> PowerLawFit:
     return fitted
 
 
+def _signed(label: str) -> str:
+    """With a minus sign where a hyphen stands before a digit."""
+    return re.sub(r"-(?=\d)", "\N{MINUS SIGN}", label)
+
+
 def plain_log_ticks(axes: Axes, low: float, high: float) -> None:
     """Label the loss axis with plain numbers: its span is mostly less than a decade."""
-    for step in (0.1, 0.2, 0.25, 0.5, 1.0):
+    for step in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0):
         first = np.ceil(low / step) * step
         ticks = np.arange(first, high + step / 1e6, step)
         if len(ticks) <= 6:
@@ -153,7 +159,7 @@ def live_on_line(curves: Sequence[Curve], live: Sequence[Measured]) -> Figure:
             fitted = fit_power_law(curve.S, curve.loss, labels=curve.models)
             line = np.geomspace(curve.S.min() / 1.3, curve.S.max() * 1.3, 50)
             k = int(curve.quantity.removeprefix("RBP_"))
-            label = f"$k={k}$: slope {fitted.slope:.3f}, $R^2$ {fitted.r2:.3f}"
+            label = _signed(f"$k={k}$: slope {fitted.slope:.3f}, $R^2$ {fitted.r2:.3f}")
             axes.plot(line, fitted.predict(line).loss, color=colour, linewidth=1.2, label=label)
             axes.plot(curve.S, curve.loss, marker, color=colour, markersize=5)
             S = [one.manifest.S for one in live]
