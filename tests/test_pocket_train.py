@@ -307,7 +307,13 @@ def test_a_run_ends_with_a_model_folder_in_half_precision(undisturbed):
     stored = json.loads((folder / "result.json").read_text())
     expected = {"family": "Pythia", "width": 32, "layers": 2, "heads": 1}
     recipe = json.loads(json.dumps(dataclasses.asdict(TINY)))
-    assert stored.pop("key") == {**expected, **recipe}
+    key = stored.pop("key")
+    assert (len(key.pop("text")), key.pop("torch"), key.pop("device")) == (
+        64,
+        torch.__version__,
+        "cpu",
+    )
+    assert key == {**expected, **recipe}
     assert stored == {**dataclasses.asdict(result), "folder": "model"}
 
 
