@@ -11,8 +11,8 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from .errors import InputError
-from .libraries import quiet, reason
+from rbpkit.errors import InputError
+from rbpkit.libraries import quiet, reason
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
@@ -187,11 +187,17 @@ def parameter_counts(model: str | PreTrainedConfig | PreTrainedModel) -> Paramet
     # Every nn.Embedding of a causal base model embeds tokens or positions (OPT's with 2 extra
     # rows, GPT-2's, none in the rotary models). parameters() gives a shared weight once.
     tables = nn.ModuleList(module for module in base.modules() if isinstance(module, nn.Embedding))
-    embedding = sum(parameter.numel() for parameter in tables.parameters())
-    total = sum(parameter.numel() for parameter in base.parameters())
-    weight = getattr(model.get_output_embeddings(), "weight", None)
+    head = model.get_output_embeddings()
+    # Custom code without a base_model_prefix is its own base model, and has the head inside.
+    inside = base is model and isinstance(head, nn.Module)
+    outside = nn.ModuleList([*tables, head]) if inside else tables
+    total, embedding, left_out = (
+        sum(parameter.numel() for parameter in part.parameters())
+        for part in (base, tables, outside)
+    )
+    weight = getattr(head, "weight", None)
     rows = model.config.get_text_config().vocab_size if weight is None else weight.shape[0]
-    return ParameterCounts(total - embedding, embedding, rows)
+    return ParameterCounts(total - left_out, embedding, rows)
 
 
 def non_embedding_parameters(model: str | PreTrainedConfig | PreTrainedModel) -> int:

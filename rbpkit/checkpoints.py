@@ -24,9 +24,9 @@ from safetensors import SafetensorError, safe_open
 from tqdm.auto import tqdm
 from transformers import CONFIG_MAPPING
 
-from .architectures import nearest_model
-from .errors import InputError
-from .libraries import one_line
+from rbpkit.architectures import nearest_model
+from rbpkit.errors import InputError
+from rbpkit.libraries import one_line
 
 _CONFIG = "config.json"
 _SAFE = ("model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors")

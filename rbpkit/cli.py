@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -33,9 +34,10 @@ Ks = Annotated[list[int] | None, typer.Option("--k", help="k of RBP_k; may be re
 AsJson = Annotated[bool, typer.Option("--json", help="JSON for machines instead of a table.")]
 Device = Annotated[str | None, typer.Option(help="cpu or cuda; by default a GPU if there is one.")]
 ParamsFile = Annotated[Path, typer.Argument(help="A parameter file, as params/pocket.yaml.")]
-Out = Annotated[Path, typer.Option("--out", help="The folder that records go to.")]
+Out = Annotated[str, typer.Option("--out", help="The folder that records go to.")]
 
 DEFAULT_KS = (1, 10, 50, 100)
+MOST_THREADS = 1024
 
 
 @app.callback(invoke_without_command=True)
@@ -54,7 +56,10 @@ def measure(
     model: Annotated[str, typer.Option(help="Hub id, or a folder in the Hugging Face layout.")],
     corpus: Annotated[str, typer.Option(help="A corpus by name, or a file or folder of text.")],
     out: Out,
-    documents: Annotated[int, typer.Option(help="How many documents to take; 0 for all.")] = 1000,
+    documents: Annotated[
+        int | None,
+        typer.Option(help="How many to take, 0 for all; by default 1000, all of a pocket corpus."),
+    ] = None,
     max_length: Annotated[int, typer.Option(help="Truncate documents at this many tokens.")] = 512,
     field: Annotated[str | None, typer.Option(help="Column with the text; a+b joins two.")] = None,
     dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16 (head in float32).")] = (
@@ -62,6 +67,7 @@ def measure(
     ),
     device: Device = None,
     revision: Annotated[str | None, typer.Option(help="Of a model on the hub.")] = None,
+    name: Annotated[str | None, typer.Option(help="Call the model so in the records.")] = None,
     batch_tokens: Annotated[int, typer.Option(help="Most tokens of one forward pass.")] = 8192,
     seed: Annotated[int, typer.Option(help="Of the shuffle that picks the documents.")] = 42,
     threads: Annotated[int, typer.Option(help="CPU threads; 0 for torch's default.")] = 0,
@@ -72,17 +78,16 @@ def measure(
     as_json: AsJson = False,
 ) -> None:
     """Rank every scored token of a corpus under a model and keep the records."""
-    _at_least("--documents", documents, 0)
-    _at_least("--threads", threads, 0)
-    _folder_to_write(out)
+    _within("--documents", documents or 0, 0)
+    _within("--threads", threads, 0, MOST_THREADS)
+    _within("--batch-tokens", batch_tokens, 1)
+    _within("--max-length", max_length, 2)
+    folder = _folder_to_write(out)
     from rbpkit.corpora import load_corpus
     from rbpkit.curves import table
 
     # The corpus first: its faults show at once, a model may take minutes to load.
-    pocket = corpus.lower().startswith("pocket:")
-    text = load_corpus(
-        corpus, documents=None if pocket else documents or None, field=field, seed=seed
-    )
+    text = load_corpus(corpus, documents=documents, field=field, seed=seed)
     import torch
 
     from rbpkit.measure import measure as run
@@ -99,10 +104,12 @@ def measure(
         trust_remote_code=trust_remote_code,
         progress=True,
     )
+    if name:
+        loaded = replace(loaded, name=name)
     done = run(
         loaded,
         text,
-        out,
+        folder,
         max_length=max_length,
         batch_tokens=batch_tokens,
         progress=sys.stderr.isatty(),
@@ -149,11 +156,11 @@ def sweep(params: ParamsFile, out: Out) -> None:
     from rbpkit.params import load_params
 
     loaded = load_params(params)
-    _folder_to_write(out)
+    folder = _folder_to_write(out)
     from rbpkit.sweep import sweep as run
 
-    result = run(loaded, out, say=_say, progress=sys.stderr.isatty())
-    _say(f"{len(result.measured)} jobs done, {len(result.failures)} failed; records in {out}")
+    result = run(loaded, folder, say=_say, progress=sys.stderr.isatty())
+    _say(f"{len(result.measured)} jobs done, {len(result.failures)} failed; records in {folder}")
     if result.failures:
         raise typer.Exit(1)
 
@@ -162,7 +169,7 @@ def sweep(params: ParamsFile, out: Out) -> None:
 def reproduce(
     params: ParamsFile,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where to write; by default out/NAME.")
+        str | None, typer.Option("--out", help="Where to write; by default out/NAME.")
     ] = None,
     figures: Annotated[
         Path | None, typer.Option(help="Where figures go; by default OUT/figures.")
@@ -172,8 +179,7 @@ def reproduce(
     from rbpkit.params import load_params
 
     loaded = load_params(params)
-    folder = out or Path("out") / params.stem
-    _folder_to_write(folder)
+    folder = _folder_to_write(f"out/{params.stem}" if out is None else out)
     from rbpkit.reproduce import reproduce as run
 
     progress = sys.stderr.isatty()
@@ -196,9 +202,7 @@ def pocket_list() -> None:
 @pocket_app.command("train")
 def pocket_train(
     family: Annotated[str, typer.Option(help="The ladder, as pythia.")],
-    out: Annotated[Path, typer.Option("--out", help="The folder of the runs.")] = Path(
-        "out/pocket-runs"
-    ),
+    out: Annotated[str, typer.Option("--out", help="The folder of the runs.")] = "out/pocket-runs",
     size: Annotated[int | None, typer.Option(help="0 is the smallest; by default all.")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     tokens: Annotated[int | None, typer.Option(help="Training tokens, for a shorter run.")] = None,
@@ -207,17 +211,17 @@ def pocket_train(
     from rbpkit import pocket
 
     if tokens is not None:
-        _at_least("--tokens", tokens, 1)
+        _within("--tokens", tokens, 1)
     family = pocket.family_named(family)
     sizes = range(len(pocket.LADDERS[family])) if size is None else [size]
     for one in sizes:
         pocket.model_folder(family, one)  # refuses a size that is not there, before any work
-    _folder_to_write(out)
+    folder = _folder_to_write(out)
     from rbpkit.pocket_train import train_ladder
 
     recipe = pocket.Recipe() if tokens is None else pocket.Recipe(tokens=tokens)
     train_ladder(
-        family, sizes, out, recipe=recipe, device=device, say=_say, progress=sys.stderr.isatty()
+        family, sizes, folder, recipe=recipe, device=device, say=_say, progress=sys.stderr.isatty()
     )
 
 
@@ -232,33 +236,38 @@ def pocket_ship(
     if runs is None and records is None:
         raise InputError("nothing to ship: give --runs, --records or both")
     if runs:
-        ship.ship_models(runs, _say)
+        ship.ship_models(runs, say=_say)
     if records:
-        ship.ship_summaries(records, _say)
+        ship.ship_summaries(records, say=_say)
 
 
 def _ks(k: list[int] | None) -> tuple[int, ...]:
     for one in k or ():
-        _at_least("--k", one, 1)
+        _within("--k", one, 1)
     return tuple(dict.fromkeys(k)) if k else DEFAULT_KS
 
 
-def _at_least(flag: str, value: int, least: int) -> None:
+def _within(flag: str, value: int, least: int, most: int = sys.maxsize) -> None:
     if value < least:
         raise InputError(f"{flag} must be at least {least}, got {value}")
+    if value > most:
+        raise InputError(f"{flag} must be at most {most}, got {value}")
 
 
-def _folder_to_write(out: Path) -> None:
-    """Refuse a file, or a place where no folder can be made, before any work is done."""
-    parent = out
+def _folder_to_write(out: str) -> Path:
+    """The folder named by --out; refuse nothing at all, and a file, before any work is done."""
+    if not out.strip():
+        raise InputError("--out is empty: name a folder, as --out records")
+    folder = parent = Path(out)
     while not parent.exists():
         parent = parent.parent
     if not parent.is_dir():
         raise InputError(f"--out {out}: {parent} is a file, not a folder")
+    return folder
 
 
 def _print_table(frame, as_json: bool) -> None:
-    """One table on standard output; three decimals for people, all of them for machines."""
+    """One table on standard output; four decimals for people, all of them for machines."""
     if as_json:
         typer.echo(json.dumps(json.loads(frame.to_json(orient="records", double_precision=15))))
         return

@@ -1,7 +1,7 @@
 """Corpora: the paper's six by name, the pocket corpora, anyone's files (Appendix A).
 
-The authors' protocol: shuffle the documents with seed 42, take the first 1,000. Tokenizing
-and batching are in `encoding`, and importable from here.
+The authors' protocol: shuffle the documents with seed 42, take the first 1,000. Reading files
+is in `textfiles`, tokenizing and batching in `encoding`.
 """
 
 from __future__ import annotations
@@ -17,25 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from rbpkit.encoding import Batch, EncodedCorpus, EncodedDocument, batches, encode
 from rbpkit.errors import InputError
 from rbpkit.textfiles import SUFFIXES, list_files, read_texts, suffix_of, text_fingerprint
 
 __all__ = [
     "HUB_CORPORA",
     "POCKET_CORPORA",
-    "Batch",
     "Corpus",
-    "EncodedCorpus",
-    "EncodedDocument",
     "HubCorpus",
-    "batches",
-    "encode",
     "load_corpus",
     "protocol_order",
-    "text_fingerprint",
 ]
 
+PROTOCOL_DOCUMENTS = 1000  # of the authors, from each corpus
 STREAM_BUFFER = 10_000  # rows that a streamed shuffle holds
 
 
@@ -117,18 +111,19 @@ def protocol_order(rows: int, seed: int | None = 42) -> np.ndarray:
 def load_corpus(
     name_or_path: str | os.PathLike[str],
     *,
-    documents: int | None = 1000,
+    documents: int | None = None,
     field: str | None = None,
     seed: int | None = 42,
     streaming: bool = False,
     revision: str | None = None,
 ) -> Corpus:
-    """The first `documents` documents of a corpus, shuffled with `seed` (Appendix A).
+    """Documents of a corpus: by default the first 1,000, shuffled with seed 42 (Appendix A).
 
     name_or_path: one of `HUB_CORPORA` or `POCKET_CORPORA`, in any case (a file of that name is
     "./NAME"), or a .jsonl, .jsonl.gz, .parquet or .txt file, or a folder of those, read in the
     order of their names. A .txt file is one document.
-    documents: how many to take, None for all. Empty ones among them are left out and counted.
+    documents: how many to take, 0 for all; by default 1,000, and all of a pocket corpus, whose
+    lists are short and fixed. Empty ones among them are left out and counted.
     field: for .jsonl and .parquet, the column with the text ("text" if not given), or several
     joined by "+" whose values are joined by a newline ("prompt+canonical_solution").
     seed: None takes documents in the order they stand in. Pocket corpora and C4 always are.
@@ -139,7 +134,7 @@ def load_corpus(
     Raises InputError for an unknown name, a hub that does not answer, files that cannot be
     read as text, a field that is not there, a corpus without text.
     """
-    for key, value, least in (("documents", documents, 1), ("seed", seed, 0)):
+    for key, value, least in (("documents", documents, 0), ("seed", seed, 0)):
         whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
         if not (whole or value is None):
             raise InputError(f"{key}={value!r}: must be a whole number, {least} or more")
@@ -150,10 +145,11 @@ def load_corpus(
         raise InputError(f"{key}: only for hub corpora, not for {target}; leave it out")
     if isinstance(target, str) and field is not None:
         raise InputError(f"field={field!r}: the text of {target} is fixed; leave field out")
+    if isinstance(target, str) and not on_hub:
+        return _from_pocket(target, documents or None)
+    documents = PROTOCOL_DOCUMENTS if documents is None else documents or None
     if on_hub:
         return _from_hub(target, documents, seed, streaming, revision)
-    if isinstance(target, str):
-        return _from_pocket(target, documents)
     return _from_files(target, documents, field, seed)
 
 
@@ -212,15 +208,14 @@ def _from_pocket(name: str, documents: int | None) -> Corpus:
     from rbpkit.pocket_text import load_pocket_documents
 
     pocket = load_pocket_documents(name.removeprefix("pocket:"))
-    fingerprint = text_fingerprint(pocket.documents)
     source = {
         "kind": "pocket",
         "path": "installed packages",
         "streaming": False,
         # Of all its documents, so that they compare whatever number of them is taken.
-        "fingerprint_all": fingerprint,
+        "fingerprint_all": pocket.fingerprint,
         "fingerprint_expected": pocket.fingerprint_expected,
-        "as_shipped": fingerprint == pocket.fingerprint_expected,
+        "as_shipped": pocket.as_shipped,
     }
     available = len(pocket.documents)
     protocol = {"order": "in order", "seed": None, "requested": documents, "available": available}

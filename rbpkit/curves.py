@@ -67,7 +67,8 @@ def points(
     """`quantity` of each model of `family` on `corpus`, ascending in S; called `name`.
 
     None stands for the only corpus or family there is. InputError when nothing matches, when
-    several do where one was to be, and when one model was measured twice.
+    several do where one was to be, when one model was measured twice, and when the models were
+    measured on different text (fingerprint) or truncated at different lengths.
     """
     every = list(measured)
     chosen = [
@@ -76,6 +77,14 @@ def points(
         if corpus in (None, one.manifest.corpus) and family in (None, one.manifest.family)
     ]
     found = sorted({(one.manifest.corpus, one.manifest.family) for one in chosen})
+    if len(found) == 1:
+        for setting in ("fingerprint", "max_length"):
+            if len({getattr(one.manifest, setting) for one in chosen}) > 1:
+                raise InputError(
+                    f"{found[0][1]} on {found[0][0]}: its models were measured with different"
+                    f" {setting}; measure them alike (--documents, --seed, --max-length), or into"
+                    " folders of their own"
+                )
     if len(found) != 1:
         there = sorted({(one.manifest.corpus, one.manifest.family) for one in every})
         listed = "; ".join(f"{c} / {f}" for c, f in there) or "nothing at all"
@@ -132,7 +141,8 @@ def success_curve(
 def table(measured: Iterable[Measured], ks: Sequence[int] = (1, 10, 50, 100)) -> pd.DataFrame:
     """One row a model and corpus, sorted by corpus, family, S.
 
-    Columns: corpus, family, model, S, V, tokens, ce (nats), then rbp_<k> for each of `ks`.
+    Columns: corpus, family, model, S, V, documents, max_length, tokens (scored), CE (nats), then
+    RBP_<k> for each of `ks`.
     InputError when there is nothing to show, and for k < 1.
     """
     rows = [
@@ -142,9 +152,11 @@ def table(measured: Iterable[Measured], ks: Sequence[int] = (1, 10, 50, 100)) ->
             "model": one.manifest.model,
             "S": one.manifest.S,
             "V": one.manifest.V,
+            "documents": one.manifest.documents,
+            "max_length": one.manifest.max_length,
             "tokens": one.manifest.tokens,
-            "ce": one.ce(),
-            **{f"rbp_{k}": one.rbp(k) for k in ks},
+            "CE": one.ce(),
+            **{f"RBP_{k}": one.rbp(k) for k in ks},
         }
         for one in measured
     ]
@@ -158,7 +170,8 @@ def table(measured: Iterable[Measured], ks: Sequence[int] = (1, 10, 50, 100)) ->
 class Fits:
     """Fitted laws as a table, and one line for each that could not be fitted.
 
-    Columns: corpus, family, quantity, n, slope, low, high (t interval, 95%), R2.
+    Columns: corpus, family, quantity, n, slope, low, high (t interval of the slope, 95%),
+    intercept (log loss at S = 1), R2.
     """
 
     table: pd.DataFrame
@@ -176,9 +189,12 @@ def fit_curves(curves: Iterable[Curve]) -> Fits:
             continue
         low, high = fit.slope_interval
         rows.append(
-            (curve.corpus, curve.family, curve.quantity, fit.n, fit.slope, low, high, fit.r2)
+            (
+                *(curve.corpus, curve.family, curve.quantity, fit.n),
+                *(fit.slope, low, high, fit.intercept, fit.r2),
+            )
         )
-    names = ["corpus", "family", "quantity", "n", "slope", "low", "high", "R2"]
+    names = ["corpus", "family", "quantity", "n", "slope", "low", "high", "intercept", "R2"]
     return Fits(pd.DataFrame(rows, columns=names), tuple(refused))
 
 

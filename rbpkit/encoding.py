@@ -83,6 +83,11 @@ def _at_least(key: str, value: int, least: int) -> None:
         raise InputError(f"{key}={value!r}: must be a whole number, {least} or more")
 
 
+def check_batch_tokens(batch_tokens: int) -> None:
+    """InputError unless `batch_tokens`, tokens with padding, is a whole number >= 1."""
+    _at_least("batch_tokens", batch_tokens, 1)
+
+
 def encode(
     corpus: Corpus, tokenizer: PreTrainedTokenizerBase, *, max_length: int = 512
 ) -> EncodedCorpus:
@@ -154,7 +159,7 @@ def batches(encoded: EncodedCorpus, batch_tokens: int) -> Iterator[Batch]:
     alone. Longest first shows at once whether a batch fits in memory. Each scored token is in
     one batch, once. Raises InputError for batch_tokens below 1, before the first batch.
     """
-    _at_least("batch_tokens", batch_tokens, 1)
+    check_batch_tokens(batch_tokens)
     by_length = sorted(encoded.documents, key=lambda d: (-len(d.input_ids), d.document))
     return _batches(by_length, batch_tokens)
 

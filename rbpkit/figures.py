@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
-from rbpkit.curves import Curve, Measured
+from rbpkit.curves import Curve
 from rbpkit.errors import InputError
 from rbpkit.fit import PowerLawFit, fit_power_law
 
@@ -145,10 +145,10 @@ def law_panels(rows: Sequence[tuple[str, Sequence[Sequence[Curve]]]], ylabel: st
     return figure
 
 
-def live_on_line(curves: Sequence[Curve], live: Sequence[Measured]) -> Figure:
-    """One panel: RBP_k curves of one family, and on them models that were measured just now.
+def live_on_line(curves: Sequence[Curve], live: Sequence[Curve]) -> Figure:
+    """One panel: RBP_k of one family for some k, and circled on it what was measured just now.
 
-    curves: of RBP_k for some k, named so; live: Records or Summaries of single models.
+    curves: one for each k, fitted with a line; live: the same quantities of single models.
     """
     with style():
         figure, axes = plt.subplots(figsize=(6.2, 4.2))
@@ -158,30 +158,19 @@ def live_on_line(curves: Sequence[Curve], live: Sequence[Measured]) -> Figure:
         for colour, curve, marker in zip(palette, curves, "os^Dv<>"[: len(curves)], strict=True):
             fitted = fit_power_law(curve.S, curve.loss, labels=curve.models)
             line = np.geomspace(curve.S.min() / 1.3, curve.S.max() * 1.3, 50)
-            k = int(curve.quantity.removeprefix("RBP_"))
-            label = _signed(f"$k={k}$: slope {fitted.slope:.3f}, $R^2$ {fitted.r2:.3f}")
+            name = curve.quantity.replace("RBP_", "k = ")
+            label = _signed(f"${name}$: slope {fitted.slope:.3f}, $R^2$ {fitted.r2:.3f}")
             axes.plot(line, fitted.predict(line).loss, color=colour, linewidth=1.2, label=label)
             axes.plot(curve.S, curve.loss, marker, color=colour, markersize=5)
-            S = [one.manifest.S for one in live]
-            loss = [-np.log(one.rbp(k)) for one in live]
-            axes.plot(
-                S, loss, marker, markersize=13, markerfacecolor="none", markeredgecolor="black"
-            )
-        axes.plot(
-            [],
-            [],
-            "o",
-            markersize=11,
-            markerfacecolor="none",
-            markeredgecolor="black",
-            linestyle="none",
-            label="measured just now",
-        )
+        ring = {"markersize": 13, "markerfacecolor": "none", "markeredgecolor": "black"}
+        for number, curve in enumerate(live):
+            label = "measured just now" if number == 0 else None
+            axes.plot(curve.S, curve.loss, "o", linestyle="none", label=label, **ring)
         plain_log_ticks(axes, *axes.get_ylim())
         axes.set_xlabel("$S$ (non-embedding parameters)")
         axes.set_ylabel(r"$-\log\,\mathrm{RBP}_k$")
         axes.set_title(f"{curves[0].family} on {curves[0].corpus}")
-        axes.legend()
+        axes.legend(markerscale=0.8)
         figure.tight_layout()
     return figure
 

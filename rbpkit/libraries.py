@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .errors import InputError
+from rbpkit.errors import InputError
 
 
 @contextmanager

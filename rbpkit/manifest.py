@@ -91,6 +91,7 @@ class Manifest:
         return {name: (mine[name], theirs[name]) for name in mine if mine[name] != theirs[name]}
 
     def to_json(self) -> str:
+        """All fields as JSON text, keys sorted: what the `.json` file holds, `seconds` in s."""
         return json.dumps(dataclasses.asdict(self), indent=1, sort_keys=True, allow_nan=False)
 
     @classmethod

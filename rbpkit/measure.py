@@ -19,7 +19,9 @@ import torch
 from tqdm import tqdm
 
 import rbpkit
-from rbpkit.corpora import Batch, Corpus, EncodedCorpus, batches, encode
+from rbpkit.corpora import Corpus
+from rbpkit.encoding import Batch, EncodedCorpus, batches, check_batch_tokens, encode
+from rbpkit.errors import InputError
 from rbpkit.manifest import Manifest
 from rbpkit.models import LoadedModel
 from rbpkit.ranking import TokenRanks, logit_ranks, token_ranks
@@ -56,11 +58,19 @@ def measure(
     context is shorter, at that. batch_tokens: the most tokens, padding included, of a forward
     pass; another value changes last bits, and now and then a rank by one. progress: a bar with
     tokens/s and time left on standard error. A finished job with the same settings is not run
-    again; one with other settings is replaced, and `say` is told which differ.
+    again; one with other settings is replaced, and `say` is told which differ. `say` also gets a
+    line where a pocket corpus is not the shipped text.
 
-    Raises InputError for a corpus that leaves nothing to score, settings out of range, and
-    logits that are NaN or infinite; nothing is written then.
+    Raises InputError for a corpus that leaves nothing to score, settings out of range, logits
+    that are NaN or infinite, memory that does not suffice, and for another model of the same name
+    in `out`; nothing is written then.
     """
+    check_batch_tokens(batch_tokens)
+    if corpus.source.get("as_shipped") is False:
+        say(
+            f"{corpus.id}: the installed packages hold another text than the shipped numbers were"
+            " computed on (other versions): do not compare with them"
+        )
     if model.context is not None:
         max_length = min(max_length, model.context)
     encoded = encode(corpus, model.tokenizer, max_length=max_length)
@@ -68,10 +78,22 @@ def measure(
     done = find_done(out, planned)
     if done is not None:
         return Measurement(summarise(done.path), done.path, found_done=True)
-    for setting, (there, asked) in find_stale(out, planned).items():
+    stale = find_stale(out, planned)
+    if "revision" in stale:
+        raise InputError(
+            f"{out} holds another model called {model.name!r} on {corpus.id} (other weights):"
+            " give this one a name of its own (--name), or another folder (--out)"
+        )
+    for setting, (there, asked) in stale.items():
         say(f"replaces an earlier measurement in {out}: {setting} was {there}, is {asked}")
     start = time.perf_counter()
-    columns = _columns(model, encoded, batch_tokens, progress)
+    try:
+        columns = _columns(model, encoded, batch_tokens, progress)
+    except torch.OutOfMemoryError as error:
+        raise InputError(
+            f"{model.name} on {corpus.id}: out of memory with batches of {batch_tokens} tokens;"
+            " give fewer (--batch-tokens)"
+        ) from error
     seconds = round(time.perf_counter() - start, 3)
     manifest = replace(planned, tokens=encoded.tokens, seconds=seconds)
     records = Records(**columns, manifest=manifest)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
-from .architectures import (
+from rbpkit.architectures import (
     ARCHITECTURES,
     FAMILIES,
     Architecture,
@@ -26,9 +26,9 @@ from .architectures import (
     paper_config,
     parameter_counts,
 )
-from .checkpoints import find_checkpoint
-from .errors import InputError
-from .libraries import quiet, reason
+from rbpkit.checkpoints import find_checkpoint
+from rbpkit.errors import InputError
+from rbpkit.libraries import quiet, reason
 
 __all__ = [
     "ARCHITECTURES",
@@ -40,6 +40,7 @@ __all__ = [
     "non_embedding_parameters",
     "paper_config",
     "parameter_counts",
+    "torch_device",
 ]
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -134,7 +135,7 @@ def load_model(
     """
     if dtype not in DTYPES:
         raise InputError(f"dtype {dtype!r} is not known; use one of {', '.join(DTYPES)}")
-    place = _device(device)
+    place = torch_device(device)
     with quiet():
         checkpoint = find_checkpoint(
             model,
@@ -174,7 +175,11 @@ def load_model(
     )
 
 
-def _device(device: str | None) -> torch.device:
+def torch_device(device: str | None) -> torch.device:
+    """The device of this name, ready to be used; None: the first GPU, else the CPU.
+
+    Raises InputError for a name that torch does not know and a device that is not here.
+    """
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -183,6 +188,8 @@ def _device(device: str | None) -> torch.device:
         raise InputError(f"device {device!r} is not known; use cpu or cuda") from error
     if place.type == "cuda" and not torch.cuda.is_available():
         raise InputError(f"device {device!r}: torch finds no GPU here; use cpu")
+    with reason(f"device {device!r} is not here; use cpu or cuda"):
+        torch.empty(0, device=place)
     return place
 
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from rbpkit.errors import InputError
 
+MOST_THREADS = 1024
 Names = Annotated[tuple[str, ...], Field(strict=False)]
 Counts = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False, min_length=1)]
 
@@ -25,10 +26,10 @@ class Params(BaseModel):
     source: "pocket" (the shipped ladders) or "hub" (the paper's models). families: the ladders,
     in the paper's spelling. model_ids: hub ids or folders to measure instead; then `families`
     only says what the notebooks show. corpus_names: names or files. ks, Ns: k of RBP_k and N of
-    p_{N,k} in the notebooks. documents: how many a corpus gives, null for all. max_length: where
-    documents are truncated, in tokens. threads: of torch on the CPU, 0 for its default.
-    records_dir, figures_dir: where notebooks read and write; empty for what is shipped and for
-    nowhere.
+    p_{N,k} in the notebooks. documents: how many a corpus gives, 0 for all; null for the
+    protocol's 1,000, and all of a pocket corpus. max_length: where documents are truncated, in
+    tokens. threads: of torch on the CPU, 0 for its default. records_dir, figures_dir: where
+    notebooks read and write; empty for what is shipped and for nowhere.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -39,13 +40,13 @@ class Params(BaseModel):
     corpus_names: Annotated[Names, Field(min_length=1)]
     ks: Counts = (1, 10, 50, 100)
     Ns: Counts = (1, 2, 5, 10)
-    documents: Annotated[int, Field(ge=1)] | None = 1000
+    documents: Annotated[int, Field(ge=0)] | None = None
     text_field: str | None = None
     max_length: Annotated[int, Field(ge=2)] = 512
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     device: str | None = None
     batch_tokens: Annotated[int, Field(ge=1)] = 8192
-    threads: Annotated[int, Field(ge=0)] = 0
+    threads: Annotated[int, Field(ge=0, le=MOST_THREADS)] = 0
     seed: Annotated[int, Field(ge=0)] = 42
     records_dir: str = ""
     figures_dir: str = ""

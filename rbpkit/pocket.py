@@ -54,6 +54,7 @@ class Recipe:
 
     @property
     def steps(self) -> int:
+        """Optimizer steps: whole batches of batch_rows x CONTEXT tokens in `tokens`."""
         return self.tokens // (self.batch_rows * CONTEXT)
 
     def peak_rate(self, width: int) -> float:
@@ -149,6 +150,7 @@ def summaries_root() -> Path:
 
 
 def tokenizer_folder() -> Path:
+    """The folder of the shipped tokenizer, the one of all pocket models."""
     return Path(str(resources.files("rbpkit") / "data" / "pocket" / "tokenizer"))
 
 

@@ -20,7 +20,7 @@ from rbpkit.pocket_text import CORPORA, load_pocket_documents
 SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
 
-def ship_models(runs: Path, say: Callable[[str], None] = print) -> None:
+def ship_models(runs: Path, *, say: Callable[[str], None] = lambda line: None) -> None:
     """Copy every finished run under `runs` that is a ladder's model, and write its card.
 
     Raises InputError where there is none.
@@ -42,7 +42,7 @@ def ship_models(runs: Path, say: Callable[[str], None] = print) -> None:
         say(f"shipped {name}")
 
 
-def ship_summaries(records: Path, say: Callable[[str], None] = print) -> None:
+def ship_summaries(records: Path, *, say: Callable[[str], None] = lambda line: None) -> None:
     """Copy every summary under `records` into the package, replacing those of the same job.
 
     Raises InputError where there is none.
@@ -69,8 +69,10 @@ def card(name: str, result: dict, run: Path) -> str:
         f"| {int(row['tokens']):,} | {float(row['loss']):.3f} | {float(row['valid_ce']):.3f} |"
         for row in losses
     )
+    threads = f"CPU threads {key['threads']}"
+    place = threads if key.get("device", "cpu") == "cpu" else key["device"]
     facts = {
-        "Shape": f"width {key['width']}, {key['layers']} layers, {key['heads']} heads, "
+        "Shape": f"width {key['width']}, {key['layers']} layers, heads {key['heads']}, "
         f"V = {model.V:,}, context {model.context}. S = {model.S:,} non-embedding parameters "
         "(base model without output head, less token embeddings).",
         "Data": "docstrings, functions, signatures with their summary lines and licence texts cut "
@@ -81,12 +83,13 @@ def card(name: str, result: dict, run: Path) -> str:
         f"{model.context} a step; AdamW {tuple(key['betas'])}, weight decay "
         f"{key['weight_decay']} on matrices, gradient norm clipped at {key['clip']}; learning "
         f"rate {key['rate']} / width after {key['warmup']:.0%} warm-up, then linear to zero; "
-        f"float32, {key['threads']} CPU thread, seed {key['seed']}. Weights are rounded to "
+        f"float32, seed {key['seed']}, {place}. Weights are rounded to "
         "float16.",
         "Result": f"validation CE {result['valid_ce']:.4f} nats a token, of the rounded weights, "
-        f"packed into full contexts; training took {result['seconds'] / 60:.0f} minutes on one "
-        "core of a shared machine. Some validation documents share text with training ones cut "
-        "from the same module for another corpus; the test documents that are measured do not.",
+        f"packed into full contexts, after {result['seconds'] / 60:.0f} minutes of training. Some "
+        "validation documents share text with training ones that were cut from the same module "
+        "for another corpus. No test document does so by half or more of its twelve-word "
+        "sequences; shorter passages recur, as they do in such text.",
     }
     listed = "\n".join(f"- **{name}**: {fact}" for name, fact in facts.items())
     return f"""---

@@ -6,7 +6,7 @@
 `legal`  sections of the licence texts that distributions carry
 
 A corpus is split by source module (licences by distribution), so that one object's text is never
-on both sides. Which documents make up a split is fixed by shipped lists of hashes
+on both sides. Which documents make up a split is fixed by shipped lists of files and names
 (`data/pocket/documents.json.gz`), so reading a split parses only the files that it needs. The
 text depends on the installed versions: `fingerprint` names what was read, and
 `fingerprint_expected` what the shipped numbers were computed on.
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import ast
 import gzip
-import hashlib
 import importlib.metadata
 import importlib.util
 import inspect
@@ -61,10 +60,6 @@ class Document:
     file: str
     name: str
     text: str
-
-    @property
-    def hash(self) -> str:
-        return hashlib.sha256(self.text.encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)
@@ -241,6 +236,7 @@ def documents_of_file(file: str) -> tuple[Document, ...]:
 
 
 def lists_path() -> Path:
+    """The shipped lists: gzipped JSON, {"files": [...], "documents": {corpus: {split: ...}}}."""
     return Path(str(resources.files("rbpkit") / "data" / "pocket" / "documents.json.gz"))
 
 

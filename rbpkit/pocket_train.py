@@ -18,14 +18,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from tqdm import tqdm
 from transformers import PreTrainedModel
-from transformers.utils import logging as transformers_logging
 
 from rbpkit.errors import InputError
+from rbpkit.libraries import one_line, quiet
+from rbpkit.models import torch_device
 from rbpkit.pocket import CONTEXT, LADDERS, Recipe, Shape, load_tokenizer, name_of
 from rbpkit.pocket_objective import (
     initial_model,
@@ -102,22 +103,23 @@ def save_checkpoint(path: Path, model: nn.Module, optimizer, facts: dict[str, st
 def load_checkpoint(path: Path, model: nn.Module, optimizer, key: str) -> dict[str, str]:
     """Fill model and optimizer from a checkpoint and return its facts.
 
-    Raises InputError where the checkpoint belongs to another recipe.
+    Raises InputError where the checkpoint belongs to another recipe or is damaged.
     """
-    with safe_open(path, framework="pt") as file:
-        facts = file.metadata()
-        if facts["key"] != key:
-            raise InputError(
-                f"{path} was made by another recipe: remove it or train into another folder"
-            )
-        for name, parameter in model.named_parameters():
-            parameter.data.copy_(file.get_tensor(f"weight.{name}"))
-            optimizer.state[parameter] = {
-                kind: file.get_tensor(f"{kind}.{name}").to(
-                    parameter.device if kind != "step" else "cpu"
+    try:
+        with safe_open(path, framework="pt") as file:
+            facts = file.metadata() or {}
+            if facts["key"] != key:
+                raise InputError(
+                    f"{path} was made by another recipe: remove it or train into another folder"
                 )
-                for kind in ("step", "exp_avg", "exp_avg_sq")
-            }
+            for name, parameter in model.named_parameters():
+                parameter.data.copy_(file.get_tensor(f"weight.{name}"))
+                for kind in ("step", "exp_avg", "exp_avg_sq"):
+                    place = "cpu" if kind == "step" else parameter.device
+                    optimizer.state[parameter][kind] = file.get_tensor(f"{kind}.{name}").to(place)
+    except (SafetensorError, KeyError) as error:
+        why = one_line(error)
+        raise InputError(f"{path}: damaged ({why}); remove it and train again") from error
     return facts
 
 
@@ -165,13 +167,14 @@ def train(
 
     With snapshots, fp16 weights are also kept at 1/64, 1/32, ... 1/2 of the steps. Sets torch's
     thread count and deterministic algorithms for the process: the weights depend on them.
-    Raises InputError where the training text is shorter than the recipe asks, or the recipe
-    shorter than a step.
+    Raises InputError for a device that is not here, a text shorter than the recipe asks, a
+    recipe shorter than a step and a checkpoint that is damaged or of another recipe.
     """
     if recipe.steps < 1:
         raise InputError(
             f"{recipe.tokens:,} tokens are less than one step of {recipe.batch_rows * CONTEXT:,}"
         )
+    torch_device(device)
     torch.set_num_threads(recipe.threads)
     torch.use_deterministic_algorithms(device == "cpu")
     stream, valid = token_stream("train"), token_stream("valid")
@@ -239,11 +242,8 @@ def train(
 def _save_half(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
     """Save the weights rounded to fp16; return the model holding the rounded weights in fp32."""
     half = copy.deepcopy(model).to("cpu").half()
-    shown = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.disable_progress_bar()
-    half.save_pretrained(folder)
-    if shown:
-        transformers_logging.enable_progress_bar()
+    with quiet():
+        half.save_pretrained(folder)
     load_tokenizer().save_pretrained(folder)
     return half.float()
 

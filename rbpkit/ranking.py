@@ -268,6 +268,8 @@ def _has_wide_product(device: torch.device, dtype: torch.dtype) -> bool:
     a = torch.zeros((16, 16), dtype=dtype, device=device)
     try:
         torch.mm(a, a, out_dtype=torch.float32, out=a.float())
+    except torch.OutOfMemoryError:
+        raise  # says nothing of what torch can do, and the answer is kept
     except (TypeError, RuntimeError):
         return False
     return True

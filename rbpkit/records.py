@@ -18,6 +18,7 @@ from rbpkit.summary import (
     Summary,
     SummaryBuilder,
     check_k,
+    check_ties,
     document_index,
     window_maxima,
 )
@@ -63,6 +64,7 @@ class Records:
         check_columns(self.columns(), self.manifest, name)
 
     def columns(self) -> dict[str, np.ndarray]:
+        """The columns by name, (T,) each: `nll` float32 (nats), the others int32; read-only."""
         return {column: getattr(self, column) for column in COLUMNS}
 
     @property
@@ -72,11 +74,10 @@ class Records:
 
     def rank(self, ties: str = "pessimistic") -> np.ndarray:
         """R, (T,) int32, from 1. Pessimistic is Eq. 3: tied tokens stand before the target."""
-        if ties == "pessimistic":
-            return self.n_greater + self.n_equal + 1
+        check_ties(ties)
         if ties == "optimistic":
             return self.n_greater + 1
-        raise InputError(f"ties must be 'pessimistic' or 'optimistic', got {ties!r}")
+        return self.n_greater + self.n_equal + 1
 
     def rbp(self, k: int | np.ndarray, ties: str = "pessimistic") -> float | np.ndarray:
         """RBP_k = Pr(R <= k), Eq. 4: float for a scalar k, else an array. InputError if k < 1."""

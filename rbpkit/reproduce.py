@@ -16,7 +16,14 @@ from rbpkit.store import load_summaries
 from rbpkit.summary import Summary
 from rbpkit.sweep import sweep
 
-AGREE = 1e-4  # the most that RBP_k may differ from the shipped value on the same text
+AGREE = 1e-4  # the most that RBP_k, and CE in nats, may differ from the shipped values
+OBSTACLES = {
+    "fingerprint": "the installed packages hold another text (other versions)",
+    "revision": "other weights",
+    "max_length": "truncated at another length",
+    "dtype": "another dtype",
+    "tokens": "another number of scored tokens",
+}
 
 
 def reproduce(
@@ -24,21 +31,25 @@ def reproduce(
     out: Path,
     *,
     figures: Path | None = None,
-    say: Callable[[str], None] = print,
+    say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> bool:
     """Run a study into `out` (records, notebooks, comparison.csv); True where all is well.
 
     figures: the folder of the figures, by default `out`/figures. Not well is a job or a notebook
-    that failed, and an RBP_k that is more than `AGREE` off the shipped one on the same text.
+    that failed, and an RBP_k or CE that is more than `AGREE` off the shipped one.
     Raises InputError where the study is at fault, before anything runs.
     """
     result = sweep(params, out / "records", say=say, progress=progress)
     if not result.measured:
         say("nothing was measured, so no notebook is run")
         return False
+    measured = [one.summary for one in result.measured]
     values = {
         **params.model_dump(mode="json"),
+        # By the names that the records carry: a file's corpus is called by its base name.
+        "families": list(dict.fromkeys(one.manifest.family for one in measured)),
+        "corpus_names": list(dict.fromkeys(one.manifest.corpus for one in measured)),
         "records_dir": str((out / "records").resolve()),
         "figures_dir": str((figures or out / "figures").resolve()),
     }
@@ -49,11 +60,11 @@ def reproduce(
         except InputError as error:
             say(f"failed: {error}")
             fine = False
-    measured = [one.summary for one in result.measured]
-    agreed = compare_with_shipped(measured, params.ks, say)
+    agreed = compare_with_shipped(measured, params.ks, say=say)
+    for refused in fits(measured, params.ks).refused:
+        say(f"no fit: {refused}")
     table = comparison(measured, params.ks)
     table.to_csv(out / "comparison.csv", index=False, float_format="%.6f")
-    say("")
     say("slopes of log(-log RBP_k), and of log CE, on log S; the paper's are over its six corpora:")
     say(table.to_string(index=False, float_format=lambda v: f"{v:.4f}", na_rep="-"))
     for failure in result.failures:
@@ -61,62 +72,92 @@ def reproduce(
     return agreed and fine
 
 
-def shipped_for(measured: Sequence[Summary]) -> dict[int, Summary]:
-    """index in `measured` -> the shipped summary of the same model and corpus, if there is one."""
+def shipped_for(one: Summary, shipped: Sequence[Summary]) -> Summary | None:
+    """The shipped summary of the same model and corpus by name, or None."""
+    for other in shipped:
+        if (other.manifest.model, other.manifest.corpus) == (
+            one.manifest.model,
+            one.manifest.corpus,
+        ):
+            return other
+    return None
+
+
+def obstacle(one: Summary, shipped: Summary) -> str:
+    """What forbids comparing two summaries of one name; empty where nothing does."""
+    for setting, reason in OBSTACLES.items():
+        if getattr(one.manifest, setting) != getattr(shipped.manifest, setting):
+            return reason
+    return ""
+
+
+def load_shipped() -> list[Summary]:
+    """All summaries in the package; empty where it was installed without them."""
     folder = pocket.summaries_root()
-    if not folder.is_dir():
-        return {}
-    shipped = {(s.manifest.model, s.manifest.corpus): s for s in load_summaries(folder)}
-    keys = [(s.manifest.model, s.manifest.corpus) for s in measured]
-    return {i: shipped[key] for i, key in enumerate(keys) if key in shipped}
+    return load_summaries(folder) if folder.is_dir() else []
 
 
 def compare_with_shipped(
-    measured: Sequence[Summary], ks: Sequence[int], say: Callable[[str], None]
+    measured: Sequence[Summary], ks: Sequence[int], *, say: Callable[[str], None]
 ) -> bool:
     """Say, a corpus a line, how far RBP_k and CE are from the shipped values; True if they agree.
 
-    Where the text or the weights are others, that is said and nothing is compared.
+    Where the text, the weights or a setting is another, that is said and nothing is compared;
+    the last line counts what was.
     """
+    shipped = load_shipped()
     pairs: dict[str, list[tuple[Summary, Summary]]] = {}
-    for i, shipped in shipped_for(measured).items():
-        pairs.setdefault(shipped.manifest.corpus, []).append((measured[i], shipped))
+    reasons: dict[tuple[str, str], int] = {}
+    for one in measured:
+        other = shipped_for(one, shipped)
+        reason = obstacle(one, other) if other else ""
+        if reason:
+            key = (one.manifest.corpus, reason)
+            reasons[key] = reasons.get(key, 0) + 1
+        elif other:
+            pairs.setdefault(one.manifest.corpus, []).append((one, other))
+    for (corpus, reason), models in reasons.items():
+        say(f"{corpus}: {models} models not compared with the shipped values: {reason}")
     agreed = True
     for corpus, both in pairs.items():
-        texts = {a.manifest.fingerprint == b.manifest.fingerprint for a, b in both}
-        weights = {a.manifest.revision == b.manifest.revision for a, b in both}
-        if texts != {True}:
-            say(
-                f"{corpus}: the installed packages hold another text than the shipped numbers"
-                " were computed on (other versions); nothing is compared"
-            )
-        elif weights != {True}:
-            say(f"{corpus}: other weights than the shipped ones; nothing is compared")
-        else:
-            rbp = max(abs(a.rbp(k) - b.rbp(k)) for a, b in both for k in ks)
-            ce = max(abs(a.ce() - b.ce()) for a, b in both)
-            fine = rbp <= AGREE
-            agreed &= fine
-            say(
-                f"{corpus}: {len(both)} models, largest difference from the shipped values:"
-                f" RBP_k {rbp:.1e}, CE {ce:.1e} nats{'' if fine else f' (over {AGREE:g})'}"
-            )
+        rbp = max(abs(one.rbp(k) - other.rbp(k)) for one, other in both for k in ks)
+        ce = max(abs(one.ce() - other.ce()) for one, other in both)
+        fine = rbp <= AGREE and ce <= AGREE
+        agreed &= fine
+        say(
+            f"{corpus}: {len(both)} models, largest difference from the shipped values:"
+            f" RBP_k {rbp:.1e}, CE {ce:.1e} nats{'' if fine else f' (over {AGREE:g})'}"
+        )
+    compared = sum(map(len, pairs.values()))
+    say(f"{compared} of {len(measured)} jobs compared with shipped values")
     return agreed
 
 
 def comparison(measured: Sequence[Summary], ks: Sequence[int]) -> pd.DataFrame:
-    """Slope and R2 measured, shipped and published, a row a (family, corpus, quantity).
+    """Slope and R2 measured, shipped and published, a row a (corpus, family, quantity).
 
+    Shipped: only where every model of the row can be compared with its shipped summary.
     Published: the range of the paper's slopes for that family over its six corpora (Table 1),
-    since no corpus here is one of the paper's; NaN where Table 1 has no such row.
+    since no corpus here need be one of the paper's. NaN where there is none.
     """
-    now = fits(measured, ks).table
-    keys = ["family", "corpus", "quantity"]
-    table = now[[*keys, "n", "slope", "R2"]]
-    shipped = list(shipped_for(measured).values())
-    if shipped:
-        before = fits(shipped, ks).table[[*keys, "slope"]].rename(columns={"slope": "shipped"})
-        table = table.merge(before, on=keys, how="left")
+    keys = ["corpus", "family", "quantity"]
+    table = fits(measured, ks).table[[*keys, "n", "slope", "R2"]]
+    shipped = load_shipped()
+    same = {id(one): shipped_for(one, shipped) for one in measured}
+    alone = {
+        (one.manifest.corpus, one.manifest.family)
+        for one in measured
+        if (other := same[id(one)]) is None or obstacle(one, other)
+    }
+    before = [
+        other
+        for one in measured
+        if (other := same[id(one)]) and (one.manifest.corpus, one.manifest.family) not in alone
+    ]
+    table = table.assign(shipped=float("nan"), difference=float("nan"))
+    if before:
+        slopes = fits(before, ks).table[[*keys, "slope"]].rename(columns={"slope": "shipped"})
+        table = table.drop(columns=["shipped", "difference"]).merge(slopes, on=keys, how="left")
         table["difference"] = table["slope"] - table["shipped"]
     published = paper.table1()
     published["quantity"] = ["CE" if k == "CE" else f"RBP_{k}" for k in published["k"]]

@@ -131,7 +131,7 @@ def load_summaries(directory: str | Path) -> list[Summary]:
 
     Read from .summary.npz (which stands alone where the records are not shipped); derived from
     the records where that file is missing or of an earlier measurement. InputError for a damaged
-    file, and when there is nothing at all.
+    file, for a manifest and summary whose records are gone, and when there is nothing at all.
     """
     jobs = {stem_of(job.path): job.manifest for job in iter_manifests(directory)}
     stored = {stem_of(path) for path in Path(directory).rglob("*.summary.npz")}
@@ -140,6 +140,11 @@ def load_summaries(directory: str | Path) -> list[Summary]:
         raise InputError(f"{directory}: no records or summaries in this folder")
     summaries = []
     for stem in sorted(stored | set(jobs)):
+        if stem not in jobs and with_suffix(stem, ".json").exists():
+            raise InputError(
+                f"{with_suffix(stem, '.parquet')}: missing, though its manifest and summary are"
+                " there; measure again, or delete these two as well"
+            )
         summary = _read_summary(with_suffix(stem, ".summary.npz")) if stem in stored else None
         if summary is None or summary.manifest != jobs.get(stem, summary.manifest):
             summary = summarise(with_suffix(stem, ".parquet"))

@@ -40,6 +40,12 @@ def check_k(k: int | np.ndarray) -> np.ndarray:
     return array
 
 
+def check_ties(ties: str) -> None:
+    """InputError unless `ties` is "pessimistic" (Eq. 3) or "optimistic"."""
+    if ties not in ("pessimistic", "optimistic"):
+        raise InputError(f"ties must be 'pessimistic' or 'optimistic', got {ties!r}")
+
+
 @dataclass(frozen=True, eq=False)
 class Histogram:
     """How often each rank was seen: `values` (n,) int64 ascending, `counts` (n,) int64 > 0."""
@@ -112,8 +118,7 @@ class Summary:
 
     def rbp(self, k: int | np.ndarray, ties: str = "pessimistic") -> float | np.ndarray:
         """RBP_k = Pr(R <= k), Eq. 4, at any k >= 1 (InputError below); 1 from k = V on."""
-        if ties not in ("pessimistic", "optimistic"):
-            raise InputError(f"ties must be 'pessimistic' or 'optimistic', got {ties!r}")
+        check_ties(ties)
         return (self.ranks if ties == "pessimistic" else self.ranks_optimistic).share(k)
 
     def ce(self) -> float:

@@ -70,19 +70,17 @@ def models_of(params: Params) -> tuple[str, ...]:
 
 
 def corpora_of(params: Params) -> list[Corpus]:
-    """The study's corpora, read. Raises InputError as `load_corpus` does."""
-    corpora = []
+    """The study's corpora, read.
+
+    Raises InputError as `load_corpus` does, and for two of one name (their records would be one).
+    """
+    corpora: list[Corpus] = []
     for name in params.corpus_names:
         own = params.text_field if Path(name).exists() else None
-        whole = name.startswith("pocket:")  # their lists are committed
-        corpora.append(
-            load_corpus(
-                name,
-                documents=None if whole else params.documents,
-                field=own,
-                seed=params.seed,
-            )
-        )
+        corpus = load_corpus(name, documents=params.documents, field=own, seed=params.seed)
+        if corpus.id in {other.id for other in corpora}:
+            raise InputError(f"two corpora are called {corpus.id!r}: rename one file or folder")
+        corpora.append(corpus)
     return corpora
 
 
@@ -119,6 +117,7 @@ def sweep(
                     max_length=params.max_length,
                     batch_tokens=params.batch_tokens,
                     progress=progress,
+                    say=say,
                 )
             except InputError as error:
                 say(f"failed: {model.name} on {corpus.id}: {error}")

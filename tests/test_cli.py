@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -60,7 +61,7 @@ def test_measure_show_fit(rbpkit, ladder, text_file, tmp_path):
     status, table, _ = rbpkit("show", out, "--k", 1, "--k", 500, "--json")
     rows = json.loads(table)
     assert status == 0 and [row["model"] for row in rows] == ["small", "middle", "large"]
-    assert rows[2]["rbp_500"] == pytest.approx(records.rbp(500), abs=1e-14)
+    assert rows[2]["RBP_500"] == pytest.approx(records.rbp(500), abs=1e-14)
     assert rows[2]["S"] == records.manifest.S
     status, table, notes = rbpkit("fit", out, "--k", 2000, "--json")
     assert status == 0
@@ -98,8 +99,10 @@ def bad_inputs(tmp_path: Path, model: Path, text: Path) -> dict[str, tuple[list,
         "empty corpus": ([*start, "--corpus", empty, *out], "empty.jsonl"),
         "field": ([*start, "--corpus", text, "--field", "body", *out], "body"),
         "documents": ([*start, "--corpus", text, "--documents", -1, *out], "--documents"),
-        "max_length": ([*start, "--corpus", text, "--max-length", 1, *out], "max_length"),
-        "batch_tokens": ([*start, "--corpus", text, "--batch-tokens", 0, *out], "batch_tokens"),
+        "max_length": ([*start, "--corpus", text, "--max-length", 1, *out], "--max-length"),
+        "batch_tokens": ([*start, "--corpus", text, "--batch-tokens", 0, *out], "--batch-tokens"),
+        "threads": ([*start, "--corpus", text, "--threads", 10**11, *out], "--threads"),
+        "out is empty": ([*start, "--corpus", text, "--out", ""], "--out is empty"),
         "dtype": ([*start, "--corpus", text, "--dtype", "int8", *out], "float32"),
         "device": ([*start, "--corpus", text, "--device", "abacus", *out], "abacus"),
         "out is a file": ([*start, "--corpus", text, "--out", text], "is a file"),
@@ -123,6 +126,60 @@ def test_bad_input_is_one_line_and_leaves_nothing(rbpkit, ladder, text_file, tmp
         assert says in err and err.count("\n") == 1 and not out, f"{name}: {err}"
         assert "Traceback" not in err
         assert sorted(tmp_path.rglob("*")) == before, f"{name} left something"
+
+
+def test_models_measured_on_different_text_are_not_fitted_together(
+    rbpkit, ladder, text_file, tmp_path
+):
+    out = tmp_path / "records"
+    for folder, length in zip(ladder, (64, 64, 30), strict=True):
+        rbpkit(
+            *("measure", "--model", folder, "--corpus", text_file, "--out", out),
+            *("--max-length", length),
+        )
+    status, _, err = rbpkit("fit", out)
+    assert status == 2 and "different max_length" in err
+    rbpkit(
+        *("measure", "--model", ladder[2], "--corpus", text_file, "--out", out),
+        *("--max-length", 64, "--documents", 3),
+    )
+    status, _, err = rbpkit("fit", out)
+    assert status == 2 and "different fingerprint" in err
+
+
+def test_another_model_of_the_same_name_is_not_written_over(rbpkit, ladder, text_file, tmp_path):
+    twin = tmp_path / "elsewhere" / ladder[0].name
+    twin.parent.mkdir()
+    shutil.copytree(ladder[1], twin)
+    measure = ["measure", "--corpus", text_file, "--out", tmp_path / "records", "--model"]
+    assert rbpkit(*measure, ladder[0])[0] == 0
+    status, _, err = rbpkit(*measure, twin)
+    assert status == 2 and "--name" in err and err.count("\n") == 1
+    status, table, _ = rbpkit(*measure, twin, "--name", "run2")
+    assert status == 0 and "run2" in table
+    rows = json.loads(rbpkit("show", tmp_path / "records", "--json")[1])
+    assert {row["model"] for row in rows} == {"small", "run2"}
+
+
+def test_two_corpora_of_one_name_are_refused(rbpkit, ladder, text_file, tmp_path):
+    twin = tmp_path / "elsewhere" / text_file.name
+    twin.parent.mkdir()
+    shutil.copyfile(text_file, twin)
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        f"source: hub\nmodel_ids: ['{ladder[0]}']\ncorpus_names: ['{text_file}', '{twin}']\n"
+    )
+    status, _, err = rbpkit("sweep", study, "--out", tmp_path / "out")
+    assert status == 2 and "two corpora" in err and not (tmp_path / "out").exists()
+
+
+def test_a_pocket_corpus_gives_as_many_documents_as_asked(rbpkit, ladder, tmp_path):
+    status, table, err = rbpkit(
+        *("measure", "--model", ladder[0], "--corpus", "Pocket:Legal", "--documents", 4),
+        *("--out", tmp_path / "r", "--json"),
+    )
+    assert status == 0, err
+    assert json.loads(table)[0]["documents"] == 4
 
 
 def test_no_command_is_help(rbpkit):

@@ -19,9 +19,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rbpkit import corpora
-from rbpkit.corpora import Corpus, batches, encode, load_corpus, protocol_order, text_fingerprint
-from rbpkit.encoding import PAD_ID, EncodedCorpus, EncodedDocument
+from rbpkit.corpora import Corpus, load_corpus, protocol_order
+from rbpkit.encoding import PAD_ID, EncodedCorpus, EncodedDocument, batches, encode
 from rbpkit.errors import InputError
+from rbpkit.textfiles import text_fingerprint
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 HUMANEVAL = SHARED / "corpora" / "HumanEval.jsonl.gz"
@@ -68,7 +69,7 @@ def test_order_is_that_of_datasets(rows, seed):
 
 def test_documents_are_the_first_of_the_shuffled(tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", [{"text": t} for t in TEXTS])
-    everything = load_corpus(path, documents=None)
+    everything = load_corpus(path, documents=0)
     assert sorted(everything.documents) == sorted(TEXTS)
     assert everything.documents == tuple(TEXTS[i] for i in protocol_order(25))
     assert load_corpus(path, documents=7).documents == everything.documents[:7]
@@ -253,7 +254,7 @@ def test_wrong_paths_and_arguments(tmp_path):
     refused("plain text", name_or_path=path, field="text")
     refused("streaming", "a.txt", name_or_path=path, streaming=True)
     refused("revision", "a.txt", name_or_path=path, revision="main")
-    refused("documents=0", name_or_path=path, documents=0)
+    refused("documents=-1", name_or_path=path, documents=-1)
     refused("documents=1.5", name_or_path=path, documents=1.5)
     refused("documents=True", name_or_path=path, documents=True)
     refused("seed=-1", name_or_path=path, seed=-1)

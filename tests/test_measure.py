@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from rbpkit.corpora import encode, load_corpus
+from rbpkit.corpora import load_corpus
+from rbpkit.encoding import encode
 from rbpkit.errors import InputError
 from rbpkit.measure import measure, measured_ranks
 from rbpkit.models import load_model

@@ -7,6 +7,7 @@ import logging
 import shutil
 import warnings
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import torch
@@ -24,6 +25,8 @@ from transformers import (
     GPTNeoXConfig,
     GraniteConfig,
     OPTConfig,
+    PreTrainedConfig,
+    PreTrainedModel,
     PreTrainedTokenizerFast,
     Qwen2Config,
 )
@@ -182,6 +185,32 @@ def test_S_of_config_and_of_model_agree(kind):
     positions = {"gpt2": 64 * 32, "opt": (64 + 2) * 32}.get(model.config.model_type, 0)
     tables = rows * width * (1 if model.config.tie_word_embeddings else 2) + positions
     assert non_embedding_parameters(model) == model.num_parameters() - tables
+
+
+class OwnCode(PreTrainedModel):
+    """Custom code that sets no base_model_prefix: it is its own base model, head and all."""
+
+    config_class = PreTrainedConfig
+    _tied_weights_keys: ClassVar = {"lm_head.weight": "tokens.weight"}
+
+    def __init__(self, config, bias):
+        super().__init__(config)
+        self.tokens = torch.nn.Embedding(V, 32)
+        self.body = torch.nn.Linear(32, 32)
+        self.lm_head = torch.nn.Linear(32, V, bias=bias)
+        self.post_init()
+
+    def get_input_embeddings(self):
+        return self.tokens
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("tied", [False, True])
+def test_S_of_a_model_that_is_its_own_base_leaves_out_the_head(tied, bias):
+    model = OwnCode(PreTrainedConfig(tie_word_embeddings=tied), bias)
+    assert model.base_model is model
+    assert (model.lm_head.weight is model.tokens.weight) == tied
+    assert parameter_counts(model) == (32 * 32 + 32, V * 32, V)
 
 
 def test_S_of_an_unknown_id_names_the_nearest():
@@ -596,6 +625,7 @@ def test_a_model_that_looks_ahead(save):
 def test_arguments(neox):
     assert "float32, bfloat16, float16" in refused(neox, dtype="float64")
     assert "not known" in refused(neox, device="abacus")
+    assert "device 'xla' is not here; use cpu or cuda" in refused(neox, device="xla")
     assert "has no revision" in refused(neox, revision="main")
     if not torch.cuda.is_available():
         assert "no GPU" in refused(neox, device="cuda")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors import safe_open
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save
 from torch.nn import functional as F
 from transformers import AutoModelForCausalLM
 
@@ -399,6 +399,49 @@ def test_too_short_a_text_is_refused_before_anything_is_written(tiny_run, tmp_pa
     with pytest.raises(InputError, match=r"511 tokens are less than one step of 512"):
         train("Pythia", SHAPE, dataclasses.replace(TINY, tokens=511), folder)
     assert not folder.exists()
+
+
+ABSENT = {"foo": "device 'foo' is not known", "xla": "device 'xla' is not here"}
+ABSENT |= {} if torch.cuda.is_available() else {"cuda": "device 'cuda': torch finds no GPU"}
+
+
+@pytest.mark.parametrize("device", ABSENT)
+def test_a_device_that_is_not_here_is_refused_before_all_else(monkeypatch, tmp_path, device):
+    monkeypatch.setattr(pocket_train, "token_stream", lambda split: pytest.fail("tokenized"))
+    with pytest.raises(InputError, match=ABSENT[device]):
+        train("Pythia", SHAPE, TINY, tmp_path / "run", device=device)
+    assert not (tmp_path / "run").exists()
+
+
+def rewritten(path: Path, leave_out: str) -> bytes:
+    """The bytes of a checkpoint without its tensors or facts of this name."""
+    with safe_open(path, framework="pt") as file:
+        facts = {k: v for k, v in file.metadata().items() if k != leave_out}
+    return save({k: v for k, v in load_file(path).items() if k != leave_out}, metadata=facts)
+
+
+DAMAGE = {
+    "empty": lambda path: b"",
+    "cut": lambda path: path.read_bytes()[:-4],
+    "another file": lambda path: b"version https://git-lfs.github.com/spec/v1",
+    "no key": lambda path: rewritten(path, "key"),
+    "no facts": lambda path: save(load_file(path)),
+    "no weight": lambda path: rewritten(path, "weight.lm_head.weight"),
+    "no moment": lambda path: rewritten(path, "exp_avg.lm_head.weight"),
+}
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_damaged_checkpoint_is_an_error_with_the_way_out(undisturbed, tiny_run, tmp_path, how):
+    folder = tmp_path / "run"
+    shutil.copytree(undisturbed[0], folder)
+    path = folder / "checkpoint.safetensors"
+    path.write_bytes(DAMAGE[how](path))
+    before = contents(folder)
+    with pytest.raises(InputError, match=r": damaged \(.*\); remove it and train again$") as caught:
+        train("Pythia", SHAPE, TINY, folder)
+    assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
+    assert contents(folder) == before
 
 
 def test_a_run_that_diverges_is_an_error_that_names_the_step(tiny_run, tmp_path):

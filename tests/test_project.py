@@ -142,6 +142,13 @@ def test_pins_take_the_lowest_python():
     assert checked >= len(DIRECT)
 
 
+def test_readme_has_no_place_left_to_fill():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "@@" not in text and "TODO" not in text
+    for command in ("make reproduce", "make test"):
+        assert command in text
+
+
 def test_environment_yml_agrees():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     project = _project()

@@ -267,6 +267,18 @@ def test_memory_by_default():
     assert 4 * V * 512 < peak < T * V * 4 / 6
 
 
+def test_out_of_memory_passes_unchanged(monkeypatch):
+    full = torch.OutOfMemoryError("CUDA out of memory")
+
+    def mm(*args, **kwargs):
+        raise full
+
+    monkeypatch.setattr(torch, "mm", mm)
+    with pytest.raises(torch.OutOfMemoryError) as caught:
+        token_ranks(*head(5, 4, 9))
+    assert caught.value is full
+
+
 def test_autocast_and_grad_do_not_touch_the_head():
     hidden, matrix, targets = head(50, 16, 300)
     plain = token_ranks(hidden, matrix, targets)

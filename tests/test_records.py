@@ -178,8 +178,10 @@ def test_windows_that_cannot_be(few):
             measured.success(20, 1)
         with pytest.raises(InputError, match="N"):
             measured.success(0, 1)
-        with pytest.raises(InputError, match="ties"):
+        with pytest.raises(InputError, match=r"ties must be .* got 'mean'"):
             measured.rbp(1, ties="mean")
+    with pytest.raises(InputError, match="ties must be"):
+        few.rank("mean")
 
 
 # What records refuse --------------------------------------------------------------------------
@@ -622,6 +624,19 @@ def test_load_summaries(few, many, tmp_path):
         load_summaries(tmp_path / "empty")
     with pytest.raises(InputError, match="nowhere: no such folder"):
         load_summaries(tmp_path / "nowhere")
+
+
+def test_a_summary_whose_records_were_deleted(few, tmp_path):
+    """As one does after "damaged ...; delete it and measure again", and then forgets the rest."""
+    path = write_records(tmp_path, few).path
+    path.unlink()
+    with pytest.raises(InputError, match=r"1\.5b\.parquet: missing.*measure again, or delete"):
+        load_summaries(tmp_path)
+    write_records(tmp_path, few)  # measured again
+    assert len(load_summaries(tmp_path)) == 1
+    path.unlink()
+    path.with_suffix(".json").unlink()  # as shipped: it stands alone
+    assert len(load_summaries(tmp_path)) == 1
 
 
 def test_a_million_tokens(tmp_path):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rbpkit import pocket
-from rbpkit.params import load_params
+from rbpkit.params import Params, load_params
 from rbpkit.reproduce import compare_with_shipped, comparison, reproduce
 from rbpkit.store import load_summaries
 from rbpkit.summary import Summary
@@ -46,16 +46,18 @@ def test_summaries_were_made_from_the_shipped_weights(shipped):
 
 def test_the_same_numbers_agree(shipped):
     said = []
-    assert compare_with_shipped(shipped, (1, 10), said.append)
-    assert len(said) == 4 and all("RBP_k 0.0e+00" in line for line in said)
+    assert compare_with_shipped(shipped, (1, 10), say=said.append)
+    assert len(said) == 5 and all("RBP_k 0.0e+00" in line for line in said[:4])
+    assert said[4] == f"{len(shipped)} of {len(shipped)} jobs compared with shipped values"
 
 
 @dataclasses.dataclass(frozen=True)
 class Moved:
-    """A measured summary some of whose tokens fell out of the top k."""
+    """A measured summary some of whose tokens fell out of the top k, or cost more."""
 
     one: Summary
     share: float
+    nats: float
 
     @property
     def manifest(self):
@@ -65,25 +67,39 @@ class Moved:
         return self.one.rbp(k) - self.share
 
     def ce(self) -> float:
-        return self.one.ce()
+        return self.one.ce() + self.nats
 
 
-@pytest.mark.parametrize(("share", "agrees"), [(0.9e-4, True), (1.1e-4, False)])
-def test_a_moved_rank_is_seen(shipped, share, agrees):
-    said = []
-    assert compare_with_shipped([Moved(shipped[0], share)], (1, 10), said.append) == agrees
+@pytest.mark.parametrize(
+    ("share", "nats", "agrees"),
+    [(0.9e-4, 0, True), (1.1e-4, 0, False), (0, 0.9e-4, True), (0, 1.1e-4, False)],
+)
+def test_a_moved_rank_or_loss_is_seen(shipped, share, nats, agrees):
+    said, moved = [], Moved(shipped[0], share, nats)
+    assert compare_with_shipped([moved], (1, 10), say=said.append) == agrees
     assert ("over 0.0001" in said[0]) == (not agrees)
 
 
 @pytest.mark.parametrize(
-    ("field", "says"), [("fingerprint", "another text"), ("revision", "other weights")]
+    ("field", "value", "says"),
+    [
+        ("fingerprint", "another", "another text"),
+        ("revision", "another", "other weights"),
+        ("dtype", "bfloat16", "another dtype"),
+        ("max_length", 17, "another length"),
+    ],
 )
-def test_other_text_or_weights_are_not_compared(shipped, field, says):
-    manifest = dataclasses.replace(shipped[0].manifest, **{field: "another"})
-    other = dataclasses.replace(shipped[0], manifest=manifest)
+def test_what_is_not_the_same_job_is_not_compared(shipped, field, value, says):
+    others = [
+        dataclasses.replace(s, manifest=dataclasses.replace(s.manifest, **{field: value}))
+        for s in shipped
+    ]
     said = []
-    assert compare_with_shipped([other], (1,), said.append)
-    assert len(said) == 1 and says in said[0] and "nothing is compared" in said[0]
+    assert compare_with_shipped(others, (1,), say=said.append)
+    assert len(said) == 5 and all(says in line for line in said[:4])
+    assert said[4].startswith("0 of ")
+    table = comparison(others, (1,))
+    assert table["shipped"].isna().all() and table["difference"].isna().all()
 
 
 def test_comparison_has_measured_shipped_and_published(shipped):
@@ -96,6 +112,22 @@ def test_comparison_has_measured_shipped_and_published(shipped):
     assert table.query("quantity == 'RBP_50'")["paper_from"].isna().all()  # no such row
 
 
+def test_reproduce_a_study_of_ones_own(tmp_path, llama_folder, text_file):
+    """A family with one model, a file of text: measured, said what cannot be fitted."""
+    study = Params(
+        source="hub",
+        model_ids=[str(llama_folder)],
+        corpus_names=[str(text_file)],
+        text_field="text",
+        threads=1,
+    )
+    said = []
+    assert reproduce(study, tmp_path / "out", say=said.append), said
+    assert "0 of 1 jobs compared with shipped values" in said
+    assert any(line.startswith("no fit: llama, notes.jsonl") for line in said)
+    assert (tmp_path / "out" / "notebooks" / "03_section_4_1_k1.ipynb").is_file()
+
+
 @pytest.mark.slow
 def test_reproduce_the_pocket_study(tmp_path):
     """All models on all corpora, the notebooks, and RBP_k within 1e-4 of what ships."""
@@ -104,3 +136,4 @@ def test_reproduce_the_pocket_study(tmp_path):
     assert (tmp_path / "figures" / "figure_3.png").is_file()
     assert (tmp_path / "comparison.csv").is_file()
     assert sum("largest difference" in line for line in said) == 4
+    assert any(line.startswith("24 of 24 jobs compared") for line in said)
