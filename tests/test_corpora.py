@@ -285,7 +285,10 @@ def pocket(monkeypatch):
     def load_pocket_documents(name):
         asked.append(name)
         texts = ("one", "two", "three")
-        return SimpleNamespace(documents=texts, fingerprint_expected=text_fingerprint(texts))
+        named = text_fingerprint(texts)
+        return SimpleNamespace(
+            documents=texts, fingerprint=named, fingerprint_expected=named, as_shipped=True
+        )
 
     module = SimpleNamespace(load_pocket_documents=load_pocket_documents)
     monkeypatch.setitem(sys.modules, "rbpkit.pocket_text", module)

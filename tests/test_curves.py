@@ -91,11 +91,12 @@ def test_bad_k_and_N_come_through():
 
 def test_table():
     frame = table([*LADDER, make("code", 5, [1, 1], corpus="Code").summary()], ks=(1, 2))
-    columns = ["corpus", "family", "model", "S", "V", "tokens", "ce", "rbp_1", "rbp_2"]
+    columns = ["corpus", "family", "model", "S", "V", "documents", "max_length", "tokens"]
+    columns += ["CE", "RBP_1", "RBP_2"]
     assert list(frame.columns) == columns
     assert frame.model.tolist() == ["code", "small", "middle", "large"]
-    assert frame.rbp_2.tolist() == [1.0, 0.75, 0.75, 1.0]
+    assert frame.RBP_2.tolist() == [1.0, 0.75, 0.75, 1.0]
     assert frame.tokens.tolist() == [2, 4, 4, 4]
-    assert frame.ce[1] == SMALL.ce()
+    assert frame.CE[1] == SMALL.ce()
     with pytest.raises(InputError, match="no measured model"):
         table([])
