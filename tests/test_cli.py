@@ -209,8 +209,11 @@ def test_two_folders_of_one_name_are_refused(rbpkit, ladder, text_file, tmp_path
     assert status == 2 and "rename" in err and not (tmp_path / "out").exists()
 
 
+# A shell starts background jobs, as CI may be one, with Ctrl-C ignored: undo that first.
 INTERRUPTED = """
-import sys, rbpkit.measure as module
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import rbpkit.measure as module
 ranks = module.measured_ranks
 def told(*arguments):
     for number, found in enumerate(ranks(*arguments)):

@@ -135,7 +135,7 @@ figures.save(figure, pd.concat(points), figures_dir, "quickstart_law")
 #
 # - The points lie close to a straight line in log-log: a power law *over this span of $S$*, which is 1.6 decades for these models; in the paper it is 4.0 for Pythia and 1.2 to 1.9 for the other families.
 # - The exponent grows with $k$: larger models gain more on the tokens that small ones all but got right.
-# - These models are tiny and saw 6 million tokens of Python documentation. That the same form shows here is evidence for the form, not for the paper's exponents.
+# - These models are tiny and saw 6 million tokens of Python packages' documentation and code. That the same form shows here is evidence for the form, not for the paper's exponents.
 #
 # Section 4.1 of the paper, with its own points beside ours, is in `03_section_4_1_k1`.
 #
