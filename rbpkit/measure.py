@@ -24,7 +24,7 @@ from rbpkit.encoding import Batch, EncodedCorpus, batches, check_batch_tokens, e
 from rbpkit.errors import InputError
 from rbpkit.manifest import Manifest
 from rbpkit.models import LoadedModel
-from rbpkit.ranking import TokenRanks, logit_ranks, token_ranks
+from rbpkit.ranking import MEMORY_BYTES, TokenRanks, logit_ranks, token_ranks
 from rbpkit.records import Records
 from rbpkit.store import find_done, find_stale, summarise, write_records
 from rbpkit.summary import Summary
@@ -106,8 +106,11 @@ def measured_ranks(
 ) -> Iterator[tuple[Batch, TokenRanks]]:
     """Each batch of the corpus with the ranks of its scored tokens, on the model's device.
 
-    Longest documents first, so that what does not fit in memory shows at once.
+    Longest documents first, so that what does not fit in memory shows at once. A model that must
+    give its own logits gets batches of at most MEMORY_BYTES of them, or a document.
     """
+    if model.head is None:
+        batch_tokens = max(1, min(batch_tokens, MEMORY_BYTES // (4 * model.V)))
     for batch in batches(encoded, batch_tokens):
         ids = torch.from_numpy(batch.input_ids).to(model.device)
         rows = torch.from_numpy(batch.rows).to(model.device)

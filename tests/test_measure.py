@@ -99,6 +99,16 @@ def test_nan_in_a_forward_pass_leaves_nothing(llama_folder, text_file, tmp_path)
     assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
 
 
+def test_a_model_that_gives_its_own_logits_gets_small_batches(
+    capped_folder, text_file, monkeypatch
+):
+    model = load_model(capped_folder)
+    encoded = encode(load_corpus(text_file), model.tokenizer, max_length=128)
+    monkeypatch.setattr("rbpkit.measure.MEMORY_BYTES", 4 * model.V * 130)
+    sizes = [batch.input_ids.size for batch, _ in measured_ranks(model, encoded, 10_000)]
+    assert len(sizes) > 1 and max(sizes) <= 130
+
+
 def test_batch_size_changes_hardly_a_rank(llama_folder, text_file):
     model = load_model(llama_folder)
     encoded = encode(load_corpus(text_file), model.tokenizer, max_length=128)
