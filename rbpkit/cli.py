@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from rbpkit.checks import folder_to_write, within
 from rbpkit.errors import InputError
 
 # The base of typer's errors, by way of a public one: typer carries a copy of click of its own.
@@ -79,11 +80,11 @@ def measure(
     as_json: AsJson = False,
 ) -> None:
     """Rank every scored token of a corpus under a model and keep the records."""
-    _within("--documents", documents or 0, 0)
-    _within("--threads", threads, 0, MOST_THREADS)
-    _within("--batch-tokens", batch_tokens, 1)
-    _within("--max-length", max_length, 2)
-    folder = _folder_to_write(out)
+    within("--documents", documents or 0, 0)
+    within("--threads", threads, 0, MOST_THREADS)
+    within("--batch-tokens", batch_tokens, 1)
+    within("--max-length", max_length, 2)
+    folder = folder_to_write(out)
     from rbpkit.corpora import load_corpus
     from rbpkit.curves import table
 
@@ -157,7 +158,7 @@ def sweep(params: ParamsFile, out: Out) -> None:
     from rbpkit.params import load_params
 
     loaded = load_params(params)
-    folder = _folder_to_write(out)
+    folder = folder_to_write(out)
     from rbpkit.sweep import sweep as run
 
     result = run(loaded, folder, say=_say, progress=sys.stderr.isatty())
@@ -180,7 +181,7 @@ def reproduce(
     from rbpkit.params import load_params
 
     loaded = load_params(params)
-    folder = _folder_to_write(f"out/{params.stem}" if out is None else out)
+    folder = folder_to_write(f"out/{params.stem}" if out is None else out)
     from rbpkit.reproduce import reproduce as run
 
     progress = sys.stderr.isatty()
@@ -212,12 +213,12 @@ def pocket_train(
     from rbpkit import pocket
 
     if tokens is not None:
-        _within("--tokens", tokens, 1)
+        within("--tokens", tokens, 1)
     family = pocket.family_named(family)
     sizes = range(len(pocket.LADDERS[family])) if size is None else [size]
     for one in sizes:
         pocket.model_folder(family, one)  # refuses a size that is not there, before any work
-    folder = _folder_to_write(out)
+    folder = folder_to_write(out)
     from rbpkit.pocket_train import train_ladder
 
     recipe = pocket.Recipe() if tokens is None else pocket.Recipe(tokens=tokens)
@@ -244,27 +245,8 @@ def pocket_ship(
 
 def _ks(k: list[int] | None) -> tuple[int, ...]:
     for one in k or ():
-        _within("--k", one, 1)
+        within("--k", one, 1)
     return tuple(dict.fromkeys(k)) if k else DEFAULT_KS
-
-
-def _within(flag: str, value: int, least: int, most: int = sys.maxsize) -> None:
-    if value < least:
-        raise InputError(f"{flag} must be at least {least}, got {value}")
-    if value > most:
-        raise InputError(f"{flag} must be at most {most}, got {value}")
-
-
-def _folder_to_write(out: str) -> Path:
-    """The folder named by --out; refuse nothing at all, and a file, before any work is done."""
-    if not out.strip():
-        raise InputError("--out is empty: name a folder, as --out records")
-    folder = parent = Path(out)
-    while not parent.exists():
-        parent = parent.parent
-    if not parent.is_dir():
-        raise InputError(f"--out {out}: {parent} is a file, not a folder")
-    return folder
 
 
 def _print_table(frame, as_json: bool) -> None:

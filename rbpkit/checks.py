@@ -1,0 +1,31 @@
+"""Checks of what a command line gives, made before any work is done."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rbpkit.errors import InputError
+
+
+def within(flag: str, value: int, least: int, most: int = sys.maxsize) -> None:
+    """Refuse a number out of [least, most], naming its flag. Raises InputError."""
+    if value < least:
+        raise InputError(f"{flag} must be at least {least}, got {value}")
+    if value > most:
+        raise InputError(f"{flag} must be at most {most}, got {value}")
+
+
+def folder_to_write(out: str) -> Path:
+    """The folder named by --out; refuse nothing at all, and a file, before any work is done.
+
+    Raises InputError; makes nothing.
+    """
+    if not out.strip():
+        raise InputError("--out is empty: name a folder, as --out records")
+    folder = parent = Path(out)
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise InputError(f"--out {out}: {parent} is a file, not a folder")
+    return folder
