@@ -337,7 +337,7 @@ def test_tracked_text_names_no_machine(what, pattern):
     [
         # written in pieces, so that this file does not trip over itself
         (ONE_MACHINE, "see /" + "work/main/out", "the frame/work/of rbpkit/work/x"),
-        (ONE_MACHINE, '"/' + 'home/ann/x.jsonl"', "~/home/ann/x.jsonl"),
+        (ONE_MACHINE, '"/' + 'home/ann/x.jsonl"', "~/" + "home/ann/x.jsonl"),
         (ONE_MACHINE, "C:" + r"\\Users\\ann", "class C: Users"),
         (REGISTRY, "from https://" + "pypi.org/simple", "pip's registry, PyPI"),
         (REGISTRY, "file:" + "///opt", "the file: it"),
