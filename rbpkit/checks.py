@@ -7,6 +7,8 @@ from pathlib import Path
 
 from rbpkit.errors import InputError
 
+MOST_THREADS = 1024  # of torch; a number far beyond is a slip
+
 
 def within(flag: str, value: int, least: int, most: int = sys.maxsize) -> None:
     """Refuse a number out of [least, most], naming its flag. Raises InputError."""

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from rbpkit.checks import folder_to_write, within
+from rbpkit.checks import MOST_THREADS, folder_to_write, within
 from rbpkit.errors import InputError
 
 # The base of typer's errors, by way of a public one: typer carries a copy of click of its own.
@@ -39,7 +39,6 @@ ParamsFile = Annotated[Path, typer.Argument(help="A parameter file, as params/po
 Out = Annotated[str, typer.Option("--out", help="The folder that records go to.")]
 
 DEFAULT_KS = (1, 10, 50, 100)
-MOST_THREADS = 1024
 
 
 @app.callback(invoke_without_command=True)

@@ -82,7 +82,7 @@ def measure(
     if "revision" in stale:
         raise InputError(
             f"{out} holds another model called {model.name!r} on {corpus.id} (other weights):"
-            " give this one a name of its own (--name), or another folder (--out)"
+            " give this one a name of its own (--name), another folder (--out), or delete that one"
         )
     for setting, (there, asked) in stale.items():
         say(f"replaces an earlier measurement in {out}: {setting} was {there}, is {asked}")

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from rbpkit.checks import MOST_THREADS
 from rbpkit.errors import InputError
 
-MOST_THREADS = 1024
 Names = Annotated[tuple[str, ...], Field(strict=False)]
 Counts = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False, min_length=1)]
 

@@ -579,3 +579,57 @@ def test_dependencies_are_followed_and_what_is_left_out_is_not(monkeypatch):
 
     monkeypatch.setattr(pocket_split.importlib.metadata, "requires", of)
     assert pocket_split.dependency_closure(("A",)) == ["a", "b-b"]
+
+
+# --- what the training text of any corpus mostly holds ---------------------------------------
+
+
+def words_of(number: int, count: int) -> str:
+    return " ".join(f"w{number}x{i}" for i in range(count))
+
+
+def test_test_documents_that_training_mostly_holds_are_left_out():
+    """A docstring inside a longer function of another corpus: Jaccard is low, containment is 1."""
+    held, fresh, short = words_of(1, 40), words_of(2, 40), words_of(3, 5)
+    # 40 words are 29 sequences of twelve; a copy of 26 words holds 15 of them, of 25 words 14.
+    over = " ".join(words_of(4, 40).split()[:26])
+    under = " ".join(words_of(5, 40).split()[:25])
+    training = [words_of(6, 500) + " " + held, over, under, short]
+    splits = {
+        "prose": {
+            "train": [],
+            "valid": [],
+            "test": [held, fresh, words_of(4, 40), words_of(5, 40)],
+        },
+        "code": {"train": training, "valid": [], "test": []},
+        "qa": {"train": [], "valid": [held], "test": [short, words_of(7, 5)]},
+    }
+    splits = {
+        corpus: {
+            split: [Document(corpus, "a.py", str(i), text) for i, text in enumerate(texts)]
+            for split, texts in by_split.items()
+        }
+        for corpus, by_split in splits.items()
+    }
+    pocket_split.without_seen(splits)
+    assert [d.text for d in splits["prose"]["test"]] == [fresh, words_of(5, 40)]
+    assert [d.text for d in splits["qa"]["test"]] == [words_of(7, 5)]
+    assert len(splits["code"]["train"]) == 4 and len(splits["qa"]["valid"]) == 1  # untouched
+
+
+@pytest.mark.slow
+def test_no_shipped_test_document_is_mostly_in_the_training_text():
+    """Twelve-word sequences, counted again here without the code that made the lists."""
+
+    def sequences(text: str) -> set[tuple[str, ...]]:
+        words = re.findall(r"\w+", text.lower())
+        return {tuple(words[i : i + 12]) for i in range(max(1, len(words) - 11))}
+
+    seen = set()
+    for corpus in CORPORA:
+        for text in load_pocket_documents(corpus, "train").documents:
+            seen |= sequences(text)
+    for corpus in CORPORA:
+        for text in load_pocket_documents(corpus, "test").documents:
+            own = sequences(text)
+            assert len(own & seen) < 0.5 * len(own), text[:200]
