@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from rbpkit.checks import MOST_THREADS, folder_to_write, within
+from rbpkit.cli_pocket import pocket_app
 from rbpkit.errors import InputError
 
 # The base of typer's errors, by way of a public one: typer carries a copy of click of its own.
@@ -23,10 +24,6 @@ app = typer.Typer(
     help="Measure the relative-based scaling law (RBP_k) of language models, to the integer.",
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-pocket_app = typer.Typer(
-    help="The small models that ship with rbpkit, and how they are trained.",
     rich_markup_mode=None,
 )
 app.add_typer(pocket_app, name="pocket")
@@ -42,7 +39,6 @@ DEFAULT_KS = (1, 10, 50, 100)
 
 
 @app.callback(invoke_without_command=True)
-@pocket_app.callback(invoke_without_command=True)
 def _help(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -186,60 +182,6 @@ def reproduce(
     progress = sys.stderr.isatty()
     if not run(loaded, folder, figures=figures, say=typer.echo, progress=progress):
         raise typer.Exit(1)
-
-
-@pocket_app.command("list")
-def pocket_list() -> None:
-    """The pocket models: family, size, shape, folder."""
-    from rbpkit import pocket
-
-    for family, ladder in pocket.LADDERS.items():
-        for size, shape in enumerate(ladder):
-            folder = pocket.model_folder(family, size)
-            there = folder if folder.is_dir() else "not trained"
-            typer.echo(f"{family} {size}: width {shape.width}, {shape.layers} layers  {there}")
-
-
-@pocket_app.command("train")
-def pocket_train(
-    family: Annotated[str, typer.Option(help="The ladder, as pythia.")],
-    out: Annotated[str, typer.Option("--out", help="The folder of the runs.")] = "out/pocket-runs",
-    size: Annotated[int | None, typer.Option(help="0 is the smallest; by default all.")] = None,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    tokens: Annotated[int | None, typer.Option(help="Training tokens, for a shorter run.")] = None,
-) -> None:
-    """Train pocket models from scratch, going on from the last checkpoint of an earlier run."""
-    from rbpkit import pocket
-
-    if tokens is not None:
-        within("--tokens", tokens, 1)
-    family = pocket.family_named(family)
-    sizes = range(len(pocket.LADDERS[family])) if size is None else [size]
-    for one in sizes:
-        pocket.model_folder(family, one)  # refuses a size that is not there, before any work
-    folder = folder_to_write(out)
-    from rbpkit.pocket_train import train_ladder
-
-    recipe = pocket.Recipe() if tokens is None else pocket.Recipe(tokens=tokens)
-    train_ladder(
-        family, sizes, folder, recipe=recipe, device=device, say=_say, progress=sys.stderr.isatty()
-    )
-
-
-@pocket_app.command("ship", hidden=True)
-def pocket_ship(
-    runs: Annotated[Path | None, typer.Option(help="Finished runs of `pocket train`.")] = None,
-    records: Annotated[Path | None, typer.Option(help="Records of the shipped models.")] = None,
-) -> None:
-    """For maintainers: put trained models, then their summaries, into the package."""
-    from rbpkit import pocket_ship as ship
-
-    if runs is None and records is None:
-        raise InputError("nothing to ship: give --runs, --records or both")
-    if runs:
-        ship.ship_models(runs, say=_say)
-    if records:
-        ship.ship_summaries(records, say=_say)
 
 
 def _ks(k: list[int] | None) -> tuple[int, ...]:

@@ -25,11 +25,13 @@ class Params(BaseModel):
 
     source: "pocket" (the shipped ladders) or "hub" (the paper's models). families: the ladders,
     in the paper's spelling. model_ids: hub ids or folders to measure instead; then `families`
-    only says what the notebooks show. corpus_names: names or files. ks, Ns: k of RBP_k and N of
-    p_{N,k} in the notebooks. documents: how many a corpus gives, 0 for all; null for the
-    protocol's 1,000, and all of a pocket corpus. max_length: where documents are truncated, in
-    tokens. threads: of torch on the CPU, 0 for its default. records_dir, figures_dir: where
-    notebooks read and write; empty for what is shipped and for nowhere.
+    only says what the notebooks show. train_anew: models of the pocket ladders, by name, to be
+    trained from scratch and measured in place of the shipped ones. corpus_names: names or files.
+    ks, Ns: k of RBP_k and N of p_{N,k} in the notebooks. documents: how many a corpus gives, 0
+    for all; null for the protocol's 1,000, and all of a pocket corpus. max_length: where
+    documents are truncated, in tokens. threads: of torch on the CPU, 0 for its default.
+    records_dir, figures_dir: where notebooks read and write; empty for what is shipped and for
+    nowhere.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -37,6 +39,7 @@ class Params(BaseModel):
     source: Literal["pocket", "hub"]
     families: Names = ()
     model_ids: Names = ()
+    train_anew: Names = ()
     corpus_names: Annotated[Names, Field(min_length=1)]
     ks: Counts = (1, 10, 50, 100)
     Ns: Counts = (1, 2, 5, 10)
@@ -51,7 +54,9 @@ class Params(BaseModel):
     records_dir: str = ""
     figures_dir: str = ""
 
-    @field_validator("families", "model_ids", "corpus_names", "ks", "Ns", mode="before")
+    @field_validator(
+        *("families", "model_ids", "train_anew", "corpus_names", "ks", "Ns"), mode="before"
+    )
     @classmethod
     def _a_list(cls, value: Any) -> Any:
         if not isinstance(value, list | tuple):

@@ -6,7 +6,6 @@ module says what the models are and where they lie; `pocket_train` trains them.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -16,7 +15,7 @@ from rbpkit.errors import InputError
 from rbpkit.pocket_text import CORPORA, load_pocket_documents
 
 if TYPE_CHECKING:
-    from transformers import PretrainedConfig, PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerFast
 
 V = 4096
 CONTEXT = 256
@@ -25,24 +24,32 @@ END_OF_TEXT = "<|endoftext|>"
 
 @dataclass(frozen=True)
 class Shape:
-    """Width d, number of layers, number of attention heads of one pocket model."""
+    """Width d, number of layers, number of attention heads of one pocket model.
+
+    Two more where the family's sizes differ by them: `inner`, the width of the gated MLP (None:
+    4d), and `untied`, whether the output matrix is one of its own (None: as its family has it).
+    """
 
     width: int
     layers: int
     heads: int
+    inner: int | None = None
+    untied: bool | None = None
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How a pocket model is trained; all that can change its weights but the shape.
 
-    tokens: training tokens, each seen once. The learning rate warms up over `warmup` of the
-    steps to peak_rate(width), then falls linearly to zero. `data/pocket/runs/rate_search.csv`
-    holds the short runs behind the rate: c / sqrt(width) with one c was off at one width or the
-    other, c / width fits both.
+    tokens: training tokens. The text is read once, or `passes` times one after the other where
+    the tokens are more than it has. The learning rate warms up over `warmup` of the steps to
+    peak_rate(width), then falls linearly to zero. `data/pocket/runs/rate_search.csv` holds the
+    short runs behind the rate: c / sqrt(width) with one c was off at one width or the other,
+    c / width fits both; c goes by family (`RATES`).
     """
 
     tokens: int = 6_000_000
+    passes: int = 1
     batch_rows: int = 16
     rate: float = 0.7
     warmup: float = 0.05
@@ -70,8 +77,24 @@ class Recipe:
 
 
 # Heads of 32 where that divides: a quarter of a small head, as NeoX rotates it, would leave two
-# frequencies. Widths under 32 broke the line in a trial (the rank of the head).
+# frequencies. Widths under 32 broke the line in a trial (the rank of the head). Depths follow the
+# real ladders': GPT-2's grows with the width (12, 24, 36, 48 layers), OPT's in two steps (12, 24,
+# 24, 32, 32), Qwen2.5's not always (24, 28, 36, 28, 48), with a gated MLP of 5.3 to 5.8 d but
+# 2.7 d at the top, and an output matrix of its own in the two largest.
 LADDERS: dict[str, tuple[Shape, ...]] = {
+    "GPT2": (
+        Shape(32, 2, 1),
+        Shape(48, 4, 2),
+        Shape(64, 6, 2),
+        Shape(80, 8, 2),
+    ),
+    "OPT": (
+        Shape(32, 2, 1),
+        Shape(48, 4, 2),
+        Shape(80, 4, 2),
+        Shape(96, 5, 3),
+        Shape(128, 5, 4),
+    ),
     "Pythia": (
         Shape(32, 2, 1),
         Shape(48, 3, 2),
@@ -80,7 +103,39 @@ LADDERS: dict[str, tuple[Shape, ...]] = {
         Shape(96, 4, 3),
         Shape(128, 5, 4),
     ),
+    "Qwen": (
+        Shape(32, 2, 1, inner=176),
+        Shape(48, 3, 2, inner=272),
+        Shape(64, 4, 2, inner=352),
+        Shape(96, 3, 3, inner=512, untied=True),
+        Shape(128, 6, 4, inner=352, untied=True),
+    ),
 }
+
+
+RATES = {"GPT2": 0.35, "OPT": 0.35, "Pythia": 0.7, "Qwen": 0.35}
+"""Recipe.rate of each family, from the rate search."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model to be trained: its name (a folder's), architecture, shape and recipe."""
+
+    name: str
+    family: str
+    shape: Shape
+    recipe: Recipe
+
+
+def recipe_of(family: str, **changes: int | float) -> Recipe:
+    """The recipe of a family's ladder, with `changes` of its fields."""
+    return Recipe(**{"rate": RATES[family], **changes})
+
+
+def ladder_runs(family: str, **changes: int | float) -> tuple[Run, ...]:
+    """The runs of a family's ladder, smallest first; `changes` are fields of their recipe."""
+    recipe = recipe_of(family, **changes)
+    return tuple(Run(name_of(family, s), family, s, recipe) for s in LADDERS[family])
 
 
 def family_named(name: str) -> str:
@@ -92,34 +147,6 @@ def family_named(name: str) -> str:
         if family.lower() == name.lower():
             return family
     raise InputError(f"no pocket family {name!r}: there are {', '.join(LADDERS)}")
-
-
-def config_of(family: str, shape: Shape) -> PretrainedConfig:
-    """The transformers config of one pocket model."""
-    from transformers import GPTNeoXConfig
-
-    if family != "Pythia":
-        raise InputError(f"no pocket family {family!r}: there are {', '.join(LADDERS)}")
-    return GPTNeoXConfig(
-        vocab_size=V,
-        hidden_size=shape.width,
-        num_hidden_layers=shape.layers,
-        num_attention_heads=shape.heads,
-        intermediate_size=4 * shape.width,
-        max_position_embeddings=CONTEXT,
-        rope_parameters={
-            "rope_type": "default",
-            "rope_theta": 10_000.0,
-            "partial_rotary_factor": 0.25,
-        },
-        use_parallel_residual=True,
-        tie_word_embeddings=False,
-        bos_token_id=0,
-        eos_token_id=0,
-        dtype="float16",
-        # Pythia's own initialisation ("small_init"), sqrt(2 / 5d).
-        initializer_range=math.sqrt(2 / (5 * shape.width)),
-    )
 
 
 def name_of(family: str, shape: Shape) -> str:

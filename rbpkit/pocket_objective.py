@@ -1,16 +1,15 @@
-"""What a pocket model is trained on, and towards: token rows, loss, initial weights, optimizer."""
+"""What a pocket model is trained on, and towards: token rows, loss, optimizer."""
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from transformers import AutoModelForCausalLM, PreTrainedModel
+from transformers import PreTrainedModel
 
-from rbpkit.pocket import CONTEXT, END_OF_TEXT, Recipe, Shape, config_of, load_tokenizer
+from rbpkit.pocket import CONTEXT, END_OF_TEXT, Recipe, load_tokenizer
 from rbpkit.pocket_text import CORPORA, load_pocket_documents
 
 ORDER_SEED = 42
@@ -92,17 +91,6 @@ def validation_ce(model: PreTrainedModel, stream: Tensor, batch_rows: int = 16) 
         inputs, targets = rows_of(stream, first, count)
         total += float(mean_nll(model, inputs.to(device), targets.to(device))) * count
     return total / rows
-
-
-def initial_model(family: str, shape: Shape, seed: int) -> PreTrainedModel:
-    """The untrained model in float32, from a seed of its own."""
-    torch.manual_seed(seed)
-    model = AutoModelForCausalLM.from_config(config_of(family, shape), dtype=torch.float32)
-    for name, parameter in model.named_parameters():
-        # Pythia's second rule ("wang_init"): what is added to the residual starts smaller.
-        if name.endswith(("attention.dense.weight", "mlp.dense_4h_to_h.weight")):
-            nn.init.normal_(parameter, std=2 / (shape.layers * math.sqrt(shape.width)))
-    return model
 
 
 def make_optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.AdamW:

@@ -8,28 +8,26 @@ from __future__ import annotations
 
 import copy
 import csv
-import hashlib
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors import safe_open
 from torch import Tensor, nn
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
 from rbpkit.errors import InputError
-from rbpkit.libraries import one_line, quiet
+from rbpkit.libraries import quiet
 from rbpkit.models import torch_device
-from rbpkit.pocket import CONTEXT, LADDERS, Recipe, Shape, load_tokenizer, name_of
+from rbpkit.pocket import CONTEXT, Recipe, Run, Shape, load_tokenizer
+from rbpkit.pocket_checkpoints import load_checkpoint, replace_file, run_key, save_checkpoint
+from rbpkit.pocket_configs import initial_model
 from rbpkit.pocket_objective import (
-    initial_model,
     make_optimizer,
     mean_nll,
     rows_of,
@@ -64,65 +62,6 @@ class TrainedModel:
     seconds: float
 
 
-# --- checkpoints -------------------------------------------------------------------------
-
-
-def _replace(path: Path, write: Callable[[Path], None]) -> None:
-    """Write beside, sync, rename: a kill leaves the old file or the new one, whole."""
-    temporary = path.with_name(path.name + ".tmp")
-    write(temporary)
-    with open(temporary, "rb+") as handle:
-        os.fsync(handle.fileno())
-    os.replace(temporary, path)
-
-
-def _run_key(family: str, shape: Shape, recipe: Recipe, stream: Tensor, device: str) -> str:
-    """All that can change the weights: another text or torch must not go on with a checkpoint."""
-    facts = {
-        "family": family,
-        **asdict(shape),
-        **asdict(recipe),
-        "text": hashlib.sha256(stream.numpy().tobytes()).hexdigest(),
-        "torch": torch.__version__,
-        "device": device,
-    }
-    return json.dumps(facts, sort_keys=True)
-
-
-def save_checkpoint(path: Path, model: nn.Module, optimizer, facts: dict[str, str]) -> None:
-    """Weights, optimizer moments and facts (strings) in one safetensors file, atomically."""
-    tensors = {}
-    for name, parameter in model.named_parameters():
-        tensors[f"weight.{name}"] = parameter.detach()
-        for key, value in optimizer.state.get(parameter, {}).items():
-            tensors[f"{key}.{name}"] = value
-    tensors = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
-    _replace(path, lambda p: save_file(tensors, p, metadata=facts))
-
-
-def load_checkpoint(path: Path, model: nn.Module, optimizer, key: str) -> dict[str, str]:
-    """Fill model and optimizer from a checkpoint and return its facts.
-
-    Raises InputError where the checkpoint belongs to another recipe or is damaged.
-    """
-    try:
-        with safe_open(path, framework="pt") as file:
-            facts = file.metadata() or {}
-            if facts["key"] != key:
-                raise InputError(
-                    f"{path} was made by another recipe: remove it or train into another folder"
-                )
-            for name, parameter in model.named_parameters():
-                parameter.data.copy_(file.get_tensor(f"weight.{name}"))
-                for kind in ("step", "exp_avg", "exp_avg_sq"):
-                    place = "cpu" if kind == "step" else parameter.device
-                    optimizer.state[parameter][kind] = file.get_tensor(f"{kind}.{name}").to(place)
-    except (SafetensorError, KeyError) as error:
-        why = one_line(error)
-        raise InputError(f"{path}: damaged ({why}); remove it and train again") from error
-    return facts
-
-
 class _Log:
     """The run's CSV; reopened at a checkpoint's step it forgets what came after."""
 
@@ -138,7 +77,7 @@ class _Log:
                 writer.writeheader()
                 writer.writerows(rows)
 
-        _replace(path, write_kept)
+        replace_file(path, write_kept)
         self._handle = open(path, "a", newline="")
         self._writer = csv.DictWriter(self._handle, LOG_COLUMNS)
 
@@ -148,9 +87,6 @@ class _Log:
 
     def close(self) -> None:
         self._handle.close()
-
-
-# --- the run -----------------------------------------------------------------------------
 
 
 def train(
@@ -179,13 +115,17 @@ def train(
     torch.use_deterministic_algorithms(device == "cpu")
     stream, valid = token_stream("train"), token_stream("valid")
     needed = recipe.steps * recipe.batch_rows * CONTEXT + 1
-    if len(stream) < needed:
-        raise InputError(f"the training text has {len(stream):,} tokens, {needed:,} are asked for")
+    if len(stream) * recipe.passes < needed:
+        times = "" if recipe.passes == 1 else f", {recipe.passes} times"
+        raise InputError(
+            f"the training text has {len(stream):,} tokens{times}, {needed:,} are asked for"
+        )
 
     folder.mkdir(parents=True, exist_ok=True)
     model = initial_model(family, shape, recipe.seed).to(device)
     optimizer = make_optimizer(model, recipe)
-    key = _run_key(family, shape, recipe, stream, device)
+    key = run_key(family, shape, recipe, stream, device)
+    stream = stream.repeat(recipe.passes)
     checkpoint = folder / "checkpoint.safetensors"
     step, before = 0, 0.0
     if checkpoint.is_file():
@@ -259,32 +199,28 @@ def _finish(model: PreTrainedModel, valid: Tensor, folder: Path, checkpoint: Pat
         seconds=float(facts["seconds"]),
     )
     text = json.dumps({**asdict(result), "folder": "model", "key": json.loads(facts["key"])})
-    _replace(folder / "result.json", lambda p: p.write_text(text))
+    replace_file(folder / "result.json", lambda p: p.write_text(text))
     return result
 
 
-def train_ladder(
-    family: str,
-    sizes: Sequence[int],
+def train_runs(
+    runs: Sequence[Run],
     out: Path,
     *,
-    recipe: Recipe | None = None,
     device: str = "cpu",
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
     snapshots: bool = False,
 ) -> list[TrainedModel]:
-    """Train the models of one family into `out`/NAME, one after the other.
+    """Train models into `out`/NAME, one after the other.
 
     A finished run is not trained again, an interrupted one goes on. `say` gets a line a model;
     progress shows a bar with loss, tokens/s and time left on standard error.
     """
-    recipe = recipe or Recipe()
     trained = []
-    for size in sizes:
-        shape = LADDERS[family][size]
-        name = name_of(family, shape)
-        with tqdm(total=recipe.steps, desc=name, unit=" steps", disable=not progress) as bar:
+    for run in runs:
+        bar_of = {"total": run.recipe.steps, "desc": run.name, "unit": " steps"}
+        with tqdm(**bar_of, disable=not progress) as bar:
 
             def watch(now: Progress, bar: tqdm = bar) -> None:
                 speed = f"{now.tokens_per_second:,.0f}"
@@ -292,9 +228,15 @@ def train_ladder(
                 bar.update(now.step - bar.n)
 
             one = train(
-                family, shape, recipe, out / name, device=device, watch=watch, snapshots=snapshots
+                run.family,
+                run.shape,
+                run.recipe,
+                out / run.name,
+                device=device,
+                watch=watch,
+                snapshots=snapshots,
             )
         minutes = one.seconds / 60
-        say(f"{name}: validation CE {one.valid_ce:.4f} nats, {minutes:.1f} min, {one.folder}")
+        say(f"{run.name}: validation CE {one.valid_ce:.4f} nats, {minutes:.1f} min, {one.folder}")
         trained.append(one)
     return trained

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -40,7 +41,8 @@ def reproduce(
     that failed, and an RBP_k or CE that is more than `AGREE` off the shipped one.
     Raises InputError where the study is at fault, before anything runs.
     """
-    result = sweep(params, out / "records", say=say, progress=progress)
+    trained = train_anew(params, out / "models", say=say, progress=progress)
+    result = sweep(params, out / "records", trained=trained, say=say, progress=progress)
     if not result.measured:
         say("nothing was measured, so no notebook is run")
         return False
@@ -70,6 +72,44 @@ def reproduce(
     for failure in result.failures:
         say(f"failed: {failure.model} on {failure.corpus}: {failure.reason}")
     return agreed and fine
+
+
+def train_anew(
+    params: Params,
+    out: Path,
+    *,
+    say: Callable[[str], None] = lambda line: None,
+    progress: bool = False,
+) -> dict[str, Path]:
+    """Train the study's `train_anew` into `out`/NAME, from scratch or from a checkpoint there.
+
+    Returns name -> model folder. Raises InputError, before any training, for a name that is in
+    none of the study's ladders.
+    """
+    runs = {
+        one.name: one
+        for family in map(pocket.family_named, params.families if params.train_anew else ())
+        for one in pocket.ladder_runs(family)
+    }
+    for name in params.train_anew:
+        if params.source != "pocket" or params.model_ids or name not in runs:
+            there = ", ".join(runs) or "none"
+            raise InputError(
+                f"train_anew: {name!r} is in no ladder of this study; source must be pocket, "
+                f"model_ids empty, and the models of its families are {there}"
+            )
+    if not params.train_anew:
+        return {}
+    from rbpkit.pocket_train import train_runs
+
+    chosen = [runs[name] for name in params.train_anew]
+    done = train_runs(chosen, out, device=params.device or "cpu", say=say, progress=progress)
+    folders = {}
+    for name, one in zip(params.train_anew, done, strict=True):
+        # The folder's name is the model's name in the records.
+        folders[name] = out / "trained" / name
+        shutil.copytree(one.folder, folders[name], dirs_exist_ok=True)
+    return folders
 
 
 def shipped_for(one: Summary, shipped: Sequence[Summary]) -> Summary | None:

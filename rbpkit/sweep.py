@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,8 +33,10 @@ class SweepResult:
     failures: tuple[Failure, ...]
 
 
-def models_of(params: Params) -> tuple[str, ...]:
+def models_of(params: Params, trained: Mapping[str, Path] | None = None) -> tuple[str, ...]:
     """The study's models: `model_ids`, or those of its families, smallest first.
+
+    trained: name -> folder of a pocket model that takes the shipped one's place.
 
     Folders for the pocket ladders, hub ids for the paper's. Raises InputError for a family that
     is not there, for none at all, and for two folders of one name (their records would be one).
@@ -42,11 +44,12 @@ def models_of(params: Params) -> tuple[str, ...]:
     if params.model_ids:
         models = params.model_ids
     elif params.source == "pocket":
-        models = tuple(
-            str(pocket.model_folder(family, size))
+        folders = (
+            pocket.model_folder(family, size)
             for family in map(pocket.family_named, params.families)
             for size in range(len(pocket.LADDERS[family]))
         )
+        models = tuple(str((trained or {}).get(folder.name, folder)) for folder in folders)
     else:
         table = paper.models()
         for family in params.families:
@@ -88,17 +91,19 @@ def sweep(
     params: Params,
     out: str | Path,
     *,
+    trained: Mapping[str, Path] | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> SweepResult:
     """Measure all of the study's models on all of its corpora into the records folder `out`.
 
+    trained: name -> folder of a pocket model that takes the shipped one's place.
     A model is loaded once, finished jobs are not run again, and a job that fails is told with
     `say` and in the result. Raises InputError before anything runs where the study is at fault.
     """
     if params.threads:
         torch.set_num_threads(params.threads)
-    models, corpora = models_of(params), corpora_of(params)
+    models, corpora = models_of(params, trained), corpora_of(params)
     measured: list[Measurement] = []
     failures: list[Failure] = []
     for model_id in models:

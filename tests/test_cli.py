@@ -114,6 +114,13 @@ def bad_inputs(tmp_path: Path, model: Path, text: Path) -> dict[str, tuple[list,
         "params": (["sweep", tmp_path / "none.yaml", *out], "none.yaml"),
         "family": (["pocket", "train", "--family", "pithia", *out], "Pythia"),
         "size": (["pocket", "train", "--family", "pythia", "--size", 99, *out], "99"),
+        "no ladder": (["pocket", "train", *out], "--family"),
+        "control": (["pocket", "train", "--control", "pythia", *out], "pythia-w64-l8"),
+        "both": (["pocket", "train", "--control", "x", "--family", "opt", *out], "--control"),
+        "control, size": (
+            ["pocket", "train", "--control", "pythia-w64-l2", "--size", 0, *out],
+            "leave --size",
+        ),
     }
 
 

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import json
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -18,19 +19,21 @@ from torch.nn import functional as F
 from transformers import AutoModelForCausalLM
 
 from rbpkit import pocket, pocket_objective, pocket_train
+from rbpkit.architectures import ARCHITECTURES, paper_config
 from rbpkit.errors import InputError
 from rbpkit.models import load_model, non_embedding_parameters
 from rbpkit.pocket import CONTEXT, LADDERS, Recipe, Shape, V
+from rbpkit.pocket_configs import RESIDUAL_OUTPUTS, config_of, initial_model
+from rbpkit.pocket_controls import CONTROLS, control_named
 from rbpkit.pocket_objective import (
     HEAD_ROWS,
     HeadLoss,
-    initial_model,
     make_optimizer,
     rows_of,
     validation_ce,
 )
 from rbpkit.pocket_text import PocketDocuments, load_pocket_documents
-from rbpkit.pocket_train import train, train_ladder
+from rbpkit.pocket_train import train, train_runs
 
 SHAPE = Shape(32, 2, 1)
 STEPS = 38  # the last step is no multiple of LOG_EVERY
@@ -76,25 +79,106 @@ def test_a_recipe_of_one_step_has_a_rate():
     assert recipe.rate_at(0, 64) == pytest.approx(recipe.peak_rate(64))
 
 
+def layer_parameters(family: str, shape: Shape) -> int:
+    """Of one layer, by the family's architecture, written out."""
+    d = shape.width
+    if family == "Qwen":  # q and o d x d, one head of k and v, biases on q, k, v, a gated MLP
+        head = d // shape.heads
+        return 2 * d * d + 2 * d * head + d + 2 * head + 3 * d * shape.inner + 2 * d
+    # Attention 4 d^2 + 4 d, feed-forward 8 d^2 + 5 d, two norms with bias 4 d.
+    return 12 * d * d + 13 * d
+
+
 @pytest.mark.parametrize("family", LADDERS)
-def test_ladders_rise_from_25_thousand_to_a_million(family):
-    sizes = [non_embedding_parameters(pocket.config_of(family, s)) for s in LADDERS[family]]
+def test_S_of_a_ladder_is_that_of_its_architecture_and_rises(family):
+    sizes = []
+    for shape in LADDERS[family]:
+        config = config_of(family, shape)
+        assert config.vocab_size == V == 4096
+        assert config.max_position_embeddings == CONTEXT == 256
+        assert shape.width % shape.heads == 0
+        last_norm = shape.width * (1 if family == "Qwen" else 2)
+        S = shape.layers * layer_parameters(family, shape) + last_norm
+        assert non_embedding_parameters(config) == S
+        sizes.append(S)
     assert sizes == sorted(set(sizes))
-    assert 20_000 <= sizes[0] <= 30_000
-    assert sizes[-1] >= 900_000
-    names = [pocket.name_of(family, shape) for shape in LADDERS[family]]
+    assert 25_000 <= sizes[0] <= 45_000 and 600_000 <= sizes[-1] <= 1_100_000
+    assert len(sizes) == {"GPT2": 4, "OPT": 5, "Pythia": 6, "Qwen": 5}[family]
+    assert len({pocket.name_of(family, shape) for shape in LADDERS[family]}) == len(sizes)
+
+
+@pytest.mark.parametrize("family", LADDERS)
+def test_heads_and_positions_are_as_in_the_real_family(family):
+    real = {"GPT2": "gpt2", "OPT": "opt-125m", "Pythia": "pythia-160m", "Qwen": "Qwen2.5-0.5B"}
+    smallest = initial_model(family, LADDERS[family][0], 0)
+    hub_id = next(a.hub_id for a in ARCHITECTURES.values() if a.name == real[family])
+    with torch.device("meta"):
+        original = AutoModelForCausalLM.from_config(paper_config(hub_id))
+    ours, theirs = (
+        {re.sub(r"\d+", "0", name) for name, _ in model.named_parameters()}
+        for model in (smallest, original)
+    )
+    assert ours == theirs
+    tied = smallest.get_output_embeddings().weight is smallest.get_input_embeddings().weight
+    assert tied == (family != "Pythia")
+    # Of Qwen2.5, 7B and 14B have an output matrix of their own.
+    largest = config_of(family, LADDERS[family][-1])
+    assert largest.tie_word_embeddings == (family in ("GPT2", "OPT"))
+
+
+@pytest.mark.parametrize("family", LADDERS)
+def test_every_family_starts_by_one_rule(family):
+    shape = LADDERS[family][1]
+    positions = outputs = 0
+    for name, parameter in initial_model(family, shape, 0).named_parameters():
+        if parameter.ndim == 1:
+            continue
+        if "wpe" in name or "embed_positions" in name:
+            positions += 1
+            assert not parameter.any()
+            continue
+        into_residual = name.endswith(RESIDUAL_OUTPUTS)
+        outputs += into_residual
+        std = 2 / shape.layers if into_residual else math.sqrt(2 / 5)
+        assert float(parameter.detach().std()) * math.sqrt(shape.width) == pytest.approx(
+            std, rel=0.1
+        ), name
+    assert positions == (family in ("GPT2", "OPT"))
+    assert outputs == 2 * shape.layers
+
+
+@pytest.mark.parametrize("family", LADDERS)
+def test_no_dropout_and_no_token_left_out(family):
+    """In training mode twice the same, and every token's embedding can learn."""
+    model = initial_model(family, LADDERS[family][0], 0).train()
+    tokens = torch.arange(64).view(1, -1)
+    first, second = (pocket_objective.mean_nll(model, tokens, tokens) for _ in range(2))
+    assert torch.equal(first, second)
+    first.backward()
+    assert (model.get_input_embeddings().weight.grad[:64].abs().sum(1) > 0).all()
+
+
+def test_controls_change_one_thing_each():
+    names = [control.run.name for control in CONTROLS]
     assert len(set(names)) == len(names)
-
-
-@pytest.mark.parametrize("shape", LADDERS["Pythia"], ids=str)
-def test_S_of_the_pythia_shapes_is_that_of_the_architecture(shape):
-    d, layers = shape.width, shape.layers
-    # A layer: attention 4 d^2 + 4 d, feed-forward 8 d^2 + 5 d, two norms 4 d; a norm at the end.
-    config = pocket.config_of("Pythia", shape)
-    assert non_embedding_parameters(config) == layers * (12 * d * d + 13 * d) + 2 * d
-    assert config.vocab_size == V == 4096
-    assert config.max_position_embeddings == CONTEXT == 256
-    assert d % shape.heads == 0
+    assert not set(names) & {run.name for family in LADDERS for run in pocket.ladder_runs(family)}
+    ladder = {run.name: run for run in pocket.ladder_runs("Pythia")}
+    for control in CONTROLS:
+        run, base = control.run, ladder[control.against]
+        assert control_named(run.name) is control
+        assert run.family == base.family and run.shape.width == base.shape.width
+        other_depth = run.shape.layers != base.shape.layers
+        other_seed = run.recipe.seed != base.recipe.seed
+        other_tokens = run.recipe.tokens != base.recipe.tokens
+        assert other_depth + other_seed + other_tokens == 1
+        passes = run.recipe.passes
+        expected = dataclasses.replace(
+            base.recipe, tokens=run.recipe.tokens, seed=run.recipe.seed, passes=passes
+        )
+        assert run.recipe == expected
+        assert passes == (2 if run.recipe.tokens == 12_000_000 else 1)
+    with pytest.raises(InputError, match="no control 'nothing': there are pythia-w64-l2"):
+        control_named("nothing")
 
 
 def test_families_and_sizes_that_are_not_there_are_refused():
@@ -107,7 +191,7 @@ def test_families_and_sizes_that_are_not_there_are_refused():
     with pytest.raises(InputError, match="no pocket family"):
         pocket.model_folder("pithya", 0)
     with pytest.raises(InputError, match="no pocket family"):
-        pocket.config_of("pithya", SHAPE)
+        config_of("pithya", SHAPE)
     for size in (-1, len(LADDERS["Pythia"])):
         with pytest.raises(InputError, match=f"Pythia has pocket sizes 0 to .*, not {size}"):
             pocket.model_folder("pythia", size)
@@ -307,6 +391,7 @@ def test_a_run_ends_with_a_model_folder_in_half_precision(undisturbed):
     stored = json.loads((folder / "result.json").read_text())
     expected = {"family": "Pythia", "width": 32, "layers": 2, "heads": 1}
     recipe = json.loads(json.dumps(dataclasses.asdict(TINY)))
+    assert recipe.pop("passes") == 1  # said only where it is more
     key = stored.pop("key")
     assert (len(key.pop("text")), key.pop("torch"), key.pop("device")) == (
         64,
@@ -391,6 +476,25 @@ def test_a_checkpoint_of_another_recipe_is_refused(undisturbed, tiny_run, tmp_pa
     assert contents(folder) == before
 
 
+def test_a_second_pass_reads_the_text_again(tiny_run, tmp_path):
+    text = STREAMS["train"]
+    twice = dataclasses.replace(TINY, tokens=2 * TINY.tokens, passes=2)
+    doubled = torch.cat([text, text])
+    one = train("Pythia", SHAPE, twice, tmp_path / "twice")
+    STREAMS["train"] = doubled
+    try:
+        longer = dataclasses.replace(twice, passes=1)
+        other = train("Pythia", SHAPE, longer, tmp_path / "longer")
+    finally:
+        STREAMS["train"] = text
+    files = [run.folder / "model.safetensors" for run in (one, other)]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    keys = [
+        json.loads((run.folder.parent / "result.json").read_text())["key"] for run in (one, other)
+    ]
+    assert keys[0]["passes"] == 2 and "passes" not in keys[1]
+
+
 def test_too_short_a_text_is_refused_before_anything_is_written(tiny_run, tmp_path):
     folder = tmp_path / "short"
     one_more = dataclasses.replace(TINY, tokens=TINY.tokens + 2 * CONTEXT)
@@ -470,7 +574,8 @@ def test_a_log_is_whole_when_reopening_it_fails(undisturbed, monkeypatch, tmp_pa
 def test_a_ladder_trains_its_sizes_into_folders_of_their_names(tiny_run, tmp_path):
     lines = []
     recipe = dataclasses.replace(TINY, tokens=2 * CONTEXT)  # one step
-    trained = train_ladder("Pythia", [1, 0], tmp_path, recipe=recipe, say=lines.append)
+    runs = [dataclasses.replace(pocket.ladder_runs("Pythia")[i], recipe=recipe) for i in (1, 0)]
+    trained = train_runs(runs, tmp_path, say=lines.append)
     names = ["pythia-w48-l3", "pythia-w32-l2"]
     assert [one.folder for one in trained] == [tmp_path / name / "model" for name in names]
     for name, one, line in zip(names, trained, lines, strict=True):
@@ -494,7 +599,7 @@ def test_shipped_model_loads_and_is_small(folder):
     assert (loaded.V, loaded.context) == (V, CONTEXT)
     shapes = {pocket.name_of(f, s): (f, s) for f, ladder in LADDERS.items() for s in ladder}
     if folder.name in shapes:
-        assert loaded.S == non_embedding_parameters(pocket.config_of(*shapes[folder.name]))
+        assert loaded.S == non_embedding_parameters(config_of(*shapes[folder.name]))
     text = "def rank(p, t):\n    return sum(v >= p[t] for v in p)"
     assert loaded.tokenizer(text)["input_ids"] == pocket.load_tokenizer()(text)["input_ids"]
     with safe_open(folder / "model.safetensors", framework="pt") as file:
@@ -511,16 +616,17 @@ def test_shipped_models_take_at_most_64_mib_together():
 
 
 @pytest.mark.slow
-def test_training_the_smallest_again_gives_the_shipped_loss(tmp_path):
-    """`rbpkit pocket train --family pythia --size 0`: minutes on one core."""
-    folder = pocket.model_folder("pythia", 0)
+@pytest.mark.parametrize("family", LADDERS)
+def test_training_the_smallest_again_gives_the_shipped_loss(family, tmp_path):
+    """`rbpkit pocket train --family F --size 0`: minutes on one core."""
+    folder = pocket.model_folder(family, 0)
     if not folder.is_dir():
         pytest.skip(f"needs the shipped model {folder}")
     for corpus in pocket_objective.CORPORA:
         for split in ("train", "valid"):
             if not load_pocket_documents(corpus, split).as_shipped:
                 pytest.skip(f"needs the pinned packages: the text of {corpus}, {split} differs")
-    (trained,) = train_ladder("Pythia", [0], tmp_path)
+    (trained,) = train_runs(pocket.ladder_runs(family)[:1], tmp_path)
     shipped = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     expected = validation_ce(shipped, pocket_objective.token_stream("valid"))
     assert trained.valid_ce == pytest.approx(expected, rel=0.005)

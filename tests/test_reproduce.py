@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from rbpkit import pocket
+from rbpkit.errors import InputError
 from rbpkit.params import Params, load_params
-from rbpkit.reproduce import compare_with_shipped, comparison, reproduce
+from rbpkit.reproduce import compare_with_shipped, comparison, reproduce, train_anew
 from rbpkit.store import load_summaries
 from rbpkit.summary import Summary
+from rbpkit.sweep import models_of
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -36,12 +38,14 @@ def test_every_pocket_model_has_a_summary_on_every_corpus(shipped):
 def test_summaries_were_made_from_the_shipped_weights(shipped):
     from rbpkit.models import load_model
 
-    for size, shape in enumerate(pocket.LADDERS["Pythia"]):
-        model = load_model(pocket.model_folder("Pythia", size), device="cpu")
-        for summary in shipped:
-            if summary.manifest.model == pocket.name_of("Pythia", shape):
-                assert summary.manifest.revision == model.revision
-                assert (summary.manifest.S, summary.manifest.V) == (model.S, model.V)
+    for family, ladder in pocket.LADDERS.items():
+        for size, shape in enumerate(ladder):
+            model = load_model(pocket.model_folder(family, size), device="cpu")
+            for summary in shipped:
+                if summary.manifest.model == pocket.name_of(family, shape):
+                    assert summary.manifest.family == family
+                    assert summary.manifest.revision == model.revision
+                    assert (summary.manifest.S, summary.manifest.V) == (model.S, model.V)
 
 
 def test_the_same_numbers_agree(shipped):
@@ -104,9 +108,9 @@ def test_what_is_not_the_same_job_is_not_compared(shipped, field, value, says):
 
 def test_comparison_has_measured_shipped_and_published(shipped):
     table = comparison(shipped, (1, 10, 50))
-    assert len(table) == 4 * 4  # corpora x (CE and three k)
+    assert len(table) == 4 * 4 * 4  # corpora, families, CE and three k
     assert np.allclose(table["difference"], 0)
-    first = table.query("quantity == 'RBP_1'").iloc[0]
+    first = table.query("quantity == 'RBP_1' and family == 'Pythia'").iloc[0]
     # The paper's Pythia slopes at k = 1, over six corpora (Table 1).
     assert -0.14 < first["paper_from"] < first["paper_to"] < -0.03
     assert table.query("quantity == 'RBP_50'")["paper_from"].isna().all()  # no such row
@@ -128,6 +132,40 @@ def test_reproduce_a_study_of_ones_own(tmp_path, llama_folder, text_file):
     assert (tmp_path / "out" / "notebooks" / "03_section_4_1_k1.ipynb").is_file()
 
 
+CLASSROOM = load_params(ROOT / "params" / "classroom.yaml")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"train_anew": ("pythia-w32",)},
+        {"train_anew": ("gpt2-w32-l2",)},  # a ladder that the study does not measure
+        {"model_ids": ("a", "b")},
+        {"source": "hub"},
+    ],
+)
+def test_only_models_of_the_study_can_be_trained_anew(change, tmp_path):
+    study = CLASSROOM.model_copy(update=change)
+    with pytest.raises(InputError, match=r"train_anew: '.*' is in no ladder of this study"):
+        train_anew(study, tmp_path / "models")
+    assert not (tmp_path / "models").exists()
+
+
+def test_a_model_trained_anew_takes_the_shipped_ones_place(tmp_path, monkeypatch):
+    first, *others = pocket.ladder_runs("Pythia")
+    short = dataclasses.replace(first, recipe=pocket.recipe_of("Pythia", tokens=4096))
+    monkeypatch.setattr(pocket, "ladder_runs", lambda family: (short, *others))
+    said = []
+    trained = train_anew(CLASSROOM, tmp_path, say=said.append)
+    assert list(trained) == ["pythia-w32-l2"] and said[0].startswith("pythia-w32-l2: ")
+    chosen = models_of(CLASSROOM, trained)
+    assert chosen[0] == str(trained["pythia-w32-l2"]) and Path(chosen[0]).name == "pythia-w32-l2"
+    assert chosen[1:] == models_of(CLASSROOM)[1:]
+    assert train_anew(CLASSROOM, tmp_path) == trained  # found done
+    nothing = CLASSROOM.model_copy(update={"train_anew": ()})
+    assert train_anew(nothing, tmp_path / "none") == {} and not (tmp_path / "none").exists()
+
+
 @pytest.mark.slow
 def test_reproduce_the_pocket_study(tmp_path):
     """All models on all corpora, the notebooks, and RBP_k within 1e-4 of what ships."""
@@ -136,4 +174,4 @@ def test_reproduce_the_pocket_study(tmp_path):
     assert (tmp_path / "figures" / "figure_3.png").is_file()
     assert (tmp_path / "comparison.csv").is_file()
     assert sum("largest difference" in line for line in said) == 4
-    assert any(line.startswith("24 of 24 jobs compared") for line in said)
+    assert any(line.startswith("80 of 80 jobs compared") for line in said)

@@ -1,0 +1,123 @@
+"""The pocket ladders as an experiment: other sizes, controls, the law along training."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rbpkit import figures_training, ladders, pocket
+from rbpkit.curves import fits
+from rbpkit.errors import InputError
+from rbpkit.pocket_controls import CONTROLS, along_root, controls_root
+from rbpkit.store import load_summaries
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return load_summaries(pocket.summaries_root())
+
+
+def renamed(summary, name):
+    return dataclasses.replace(summary, manifest=dataclasses.replace(summary.manifest, model=name))
+
+
+def test_flops_are_six_a_token_and_weight_and_attention():
+    run = pocket.ladder_runs("Pythia")[2]  # width 64, 4 layers
+    tokens = 6_000_000 // 4096 * 4096
+    a_token = 6 * (200_064 + 64 * 4096) + 6 * 4 * 64 * 256
+    assert ladders.training_flops(200_064, run) == tokens * a_token
+
+
+def test_against_S_the_fit_is_the_law_itself(shipped):
+    corpora, families = ["pocket:code", "pocket:legal"], ["Pythia", "nobody"]
+    table = ladders.by_size_measure(shipped, corpora, families, (1, 10))
+    assert len(table) == 2 * 3 * 3  # corpora, quantities, sizes
+    keys = ["corpus", "family", "quantity"]
+    law = fits(shipped, (1, 10)).table.set_index(keys)
+    for _, row in table[table["size"] == "S"].iterrows():
+        same = law.loc[tuple(row[keys])]
+        assert row["slope"] == pytest.approx(same["slope"])
+        assert (row["low"], row["high"]) == pytest.approx((same["low"], same["high"]))
+    # The head makes the smallest models larger, so the same losses lie on a shorter axis.
+    spans = table.groupby("size")["decades"].first()
+    assert spans["S + dV"] < spans["S"] and spans["FLOPs"] < spans["S"]
+    steeper = table.pivot(index=keys, columns="size", values="slope")
+    assert (steeper["S + dV"] < steeper["S"]).all()
+
+
+def test_a_control_that_changes_nothing_is_on_its_base(shipped):
+    control = CONTROLS[0]
+    same = [renamed(s, control.run.name) for s in shipped if s.manifest.model == control.against]
+    table = ladders.controls_table(shipped, same, (1, 10))
+    assert len(table) == len(same) * 3
+    assert np.allclose(table["against base"], 0)
+    assert table["against line"].abs().max() < 5
+    assert (table["loss"] == table["base"]).all()
+
+
+def test_a_control_without_its_ladder_is_refused(shipped):
+    control = CONTROLS[0]
+    (one,) = [
+        s
+        for s in shipped
+        if (s.manifest.model, s.manifest.corpus) == (control.against, "pocket:code")
+    ]
+    others = [s for s in shipped if s.manifest.model != control.against]
+    with pytest.raises(InputError, match=f"{control.run.name} on pocket:code: .* is not there"):
+        ladders.controls_table(others, [renamed(one, control.run.name)], (1,))
+
+
+def test_along_training_the_end_is_the_ladder(shipped):
+    code = [
+        s for s in shipped if (s.manifest.corpus, s.manifest.family) == ("pocket:code", "Pythia")
+    ]
+    along = [renamed(s, f"{s.manifest.model}-t90112") for s in code]
+    table = ladders.along_training(along, shipped, (1,))
+    assert set(table["corpus"]) == {"pocket:code"} and set(table["quantity"]) == {"CE", "RBP_1"}
+    early, late = (table[table["tokens"] == t] for t in (90_112, 5_996_544))
+    assert len(early) == len(late) == 2 and (early["n"] == len(code)).all()
+    columns = ["slope", "low", "high", "R2", "smallest", "largest"]
+    assert np.allclose(early[columns], late[columns])
+    assert (table["smallest"] > table["largest"]).all()
+
+
+@pytest.mark.parametrize("root", [controls_root, along_root])
+def test_what_ships_beside_the_ladders_is_on_the_same_text(root, shipped):
+    if not root().is_dir():
+        pytest.skip(f"needs the summaries in {root()}; there are none")
+    prints = {s.manifest.corpus: s.manifest.fingerprint for s in shipped}
+    extra = load_summaries(root())
+    assert {s.manifest.corpus for s in extra} == set(prints)
+    for one in extra:
+        assert one.manifest.fingerprint == prints[one.manifest.corpus]
+        assert (one.manifest.V, one.manifest.max_length) == (pocket.V, pocket.CONTEXT)
+
+
+def test_losses_are_drawn_from_a_folder_of_runs(tmp_path):
+    for name, start in (("a", 8.0), ("b", 7.5)):
+        (tmp_path / name).mkdir()
+        log = pd.DataFrame(
+            {
+                "step": [20, 40],
+                "tokens": [81920, 163840],
+                "loss": [start, start - 1],
+                "valid_ce": [None, start - 0.9],
+            }
+        )
+        log.to_csv(tmp_path / name / "log.csv", index=False)
+    assert figures_training.save_losses(tmp_path) == tmp_path / "losses.png"
+    assert (tmp_path / "losses.png").stat().st_size > 5000
+    points = pd.read_csv(tmp_path / "losses.csv")
+    assert set(points["run"]) == {"a", "b"} and len(points) == 4
+
+
+def test_no_runs_no_figure(tmp_path):
+    with pytest.raises(InputError, match="no log of a training run"):
+        figures_training.save_losses(tmp_path)
+    with pytest.raises(InputError, match="nothing to draw"):
+        figures_training.family_losses({}, {"GPT2": ["gpt2-w32-l2"]})
+    with pytest.raises(InputError, match="nothing to draw"):
+        figures_training.along_panels(pd.DataFrame(columns=["corpus", "quantity"]), ["CE"])
