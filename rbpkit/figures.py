@@ -6,8 +6,10 @@ that a figure reads in grey and for the colour-blind (Okabe and Ito's palette).
 
 from __future__ import annotations
 
+import io
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +43,7 @@ FAMILY_INK = {
     "Qwen": Ink("#CC79A7", "D", ":"),
 }
 OTHER_INK = Ink("#444444", "v", "-")
+SAVED_DPI = 200
 
 
 @contextmanager
@@ -50,7 +53,6 @@ def style() -> Iterator[None]:
         with plt.rc_context(
             {
                 "figure.dpi": 100,
-                "savefig.dpi": 200,
                 "axes.titlesize": 11,
                 "axes.labelsize": 10,
                 "legend.fontsize": 8,
@@ -187,13 +189,46 @@ def curve_points(source: str, curves: Sequence[Curve]) -> pd.DataFrame:
 
 
 def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> None:
-    """Write `name.png` and `name.csv` (the figure's points) into a folder; nothing where it is "".
+    """Show the figure; write `name.png` and `name.csv` (its points) into a folder, if one is named.
 
+    In a notebook it is shown once, wherever in the cell this is called; elsewhere not at all.
     Values carry nine significant digits, S all of its digits.
     """
+    show(figure)
     if not figures_dir:
         return
-    folder = Path(figures_dir)
+    picture = io.BytesIO()
+    look = {"dpi": SAVED_DPI, "bbox_inches": "tight", "metadata": {"Software": None}}
+    figure.savefig(picture, format="png", **look)
+    text = points.to_csv(index=False, float_format="%.9g", lineterminator="\n")
+    write_whole(
+        Path(figures_dir), {f"{name}.png": picture.getvalue(), f"{name}.csv": text.encode()}
+    )
+
+
+def write_whole(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files (name -> content) into a folder that is made if need be.
+
+    All are written under other names first, then renamed: a full disk leaves the old ones.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / f"{name}.png", bbox_inches="tight", metadata={"Software": None})
-    points.to_csv(folder / f"{name}.csv", index=False, float_format="%.9g", lineterminator="\n")
+    temporary = {folder / name: folder / f".{name}.tmp" for name in files}
+    try:
+        for path, new in temporary.items():
+            new.write_bytes(files[path.name])
+        for path, new in temporary.items():
+            os.replace(new, path)
+    finally:
+        for new in temporary.values():
+            new.unlink(missing_ok=True)
+
+
+def show(figure: Figure) -> None:
+    """Display the figure in a notebook, and close it, so that no cell shows it again."""
+    plt.close(figure)
+    from IPython import get_ipython
+
+    if get_ipython() is not None:
+        from IPython.display import display
+
+        display(figure)

@@ -68,7 +68,6 @@ def save_losses(runs: Path) -> Path:
     figure = loss_curves(logs)
     points = pd.concat([log.assign(run=name) for name, log in logs.items()])
     figures.save(figure, points, str(runs), "losses")
-    plt.close(figure)
     return runs / "losses.png"
 
 

@@ -35,7 +35,7 @@ LAYERS = (
         *("fit", "paper", "pocket_text", "pocket_split", "params", "textfiles"),
     },
     {"curves", "rankdist", "theory", "exercises"},
-    {"sources", "tables", "emergence", "klaw", "largek", "setup_tables"},
+    {"sources", "tables", "emergence", "klaw", "largek", "setup_tables", "two_laws"},
     {
         *("measure", "pocket", "pocket_configs", "pocket_controls", "pocket_checkpoints"),
         *("pocket_objective", "pocket_train", "pocket_ship", "pocket_extras"),
