@@ -1,0 +1,342 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Appendix A: the set-up
+#
+# **Claim.** The study rests on 24 models of four families, over "five orders of magnitude" of size, ranked on six corpora with at least 500,000 tokens a point.
+#
+# This notebook lists models, corpora, protocol and thresholds, and checks what can be checked from the paper's own numbers: how large the models are ($S$), how many rows their output matrices have ($V$), how many tokens were scored ($T$). Then it presents the small models that ship with `rbpkit`, the **pocket ladders**, and measures two of them here and now. No network; about a minute on two CPU cores, most of it for loading libraries.
+#
+# The three figures are ours; the paper has none of this kind. Everywhere, $S$ counts **non-embedding parameters**: the base model without the output head, less token and position embeddings.
+
+# %% tags=["parameters"]
+families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
+corpus_names = ["pocket:prose", "pocket:code", "pocket:qa", "pocket:legal"]
+threads = 1  # of torch, for the live measurement
+records_dir = ""  # a folder of records of your own; empty: the summaries that ship with rbpkit
+figures_dir = ""  # where to write the figures and their points; empty: nowhere
+
+# %%
+import tempfile
+
+import numpy as np
+import pandas as pd
+import torch
+
+import rbpkit
+from rbpkit import exercises, figures, figures_setup, paper, pocket, setup_tables, sources
+from rbpkit.corpora import load_corpus, protocol_order
+from rbpkit.encoding import encode
+from rbpkit.measure import measure
+from rbpkit.models import load_model
+from rbpkit.pocket_configs import config_of
+from rbpkit.store import load_summaries
+
+torch.set_num_threads(threads)
+print("rbpkit", rbpkit.__version__)
+
+# %% [markdown]
+# ## The 24 models
+#
+# `S` and `embedding` are counted here, from the numbers in the models' public configurations, on PyTorch's meta device: the weights have shapes and no memory. `S_published` is the $S$ at which the package holds the paper's points.
+
+# %%
+models = setup_tables.model_table()
+models
+
+# %%
+same = (models["S"] == models["S_published"]).sum()
+print(f"S as counted here and as in the published points: {same} of {len(models)} agree")
+print("models in Figures 3 and 4:", paper.rbp_by_size()["model"].nunique())
+
+# %% [markdown]
+# One version of the paper speaks of 23 models, the other of 24; its figures show 24.
+#
+# **Rows of the output matrix.** A rank is counted over all rows of the output matrix, so $V$ is their number. Footnote 2 gives 50,256 for Pythia and 151,936 for Qwen up to 7B (`V_footnote`). The matrices have other rows:
+
+# %%
+vocabulary = models.dropna(subset=["V_footnote"]).groupby(["family", "V_footnote", "V"])["model"]
+vocabulary.agg(["size", "first", "last"]).reset_index()
+
+# %% [markdown]
+# No Pythia has 50,256 rows, and the 7B Qwen has 128 more than the footnote says. Rows beyond the tokenizer's own tokens are padding to a round number; they are never the right answer, but a model may rank one above it. For small $k$ that hardly matters. Where $k$ is compared with the vocabulary, as in Section 4.3, it is the matrix that counts.
+#
+# **How far does $S$ reach?**
+
+# %%
+span = setup_tables.span_table()
+span.round(2)
+
+# %% [markdown]
+# From 1.19 million to 13.2 billion: 4.05 decades, not five orders of magnitude. That is across families; a law is fitted within one, and there the reach is 4 decades for Pythia and 1.2 to 1.9 for the others.
+#
+# ## Corpora and protocol
+#
+# Six corpora, all public. The figures show the first four; C4 and Github appear in Table 1 only. `filtered`: of `pile-uncopyrighted` only the documents of its Github part that are longer than 512 characters count.
+
+# %%
+setup_tables.corpus_table()
+
+# %% [markdown]
+# The protocol: shuffle the documents with seed 42, take the first 1,000, cut each with the model's own tokenizer, truncate at 512 tokens. Each position is scored whose input and target are both no special tokens. C4 is taken in the order in which it stands. (HumanEval has fewer than 1,000 documents; all of its 164 are taken.)
+
+# %%
+order = protocol_order(164)
+print("HumanEval, the first documents after the shuffle:", *order[:8])
+
+text = load_corpus("pocket:code", documents=40)
+print(f"{text.id}: {len(text.documents)} documents, in the order of their list")
+tokenizer = pocket.load_tokenizer()
+for length in (8, 64, 256):
+    encoded = encode(text, tokenizer, max_length=length)
+    longest = max(document.tokens for document in encoded.documents)
+    print(f"truncated at {length}: {encoded.tokens} scored tokens, at most {longest} a document")
+
+# %% [markdown]
+# A document of $L$ tokens has $L - 1$ to score, for the first is predicted from nothing. So the protocol can score at most $1{,}000 \times 511 = 511{,}000$ tokens of a corpus, when every document is long. OPT's tokenizer puts a special token in front, which takes a place and is not scored: of a truncated document OPT scores 510.
+#
+# **Thresholds.** The $k$ of $\mathrm{RBP}_k$, where the paper shows them:
+
+# %%
+for where, ks_shown in setup_tables.thresholds().items():
+    print(f"{where}: {', '.join(f'{k:,}' for k in ks_shown)}")
+
+# %% [markdown]
+# The pocket models below have $V = 4{,}096$: at larger $k$ they have $\mathrm{RBP}_k = 1$.
+#
+# ## How many tokens were scored?
+#
+# Appendix A says at least $5 \cdot 10^5$ tokens a point. The published values can be asked, for $\mathrm{RBP}_k$ is a share,
+#
+# $$\mathrm{RBP}_k = \frac{c}{T}, \qquad c \text{ whole},$$
+#
+# stored with six decimals. So a count $T$ is possible only if each value lies within $5 \cdot 10^{-7}$ of a multiple of $1/T$. One value leaves a share of about $10^{-6}\,T$ of the candidates near $T$: 3% near 30,000, half of them near 500,000. A few dozen values that share one $T$ leave almost nothing. **This is an inference, not a reading:** the paper does not print these counts, and it takes one $T$ for all models of a family on a corpus.
+
+# %%
+tokens = setup_tables.token_table()
+tokens
+
+# %% [markdown]
+# `compatible`: how many $T$ up to 511,000 fit all `values` of the line. `multiples`: how many of them are multiples of the smallest. `tokens` and `also_admissible` are what the package ships in `paper.token_counts()`.
+#
+# - **Wiki**: one $T$ for each family, and no other.
+# - **HumanEval, HotpotQA**: the smallest and its multiples, which must fit since $c/T = 2c/2T$. A multiple would need every one of 44 or more different counts $c$ to have the same divisor. So: the smallest. (Four of these lines have one more candidate, the mirror image of a multiple.)
+# - **AusLegal**: two for each family, and they add up to 1,000,000. With values on a grid of $10^{-6}$, $T$ and $10^6 - T$ are mirror images: if $c/T$ misses a value $r$ by $e$, then $10^6 r - c$ of $10^6 - T$ tokens miss it by $e\,T / (10^6 - T)$, which near half a million is the same. Below $T = 489{,}000$ the mirror image is above the ceiling; AusLegal lies above that.
+
+# %%
+two = tokens.query("corpus == 'AusLegal'").set_index("family")[["smallest", "largest"]]
+print("T and its mirror image add up to:", *two.sum(axis="columns"))
+more = tokens[tokens["compatible"] > tokens["multiples"]]
+mirror = (1_000_000 - more["largest"]) % more["smallest"] == 0
+print("lines with a candidate that is no multiple of the smallest:", len(more))
+print("lines where its mirror image is one:", mirror.sum())
+
+by_family = tokens.pivot(index="corpus", columns="family", values="tokens")
+for corpus, lost in (by_family["GPT2"] - by_family["OPT"]).drop("AusLegal").items():
+    print(f"GPT2 - OPT on {corpus}: {lost}")
+g, o = two.loc["GPT2"].to_numpy(), two.loc["OPT"].to_numpy()
+pd.DataFrame(
+    np.subtract.outer(g, o), index=[f"GPT2 {t}" for t in g], columns=[f"OPT {t}" for t in o]
+)
+
+# %% [markdown]
+# OPT reads with GPT-2's merges and loses one token in each truncated document. That settles AusLegal for these two. Of the four pairs only 501,486 and 500,536 differ by something between 0 and 1,000, in the right direction: 950 of 1,000 documents truncated. Pythia and Qwen have no such partner, and their count stays one of two.
+#
+# HumanEval is small and free, so its count can be checked directly: tokenized by the protocol it gives exactly 42,400, 42,391, 33,233 and 30,655 scored tokens for GPT-2, OPT, Pythia and Qwen. (A test of the package repeats the first three where the text and the tokenizers are at hand.)
+
+# %%
+against = tokens.assign(of_500000=tokens["tokens"] / setup_tables.AT_LEAST)
+against = against.pivot(index="corpus", columns="family", values="of_500000")
+against.loc[list(paper.PLOTTED_CORPORA)].round(3)
+
+# %% [markdown]
+# Only AusLegal reaches $5 \cdot 10^5$ (GPT-2 and OPT for sure; Pythia and Qwen in one of their two readings). Wiki has two thirds of it, HumanEval 6 to 8.5%, HotpotQA 5%. The sampling error of a point goes with $1/\sqrt{T}$: on HotpotQA it is about 4.5 times that of 500,000 tokens. C4 and Github are printed with three decimals, of slopes; nothing can be inferred for them.
+#
+# How fast the digits decide, from 511,000 candidates down to one, two, or the multiples of one:
+
+# %%
+steps = setup_tables.narrowing()
+figure = figures_setup.narrowing_panels(steps)
+figures.save(figure, steps, figures_dir, "figure_A3")
+
+# %% [markdown]
+# ## Which $S$ matters
+#
+# The $S$ of the paper leaves embeddings out. Would it matter to count them? Each published line at $k = 1$, fitted on $S$ and on the total $S$ + embeddings (of the base model, without a separate output matrix), beside the exponent that Table 1 prints:
+
+# %%
+published = sources.published_curves(1)
+left_out = models.set_index("model")["embedding"].to_dict()
+compared = setup_tables.which_S(published.values(), left_out)
+printed = paper.table1().query("k == '1'").rename(columns={"dataset": "corpus"})
+compared = compared.merge(printed[["corpus", "family", "slope"]], on=["corpus", "family"])
+compared["alpha_printed"] = -compared.pop("slope")
+compared.round(3)
+
+# %%
+for kind in ("alpha", "alpha_total"):
+    gap = (compared[kind] - compared["alpha_printed"]).abs()
+    print(f"{kind}: off Table 1 by {gap.min():.3f} to {gap.max():.3f}")
+print("steeper with the total:", (compared["alpha_total"] > compared["alpha"]).sum(), "of 16")
+steeper = 100 * (compared["alpha_total"] / compared["alpha"] - 1)
+print(f"by {steeper.min():.1f} to {steeper.max():.1f}%")
+print("lower R2 with the total:", (compared["R2_total"] < compared["R2"]).sum(), "of 16")
+share = (models["embedding"] / (models["S"] + models["embedding"])).groupby(models["family"])
+share.agg(["max", "min"]).round(2)
+
+# %% [markdown]
+# Table 1 can be had from $S$ alone: the fit on $S$ repeats it in every cell, the fit on the total in none. Embeddings are 84% of the smallest Pythia and 2% of the largest; counting them moves the small models to the right and steepens the line. Pythia on Wiki goes from an exponent of 0.079 to 0.097, and its $R^2$ from 0.992 to 0.974. All sixteen lines get steeper, by 7.5 to 23.3%. Twelve fit worse, but four (three of OPT, one of Qwen) fit better. An exponent means nothing without saying which parameters were counted.
+
+# %% [markdown]
+# ## A first experiment: how many sizes make $R^2$ pass 0.99?
+#
+# Take Pythia, with ten sizes the longest family, and fit
+#
+# $$\log(-\log \mathrm{RBP}_1) = \log c - \alpha_1 \log S$$
+#
+# to five sizes or more. From how many on does $R^2$ pass 0.99? That depends on which; so take all 638 choices of five or more of the ten, on each of the four corpora.
+
+# %%
+pythia = {key: curve for key, curve in published.items() if key[1] == "Pythia"}
+by_sizes = setup_tables.r2_by_sizes(pythia)
+summary = setup_tables.r2_summary(by_sizes)
+summary.drop(columns="family").round(3)
+
+# %% [markdown]
+# `above` is the share of the choices with $R^2 > 0.99$, the last two columns give $R^2$ of the $n$ smallest and the $n$ largest sizes. Now the same with what was measured here: the pocket ladders of five sizes or more. What was asked for and never measured is named.
+
+# %%
+summaries = load_summaries(records_dir or pocket.summaries_root())
+measured = sources.measured_curves(
+    summaries, corpus_names, families, lambda one: one.rbp(1), "RBP_1"
+)
+for line in measured.missing:
+    print(line)
+ours_by_sizes = setup_tables.r2_by_sizes(measured.curves)
+print(f"{len(measured.curves)} lines measured, {len(ours_by_sizes)} choices of five sizes or more")
+setup_tables.r2_summary(ours_by_sizes).round(3)
+
+# %%
+both = pd.concat(
+    [by_sizes.assign(source="published"), ours_by_sizes.assign(source="measured")],
+    ignore_index=True,
+)
+figure = figures_setup.r2_panels(both)
+figures.save(figure, both, figures_dir, "figure_A2")
+
+# %%
+ends = summary.pivot(index="corpus", columns="n", values="median").loc[list(paper.PLOTTED_CORPORA)]
+change = (ends[10] - ends[5]).round(3)
+print("median R2, from five sizes to ten:", ", ".join(f"{c} {v:+.3f}" for c, v in change.items()))
+every = both.query("source == 'published'").groupby("corpus", sort=False)["R2"]
+every.agg(subsets="size", above=lambda r2: (r2 > 0.99).mean(), lowest="min").round(3)
+
+# %% [markdown]
+# **There is no such number.** More sizes do not lift $R^2$: its median falls a little from five sizes to ten, on every corpus. What shrinks is the spread. So the share above 0.99 goes to all or to nothing, by the side on which the line of all ten lies: Wiki (0.992) and AusLegal (0.994) above, HotpotQA (0.990) barely above, HumanEval (0.985) below. On HumanEval, five of the same ten points give anything from 0.947 to more than 0.999.
+#
+# On Wiki, HumanEval and HotpotQA the line through the smallest sizes is best with seven or eight of them, and falls when the two largest are added: they lie off the line that the others make. (The choices share models, so the shares are no independent trials. And the fewer decades a line spans, the lower its $R^2$ for the same scatter; the $n$ largest pay for that.)
+#
+# <!-- measured: what the four ladders show goes here -->
+#
+# ## The pocket ladders
+#
+# Small models of the paper's four architectures, trained for `rbpkit` on 6 million tokens of documentation, code, signatures and licences of Python packages, every token once, in the same order. They share a tokenizer of $V = 4{,}096$ tokens and a context of 256, where documents are truncated. `CE` is the cross-entropy on validation text, nats a token, at the end of training; it and the weights are missing where a model does not ship yet.
+
+# %%
+configs = {
+    (family, pocket.name_of(family, shape)): config_of(family, shape)
+    for family, ladder in pocket.LADDERS.items()
+    for shape in ladder
+}
+cards = setup_tables.ladder_cards(
+    configs, pocket.models_root(), pocket.models_root().parent / "runs"
+)
+print(f"{cards['shipped'].sum()} of {len(cards)} models ship")
+cards.round(3)
+
+# %% [markdown]
+# `S_and_head` is $S$ plus the output matrix, whether that is one of its own or the token embedding again (`tied`). Embeddings are a third to 85% of these models, so the choice of $S$ weighs even on the largest:
+
+# %%
+share = cards["embedding"] / (cards["S"] + cards["embedding"])
+print(f"embeddings: {share.min():.2f} to {share.max():.2f} of the base model's parameters")
+outside = cards.set_index("model")["embedding"].to_dict()
+setup_tables.which_S(measured.curves.values(), outside).round(3)
+
+# %%
+points = figures_setup.ladder_points(paper.models(), cards)
+figure = figures_setup.ladders(points)
+figures.save(figure, points, figures_dir, "figure_A1")
+
+# %% [markdown]
+# The pocket ladders end about where Pythia's begins. They extend the law's reach downwards; they cannot stand in for the paper's sizes.
+#
+# ## Measured here and now
+#
+# Two small models rank the 40 documents of `pocket:code` from above. The smallest of two families where two ship, else the two smallest there are.
+
+# %%
+shipped = cards[cards["shipped"]]
+smallest = shipped.drop_duplicates("family")  # a family's models stand in the order of S
+rows = []
+with tempfile.TemporaryDirectory() as out:
+    for name in (smallest if len(smallest) > 1 else shipped)["model"].head(2):
+        one = measure(load_model(pocket.models_root() / name, device="cpu"), text, out).summary
+        rows.append((name, one.manifest.S, one.tokens, one.rbp(1), one.ce()))
+pd.DataFrame(rows, columns=["model", "S", "tokens", "RBP_1", "CE"]).round(3)
+
+# %% [markdown]
+# ## What the paper says, what we get
+
+# %%
+counts = tokens["tokens"]
+reached = tokens.loc[counts >= setup_tables.AT_LEAST, "corpus"].unique()
+V = models.dropna(subset=["V_footnote"]).groupby("family")["V"].unique().map(sorted)
+pd.DataFrame(
+    [
+        ("models", "24 (or 23)", f"{len(models)}"),
+        ("reach of S", "five orders of magnitude", f"{span['decades'].iloc[-1]:.2f} decades"),
+        ("tokens a point", "at least 500,000", f"{counts.min():,} to {counts.max():,} (inferred)"),
+        (
+            "plotted corpora that reach it",
+            "all, by that",
+            f"{len(reached)} of 4: {', '.join(reached)}",
+        ),
+        ("V, Pythia", "50,256", ", ".join(f"{v:,}" for v in V["Pythia"])),
+        ("V, Qwen up to 7B", "151,936", ", ".join(f"{v:,}" for v in V["Qwen"])),
+    ],
+    columns=["what", "paper says", "we get"],
+)
+
+# %% [markdown]
+# **What holds.** The 24 models are those of the figures, and $S$ leaves out embeddings and head: Table 1 follows from that $S$ and from no other that we tried. The published values behave as shares of a fixed number of tokens, to the last digit.
+#
+# **What does not.** The reach of $S$ is four decades. Three of the four plotted corpora have fewer than 500,000 scored tokens, HotpotQA twenty times fewer. The footnote's vocabularies are not the rows that ranks are counted over, though three of its four Qwens agree.
+#
+# **What cannot be told.** The counts of C4 and Github; which of two counts is Pythia's, and Qwen's, on AusLegal.
+#
+# ## Exercises
+#
+# 1. A corpus of 1,000 documents is truncated at 256 tokens. How many can it score at most? (No special tokens. Then say whether a mirror image of $T$ could be taken for $T$.)
+# 2. Which of the 24 models has the largest share of its base model's parameters outside $S$? (Look it up in `models`.)
+# 3. A model has $\mathrm{RBP}_1 = 0.3$ on 24,141 tokens, taken as independent. What is the standard error of $-\log \mathrm{RBP}_1$? To three decimals. (For a share $p$ of $T$ tokens, that of $\log p$ is $\sqrt{(1 - p)/(pT)}$.)
+
+# %%
+answer_1 = None  # a number of tokens
+answer_2 = None  # a name as in `models`
+answer_3 = None  # a number
+
+most_outside = models.loc[(models["embedding"] / models["S"]).idxmax(), "model"]
+print(exercises.check(1, answer_1, exercises.close(1000 * (256 - 1), 0)))
+print(exercises.check(2, answer_2, lambda name: str(name).strip() == most_outside))
+print(exercises.check(3, answer_3, exercises.close(np.sqrt(0.7 / (0.3 * 24_141)), 0.0006)))

@@ -1,0 +1,386 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Section 5.2: two laws, one lognormal
+#
+# **Claim.** Cross-entropy and $-\log \mathrm{RBP}_1$ both fall as a power of $S$, with "near-identical" exponents, and one assumption gives both: the rank $R$ of the correct token follows a lognormal (Figure 8 of the paper: ten Pythias on Wiki).
+#
+# The notebook follows the figure's panels. 8a: both laws as measured. 8b: both laws as a lognormal simulates them. 8c: the ranks and the lognormal. 8d (ICLR version): how its parameters move with $S$. Each has a **published** half and one **measured** on the models that ship with `rbpkit`. No model is run; it takes seconds. All $S$ leave out token and position embeddings and the output head.
+
+# %% tags=["parameters"]
+families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
+corpus_names = ["pocket:prose", "pocket:code", "pocket:qa", "pocket:legal"]
+records_dir = ""  # a folder of records of your own; empty: the summaries that ship with rbpkit
+figures_dir = ""  # where to write the figures and their points; empty: nowhere
+
+# %%
+import numpy as np
+import pandas as pd
+
+import rbpkit
+from rbpkit import figures, figures_ranks, paper, pocket, theory, two_laws
+from rbpkit.exercises import check, close
+from rbpkit.fit import fit_power_law
+from rbpkit.rankdist import fit_lognormal
+from rbpkit.sources import measured_curves
+from rbpkit.store import load_summaries
+from rbpkit.summary import Histogram
+
+print("rbpkit", rbpkit.__version__)
+
+# %% [markdown]
+# ## 8a: two laws
+#
+# For each model the paper has the cross-entropy, CE, in nats a token, and $-\log \mathrm{RBP}_1$. Both are fitted alike,
+#
+# $$\log \mathrm{CE} = a - \alpha_{\mathrm{CE}} \log S, \qquad \log(-\log \mathrm{RBP}_1) = a' - \alpha_1 \log S .$$
+
+# %%
+laws = two_laws.published_laws()
+refitted = paper.ce_and_rbp1_fits().drop(columns="figure")
+for place, (kind, series) in enumerate(zip(refitted["kind"], refitted["series"], strict=True)):
+    name = series if kind == "empirical" else f"simulated_{series}"
+    line = fit_power_law(laws["S"], laws[name])
+    refitted.loc[place, ["slope", "R2"]] = line.slope, line.r2
+refitted.round(3)
+
+# %% [markdown]
+# The printed slopes and $R^2$ come out of the points. Are the two exponents of 8a the same? Both laws are of the same ten models on the same text, so what disturbs one point mostly disturbs both. The ratio $\mathrm{CE} / (-\log \mathrm{RBP}_1)$ is free of it and falls as $S^{-(\alpha_{\mathrm{CE}} - \alpha_1)}$:
+
+# %%
+apart = fit_power_law(laws["S"], laws["CE"] / laws["neg_log_rbp1"])
+half = (apart.alpha_interval[1] - apart.alpha_interval[0]) / 2
+print(f"alpha_CE - alpha_1 = {apart.alpha:.4f} +- {half:.4f} (95%, n = {apart.n})")
+
+# %% [markdown]
+# Small, but not zero: CE is the steeper of the two, by 0.0072 ± 0.0012, or 9% of $\alpha_1$.
+#
+# ### In the other 23 cells
+#
+# Figure 8a is one corpus and one family. Table 1 has both exponents for six corpora and four families.
+
+# %%
+exponents = two_laws.published_exponents()
+exponents["ratio"] = exponents["alpha_1"] / exponents["alpha_CE"]
+exponents.round(3)
+
+# %%
+hotpot = exponents[exponents["corpus"] == "HotpotQA"]["ratio"]
+opt = exponents[(exponents["family"] == "OPT") & (exponents["corpus"] != "HotpotQA")]["ratio"]
+github = exponents[(exponents["family"] == "GPT2") & (exponents["corpus"] == "Github")].iloc[0]
+print(f"HotpotQA: RBP_1 is {hotpot.min() - 1:.0%} to {hotpot.max() - 1:.0%} steeper than CE")
+print(f"OPT elsewhere: RBP_1 is {1 - opt.max():.0%} to {1 - opt.min():.0%} shallower than CE")
+print(f"GPT2, Github: CE {github['alpha_CE']:.3f} (R2 {github['R2_CE']:.3f}), RBP_1", end=" ")
+print(f"{github['alpha_1']:.3f} (R2 {github['R2_1']:.3f})")
+for within in (0.05, 0.1, 0.2):
+    print(f"within {within:.0%}: {((exponents['ratio'] - 1).abs() <= within).sum()} of 24")
+
+# %% [markdown]
+# "Near-identical" fits 13 of 24 cells, if it means within 10%. The rest differ in a way that goes by corpus and by family, so it is not scatter: on HotpotQA all four families have the steeper $\mathrm{RBP}_1$, and OPT has the shallower one on all five other corpora. On Github the CE of GPT-2's four models lies on no line at all, while $-\log \mathrm{RBP}_1$ does.
+#
+# ### Measured here
+
+# %%
+summaries = load_summaries(records_dir or pocket.summaries_root())
+summaries = two_laws.in_order(summaries, corpus_names, families)
+ce = measured_curves(summaries, corpus_names, families, lambda one: one.ce(), "CE")
+rbp = measured_curves(summaries, corpus_names, families, lambda one: one.rbp(1), "RBP_1")
+for reason in dict.fromkeys(ce.missing + rbp.missing):
+    print(reason)
+ours = two_laws.exponents(ce.curves, rbp.curves)
+shown = [name for name in ours if not name.startswith("R2")]
+ours[shown].round(3)
+
+# %% [markdown]
+# `difference` is $\alpha_1 - \alpha_{\mathrm{CE}}$ from the ratio, as above; `_low` and `_high` are the ends of the regression's 95% interval ($n - 2$ degrees of freedom).
+
+# %%
+for corpus, cells in [] if ours.empty else ours.groupby("corpus", sort=False):
+    above, below = (cells["difference_low"] > 0).sum(), (cells["difference_high"] < 0).sum()
+    ratio = cells["alpha_1"] / cells["alpha_CE"]
+    print(f"{corpus}: RBP_1 steeper in {above}, CE steeper in {below}, of {len(cells)};", end=" ")
+    print(f"alpha_1 / alpha_CE {ratio.min():.2f} to {ratio.max():.2f}")
+
+# %% [markdown]
+# In each panel below both axes span the same factor, so equal exponents are parallel lines. The upper line, filled, is CE; the lower, hollow, is $-\log \mathrm{RBP}_1$. Top right: all pairs of exponents, with 95% intervals where we could compute them.
+
+# %%
+published = two_laws.law_curves(laws)
+drawn = (published, exponents, ce.curves, rbp.curves, ours)
+figure = figures_ranks.figure_8a(*drawn)
+figures.save(figure, figures_ranks.points_8a(*drawn), figures_dir, "figure_8a")
+
+# %% [markdown]
+# ## 8b: both laws from a lognormal
+#
+# Let the rank follow $p_k = \psi(k)/c$, with
+#
+# $$\psi(x) = \frac{1}{x \sigma \sqrt{2\pi}} \exp\!\Big(\!-\frac{(\ln x - \mu)^2}{2\sigma^2}\Big), \qquad c = \sum_{k \ge 1} \psi(k).$$
+#
+# Then $-\log p_1$ stands for $-\log \mathrm{RBP}_1$ and the entropy $-\sum_k p_k \log p_k$ for CE. Appendix C replaces the sums by integrals, which gives a closed form (notebook 11). Figure 8c prints $(\mu, \sigma)$ of four models. Do they give the simulated values of Figure 8b?
+
+# %%
+closed = paper.lognormal_params()[["model", "mu", "sigma"]].merge(
+    laws.drop(columns=["mu", "sigma"])
+)
+mu, sigma = closed["mu"], closed["sigma"]
+closed["CE, closed form"] = theory.entropy_approx(mu, sigma)
+closed["CE, sum"] = theory.entropy(mu, sigma)
+closed["-log p_1, closed form"] = theory.neg_log_p1_approx(mu, sigma)
+closed["-log p_1, sum"] = theory.neg_log_p1(mu, sigma)
+columns = ["model", "mu", "sigma", "simulated_CE", *[name for name in closed if "CE, " in name]]
+columns += ["simulated_neg_log_rbp1", *[name for name in closed if "p_1, " in name]]
+closed[columns].round(3)
+
+# %%
+for name, stem in (("simulated_CE", "CE"), ("simulated_neg_log_rbp1", "-log p_1")):
+    gap_closed = (closed[f"{stem}, closed form"] / closed[name] - 1).abs().max()
+    gap_sum = (closed[f"{stem}, sum"] / closed[name] - 1).abs().max()
+    print(f"{stem}: off by at most {gap_closed:.2%} (closed form), {gap_sum:.2%} (sum)")
+
+# %% [markdown]
+# Figure 8b is Appendix C's closed form, within what two printed decimals of $\mu$ and $\sigma$ allow. The closed form inverts, so each of the ten simulated pairs gives back its $(\mu, \sigma)$, of which the paper prints four.
+#
+# ### Levels and order
+#
+# Figure 8b stands beside 8a to show that a lognormal reproduces both laws. Here are the values of one beside those of the other.
+
+# %%
+beside = laws[["model", "CE", "simulated_CE", "neg_log_rbp1", "simulated_neg_log_rbp1"]].copy()
+beside["CE, difference"] = laws["simulated_CE"] - laws["CE"]
+beside["-log RBP_1, ratio"] = laws["simulated_neg_log_rbp1"] / laws["neg_log_rbp1"]
+beside.round(3)
+
+# %% [markdown]
+# - *Levels.* The simulated CE is the measured one plus 1.20 to 1.24 nats. The simulated $-\log \mathrm{RBP}_1$ is 1.69 to 1.72 times the measured.
+# - *Order.* The lognormal's exponents are 0.061 (CE) and 0.080 ($\mathrm{RBP}_1$): CE is the *shallower*. Measured it is the *steeper*, 0.087 against 0.079. A constant added to CE flattens its line; a constant factor on $-\log \mathrm{RBP}_1$ leaves its slope alone. So the one exponent that 8b gets right is right because its error is a factor, and the other is wrong because its error is a sum.
+#
+# Both errors are almost the same for all ten models. Where do they come from? Figure 8c tells.
+#
+# ## 8c: the ranks and the lognormal
+#
+# First, what the figure's bars hold. They add up to 1 over ranks from 2 on. If rank 1 was left out, the bar at rank 2 is $(\mathrm{RBP}_2 - \mathrm{RBP}_1) / (1 - \mathrm{RBP}_1)$, and Figure 9 of the ICLR version has both for three of the four models:
+
+# %%
+by_k = paper.rbp_by_k().query("dataset == 'Wiki' and k in [1, 2]")
+by_k = by_k.pivot(index="model", columns="k", values="rbp")
+bars = paper.rank_density().query("bin_lo == 2").set_index("model")["mass"].rename("bar at rank 2")
+from_rbp = ((by_k[2] - by_k[1]) / (1 - by_k[1])).rename("from RBP_1, RBP_2")
+pd.concat([bars, from_rbp], axis=1, join="inner").round(4)
+
+# %% [markdown]
+# It was. The most frequent rank, 33% to 58% of all tokens, is not in the figure, nor in the fit.
+#
+# Next, which lognormal was fitted. Two forms are in use. The paper's text has $p_k = \psi(k)/c$, a sum up to $V$ ("discrete"). The Python package `powerlaw`, which the authors' program calls, rounds a continuous lognormal, $p_k = \Phi\big(\tfrac{\ln(k + 1/2) - \mu}{\sigma}\big) - \Phi\big(\tfrac{\ln(k - 1/2) - \mu}{\sigma}\big)$, normalised over $k \ge 2$ with no upper end ("rounded"). Maximum likelihood on the figure's own bins:
+
+# %%
+two_laws.printed_lognormals().round(2)
+
+# %% [markdown]
+# The printed parameters are those of the rounded form without an upper end. What Figure 8b then does is put them into the *other* form, and start it at rank 1. Fitted in the form of the text, $\mu$ and $\sigma$ would be quite different ones: $-27.4$ and $7.57$ for the 12B, not $-14.29$ and $5.76$. ($\mu$ and $\sigma$ are almost collinear here: only the upper tail of the lognormal lies on ranks.)
+#
+# So 8b goes from the measured to the simulated values in three steps:
+
+# %%
+levels = two_laws.published_levels()
+levels.round(3)
+
+# %% [markdown]
+# 1. *CE is not the entropy of the ranks.* `entropy_at_most` is the entropy of the paper's own rank histogram (its bins taken as even inside, so a little too high). It exceeds CE by up to 0.30 to 0.35 nats. A model's distribution differs from context to context; the histogram mixes them all, and a mixture has more entropy than its parts have on average.
+# 2. *The lognormal of ranks $\ge 2$ misses rank 1.* Extended to rank 1 it has $-\log p_1$ of 1.83 for the smallest model, where 1.10 was measured: half of the first choices are lost. They go to higher ranks, and the entropy rises by another 0.63 to 0.73 nats.
+# 3. *The change of form* adds 0.17 to 0.24 nats, and 0.05 to 0.06 to $-\log p_1$.
+#
+# What if rank 1 is kept in the fit? Below, the lognormals of the models that ship with `rbpkit`, in the authors' form, from $k_{\min} = 2$ (without rank 1) and from $k_{\min} = 1$. Standard errors take tokens for independent, which flatters them.
+
+# %%
+fitted = two_laws.lognormals(summaries)
+for reason in fitted.refused:
+    print(reason)
+of_ranks = fitted.table
+ladder = ["corpus", "family", "k_min"]
+largest = of_ranks.groupby(ladder, sort=False)["S"].idxmax() if len(of_ranks) else []
+of_ranks.loc[largest].drop(
+    columns=["simulated_CE", "simulated_neg_log_rbp1"], errors="ignore"
+).round(3)
+
+# %% [markdown]
+# Over all of the models that were measured, what the fitted lognormal says against what the ranks say: $-\log p_1$ as a ratio, the entropy of the ranks as a difference in nats; and the entropy of the ranks less CE.
+
+# %%
+for k_min, rows in [] if of_ranks.empty else of_ranks.groupby("k_min"):
+    ratio = rows["fitted_neg_log_p1"] / rows["neg_log_rbp1"]
+    surplus = rows["fitted_entropy"] - rows["entropy"]
+    print(f"k_min = {k_min} ({len(rows)} fits): -log p_1 is", end=" ")
+    print(f"{ratio.min():.2f} to {ratio.max():.2f} times -log RBP_1,", end=" ")
+    print(f"entropy off by {surplus.min():.2f} to {surplus.max():.2f} nats")
+if not of_ranks.empty:
+    mixture = of_ranks["entropy"] - of_ranks["CE"]
+    print(f"entropy of the ranks less CE: {mixture.min():.2f} to {mixture.max():.2f} nats")
+
+# %% [markdown]
+# And in the form of the paper's text, a sum up to $V$. Where rank 1 is kept, the most likely lognormal may not exist: the likelihood then rises without end with $\sigma$, towards a power law. The published bins are among those, once $\mathrm{RBP}_1$ is put in front of them.
+
+# %%
+print(
+    f"published, discrete, k_min = 1: {two_laws.published_refusals()} of 4 without a most likely lognormal"
+)
+of_text = two_laws.lognormals(summaries, form="discrete")
+for k_min in (1, 2):
+    refused = sum(f"k_min = {k_min}:" in reason for reason in of_text.refused)
+    print(
+        f"discrete, k_min = {k_min}: {refused} of {len(summaries)} without a most likely lognormal"
+    )
+
+# %% [markdown]
+# The figure: shares of the ranks $\ge 2$ (dots, in bins), the lognormal fitted to them, and at rank 1 what was measured (star) and where the curve would be (diamond). Above as published, below the largest measured model of each corpus.
+
+# %%
+authors_form = of_ranks[of_ranks["k_min"] == 2] if len(of_ranks) else of_ranks
+as_printed = [
+    (
+        f"published: {row.model}",
+        two_laws.published_density(row.model, np.exp(-row.neg_log_rbp1), row.mu, row.sigma),
+    )
+    for row in closed.itertuples()
+]
+as_measured = two_laws.largest_densities(summaries, authors_form)
+figure = figures_ranks.figure_8c(as_printed, as_measured)
+points = figures_ranks.points_8c(as_printed, as_measured)
+figures.save(figure, points, figures_dir, "figure_8c")
+
+# %%
+beyond = points[points["bin_lo"] >= 10_000].groupby("panel", sort=False)[["mass", "fitted"]].sum()
+(100 * beyond).round(3).rename(columns=lambda name: f"{name}, % of ranks >= 2")
+
+# %% [markdown]
+# At the other end the published lognormals promise too much as well: without an upper end they put 2.3 to 3.4 times the measured share on ranks from 10,000 to the last bin.
+#
+# Figure 8b, then, with the recipe of the paper applied to our models too: $(\mu, \sigma)$ of ranks $\ge 2$ in the authors' form, put into the closed form.
+
+# %%
+simulated = two_laws.law_curves(laws, "simulated_")
+figure = figures_ranks.figure_8b(simulated, laws, authors_form)
+points = figures_ranks.points_8b(laws, authors_form)
+figures.save(figure, points, figures_dir, "figure_8b")
+
+# %%
+if not authors_form.empty:
+    surplus = authors_form["simulated_CE"] - authors_form["CE"]
+    factor = authors_form["simulated_neg_log_rbp1"] / authors_form["neg_log_rbp1"]
+    print(f"simulated CE less CE: {surplus.min():.2f} to {surplus.max():.2f} nats", end="; ")
+    print(f"simulated over measured -log RBP_1: {factor.min():.2f} to {factor.max():.2f}")
+
+# %% [markdown]
+# ## 8d: how the parameters move with $S$
+#
+# The ICLR version adds a panel with $\mu / \sigma$ and calls it "approximately linear in $S$". Of Figure 8b inverted:
+
+# %%
+laws[["model", "S", "mu", "sigma", "ratio"]].round(3)
+
+# %%
+r2 = {
+    name: np.corrcoef(x, laws["ratio"])[0, 1] ** 2
+    for name, x in (("S", laws["S"]), ("ln S", np.log(laws["S"])))
+}
+gap = laws.merge(paper.lognormal_params(), on="model", suffixes=("", "_printed"))
+gap_mu, gap_sigma = ((gap[n] - gap[f"{n}_printed"]).abs().max() for n in ("mu", "sigma"))
+print(f"mu / sigma against S: R2 {r2['S']:.2f}; against ln S: {r2['ln S']:.3f}")
+print(f"the four printed: off by at most {gap_mu:.3f} in mu, {gap_sigma:.3f} in sigma")
+
+# %% [markdown]
+# The line is in $\ln S$ ($R^2 = 0.993$), not in $S$ (0.51). For our models, $\mu / \sigma$ of ranks $\ge 2$:
+
+# %%
+rows = []
+for (corpus, family), cells in (
+    [] if authors_form.empty else authors_form.groupby(["corpus", "family"], sort=False)
+):
+    r2_of = [np.corrcoef(x, cells["ratio"])[0, 1] ** 2 for x in (cells["S"], np.log(cells["S"]))]
+    rows.append((corpus, family, len(cells), *r2_of))
+pd.DataFrame(rows, columns=["corpus", "family", "n", "R2 on S", "R2 on ln S"]).round(3)
+
+# %%
+figure = figures_ranks.figure_8d(laws, paper.lognormal_params(), authors_form)
+figures.save(figure, points, figures_dir, "figure_8d")
+
+# %% [markdown]
+# ## What holds, and what does not
+
+
+# %%
+def span(values: pd.Series, digits: int = 2) -> str:
+    return f"{values.min():.{digits}f} to {values.max():.{digits}f}" if len(values) else "none"
+
+
+own = ours.reindex(columns=["alpha_1", "alpha_CE", "difference_low", "difference_high"])
+own_form = authors_form.reindex(columns=[*laws.columns, "entropy"])
+pd.DataFrame(
+    {
+        "paper says": {
+            "alpha_1 / alpha_CE": "near-identical",
+            "simulated less measured CE": "",
+            "simulated over measured -log RBP_1": "",
+            "mu / sigma, R2 on S": "approximately linear",
+            "mu / sigma, R2 on ln S": "",
+        },
+        "its points": {
+            "alpha_1 / alpha_CE": f"{span(exponents['ratio'])} (24 cells)",
+            "simulated less measured CE": span(laws["simulated_CE"] - laws["CE"]),
+            "simulated over measured -log RBP_1": span(
+                laws["simulated_neg_log_rbp1"] / laws["neg_log_rbp1"]
+            ),
+            "mu / sigma, R2 on S": f"{r2['S']:.2f}",
+            "mu / sigma, R2 on ln S": f"{r2['ln S']:.3f}",
+        },
+        "we get": {
+            "alpha_1 / alpha_CE": f"{span(own['alpha_1'] / own['alpha_CE'])} ({len(own)} cells)",
+            "simulated less measured CE": span(own_form["simulated_CE"] - own_form["CE"]),
+            "simulated over measured -log RBP_1": span(
+                own_form["simulated_neg_log_rbp1"] / own_form["neg_log_rbp1"]
+            ),
+            "mu / sigma, R2 on S": span(pd.Series([row[3] for row in rows])),
+            "mu / sigma, R2 on ln S": span(pd.Series([row[4] for row in rows])),
+        },
+    }
+)
+
+# %% [markdown]
+# **What holds.** Both quantities fall as a power of $S$, with $R^2$ of 0.99 for the ten Pythias on Wiki, and the two exponents are of one size. Over ranks from 2 to some thousands a lognormal follows the ranks over four decades. $\mu / \sigma$ falls evenly with $\ln S$.
+#
+# **What does not.**
+#
+# - *"Near-identical".* On Wiki the exponents of Pythia differ by 0.0072 ± 0.0012, and in 11 of the 24 cells of Table 1 by more than 10%, in both directions.
+# - *One lognormal for both laws.* It is fitted to ranks $\ge 2$ and then asked about rank 1, where its $p_1$ is too small by a factor of 1.4 to 2.1. The simulated levels are off by 1.2 nats and by a factor of 1.7, and the order of the exponents is the reverse of the measured.
+# - *CE as an entropy of ranks.* The entropy of the rank histogram is not CE even where no lognormal comes in.
+# - *Linear in $S$.* In $\ln S$.
+#
+# What cannot be told from here: how the authors chose to leave out rank 1, and whether another $k_{\min}$ or an upper end would have changed their reading. The figure's bins say only that a lognormal over *all* ranks up to $V$ is no way out.
+#
+# <!-- measured: what the four ladders show goes here -->
+#
+# ## Exercises
+#
+# 1. By the fitted ratio, what is CE / ($-\log \mathrm{RBP}_1$) of a Pythia multiplied by when $S$ grows a thousandfold? To two decimals.
+# 2. What does Appendix C's closed form give for $-\log p_1$ at $\mu = -5$, $\sigma = 5$? To two decimals.
+# 3. Ranks 1, 2, 3, 5 and 9 were seen 500, 200, 90, 40 and 10 times, and $V = 20$. What is the most likely $\sigma$ in the discrete form, without rank 1? To two decimals.
+
+# %%
+answer_1 = None  # a factor
+answer_2 = None  # a number
+answer_3 = None  # a number
+
+seen = Histogram(np.array([1, 2, 3, 5, 9]), np.array([500, 200, 90, 40, 10]))
+print(check(1, answer_1, close(1000**apart.slope, 0.006)))
+print(check(2, answer_2, close(theory.neg_log_p1_approx(-5, 5), 0.006)))
+print(check(3, answer_3, close(fit_lognormal(seen, 20, k_min=2).sigma, 0.006)))
