@@ -10,6 +10,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import (
@@ -22,13 +23,19 @@ from huggingface_hub.errors import (
 )
 from safetensors import SafetensorError, safe_open
 from tqdm.auto import tqdm
-from transformers import CONFIG_MAPPING
+from transformers import (
+    CONFIG_MAPPING,
+    AutoTokenizer,
+    PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
+)
 
 from rbpkit.architectures import nearest_model
 from rbpkit.errors import InputError
 from rbpkit.libraries import one_line
 
 _CONFIG = "config.json"
+GENERIC_TOKENIZERS = ("PreTrainedTokenizerFast", "TokenizersBackend")
 _SAFE = ("model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors")
 _PICKLE = ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin")
 # One of these holds a vocabulary; without any the library makes up a tokenizer of one token.
@@ -217,3 +224,18 @@ def _digest(folder: Path, files: list[Path]) -> str:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         total.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
     return total.hexdigest()
+
+
+def load_tokenizer(folder: Path, options: dict[str, Any]) -> PreTrainedTokenizerBase:
+    """The tokenizer of a model's folder, as its own `tokenizer.json` says.
+
+    Where `tokenizer_config.json` names no class of a family, the file is all there is to know.
+    `AutoTokenizer` would still rebuild some (those of `qwen2` models) from vocabulary and merges
+    by the rules of the real family, and cut text otherwise than in training.
+    """
+    described = folder / "tokenizer_config.json"
+    if (folder / "tokenizer.json").is_file() and described.is_file():
+        named = json.loads(described.read_text(encoding="utf-8")).get("tokenizer_class")
+        if named in GENERIC_TOKENIZERS:
+            return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+    return AutoTokenizer.from_pretrained(folder, **options)

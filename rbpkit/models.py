@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 
 from rbpkit.architectures import (
     ARCHITECTURES,
@@ -26,7 +26,7 @@ from rbpkit.architectures import (
     paper_config,
     parameter_counts,
 )
-from rbpkit.checkpoints import find_checkpoint
+from rbpkit.checkpoints import find_checkpoint, load_tokenizer
 from rbpkit.errors import InputError
 from rbpkit.libraries import quiet, reason
 
@@ -151,7 +151,7 @@ def load_model(
             "local_files_only": local_files_only or not trust_remote_code,
         }
         with reason(f"{checkpoint.folder}: the tokenizer cannot be loaded"):
-            tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, **options)
+            tokenizer = load_tokenizer(checkpoint.folder, options)
         network = _network(checkpoint.folder, DTYPES[dtype], allow_pickle, options)
         with reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}"):
             network = network.to(place)
