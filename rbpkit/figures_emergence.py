@@ -1,7 +1,7 @@
 """The figures of Section 5.1: Figure 7, what a window counts for, and Eq. 8 over all sizes.
 
-Every function takes tables of `emergence.Windows` and gives a closed figure, which a notebook
-shows where it is a cell's last line; S is non-embedding parameters throughout.
+Every function takes tables of `emergence.Windows` and gives a figure, which `figures.save` shows
+and closes; S is non-embedding parameters throughout.
 """
 
 from __future__ import annotations
@@ -113,34 +113,46 @@ def effective_panels(published: pd.DataFrame, measured: pd.DataFrame, ks: Sequen
     """log p_{N,k} / log RBP_k against N: for how many independent tokens a window counts.
 
     Top: all published models, a panel for each of (up to four) k. Below: of what was measured
-    the largest model of each family on each corpus. The diagonal is Eq. 7. A hollow point may
-    come from fewer than FEW_RUNS separate runs of hits. InputError for nothing to draw.
+    the largest model of each family, a panel a corpus, at the first and at the last k. The
+    diagonal is Eq. 7. A hollow point may come from fewer than FEW_RUNS separate runs of hits.
+    InputError for nothing to draw.
     """
     if published.empty:
         raise InputError("nothing to draw: the published table is empty")
     shown = [k for k in ks if k in set(published["k"])][:COLUMNS] or [1, 10, 50, 100]
-    rows = [("published", published, shown)]
-    if len(measured):
-        rows.append(("measured", measured, list(ks)[:COLUMNS]))
+    lines = _published_lines(published)
+    panels = [(f"published: $k = {_thousands(k)}$", published, k, lines) for k in shown]
+    rows = [panels]
+    corpora = [(corpus, part) for corpus, part in measured.groupby("corpus", sort=False)]
+    for k in dict.fromkeys((ks[0], ks[-1])):
+        panels = [
+            (f"measured: {_plain(corpus)}, $k = {_thousands(k)}$", part, k, _measured_lines(part))
+            for corpus, part in corpora
+        ]
+        rows += [panels[i : i + COLUMNS] for i in range(0, len(panels), COLUMNS)]
     with style():
         figure, grid = plt.subplots(
-            len(rows), COLUMNS, figsize=(3.1 * COLUMNS, 3.3 * len(rows)), squeeze=False
+            len(rows), COLUMNS, figsize=(3.1 * COLUMNS, 3.1 * len(rows)), squeeze=False
         )
-        for (source, table, some), axes_row in zip(rows, grid, strict=True):
-            drawn = _published_lines(table) if source == "published" else _measured_lines(table)
-            for axes in axes_row[len(some) :]:
+        for panels, axes_row in zip(rows, grid, strict=True):
+            for axes in axes_row[len(panels) :]:
                 axes.set_visible(False)
-            for axes, k in zip(axes_row, some, strict=False):
-                handles = [_effective(axes, part[part["k"] == k], *ink) for part, *ink in drawn]
+            handles = {"independent": Line2D([], [], color="black")}
+            for axes, (title, table, k, drawn) in zip(axes_row, panels, strict=False):
+                for part, *ink, name in drawn:
+                    handles[name] = _effective(axes, part[part["k"] == k], *ink)
                 top = table["N"].max()
                 axes.plot([1, top], [1, top], color="black", linewidth=1.1)
                 axes.set(xscale="log", yscale="log", xlabel="$N$ (tokens of a window)")
-                axes.set_ylim(0.8, 700)
-                axes.set_title(f"{source}: $k = {_thousands(k)}$")
+                axes.set_ylim(0.8, 1.4 * top)
+                axes.set_title(title)
             axes_row[0].set_ylabel(r"$\log p_{N,k}\,/\,\log \mathrm{RBP}_k$")
-            handles.insert(0, Line2D([], [], color="black", label="independent"))
-            axes_row[len(some) - 1].legend(
-                handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5), handlelength=2.6
+            axes_row[len(panels) - 1].legend(
+                handles.values(),
+                handles.keys(),
+                loc="center left",
+                bbox_to_anchor=(1.02, 0.5),
+                handlelength=2.6,
             )
         figure.tight_layout()
     return figure
@@ -158,27 +170,23 @@ def _published_lines(table: pd.DataFrame) -> list[tuple]:
 
 
 def _measured_lines(table: pd.DataFrame) -> list[tuple]:
-    """A line a family and corpus: its largest model, in the family's colour."""
-    corpora = list(dict.fromkeys(table["corpus"]))
+    """A line a family: its largest model, in the family's ink."""
     found = []
-    for (corpus, family), part in table.groupby(["corpus", "family"]):
-        number = corpora.index(corpus)
+    for family, part in table.groupby("family", sort=False):
         ink = FAMILY_INK.get(family, OTHER_INK)
-        dash = ("-", "--", "-.", ":")[number % 4]
         largest = part[part["S"] == part["S"].max()]
-        name = f"{family}, {_plain(corpus)}"
-        found.append((largest, ink.colour, MARKERS[number % len(MARKERS)], dash, name))
+        found.append((largest, ink.colour, ink.marker, ink.line, str(family)))
     return found
 
 
-def _effective(axes: Axes, part: pd.DataFrame, colour, marker, dash, name) -> Line2D:
+def _effective(axes: Axes, part: pd.DataFrame, colour, marker, dash) -> Line2D:
     part = part[part["effective"].notna()]
     axes.plot(part["N"], part["effective"], color=colour, linestyle=dash, linewidth=1.1)
     look = {"linestyle": "none", "marker": marker, "markersize": 5, "markeredgecolor": colour}
     for few, face in ((False, colour), (True, "white")):
         some = part[(part["runs_low"] < FEW_RUNS) == few]
         axes.plot(some["N"], some["effective"], markerfacecolor=face, zorder=3, **look)
-    return Line2D([], [], color=colour, marker=marker, markersize=5, linestyle=dash, label=name)
+    return Line2D([], [], color=colour, marker=marker, markersize=5, linestyle=dash)
 
 
 def eq8_panels(published: pd.DataFrame, k: int = 1, N: int = 100) -> Figure:
@@ -236,7 +244,7 @@ def _gumbel(axes: Axes, c: float, alpha: float, S_min: float, S_max: float) -> N
     axes.set_yticks(np.arange(0, 1.01, 0.2))
     axes.set_xlabel("$\\log_{10} S$ ($S$: non-embedding parameters)")
     axes.set_ylabel("$p_{N,k}$")
-    axes.legend(loc="upper left")
+    axes.legend(loc="lower right")
 
 
 def window_points(published: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """The figures of Section 3: Figures 1 and 2, RBP_k as a distribution function, and what CE bounds.
 
-Every function gives a closed figure, which a notebook shows where it is a cell's last line.
+Every function gives a figure, which `figures.save` shows and closes.
 """
 
 from __future__ import annotations
@@ -182,11 +182,12 @@ def staircases(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
 
 def _stairs(axes: Axes, table: pd.DataFrame, dense: bool) -> None:
     axes.set(xscale="log", ylim=(0, 1.02), xlabel="$k$")
-    for family, part in table.groupby("family", sort=False):
+    for number, (family, part) in enumerate(table.groupby("family", sort=False)):
         ink = FAMILY_INK.get(family, OTHER_INK)
         # Between the published k nothing is known: straight lines to guide the eye, no steps.
-        steps = {"drawstyle": "steps-post", "markevery": 13} if dense else {}
-        look = {"color": ink.colour, "linewidth": 1.2, "marker": ink.marker, "markersize": 4}
+        # Markers of the families are staggered: their curves lie close.
+        steps = {"drawstyle": "steps-post", "markevery": (4 * number % 16, 16)} if dense else {}
+        look = {"color": ink.colour, "linewidth": 1.0, "marker": ink.marker, "markersize": 4}
         for S, dash in ((part["S"].max(), "-"), (part["S"].min(), "--")):
             one = part[part["S"] == S]
             label = str(family) if dash == "-" else None

@@ -6,6 +6,7 @@ Their outputs are compared one by one by `pytest --nbval notebooks` (`make test`
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import nbformat
@@ -19,6 +20,7 @@ from rbpkit.params import Params, load_params
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = notebook_names()
+SAVED = re.compile(r"save(?:_table)?\([^\n]*figures_dir, \"(\w+)\"\)")
 
 
 def committed(name: str) -> nbformat.NotebookNode:
@@ -98,6 +100,37 @@ def test_figure_3_csv_holds_the_published_points():
     gap = (drawn - printed.set_index(["corpus", "model"])["rbp"]).abs()
     assert len(gap) == len(drawn) == len(printed) == 96 and gap.notna().all()
     assert gap.max() <= 1e-6
+
+
+def test_every_notebook_and_every_figure_of_the_paper_is_in_the_readme():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = [line for line in readme.splitlines() if line.startswith("| [")]
+    assert [re.match(r"\| \[(\w+)\]\(notebooks/\1\.ipynb\)", row)[1] for row in rows] == NAMES
+    listed = " ".join(row.split("|")[3] for row in rows)
+    for number in ("1", "2", "3", "4", "5", "6a", "6b", "7", "8a", "8b", "8c", "9"):
+        assert re.search(rf"Figures? [^|]*\b{number}\b", listed), f"Figure {number}"
+    for other in ("8d", "Table 1", "Table 2 of the ICLR version", "Appendix C"):
+        assert other in listed
+
+
+def images(notebook: nbformat.NotebookNode) -> list[str]:
+    return [
+        output.data["image/png"]
+        for cell in code_cells(notebook)
+        for output in cell.outputs
+        if "image/png" in output.get("data", {})
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_figure_is_shown_once(name):
+    notebook = committed(name)
+    saved = [line for cell in code_cells(notebook) for line in SAVED.findall(cell.source)]
+    shown = images(notebook)
+    assert len(set(shown)) == len(shown) == len(saved)
+    assert saved, "a notebook without a picture"
+    for figure in saved:
+        assert (ROOT / "figures" / f"{figure}.png").is_file()
 
 
 def test_every_figure_has_its_points():
