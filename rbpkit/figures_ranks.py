@@ -69,6 +69,7 @@ def figure_8b(simulated: tuple[Curve, Curve], published: pd.DataFrame, own: pd.D
                     "*" if family == "published" else ink.marker,
                     color="black" if family == "published" else ink.colour,
                     markersize=9 if family == "published" else 5.5,
+                    zorder=4 if family == "published" else 3,
                     label="published: Pythia, Wiki" if family == "published" else family,
                     **EDGE,
                 )
@@ -194,6 +195,8 @@ def points_8c(published: Sequence[Density], measured: Sequence[Density]) -> pd.D
 def _ratio_axes(axes: Axes, title: str, log: bool) -> None:
     if log:
         axes.set_xscale("log")
+    else:
+        axes.ticklabel_format(axis="x", useMathText=True)
     axes.set_title(title)
     axes.set_xlabel(S_LABEL)
     axes.set_ylabel(r"$\mu/\sigma$")
@@ -274,7 +277,7 @@ def _exponents(axes: Axes, table: pd.DataFrame, own: pd.DataFrame) -> None:
     axes.set_xlabel(r"$\alpha$ of CE")
     axes.set_ylabel(r"$\alpha_1$ of $-\log\,\mathrm{RBP}_1$")
     axes.set_title("exponents by family and corpus")
-    axes.legend(ncols=2, fontsize=7)
+    axes.legend(ncols=2, fontsize=7, loc="lower right")
 
 
 def _ink(family: str) -> Ink:
