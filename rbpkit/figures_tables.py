@@ -14,6 +14,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from rbpkit.errors import InputError
@@ -143,12 +144,13 @@ def slope_errors(errors: pd.DataFrame) -> Figure:
     """The slope in k of each measured model with two intervals: the regression's (grey, wide bar)
     and that of drawing the documents anew (in the family's colour).
 
-    errors: from `klaw.sampling`. A panel a corpus; each family is moved 8% to the right of the
-    one before it. Raises InputError where there are none.
+    errors: from `klaw.sampling`. A panel a corpus; families are moved apart by 8% (in order: 0,
+    -8, 8, 17%). Raises InputError where there are none.
     """
     if errors.empty:
         raise InputError("nothing to draw: no model was measured")
     corpora = list(dict.fromkeys(errors["corpus"]))
+    entries: dict[str, Line2D] = {}
     with style():
         figure, row = plt.subplots(
             1, len(corpora), figsize=(3.3 * len(corpora), 3.4), squeeze=False, sharey=True
@@ -158,7 +160,8 @@ def slope_errors(errors: pd.DataFrame) -> Figure:
             here = errors[errors["corpus"] == corpus]
             for number, (family, models) in enumerate(here.groupby("family", sort=False)):
                 ink = FAMILY_INK.get(family, OTHER_INK)
-                S = models["S"] * 1.08**number  # beside one another, where families share sizes
+                # Beside one another: families share sizes, or nearly.
+                S = models["S"] * 1.08 ** (number - 1 if number > 1 else -number)
                 for name, drawn in (
                     ("regression", {"ecolor": "0.75", "elinewidth": 5}),
                     ("bootstrap", {"ecolor": ink.colour, "elinewidth": 1.5, "capsize": 3}),
@@ -173,11 +176,21 @@ def slope_errors(errors: pd.DataFrame) -> Figure:
                     zorder=3,
                     label=family,
                 )
+                entries[family] = axes.lines[-1]
             axes.set_title(f"measured: {corpus.removeprefix('pocket:')}")
             axes.set_xlabel("$S$ (non-embedding parameters)")
-            axes.legend(loc="upper right")
         row[0][0].set_ylabel(rf"slope in $k$ (${MINUS}\beta$), 95% intervals")
+        entries["regression"] = Line2D([], [], color="0.75", linewidth=5)
+        entries["documents drawn anew (colour)"] = Line2D([], [], color="0.25", linewidth=1.5)
         figure.tight_layout()
+        # Outside of the panels: with several families no corner of them is free.
+        figure.legend(
+            entries.values(),
+            entries.keys(),
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1),
+            ncols=3 if len(corpora) == 1 else len(entries),
+        )
     return figure
 
 
