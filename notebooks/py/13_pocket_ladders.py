@@ -72,7 +72,7 @@ with pd.option_context("display.max_colwidth", None):
     print(ended.groupby(one_run[:-1])["c: validation CE"].agg("  ".join).to_string())
 
 # %% [markdown]
-# The search is thin: three rates at one width for most families, two at a second, and for OPT the best $c$ fell from 0.7 at width 32 to 0.35 at width 80. A rate that suits one end of a ladder better than the other tilts its line. By how much, at most? A quarter-length run at twice or half the rate differs by 0.01 to 0.3 nats of about 5.
+# The search is thin: three rates at one width for most families, two at a second, and for OPT the best $c$ fell from 0.7 at width 32 to 0.35 at width 80. A rate that suits one end of a ladder better than the other tilts its line. By how much, at most? A quarter-length run at twice or half the rate differs by 0.03 to 0.33 nats of about 5.
 #
 # ## Which size?
 #
