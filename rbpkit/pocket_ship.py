@@ -74,7 +74,7 @@ def card(name: str, result: dict, run: Path) -> str:
     facts = {
         "Shape": f"width {key['width']}, {key['layers']} layers, heads {key['heads']}, "
         f"V = {model.V:,}, context {model.context}. S = {model.S:,} non-embedding parameters "
-        "(base model without output head, less token embeddings).",
+        "(base model without output head, less token and position embeddings).",
         "Data": "docstrings, functions, signatures with their summary lines and licence texts cut "
         f"out of installed packages (training documents: {documents}), shuffled with a fixed "
         "seed, each followed by the end-of-text token. The packages' own licences (BSD, MIT, "
@@ -91,6 +91,11 @@ def card(name: str, result: dict, run: Path) -> str:
         "for another corpus. No test document does so by half or more of its twelve-word "
         "sequences; shorter passages recur, as they do in such text.",
     }
+    if model.model.config.model_type == "qwen2":
+        facts["Tokenizer"] = (
+            "read it with `PreTrainedTokenizerFast.from_pretrained`, as rbpkit does: "
+            "`AutoTokenizer` puts the rules of the real Qwen2 in place of this model's own."
+        )
     listed = "\n".join(f"- **{name}**: {fact}" for name, fact in facts.items())
     return f"""---
 license: mit
