@@ -126,7 +126,8 @@ def test_reproduce_a_study_of_ones_own(tmp_path, llama_folder, text_file):
         threads=1,
     )
     said = []
-    assert reproduce(study, tmp_path / "out", say=said.append), said
+    done = reproduce(study, tmp_path / "out", say=said.append)
+    assert done, [line for line in said if line.startswith("failed")]
     assert "0 of 1 jobs compared with shipped values" in said
     assert any(line.startswith("no fit: llama, notes.jsonl") for line in said)
     assert (tmp_path / "out" / "notebooks" / "03_section_4_1_k1.ipynb").is_file()

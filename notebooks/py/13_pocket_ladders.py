@@ -34,7 +34,13 @@ from rbpkit.pocket_controls import CONTROLS, along_root, controls_root
 from rbpkit.store import load_summaries
 
 print("rbpkit", rbpkit.__version__)
-summaries = load_summaries(records_dir or pocket.summaries_root())
+shipped = load_summaries(pocket.summaries_root())
+ladders_there = {one.manifest.model for one in shipped}
+summaries = load_summaries(records_dir) if records_dir else shipped
+if not ladders_there & {one.manifest.model for one in summaries}:
+    print("no model of the pocket ladders among these records: the shipped summaries are shown")
+    summaries, families = shipped, list(pocket.LADDERS)
+    corpus_names = list(dict.fromkeys(one.manifest.corpus for one in shipped))
 there = {(s.manifest.corpus, s.manifest.family) for s in summaries}
 for corpus in corpus_names:
     for family in families:
@@ -97,7 +103,7 @@ pd.concat({"cells with the highest R2": counted, "decades spanned": span.round(2
 # Each control differs from one model of the Pythia ladder in one thing. *Against base*: by how many percent its loss lies above that model's. *Against line*: above the ladder's fitted line at the control's own $S$.
 
 # %%
-controls = ladders.controls_table(summaries, load_summaries(controls_root()), (1, 10, 100))
+controls = ladders.controls_table(shipped, load_summaries(controls_root()), (1, 10, 100))
 for control in CONTROLS:
     if control.run.name not in set(controls["control"]):
         print(f"not trained: {control.against} with {control.changes}")
@@ -129,7 +135,7 @@ shown.pivot_table(
 # The law in $S$ fitted to the same six models after each sixty-fourth, thirty-second, ... of their training. The learning rate falls linearly to zero at the end, so models in the middle are measured at a high rate: their losses are higher than those of a run that ends there.
 
 # %%
-along = ladders.along_training(load_summaries(along_root()), summaries, (1, 10, 100))
+along = ladders.along_training(load_summaries(along_root()), shipped, (1, 10, 100))
 along = along[along["corpus"].isin(corpus_names)]
 figure = figures_training.along_panels(along, ["CE", "RBP_1", "RBP_10", "RBP_100"])
 figures.save(figure, along, figures_dir, "pocket_along_training")
