@@ -65,7 +65,7 @@ figures.save(figure, points, figures_dir, "pocket_losses")
 # %% [markdown]
 # GPT-2 and OPT, with learned positions and a tied output matrix, learn more slowly and end higher than Pythia and Qwen of the same size. Within each family the larger model is the better one at the end.
 #
-# The peak learning rate is $c/d$ for width $d$. The constant $c$ was chosen family by family by validation cross-entropy on a quarter of the tokens, before any slope was fitted: 0.35 for GPT-2, OPT and Qwen, 0.7 for Pythia. All runs of that search, each with the cross-entropy it ended at. (*As tokens*: learned positions that start as large as the embeddings. Starting them at zero was worth a quarter of a nat to GPT-2, and the ladders do so.)
+# The peak learning rate is $c/d$ for width $d$. The constant $c$ was chosen family by family by validation cross-entropy on a quarter of the tokens, before any slope of that family was fitted: 0.35 for GPT-2, OPT and Qwen, 0.7 for Pythia. All runs of that search, each with the cross-entropy it ended at. (*As tokens*: learned positions that start as large as the embeddings. Starting them at zero was worth a quarter of a nat to GPT-2, and the ladders do so.)
 
 # %%
 search = pd.read_csv(pocket.models_root().parent / "runs" / "rate_search.csv")
@@ -125,7 +125,7 @@ shown.pivot_table(
 
 # %% [markdown]
 # - *Seed.* Two other seeds of the smallest model move CE by at most 0.8% and $-\log\mathrm{RBP}_1$ by at most 1.7%, as much as its points lie off the line. At $k = 100$, where few tokens are missed, it is up to 3.1%.
-# - *Depth.* With 2 layers for 4 at width 64 CE and $-\log\mathrm{RBP}_1$ rise by 1.1 to 3.6% (on `qa` they fall a little), yet the model has half the $S$ and lies on or *below* the line, by up to 5.3%. So at these sizes a wide and shallow model is the better use of $S$, and a ladder that grows by depth at first has a flatter line than one that grows by width alone.
+# - *Depth.* With 2 layers for 4 at width 64 CE and $-\log\mathrm{RBP}_1$ rise by 1.1 to 3.6% (on `qa` they fall a little), yet the model has half the $S$ and lies on or *below* the line, by up to 5.3%. One control at one width is no more than a hint: at these sizes depth may be worth less than width, and then a ladder's slope depends on how it grows.
 # - *Tokens.* With half of the tokens the smallest model's losses are 3 to 13% higher: far more than the seed's or the depth's doing. What a ladder is fed decides its level, and, since larger models gain more from more tokens, its slope.
 #
 # Not trained yet are the controls with 8 layers, with twice the tokens, and with half of them at the upper end.
