@@ -21,7 +21,7 @@ $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	exit 1; }
 endef
 
-.PHONY: help reproduce test test-slow notebooks lint clean own-python
+.PHONY: help reproduce test test-slow notebooks audit lint clean own-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,11 @@ test-slow: $(READY) ## the tests that take minutes
 notebooks: $(READY) ## make notebooks/*.ipynb from notebooks/py and execute them
 	@echo "== notebooks: from notebooks/py"
 	@$(PYTHON) -m rbpkit.notebooks
+
+audit: $(READY) ## the audit's tables, token by token, from the shipped models
+	@echo "== audit: params/pocket.yaml"
+	@$(PYTHON) -m rbpkit sweep params/pocket.yaml --out out/pocket/records
+	@$(PYTHON) -m rbpkit audit out/pocket/records --out rbpkit/data/pocket/audit --models
 
 lint: $(READY) ## ruff: rules and format
 	@$(PYTHON) -m ruff check .

@@ -13,7 +13,11 @@ from typing import Annotated
 import typer
 
 from rbpkit.checks import MOST_THREADS, folder_to_write, within
+from rbpkit.cli_audit import audit
+from rbpkit.cli_look import look
 from rbpkit.cli_pocket import pocket_app
+from rbpkit.cli_predict import predict
+from rbpkit.cli_sweep import ParamsFile, status, sweep
 from rbpkit.errors import InputError
 
 # The base of typer's errors, by way of a public one: typer carries a copy of click of its own.
@@ -32,7 +36,6 @@ RecordsDir = Annotated[Path, typer.Argument(help="A folder of records or summari
 Ks = Annotated[list[int] | None, typer.Option("--k", help="k of RBP_k; may be repeated.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON for machines instead of a table.")]
 Device = Annotated[str | None, typer.Option(help="cpu or cuda; by default a GPU if there is one.")]
-ParamsFile = Annotated[Path, typer.Argument(help="A parameter file, as params/pocket.yaml.")]
 Out = Annotated[str, typer.Option("--out", help="The folder that records go to.")]
 
 DEFAULT_KS = (1, 10, 50, 100)
@@ -147,19 +150,11 @@ def fit(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
     _print_table(found.table, as_json)
 
 
-@app.command()
-def sweep(params: ParamsFile, out: Out) -> None:
-    """Measure all models of a parameter file on all of its corpora."""
-    from rbpkit.params import load_params
-
-    loaded = load_params(params)
-    folder = folder_to_write(out)
-    from rbpkit.sweep import sweep as run
-
-    result = run(loaded, folder, say=_say, progress=sys.stderr.isatty())
-    _say(f"{len(result.measured)} jobs done, {len(result.failures)} failed; records in {folder}")
-    if result.failures:
-        raise typer.Exit(1)
+app.command()(audit)
+app.command()(look)
+app.command()(predict)
+app.command()(sweep)
+app.command()(status)
 
 
 @app.command()

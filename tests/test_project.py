@@ -26,20 +26,12 @@ INSTALL = "pip install -c constraints.txt -e .[test]"
 
 # DESIGN.md, "imports point one way": a module imports from its own layer or from lower ones.
 # A new module gets its place here; a module without one fails the tests.
-FIGURES = ("emergence", "k", "metric", "ranks", "setup", "tables", "theory", "training")
-FIGURES += ("prediction", "independence", "rankmodels", "strata")
-AUDIT = ("uncertainty", "prediction", "shape", "independence", "markov", "gumbel", "rankmodels")
-AUDIT += (
-    "bounds",
-    "two_exponents",
-    "noise",
-    "missed",
-    "strata",
-    "words",
-    "precision",
-    "choice_of_k",
-)
-AUDIT += ("sizes", "setup_claims", "findings")
+FIGURES = "emergence independence k metric prediction rankmodels ranks setup strata tables".split()
+FIGURES += "theory training verdicts".split()
+AUDIT = "bounds choice_of_k findings gumbel independence laws markov missed noise precision".split()
+AUDIT += "prediction rankmodels setup_claims shape sizes strata two_exponents uncertainty".split()
+AUDIT += "words".split()
+COMMANDS = "audit bench look pocket predict sweep".split()
 LAYERS = (
     {"__init__", "errors", "checks"},
     {
@@ -47,10 +39,11 @@ LAYERS = (
         *("records", "recordfiles", "store", "manifest", "summary"),
         *("fit", "paper", "pocket_text", "pocket_split", "params", "textfiles"),
     },
-    {"curves", "rankdist", "theory", "exercises"},
+    {"curves", "rankdist", "rankdist_likelihood", "theory", "exercises"},
     {"sources", "tables", "emergence", "klaw", "largek", "setup_tables", "two_laws"},
     {
-        *("measure", "pocket", "pocket_configs", "pocket_controls", "pocket_checkpoints"),
+        *("engine", "engine_effects", "measure"),
+        *("pocket", "pocket_configs", "pocket_controls", "pocket_checkpoints"),
         *("pocket_objective", "pocket_train", "pocket_ship", "pocket_extras"),
         "ladders",
     },
@@ -58,8 +51,11 @@ LAYERS = (
     {f"audit.{what}" for what in AUDIT},
     {"figures"},
     {f"figures_{what}" for what in FIGURES},
-    {"sweep", "bench", "look", "notebooks", "reproduce"},
-    {"cli", "cli_pocket", "__main__"},
+    {
+        *("audit.tables", "bench", "callback", "look", "look_page"),
+        *("notebooks", "reproduce", "sweep"),
+    },
+    {*(f"cli_{what}" for what in COMMANDS), "cli", "__main__"},
 )
 LAYER = {module: level for level, modules in enumerate(LAYERS) for module in modules}
 

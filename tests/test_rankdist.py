@@ -16,6 +16,7 @@ from scipy.stats import norm
 from rbpkit import figures, figures_ranks, paper, theory, two_laws
 from rbpkit.errors import InputError
 from rbpkit.rankdist import FORMS, fit_lognormal, fit_lognormal_bins, lognormal_probability
+from rbpkit.rankdist_likelihood import maximum
 from rbpkit.summary import Histogram
 
 V = 20_000
@@ -358,3 +359,13 @@ def test_figures_are_drawn_without_anything_measured():
         figures_ranks.figure_8d(laws, paper.lognormal_params(), nothing)
     assert two_laws.largest_densities([], nothing) == []
     plt.close("all")
+
+
+def test_a_likelihood_that_is_flat_in_one_direction_has_no_peak():
+    flat = np.array([[-1.0, 0.0], [0.0, 0.0]])
+
+    def likelihood(parameters):
+        return -0.5 * parameters[0] ** 2, np.array([-parameters[0], 0.0]), flat
+
+    *_, peak, settled = maximum(likelihood, np.array([1.0, 1.0]))
+    assert not peak and not settled

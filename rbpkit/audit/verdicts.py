@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib import resources
-from pathlib import Path
 
 import pandas as pd
 import yaml
@@ -111,7 +110,8 @@ def verdict_table(findings: Iterable[Finding], claims: dict[str, Claim]) -> pd.D
     """A row a finding, in the order of the claims, published before pocket.
 
     Columns: section, claim, test, source, value, low, high (95%; missing where none is honest), n,
-    of, verdict, when, note. Raises InputError for an unknown claim or one that is judged twice.
+    of, verdict, when (of "holds when" only), note. Raises InputError for an unknown claim or one
+    that is judged twice.
     """
     order = {name: place for place, name in enumerate(claims)}
     every = list(findings)
@@ -137,8 +137,8 @@ def verdict_table(findings: Iterable[Finding], claims: dict[str, Claim]) -> pd.D
                 "high": one.high,
                 "n": one.n,
                 "of": one.of,
-                "verdict": judge(claim, one),
-                "when": one.when,
+                "verdict": (verdict := judge(claim, one)),
+                "when": one.when if verdict == "holds when" else "",
                 "note": one.note,
             }
         )
@@ -146,26 +146,22 @@ def verdict_table(findings: Iterable[Finding], claims: dict[str, Claim]) -> pd.D
     return frame.astype({"low": "float64", "high": "float64"}) if rows else frame
 
 
-def write_claims(findings: Iterable[Finding], claims: dict[str, Claim], path: Path) -> None:
-    """claims.json: each claim with margins, findings and verdicts; a margin without end is null."""
+def claims_json(findings: Iterable[Finding], claims: dict[str, Claim]) -> str:
+    """Each claim with margins, findings and verdicts; a margin without end is null."""
     every = list(findings)
-    table = verdict_table(every, claims)
-    verdicts = {(r.name, r.source): r.verdict for r in table.set_index("section").itertuples(False)}
+    verdict_table(every, claims)  # refuses what cannot be judged
     content = [
         {
             **asdict(claim),
             "holds": _ends(claim.holds),
             "partly": _ends(claim.partly),
             "findings": [
-                {**asdict(one), "verdict": verdicts[name, one.source]}
-                for one in every
-                if one.claim == name
+                {**asdict(one), "verdict": judge(claim, one)} for one in every if one.claim == name
             ],
         }
         for name, claim in claims.items()
     ]
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _ends(margin: Range) -> list[float | None]:

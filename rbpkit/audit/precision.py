@@ -1,0 +1,247 @@
+"""Ties and 16-bit arithmetic: what they do to ranks, RBP_k and CE of the same tokens.
+
+Eq. 3 counts entries as likely as the target before it (pessimistic); counting entries with a
+larger logit only puts them behind (optimistic); a top-k list orders them by chance (mean). In
+float32 almost no entry ties with the target. In bfloat16, whose significand has 8 bits, many do.
+`precision_table` runs a model in five settings; torch is imported where a model is run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from rbpkit import paper
+from rbpkit.curves import Curve
+from rbpkit.errors import InputError
+from rbpkit.fit import fit_power_law
+from rbpkit.summary import check_k
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+KS = (1, 10, 100)
+RULES = ("pessimistic", "mean", "optimistic")
+DOCUMENTS = 100
+CORPORA = ("pocket:code", "pocket:prose")
+
+SETTINGS = {
+    "float32": ("float32", False),
+    "bfloat16 body": ("bfloat16", False),
+    "float16 body": ("float16", False),
+    "bfloat16 logits": ("bfloat16", True),
+    "float16 logits": ("float16", True),
+}
+"""Setting -> the dtype of weights and hidden states, and whether logits are rounded to it too.
+
+"body": logits are float32, as rbpkit makes them from a 16-bit model. "logits": logits as the
+model's own forward pass gives them in that dtype, as many programs rank them.
+"""
+
+# Of the public tokenizers, which are not shipped: no test here counts them anew.
+TOKENIZER_TOKENS = {"GPT2": 50_257, "OPT": 50_265, "Pythia": 50_277, "Qwen": 151_665}
+"""Ids that the family's tokenizer has, added tokens included: `len(tokenizer)`."""
+
+
+def rbp_by_rule(n_greater: np.ndarray, n_equal: np.ndarray, k: int) -> dict[str, float]:
+    """RBP_k under each of RULES, from (T,) counts of larger and of equal logits (target left out).
+
+    "mean" is the expectation over a random order of the tied, the target among them: of its
+    n_equal + 1 possible ranks, all equally likely, the share that is at most k.
+    InputError for k < 1, no token, or counts of different length.
+    """
+    check_k(k)
+    greater, equal = (np.asarray(counts, dtype=np.int64) for counts in (n_greater, n_equal))
+    if greater.ndim != 1 or greater.shape != equal.shape or not greater.size:
+        raise InputError("n_greater and n_equal must be flat, of one length, and not empty")
+    inside = np.clip(k - greater, 0, equal + 1) / (equal + 1)
+    return {
+        "pessimistic": float((greater + equal + 1 <= k).mean()),
+        "mean": float(inside.mean()),
+        "optimistic": float((greater + 1 <= k).mean()),
+    }
+
+
+def precision_table(
+    model_folder: str | Path, corpus: str | Path, documents: int = DOCUMENTS
+) -> pd.DataFrame:
+    """One model in each of SETTINGS on the same tokens: a row a (setting, k).
+
+    model_folder: a hub-layout folder. corpus: as `corpora.load_corpus`, its first `documents`.
+    Columns: setting, tokens, tied (share of targets with an equal logit beside them), changed
+    (share whose rank by Eq. 3 is not float32's), CE (nats, computed in float32 from the logits of
+    the setting), k, then RBP_k by rule: pessimistic, mean, optimistic. Runs on the CPU. Raises
+    InputError as `load_model` and `load_corpus`, and where logits are not finite.
+    """
+    from rbpkit.corpora import load_corpus
+    from rbpkit.encoding import encode
+    from rbpkit.measure import MAX_LENGTH
+    from rbpkit.models import load_model
+
+    text = load_corpus(corpus, documents=documents)
+    loaded = {
+        dtype: load_model(model_folder, dtype=dtype, device="cpu")
+        for dtype in dict.fromkeys(dtype for dtype, _ in SETTINGS.values())
+    }
+    first = next(iter(loaded.values()))
+    encoded = encode(text, first.tokenizer, max_length=min(first.context or MAX_LENGTH, MAX_LENGTH))
+    rows, reference = [], None
+    for setting, (dtype, rounded) in SETTINGS.items():
+        greater, equal, nll = _counted(loaded[dtype], encoded, rounded)
+        rank = greater + equal + 1
+        reference = rank if reference is None else reference
+        about = {
+            "setting": setting,
+            "tokens": rank.size,
+            "tied": float((equal > 0).mean()),
+            "changed": float((rank != reference).mean()),
+            "CE": float(nll.mean(dtype=np.float64)),
+        }
+        rows += [about | {"k": k} | rbp_by_rule(greater, equal, k) for k in KS]
+    return pd.DataFrame(rows)
+
+
+def _counted(model, encoded, rounded: bool) -> tuple[np.ndarray, ...]:
+    """n_greater, n_equal, nll of every scored token, (T,) each, in the order of the batches."""
+    import torch
+
+    from rbpkit.encoding import batches
+    from rbpkit.measure import BATCH_TOKENS, measured_ranks
+    from rbpkit.ranking import logit_ranks
+
+    def own() -> object:
+        for batch in batches(encoded, BATCH_TOKENS):
+            places = torch.from_numpy(batch.rows), torch.from_numpy(batch.columns)
+            logits = model.logits(torch.from_numpy(batch.input_ids))[places]
+            yield batch, logit_ranks(logits, torch.from_numpy(batch.targets))
+
+    found = [ranks for _, ranks in (own() if rounded else measured_ranks(model, encoded))]
+    names = ("n_greater", "n_equal", "nll")
+    return tuple(torch.cat([getattr(one, name) for one in found]).numpy() for name in names)
+
+
+def precision_all(corpora: tuple[str, ...] = CORPORA, documents: int = DOCUMENTS) -> pd.DataFrame:
+    """`precision_table` of all pocket models: columns corpus, family, model, S, V before its own.
+
+    One thread, since another number of them changes last bits. Floats in six digits. Minutes.
+    """
+    import torch
+
+    from rbpkit import pocket
+    from rbpkit.architectures import parameter_counts
+    from rbpkit.pocket_configs import config_of
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        parts = []
+        for corpus in corpora:
+            for run in (run for family in pocket.LADDERS for run in pocket.ladder_runs(family)):
+                counts = parameter_counts(config_of(run.family, run.shape))
+                part = precision_table(pocket.models_root() / run.name, corpus, documents)
+                about = (corpus, run.family, run.name, counts.S, counts.V)
+                for place, name in enumerate(("corpus", "family", "model", "S", "V")):
+                    part.insert(place, name, about[place])
+                parts.append(part)
+    finally:
+        torch.set_num_threads(threads)
+    table = pd.concat(parts, ignore_index=True)
+    floats = table.select_dtypes("float").columns
+    table[floats] = table[floats].map(lambda value: float(f"{value:.6g}"))
+    return table
+
+
+MODEL_TABLES = {"precision": precision_all}
+"""Tables of the audit that need models: name -> function without arguments."""
+
+
+def by_setting(table: pd.DataFrame) -> pd.DataFrame:
+    """A row a setting, over all models and corpora of a `precision_all` table.
+
+    Columns: setting, models (jobs: a model on a corpus), tied_least, tied_most (share of targets),
+    changed_most (share of ranks), CE (largest |change| against float32, relative), rule (largest
+    RBP_k optimistic - pessimistic), at (where: model, corpus, k; "" where it is 0), typical (median
+    of that difference over models at the smallest k), mean (largest |RBP_k by the mean rule -
+    float32's|). Raises InputError where float32 is not among the settings.
+    """
+    job = ["corpus", "model", "k"]
+    reference = table[table["setting"] == "float32"].set_index(job)
+    if reference.empty:
+        raise InputError("the table has no setting float32 to compare with")
+    rows = []
+    for setting in (name for name in SETTINGS if (table["setting"] == name).any()):
+        here = table[table["setting"] == setting].set_index(job)
+        base = reference.loc[here.index]
+        rule = here["optimistic"] - here["pessimistic"]
+        corpus, model, k = rule.idxmax()
+        rows.append(
+            {
+                "setting": setting,
+                "models": len(here) // here.index.get_level_values("k").nunique(),
+                "tied_least": here["tied"].min(),
+                "tied_most": here["tied"].max(),
+                "changed_most": here["changed"].max(),
+                "CE": (here["CE"] / base["CE"] - 1).abs().max(),
+                "rule": rule.max(),
+                "at": f"{model}, {corpus}, k = {k}" if rule.max() > 0 else "",
+                "typical": rule.xs(table["k"].min(), level="k").median(),
+                "mean": (here["mean"] - base["mean"]).abs().max(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def fitted(table: pd.DataFrame) -> pd.DataFrame:
+    """alpha of every (corpus, family, k, setting, rule), and how far from float32's by Eq. 3.
+
+    Columns: those five, alpha, R2, shift (alpha / alpha of float32, pessimistic, - 1; the same
+    tokens and models).
+    """
+    rows = []
+    keys = ["corpus", "family", "k", "setting"]
+    for key, group in table.groupby(keys, sort=False):
+        group = group.sort_values("S")
+        for rule in RULES:
+            curve = Curve(key[0], key[1], f"RBP_{key[2]}", tuple(group["model"]), *_xy(group, rule))
+            line = fit_power_law(curve.S, curve.loss, labels=curve.models)
+            rows.append((*key, rule, line.alpha, line.r2))
+    fits = pd.DataFrame(rows, columns=[*keys, "rule", "alpha", "R2"])
+    base = fits[(fits["setting"] == "float32") & (fits["rule"] == "pessimistic")]
+    base = base.set_index(keys[:3])["alpha"]
+    at = pd.MultiIndex.from_frame(fits[keys[:3]])
+    return fits.assign(shift=fits["alpha"].to_numpy() / base.reindex(at).to_numpy() - 1)
+
+
+def _xy(group: pd.DataFrame, rule: str) -> tuple[np.ndarray, np.ndarray]:
+    return group["S"].to_numpy(dtype=np.float64), group[rule].to_numpy()
+
+
+def extra_rows() -> pd.DataFrame:
+    """Rows of the output matrix that no token has, by family and V: they are counted in R.
+
+    Columns: family, V (rows), models (how many have that V), tokens (of the tokenizer), extra.
+    """
+    table = paper.models().groupby(["family", "vocab_rows"], sort=False).size()
+    table = table.rename("models").reset_index().rename(columns={"vocab_rows": "V"})
+    tokens = table["family"].map(TOKENIZER_TOKENS)
+    return table.assign(tokens=tokens, extra=table["V"] - tokens)
+
+
+def ranks_without_extra_rows(
+    logits: Tensor, targets: Tensor, tokens: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """R by Eq. 3 with all rows of the output matrix, and with the first `tokens` alone: (T,) each.
+
+    logits (T, V), targets (T,) below `tokens`; the second R is never the larger. Raises InputError
+    for `tokens` outside 1 to V, a target beyond it, and as `ranking.logit_ranks`.
+    """
+    from rbpkit.ranking import logit_ranks
+
+    if not 1 <= tokens <= logits.shape[1]:
+        raise InputError(f"tokens must be 1 to V = {logits.shape[1]}, not {tokens}")
+    every = logit_ranks(logits, targets).rank()
+    own = logit_ranks(logits[:, :tokens], targets).rank()
+    return every.cpu().numpy(), own.cpu().numpy()

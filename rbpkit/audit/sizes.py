@@ -1,0 +1,213 @@
+"""Which measure of a model's size gives the straightest law: S, or S with embeddings and head.
+
+The same losses are fitted against several sizes. Which line is straighter is settled by few
+models: `recognition` says how often the right size would win if the law were exact in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from rbpkit import paper
+from rbpkit.architectures import ARCHITECTURES
+from rbpkit.curves import Curve
+from rbpkit.errors import InputError
+from rbpkit.fit import PowerLawFit, fit_power_law
+from rbpkit.ladders import all_runs, by_size_measure
+from rbpkit.pocket import CONTEXT, Run
+from rbpkit.pocket import V as POCKET_V
+from rbpkit.sources import Curves, measured_curves, published_curves
+from rbpkit.summary import Summary
+
+KS = (1, 10, 50, 100)
+DRAWS = 2000
+SIZES = ("S", "S + embeddings", "all", "S + dV")
+"""Non-embedding; with token and position embeddings; and with the output matrix where it is one
+of its own, so every parameter once; non-embedding and output matrix, tied or not."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Parameters of one model: S; embedding (token and position); output (d V); tied or not."""
+
+    S: int
+    embedding: int
+    output: int
+    tied: bool
+
+    def by_measure(self) -> dict[str, int]:
+        """The number of parameters by each of SIZES."""
+        total = self.S + self.embedding
+        every = total if self.tied else total + self.output
+        return dict(zip(SIZES, (self.S, total, every, self.S + self.output), strict=True))
+
+
+def published_sizes() -> dict[str, Sizes]:
+    """The paper's 24 models by name, counted from their public configurations."""
+    found = {}
+    for row in paper.models().itertuples():
+        numbers = ARCHITECTURES[row.hub_id].numbers
+        # OPT-350m projects to a narrower head than its layers are wide.
+        keys = ("word_embed_proj_dim", "hidden_size", "n_embd")
+        d = next(numbers[key] for key in keys if key in numbers)
+        tied = bool(numbers["tie_word_embeddings"])
+        found[row.model] = Sizes(row.S, row.embedding_params, d * row.vocab_rows, tied)
+    return found
+
+
+def pocket_sizes(summaries: Iterable[Summary]) -> dict[str, Sizes]:
+    """The pocket models among `summaries` by name; S from the manifest, the rest from the shape."""
+    runs = all_runs()
+    found = {}
+    for one in summaries:
+        name = one.manifest.model
+        if name in runs and name not in found:
+            run = runs[name]
+            output = run.shape.width * POCKET_V
+            embedding = output + _positions(run) * run.shape.width
+            found[name] = Sizes(one.manifest.S, embedding, output, _tied(run))
+    return found
+
+
+def _positions(run: Run) -> int:
+    # OPT keeps two rows more than its context; the other two families have rotary positions.
+    return {"GPT2": CONTEXT, "OPT": CONTEXT + 2}.get(run.family, 0)
+
+
+def _tied(run: Run) -> bool:
+    return run.family != "Pythia" and not run.shape.untied
+
+
+def published_lines(ks: Sequence[int] = KS) -> list[Curve]:
+    """RBP_k against S of every (corpus, family) of the figures, all models, k by k."""
+    return [curve for k in ks for curve in published_curves(k).values()]
+
+
+def measured_lines(
+    summaries: Iterable[Summary],
+    corpora: Sequence[str],
+    families: Sequence[str],
+    ks: Sequence[int] = KS,
+) -> list[Curve]:
+    """The same of what was measured; a line that is not there or cannot be fitted is left out."""
+    every = list(summaries)
+    found: list[Curve] = []
+    for k in ks:
+        curves: Curves = measured_curves(
+            every, corpora, families, lambda one, k=k: one.rbp(k), f"RBP_{k}"
+        ).curves
+        found += curves.values()
+    return found
+
+
+def by_size(lines: Iterable[Curve], sizes: dict[str, Sizes], draws: int = 0) -> pd.DataFrame:
+    """Each line fitted against each of SIZES: a row a (corpus, family, quantity, size).
+
+    Columns: corpus, family, quantity, n, size, decades (that the size spans), alpha, low, high
+    (95%, the regression's), R2. With draws > 0 also `told` and `misled`: how often S would have the
+    higher R2 if the law were exact in S, and if it were exact in that size (`recognition`; missing
+    for S itself). Lines with a model that is not in `sizes` are passed over.
+    """
+    rows = []
+    for curve in lines:
+        if not all(model in sizes for model in curve.models):
+            continue
+        at = {
+            size: np.array([sizes[model].by_measure()[size] for model in curve.models], float)
+            for size in SIZES
+        }
+        on_S = fit_power_law(at["S"], curve.loss, labels=curve.models)
+        for size, x in at.items():
+            line = fit_power_law(x, curve.loss, labels=curve.models)
+            low, high = line.alpha_interval
+            row = {
+                "corpus": curve.corpus,
+                "family": curve.family,
+                "quantity": curve.quantity,
+                "n": line.n,
+                "size": size,
+                "decades": float(np.log10(x.max() / x.min())),
+                "alpha": line.alpha,
+                "low": low,
+                "high": high,
+                "R2": line.r2,
+            }
+            if draws:
+                own = size == "S"
+                row["told"] = np.nan if own else recognition(on_S, at["S"], x, draws)
+                row["misled"] = np.nan if own else 1 - recognition(line, x, at["S"], draws)
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def recognition(
+    law: PowerLawFit, S: np.ndarray, other: np.ndarray, draws: int = DRAWS, seed: int = 0
+) -> float:
+    """How often S has the higher R2 if `law` is exact in S (n,) but for its own normal residuals.
+
+    other: (n,) the size that S is compared with. 0.5: these models cannot tell. Raises InputError
+    for draws < 1 or sizes of different length.
+    """
+    if draws < 1 or np.shape(S) != np.shape(other):
+        raise InputError("recognition needs draws of at least 1 and two sizes of each model")
+    x = np.log(np.asarray(S, dtype=np.float64))
+    noise = np.random.default_rng(seed).normal(0, law.residual_sd, (draws, x.size))
+    y = law.intercept + law.slope * x + noise
+    return float((_r2(x, y) > _r2(np.log(np.asarray(other, dtype=np.float64)), y)).mean())
+
+
+def _r2(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Squared correlation of x (n,) with each row of y (draws, n)."""
+    dx, dy = x - x.mean(), y - y.mean(axis=1, keepdims=True)
+    return (dy @ dx) ** 2 / ((dx @ dx) * (dy * dy).sum(axis=1))
+
+
+def wins(table: pd.DataFrame, other: str = "all") -> pd.DataFrame:
+    """By family: in how many lines S has a higher R2 than `other`.
+
+    table: as `by_size`. Columns: family, n (models of a line), lines, S_wins, decades_S,
+    decades_other, R2_S, R2_other (medians), steeper (median alpha_other / alpha_S), told, misled
+    (means, where the table has them). The last row is all families together.
+    """
+    keys = ["corpus", "family", "quantity"]
+    one, two = (table[table["size"] == size] for size in ("S", other))
+    both = one.merge(two, on=keys, suffixes=("", "_other"))
+    rows = []
+    for family, group in [*both.groupby("family", sort=False), ("all", both)]:
+        row = {
+            "family": family,
+            "n": group["n"].max(),
+            "lines": len(group),
+            "S_wins": int((group["R2"] > group["R2_other"]).sum()),
+            "decades_S": group["decades"].median(),
+            "decades_other": group["decades_other"].median(),
+            "R2_S": group["R2"].median(),
+            "R2_other": group["R2_other"].median(),
+            "steeper": (group["alpha_other"] / group["alpha"]).median(),
+        }
+        if "told_other" in group:
+            row |= {name: group[f"{name}_other"].mean() for name in ("told", "misled")}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def straightest(table: pd.DataFrame) -> pd.DataFrame:
+    """In how many lines each size of a table has the highest R2: index family, a column a size.
+
+    table: `by_size`, or `ladders.by_size_measure` for training cost as a size.
+    """
+    best = table.loc[table.groupby(["corpus", "family", "quantity"], sort=False)["R2"].idxmax()]
+    counts = pd.crosstab(best["family"], best["size"])
+    return counts.reindex(columns=list(dict.fromkeys(table["size"])), fill_value=0)
+
+
+def with_cost(
+    summaries: Iterable[Summary], corpora: Sequence[str], families: Sequence[str], ks=KS
+) -> pd.DataFrame:
+    """`ladders.by_size_measure` of -log RBP_k alone: against S, S + dV and the cost of training."""
+    table = by_size_measure(summaries, corpora, families, ks)
+    return table if table.empty else table[table["quantity"] != "CE"].reset_index(drop=True)

@@ -1,0 +1,280 @@
+"""The law within strata: by frequency of the token, by position, by whether it stood before.
+
+RBP_k and CE are means over all scored tokens. If their exponents differ between kinds of tokens,
+alpha of a corpus is a mixture, and another mixture of tokens has another alpha.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from rbpkit import pocket
+from rbpkit.audit.resampling import document_weights, interval
+from rbpkit.errors import InputError
+from rbpkit.fit import MIN_POINTS, fit_power_law
+from rbpkit.pocket_text import CORPORA, load_pocket_documents
+from rbpkit.records import Records
+from rbpkit.summary import document_index
+
+KS = (1, 10, 100)
+QUANTITIES = ("CE", *(f"RBP_{k}" for k in KS))
+POSITIONS = (1, 17, 65, 129)  # first positions of the strata
+QUARTERS = (0.25, 0.5, 0.75)
+FREQUENCY_NAMES = ("rarest quarter", "second quarter", "third quarter", "commonest quarter")
+REPEAT_NAMES = ("new in the document", "stood before")
+DRAWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What records do not hold: what the tokens are, and how common.
+
+    token_text: V decoded tokens. train_counts: (V,) how often each stands in the training text,
+    or None where that text is not known. Raises InputError where the two differ in length.
+    """
+
+    token_text: tuple[str, ...]
+    train_counts: np.ndarray | None
+
+    def __post_init__(self) -> None:
+        counts = self.train_counts
+        if counts is not None and np.shape(counts) != (len(self.token_text),):
+            raise InputError(
+                f"{len(self.token_text)} tokens, but training counts of shape {np.shape(counts)}"
+            )
+
+    def counts(self, records: Records) -> np.ndarray:
+        """(V,) counts of the training text; where it is not known, of the scored targets."""
+        V = len(self.token_text)
+        if records.target.max() >= V:
+            raise InputError(f"target {records.target.max()} is outside the {V} tokens given")
+        if self.train_counts is None:
+            return np.bincount(records.target, minlength=V)
+        return np.asarray(self.train_counts)
+
+
+def pocket_context() -> Context:
+    """The tokens of the pocket models and their counts in the training text.
+
+    The text is tokenized again (some 7 million tokens), which takes the better part of a minute.
+    Each document counts one end-of-text token, as in training.
+    """
+    tokenizer = pocket.load_tokenizer()
+    counts = np.zeros(pocket.V, dtype=np.int64)
+    for corpus in CORPORA:
+        documents = list(load_pocket_documents(corpus, "train").documents)
+        encoded = tokenizer(documents, add_special_tokens=False, verbose=False)["input_ids"]
+        for ids in encoded:
+            counts += np.bincount(ids, minlength=pocket.V)
+        counts[tokenizer.convert_tokens_to_ids(pocket.END_OF_TEXT)] += len(documents)
+    text = tokenizer.batch_decode(
+        [[token] for token in range(pocket.V)], clean_up_tokenization_spaces=False
+    )
+    return Context(tuple(text), counts)
+
+
+def frequency_groups(
+    counts: np.ndarray, target: np.ndarray, shares: Sequence[float] = QUARTERS
+) -> np.ndarray:
+    """For each scored token (T,) its group 0, 1, ... by how common its target is: 0 the rarest.
+
+    The tokens are put in order of `counts` (V,) and cut where the running share of all counts
+    first goes beyond each of `shares`: groups hold equal text, not equally many kinds of token.
+    """
+    order = np.argsort(counts, kind="stable")
+    # Share of the text in tokens that are rarer: a token that straddles a cut is below it.
+    rarer = (np.cumsum(counts[order]) - counts[order]) / max(1, counts.sum())
+    group = np.empty(counts.size, dtype=np.int64)
+    group[order] = np.searchsorted(np.asarray(shares), rarer, side="right")
+    return group[target]
+
+
+def stood_before(records: Records) -> np.ndarray:
+    """(T,) whether a target was a scored token of the same document at an earlier position.
+
+    The first token of a document is never scored, so it does not count as having stood before.
+    """
+    key = records.document.astype(np.int64) * records.manifest.V + records.target
+    _, first = np.unique(key, return_index=True)
+    before = np.ones(records.tokens, dtype=bool)
+    before[first] = False
+    return before
+
+
+def strata_of(records: Records, context: Context) -> Iterator[tuple[str, list[str], np.ndarray]]:
+    """(stratification, names of its strata, (T,) the stratum of each scored token), three times."""
+    groups = frequency_groups(context.counts(records), records.target)
+    yield "frequency", list(FREQUENCY_NAMES), groups
+    ends = [*(first - 1 for first in POSITIONS[1:]), records.manifest.max_length - 1]
+    names = [f"{a} to {b}" for a, b in zip(POSITIONS, ends, strict=True)]
+    yield "position", names, np.searchsorted(POSITIONS, records.position, side="right") - 1
+    yield "repeat", list(REPEAT_NAMES), stood_before(records).astype(np.int64)
+
+
+def strata_table(records: Records, context: Context) -> pd.DataFrame:
+    """One job by strata: stratification, stratum, tokens, nll (nats, summed), hits_1, _10, _100.
+
+    hits_k: tokens with R <= k. Of four frequency groups each holds about a quarter of the training
+    text (of the scored targets where that text is not known).
+    """
+    rank, rows = records.rank(), []
+    for stratification, names, stratum in strata_of(records, context):
+        size = len(names)
+        tokens = np.bincount(stratum, minlength=size)
+        nll = np.bincount(stratum, weights=records.nll, minlength=size)
+        hits = [np.bincount(stratum[rank <= k], minlength=size) for k in KS]
+        for i, name in enumerate(names):
+            rows.append((stratification, name, tokens[i], nll[i], *(h[i] for h in hits)))
+    names = ["stratification", "stratum", "tokens", "nll", *(f"hits_{k}" for k in KS)]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _losses(tokens: np.ndarray, nll: np.ndarray, hits: np.ndarray) -> np.ndarray:
+    """log of CE and of -log RBP_k: tokens, nll (...), hits (..., K) -> (..., 1 + K); nan: none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        loss = np.concatenate(
+            [(nll / tokens)[..., None], -np.log(hits / tokens[..., None])], axis=-1
+        )
+        log = np.log(loss)
+    return np.where(np.isfinite(log), log, np.nan)
+
+
+def _slopes(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """alpha (...) = -slope of least squares of y (n, ...) on x (n,)."""
+    dx = x - x.mean()
+    return -np.tensordot(dx, y, axes=1) / (dx @ dx)
+
+
+def strata_alpha(
+    every: Sequence[Records], context: Context, draws: int = DRAWS, seed: int = 0
+) -> pd.DataFrame:
+    """alpha of each stratum for one (corpus, family), and how it differs from the first stratum.
+
+    every: Records of the family's models on one corpus, S ascending, of the same documents.
+    Columns: stratification, stratum, quantity ("CE", "RBP_1", ...), n, tokens, alpha, t_low,
+    t_high (95% t interval of the regression: for new models), low, high (95% bootstrap over
+    documents, paired: for these models), difference (alpha less that of the first stratum), and
+    its t_difference_low, _high (regression of the ratio of the two losses: what moves a model's
+    points together cancels) and difference_low, _high (documents). Numbers are missing where a
+    stratum has an RBP of 0 or 1, and intervals where a resample has.
+    Raises InputError for fewer than three models, or models scored on different tokens.
+    """
+    S = checked_ladder(every)
+    x, first = np.log(S), every[0]
+    numbers, document = document_index(first.document)
+    weights = document_weights(numbers.size, draws, seed).astype(np.float64)
+    rows = []
+    for stratification, names, stratum in strata_of(first, context):
+        logs, drawn = [], []
+        place = document * len(names) + stratum
+        shape = (numbers.size, len(names))
+
+        def summed(weight=None, place=place, shape=shape) -> np.ndarray:
+            flat = np.bincount(place, weights=weight, minlength=shape[0] * shape[1])
+            return flat.reshape(shape).astype(np.float64)
+
+        tokens = summed()
+        for one in every:
+            rank = one.rank()
+            nll, hits = summed(one.nll), [summed(rank <= k) for k in KS]
+            logs.append(_losses(tokens.sum(0), nll.sum(0), np.stack([h.sum(0) for h in hits], -1)))
+            parts = [weights @ part for part in (tokens, nll, *hits)]
+            drawn.append(_losses(parts[0], parts[1], np.stack(parts[2:], -1)))
+        log, resampled = np.stack(logs), np.stack(drawn)  # (n, strata, Q), (n, draws, strata, Q)
+        alpha, alphas = _slopes(x, log), _slopes(x, resampled)
+        for i, name in enumerate(names):
+            for q, quantity in enumerate(QUANTITIES):
+                row = {"stratification": stratification, "stratum": name, "quantity": quantity}
+                row |= {"n": S.size, "tokens": int(tokens.sum(0)[i]), "alpha": alpha[i, q]}
+                row["t_low"], row["t_high"] = _t_interval(S, log[:, i, q])
+                row["low"], row["high"] = _ends(alphas[:, i, q])
+                if i:
+                    ratio = log[:, i, q] - log[:, 0, q]
+                    row["difference"] = alpha[i, q] - alpha[0, q]
+                    row["t_difference_low"], row["t_difference_high"] = _t_interval(S, ratio)
+                    ends = _ends(alphas[:, i, q] - alphas[:, 0, q])
+                    row["difference_low"], row["difference_high"] = ends
+                rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def checked_ladder(every: Sequence[Records]) -> np.ndarray:
+    """S (n,) of the Records of one ladder; InputError unless S ascends and the tokens are one."""
+    S = np.array([one.manifest.S for one in every], dtype=np.float64)
+    if S.size < MIN_POINTS or (np.diff(S) <= 0).any():
+        raise InputError(f"give at least {MIN_POINTS} models of one family, S ascending, not {S}")
+    for one in every[1:]:
+        for column in ("document", "position", "target"):
+            if not np.array_equal(getattr(one, column), getattr(every[0], column)):
+                raise InputError(
+                    f"{one.manifest.model} and {every[0].manifest.model} were scored on different"
+                    " tokens; measure them on the same text"
+                )
+    return S
+
+
+def _t_interval(S: np.ndarray, log: np.ndarray) -> tuple[float, float]:
+    try:
+        return fit_power_law(S, np.exp(log)).alpha_interval
+    except InputError:
+        return float("nan"), float("nan")
+
+
+def _ends(draws: np.ndarray) -> tuple[float, float]:
+    return interval(draws) if np.isfinite(draws).all() else (float("nan"), float("nan"))
+
+
+def stratum_fits(table: pd.DataFrame) -> pd.DataFrame:
+    """alpha of each stratum from `strata_table` of all jobs (and columns corpus, family, S).
+
+    Columns: corpus, family, stratification, stratum, quantity, n, tokens, alpha, low, high (95% t
+    interval), R2. What no line can be fitted to is left out.
+    """
+    rows = []
+    keys = ["corpus", "family", "stratification", "stratum"]
+    for key, cell in table.groupby(keys, sort=False):
+        cell = cell.sort_values("S")
+        losses = {"CE": cell["nll"] / cell["tokens"]}
+        with np.errstate(divide="ignore"):
+            losses |= {f"RBP_{k}": -np.log(cell[f"hits_{k}"] / cell["tokens"]) for k in KS}
+        for quantity, loss in losses.items():
+            try:
+                fit = fit_power_law(cell["S"], loss)
+            except InputError:
+                continue
+            tokens = int(cell["tokens"].iloc[0])
+            rows.append((*key, quantity, fit.n, tokens, fit.alpha, *fit.alpha_interval, fit.r2))
+    names = [*keys, "quantity", "n", "tokens", "alpha", "low", "high", "R2"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def differences(alphas: pd.DataFrame) -> pd.DataFrame:
+    """Do the strata differ? From `strata_alpha` of all cells (columns corpus, family, its own).
+
+    For each stratification and quantity the last stratum less the first: stratification, of (the
+    two), quantity, cells, smallest, median, largest difference of alpha, and in how many cells it
+    is above and below 0 by its document interval (these models) and by its t interval (new ones).
+    """
+    rows = []
+    for (stratification, quantity), cell in alphas.groupby(["stratification", "quantity"]):
+        names = cell["stratum"].drop_duplicates().tolist()
+        last = cell[cell["stratum"] == names[-1]].dropna(subset=["difference"])
+        if last.empty:
+            continue
+        row = {"stratification": stratification, "of": f"{names[-1]} less {names[0]}"}
+        row |= {"quantity": quantity, "cells": len(last), "smallest": last["difference"].min()}
+        row |= {"median": last["difference"].median(), "largest": last["difference"].max()}
+        row["above, documents"] = int((last["difference_low"] > 0).sum())
+        row["below, documents"] = int((last["difference_high"] < 0).sum())
+        row["above, t"] = int((last["t_difference_low"] > 0).sum())
+        row["below, t"] = int((last["t_difference_high"] < 0).sum())
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+CONTEXT_TABLES = {"strata": strata_table}
+FAMILY_CONTEXT_TABLES = {"strata_alpha": strata_alpha}
