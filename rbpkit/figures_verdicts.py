@@ -14,18 +14,14 @@ from rbpkit.figures import write_whole
 def as_markdown(verdicts: pd.DataFrame, *, conditions: bool = True) -> str:
     """A row a claim: section, claim, and for each source the verdict on the number that tests it.
 
-    verdicts: of `verdict_table`. conditions: also what each number is, and the condition of each
-    "holds when". Numbers have two decimals below 10, intervals are 95%, n in parentheses.
+    verdicts: of `verdict_table`. conditions: also the condition of each "holds when". Numbers have
+    two decimals below 10, intervals are 95%, n in parentheses.
     """
-    heading = ["section", "claim", *SOURCES]
-    if conditions:
-        heading.insert(2, "tested by")
+    heading = ["section", "claim", "the number", *SOURCES]
     lines = [_row(heading), _row(["---"] * len(heading))]
     for name, rows in verdicts.groupby("name", sort=False):
         first = rows.iloc[0]
-        cells = [first["section"], f"{first['claim']} (`{name}`)"]
-        if conditions:
-            cells.append(first["test"])
+        cells = [first["section"], f"{first['claim']} (`{name}`)", first["test"]]
         for source in SOURCES:
             of_source = rows[rows["source"] == source]
             cells.append(_cell(of_source.iloc[0], conditions) if len(of_source) else "")
@@ -61,6 +57,8 @@ def _number(value: float) -> str:
     if value == 0 or value == int(value):
         return f"{value:.0f}"
     size = abs(value)
+    if size < 1 and f"{size:.2f}" == "1.00":
+        return f"{value:.3f}"  # nearly all is not all
     return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 0.1 else f"{value:.2g}"
 
 

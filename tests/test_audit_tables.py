@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,11 +19,13 @@ from rbpkit.audit.tables import JOB, JOBS, SAME, audit_root, load_tables, write_
 from rbpkit.audit.verdicts import load_claims, verdict_table
 from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
+from rbpkit.figures_verdicts import as_markdown
 from rbpkit.measure import measure
 from rbpkit.models import load_model
 from rbpkit.store import load_summaries
 
 SIZES = (0, 1, 2)
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +114,24 @@ def test_shipped_tables_are_of_the_shipped_summaries():
         jobs = set(zip(loaded[name]["corpus"], loaded[name]["model"], strict=True))
         assert jobs == {(one.corpus, one.model) for one in shipped}, name
     assert sum(path.stat().st_size for path in audit_root().glob("*.csv")) < 3_000_000
+
+
+def test_the_readme_and_figures_say_what_was_found():
+    """figures/verdicts.csv is what the audit gives today, and the README shows it."""
+    summaries = load_summaries(pocket.summaries_root())
+    corpora = list(dict.fromkeys(one.manifest.corpus for one in summaries))
+    found = all_findings(
+        summaries, load_tables(one.manifest for one in summaries), corpora, pocket.LADDERS
+    )
+    table = verdict_table(found, load_claims())
+    text = {"keep_default_na": False, "na_values": {"low": [""], "high": [""]}}
+    written = pd.read_csv(ROOT / "figures" / "verdicts.csv", dtype={"section": str}, **text)
+    assert list(written["name"]) == list(table["name"])
+    assert list(written["verdict"]) == list(table["verdict"])
+    for column in ("value", "low", "high"):
+        np.testing.assert_allclose(written[column], table[column], rtol=1e-3)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert as_markdown(written, conditions=False) in readme
 
 
 def test_one_line_for_no_records_and_no_tables(tmp_path, monkeypatch, capsys):
