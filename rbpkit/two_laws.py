@@ -131,7 +131,9 @@ def lognormals(
             row |= {"S": about.S, "k_min": k_min, "mu": fit.mu, "mu_se": fit.mu_se}
             row |= {"sigma": fit.sigma, "sigma_se": fit.sigma_se, "ratio": fit.mu / fit.sigma}
             row |= {"CE": one.ce(), "entropy": -(share * np.log(share)).sum()}
-            row |= {"neg_log_rbp1": -np.log(one.rbp(1)), "fitted_entropy": -(p * np.log(p)).sum()}
+            with np.errstate(divide="ignore"):  # inf where no token is first
+                row |= {"neg_log_rbp1": -np.log(one.rbp(1))}
+            row |= {"fitted_entropy": -(p * np.log(p)).sum()}
             row |= {"fitted_neg_log_p1": -np.log(p[0])}
             row |= {"simulated_CE": theory.entropy_approx(fit.mu, fit.sigma)}
             row |= {"simulated_neg_log_rbp1": theory.neg_log_p1_approx(fit.mu, fit.sigma)}

@@ -30,13 +30,14 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 import rbpkit
-from rbpkit import figures_verdicts, pocket
+from rbpkit import figures_verdicts, pocket, two_laws
 from rbpkit.audit.findings import all_findings
 from rbpkit.audit.tables import load_tables
 from rbpkit.audit.verdicts import load_claims, verdict_table
 from rbpkit.store import load_summaries
 
-summaries = load_summaries(records_dir or pocket.summaries_root())
+every = load_summaries(records_dir or pocket.summaries_root())
+summaries = two_laws.in_order(every, corpus_names, families)
 audit = load_tables((one.manifest for one in summaries), audit_dir or None)
 print("rbpkit", rbpkit.__version__)
 print("tables of these records:", ", ".join(audit) or "none (rbpkit audit RECORDS makes them)")
@@ -49,7 +50,7 @@ print("tables of these records:", ", ".join(audit) or "none (rbpkit audit RECORD
 # - **contradicted**: it is outside, with all of its interval;
 # - **not supported**: the interval is too wide to tell.
 #
-# Where the paper says something of all cases, the number is the share of cases in which it is so: all for *holds*, 80% for *holds when*. An interval stands only where one is honest: the cells of a table share models and text, so most shares have none. $n$ says on how much a number rests, and of the pocket ladders the verdict is on those ladders: small models, one vocabulary, 6 million training tokens.
+# Where the paper says something of all cases, the number is the share of cases in which it is so: all for *holds*, 80% for *holds when*. An interval stands only where one is honest: the cells of a table share models and text, so most shares have none. $n$ says on how much a number rests, and of the pocket ladders the verdict is on those ladders: small models, one vocabulary, 6 million training tokens. (With records of your own, the column is of those.)
 
 # %%
 claims = load_claims()
@@ -197,14 +198,13 @@ print(check(1, answer_1, close(choice_of_k.relative_half_width(0.947, 4), 0.006)
 # How sure is $\alpha_k$? Does the line of the smaller models foretell the largest? Is there a floor or a bend? Two kinds of uncertainty stay apart throughout. **Other models**: Student's $t$ from the scatter about the line says where another model of the family may lie on the same documents. **Other documents**: a bootstrap over documents, with the same draws for every model, says what these very models may do on other documents like these. Published points have no documents to draw from, so they have the first kind only.
 
 # %%
-from rbpkit import figures, figures_prediction, two_laws
+from rbpkit import figures, figures_prediction
 from rbpkit.audit import prediction, shape, uncertainty
 from rbpkit.fit import fit_power_law
 
-ours = two_laws.in_order(summaries, corpus_names, families)
 published = prediction.published_losses()
-measured = prediction.measured_losses(ours)
-boot = uncertainty.bootstrap(ours)
+measured = prediction.measured_losses(summaries)
+boot = uncertainty.bootstrap(summaries)
 for reason in boot.missing:
     print(reason)
 slopes = {"published": uncertainty.line_table(published)}

@@ -242,6 +242,7 @@ def findings_independence(
     families = list(dict.fromkeys(one.manifest.family for one in every))
     table = emergence.measured_windows(every, corpora, families, (JUDGED,), KS).table
     ours = with_ratio(table, (JUDGED,))
+    ours = ours[np.isfinite(ours["ratio"])]  # no window of ten hits, no ratio
     if len(ours):
         found.append(_finding("pocket", ours, windows))
     return found

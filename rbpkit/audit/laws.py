@@ -78,8 +78,9 @@ def findings_laws(measured: Iterable[Summary] = (), boot: Bootstrap | None = Non
     """
     every = list(measured)
     found = _published()
-    if every:
-        found += _pocket(every, boot or bootstrap(every))
+    boot = boot or bootstrap(every)
+    if boot.cells:
+        found += _pocket(every, boot)
     return found
 
 

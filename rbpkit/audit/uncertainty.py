@@ -79,6 +79,9 @@ def bootstrap(
                 f"{corpus}: its families were measured on different text; measure them alike"
             )
         numbers = np.unique(np.concatenate([one.document for one in here]))
+        if numbers.size < 2:
+            missing.append(f"{corpus}: one document, so none to resample")
+            continue
         weights = document_weights(numbers.size, draws, seed).astype(np.float64)
         for family in dict.fromkeys(one.manifest.family for one in here):
             chosen = sorted(
