@@ -22,7 +22,7 @@ from rbpkit.corpora import Corpus
 from rbpkit.encoding import EncodedCorpus, check_batch_tokens, encode
 from rbpkit.errors import InputError
 from rbpkit.measure import BATCH_TOKENS, MAX_LENGTH, measured_ranks
-from rbpkit.models import FAMILIES, Head, LoadedModel, _probe, non_embedding_parameters
+from rbpkit.models import FAMILIES, Head, LoadedModel, linear_head, non_embedding_parameters
 from rbpkit.ranking import NonFiniteError
 from rbpkit.textfiles import text_fingerprint
 
@@ -136,7 +136,7 @@ class RBPCallback(TrainerCallback):
         # A training that resumes goes on from what was measured before it.
         self.history = [point for point in self.history if point.step <= state.global_step]
         with undisturbed(model):
-            head, V = _probe(model, type(model).__name__)
+            head, V = linear_head(model, type(model).__name__)
         self._probed = (head is not None, V)
 
     def on_step_end(self, args, state, control, model=None, **kwargs) -> None:

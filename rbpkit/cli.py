@@ -14,6 +14,7 @@ import typer
 
 from rbpkit.checks import MOST_THREADS, folder_to_write, within
 from rbpkit.cli_audit import audit
+from rbpkit.cli_bench import COMMANDS as BENCH_COMMANDS
 from rbpkit.cli_look import look
 from rbpkit.cli_pocket import pocket_app
 from rbpkit.cli_predict import predict
@@ -150,6 +151,8 @@ def fit(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
     _print_table(found.table, as_json)
 
 
+for command in BENCH_COMMANDS:
+    app.command()(command)
 app.command()(audit)
 app.command()(look)
 app.command()(predict)

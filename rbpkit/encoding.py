@@ -152,16 +152,18 @@ def _token_ids(
         tokenizer.truncation_side = side
 
 
-def batches(encoded: EncodedCorpus, batch_tokens: int) -> Iterator[Batch]:
+def batches(encoded: EncodedCorpus, batch_tokens: int, done: int = 0) -> Iterator[Batch]:
     """Batches of documents of like length, the longest first, the same every time.
 
     batch_tokens: the most tokens of a batch with its padding (B x L); a longer document goes
-    alone. Longest first shows at once whether a batch fits in memory. Each scored token is in
-    one batch, once. Raises InputError for batch_tokens below 1, before the first batch.
+    alone. done: how many documents to leave out, counted in this order: those of the first
+    batches, with whatever batch_tokens. Longest first shows at once whether a batch fits in
+    memory. Each scored token is in one batch, once. Raises InputError for batch_tokens below 1,
+    before the first batch.
     """
     check_batch_tokens(batch_tokens)
     by_length = sorted(encoded.documents, key=lambda d: (-len(d.input_ids), d.document))
-    return _batches(by_length, batch_tokens)
+    return _batches(by_length[done:], batch_tokens)
 
 
 def _batches(by_length: list[EncodedDocument], batch_tokens: int) -> Iterator[Batch]:

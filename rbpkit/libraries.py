@@ -15,7 +15,7 @@ def quiet() -> Iterator[None]:
     """Hold back the libraries' loading bars, log lines and warnings, for this block only."""
     from transformers.utils import logging as transformers_logging
 
-    loggers = [logging.getLogger("transformers"), logging.getLogger("huggingface_hub")]
+    loggers = [logging.getLogger(n) for n in ("transformers", "huggingface_hub", "accelerate")]
     levels = [logger.level for logger in loggers]
     # A hook, not disable_progress_bar(): that one switches the hub's bars off for good.
     bars = transformers_logging.set_tqdm_hook(

@@ -16,11 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 from tqdm import tqdm
 
 import rbpkit
+from rbpkit.batching import by_batches
 from rbpkit.corpora import Corpus
-from rbpkit.encoding import Batch, EncodedCorpus, batches, check_batch_tokens, encode
+from rbpkit.encoding import Batch, EncodedCorpus, check_batch_tokens, encode
 from rbpkit.errors import InputError
 from rbpkit.manifest import Manifest
 from rbpkit.models import LoadedModel
@@ -56,14 +58,15 @@ def measure(
 
     max_length: truncate documents at this many tokens (Appendix A: 512); where the model's
     context is shorter, at that. batch_tokens: the most tokens, padding included, of a forward
-    pass; another value changes last bits, and now and then a rank by one. progress: a bar with
-    tokens/s and time left on standard error. A finished job with the same settings is not run
-    again; one with other settings is replaced, and `say` is told which differ. `say` also gets a
-    line where a pocket corpus is not the shipped text.
+    pass; another value changes last bits, and now and then a rank by one. Where memory does not
+    suffice, smaller batches are taken and `say` gets a line; the manifest keeps the number that
+    was asked for. progress: a bar with tokens/s and time left on standard error. A finished job
+    with the same settings is not run again; one with other settings is replaced, and `say` is
+    told which differ. `say` also gets a line where a pocket corpus is not the shipped text.
 
     Raises InputError for a corpus that leaves nothing to score, settings out of range, logits
-    that are NaN or infinite, memory that does not suffice, and for another model of the same name
-    in `out`; nothing is written then.
+    that are NaN or infinite, memory that does not suffice for one document, and for another
+    model of the same name in `out`; nothing is written then.
     """
     check_batch_tokens(batch_tokens)
     if corpus.source.get("as_shipped") is False:
@@ -87,13 +90,7 @@ def measure(
     for setting, (there, asked) in stale.items():
         say(f"replaces an earlier measurement in {out}: {setting} was {there}, is {asked}")
     start = time.perf_counter()
-    try:
-        columns = _columns(model, encoded, batch_tokens, progress)
-    except torch.OutOfMemoryError as error:
-        raise InputError(
-            f"{model.name} on {corpus.id}: out of memory with batches of {batch_tokens} tokens;"
-            " give fewer (--batch-tokens)"
-        ) from error
+    columns = rank_columns(model, encoded, batch_tokens, progress=progress, say=say)
     seconds = round(time.perf_counter() - start, 3)
     manifest = replace(planned, tokens=encoded.tokens, seconds=seconds)
     records = Records(**columns, manifest=manifest)
@@ -102,32 +99,63 @@ def measure(
 
 
 def measured_ranks(
-    model: LoadedModel, encoded: EncodedCorpus, batch_tokens: int = BATCH_TOKENS
+    model: LoadedModel,
+    encoded: EncodedCorpus,
+    batch_tokens: int = BATCH_TOKENS,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Iterator[tuple[Batch, TokenRanks]]:
-    """Each batch of the corpus with the ranks of its scored tokens, on the model's device.
+    """Each batch of the corpus with the ranks of its scored tokens, on the device of the head.
 
     Longest documents first, so that what does not fit in memory shows at once. A model that must
-    give its own logits gets batches of at most MEMORY_BYTES of them, or a document.
+    give its own logits gets batches of at most MEMORY_BYTES of them, or a document. A batch that
+    does not fit is done again in halves, and the rest with that budget; `say` gets a line then.
+
+    Raises InputError where one document does not fit, and as `token_ranks`.
     """
     if model.head is None:
         batch_tokens = max(1, min(batch_tokens, MEMORY_BYTES // (4 * model.V)))
-    for batch in batches(encoded, batch_tokens):
-        ids = torch.from_numpy(batch.input_ids).to(model.device)
-        rows = torch.from_numpy(batch.rows).to(model.device)
-        columns = torch.from_numpy(batch.columns).to(model.device)
+
+    def ranked(batch: Batch) -> TokenRanks:
         targets = torch.from_numpy(batch.targets).to(model.device)
+        states, places = states_of(model, batch)
         if model.head is None:
-            yield batch, logit_ranks(model.logits(ids)[rows, columns], targets)
-        else:
-            hidden = model.hidden(ids)[rows, columns]
-            weight, bias = model.head
-            yield batch, token_ranks(hidden, weight, targets.to(weight.device), bias=bias)
+            return logit_ranks(states[places], targets.to(states.device))
+        weight, bias = model.head
+        hidden = states[places].to(weight.device)
+        del states  # before the head needs memory
+        return token_ranks(hidden, weight, targets.to(weight.device), bias=bias)
+
+    return by_batches(encoded, batch_tokens, ranked, model=model.name, say=say)
 
 
-def _columns(
-    model: LoadedModel, encoded: EncodedCorpus, batch_tokens: int, progress: bool
+def states_of(model: LoadedModel, batch: Batch) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """A forward pass -> (B, L, d) hidden states, or (B, L, V) logits where the head is no one
+    linear map; and the (rows, columns) of the T scored tokens in it, on the same device.
+
+    A model on several devices gives them on the last layer's.
+    """
+    # Sent before the pass, not after it: a copy from the host waits for what the GPU has to do.
+    ids, *places = (
+        torch.from_numpy(array).to(model.device)
+        for array in (batch.input_ids, batch.rows, batch.columns)
+    )
+    states = model.logits(ids) if model.head is None else model.hidden(ids)
+    rows, columns = (place.to(states.device) for place in places)
+    return states, (rows, columns)
+
+
+def rank_columns(
+    model: LoadedModel,
+    encoded: EncodedCorpus,
+    batch_tokens: int = BATCH_TOKENS,
+    *,
+    progress: bool = False,
+    say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, np.ndarray]:
-    """The columns of the records, in the order of the protocol."""
+    """The columns of the records, (T,) each, in the order of the protocol: document and position.
+
+    progress, say, errors: as `measure` and `measured_ranks`.
+    """
     parts: list[dict[str, np.ndarray]] = []
     bar = tqdm(
         total=encoded.tokens,
@@ -137,7 +165,7 @@ def _columns(
         disable=not progress,
     )
     with bar:
-        for batch, ranks in measured_ranks(model, encoded, batch_tokens):
+        for batch, ranks in measured_ranks(model, encoded, batch_tokens, say):
             parts.append(
                 {
                     "document": batch.documents,

@@ -27,6 +27,7 @@ from rbpkit.architectures import (
     parameter_counts,
 )
 from rbpkit.checkpoints import find_checkpoint, load_tokenizer
+from rbpkit.devices import check_device_map, input_device
 from rbpkit.errors import InputError
 from rbpkit.libraries import quiet, reason
 
@@ -119,6 +120,7 @@ def load_model(
     trust_remote_code: bool = False,
     local_files_only: bool = False,
     progress: bool = False,
+    device_map: str | dict | None = None,
 ) -> LoadedModel:
     """Load a hub id or a local folder in the Hugging Face layout, with its own tokenizer.
 
@@ -127,14 +129,17 @@ def load_model(
     Weights are read from safetensors; `allow_pickle` admits `pytorch_model.bin` where there are
     none, read by torch's weights-only unpickler. `trust_remote_code` runs Python code that comes
     with the model. `local_files_only` never asks the network. `progress` shows the hub's
-    download bars; nothing else is ever printed.
+    download bars; nothing else is ever printed. `device_map`, in place of `device`, spreads a
+    model larger than a device ("auto", or module -> device; needs accelerate).
 
     Raises InputError, one line with the way out: no such folder, hub id out of reach, no or
     damaged weights, weights missing or left over, not finite, no usable tokenizer, ids over V,
-    a model that looks ahead.
+    a model that looks ahead, a device_map that cannot be used.
     """
     if dtype not in DTYPES:
         raise InputError(f"dtype {dtype!r} is not known; use one of {', '.join(DTYPES)}")
+    if device_map is not None:
+        check_device_map(device)
     place = torch_device(device)
     with quiet():
         checkpoint = find_checkpoint(
@@ -152,11 +157,13 @@ def load_model(
         }
         with reason(f"{checkpoint.folder}: the tokenizer cannot be loaded"):
             tokenizer = load_tokenizer(checkpoint.folder, options)
-        network = _network(checkpoint.folder, DTYPES[dtype], allow_pickle, options)
+        network = _network(checkpoint.folder, DTYPES[dtype], allow_pickle, options, device_map)
+        if device_map is not None:
+            place = input_device(network, checkpoint.name)
         with reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}"):
-            network = network.to(place)
+            network = network.to(place) if device_map is None else network
             _check_finite(network, checkpoint.name, dtype)
-            head, V = _probe(network, checkpoint.name)
+            head, V = linear_head(network, checkpoint.name)
     rows = min(V, network.get_input_embeddings().weight.shape[0])
     _check_tokenizer(tokenizer, rows, checkpoint.folder)
     config = network.config.get_text_config()
@@ -193,7 +200,9 @@ def torch_device(device: str | None) -> torch.device:
     return place
 
 
-def _network(folder: Path, dtype: torch.dtype, allow_pickle: bool, options: dict) -> Any:
+def _network(
+    folder: Path, dtype: torch.dtype, allow_pickle: bool, options: dict, device_map: Any
+) -> Any:
     """The model with every weight read from the checkpoint, and every weight of it used."""
     with reason(f"{folder / 'config.json'}: no causal language model's config"):
         config = AutoConfig.from_pretrained(folder, **options)
@@ -202,6 +211,7 @@ def _network(folder: Path, dtype: torch.dtype, allow_pickle: bool, options: dict
             folder,
             config=config,
             dtype=dtype,
+            device_map=device_map,
             use_safetensors=None if allow_pickle else True,
             ignore_mismatched_sizes=True,  # so that they are listed, and refused here
             output_loading_info=True,
@@ -225,7 +235,8 @@ def _network(folder: Path, dtype: torch.dtype, allow_pickle: bool, options: dict
 
 def _check_finite(network: PreTrainedModel, name: str, dtype: str) -> None:
     for key, parameter in network.named_parameters():
-        if parameter.numel() and parameter.is_floating_point():
+        # A layer on meta waits outside the devices: the logits tell, in every pass.
+        if parameter.numel() and parameter.is_floating_point() and not parameter.is_meta:
             # The least and the greatest are NaN where any is: one pass, no copy.
             if not all(bound.isfinite() for bound in torch.aminmax(parameter)):
                 hint = " (does it fit? try float32)" if dtype == "float16" else ""
@@ -233,11 +244,12 @@ def _check_finite(network: PreTrainedModel, name: str, dtype: str) -> None:
 
 
 @torch.no_grad()
-def _probe(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
+def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
     """Run a few random ids: is the model causal, is its head one linear map? -> (head, V)."""
-    rows = network.get_input_embeddings().weight.shape[0]
+    embedding = network.get_input_embeddings().weight
+    rows = embedding.shape[0]
     ids = torch.randint(rows, (1, 6), generator=torch.Generator().manual_seed(0))
-    ids = ids.repeat(2, 1).to(network.device)
+    ids = ids.repeat(2, 1).to(embedding.device)
     ids[1, -1] = (ids[1, -1] + 1) % rows  # only the last token differs
     layer = network.get_output_embeddings()
     seen: list[Tensor] = []
@@ -261,8 +273,9 @@ def _probe(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
     hidden = base(input_ids=ids, use_cache=False).last_hidden_state
     # Two links, so that a soft cap is found even where the probe's logits are too small to feel
     # it: what the head gives is linear in the hidden state, and nothing touches it afterwards.
-    linear = _close(F.linear(hidden, layer.weight, layer.bias), seen[0])
-    linear = linear and torch.equal(seen[0].float(), logits.float())
+    hidden, own = hidden.to(layer.weight.device), seen[0]  # a spread model's may be elsewhere
+    linear = _close(F.linear(hidden, layer.weight, layer.bias), own)
+    linear = linear and torch.equal(own.to(logits.device).float(), logits.float())
     return (Head(layer.weight, layer.bias) if linear else None), V
 
 

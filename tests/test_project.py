@@ -36,13 +36,14 @@ LAYERS = (
     {"__init__", "errors", "checks"},
     {
         *("ranking", "models", "architectures", "checkpoints", "libraries", "corpora", "encoding"),
+        "devices",
         *("records", "recordfiles", "store", "manifest", "summary"),
         *("fit", "paper", "pocket_text", "pocket_split", "params", "textfiles"),
     },
     {"curves", "rankdist", "rankdist_likelihood", "theory", "exercises"},
     {"sources", "tables", "emergence", "klaw", "largek", "setup_tables", "two_laws"},
     {
-        *("engine", "engine_effects", "measure"),
+        *("batching", "effects", "measure"),
         *("pocket", "pocket_configs", "pocket_controls", "pocket_checkpoints"),
         *("pocket_objective", "pocket_train", "pocket_ship", "pocket_extras"),
         "ladders",

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from torch.autograd.profiler import profile
 
-from rbpkit import ranking
+from rbpkit import pocket, ranking
 from rbpkit.errors import InputError
+from rbpkit.models import load_model
 from rbpkit.ranking import NonFiniteError, logit_chunks, logit_ranks, token_ranks
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
@@ -287,3 +288,32 @@ def test_autocast_and_grad_do_not_touch_the_head():
     assert torch.equal(cast.rank(), plain.rank())
     assert torch.equal(cast.nll, plain.nll)
     assert not cast.nll.requires_grad
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("family", list(pocket.LADDERS))
+def test_every_family_in_every_dtype(family, dtype):
+    """A trained model's own states and logits; counted row by row in their own dtype."""
+    name = str(dtype).removeprefix("torch.")
+    model = load_model(pocket.model_folder(family, 0), dtype=name, device="cpu")
+    text = "def rank(logits, target):\n    return (logits >= logits[target]).sum()\n" * 8
+    ids = torch.tensor([model.tokenizer(text)["input_ids"]])[:, :201]
+    targets = ids[0, 1:]
+    hidden, own = model.hidden(ids)[0, :-1], model.logits(ids)[0, :-1]
+    assert hidden.dtype == own.dtype == model.head.weight.dtype == dtype and len(targets) > 150
+    logits = joined(hidden, model.head.weight, bias=model.head.bias)
+    assert logits.dtype == torch.float32
+    ranks = token_ranks(hidden, model.head.weight, targets, bias=model.head.bias)
+    for counted, found in ((logits, ranks), (own, logit_ranks(own, targets))):
+        for row, t, greater, equal in zip(
+            counted, targets.tolist(), found.n_greater.tolist(), found.n_equal.tolist(), strict=True
+        ):
+            assert greater == int(torch.count_nonzero(row > row[t]))
+            assert equal == int(torch.count_nonzero(row == row[t])) - 1
+        loss = torch.nn.functional.cross_entropy(counted.double(), targets, reduction="none")
+        torch.testing.assert_close(found.nll.double(), loss, rtol=2e-6, atol=2e-6)
+    # What was counted is the head of this model, and there is something to count.
+    torch.testing.assert_close(
+        logits, own.float(), rtol=0.02, atol=0.1 if dtype != DTYPES[0] else 1e-3
+    )
+    assert ranks.rank().unique().numel() > 30

@@ -1,0 +1,257 @@
+"""`rbpkit bench`, `bench-batches`, `bench-dtypes`: what measuring costs, and what settings change.
+
+Register all three: `for command in COMMANDS: app.command()(command)`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rbpkit.checks import MOST_THREADS, within
+from rbpkit.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rbpkit.bench import Speed
+
+SHAPES = ("pocket", "paper")
+DEFAULT_KS = (1, 10, 100)
+
+Model = Annotated[str, typer.Option(help="Hub id, or a folder in the Hugging Face layout.")]
+CorpusName = Annotated[str, typer.Option(help="A corpus by name, or a file or folder of text.")]
+Documents = Annotated[int | None, typer.Option(help="How many to take, 0 for all.")]
+MaxLength = Annotated[int, typer.Option(help="Truncate documents at this many tokens.")]
+BatchTokens = Annotated[int, typer.Option(help="Most tokens of one forward pass.")]
+Device = Annotated[str | None, typer.Option(help="cpu or cuda; by default a GPU if there is one.")]
+Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16 (head in float32).")]
+Ks = Annotated[list[int] | None, typer.Option("--k", help="k of RBP_k; may be repeated.")]
+Threads = Annotated[int, typer.Option(help="CPU threads; 0 for torch's default.")]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON for machines instead of a table.")]
+
+
+def bench(
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="Hub id or folder; with --shapes paper one of its 24; repeatable."),
+    ] = None,
+    shapes: Annotated[
+        str | None,
+        typer.Option(help="pocket: the shipped models; paper: its 24 shapes, random weights."),
+    ] = None,
+    device: Device = None,
+    dtype: Dtype = "float32",
+    tokens: Annotated[int, typer.Option(help="Random tokens that each model ranks.")] = 20_000,
+    max_length: MaxLength = 512,
+    batch_tokens: BatchTokens = 8192,
+    rounds: Annotated[int, typer.Option(help="Runs of each kind; the median counts.")] = 3,
+    threads: Threads = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Tokens a second with ranks, with the output head only, and with the body only.
+
+    With --shapes paper also an estimate of the whole study: 24 models, 3 million tokens each.
+    """
+    within("--tokens", tokens, 1)
+    within("--max-length", max_length, 2)
+    within("--batch-tokens", batch_tokens, 1)
+    within("--rounds", rounds, 1)
+    within("--threads", threads, 0, MOST_THREADS)
+    if shapes is not None and shapes not in SHAPES:
+        raise InputError(f"--shapes {shapes!r} is not known; use {' or '.join(SHAPES)}")
+    if shapes == "pocket" and model:
+        raise InputError("--shapes pocket is all shipped models: leave out --model, or --shapes")
+    import torch
+
+    from rbpkit.architectures import ARCHITECTURES
+    from rbpkit.bench import paper_speeds, study_time
+    from rbpkit.models import torch_device
+
+    if threads:
+        torch.set_num_threads(threads)
+    settings = {"tokens": tokens, "max_length": max_length, "rounds": rounds}
+    settings["batch_tokens"] = batch_tokens
+    place = str(torch_device(device))
+    if shapes == "paper":
+        names = tuple(model or ARCHITECTURES)
+        found = paper_speeds(names, dtype=dtype, device=place, say=_say, **settings)
+    else:
+        found = _loaded_speeds(model, dtype, place, settings)
+    speeds = []
+    for one in found:
+        speeds.append(one)
+        what = one.skipped or f"{one.with_ranks:,.0f} tokens/s with ranks"
+        _say(f"{one.model}: {'skipped, ' if one.skipped else ''}{what}")
+    ran = [one for one in speeds if not one.skipped]
+    study = study_time(speeds) if shapes == "paper" and ran else None
+    if as_json:
+        typer.echo(json.dumps(_plain({"speeds": speeds, "study": study})))
+    else:
+        typer.echo(_shown(speeds))
+        if study:
+            guess = f", {study.not_run} of them guessed from the largest that ran"
+            typer.echo(
+                f"The study ({study.models} models x {study.tokens:,} tokens):"
+                f" {study.seconds / 3600:,.1f} hours{guess if study.not_run else ''}"
+            )
+    if not ran:
+        raise InputError("every model was skipped: take a lower --dtype or another --device")
+
+
+def bench_batches(
+    model: Model,
+    corpus: CorpusName = "pocket:code",
+    budget: Annotated[
+        list[int] | None,
+        typer.Option("--batch-tokens", help="Most tokens of a forward pass; give two or more."),
+    ] = None,
+    documents: Documents = None,
+    max_length: MaxLength = 512,
+    dtype: Dtype = "float32",
+    device: Device = None,
+    k: Ks = None,
+    threads: Threads = 0,
+    as_json: AsJson = False,
+) -> None:
+    """How many ranks, and how much of CE and RBP_k, another batch size changes."""
+    ks = _checked(k, documents, max_length, threads)
+    for one in budget or ():
+        within("--batch-tokens", one, 1)
+    from rbpkit.corpora import load_corpus
+
+    text = load_corpus(corpus, documents=documents)
+    from rbpkit.effects import BUDGETS, batch_effects, effect_table
+    from rbpkit.models import load_model
+
+    _set_threads(threads)
+    loaded = load_model(model, dtype=dtype, device=device, progress=True)
+    effects = batch_effects(
+        loaded, text, tuple(budget or BUDGETS), ks=ks, max_length=max_length, say=_say
+    )
+    _print_table(effect_table(effects), as_json)
+
+
+def bench_dtypes(
+    model: Model,
+    corpus: CorpusName = "pocket:code",
+    dtype: Annotated[
+        list[str] | None,
+        typer.Option(help="float32, bfloat16, float16 (the default: all); repeatable."),
+    ] = None,
+    documents: Documents = None,
+    max_length: MaxLength = 512,
+    batch_tokens: BatchTokens = 8192,
+    device: Device = None,
+    k: Ks = None,
+    threads: Threads = 0,
+    as_json: AsJson = False,
+) -> None:
+    """The same tokens with a body in each dtype: ranks changed, ties, CE, RBP_k, tokens/s."""
+    ks = _checked(k, documents, max_length, threads)
+    within("--batch-tokens", batch_tokens, 1)
+    from rbpkit.corpora import load_corpus
+
+    text = load_corpus(corpus, documents=documents)
+    from rbpkit.effects import dtype_effects, effect_table
+    from rbpkit.models import DTYPES
+
+    _set_threads(threads)
+    effects = dtype_effects(
+        model,
+        text,
+        tuple(dtype or DTYPES),
+        device=device,
+        ks=ks,
+        max_length=max_length,
+        batch_tokens=batch_tokens,
+        say=_say,
+    )
+    _print_table(effect_table(effects), as_json)
+
+
+COMMANDS = (bench, bench_batches, bench_dtypes)
+
+
+def _loaded_speeds(
+    models: list[str] | None, dtype: str, device: str, settings: dict[str, int]
+) -> Iterator[Speed]:
+    from rbpkit import pocket
+    from rbpkit.bench import speed_of
+    from rbpkit.models import load_model
+
+    shipped = (
+        pocket.model_folder(family, size)
+        for family in pocket.LADDERS
+        for size in range(len(pocket.LADDERS[family]))
+    )
+    for model in models or shipped:
+        loaded = load_model(model, dtype=dtype, device=device, progress=True)
+        yield speed_of(loaded, say=_say, **settings)
+
+
+def _checked(
+    k: list[int] | None, documents: int | None, max_length: int, threads: int
+) -> tuple[int, ...]:
+    """The k to show, once all four are checked."""
+    for one in k or ():
+        within("--k", one, 1)
+    within("--documents", documents or 0, 0)
+    within("--max-length", max_length, 2)
+    within("--threads", threads, 0, MOST_THREADS)
+    return tuple(dict.fromkeys(k)) if k else DEFAULT_KS
+
+
+def _set_threads(threads: int) -> None:
+    if threads:
+        import torch
+
+        torch.set_num_threads(threads)
+
+
+def _say(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+def _plain(found: dict) -> dict:
+    """As JSON takes it: no NaN, which is not JSON."""
+    speeds = [
+        {key: None if value != value else value for key, value in asdict(one).items()}
+        for one in found["speeds"]
+    ]
+    return {"speeds": speeds, "study": found["study"] and asdict(found["study"])}
+
+
+def _shown(speeds: list[Speed]) -> str:
+    """A row a model, rates as whole numbers, the cost of ranks in percent."""
+    from rbpkit.bench import speed_table
+
+    table = speed_table(speeds)
+    for name in ("with_ranks", "with_head", "body"):
+        table[name] = [_number(value, "{:,.0f}") for value in table[name]]
+    table["ranks_cost"] = [_number(value, "{:+.0%}") for value in table["ranks_cost"]]
+    table["S"] = [f"{S:,}" for S in table["S"]]
+    shown = ["model", "S", "V", "dtype", "batch_tokens", "body", "with_head", "with_ranks"]
+    table = table[[*shown, "ranks_cost", "skipped"]]
+    return table.drop(columns=[] if table["skipped"].any() else "skipped").to_string(index=False)
+
+
+def _number(value: float, form: str) -> str:
+    return "" if math.isnan(value) else form.format(value)
+
+
+def _print_table(frame: pd.DataFrame, as_json: bool) -> None:
+    if as_json:
+        rows = frame.to_json(orient="records", double_precision=15)
+        typer.echo(json.dumps(json.loads(rows)))
+        return
+    rates = [f"{rate:,.0f}" for rate in frame["tokens_s"]]
+    # Changes of RBP_k are a few in 100,000.
+    typer.echo(
+        frame.assign(tokens_s=rates).to_string(index=False, float_format=lambda x: f"{x:.6f}")
+    )

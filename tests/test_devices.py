@@ -1,0 +1,116 @@
+"""Models spread over devices. Two real devices need a GPU; the hooks of accelerate need only it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from rbpkit import devices, pocket
+from rbpkit.corpora import load_corpus
+from rbpkit.encoding import encode
+from rbpkit.errors import InputError
+from rbpkit.measure import rank_columns
+from rbpkit.models import load_model
+
+NEEDS_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+NEEDS_TWO = pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
+# A module of the model -> where it is; the layers between are added by a test.
+ENDS = {
+    "GPT2": [
+        "transformer.wte",
+        "transformer.wpe",
+        "transformer.drop",
+        "transformer.ln_f",
+        "lm_head",
+    ],
+    "OPT": [
+        "model.decoder.embed_tokens",
+        "model.decoder.embed_positions",
+        "model.decoder.final_layer_norm",
+        "lm_head",
+    ],
+    "Pythia": [
+        "gpt_neox.embed_in",
+        "gpt_neox.emb_dropout",
+        "gpt_neox.final_layer_norm",
+        "gpt_neox.rotary_emb",
+        "lm_head",
+    ],
+    "Qwen": ["model.embed_tokens", "model.norm", "model.rotary_emb", "lm_head"],
+}
+LAYERS = {
+    "GPT2": "transformer.h",
+    "OPT": "model.decoder.layers",
+    "Pythia": "gpt_neox.layers",
+    "Qwen": "model.layers",
+}
+
+
+def columns(model) -> dict[str, np.ndarray]:
+    corpus = load_corpus("pocket:code", documents=5)
+    return rank_columns(model, encode(corpus, model.tokenizer, max_length=256))
+
+
+def assert_same(found, expected) -> None:
+    for name in expected:
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+
+
+def test_without_accelerate_it_says_so(monkeypatch):
+    monkeypatch.setattr(devices, "find_spec", lambda _: None)
+    with pytest.raises(InputError, match="needs the package accelerate"):
+        load_model(pocket.model_folder("Pythia", 0), device_map="auto")
+
+
+def test_a_device_and_a_map_are_refused():
+    with pytest.raises(InputError, match=r"give device \(cpu\) or device_map, not both"):
+        load_model(pocket.model_folder("Pythia", 0), device="cpu", device_map="auto")
+
+
+@pytest.mark.parametrize("family", list(pocket.LADDERS))
+@pytest.mark.parametrize("kind", ["auto", "a layer on disk"])
+def test_the_same_numbers(family, kind):
+    pytest.importorskip("accelerate", reason="needs accelerate")
+    folder = pocket.model_folder(family, 0)
+    device_map = "auto"
+    if kind != "auto":
+        layers = {f"{LAYERS[family]}.0": "disk", f"{LAYERS[family]}.1": "cpu"}
+        device_map = dict.fromkeys(ENDS[family], "cpu") | layers
+    spread = load_model(folder, device_map=device_map)
+    waiting = sum(parameter.is_meta for parameter in spread.model.parameters())
+    assert (waiting > 0) == (kind != "auto")
+    plain = load_model(folder, device=spread.device)
+    assert (spread.S, spread.V, spread.revision) == (plain.S, plain.V, plain.revision)
+    assert_same(columns(spread), columns(plain))
+
+
+def test_a_head_outside_the_devices_is_refused():
+    pytest.importorskip("accelerate", reason="needs accelerate")
+    folder = pocket.model_folder("Pythia", 0)
+    with pytest.raises(InputError, match="its output head was left out; take a lower dtype"):
+        load_model(folder, device_map={"gpt_neox": "cpu", "lm_head": "disk"})
+
+
+@NEEDS_CUDA
+def test_hidden_states_follow_to_the_heads_device():
+    model = load_model(pocket.model_folder("Pythia", 0), device="cuda")
+    weight, bias = model.head
+    split = dataclasses.replace(model, head=model.head._replace(weight=weight.cpu()))
+    assert bias is None
+    found, expected = columns(split), columns(model)
+    # Another device's product: last bits, now and then a rank by one.
+    moved = found["n_greater"] != expected["n_greater"]
+    assert moved.mean() <= 0.01
+
+
+@NEEDS_TWO
+@pytest.mark.parametrize("family", list(pocket.LADDERS))
+def test_two_devices(family):
+    pytest.importorskip("accelerate", reason="needs accelerate")
+    folder = pocket.model_folder(family, 0)
+    device_map = dict.fromkeys(ENDS[family], 0) | {f"{LAYERS[family]}.{i}": i for i in (0, 1)}
+    spread = load_model(folder, device_map=device_map)
+    assert_same(columns(spread), columns(load_model(folder, device="cuda")))
