@@ -201,3 +201,33 @@ def along_training(
                 }
             )
     return pd.DataFrame(rows)
+
+
+def slopes_between_ends(
+    ladder: Iterable[Summary], controls: Iterable[Summary], ks: Sequence[int]
+) -> pd.DataFrame:
+    """The slope from the smallest model of a ladder to its largest, by training tokens.
+
+    Of the ladder whose two ends were also trained on other numbers of tokens. Columns: corpus,
+    quantity, tokens, slope: d log loss / d log S between two models, so without an interval.
+    """
+    runs = all_runs()
+    ends: dict[tuple[str, int], list[Summary]] = {}
+    both = [control.against for control in CONTROLS if "tokens" in control.changes]
+    alike = {control.run.name for control in CONTROLS if "tokens" in control.changes}
+    for one in (*ladder, *controls):
+        if one.manifest.model in alike.union(both):
+            recipe = runs[one.manifest.model].recipe
+            tokens = recipe.steps * recipe.batch_rows * CONTEXT
+            ends.setdefault((one.manifest.corpus, tokens), []).append(one)
+    rows = []
+    for (corpus, tokens), pair in sorted(ends.items(), key=lambda item: item[0]):
+        pair.sort(key=lambda one: one.manifest.S)
+        if len(pair) != 2:
+            continue
+        small, large = pair
+        span = np.log(large.manifest.S / small.manifest.S)
+        for loss in (_Loss(None), *map(_Loss, ks)):
+            slope = float(np.log(loss(large) / loss(small)) / span)
+            rows.append({"corpus": corpus, "quantity": loss.name, "tokens": tokens, "slope": slope})
+    return pd.DataFrame(rows, columns=["corpus", "quantity", "tokens", "slope"])

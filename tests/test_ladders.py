@@ -70,6 +70,22 @@ def test_a_control_without_its_ladder_is_refused(shipped):
         ladders.controls_table(others, [renamed(one, control.run.name)], (1,))
 
 
+def test_slope_between_the_ends_by_training_tokens(shipped):
+    table = ladders.slopes_between_ends(shipped, load_summaries(controls_root()), (1,))
+    assert table["tokens"].nunique() == 3 and len(table) == 4 * 3 * 2
+    once = table[(table["tokens"] == sorted(set(table["tokens"]))[1])]
+    row = once[(once["corpus"] == "pocket:code") & (once["quantity"] == "RBP_1")].iloc[0]
+    ends = [
+        one
+        for one in shipped
+        if one.manifest.corpus == "pocket:code"
+        and one.manifest.model in ("pythia-w32-l2", "pythia-w128-l5")
+    ]
+    S, loss = zip(*sorted((one.manifest.S, -np.log(one.rbp(1))) for one in ends), strict=True)
+    assert row["slope"] == pytest.approx(np.log(loss[1] / loss[0]) / np.log(S[1] / S[0]))
+    assert ladders.slopes_between_ends(shipped, [], (1,))["tokens"].nunique() == 1
+
+
 def test_along_training_the_end_is_the_ladder(shipped):
     code = [
         s for s in shipped if (s.manifest.corpus, s.manifest.family) == ("pocket:code", "Pythia")
