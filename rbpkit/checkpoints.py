@@ -88,8 +88,12 @@ def find_checkpoint(
     Raises InputError: no such folder, hub id out of reach, no config, weights or tokenizer,
     a shard that is missing, a damaged safetensors file, pickle only, its own code needed.
     """
-    folder = Path(model).expanduser()
-    if folder.is_file():
+    try:
+        folder = Path(model).expanduser()
+        there = folder.is_file()
+    except (OSError, RuntimeError) as error:  # a name too long, or "~" and no such user
+        raise InputError(f"{model}: no such folder, and no hub id either ({error})") from error
+    if there:
         raise InputError(f"{model}: a file; give the folder that holds config.json")
     hub = not folder.is_dir()
     if hub:
@@ -177,8 +181,7 @@ def _weight_files(folder: Path, allow_pickle: bool) -> list[Path]:
         if (folder / whole).is_file():
             files = [folder / whole]
         elif (folder / index).is_file():
-            names = _json(folder / index).get("weight_map", {}).values()
-            files = [folder / index, *(folder / name for name in sorted(set(names)))]
+            files = [folder / index, *_parts(folder / index)]
         else:
             continue
         for path in files:
@@ -190,6 +193,15 @@ def _weight_files(folder: Path, allow_pickle: bool) -> list[Path]:
             " pass allow_pickle (--allow-pickle), or a revision with safetensors"
         )
     raise InputError(f"{folder}: no weights there (model.safetensors); give a model's folder")
+
+
+def _parts(index: Path) -> list[Path]:
+    """The files that an index of weights names, all of them in its own folder."""
+    places = _json(index).get("weight_map")
+    names = set(map(str, places.values())) if isinstance(places, dict) else set()
+    if not names or any(Path(name).name != name or "\0" in name for name in names):
+        raise InputError(f"{index}: names no files of this folder; fetch the model again")
+    return [index.parent / name for name in sorted(names)]
 
 
 def _check_weights(path: Path) -> None:
@@ -209,7 +221,7 @@ def _check_weights(path: Path) -> None:
 def _json(path: Path) -> dict:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({error}); fetch the file again") from error
     if not isinstance(content, dict):
         raise InputError(f"{path}: not a JSON object; fetch the file again")

@@ -203,6 +203,9 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # A polite kill ends as Ctrl-C does: temporary files go, and the status is 130.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        # A name with bytes that are no text, as a folder's can be, is shown escaped.
+        stream.reconfigure(errors="backslashreplace")
     try:
         status = app(standalone_mode=False)
     except InputError as error:
@@ -211,6 +214,10 @@ def main() -> None:
         _fail(error.format_message())
     except OSError as error:  # disk full, no permission, a file where a folder should be
         _fail(f"{error.filename or 'writing'}: {error.strerror or error}")
+    except RuntimeError as error:
+        if "home directory" not in str(error):
+            raise
+        _fail(f"a path begins with ~ and no such user is here ({error})")  # pathlib's only word
     except (KeyboardInterrupt, typer.Abort):
         status = 130
     if status == 130:  # typer itself turns Ctrl-C into this

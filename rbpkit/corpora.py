@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from pathlib import Path
@@ -18,13 +18,16 @@ from typing import Any
 import numpy as np
 
 from rbpkit.errors import InputError
+from rbpkit.hubcorpora import HUB_CORPORA, PART_CORPORA, HubCorpus
 from rbpkit.textfiles import SUFFIXES, list_files, read_texts, suffix_of, text_fingerprint
 
 __all__ = [
     "HUB_CORPORA",
+    "PART_CORPORA",
     "POCKET_CORPORA",
     "Corpus",
     "HubCorpus",
+    "corpus_on_hub",
     "load_corpus",
     "protocol_order",
 ]
@@ -33,47 +36,7 @@ PROTOCOL_DOCUMENTS = 1000  # of the authors, from each corpus
 STREAM_BUFFER = 10_000  # rows that a streamed shuffle holds
 
 
-def _is_github_code(row: Mapping[str, Any]) -> bool:
-    return row["meta"]["pile_set_name"] == "Github" and len(row["text"]) > 512
-
-
-@dataclass(frozen=True)
-class HubCorpus:
-    """Where one of the paper's corpora is and how its text is made (Appendix A).
-
-    fields: the columns joined by a newline; keep: which rows count as documents;
-    data_files: the files to fetch, where the whole set is far larger than its splits;
-    in_order: the first rows of the split are taken as they stand, without a shuffle.
-    """
-
-    path: str
-    config: str | None
-    split: str
-    fields: tuple[str, ...] = ("text",)
-    keep: Callable[[Mapping[str, Any]], bool] | None = None
-    data_files: Mapping[str, str] | None = None
-    in_order: bool = False
-
-
-HUB_CORPORA: dict[str, HubCorpus] = {
-    "Wiki": HubCorpus("wikimedia/wikipedia", "20231101.en", "train"),
-    "HumanEval": HubCorpus(
-        "openai/openai_humaneval", None, "test", fields=("prompt", "canonical_solution")
-    ),
-    "HotpotQA": HubCorpus(
-        "hotpotqa/hotpot_qa", "distractor", "validation", fields=("question", "answer")
-    ),
-    "AusLegal": HubCorpus("isaacus/open-australian-legal-corpus", None, "corpus"),
-    # Streamed always: loading a split of C4 would fetch all of it, 300 GB, for 1,000 rows.
-    "C4": HubCorpus("allenai/c4", "en", "validation", in_order=True),
-    "Github": HubCorpus(
-        "monology/pile-uncopyrighted",
-        None,
-        "validation+test",
-        keep=_is_github_code,
-        data_files={"validation": "val.jsonl.zst", "test": "test.jsonl.zst"},
-    ),
-}
+ON_HUB = HUB_CORPORA | PART_CORPORA
 POCKET_CORPORA = ("pocket:prose", "pocket:code", "pocket:qa", "pocket:legal")
 
 
@@ -119,9 +82,10 @@ def load_corpus(
 ) -> Corpus:
     """Documents of a corpus: by default the first 1,000, shuffled with seed 42 (Appendix A).
 
-    name_or_path: one of `HUB_CORPORA` or `POCKET_CORPORA`, in any case (a file of that name is
-    "./NAME"), or a .jsonl, .jsonl.gz, .parquet or .txt file, or a folder of those, read in the
-    order of their names. A .txt file is one document.
+    name_or_path: one of `HUB_CORPORA`, `PART_CORPORA` (a part of one, where all of it is too much
+    to fetch) or `POCKET_CORPORA`, in any case (a file of that name is "./NAME"), or a .jsonl,
+    .jsonl.gz, .parquet or .txt file, or a folder of those, read in the order of their names. A
+    .txt file is one document.
     documents: how many to take, 0 for all; by default 1,000, and all of a pocket corpus, whose
     lists are short and fixed. Empty ones among them are left out and counted.
     field: for .jsonl and .parquet, the column with the text ("text" if not given), or several
@@ -139,7 +103,7 @@ def load_corpus(
         if not (whole or value is None):
             raise InputError(f"{key}={value!r}: must be a whole number, {least} or more")
     target = _resolve(name_or_path)
-    on_hub = isinstance(target, str) and target in HUB_CORPORA
+    on_hub = isinstance(target, str) and target in ON_HUB
     if not on_hub and (streaming or revision is not None):
         key = "streaming" if streaming else "revision"
         raise InputError(f"{key}: only for hub corpora, not for {target}; leave it out")
@@ -153,10 +117,16 @@ def load_corpus(
     return _from_files(target, documents, field, seed)
 
 
+def corpus_on_hub(name_or_path: str | os.PathLike[str]) -> str | None:
+    """Our spelling of a corpus of the hub, None for any other. Raises InputError for no corpus."""
+    target = _resolve(name_or_path)
+    return target if isinstance(target, str) and target in ON_HUB else None
+
+
 def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     """A corpus's name as we spell it, or a path that exists."""
     given = os.fspath(name_or_path)
-    known = {name.lower(): name for name in (*HUB_CORPORA, *POCKET_CORPORA)}
+    known = {name.lower(): name for name in (*ON_HUB, *POCKET_CORPORA)}
     if isinstance(name_or_path, str) and given.lower() in known:
         return known[given.lower()]
     path = Path(given).expanduser()
@@ -164,7 +134,8 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
         return path
     if os.sep in given or suffix_of(path):
         raise InputError(f"{given}: no such file or folder; check the path of the corpus")
-    near = difflib.get_close_matches(given.lower(), known, n=1, cutoff=0.5)
+    whole = [name for name in known if known[name] not in PART_CORPORA]
+    near = difflib.get_close_matches(given.lower(), whole, n=1, cutoff=0.5)
     hint = f"did you mean {known[near[0]]}? " if near else ""
     raise InputError(
         f"unknown corpus {given!r}: {hint}Give {', '.join(known.values())}, "
@@ -225,24 +196,39 @@ def _from_pocket(name: str, documents: int | None) -> Corpus:
 def _from_hub(
     name: str, documents: int | None, seed: int | None, streaming: bool, revision: str | None
 ) -> Corpus:
-    hub = HUB_CORPORA[name]
+    hub = ON_HUB[name]
     streamed = streaming or hub.in_order
     seed = None if hub.in_order else seed
     import datasets
     import fsspec
+    from huggingface_hub import is_offline_mode
+
+    from rbpkit.hubfiles import fetched_files
 
     zstd = any(file.endswith(".zst") for file in (hub.data_files or {}).values())
     if zstd and "zstd" not in fsspec.available_compressions():
         raise InputError(f"{name}: its files are .zst; `pip install zstandard`, then try again")
     try:
-        rows = datasets.load_dataset(
-            hub.path,
-            name=hub.config,
-            data_files=dict(hub.data_files) if hub.data_files else None,
-            split=hub.split,
-            revision=revision,
-            streaming=streamed,
-        )
+        fetched = fetched_files(hub.path, hub.files, revision) if is_offline_mode() else None
+        if fetched:
+            # As `rbpkit fetch` left them; the library itself finds no files of a data set that
+            # it did not load before, and streams none offline.
+            revision = fetched.commit
+            rows = datasets.load_dataset(
+                "parquet" if fetched.paths[0].suffix == ".parquet" else "json",
+                data_files={"fetched": [str(path) for path in fetched.paths]},
+                split="fetched",
+                streaming=streamed,
+            )
+        else:
+            rows = datasets.load_dataset(
+                hub.path,
+                name=hub.config,
+                data_files=dict(hub.data_files) if hub.data_files else None,
+                split=hub.split,
+                revision=revision,
+                streaming=streamed,
+            )
         if hub.keep is not None:
             rows = rows.filter(hub.keep)
         rows = rows.select_columns(list(hub.fields))  # HotpotQA's contexts are 100 times its text
@@ -255,13 +241,17 @@ def _from_hub(
             # Not rows.shuffle: the same order, but it leaves an index file in the cache.
             rows = rows.select(protocol_order(available, seed)[:documents])
         texts = ["\n".join(row[f] for f in hub.fields) for row in itertools.islice(rows, documents)]
+    except InputError:
+        raise
     except Exception as error:
         # The one place that talks to the network, through four libraries that share no base
         # class of errors; whichever it was, the reader needs its reason and not its traceback.
         lines = str(error).strip().splitlines() or [type(error).__name__]
+        offline = "offline: run `rbpkit fetch` with a network first"
+        way_out = offline if is_offline_mode() else "offline, or gated: `hf auth login`?"
         raise InputError(
             f"{name}: cannot load {hub.path} from the Hugging Face hub: {lines[0][:200]} "
-            "(offline, or gated: `hf auth login`?); try again, or give a local copy of it as a file"
+            f"({way_out}); try again, or give a local copy of it as a file"
         ) from error
     source = {
         "kind": "hub",
@@ -271,6 +261,7 @@ def _from_hub(
         "revision": revision,
         "field": "+".join(hub.fields),
         "streaming": streamed,
+        "files": list(hub.files),
     }
     order = "in order" if seed is None else "stream-shuffled" if streamed else "shuffled"
     protocol = {"order": order, "seed": seed, "requested": documents, "available": available}

@@ -54,7 +54,7 @@ class Manifest:
     def __post_init__(self) -> None:
         for name in (*_NAMES, "revision", "family", "sha256"):
             value = getattr(self, name)
-            if not isinstance(value, str) or (name in _NAMES and not value):
+            if not _is_text(value) or (name in _NAMES and not value):
                 raise InputError(f"manifest: {name} must be a text, got {value!r}")
         for name, least in _COUNTS.items():
             value = getattr(self, name)
@@ -68,7 +68,7 @@ class Manifest:
         if not isinstance(self.seconds, int | float) or not 0 <= self.seconds < math.inf:
             raise InputError(f"manifest: seconds must be a time, got {self.seconds!r}")
         texts = isinstance(self.versions, dict) and all(
-            isinstance(text, str) for item in self.versions.items() for text in item
+            _is_text(text) for item in self.versions.items() for text in item
         )
         if not texts or not {"torch", "transformers", "tokenizers"} <= set(self.versions):
             raise InputError("manifest: versions must name torch, transformers and tokenizers")
@@ -117,3 +117,8 @@ class Manifest:
             return cls(**fields)
         except InputError as error:
             raise InputError(f"{where}: {error}; {way_out}") from error
+
+
+def _is_text(value: object) -> bool:
+    """Whether it is a text that a file and a table can hold: half a surrogate pair is none."""
+    return isinstance(value, str) and not re.search("[\ud800-\udfff]", value)

@@ -14,11 +14,12 @@ import jupytext
 import nbformat
 import papermill
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
 import rbpkit
 from rbpkit.errors import InputError
+from rbpkit.libraries import one_line
 
 CELL_SECONDS = 600
 # The kernel warns on every start that its local socket is not encrypted.
@@ -79,6 +80,8 @@ def build(name: str) -> Path:
         client.execute()
     except CellExecutionError as error:
         raise InputError(f"notebook {name}: {error.ename}: {error.evalue}") from error
+    except (CellTimeoutError, DeadKernelError) as error:
+        raise InputError(f"notebook {name}: {one_line(error)}") from error
     notebook.metadata.pop("widgets", None)
     notebook.metadata.language_info = nbformat.from_dict({"name": "python"})
     path = folder / f"{name}.ipynb"
@@ -89,13 +92,13 @@ def build(name: str) -> Path:
 
 def parameters_of(name: str) -> set[str]:
     """Names of the parameters that a notebook takes."""
-    return set(papermill.inspect_notebook(str(notebooks_dir() / f"{name}.ipynb")))
+    return set(papermill.inspect_notebook(_literal(notebooks_dir() / f"{name}.ipynb")))
 
 
 def run(name: str, parameters: dict[str, Any], out: Path) -> Path:
     """Run a notebook by papermill with those of `parameters` that it takes; write it into `out`.
 
-    Raises InputError that names the notebook and the error of the cell.
+    Raises InputError that names the notebook and the error of the cell, and where the kernel dies.
     """
     source = notebooks_dir() / f"{name}.ipynb"
     if not source.is_file():
@@ -105,8 +108,8 @@ def run(name: str, parameters: dict[str, Any], out: Path) -> Path:
     target = out / f"{name}.ipynb"
     try:
         papermill.execute_notebook(
-            str(source),
-            str(target),
+            _literal(source),
+            _literal(target),
             parameters={key: value for key, value in parameters.items() if key in taken},
             kernel_name="python3",
             progress_bar=False,
@@ -117,7 +120,18 @@ def run(name: str, parameters: dict[str, Any], out: Path) -> Path:
         raise InputError(
             f"notebook {name}: {error.ename}: {error.evalue} (see {target})"
         ) from error
+    except DeadKernelError as error:
+        # papermill has saved the file by now, with every cell in it marked "completed".
+        target.unlink(missing_ok=True)
+        raise InputError(
+            f"notebook {name}: its kernel died (out of memory, or killed); nothing of it is kept"
+        ) from error
     return target
+
+
+def _literal(path: Path) -> str:
+    """The path as papermill takes it, which fills in what stands in braces."""
+    return str(path).replace("{", "{{").replace("}", "}}")
 
 
 def main() -> None:

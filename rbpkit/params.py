@@ -7,16 +7,18 @@ anything runs. No key is named as a module of rbpkit: papermill makes a variable
 from __future__ import annotations
 
 import difflib
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from rbpkit.checks import MOST_THREADS
 from rbpkit.errors import InputError
 
 Names = Annotated[tuple[str, ...], Field(strict=False)]
+PINNED = re.compile(r"([\w.-]+(?:/[\w.-]+)?)@([\w.-]+(?:/[\w.-]+)*)")
 Counts = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False, min_length=1)]
 
 
@@ -27,11 +29,15 @@ class Params(BaseModel):
     in the paper's spelling. model_ids: hub ids or folders to measure instead; then `families`
     only says what the notebooks show. train_anew: models of the pocket ladders, by name, to be
     trained from scratch and measured in place of the shipped ones. corpus_names: names or files.
+    revisions: "owner/name@revision" (a commit, tag or branch) for each model or data set of the
+    hub that is to be held there; without one its newest. allow_pickle: admit weights that are
+    pickle files, as OPT's on the hub.
     ks, Ns: k of RBP_k and N of p_{N,k} in the notebooks. documents: how many a corpus gives, 0
-    for all; null for the protocol's 1,000, and all of a pocket corpus. max_length: where
-    documents are truncated, in tokens. threads: of torch on the CPU, 0 for its default.
-    records_dir, figures_dir: where notebooks read and write; empty for what is shipped and for
-    nowhere.
+    for all; null for the protocol's 1,000, and all of a pocket corpus. least_tokens: in place of
+    `documents`, as many as give each model that many scored tokens (see `enough`). max_length:
+    where documents are truncated, in tokens. threads: of torch on the CPU, 0 for its default.
+    records_dir, audit_dir, figures_dir: where notebooks read records and the audit's tables, and
+    where they write; empty for what is shipped and for nowhere.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -41,9 +47,12 @@ class Params(BaseModel):
     model_ids: Names = ()
     train_anew: Names = ()
     corpus_names: Annotated[Names, Field(min_length=1)]
+    revisions: Names = ()
+    allow_pickle: bool = False
     ks: Counts = (1, 10, 50, 100)
     Ns: Counts = (1, 2, 5, 10)
     documents: Annotated[int, Field(ge=0)] | None = None
+    least_tokens: Annotated[int, Field(ge=1)] | None = None
     text_field: str | None = None
     max_length: Annotated[int, Field(ge=2)] = 512
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
@@ -52,10 +61,12 @@ class Params(BaseModel):
     threads: Annotated[int, Field(ge=0, le=MOST_THREADS)] = 0
     seed: Annotated[int, Field(ge=0)] = 42
     records_dir: str = ""
+    audit_dir: str = ""
     figures_dir: str = ""
 
     @field_validator(
-        *("families", "model_ids", "train_anew", "corpus_names", "ks", "Ns"), mode="before"
+        *("families", "model_ids", "train_anew", "corpus_names", "revisions", "ks", "Ns"),
+        mode="before",
     )
     @classmethod
     def _a_list(cls, value: Any) -> Any:
@@ -64,6 +75,39 @@ class Params(BaseModel):
         if len(set(map(str, value))) != len(value):
             raise ValueError("names something twice")
         return tuple(value)
+
+    @field_validator("least_tokens")
+    @classmethod
+    def _one_of_two(cls, value: int | None, info: ValidationInfo) -> int | None:
+        if value is not None and info.data.get("documents") is not None:
+            raise ValueError("leave out documents, or set it to null")
+        return value
+
+    @field_validator("model_ids")
+    @classmethod
+    def _without_revision(cls, ids: tuple[str, ...]) -> tuple[str, ...]:
+        for one in ids:
+            if PINNED.fullmatch(one) and not Path(one).exists():
+                hub_id = one.split("@")[0]
+                raise ValueError(f"give {hub_id!r} here and {one!r} in revisions")
+        return ids
+
+    @field_validator("revisions")
+    @classmethod
+    def _pins(cls, pins: tuple[str, ...]) -> tuple[str, ...]:
+        seen = set()
+        for one in pins:
+            found = PINNED.fullmatch(one)
+            if not found:
+                raise ValueError(f"{one!r} is not owner/name@revision")
+            if found[1] in seen:
+                raise ValueError(f"names {found[1]} twice")
+            seen.add(found[1])
+        return pins
+
+    def revision_of(self, hub_id: str) -> str | None:
+        """The revision that a model or data set of the hub is held at; None for its newest."""
+        return dict(one.split("@", 1) for one in self.revisions).get(hub_id)
 
 
 class _Loader(yaml.SafeLoader):

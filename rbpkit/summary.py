@@ -82,7 +82,7 @@ class Summary:
     `windows`: N -> largest (pessimistic) rank of every window of N consecutive scored tokens.
     By document, D of them: `document` its number, `document_tokens`, `document_nll` (float64,
     nats, summed) and `document_hits` (D, K) int32: tokens with R <= `k_grid` (K,).
-    Raises InputError where these contradict each other or the manifest.
+    Raises InputError where these contradict each other or the manifest, or no records give them.
     """
 
     manifest: Manifest
@@ -104,13 +104,29 @@ class Summary:
             and self.document_hits.shape == (D, self.k_grid.size)
             and self.ranks.total == self.ranks_optimistic.total == self.document_tokens.sum() == T
             and np.array_equal(self.document_hits.sum(0), self.ranks.at_most(self.k_grid))
-            and bool(np.isfinite(self.document_nll).all())
             and all(h.values.shape == h.counts.shape for h in histograms)
             and all(h.values[0] >= 1 and h.values[-1] <= V for h in histograms if h.values.size)
             and all((np.diff(h.values) > 0).all() and (h.counts > 0).all() for h in histograms)
+            and self._possible()
         )
         if not agree:
             raise InputError(f"summary of {self.manifest.model}: its parts contradict each other")
+
+    def _possible(self) -> bool:
+        """Whether records can give this."""
+        document, tokens, rank = self.document, self.document_tokens, self.ranks.values
+        nll, hits = self.document_nll, np.column_stack([self.document_hits, tokens])
+        least = float(np.log(rank) @ self.ranks.counts)  # of the nll: no token's is below ln R
+        most = {N: np.maximum(tokens - N + 1, 0).sum(dtype=np.int64) for N in self.windows}
+        return bool(
+            ((document >= 0) & (document < self.manifest.documents)).all()
+            and ((tokens > 0) & (nll >= 0) & np.isfinite(nll)).all()
+            and (np.diff(self.k_grid, prepend=0) > 0).all()
+            and (np.diff(hits, axis=1, prepend=0) >= 0).all()
+            and nll.sum() >= least * (1 - 1e-5) - 1e-3 * self.tokens
+            and (self.ranks_optimistic.at_most(rank) >= self.ranks.at_most(rank)).all()
+            and all(h.total <= most[N] for N, h in self.windows.items())
+        )
 
     @property
     def tokens(self) -> int:
@@ -261,10 +277,8 @@ class SummaryBuilder:
             self._windows[N] += np.bincount(largest, minlength=self.V + 1)
         numbers, index = document_index(document)
         columns = self._k.size + 1
-        hits = np.bincount(
-            index * columns + self._column[rank], minlength=numbers.size * columns
-        ).reshape(numbers.size, columns)
-        hits = np.cumsum(hits, axis=1)[:, :-1].astype(np.int32)
+        hits = np.bincount(index * columns + self._column[rank], minlength=numbers.size * columns)
+        hits = np.cumsum(hits.reshape(-1, columns), axis=1)[:, :-1].astype(np.int32)
         tokens = np.bincount(index).astype(np.int32)
         self._documents.append((numbers, tokens, np.bincount(index, weights=nll), hits))
 

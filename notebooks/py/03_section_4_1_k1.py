@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 
 import rbpkit
-from rbpkit import figures, paper, pocket
+from rbpkit import explorers, figures, paper, pocket
 from rbpkit.curves import Curve, fit_curves, rbp_curve
 from rbpkit.fit import fit_power_law
 from rbpkit.store import load_summaries
@@ -120,6 +120,17 @@ points = pd.concat(
     ]
 )
 figures.save(figure, points, figures_dir, "figure_3")
+
+# %% [markdown]
+# One line at a time, with what it says of a model that was not measured: the band covers one new model of the family at 95%, by the scatter of its points about the line (Student's $t$), and goes on a decade beyond the largest. In JupyterLab or Jupyter Notebook the next cell asks for corpus, family and $k$; elsewhere it is a still picture of some.
+
+# %%
+curves = explorers.law_curves(summaries, corpus_names, families, [1, 2, 5, 10, 20, 50, 100])
+stills = [("Wiki", "Pythia", 1), *((*key, k) for key in list(measured)[:1] for k in (1, 100))]
+still = explorers.explore_law(curves, stills)  # None where the sliders are shown
+if still is not None:
+    points = figures.curve_points("", [curves[key] for key in stills if key in curves])
+    figures.save(still, points.drop(columns="source"), figures_dir, "figure_3_slider")
 
 # %% [markdown]
 # ## What holds, and what does not

@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 
 import rbpkit
-from rbpkit import emergence, figures, figures_emergence, pocket
+from rbpkit import emergence, explorers, figures, figures_emergence, pocket
 from rbpkit.curves import fit_curves, success_curve
 from rbpkit.exercises import check, close
 from rbpkit.store import load_summaries
@@ -226,6 +226,16 @@ pd.DataFrame(sharpness).round(2)
 # %%
 figure = figures_emergence.eq8_panels(published, k=1, N=100)
 figures.save(figure, points, figures_dir, "figure_7_eq8")
+
+# %% [markdown]
+# The knee of Eq. 8 is where $p_{N,k} = \tfrac12$, at $\ln S = \big(\ln(Nc) - \ln\ln 2\big)/\alpha$. Here it moves with $N$ and $k$: $N$ shifts the curve, only $k$ changes its width, by $\alpha$. Sliders in JupyterLab or Jupyter Notebook, a still picture elsewhere.
+
+# %%
+stills = [(1, 1), (100, 1), (100, 100)]  # (N, k)
+still = explorers.explore_eq8(published, stills)  # None where the sliders are shown
+if still is not None:
+    knees = explorers.eq8_points(published, stills)
+    figures.save(still, knees, figures_dir, "figure_7_slider")
 
 # %% [markdown]
 # ## $N = 100$ at $k = 1$

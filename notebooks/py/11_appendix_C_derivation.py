@@ -31,7 +31,7 @@ import scipy
 import sympy as sp
 
 import rbpkit
-from rbpkit import figures, figures_theory, paper, theory
+from rbpkit import explorers, figures, figures_theory, paper, theory
 from rbpkit.exercises import check
 from rbpkit.fit import fit_power_law
 
@@ -146,6 +146,15 @@ print("step 11 = step 12:", sp.simplify(step_11 - step_12) == 0)
 point = {m: -14.29, s: 5.76}
 value = step_12.subs({P: Phi, f: phi}).subs(point).evalf()
 print(f"step 12 at Pythia-12B: {value:.4f}; rbpkit: {theory.entropy_approx(-14.29, 5.76):.4f}")
+
+# %% [markdown]
+# Both quantities at any pair: $p_k$, and $-\log p_1$ and CE (nats) by the sum and by the closed form. Sliders for $\mu$ and $\sigma$ in JupyterLab or Jupyter Notebook, a still picture elsewhere: Pythia-12B as printed, then two pairs of ours.
+
+# %%
+stills = [(-14.29, 5.76), (-5.0, 2.0), (2.0, 3.0)]
+still = explorers.explore_lognormal(stills)  # None where the sliders are shown
+if still is not None:
+    figures.save(still, explorers.lognormal_points(stills), figures_dir, "figure_C_slider")
 
 # %% [markdown]
 # ## 4. Crosswalk of equation numbers
