@@ -34,10 +34,10 @@ from rbpkit.architectures import nearest_model
 from rbpkit.errors import InputError
 from rbpkit.libraries import one_line
 
-_CONFIG = "config.json"
+CONFIG = "config.json"
 GENERIC_TOKENIZERS = ("PreTrainedTokenizerFast", "TokenizersBackend")
-_SAFE = ("model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors")
-_PICKLE = ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin")
+SAFETENSORS = ("model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors")
+PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin")
 # One of these holds a vocabulary; without any the library makes up a tokenizer of one token.
 _VOCABULARY = (
     "tokenizer.json",
@@ -49,7 +49,7 @@ _VOCABULARY = (
     "tekken.json",
     "*.tiktoken",
 )
-_TOKENIZER = (
+TOKENIZER_FILES = (
     *_VOCABULARY,
     "merges.txt",
     "tokenizer_config.json",
@@ -67,7 +67,7 @@ class Checkpoint:
     revision: str
 
 
-class _NoBar(tqdm):
+class NoBar(tqdm):
     """A download bar that shows nothing."""
 
     def __init__(self, *args, **kwargs):
@@ -100,9 +100,9 @@ def find_checkpoint(
         if isinstance(model, Path) or model.startswith((".", "/", "~")) or model.count("/") > 1:
             raise InputError(f"{model}: no such folder; give a model's folder or a hub id")
         where = {"revision": revision, "local_files_only": local_files_only}
-        where |= {"tqdm_class": None if progress else _NoBar}
+        where |= {"tqdm_class": None if progress else NoBar}
         code = ["*.py"] if trust_remote_code else []
-        folder = _from_hub(model, [_CONFIG, *_SAFE, *_TOKENIZER, *code], where)
+        folder = _from_hub(model, [CONFIG, *SAFETENSORS, *TOKENIZER_FILES, *code], where)
         if not any(folder.glob("model*.safetensors")):
             if not allow_pickle:
                 raise InputError(
@@ -110,12 +110,12 @@ def find_checkpoint(
                     " allow_pickle (--allow-pickle) to read its pickle files"
                 )
             # Of the same commit, and only now: most repositories hold the weights in both ways.
-            folder = _from_hub(model, list(_PICKLE), {**where, "revision": folder.name})
+            folder = _from_hub(model, list(PICKLES), {**where, "revision": folder.name})
     elif revision is not None:
         raise InputError(f"{model}: a local folder has no revision {revision!r}; leave it out")
     _check_config(folder, trust_remote_code)
     files = _weight_files(folder, allow_pickle)
-    tokenizer = [path for pattern in _TOKENIZER for path in folder.glob(pattern)]
+    tokenizer = [path for pattern in TOKENIZER_FILES for path in folder.glob(pattern)]
     if not any(path.match(pattern) for path in tokenizer for pattern in _VOCABULARY):
         raise InputError(
             f"{folder}: no tokenizer there (tokenizer.json, vocab.json, tokenizer.model, ...);"
@@ -127,7 +127,7 @@ def find_checkpoint(
         name = repository.removeprefix("models--").replace("--", "/")
         return Checkpoint(folder, model if hub else name, folder.name)
     code = folder.glob("*.py") if trust_remote_code else []
-    digest = _digest(folder, [folder / _CONFIG, *files, *tokenizer, *code])
+    digest = _digest(folder, [folder / CONFIG, *files, *tokenizer, *code])
     return Checkpoint(folder, folder.resolve().name, f"sha256:{digest}")
 
 
@@ -164,7 +164,7 @@ def _from_hub(hub_id: str, patterns: list[str], where: dict) -> Path:
 
 
 def _check_config(folder: Path, trust_remote_code: bool) -> None:
-    path = folder / _CONFIG
+    path = folder / CONFIG
     if not path.is_file():
         raise InputError(f"{folder}: no config.json there; give a folder that a model was saved to")
     config = _json(path)
@@ -177,7 +177,7 @@ def _check_config(folder: Path, trust_remote_code: bool) -> None:
 
 
 def _weight_files(folder: Path, allow_pickle: bool) -> list[Path]:
-    for whole, index, _ in (_SAFE, _PICKLE) if allow_pickle else (_SAFE,):
+    for whole, index, _ in (SAFETENSORS, PICKLES) if allow_pickle else (SAFETENSORS,):
         if (folder / whole).is_file():
             files = [folder / whole]
         elif (folder / index).is_file():
@@ -187,7 +187,7 @@ def _weight_files(folder: Path, allow_pickle: bool) -> list[Path]:
         for path in files:
             _check_weights(path)
         return files
-    if any(any(folder.glob(pattern)) for pattern in _PICKLE):
+    if any(any(folder.glob(pattern)) for pattern in PICKLES):
         raise InputError(
             f"{folder}: its weights are pickle files (pytorch_model*.bin), which can hold code;"
             " pass allow_pickle (--allow-pickle), or a revision with safetensors"
