@@ -35,7 +35,7 @@ from transformers.utils import logging as transformers_logging
 from rbpkit.errors import InputError
 from rbpkit.models import (
     ARCHITECTURES,
-    _probe,
+    linear_head,
     load_model,
     non_embedding_parameters,
     paper_config,
@@ -296,9 +296,9 @@ def test_logits_that_are_not_linear_fall_back(kind, spread, save):
 
 def test_a_hidden_state_scaled_before_the_head_falls_back():
     model = AutoModelForCausalLM.from_config(CONFIGS["gpt_neox"]).eval()
-    assert _probe(model, "plain")[0] is not None
+    assert linear_head(model, "plain")[0] is not None
     model.lm_head.register_forward_pre_hook(lambda _, given: (given[0] * 0.5,))
-    assert _probe(model, "scaled") == (None, V)
+    assert linear_head(model, "scaled") == (None, V)
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
