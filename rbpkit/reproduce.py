@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from rbpkit.curves import fits
 from rbpkit.errors import InputError
 from rbpkit.notebooks import notebook_names, run
 from rbpkit.params import Params
+from rbpkit.report import write_report
 from rbpkit.store import load_summaries
 from rbpkit.summary import Summary
 from rbpkit.sweep import sweep
@@ -35,12 +37,13 @@ def reproduce(
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> bool:
-    """Run a study into `out` (records, notebooks, comparison.csv); True where all is well.
+    """Run a study into `out` (records, notebooks, comparison.csv, a report); True if all is well.
 
     figures: the folder of the figures, by default `out`/figures. Not well is a job or a notebook
     that failed, and an RBP_k or CE that is more than `AGREE` off the shipped one.
     Raises InputError where the study is at fault, before anything runs.
     """
+    start = time.perf_counter()
     trained = train_anew(params, out / "models", say=say, progress=progress)
     result = sweep(params, out / "records", trained=trained, say=say, progress=progress)
     if not result.measured:
@@ -56,11 +59,13 @@ def reproduce(
         "figures_dir": str((figures or out / "figures").resolve()),
     }
     fine = not result.failures
+    failed = [f"{one.model} on {one.corpus}: {one.reason}" for one in result.failures]
     for name in notebook_names():
         try:
             say(f"notebook: {run(name, values, out / 'notebooks')}")
         except InputError as error:
             say(f"failed: {error}")
+            failed.append(str(error))
             fine = False
     agreed = compare_with_shipped(measured, params.ks, say=say)
     for refused in fits(measured, params.ks).refused:
@@ -69,8 +74,12 @@ def reproduce(
     table.to_csv(out / "comparison.csv", index=False, float_format="%.6f")
     say("slopes of log(-log RBP_k), and of log CE, on log S; the paper's are over its six corpora:")
     say(table.to_string(index=False, float_format=lambda v: f"{v:.4f}", na_rep="-"))
-    for failure in result.failures:
-        say(f"failed: {failure.model} on {failure.corpus}: {failure.reason}")
+    for line in failed[: len(result.failures)]:
+        say(f"failed: {line}")
+    took = time.perf_counter() - start
+    drawn = figures or out / "figures"
+    page = write_report(params, measured, table, drawn, out, failed=failed, seconds=took)
+    say(f"report: {page}")
     return agreed and fine
 
 
