@@ -16,6 +16,7 @@ FORMAT = 1  # of the record files, their manifests and summaries, together
 
 _COUNTS = {"S": 1, "V": 1, "documents": 1, "skipped_documents": 0, "max_length": 1}
 _COUNTS |= {"threads": 1, "batch_tokens": 1, "seed": 0, "tokens": 0, "format": 1}  # least values
+_MOST_V = 2**24 - 1  # as many as `ranking` counts
 _NAMES = ("model", "corpus", "fingerprint", "dtype", "device")  # never empty
 
 
@@ -65,6 +66,8 @@ class Manifest:
             if isinstance(value, bool) or whole < least:
                 raise InputError(f"manifest: {name} must be at least {least}, got {value!r}")
             object.__setattr__(self, name, whole)
+        if self.V > _MOST_V:
+            raise InputError(f"manifest: V must be at most {_MOST_V}, got {self.V}")
         if not isinstance(self.seconds, int | float) or not 0 <= self.seconds < math.inf:
             raise InputError(f"manifest: seconds must be a time, got {self.seconds!r}")
         texts = isinstance(self.versions, dict) and all(

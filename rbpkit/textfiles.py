@@ -128,8 +128,8 @@ def _read_parquet(path: Path, names: list[str]) -> Iterator[str]:
                     except UnicodeDecodeError as error:
                         raise InputError(f"{where}: not UTF-8; write the file again") from error
                     yield _join(values, names, where)
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: columns' names
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"{path}: cannot be read as Parquet ({reason}); is it whole?") from error
 
 
@@ -137,7 +137,7 @@ def _check_fields(present: Iterable[str], names: list[str], where: str) -> None:
     present = list(present)
     for name in names:
         if name not in present:
-            listed = ", ".join(map(str, present)) or "none"
+            listed = " ".join(", ".join(map(str, present)).split()) or "none"
             raise InputError(f"{where}: no field {name!r}; the fields are: {listed}")
 
 

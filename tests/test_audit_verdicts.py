@@ -60,9 +60,9 @@ def test_every_finding_gets_one_verdict_and_only_inside_holds(numbers):
         assert high < 0.8 or low > 1
 
 
-def test_a_condition_must_be_named():
-    with pytest.raises(InputError, match="must name it"):
-        judge(CLAIM, found(0.85, when=""))
+def test_a_condition_that_is_not_named_is_the_distance_from_the_margin():
+    table = verdict_table([found(0.85, when="")], {"c": CLAIM})
+    assert list(table["when"]) == ["0.85 will do where the claim asks for 0.9 to 1"]
 
 
 @pytest.mark.parametrize(

@@ -136,4 +136,4 @@ def test_every_figure_is_shown_once(name):
 def test_every_figure_has_its_points():
     images = {path.stem for path in (ROOT / "figures").glob("*.png")}
     tables = {path.stem for path in (ROOT / "figures").glob("*.csv")}
-    assert images == tables and images
+    assert images == tables - {"verdicts"} and images  # a table that has no picture

@@ -92,7 +92,6 @@ def judge(claim: Claim, finding: Finding) -> str:
     "holds when": the number is within `partly`, and so is its interval.
     "contradicted": the number, and all of its interval, is outside `partly`.
     "not supported": anything else: the interval is too wide to tell.
-    Raises InputError for "holds when" without a condition.
     """
     low = finding.value if finding.low is None else finding.low
     high = finding.value if finding.high is None else finding.high
@@ -100,8 +99,6 @@ def judge(claim: Claim, finding: Finding) -> str:
     if first <= low and high <= last:
         if claim.holds[0] <= finding.value <= claim.holds[1]:
             return "holds"
-        if not finding.when:
-            raise InputError(f"{claim.name} holds under a condition: the finding must name it")
         return "holds when"
     return "contradicted" if high < first or low > last else "not supported"
 
@@ -138,7 +135,7 @@ def verdict_table(findings: Iterable[Finding], claims: dict[str, Claim]) -> pd.D
                 "n": one.n,
                 "of": one.of,
                 "verdict": (verdict := judge(claim, one)),
-                "when": one.when if verdict == "holds when" else "",
+                "when": _condition(claim, one) if verdict == "holds when" else "",
                 "note": one.note,
             }
         )
@@ -162,6 +159,13 @@ def claims_json(findings: Iterable[Finding], claims: dict[str, Claim]) -> str:
         for name, claim in claims.items()
     ]
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _condition(claim: Claim, finding: Finding) -> str:
+    """The condition that the finding names, or else how far the number is from the margin."""
+    low, high = claim.holds
+    asked = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    return finding.when or f"{finding.value:.3g} will do where the claim asks for {asked}"
 
 
 def _ends(margin: Range) -> list[float | None]:
