@@ -21,7 +21,7 @@ $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	exit 1; }
 endef
 
-.PHONY: help reproduce test test-slow notebooks audit lint clean own-python
+.PHONY: help reproduce test test-slow notebooks audit site lint clean own-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,17 @@ audit: $(READY) ## the audit's tables, token by token, from the shipped models
 	@echo "== audit: params/pocket.yaml"
 	@$(PYTHON) -m rbpkit sweep params/pocket.yaml --out out/pocket/records
 	@$(PYTHON) -m rbpkit audit out/pocket/records --out rbpkit/data/pocket/audit --models
+
+# A site needs packages that nothing else does; an environment of one's own must have them.
+site: $(READY) ## the executed notebooks as pages, in out/site; opens without a network
+	@if [ "$(READY)" != own-python ] && ! $(PYTHON) -c "from importlib.metadata import version; \
+		[version(name) for name in ('myst-nb', 'sphinx-book-theme', 'sphinx-mathjax-offline')]" \
+		2>/dev/null; then \
+		echo "== site: installing what it needs"; \
+		$(PYTHON) -m pip install -q -c constraints.txt -e '.[site]'; \
+	fi
+	@echo "== site: out/site"
+	@$(PYTHON) docs/build.py out/site
 
 lint: $(READY) ## ruff: rules and format
 	@$(PYTHON) -m ruff check .

@@ -15,6 +15,7 @@ import typer
 from rbpkit.checks import MOST_THREADS, folder_to_write, within
 from rbpkit.cli_audit import audit
 from rbpkit.cli_bench import COMMANDS as BENCH_COMMANDS
+from rbpkit.cli_classroom import classroom
 from rbpkit.cli_fetch import fetch, plan
 from rbpkit.cli_look import look
 from rbpkit.cli_pocket import pocket_app
@@ -155,6 +156,7 @@ def fit(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
 for command in BENCH_COMMANDS:
     app.command()(command)
 app.command()(audit)
+app.command()(classroom)
 app.command()(look)
 app.command()(fetch)
 app.command()(plan)

@@ -1,0 +1,59 @@
+"""Sphinx settings of the site; read from the folder that docs/build.py puts together."""
+
+import os
+from importlib import metadata
+
+project = "rbpkit"
+author = "rbpkit contributors"
+copyright = "rbpkit contributors"
+release = version = metadata.version("rbpkit")
+language = "en"
+
+extensions = ["myst_nb", "sphinx.ext.mathjax"]
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
+exclude_patterns = ["_build"]
+nb_execution_mode = "off"  # the notebooks come executed
+nb_merge_streams = True
+nb_number_source_lines = False
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+# MathJax lies beside the pages: nothing is loaded from elsewhere.
+mathjax_path = "mathjax/tex-chtml.js"
+mathjax3_config = {"options": {"enableMenu": False}}
+
+html_theme = "sphinx_book_theme"
+html_title = "rbpkit"
+html_favicon = "_static/favicon.svg"
+html_context = {"default_mode": "auto"}  # light or dark as the reader's system has it
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_use_index = False
+html_last_updated_fmt = None
+templates_path = []
+
+# Buttons that lead to a repository, Colab and Binder appear once an address is given.
+repository = os.environ.get("RBPKIT_REPOSITORY_URL", "").strip()
+html_theme_options = {
+    "use_download_button": True,
+    "use_fullscreen_button": False,
+    "show_toc_level": 2,
+    "home_page_in_toc": True,
+    # The side bar has the search; a bar across the top would have it a second time.
+    "navbar_start": [],
+    "navbar_center": [],
+    "navbar_end": [],
+    "navbar_persistent": [],
+}
+if repository:
+    html_theme_options |= {
+        "repository_url": repository,
+        "repository_branch": os.environ.get("RBPKIT_REPOSITORY_BRANCH", "main"),
+        "path_to_docs": "",
+        "use_repository_button": True,
+        "launch_buttons": {
+            "colab_url": "https://colab.research.google.com",
+            "binderhub_url": "https://mybinder.org",
+        },
+    }

@@ -1,0 +1,167 @@
+"""The explorers: what their panels say is what the package computes; stills where none is alive."""
+
+from __future__ import annotations
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+
+from rbpkit import emergence, explorers, figures, pocket, theory
+from rbpkit.curves import Curve
+from rbpkit.errors import InputError
+from rbpkit.fit import fit_power_law
+from rbpkit.store import load_summaries
+
+matplotlib.use("Agg")
+STILLS = [(1, 1), (100, 1), (100, 100)]
+
+
+@pytest.fixture(scope="module")
+def windows() -> pd.DataFrame:
+    return emergence.published_windows().table
+
+
+@pytest.fixture
+def served(monkeypatch) -> list:
+    """As in a Jupyter server; what is shown is kept."""
+    pytest.importorskip("ipywidgets", reason="needs ipywidgets")
+    shown: list = []
+    monkeypatch.setenv("JPY_SESSION_NAME", "x.ipynb")
+    monkeypatch.setattr(figures, "show", shown.append)
+    return shown
+
+
+@pytest.fixture
+def alone(monkeypatch) -> None:
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+
+
+def drawn_curve(S: np.ndarray, alpha: float, noise: float = 0.0) -> Curve:
+    """-log RBP_5 = 3 S^-alpha, times exp(noise)."""
+    wobble = noise * np.random.default_rng(0).standard_normal(len(S))
+    models = tuple(f"m{i}" for i in range(len(S)))
+    return Curve("c", "F", "RBP_5", models, S, np.exp(-3 * S**-alpha * np.exp(wobble)))
+
+
+def panel(curve: Curve):
+    figure, axes = matplotlib.pyplot.subplots()
+    explorers.law_panel(axes, curve)
+    matplotlib.pyplot.close(figure)
+    return axes
+
+
+def test_the_law_panel_recovers_what_was_planted():
+    axes = panel(drawn_curve(np.geomspace(1e5, 1e8, 6), 0.08))
+    assert "$\\alpha$ = 0.080 [0.080, 0.080]" in axes.get_title() and "$n$ = 6" in axes.get_title()
+
+
+def test_the_band_is_the_interval_of_predict():
+    curve = drawn_curve(np.geomspace(1e5, 1e8, 6), 0.08, noise=0.05)
+    axes = panel(curve)
+    [band] = axes.collections
+    ends = band.get_paths()[0].vertices
+    fitted = fit_power_law(curve.S, curve.loss)
+    last = fitted.predict(curve.S.max() * 10)
+    at_end = ends[np.isclose(ends[:, 0], curve.S.max() * 10), 1]
+    assert at_end.min() == pytest.approx(last.low) and at_end.max() == pytest.approx(last.high)
+    low, high = axes.get_ylim()
+    assert low < min(last.low, curve.loss.min()) and high > curve.loss.max()
+
+
+def test_law_curves_hold_both_sources():
+    ours = [s for s in load_summaries(pocket.summaries_root()) if s.manifest.family == "Qwen"]
+    curves = explorers.law_curves(ours, ["pocket:code"], ["Qwen", "OPT"], [1, 7])
+    assert {key for key in curves if key[0] == "pocket:code"} == {
+        ("pocket:code", "Qwen", 1),
+        ("pocket:code", "Qwen", 7),
+    }
+    assert ("Wiki", "Pythia", 1) in curves and ("Wiki", "Pythia", 7) not in curves
+    one = curves["pocket:code", "Qwen", 7]
+    by_model = {s.manifest.model: s for s in ours if s.manifest.corpus == "pocket:code"}
+    assert one.value == pytest.approx([by_model[m].rbp(7) for m in one.models])
+    for curve in curves.values():
+        fit_power_law(curve.S, curve.loss)
+
+
+def test_the_knee_is_where_eq_8_passes_one_half(windows):
+    for one in explorers.eq8_points(windows, STILLS).itertuples():
+        half = emergence.success_at(10**one.log10_S_knee, one.N, one.c, one.alpha)
+        assert half == pytest.approx(0.5)
+        low, high = (emergence.knee(one.N, one.c, one.alpha, p) / np.log(10) for p in (0.1, 0.9))
+        assert one.decades == pytest.approx(high - low)
+
+
+def test_a_larger_N_shifts_the_knee_and_leaves_the_width(windows):
+    one, other, _ = explorers.eq8_points(windows, STILLS).itertuples()
+    assert other.log10_S_knee - one.log10_S_knee == pytest.approx(2 / one.alpha)
+    assert one.decades == other.decades
+
+
+def test_the_lognormal_by_sum_and_by_closed_form(alone):
+    [row] = explorers.lognormal_points([(-5.0, 2.0)]).itertuples()
+    k = np.arange(1, 200_000)
+    psi = theory.psi(k, -5.0, 2.0)
+    p = psi / psi.sum()  # the rest is below 1e-16
+    assert row.neg_log_p1 == pytest.approx(-np.log(p[0]), abs=1e-9)
+    assert row.CE == pytest.approx(-(p * np.log(p)).sum(), abs=1e-6)
+    assert row.neg_log_p1_approx == theory.neg_log_p1_approx(-5.0, 2.0) != row.neg_log_p1
+    figure = explorers.explore_lognormal([(-5.0, 2.0)])
+    title = figure.axes[0].get_title()
+    assert f"{row.neg_log_p1:.3f} | {row.neg_log_p1_approx:.3f}" in title
+    assert f"{row.CE:.3f} | {row.CE_approx:.3f}" in title
+    points = figure.axes[0].lines[1]
+    assert points.get_ydata()[0] == pytest.approx(p[0], abs=1e-9)
+
+
+def test_stills_have_a_panel_each(alone, windows):
+    curves = {("c", "F", 5): drawn_curve(np.geomspace(1e5, 1e8, 4), 0.1, 0.01)}
+    stills = [("c", "F", 5), ("not", "measured", 5)]
+    assert len(explorers.explore_law(curves, stills).axes) == 1
+    assert len(explorers.explore_eq8(windows, STILLS).axes) == 3
+    assert len(explorers.explore_lognormal([(-5.0, 2.0), (2.0, 3.0)]).axes) == 2
+
+
+def test_nothing_to_draw_is_said(alone, windows):
+    with pytest.raises(InputError, match="no curves"):
+        explorers.explore_law({}, [])
+    for stills in ([],):
+        with pytest.raises(InputError, match="name at least one"):
+            explorers.explore_eq8(windows, stills)
+
+
+def sliders(monkeypatch) -> list:
+    """The boxes that `interact` makes, from now on."""
+    import ipywidgets
+
+    made = []
+    genuine = ipywidgets.interact
+
+    def kept(function, **controls):
+        made.append(genuine(function, **controls).widget)
+
+    monkeypatch.setattr(ipywidgets, "interact", kept)
+    return made
+
+
+def test_sliders_draw_anew_and_show_once(served, monkeypatch):
+    made = sliders(monkeypatch)
+    assert explorers.explore_lognormal([(-5.0, 2.0)]) is None
+    [box] = made
+    mu, sigma = box.children[:2]
+    served.clear()
+    mu.value, sigma.value = -6.0, 2.5
+    titles = [figure.axes[0].get_title() for figure in served]
+    assert len(served) == 2 and "-6" in titles[0] and "2.5" in titles[1]
+
+
+def test_a_curve_that_is_not_there_is_said_and_not_drawn(served, monkeypatch):
+    made = sliders(monkeypatch)
+    curve = drawn_curve(np.geomspace(1e5, 1e8, 4), 0.1, 0.01)
+    curves = {("c", "F", 5): curve, ("d", "G", 7): curve}
+    assert explorers.explore_law(curves, [("c", "F", 5)]) is None
+    corpus, family, k = made[0].children[:3]
+    assert (corpus.value, family.value, k.value) == ("c", "F", 5)
+    k.value = 7
+    said = [text.get_text() for text in served[-1].axes[0].texts]
+    assert said == ["F on c: there at k = 5"]
