@@ -14,6 +14,10 @@ else
 READY := own-python
 endif
 
+# Two processes with one thread each: threads of one process wait for one another on busy cores.
+JOBS ?= 2
+PYTEST = OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n $(JOBS) --dist loadfile
+
 # $(call check_python,INTERPRETER,VARIABLE): stop with one line unless it is Python 3.11 or later
 define check_python
 $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -33,10 +37,10 @@ reproduce: $(READY) ## measure the pocket models, run the notebooks, write figur
 
 test: $(READY) ## the tests, then every notebook against its committed outputs
 	@echo "== test: tests/"
-	@$(PYTHON) -m pytest
+	@$(PYTEST)
 	@if ls notebooks/*.ipynb >/dev/null 2>&1; then \
 		echo "== test: notebooks/, every output compared"; \
-		$(PYTHON) -m pytest --nbval --nbval-current-env notebooks; \
+		$(PYTEST) --nbval --nbval-current-env notebooks; \
 	fi
 
 # pytest ends with 5 when it has collected nothing: no slow tests is no failure.

@@ -223,6 +223,13 @@ def test_a_job_that_another_measures_is_left_for_last_and_waited_for(
 
 def test_two_sweeps_at_once_measure_each_job_once(study, calls, monkeypatch, tmp_path):
     monkeypatch.setattr(engines, "POLL_SECONDS", 0.05)
+    load, lock = engines.load_model, threading.Lock()
+
+    def one_at_a_time(*given, **options):
+        with lock:  # transformers patches itself while it loads: not for two threads
+            return load(*given, **options)
+
+    monkeypatch.setattr(engines, "load_model", one_at_a_time)
     results = []
     threads = [
         threading.Thread(target=lambda: results.append(sweep(study, tmp_path / "out")))
