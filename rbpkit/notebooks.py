@@ -74,6 +74,7 @@ def build(name: str) -> Path:
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
+        coalesce_streams=True,  # else a busy machine cuts what is printed into pieces
         extra_arguments=QUIET_KERNEL,
     )
     try:
