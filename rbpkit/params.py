@@ -17,9 +17,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from rbpkit.checks import MOST_THREADS
 from rbpkit.errors import InputError
 
+_DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9]*)$")
+MOST = 2**31 - 1  # of any count: what the columns of a record can hold
+
 Names = Annotated[tuple[str, ...], Field(strict=False)]
 PINNED = re.compile(r"([\w.-]+(?:/[\w.-]+)?)@([\w.-]+(?:/[\w.-]+)*)")
-Counts = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False, min_length=1)]
+Counts = Annotated[
+    tuple[Annotated[int, Field(ge=1, le=MOST)], ...], Field(strict=False, min_length=1)
+]
 
 
 class Params(BaseModel):
@@ -51,15 +56,15 @@ class Params(BaseModel):
     allow_pickle: bool = False
     ks: Counts = (1, 10, 50, 100)
     Ns: Counts = (1, 2, 5, 10)
-    documents: Annotated[int, Field(ge=0)] | None = None
-    least_tokens: Annotated[int, Field(ge=1)] | None = None
+    documents: Annotated[int, Field(ge=0, le=MOST)] | None = None
+    least_tokens: Annotated[int, Field(ge=1, le=MOST)] | None = None
     text_field: str | None = None
-    max_length: Annotated[int, Field(ge=2)] = 512
+    max_length: Annotated[int, Field(ge=2, le=MOST)] = 512
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     device: str | None = None
-    batch_tokens: Annotated[int, Field(ge=1)] = 8192
+    batch_tokens: Annotated[int, Field(ge=1, le=MOST)] = 8192
     threads: Annotated[int, Field(ge=0, le=MOST_THREADS)] = 0
-    seed: Annotated[int, Field(ge=0)] = 42
+    seed: Annotated[int, Field(ge=0, le=MOST)] = 42
     records_dir: str = ""
     audit_dir: str = ""
     figures_dir: str = ""
@@ -111,7 +116,18 @@ class Params(BaseModel):
 
 
 class _Loader(yaml.SafeLoader):
-    """Plain YAML with no object tags, refusing a key given twice."""
+    """Plain YAML: no object tags, no key given twice, no aliases, whole numbers in decimal only.
+
+    A few lines of aliases of aliases grow without end, and YAML 1.1 reads 010 as 8 and 1:30 as 90.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise yaml.composer.ComposerError(
+                problem=f"alias *{event.anchor} in line {event.start_mark.line + 1}: write it out"
+            )
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         seen: set[Any] = set()
@@ -124,6 +140,13 @@ class _Loader(yaml.SafeLoader):
                 )
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+_INT = "tag:yaml.org,2002:int"
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, _DECIMAL if tag == _INT else pattern) for tag, pattern in resolvers]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 def load_params(path: str | Path) -> Params:

@@ -49,6 +49,13 @@ def test_defaults_and_lists(tmp_path):
         ("seed: {a: 1}", "seed:"),
         ("device: !!python/object/apply:os.system ['true']", "constructor"),
         ("records_dir: [", "study.yaml"),
+        ("seed: 010", "seed:"),  # eight to YAML 1.1
+        ("max_length: 1:30", "max_length:"),  # ninety to YAML 1.1
+        ("seed: 0x10", "seed:"),
+        ("max_length: 1_000", "max_length:"),
+        ("max_length: 10000000000000000000000000", "max_length:"),
+        ("ks: [1, 10000000000000000000000000]", "ks:"),
+        ("Ns: &a [1]\nks: *a", "alias *a in line 5: write it out"),
     ],
 )
 def test_bad_lines_are_one_line_with_file_and_key(tmp_path, line, says):
