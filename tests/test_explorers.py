@@ -6,11 +6,14 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
-from rbpkit import emergence, explorers, figures, pocket, theory
+from rbpkit import emergence, explorers, explorers_sentence, figures, pocket, theory
 from rbpkit.curves import Curve
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
+from rbpkit.look import look
+from rbpkit.models import load_model
 from rbpkit.store import load_summaries
 
 matplotlib.use("Agg")
@@ -165,3 +168,47 @@ def test_a_curve_that_is_not_there_is_said_and_not_drawn(served, monkeypatch):
     k.value = 7
     said = [text.get_text() for text in served[-1].axes[0].texts]
     assert said == ["F on c: there at k = 5"]
+
+
+# -- a sentence of one's own ------------------------------------------------------------------
+
+SENTENCE = 'def mean(values):\n    """Return the arithmetic mean of the values."""\n'
+
+
+@pytest.fixture(scope="module")
+def looks():
+    torch.set_num_threads(1)
+    models = [load_model(pocket.model_folder("Pythia", size), device="cpu") for size in (0, 5)]
+    return [look(model, SENTENCE, name="sentence") for model in models]
+
+
+def test_a_sentence_has_a_panel_a_model_and_says_its_hits(looks):
+    figure = explorers_sentence.panels(looks, 10)
+    titles = [axes.get_title("left") for axes in figure.axes]
+    for one, title in zip(looks, titles, strict=True):
+        hits = round(one.rbp(10) * len(one.scored))
+        assert title == f"{one.model}: R ≤ 10 at {hits} of {len(one.scored)} tokens"
+    filled = [
+        sum(box.get_facecolor()[:3] != (1, 1, 1) for box in axes.patches) for axes in figure.axes
+    ]
+    assert filled == [round(one.rbp(10) * len(one.scored)) for one in looks]
+
+
+def test_every_token_is_laid_out_within_the_lines(looks):
+    placed = explorers_sentence._lines(looks[0].tokens)
+    assert "".join(text for _, text, *_ in placed) == SENTENCE.replace("\n", "↵")
+    assert all(column + len(text) <= explorers_sentence.COLUMNS for _, text, column, _ in placed)
+
+
+def test_its_points_are_the_ranks(looks):
+    table = explorers_sentence.rank_points(looks)
+    assert list(table["rank"]) == [token.rank for one in looks for token in one.scored]
+
+
+def test_without_a_server_there_is_a_still_and_nothing_is_refused(looks, monkeypatch):
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    figure = explorers_sentence.explore_sentence(looks, [3, 1])
+    assert "R ≤ 3" in figure.axes[0].get_title("left")
+    for bad in (([], [1]), (looks, [])):
+        with pytest.raises(InputError):
+            explorers_sentence.explore_sentence(*bad)

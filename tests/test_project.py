@@ -53,7 +53,7 @@ LAYERS = (
     {"figures"},
     {*(f"figures_{what}" for what in FIGURES), "explorers"},
     {
-        *("audit.tables", "bench", "callback", "look", "look_page", "report"),
+        *("audit.tables", "bench", "callback", "look", "look_page", "report", "explorers_sentence"),
         *("notebooks", "reproduce", "sweep", "classroom"),
         *("jobs", "jobstate", "engines", "ray_engine", "status"),
         *("needs", "fetch", "plan"),

@@ -218,6 +218,23 @@ if still is not None:
     figures.save(still, points, figures_dir, "figure_2_slider")
 
 # %% [markdown]
+# The same on a sentence of your own: put it into the cell. Tokens within the first $k$ are filled by their rank, the others stand on white; the first token has no rank. (The smallest and the largest Pythia.)
+
+# %%
+from rbpkit.explorers_sentence import explore_sentence, rank_points
+from rbpkit.look import look
+
+sentence = (
+    'def mean(values):\n    """Return the arithmetic mean of the values."""\n'
+    "    return sum(values) / len(values)\n"
+)
+pair = [load_model(pocket.model_folder("Pythia", size), device="cpu") for size in (0, 5)]
+looks = [look(one, sentence, name="sentence") for one in pair]
+still = explore_sentence(looks, [10, *ks])  # None where the slider is shown
+if still is not None:
+    figures.save(still, rank_points(looks), figures_dir, "figure_2_sentence")
+
+# %% [markdown]
 # ## What cross-entropy does say about ranks
 #
 # The paper sets RBP apart as something that cannot be deduced from cross-entropy. Its value cannot: Figure 1 has two ranks at one loss. But it is not free either. $R$ tokens have a probability of at least $p(t)$ and all sum to one, so $R\,p(t) \le 1$ and, token by token,
