@@ -17,8 +17,14 @@ from rbpkit.libraries import quiet, reason
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
-FAMILIES = {"gpt2": "GPT2", "opt": "OPT", "gpt_neox": "Pythia", "qwen2": "Qwen"}
-"""`model_type` in a config -> the family's name in the paper."""
+FAMILIES = {
+    "gpt2": "GPT2",
+    "opt": "OPT",
+    "gpt_neox": "Pythia",
+    "qwen2": "Qwen",
+    "mamba": "Mamba",
+}
+"""`model_type` in a config -> the family's name in the paper, which has no Mamba."""
 
 
 @dataclass(frozen=True)

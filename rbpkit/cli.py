@@ -38,7 +38,10 @@ app.add_typer(pocket_app, name="pocket")
 RecordsDir = Annotated[Path, typer.Argument(help="A folder of records or summaries.")]
 Ks = Annotated[list[int] | None, typer.Option("--k", help="k of RBP_k; may be repeated.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON for machines instead of a table.")]
-Device = Annotated[str | None, typer.Option(help="cpu or cuda; by default a GPU if there is one.")]
+Device = Annotated[
+    str | None,
+    typer.Option(help="cpu, cuda, or auto: over all GPUs; by default one GPU if there is."),
+]
 Out = Annotated[str, typer.Option("--out", help="The folder that records go to.")]
 
 DEFAULT_KS = (1, 10, 50, 100)

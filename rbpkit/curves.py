@@ -57,6 +57,18 @@ class Curve:
             return np.abs(np.log(self.value))  # abs: 0 and not -0 for a share of 1
 
 
+def ladder(measured: Iterable[Measured], corpus: str, family: str) -> list[Measured]:
+    """What was measured of one family on one corpus, ascending in S; empty where nothing was."""
+    chosen = [
+        one for one in measured if (one.manifest.corpus, one.manifest.family) == (corpus, family)
+    ]
+    return sorted(chosen, key=_by_size)
+
+
+def _by_size(one: Measured) -> tuple[int, str]:
+    return one.manifest.S, one.manifest.model
+
+
 def points(
     measured: Iterable[Measured],
     corpus: str | None,
@@ -93,7 +105,7 @@ def points(
             f"{fault} for corpus {corpus or 'any'}, family {family or 'any'}; "
             f"there is (corpus / family): {listed}"
         )
-    chosen.sort(key=lambda one: (one.manifest.S, one.manifest.model))
+    chosen.sort(key=_by_size)
     models = tuple(one.manifest.model for one in chosen)
     twice = sorted({model for model in models if models.count(model) > 1})
     if twice:

@@ -1,4 +1,4 @@
-"""A model that is larger than a device: its layers spread over several, by accelerate."""
+"""Where a model runs: a device by name, or several, its layers spread over them by accelerate."""
 
 from __future__ import annotations
 
@@ -6,10 +6,34 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError
+from rbpkit.libraries import reason
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
+
+SPREAD = "auto"
+"""The name of all devices that are here together, as many as the model needs."""
+
+
+def torch_device(device: str | None) -> torch.device:
+    """The device of this name, ready to be used; None or "auto": the first GPU, else the CPU.
+
+    Raises InputError for a name that torch does not know and a device that is not here.
+    """
+    import torch
+
+    if device in (None, SPREAD):
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        place = torch.device(device)
+    except RuntimeError as error:
+        raise InputError(f"device {device!r} is not known; use cpu, cuda or auto") from error
+    if place.type == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"device {device!r}: torch finds no GPU here; use cpu")
+    with reason(f"device {device!r} is not here; use cpu, cuda or auto"):
+        torch.empty(0, device=place)
+    return place
 
 
 def check_device_map(device: str | None) -> None:
@@ -18,8 +42,8 @@ def check_device_map(device: str | None) -> None:
         raise InputError(f"give device ({device}) or device_map, not both")
     if find_spec("accelerate") is None:
         raise InputError(
-            "device_map needs the package accelerate: pip install accelerate, or leave device_map"
-            " out and use one device"
+            "a model over several devices needs the package accelerate: pip install accelerate, or"
+            " use one device"
         )
 
 

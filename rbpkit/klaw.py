@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
 from rbpkit import paper
+from rbpkit.curves import ladder
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_rbp_law
 from rbpkit.summary import Summary
@@ -53,10 +54,9 @@ def measured_points(
 
     A model for which RBP_k is 0 or 1 at one of `ks` is missing. InputError for k < 1.
     """
-    rows, missing = [], []
-    every = sorted(summaries, key=lambda one: (one.manifest.S, one.manifest.model))
+    rows, missing, every = [], [], list(summaries)
     for about in itertools.product(corpora, families):
-        here = [one for one in every if (one.manifest.corpus, one.manifest.family) == about]
+        here = ladder(every, *about)
         if not here:
             missing.append(f"not measured: {about[1]} on {about[0]}")
         for one in here:
@@ -286,8 +286,8 @@ def trades(
             fitted = trade(group["S"], group["k"], group["loss"], **settings)
             row = {"corpus": corpus, "family": family, **asdict(fitted)}
             if by_name:
-                ladder = [by_name[corpus, model] for model in dict.fromkeys(group["model"])]
-                losses = bootstrap(ladder, list(dict.fromkeys(group["k"])), draws)
+                sizes = [by_name[corpus, model] for model in dict.fromkeys(group["model"])]
+                losses = bootstrap(sizes, list(dict.fromkeys(group["k"])), draws)
                 at = fitted.at_S, fitted.at_k, settings.get("product", True)
                 design = _design(group["S"], group["k"], *at)
                 found = np.linalg.pinv(design) @ np.log(losses).reshape(draws, -1).T

@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.special import betaincinv
 
 from rbpkit import paper
-from rbpkit.curves import Curve, Measured, fits
+from rbpkit.curves import Curve, Measured, fits, ladder
 from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, fit_power_law
 from rbpkit.sources import Curves, MeasuredCurves, measured_curves
@@ -130,11 +130,8 @@ def published_misses(curve: Curve) -> Misses:
 
 def measured_misses(measured: Iterable[Measured], curve: Curve) -> Misses:
     """The counts behind a curve that was measured, by the tokens of the manifests."""
-    tokens = {
-        one.manifest.model: one.manifest.tokens
-        for one in measured
-        if (one.manifest.corpus, one.manifest.family) == (curve.corpus, curve.family)
-    }
+    there = ladder(measured, curve.corpus, curve.family)
+    tokens = {one.manifest.model: one.manifest.tokens for one in there}
     lost = [model for model in curve.models if model not in tokens]
     if lost:
         raise InputError(f"{_name(curve)}: not measured: {', '.join(lost)}")
@@ -257,11 +254,7 @@ def fits_by_k(
     parts, left_out = [], []
     for corpus in corpora:
         for family in families:
-            chosen = [
-                one
-                for one in every
-                if (one.manifest.corpus, one.manifest.family) == (corpus, family)
-            ]
+            chosen = ladder(every, corpus, family)
             if len(chosen) < MIN_POINTS:
                 told = f"too few models ({len(chosen)})" if chosen else "not measured"
                 left_out.append(f"{told}: {family} on {corpus}")

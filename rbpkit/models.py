@@ -27,7 +27,7 @@ from rbpkit.architectures import (
     parameter_counts,
 )
 from rbpkit.checkpoints import find_checkpoint, load_tokenizer
-from rbpkit.devices import check_device_map, input_device
+from rbpkit.devices import SPREAD, check_device_map, input_device, torch_device
 from rbpkit.errors import InputError
 from rbpkit.libraries import quiet, reason
 
@@ -129,8 +129,9 @@ def load_model(
     Weights are read from safetensors; `allow_pickle` admits `pytorch_model.bin` where there are
     none, read by torch's weights-only unpickler. `trust_remote_code` runs Python code that comes
     with the model. `local_files_only` never asks the network. `progress` shows the hub's
-    download bars; nothing else is ever printed. `device_map`, in place of `device`, spreads a
-    model larger than a device ("auto", or module -> device; needs accelerate).
+    download bars; nothing else is ever printed. A model larger than a device goes over all that
+    are here with the device "auto" (or, in place of `device`, by a `device_map`, module ->
+    device); it needs accelerate.
 
     Raises InputError, one line with the way out: no such folder, hub id out of reach, no or
     damaged weights, weights missing or left over, not finite, no usable tokenizer, ids over V,
@@ -138,6 +139,8 @@ def load_model(
     """
     if dtype not in DTYPES:
         raise InputError(f"dtype {dtype!r} is not known; use one of {', '.join(DTYPES)}")
+    if device == SPREAD and device_map is None:
+        device, device_map = None, SPREAD
     if device_map is not None:
         check_device_map(device)
     place = torch_device(device)
@@ -180,24 +183,6 @@ def load_model(
         head=head,
         model=network,
     )
-
-
-def torch_device(device: str | None) -> torch.device:
-    """The device of this name, ready to be used; None: the first GPU, else the CPU.
-
-    Raises InputError for a name that torch does not know and a device that is not here.
-    """
-    if device is None:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        place = torch.device(device)
-    except RuntimeError as error:
-        raise InputError(f"device {device!r} is not known; use cpu or cuda") from error
-    if place.type == "cuda" and not torch.cuda.is_available():
-        raise InputError(f"device {device!r}: torch finds no GPU here; use cpu")
-    with reason(f"device {device!r} is not here; use cpu or cuda"):
-        torch.empty(0, device=place)
-    return place
 
 
 def _network(

@@ -24,7 +24,7 @@ END_OF_TEXT = "<|endoftext|>"
 
 @dataclass(frozen=True)
 class Shape:
-    """Width d, number of layers, number of attention heads of one pocket model.
+    """Width d, number of layers, number of attention heads (Mamba: none) of one pocket model.
 
     Two more where the family's sizes differ by them: `inner`, the width of the gated MLP (None:
     4d), and `untied`, whether the output matrix is one of its own (None: as its family has it).
@@ -80,7 +80,10 @@ class Recipe:
 # frequencies. Widths under 32 broke the line in a trial (the rank of the head). Depths follow the
 # real ladders': GPT-2's grows with the width (12, 24, 36, 48 layers), OPT's in two steps (12, 24,
 # 24, 32, 32), Qwen2.5's not always (24, 28, 36, 28, 48), with a gated MLP of 5.3 to 5.8 d but
-# 2.7 d at the top, and an output matrix of its own in the two largest.
+# 2.7 d at the top, and an output matrix of its own in the two largest. Mamba is none of the
+# paper's: a state-space family to hold beside them. A layer of it has half the weights of the
+# others' (6 d^2 and what the state takes), so there are more; the real ladder's are 24, 48, 48,
+# 48, 64.
 LADDERS: dict[str, tuple[Shape, ...]] = {
     "GPT2": (
         Shape(32, 2, 1),
@@ -110,10 +113,17 @@ LADDERS: dict[str, tuple[Shape, ...]] = {
         Shape(96, 3, 3, inner=512, untied=True),
         Shape(128, 6, 4, inner=352, untied=True),
     ),
+    "Mamba": (
+        Shape(32, 4, 0),
+        Shape(48, 6, 0),
+        Shape(64, 6, 0),
+        Shape(96, 6, 0),
+        Shape(128, 8, 0),
+    ),
 }
 
 
-RATES = {"GPT2": 0.35, "OPT": 0.35, "Pythia": 0.7, "Qwen": 0.35}
+RATES = {"GPT2": 0.35, "OPT": 0.35, "Pythia": 0.7, "Qwen": 0.35, "Mamba": 0.7}
 """Recipe.rate of each family, from the rate search."""
 
 

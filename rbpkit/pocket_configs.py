@@ -1,8 +1,9 @@
 """The transformers config and the untrained weights of a pocket model, family by family.
 
 Heads, norms, biases, positions, activation, tied or untied output matrix are those of the real
-family. Two things are one rule for all four, so that the families differ by architecture alone:
-no dropout (every token is seen once), and the initialisation: Pythia's, learned positions at zero.
+family. Two things are one rule for all, so that the families differ by architecture alone: no
+dropout (every token is seen once), and the initialisation: Pythia's, learned positions at zero.
+(What Mamba's state has, its decay, step sizes, convolution, starts as in that family.)
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ RESIDUAL_OUTPUTS = (
     "fc2.weight",
     "self_attn.o_proj.weight",  # Qwen2
     "mlp.down_proj.weight",
+    "mixer.out_proj.weight",  # Mamba
 )
-"""How the matrices that write to the residual stream are named: two a layer, in each family."""
+"""How the matrices that write to the residual stream are named: two a layer, Mamba's one."""
 
 POSITION_TABLES = ("wpe.weight", "embed_positions.weight")
 """Learned positions (GPT-2, OPT). They start at zero."""
@@ -39,7 +41,7 @@ def config_of(family: str, shape: Shape) -> PretrainedConfig:
 
     Raises InputError for a family that has no ladder.
     """
-    makers = {"GPT2": _gpt2, "OPT": _opt, "Pythia": _pythia, "Qwen": _qwen}
+    makers = {"GPT2": _gpt2, "OPT": _opt, "Pythia": _pythia, "Qwen": _qwen, "Mamba": _mamba}
     if family not in makers:
         raise InputError(f"no pocket family {family!r}: there are {', '.join(LADDERS)}")
     common = {
@@ -126,6 +128,23 @@ def _qwen(shape: Shape, common: dict) -> PretrainedConfig:
     )
 
 
+def _mamba(shape: Shape, common: dict) -> PretrainedConfig:
+    from transformers import MambaConfig
+
+    return MambaConfig(
+        **common,
+        hidden_size=shape.width,
+        num_hidden_layers=shape.layers,
+        state_size=16,
+        expand=2,
+        conv_kernel=4,
+        time_step_rank="auto",  # width / 16
+        residual_in_fp32=True,
+        tie_word_embeddings=True,
+        pad_token_id=None,
+    )
+
+
 def initial_std(shape: Shape) -> float:
     """Pythia's first rule ("small_init"), sqrt(2 / 5d): every matrix and embedding."""
     return math.sqrt(2 / (5 * shape.width))
@@ -139,10 +158,13 @@ def initial_model(family: str, shape: Shape, seed: int) -> PreTrainedModel:
 
     torch.manual_seed(seed)
     model = AutoModelForCausalLM.from_config(config_of(family, shape), dtype=torch.float32)
-    for name, parameter in model.named_parameters():
-        # Pythia's second rule ("wang_init"), for what is added to the residual.
+    named = list(model.named_parameters())
+    additions = sum(name.endswith(RESIDUAL_OUTPUTS) for name, _ in named)
+    for name, parameter in named:
+        # Pythia's second rule ("wang_init"), for what is added to the residual: 2 / (L sqrt d)
+        # for the two additions of each of L layers.
         if name.endswith(RESIDUAL_OUTPUTS):
-            nn.init.normal_(parameter, std=2 / (shape.layers * math.sqrt(shape.width)))
+            nn.init.normal_(parameter, std=4 / (additions * math.sqrt(shape.width)))
         # As large as the tokens' they drown them: 0.26 nats worse after 1.5 million tokens.
         if name.endswith(POSITION_TABLES):
             nn.init.zeros_(parameter)

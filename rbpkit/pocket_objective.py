@@ -94,10 +94,10 @@ def validation_ce(model: PreTrainedModel, stream: Tensor, batch_rows: int = 16) 
 
 
 def make_optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.AdamW:
-    """AdamW; weight decay on matrices, not on biases and norms."""
+    """AdamW; weight decay on matrices, not on biases, norms and the rates of a state's decay."""
     named = list(model.named_parameters())
-    matrices = [p for _, p in named if p.ndim > 1]
-    vectors = [p for _, p in named if p.ndim <= 1]
+    matrices = [p for name, p in named if p.ndim > 1 and not name.endswith("A_log")]
+    vectors = [p for name, p in named if p.ndim <= 1 or name.endswith("A_log")]
     groups = [
         {"params": matrices, "weight_decay": recipe.weight_decay},
         {"params": vectors, "weight_decay": 0.0},

@@ -71,16 +71,17 @@ def card(name: str, result: dict, run: Path) -> str:
     )
     threads = f"CPU threads {key['threads']}"
     place = threads if key.get("device", "cpu") == "cpu" else key["device"]
+    heads = f"heads {key['heads']}, " if key["heads"] else ""
     facts = {
-        "Shape": f"width {key['width']}, {key['layers']} layers, heads {key['heads']}, "
-        f"V = {model.V:,}, context {model.context}. S = {model.S:,} non-embedding parameters "
+        "Shape": f"width {key['width']}, {key['layers']} layers, {heads}"
+        f"V = {model.V:,}, context {pocket.CONTEXT}. S = {model.S:,} non-embedding parameters "
         "(base model without output head, less token and position embeddings).",
         "Data": "docstrings, functions, signatures with their summary lines and licence texts cut "
         f"out of installed packages (training documents: {documents}), shuffled with a fixed "
         "seed, each followed by the end-of-text token. The packages' own licences (BSD, MIT, "
         "Apache and the like) apply to that text.",
         "Recipe": f"{key['tokens']:,} tokens, each seen once, {key['batch_rows']} x "
-        f"{model.context} a step; AdamW {tuple(key['betas'])}, weight decay "
+        f"{pocket.CONTEXT} a step; AdamW {tuple(key['betas'])}, weight decay "
         f"{key['weight_decay']} on matrices, gradient norm clipped at {key['clip']}; learning "
         f"rate {key['rate']} / width after {key['warmup']:.0%} warm-up, then linear to zero; "
         f"float32, seed {key['seed']}, {place}. Weights are rounded to "

@@ -34,6 +34,7 @@ from rbpkit.pocket_objective import (
     token_stream,
     validation_ce,
 )
+from rbpkit.pocket_scan import training_scan
 
 LOG_EVERY = 20
 CHECKPOINT_SECONDS = 60.0
@@ -89,6 +90,7 @@ class _Log:
         self._handle.close()
 
 
+@training_scan()
 def train(
     family: str,
     shape: Shape,

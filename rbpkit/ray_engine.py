@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rbpkit.corpora import Corpus
+from rbpkit.devices import SPREAD
 from rbpkit.engines import Outcome, run_here, set_threads
 from rbpkit.errors import InputError
 from rbpkit.jobs import Group, Job
@@ -33,10 +34,14 @@ WORKING_BYTES = 3 * 2**30  # context, hidden states and logits of a batch, besid
 USABLE = 0.95  # of a GPU's memory
 
 _BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
-_QUIET = {
+_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else it warns of a change to come
     "RAY_TQDM_PATCH_PRINT": "0",
+    # Ray's own processes import for many seconds where the cores are busy.
+    "RAY_raylet_start_wait_time_s": "120",
+    "RAY_agent_register_timeout_ms": "120000",
+    "RAY_worker_register_timeout_seconds": "300",
 }
 
 
@@ -97,8 +102,6 @@ def run_on_ray(
         refs = {name: ray.put(corpus) for name, corpus in corpora.items()}
         needs = [_needs(group, params, gpu_bytes) for group in groups]
         _check_nodes(ray, groups, needs)
-        if gpu_bytes:
-            params = params.model_copy(update={"device": "cuda"})  # Ray shows a task its own
         task = ray.remote(_work)
         todo = list(zip(groups, needs, strict=True))
         running: dict[Any, Group] = {}
@@ -108,9 +111,10 @@ def run_on_ray(
                 while todo and len(running) < (workers or len(todo) + len(running)):
                     group, need = todo.pop(0)
                     texts = [refs[name] for name in group.corpora]
+                    asked = params.model_copy(update=_device(need, params))
                     # A retry is only for a worker that died: what _work raises is a result.
                     one = task.options(max_retries=MAX_RETRIES, retry_exceptions=False, **need)
-                    running[one.remote(_absolute(group), params, str(folder), *texts)] = group
+                    running[one.remote(_absolute(group), asked, str(folder), *texts)] = group
                 done, _ = ray.wait(list(running), num_returns=1, timeout=1.0)
                 for ref in done:
                     group = running.pop(ref)
@@ -170,6 +174,13 @@ def _needs(group: Group, params: Params, gpu_bytes: int) -> dict[str, float]:
     return {"num_cpus": params.threads, "num_gpus": gpus}
 
 
+def _device(need: Mapping[str, float], params: Params) -> dict[str, str | None]:
+    """The device of a task, of those that Ray shows it: none, one (or a share of it), or all."""
+    if not need["num_gpus"]:
+        return {"device": params.device}
+    return {"device": SPREAD if need["num_gpus"] > 1 else "cuda"}
+
+
 def _check_nodes(ray: Any, groups: Sequence[Group], needs: Sequence[dict[str, float]]) -> None:
     """A task that no node can take would wait for ever. Raises InputError."""
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
@@ -185,7 +196,8 @@ def _check_nodes(ray: Any, groups: Sequence[Group], needs: Sequence[dict[str, fl
 def _gpu_bytes(ray: Any, params: Params) -> int:
     """Memory of a GPU of the cluster, 0 where none is to be used. Raises InputError."""
     there = ray.cluster_resources().get("GPU", 0) >= 1
-    wanted = params.device or ("cuda" if there else "cpu")
+    default = "cuda" if there else "cpu"
+    wanted = default if params.device in (None, SPREAD) else params.device
     if not wanted.startswith("cuda"):
         return 0
     if not there:
@@ -202,7 +214,7 @@ def _memory_of_gpu() -> int:
 @contextlib.contextmanager
 def _ray(address: str | None, workers: int | None, threads: int) -> Iterator[Any]:
     """A connection to Ray, with nothing on standard output. Raises InputError."""
-    for name, value in _QUIET.items():
+    for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     try:
         import ray

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from rbpkit.devices import SPREAD
 from rbpkit.errors import InputError
 from rbpkit.jobs import Group, Job, corpus_names, model_name, models_of, plan
 from rbpkit.jobstate import Holder, holder, job_stem, past_failure
@@ -139,7 +140,8 @@ def _status(
 
 def _other_settings(manifest: Manifest, params: Params) -> str:
     """What of a finished job is not as the study asks, one line; empty where nothing is."""
-    device = params.device.split(":")[0] if params.device else None
+    # None and "auto" ask for no kind of device.
+    device = params.device.split(":")[0] if params.device not in (None, SPREAD) else None
     pairs = {
         "dtype": (manifest.dtype, params.dtype),
         "batch_tokens": (manifest.batch_tokens, params.batch_tokens),

@@ -16,9 +16,9 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save
 from torch.nn import functional as F
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, MambaConfig
 
-from rbpkit import pocket, pocket_objective, pocket_train
+from rbpkit import paper, pocket, pocket_objective, pocket_train
 from rbpkit.architectures import ARCHITECTURES, paper_config
 from rbpkit.errors import InputError
 from rbpkit.models import load_model, non_embedding_parameters
@@ -85,6 +85,10 @@ def layer_parameters(family: str, shape: Shape) -> int:
     if family == "Qwen":  # q and o d x d, one head of k and v, biases on q, k, v, a gated MLP
         head = d // shape.heads
         return 2 * d * d + 2 * d * head + d + 2 * head + 3 * d * shape.inner + 2 * d
+    if family == "Mamba":  # projections in and out 6 d^2; for 2 d channels a convolution of 4
+        # with bias, D, a state of 16, what makes step sizes, B and C; a norm
+        rank = math.ceil(d / 16)
+        return 6 * d * d + 2 * d * (4 + 1 + 1 + 16 + (rank + 2 * 16) + (rank + 1)) + d
     # Attention 4 d^2 + 4 d, feed-forward 8 d^2 + 5 d, two norms with bias 4 d.
     return 12 * d * d + 13 * d
 
@@ -95,19 +99,22 @@ def test_S_of_a_ladder_is_that_of_its_architecture_and_rises(family):
     for shape in LADDERS[family]:
         config = config_of(family, shape)
         assert config.vocab_size == V == 4096
-        assert config.max_position_embeddings == CONTEXT == 256
-        assert shape.width % shape.heads == 0
-        last_norm = shape.width * (1 if family == "Qwen" else 2)
+        if family == "Mamba":
+            assert shape.heads == 0 and not hasattr(config, "max_position_embeddings")
+        else:
+            assert config.max_position_embeddings == CONTEXT == 256
+            assert shape.width % shape.heads == 0
+        last_norm = shape.width * (1 if family in ("Qwen", "Mamba") else 2)
         S = shape.layers * layer_parameters(family, shape) + last_norm
         assert non_embedding_parameters(config) == S
         sizes.append(S)
     assert sizes == sorted(set(sizes))
     assert 25_000 <= sizes[0] <= 45_000 and 600_000 <= sizes[-1] <= 1_100_000
-    assert len(sizes) == {"GPT2": 4, "OPT": 5, "Pythia": 6, "Qwen": 5}[family]
+    assert len(sizes) == {"GPT2": 4, "OPT": 5, "Pythia": 6, "Qwen": 5, "Mamba": 5}[family]
     assert len({pocket.name_of(family, shape) for shape in LADDERS[family]}) == len(sizes)
 
 
-@pytest.mark.parametrize("family", LADDERS)
+@pytest.mark.parametrize("family", paper.FAMILIES)
 def test_heads_and_positions_are_as_in_the_real_family(family):
     real = {"GPT2": "gpt2", "OPT": "opt-125m", "Pythia": "pythia-160m", "Qwen": "Qwen2.5-0.5B"}
     smallest = initial_model(family, LADDERS[family][0], 0)
@@ -126,12 +133,44 @@ def test_heads_and_positions_are_as_in_the_real_family(family):
     assert largest.tie_word_embeddings == (family in ("GPT2", "OPT"))
 
 
+def test_mamba_is_built_as_the_real_family():
+    """The names of its weights, its state, convolution and widths, the tied output matrix."""
+    real = MambaConfig()  # of state-spaces/mamba-130m but for the number of layers
+    for shape in LADDERS["Mamba"]:
+        ours = config_of("Mamba", shape)
+        for key in (
+            *("state_size", "conv_kernel", "expand", "use_bias", "use_conv_bias", "hidden_act"),
+            *("residual_in_fp32", "tie_word_embeddings", "time_step_min", "time_step_max"),
+        ):
+            assert getattr(ours, key) == getattr(real, key), key
+        assert ours.time_step_rank == shape.width // 16 and real.time_step_rank == 768 // 16
+    model = initial_model("Mamba", LADDERS["Mamba"][0], 0)
+    assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
+
+
+def test_what_decays_a_state_is_not_decayed():
+    model = initial_model("Mamba", LADDERS["Mamba"][0], 0)
+    decayed, other = pocket_objective.make_optimizer(model, Recipe()).param_groups
+    rates = {id(p) for name, p in model.named_parameters() if name.endswith("A_log")}
+    assert len(rates) == LADDERS["Mamba"][0].layers
+    assert not rates & {id(p) for p in decayed["params"]}
+    assert rates < {id(p) for p in other["params"]}
+    assert decayed["weight_decay"] == 0.1 and other["weight_decay"] == 0
+    together = len(decayed["params"]) + len(other["params"])
+    assert together == len(list(model.parameters()))
+
+
+# How Mamba's state starts is that family's own.
+OWN_START = ("A_log", "conv1d.weight", "dt_proj.weight")
+
+
 @pytest.mark.parametrize("family", LADDERS)
 def test_every_family_starts_by_one_rule(family):
     shape = LADDERS[family][1]
+    additions = shape.layers * (1 if family == "Mamba" else 2)
     positions = outputs = 0
     for name, parameter in initial_model(family, shape, 0).named_parameters():
-        if parameter.ndim == 1:
+        if parameter.ndim == 1 or name.endswith(OWN_START):
             continue
         if "wpe" in name or "embed_positions" in name:
             positions += 1
@@ -139,12 +178,12 @@ def test_every_family_starts_by_one_rule(family):
             continue
         into_residual = name.endswith(RESIDUAL_OUTPUTS)
         outputs += into_residual
-        std = 2 / shape.layers if into_residual else math.sqrt(2 / 5)
+        std = 4 / additions if into_residual else math.sqrt(2 / 5)
         assert float(parameter.detach().std()) * math.sqrt(shape.width) == pytest.approx(
             std, rel=0.1
         ), name
     assert positions == (family in ("GPT2", "OPT"))
-    assert outputs == 2 * shape.layers
+    assert outputs == additions
 
 
 @pytest.mark.parametrize("family", LADDERS)
@@ -596,7 +635,8 @@ NONE_SHIPPED = f"needs shipped models in {pocket.models_root()}; there are none"
 )
 def test_shipped_model_loads_and_is_small(folder):
     loaded = load_model(folder, device="cpu")
-    assert (loaded.V, loaded.context) == (V, CONTEXT)
+    # A state has no longest text.
+    assert (loaded.V, loaded.context) == (V, None if loaded.family == "Mamba" else CONTEXT)
     shapes = {pocket.name_of(f, s): (f, s) for f, ladder in LADDERS.items() for s in ladder}
     if folder.name in shapes:
         assert loaded.S == non_embedding_parameters(config_of(*shapes[folder.name]))

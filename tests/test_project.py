@@ -45,7 +45,7 @@ LAYERS = (
     {
         *("batching", "effects", "measure"),
         *("pocket", "pocket_configs", "pocket_controls", "pocket_checkpoints"),
-        *("pocket_objective", "pocket_train", "pocket_ship", "pocket_extras"),
+        *("pocket_objective", "pocket_scan", "pocket_train", "pocket_ship", "pocket_extras"),
         "ladders",
     },
     {"audit.__init__", "audit.resampling", "audit.verdicts"},

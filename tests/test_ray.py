@@ -13,11 +13,15 @@ import uuid
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbpkit import pocket
+from rbpkit import pocket, ray_engine
+from rbpkit.corpora import load_corpus
+from rbpkit.devices import SPREAD
+from rbpkit.engines import run_here
 from rbpkit.errors import InputError
 from rbpkit.jobs import plan
 from rbpkit.jobstate import holder, job_stem
@@ -91,14 +95,8 @@ def test_without_ray_one_line_says_how_to_install_it(monkeypatch, tmp_path):
 def cluster(tmp_path):
     """Start `rbpkit sweep --engine ray` -> the process; at the end none of its own is left."""
     pytest.importorskip("ray", reason="needs Ray: pip install -c constraints.txt -e '.[cluster]'")
-    # Each process of Ray imports jsonschema, and that a grammar which takes most of the time;
-    # Ray gives its own processes 15 s to come up, too little on cores as busy as a test's may be.
-    stub = tmp_path / "path" / "rfc3987_syntax"
-    stub.mkdir(parents=True)
-    (stub / "__init__.py").write_text("raise ImportError('left out')\n")
     mark = uuid.uuid4().hex
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "RBPKIT_TEST": mark}
-    environment["PYTHONPATH"] = str(stub.parent)
     started = []
 
     def start(study: Path, out: Path) -> subprocess.Popen:
@@ -180,6 +178,43 @@ def working(study: Path, out: Path, process: subprocess.Popen, *, done: int) -> 
         time.sleep(0.005)
     process.kill()
     raise AssertionError(process.communicate())
+
+
+@pytest.mark.slow
+def test_a_model_too_large_for_one_gpu_takes_several(monkeypatch, tmp_path):
+    """Reserved by a real cluster that is told of three GPUs; the model is spread over the CPU."""
+    ray = pytest.importorskip("ray", reason="needs Ray: pip install -e '.[cluster]'")
+    study = load_params(a_grid(tmp_path, 10))
+    study = study.model_copy(update={"device": None})
+    groups = plan(study)
+    corpora = {name: load_corpus(name, documents=10) for name in study.corpus_names}
+    # Room for the first model's weights in one GPU, for the second's in two.
+    large, small = sorted((weight_bytes(group, "float32") for group in groups), reverse=True)
+    monkeypatch.setattr(ray_engine, "WORKING_BYTES", 2**20)
+    gpu = int((2**20 + (large + small) // 2) / ray_engine.USABLE)
+    monkeypatch.setattr(ray_engine, "_gpu_bytes", lambda *_: gpu)
+    assert [ray_engine.gpu_share(weight_bytes(group, "float32"), gpu) for group in groups] == [2, 1]
+    asked = {}
+    needs = ray_engine._device
+
+    def noted(need, params):
+        update = needs(need, params)
+        asked[need["num_gpus"]] = update["device"]
+        # What a task with one GPU asks for is not here: only the spread one is run as it is.
+        return update if update["device"] == SPREAD else {"device": "cpu"}
+
+    monkeypatch.setattr(ray_engine, "_device", noted)
+    start = ray.init
+    monkeypatch.setattr(ray, "init", lambda **given: start(**given, num_gpus=3))
+    outcomes = run_on_ray(groups, corpora, study, tmp_path / "out", workers=2)
+    assert asked == {2: SPREAD, 1: "cuda"}
+    assert len(outcomes) == 4 and all(one.measured for one in outcomes.values()), outcomes
+    alone = run_here(groups, corpora, study.model_copy(update={"threads": 1}), tmp_path / "alone")
+    for job, one in alone.items():
+        found = Records.load(outcomes[job].measured.path)
+        expected = Records.load(one.measured.path)
+        for name in ("n_greater", "n_equal", "nll"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")

@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 
 from rbpkit import paper
 from rbpkit.audit.resampling import document_weights
-from rbpkit.curves import Curve, points
+from rbpkit.curves import Curve, ladder, points
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.largek import measured_misses, published_misses
@@ -109,9 +109,7 @@ def _document_sds(
     summaries: list[Summary], corpus: str, family: str, ks: Sequence[int], draws: int
 ) -> dict[int, float]:
     """k -> standard deviation of the slope over resampled documents, the same for each model."""
-    models = [
-        one for one in summaries if (one.manifest.corpus, one.manifest.family) == (corpus, family)
-    ]
+    models = ladder(summaries, corpus, family)
     if not models:
         return {}
     known = [k for k in ks if all(k in one.k_grid for one in models)]

@@ -17,7 +17,7 @@ from rbpkit import largek
 from rbpkit.audit.missed import LARGE_KS, TREND_Z, mechanisms, pocket_large_k, published_large_k
 from rbpkit.audit.resampling import document_weights
 from rbpkit.audit.verdicts import Finding
-from rbpkit.curves import Curve, rbp_curve
+from rbpkit.curves import Curve, ladder, rbp_curve
 from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, fit_power_law
 from rbpkit.largek import Misses
@@ -159,14 +159,9 @@ def pocket_split(
     every, rows = list(summaries), []
     for corpus in corpora:
         for family in families:
-            chosen = [
-                one
-                for one in every
-                if (one.manifest.corpus, one.manifest.family) == (corpus, family)
-            ]
+            chosen = ladder(every, corpus, family)
             if len(chosen) < MIN_POINTS:
                 continue
-            chosen.sort(key=lambda one: (one.manifest.S, one.manifest.model))
             weights = document_weights(chosen[0].document.size, draws, seed)
             drawn = resampled_log_loss(chosen, weights.astype(np.float64))
             tokens = np.array([one.tokens for one in chosen])

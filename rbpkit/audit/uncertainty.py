@@ -20,7 +20,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from rbpkit.audit.resampling import DRAWS, document_weights, interval
-from rbpkit.curves import Curve, ce_curve, rbp_curve
+from rbpkit.curves import Curve, ce_curve, ladder, rbp_curve
 from rbpkit.errors import InputError
 from rbpkit.fit import PowerLawFit, fit_power_law
 from rbpkit.summary import Summary
@@ -84,10 +84,7 @@ def bootstrap(
             continue
         weights = document_weights(numbers.size, draws, seed).astype(np.float64)
         for family in dict.fromkeys(one.manifest.family for one in here):
-            chosen = sorted(
-                (one for one in here if one.manifest.family == family),
-                key=lambda one: (one.manifest.S, one.manifest.model),
-            )
+            chosen = ladder(here, corpus, family)
             tokens = np.array([one.tokens for one in chosen])
             for curve, loss in _losses(chosen, corpus, family, ks, numbers, weights):
                 cell = Cell(curve, tokens, loss)
