@@ -293,4 +293,5 @@ def _head_width(config: PreTrainedConfig) -> int:
 
 def _wait(device: str) -> None:
     if torch.device(device).type == "cuda":
-        torch.cuda.synchronize(device)
+        for one in range(torch.cuda.device_count()):  # a model may be spread over them
+            torch.cuda.synchronize(one)

@@ -29,7 +29,10 @@ CorpusName = Annotated[str, typer.Option(help="A corpus by name, or a file or fo
 Documents = Annotated[int | None, typer.Option(help="How many to take, 0 for all.")]
 MaxLength = Annotated[int, typer.Option(help="Truncate documents at this many tokens.")]
 BatchTokens = Annotated[int, typer.Option(help="Most tokens of one forward pass.")]
-Device = Annotated[str | None, typer.Option(help="cpu or cuda; by default a GPU if there is one.")]
+Device = Annotated[
+    str | None,
+    typer.Option(help="cpu, cuda, or auto: over all GPUs; by default one GPU if there is."),
+]
 Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16 (head in float32).")]
 Ks = Annotated[list[int] | None, typer.Option("--k", help="k of RBP_k; may be repeated.")]
 Threads = Annotated[int, typer.Option(help="CPU threads; 0 for torch's default.")]
@@ -71,18 +74,20 @@ def bench(
 
     from rbpkit.architectures import ARCHITECTURES
     from rbpkit.bench import paper_speeds, study_time
-    from rbpkit.models import torch_device
+    from rbpkit.devices import SPREAD, torch_device
 
     if threads:
         torch.set_num_threads(threads)
     settings = {"tokens": tokens, "max_length": max_length, "rounds": rounds}
     settings["batch_tokens"] = batch_tokens
-    place = str(torch_device(device))
+    place = torch_device(device)
     if shapes == "paper":
+        if device == SPREAD:
+            raise InputError("--shapes paper makes its models on one device: give --device cuda")
         names = tuple(model or ARCHITECTURES)
-        found = paper_speeds(names, dtype=dtype, device=place, say=_say, **settings)
+        found = paper_speeds(names, dtype=dtype, device=str(place), say=_say, **settings)
     else:
-        found = _loaded_speeds(model, dtype, place, settings)
+        found = _loaded_speeds(model, dtype, device, settings)
     speeds = []
     for one in found:
         speeds.append(one)
@@ -179,7 +184,7 @@ COMMANDS = (bench, bench_batches, bench_dtypes)
 
 
 def _loaded_speeds(
-    models: list[str] | None, dtype: str, device: str, settings: dict[str, int]
+    models: list[str] | None, dtype: str, device: str | None, settings: dict[str, int]
 ) -> Iterator[Speed]:
     from rbpkit import pocket
     from rbpkit.bench import speed_of

@@ -26,7 +26,8 @@ def look(
         "float32"
     ),
     device: Annotated[
-        str | None, typer.Option(help="cpu or cuda; by default a GPU if there is one.")
+        str | None,
+        typer.Option(help="cpu, cuda, or auto: over all GPUs; by default one GPU if there is."),
     ] = None,
 ) -> None:
     """Colour each token of a text by its rank under a model: one HTML page."""

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 SPREAD = "auto"
-"""The name of all devices that are here together, as many as the model needs."""
+"""The name of all GPUs that are here together: a model's layers are spread evenly over them.
+
+What does not fit waits in memory, then on disk, and is slow; without a GPU it is the CPU alone."""
 
 
 def torch_device(device: str | None) -> torch.device:

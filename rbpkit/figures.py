@@ -41,6 +41,7 @@ FAMILY_INK = {
     "OPT": Ink("#E69F00", "s", "--"),
     "Pythia": Ink("#009E73", "^", "-."),
     "Qwen": Ink("#CC79A7", "D", ":"),
+    "Mamba": Ink("#D55E00", "P", "-"),
 }
 OTHER_INK = Ink("#444444", "v", "-")
 SAVED_DPI = 200

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from rbpkit import figures
 from rbpkit.errors import InputError
 from rbpkit.figures import FAMILY_INK, OTHER_INK
+from rbpkit.paper import FAMILIES
 
 _PARTS = {  # column of `audit.noise.by_k`: label, colour, marker, line
     "residual SD": ("scatter about the line", "#222222", "o", "-"),
@@ -82,7 +83,7 @@ def _with_gaps(medians: pd.DataFrame) -> pd.DataFrame:
 
 
 def figure_audit_strata(
-    alphas: pd.DataFrame, quantity: str = "RBP_10", families: Sequence[str] = tuple(FAMILY_INK)
+    alphas: pd.DataFrame, quantity: str = "RBP_10", families: Sequence[str] = FAMILIES
 ) -> tuple[Figure, pd.DataFrame]:
     """alpha by stratum: a row of panels a corpus, a column a stratification, a marker a family.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from rbpkit.curves import Curve, ce_curve, rbp_curve
+from rbpkit.curves import Curve, ce_curve, ladder, rbp_curve
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.pocket import CONTEXT, LADDERS, Run, V, ladder_runs
@@ -32,11 +32,12 @@ def training_flops(S: float, run: Run) -> float:
     """Floating-point operations of a training run, by the usual count.
 
     Six a token and weight of the layers and the head, and 6 L d T for causal attention over a
-    context of T (scores and values, half of them masked; forward and twice that backward).
+    context of T (scores and values, half of them masked; forward and twice that backward). For
+    Mamba's scan in its place 6 L 3 (2 d) 16: decay, write and read a state of 16 a channel.
     """
     shape, tokens = run.shape, run.recipe.steps * run.recipe.batch_rows * CONTEXT
-    attention = shape.layers * shape.width * CONTEXT
-    return 6.0 * tokens * (S + shape.width * V + attention)
+    over_time = CONTEXT if shape.heads else 3 * 2 * 16
+    return 6.0 * tokens * (S + shape.width * V + shape.layers * shape.width * over_time)
 
 
 SIZES: dict[str, Callable[[float, Run], float]] = {
@@ -112,8 +113,45 @@ class _Loss:
         return "CE" if self.k is None else f"RBP_{self.k}"
 
 
+def at_one_size(
+    summaries: Iterable[Summary], corpora: Sequence[str], families: Sequence[str], ks: Sequence[int]
+) -> pd.DataFrame:
+    """The families' lines, and where they are at one S: a row a (corpus, quantity, family).
+
+    S is the middle, in log S, of what every family of the corpus spans. Columns: corpus, quantity,
+    family, n, slope, low, high (95%), R2, S, loss (of the family's line at that S). Families that
+    were not measured on a corpus are left out of it. Raises InputError where two of them span no
+    S together or were measured on different text, and as `ce_curve` and `fit_power_law`.
+    """
+    columns = ["corpus", "quantity", "family", "n", "slope", "low", "high", "R2", "S", "loss"]
+    every, rows = list(summaries), []
+    for corpus in corpora:
+        there = [family for family in families if ladder(every, corpus, family)]
+        if not there:
+            continue
+        texts = {one.manifest.fingerprint for f in there for one in ladder(every, corpus, f)}
+        if len(texts) > 1:
+            raise InputError(f"{corpus}: the families were measured on different text")
+        curves = {family: [ce_curve(every, corpus, family)] for family in there}
+        for family, found in curves.items():
+            found += [rbp_curve(every, k, corpus, family) for k in ks]
+        spans = {family: (found[0].S.min(), found[0].S.max()) for family, found in curves.items()}
+        least, most = max(low for low, _ in spans.values()), min(high for _, high in spans.values())
+        if least > most:
+            raise InputError(f"{corpus}: no S lies in the range of every family ({spans})")
+        S = float(np.sqrt(least * most))
+        for place in range(1 + len(ks)):
+            for family in there:
+                curve = curves[family][place]
+                fit = fit_power_law(curve.S, curve.loss, labels=curve.models)
+                at_S = S, float(fit.predict(S).loss)
+                numbers = (fit.n, fit.slope, *fit.slope_interval, fit.r2, *at_S)
+                rows.append((corpus, curve.quantity, family, *numbers))
+    return pd.DataFrame(rows, columns=columns)
+
+
 def controls_table(
-    ladder: Iterable[Summary], controls: Iterable[Summary], ks: Sequence[int]
+    shipped: Iterable[Summary], controls: Iterable[Summary], ks: Sequence[int]
 ) -> pd.DataFrame:
     """Each control beside its ladder's model and line, a row a (corpus, control, quantity).
 
@@ -122,7 +160,7 @@ def controls_table(
     above the ladder's line at the control's own S). Raises InputError for a control whose ladder
     is not there.
     """
-    ladder = list(ladder)
+    shipped = list(shipped)
     known = {control.run.name: control for control in CONTROLS}
     order = {name: place for place, name in enumerate(known)}
     rows = []
@@ -133,9 +171,8 @@ def controls_table(
         control, corpus = known[one.manifest.model], one.manifest.corpus
         alike = [
             s
-            for s in ladder
-            if (s.manifest.corpus, s.manifest.family) == (corpus, one.manifest.family)
-            and s.manifest.fingerprint == one.manifest.fingerprint
+            for s in ladder(shipped, corpus, one.manifest.family)
+            if s.manifest.fingerprint == one.manifest.fingerprint
         ]
         base = [s for s in alike if s.manifest.model == control.against]
         if not base:
@@ -204,7 +241,7 @@ def along_training(
 
 
 def slopes_between_ends(
-    ladder: Iterable[Summary], controls: Iterable[Summary], ks: Sequence[int]
+    shipped: Iterable[Summary], controls: Iterable[Summary], ks: Sequence[int]
 ) -> pd.DataFrame:
     """The slope from the smallest model of a ladder to its largest, by training tokens.
 
@@ -215,7 +252,7 @@ def slopes_between_ends(
     ends: dict[tuple[str, int], list[Summary]] = {}
     both = [control.against for control in CONTROLS if "tokens" in control.changes]
     alike = {control.run.name for control in CONTROLS if "tokens" in control.changes}
-    for one in (*ladder, *controls):
+    for one in (*shipped, *controls):
         if one.manifest.model in alike.union(both):
             recipe = runs[one.manifest.model].recipe
             tokens = recipe.steps * recipe.batch_rows * CONTEXT

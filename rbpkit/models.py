@@ -72,7 +72,7 @@ class LoadedModel:
 
     name: str  # hub id, or the folder's name
     revision: str  # commit of the hub, or "sha256:..." over config, weights and tokenizer
-    family: str  # GPT2, OPT, Pythia, Qwen; for others the config's model_type
+    family: str  # GPT2, OPT, Pythia, Qwen, Mamba; for others the config's model_type
     S: int
     V: int
     dtype: str

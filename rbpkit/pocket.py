@@ -1,4 +1,4 @@
-"""The pocket ladders: small models of the paper's architectures, trained here and shipped.
+"""The pocket ladders: small models of the paper's architectures, and of Mamba, that ship.
 
 A ladder is one family's sizes. Every model sees the same tokens in the same order, once. This
 module says what the models are and where they lie; `pocket_train` trains them.
@@ -81,9 +81,9 @@ class Recipe:
 # real ladders': GPT-2's grows with the width (12, 24, 36, 48 layers), OPT's in two steps (12, 24,
 # 24, 32, 32), Qwen2.5's not always (24, 28, 36, 28, 48), with a gated MLP of 5.3 to 5.8 d but
 # 2.7 d at the top, and an output matrix of its own in the two largest. Mamba is none of the
-# paper's: a state-space family to hold beside them. A layer of it has half the weights of the
-# others' (6 d^2 and what the state takes), so there are more; the real ladder's are 24, 48, 48,
-# 48, 64.
+# paper's: a state-space family to hold beside them. A layer of it has fewer weights than the
+# others' (6 d^2 and what the state takes, for 12 d^2), so there are more: 24, 48, 48, 48, 64 in
+# the real ladder.
 LADDERS: dict[str, tuple[Shape, ...]] = {
     "GPT2": (
         Shape(32, 2, 1),
@@ -118,12 +118,12 @@ LADDERS: dict[str, tuple[Shape, ...]] = {
         Shape(48, 6, 0),
         Shape(64, 6, 0),
         Shape(96, 6, 0),
-        Shape(128, 8, 0),
+        Shape(128, 6, 0),
     ),
 }
 
 
-RATES = {"GPT2": 0.35, "OPT": 0.35, "Pythia": 0.7, "Qwen": 0.35, "Mamba": 0.7}
+RATES = {"GPT2": 0.35, "OPT": 0.35, "Pythia": 0.7, "Qwen": 0.35, "Mamba": 1.4}
 """Recipe.rate of each family, from the rate search."""
 
 
@@ -182,8 +182,13 @@ def model_folder(family: str, size: int) -> Path:
 
 
 def summaries_root() -> Path:
-    """The folder of the shipped summaries: every pocket model on every pocket corpus."""
+    """The folder of the shipped summaries: the paper's families on every pocket corpus."""
     return Path(str(resources.files("rbpkit") / "data" / "pocket" / "summaries"))
+
+
+def beside_root() -> Path:
+    """The same of the ladders of other families than the paper's (Mamba)."""
+    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "beside"))
 
 
 def tokenizer_folder() -> Path:

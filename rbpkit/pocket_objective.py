@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from rbpkit.pocket import CONTEXT, END_OF_TEXT, Recipe, load_tokenizer
+from rbpkit.pocket_scan import training_scan
 from rbpkit.pocket_text import CORPORA, load_pocket_documents
 
 ORDER_SEED = 42
@@ -75,7 +76,8 @@ class HeadLoss(torch.autograd.Function):
 
 def mean_nll(model: PreTrainedModel, inputs: Tensor, targets: Tensor) -> Tensor:
     """Mean negative log-likelihood (nats) of a batch, differentiable."""
-    hidden = model.base_model(input_ids=inputs, use_cache=False).last_hidden_state
+    with training_scan(model):
+        hidden = model.base_model(input_ids=inputs, use_cache=False).last_hidden_state
     head = model.get_output_embeddings().weight
     return HeadLoss.apply(hidden.flatten(0, 1), head, targets.flatten())
 

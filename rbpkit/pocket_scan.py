@@ -5,11 +5,11 @@ For a token stream u of D channels, step sizes dt > 0 and a state of N numbers a
     h_t = exp(dt_t A) h_{t-1} + dt_t B_t u_t,        y_t = C_t h_t
 
 (Gu and Dao 2023, "Mamba: Linear-Time Sequence Modeling with Selective State Spaces", Section 3.2).
-transformers' own loop is made for measuring, and the models are measured with it; its gradient
-writes the whole stream anew for each token. Here the scan goes in chunks that stay in a core's
-cache, and the backward pass computes a chunk's states again. At the sizes of the pocket ladder a
-training step's scan takes a seventieth of that loop's time, an eighth to a thirteenth of
-`mambapy`'s (one core; widths 32 and 128).
+transformers' own loop is made for measuring, and records come from it; its gradient writes the
+whole stream anew for each token. Here, in training and its validation, the scan goes in chunks
+that stay in a core's cache, and the backward pass computes a chunk's states again. At the sizes of
+the pocket ladder a training step's scan takes a seventieth of that loop's time (width 32), an
+eighth to a thirteenth of that of `mambapy` (widths 32 and 128; one core).
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from transformers.models.mamba import modeling_mamba
+from transformers import PreTrainedModel
 
+from rbpkit.errors import InputError
 from rbpkit.libraries import quiet
 
 CHUNK_NUMBERS = 1 << 18
-"""Numbers in a chunk of states: two such float32 blocks stay in a core's cache of 2 MiB."""
+"""Numbers in a chunk of states, 1 MiB: of those tried the fastest at widths 64 and 128."""
 
 
 class SelectiveScan(torch.autograd.Function):
@@ -115,12 +116,24 @@ def selective_scan(
 
 
 @contextmanager
-def training_scan() -> Iterator[None]:
-    """Let transformers' Mamba layers use `selective_scan`, for this block only.
+def training_scan(model: PreTrainedModel) -> Iterator[None]:
+    """Let the layers of a Mamba model use `selective_scan`, for this block only.
 
-    What transformers says of its CUDA kernels, that they are not here, is held back.
+    Other models are left as they are. What transformers says of its CUDA kernels, that they are
+    not here, is held back. Raises InputError where transformers has no such scan to put it in
+    the place of.
     """
-    own = modeling_mamba.mamba_selective_scan
+    if model.config.model_type != "mamba":
+        yield
+        return
+    from transformers.models.mamba import modeling_mamba
+
+    own = getattr(modeling_mamba, "mamba_selective_scan", None)
+    if own is None:
+        raise InputError(
+            "this version of transformers has no mamba_selective_scan: to train Mamba take the"
+            " one in constraints.txt"
+        )
     modeling_mamba.mamba_selective_scan = selective_scan
     try:
         with quiet():

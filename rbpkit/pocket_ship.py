@@ -1,7 +1,8 @@
 """Putting finished runs and their summaries into the package: what `rbpkit pocket ship` does.
 
 Models go to `data/pocket/models/NAME` (hub layout, a card each), loss curves to
-`data/pocket/runs`, summaries to `data/pocket/summaries`.
+`data/pocket/runs`, summaries to `data/pocket/summaries`, those of other families than the paper's
+to `data/pocket/beside`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from rbpkit import pocket
+from rbpkit import paper, pocket
 from rbpkit.errors import InputError
 from rbpkit.models import load_model
 from rbpkit.pocket_text import CORPORA, load_pocket_documents
@@ -50,8 +51,11 @@ def ship_summaries(records: Path, *, say: Callable[[str], None] = lambda line: N
     found = sorted(p for p in records.rglob("*.summary.npz") if not p.name.startswith("."))
     if not found:
         raise InputError(f"{records}: no summaries there")
+    others = [family for family in pocket.LADDERS if family not in paper.FAMILIES]
+    beside = {f"{run.name}.summary.npz" for one in others for run in pocket.ladder_runs(one)}
     for path in found:
-        target = pocket.summaries_root() / path.relative_to(records)
+        root = pocket.beside_root() if path.name in beside else pocket.summaries_root()
+        target = root / path.relative_to(records)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
     say(f"shipped {len(found)} summaries")
@@ -71,10 +75,15 @@ def card(name: str, result: dict, run: Path) -> str:
     )
     threads = f"CPU threads {key['threads']}"
     place = threads if key.get("device", "cpu") == "cpu" else key["device"]
-    heads = f"heads {key['heads']}, " if key["heads"] else ""
+    heads = f"heads {key['heads']}, " if key["heads"] else "no attention, a state of 16, "
+    decayed = "matrices" if key["heads"] else "matrices (not on the rates of the state's decay)"
+    if model.context is None:
+        context = f"trained on texts of {pocket.CONTEXT} tokens, with no limit of its own"
+    else:
+        context = f"context {model.context}"
     facts = {
         "Shape": f"width {key['width']}, {key['layers']} layers, {heads}"
-        f"V = {model.V:,}, context {pocket.CONTEXT}. S = {model.S:,} non-embedding parameters "
+        f"V = {model.V:,}, {context}. S = {model.S:,} non-embedding parameters "
         "(base model without output head, less token and position embeddings).",
         "Data": "docstrings, functions, signatures with their summary lines and licence texts cut "
         f"out of installed packages (training documents: {documents}), shuffled with a fixed "
@@ -82,7 +91,7 @@ def card(name: str, result: dict, run: Path) -> str:
         "Apache and the like) apply to that text.",
         "Recipe": f"{key['tokens']:,} tokens, each seen once, {key['batch_rows']} x "
         f"{pocket.CONTEXT} a step; AdamW {tuple(key['betas'])}, weight decay "
-        f"{key['weight_decay']} on matrices, gradient norm clipped at {key['clip']}; learning "
+        f"{key['weight_decay']} on {decayed}, gradient norm clipped at {key['clip']}; learning "
         f"rate {key['rate']} / width after {key['warmup']:.0%} warm-up, then linear to zero; "
         f"float32, seed {key['seed']}, {place}. Weights are rounded to "
         "float16.",

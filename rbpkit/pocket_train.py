@@ -34,7 +34,6 @@ from rbpkit.pocket_objective import (
     token_stream,
     validation_ce,
 )
-from rbpkit.pocket_scan import training_scan
 
 LOG_EVERY = 20
 CHECKPOINT_SECONDS = 60.0
@@ -90,7 +89,6 @@ class _Log:
         self._handle.close()
 
 
-@training_scan()
 def train(
     family: str,
     shape: Shape,
@@ -112,7 +110,7 @@ def train(
         raise InputError(
             f"{recipe.tokens:,} tokens are less than one step of {recipe.batch_rows * CONTEXT:,}"
         )
-    torch_device(device)
+    device = str(torch_device(device))  # "auto" is one device here
     torch.set_num_threads(recipe.threads)
     torch.use_deterministic_algorithms(device == "cpu")
     stream, valid = token_stream("train"), token_stream("valid")

@@ -142,8 +142,8 @@ def obstacle(one: Summary, shipped: Summary) -> str:
 
 def load_shipped() -> list[Summary]:
     """All summaries in the package; empty where it was installed without them."""
-    folder = pocket.summaries_root()
-    return load_summaries(folder) if folder.is_dir() else []
+    folders = pocket.summaries_root(), pocket.beside_root()
+    return [one for folder in folders if folder.is_dir() for one in load_summaries(folder)]
 
 
 def compare_with_shipped(

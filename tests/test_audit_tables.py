@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import torch
 
-from rbpkit import cli, pocket
+from rbpkit import cli, paper, pocket
 from rbpkit.audit import strata, tables
 from rbpkit.audit.findings import all_findings
 from rbpkit.audit.tables import JOB, JOBS, SAME, audit_root, load_tables, write_tables
@@ -121,7 +121,7 @@ def test_the_readme_and_figures_say_what_was_found():
     summaries = load_summaries(pocket.summaries_root())
     corpora = list(dict.fromkeys(one.manifest.corpus for one in summaries))
     found = all_findings(
-        summaries, load_tables(one.manifest for one in summaries), corpora, pocket.LADDERS
+        summaries, load_tables(one.manifest for one in summaries), corpora, paper.FAMILIES
     )
     table = verdict_table(found, load_claims())
     text = {"keep_default_na": False, "na_values": {"low": [""], "high": [""]}}

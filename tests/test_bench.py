@@ -234,6 +234,7 @@ def test_command_for_the_papers_shapes(monkeypatch):
     [
         (("bench", "--shapes", "squares"), "use pocket or paper"),
         (("bench", "--shapes", "pocket", "--model", "x"), "leave out --model"),
+        (("bench", "--shapes", "paper", "--device", "auto"), "give --device cuda"),
         (("bench", "--tokens", "0"), "--tokens must be at least 1"),
         (("bench-batches", "--model", "x", "--batch-tokens", "0"), "--batch-tokens must be"),
         (("bench-dtypes", "--model", "x", "--k", "0"), "--k must be at least 1"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import random
-from importlib import util
 from types import SimpleNamespace
 
 import numpy as np
@@ -316,9 +315,6 @@ def test_faults_show_before_training(tokenizer):
         RBPCallback(TEXTS, tokenizer).measure(tiny())
 
 
-@pytest.mark.skipif(
-    util.find_spec("accelerate") is None, reason="transformers' Trainer needs accelerate"
-)
 def test_in_a_real_trainer(tokenizer, tmp_path):
     from transformers import Trainer, TrainingArguments
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from rbpkit import devices, pocket
+from rbpkit import devices, models, pocket
 from rbpkit.corpora import load_corpus
 from rbpkit.encoding import encode
 from rbpkit.errors import InputError
@@ -40,13 +40,20 @@ ENDS = {
         "lm_head",
     ],
     "Qwen": ["model.embed_tokens", "model.norm", "model.rotary_emb", "lm_head"],
+    "Mamba": ["backbone.embeddings", "backbone.norm_f", "lm_head"],
 }
 LAYERS = {
     "GPT2": "transformer.h",
     "OPT": "model.decoder.layers",
     "Pythia": "gpt_neox.layers",
     "Qwen": "model.layers",
+    "Mamba": "backbone.layers",
 }
+
+
+def layers_of(family: str) -> list[str]:
+    """The names of the smallest model's layers."""
+    return [f"{LAYERS[family]}.{i}" for i in range(pocket.LADDERS[family][0].layers)]
 
 
 def columns(model) -> dict[str, np.ndarray]:
@@ -61,8 +68,21 @@ def assert_same(found, expected) -> None:
 
 def test_without_accelerate_it_says_so(monkeypatch):
     monkeypatch.setattr(devices, "find_spec", lambda _: None)
-    with pytest.raises(InputError, match="needs the package accelerate"):
-        load_model(pocket.model_folder("Pythia", 0), device_map="auto")
+    for how in ({"device_map": "auto"}, {"device": "auto"}):
+        with pytest.raises(InputError, match="over several devices needs the package accelerate"):
+            load_model(pocket.model_folder("Pythia", 0), **how)
+
+
+def test_the_device_auto_is_all_devices(monkeypatch):
+    asked = []
+    network = models._network
+    monkeypatch.setattr(models, "_network", lambda *a: (asked.append(a[-1]), network(*a))[1])
+    folder = pocket.model_folder("Pythia", 0)
+    spread = load_model(folder, device="auto")
+    assert torch.device(spread.device).type == devices.torch_device("auto").type
+    assert devices.torch_device("auto") == devices.torch_device(None)
+    load_model(folder, device=spread.device)
+    assert asked == ["auto", None]
 
 
 def test_a_device_and_a_map_are_refused():
@@ -73,12 +93,11 @@ def test_a_device_and_a_map_are_refused():
 @pytest.mark.parametrize("family", list(pocket.LADDERS))
 @pytest.mark.parametrize("kind", ["auto", "a layer on disk"])
 def test_the_same_numbers(family, kind):
-    pytest.importorskip("accelerate", reason="needs accelerate")
     folder = pocket.model_folder(family, 0)
     device_map = "auto"
     if kind != "auto":
-        layers = {f"{LAYERS[family]}.0": "disk", f"{LAYERS[family]}.1": "cpu"}
-        device_map = dict.fromkeys(ENDS[family], "cpu") | layers
+        device_map = dict.fromkeys([*ENDS[family], *layers_of(family)], "cpu")
+        device_map[layers_of(family)[0]] = "disk"
     spread = load_model(folder, device_map=device_map)
     waiting = sum(parameter.is_meta for parameter in spread.model.parameters())
     assert (waiting > 0) == (kind != "auto")
@@ -88,7 +107,6 @@ def test_the_same_numbers(family, kind):
 
 
 def test_a_head_outside_the_devices_is_refused():
-    pytest.importorskip("accelerate", reason="needs accelerate")
     folder = pocket.model_folder("Pythia", 0)
     with pytest.raises(InputError, match="its output head was left out; take a lower dtype"):
         load_model(folder, device_map={"gpt_neox": "cpu", "lm_head": "disk"})
@@ -109,8 +127,8 @@ def test_hidden_states_follow_to_the_heads_device():
 @NEEDS_TWO
 @pytest.mark.parametrize("family", list(pocket.LADDERS))
 def test_two_devices(family):
-    pytest.importorskip("accelerate", reason="needs accelerate")
     folder = pocket.model_folder(family, 0)
-    device_map = dict.fromkeys(ENDS[family], 0) | {f"{LAYERS[family]}.{i}": i for i in (0, 1)}
+    places = {name: i % 2 for i, name in enumerate(layers_of(family))}
+    device_map = dict.fromkeys(ENDS[family], 0) | places
     spread = load_model(folder, device_map=device_map)
     assert_same(columns(spread), columns(load_model(folder, device="cuda")))

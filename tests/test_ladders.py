@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pandas as pd
@@ -46,6 +47,58 @@ def test_against_S_the_fit_is_the_law_itself(shipped):
     assert spans["S + dV"] < spans["S"] and spans["FLOPs"] < spans["S"]
     steeper = table.pivot(index=keys, columns="size", values="slope")
     assert (steeper["S + dV"] < steeper["S"]).all()
+
+
+def test_lines_read_at_one_size_are_the_laws_own(shipped):
+    families = ["OPT", "Pythia", "nobody"]
+    table = ladders.at_one_size(shipped, ["pocket:code", "nowhere"], families, (1,))
+    assert list(table["family"]) == ["OPT", "Pythia"] * 2
+    assert list(table["quantity"]) == ["CE", "CE", "RBP_1", "RBP_1"]
+    sizes = {
+        family: [s.manifest.S for s in shipped if s.manifest.family == family]
+        for family in families[:2]
+    }
+    least, most = max(map(min, sizes.values())), min(map(max, sizes.values()))
+    assert set(table["S"]) == {math.sqrt(least * most)}
+    law = fits(shipped, (1,)).table.set_index(["corpus", "family", "quantity"])
+    for _, row in table.iterrows():
+        same = law.loc[row["corpus"], row["family"], row["quantity"]]
+        columns = ["n", "slope", "low", "high", "R2"]
+        assert list(row[columns]) == pytest.approx(list(same[columns]))
+        at_S = same["intercept"] + same["slope"] * math.log(row["S"])
+        assert math.log(row["loss"]) == pytest.approx(at_S)
+
+
+def test_mambas_flops_have_no_attention_but_a_scan():
+    run = pocket.ladder_runs("Mamba")[0]  # width 32, 4 layers, no heads
+    tokens = 6_000_000 // 4096 * 4096
+    a_token = 6 * (39_840 + 32 * 4096) + 4 * 2 * 32 * 16 * 3 * 2 * 3
+    assert ladders.training_flops(39_840, run) == tokens * a_token
+
+
+def test_nothing_to_compare_is_an_empty_table_and_another_text_an_error(shipped):
+    table = ladders.at_one_size(shipped, ["nowhere"], ["Pythia"], (1,))
+    assert table.empty and {"family", "slope", "loss"} <= set(table.columns)
+    code = [s for s in shipped if s.manifest.corpus == "pocket:code"]
+    other = [
+        dataclasses.replace(s, manifest=dataclasses.replace(s.manifest, fingerprint="another"))
+        if s.manifest.family == "OPT"
+        else s
+        for s in code
+    ]
+    with pytest.raises(InputError, match="measured on different text"):
+        ladders.at_one_size(other, ["pocket:code"], ["OPT", "Pythia"], (1,))
+    with pytest.raises(InputError, match="measured more than once"):
+        ladders.at_one_size([*code, *code], ["pocket:code"], ["OPT"], (1,))
+
+
+def test_families_that_share_no_size_have_no_line_to_compare(shipped):
+    code = [s for s in shipped if s.manifest.corpus == "pocket:code"]
+    pythia = sorted((s for s in code if s.manifest.family == "Pythia"), key=lambda s: s.manifest.S)
+    manifests = [dataclasses.replace(s.manifest, family="small") for s in pythia[:3]]
+    small = [dataclasses.replace(s, manifest=m) for s, m in zip(pythia[:3], manifests, strict=True)]
+    with pytest.raises(InputError, match="pocket:code: no S lies in the range of every family"):
+        ladders.at_one_size([*small, *pythia[3:]], ["pocket:code"], ["small", "Pythia"], (1,))
 
 
 def test_a_control_that_changes_nothing_is_on_its_base(shipped):

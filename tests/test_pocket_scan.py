@@ -7,6 +7,7 @@ import torch
 from transformers.models.mamba import modeling_mamba
 
 from rbpkit import pocket_scan
+from rbpkit.errors import InputError
 from rbpkit.pocket import LADDERS
 from rbpkit.pocket_configs import initial_model
 from rbpkit.pocket_objective import mean_nll
@@ -44,10 +45,14 @@ def test_a_model_has_the_loss_and_the_gradients_of_transformers_own_scan():
     model = initial_model("Mamba", LADDERS["Mamba"][0], 0).train()
     ids = torch.randint(4096, (2, 49), generator=torch.Generator().manual_seed(1))
     seen = []
-    for scan in (torch.enable_grad, training_scan):
-        with scan():
+    for own_scan in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            if own_scan:
+                patch.setattr(pocket_scan, "selective_scan", modeling_mamba.mamba_selective_scan)
             loss = mean_nll(model, ids[:, :-1], ids[:, 1:])
-            loss.backward()
+        graph = names_of(loss.grad_fn)
+        assert ("SelectiveScanBackward" in graph) != own_scan
+        loss.backward()
         gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
         seen.append((loss.detach(), gradients))
         model.zero_grad()
@@ -59,16 +64,39 @@ def test_a_model_has_the_loss_and_the_gradients_of_transformers_own_scan():
         assert expected.any(), name
 
 
-def test_measuring_is_left_to_transformers():
+def names_of(node) -> set[str]:
+    """The functions of a gradient's graph."""
+    found, todo = {}, [node]
+    while todo:
+        one = todo.pop()
+        if one is not None and one not in found:
+            found[one] = type(one).__name__
+            todo += [after for after, _ in one.next_functions]
+    return set(found.values())
+
+
+def test_measuring_and_other_models_are_left_to_transformers():
     own = modeling_mamba.mamba_selective_scan
-    with training_scan():
+    mamba, other = (initial_model(family, LADDERS[family][0], 0) for family in ("Mamba", "Qwen"))
+    with training_scan(other):
+        assert modeling_mamba.mamba_selective_scan is own
+    with training_scan(mamba):
         assert modeling_mamba.mamba_selective_scan is selective_scan
-    with pytest.raises(KeyError), training_scan():
+    with pytest.raises(KeyError), training_scan(mamba):
         raise KeyError
     assert modeling_mamba.mamba_selective_scan is own
 
 
+def test_a_transformers_without_that_scan_is_refused(monkeypatch):
+    monkeypatch.delattr(modeling_mamba, "mamba_selective_scan")
+    mamba = initial_model("Mamba", LADDERS["Mamba"][0], 0)
+    ids = torch.tensor([[1, 2, 3]])
+    with pytest.raises(InputError, match="transformers has no mamba_selective_scan"):
+        mean_nll(mamba, ids, ids)
+    mean_nll(initial_model("GPT2", LADDERS["GPT2"][0], 0), ids, ids)
+
+
 def test_generating_with_it_is_refused():
     model = initial_model("Mamba", LADDERS["Mamba"][0], 0).eval()
-    with training_scan(), pytest.raises(NotImplementedError, match="call the model uncached"):
+    with training_scan(model), pytest.raises(NotImplementedError, match="call the model uncached"):
         model(input_ids=torch.tensor([[1, 2, 3]]), use_cache=True)

@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save
 from torch.nn import functional as F
 from transformers import AutoModelForCausalLM, MambaConfig
 
-from rbpkit import paper, pocket, pocket_objective, pocket_train
+from rbpkit import paper, pocket, pocket_objective, pocket_scan, pocket_ship, pocket_train
 from rbpkit.architectures import ARCHITECTURES, paper_config
 from rbpkit.errors import InputError
 from rbpkit.models import load_model, non_embedding_parameters
@@ -490,6 +490,40 @@ def test_a_killed_run_goes_on_to_the_same_bytes(undisturbed, tiny_run, tmp_path)
     assert all(torch.equal(state[name], same[name]) for name in state)
 
 
+def test_mamba_is_trained_by_its_scan_and_goes_on_to_the_same_bytes(
+    tiny_run, tmp_path, monkeypatch
+):
+    shape, calls = Shape(32, 2, 0), []
+    scan = pocket_scan.selective_scan
+
+    def counted(*given, **named):
+        calls.append(1)
+        return scan(*given, **named)
+
+    monkeypatch.setattr(pocket_scan, "selective_scan", counted)
+    train("Mamba", shape, TINY, tmp_path / "whole")
+    forward = len(calls)
+    assert forward > shape.layers * STEPS  # each layer in each step, and the validations
+
+    class Stop(Exception): ...
+
+    def stop(now):
+        if now.step == 20:
+            raise Stop
+
+    with pytest.raises(Stop):
+        train("Mamba", shape, TINY, tmp_path / "halved", watch=stop)
+    train("Mamba", shape, TINY, tmp_path / "halved")
+    assert contents(tmp_path / "halved" / "model") == contents(tmp_path / "whole" / "model")
+
+
+def test_every_device_together_is_one_in_training(undisturbed, tiny_run, tmp_path):
+    if torch.cuda.is_available():
+        pytest.skip("needs a machine without a GPU: there the one device is the CPU")
+    train("Pythia", SHAPE, TINY, tmp_path, device="auto")
+    assert contents(tmp_path / "model") == contents(undisturbed[0] / "model")
+
+
 def test_a_finished_run_is_not_trained_again(undisturbed, tiny_run, tmp_path):
     finished, _, result = undisturbed
     folder, seen = tmp_path / "again", []
@@ -654,6 +688,23 @@ def test_shipped_model_loads_and_is_small(folder):
 def test_shipped_models_take_at_most_64_mib_together():
     files = [p for p in pocket.models_root().rglob("*") if p.is_file()]
     assert 0 < sum(p.stat().st_size for p in files) <= 64 * MIB
+
+
+def test_summaries_go_where_their_family_belongs(tmp_path, monkeypatch):
+    for root in ("summaries_root", "beside_root"):
+        monkeypatch.setattr(pocket, root, lambda root=root: tmp_path / root)
+    records = tmp_path / "records" / "pocket%3Acode"
+    records.mkdir(parents=True)
+    for name in ("pythia-w32-l2", "mamba-w32-l4"):
+        (records / f"{name}.summary.npz").write_text(name)
+    said = []
+    pocket_ship.ship_summaries(records.parent, say=said.append)
+    assert said == ["shipped 2 summaries"]
+    for root, name in (("summaries_root", "pythia-w32-l2"), ("beside_root", "mamba-w32-l4")):
+        (one,) = (tmp_path / root).rglob("*.npz")
+        assert one.parent.name == "pocket%3Acode" and one.read_text() == name
+    with pytest.raises(InputError, match="no summaries there"):
+        pocket_ship.ship_summaries(tmp_path / "nothing")
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,8 +101,8 @@ def cluster(tmp_path):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "RBPKIT_TEST": mark}
     started = []
 
-    def start(study: Path, out: Path) -> subprocess.Popen:
-        command = f"sweep {study} --out {out} --engine ray --workers 2".split()
+    def start(study: Path, out: Path, *more: str) -> subprocess.Popen:
+        command = f"sweep {study} --out {out} --engine ray --workers 2".split() + list(more)
         process = subprocess.Popen(
             [sys.executable, "-c", WITH_CTRL_C, *command],
             **{"cwd": ROOT, "env": environment, "text": True},
@@ -184,6 +186,8 @@ def working(study: Path, out: Path, process: subprocess.Popen, *, done: int) -> 
 def test_a_model_too_large_for_one_gpu_takes_several(monkeypatch, tmp_path):
     """Reserved by a real cluster that is told of three GPUs; the model is spread over the CPU."""
     ray = pytest.importorskip("ray", reason="needs Ray: pip install -e '.[cluster]'")
+    if torch.cuda.is_available():
+        pytest.skip("needs a machine without a GPU: the three it reserves are made up")
     study = load_params(a_grid(tmp_path, 10))
     study = study.model_copy(update={"device": None})
     groups = plan(study)
@@ -250,6 +254,44 @@ def test_a_killed_worker_costs_nothing_but_time(cluster, tmp_path):
     assert digests[0] == digests[1]
     for path in out.rglob("*.parquet"):
         Records.load(path)
+
+
+@pytest.fixture
+def two_nodes(monkeypatch):
+    """The address of a running cluster of two nodes, with a core each."""
+    pytest.importorskip("ray", reason="needs Ray: pip install -e '.[cluster]'")
+    for name, value in ray_engine._ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    from ray.cluster_utils import Cluster
+
+    nodes = Cluster()
+    nodes.add_node(num_cpus=1, include_dashboard=False)
+    nodes.add_node(num_cpus=1)
+    yield nodes.address
+    nodes.shutdown()
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
+@pytest.mark.slow
+def test_a_running_cluster_of_two_nodes(two_nodes, cluster, tmp_path):
+    study, out = a_grid(tmp_path, 100), tmp_path / "out"
+    process = cluster(study, out, "--address", two_nodes)
+    stems = [job_stem(out, job) for group in plan(load_params(study)) for job in group.jobs]
+    nodes = set()
+    while process.poll() is None:
+        for who in filter(None, map(holder, stems)):
+            with contextlib.suppress(OSError):
+                # "ray::_work" once it works: its node stands in the environment.
+                environment = Path(f"/proc/{who.pid}/environ").read_bytes().split(b"\0")
+                nodes |= {one for one in environment if one.startswith(b"RAY_RAYLET_PID=")}
+        time.sleep(0.02)
+    printed, told = process.communicate()
+    assert process.returncode == 0 and printed == "", told
+    assert told.splitlines()[-1].startswith("4 jobs done, 0 failed")
+    assert len(nodes) == 2, (nodes, told)
+    sweep(load_params(study), tmp_path / "alone")
+    for path in (tmp_path / "alone").rglob("*.parquet"):
+        assert path.read_bytes() == (out / path.relative_to(tmp_path / "alone")).read_bytes()
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")

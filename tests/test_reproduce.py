@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbpkit import pocket
+from rbpkit import paper, pocket
 from rbpkit.errors import InputError
 from rbpkit.params import Params, load_params
 from rbpkit.reproduce import compare_with_shipped, comparison, reproduce, train_anew
@@ -35,13 +35,22 @@ def test_every_pocket_model_has_a_summary_on_every_corpus(shipped):
     assert jobs == {(name, corpus) for name in names for corpus in study.corpus_names}
 
 
+def test_the_families_beside_the_papers_have_theirs_too():
+    jobs = {(s.manifest.model, s.manifest.corpus) for s in load_summaries(pocket.beside_root())}
+    study = load_params(ROOT / "params" / "mamba.yaml")
+    assert list(study.families) == [f for f in pocket.LADDERS if f not in paper.FAMILIES]
+    names = {run.name for family in study.families for run in pocket.ladder_runs(family)}
+    assert jobs == {(name, corpus) for name in names for corpus in study.corpus_names}
+
+
 def test_summaries_were_made_from_the_shipped_weights(shipped):
     from rbpkit.models import load_model
 
+    everything = [*shipped, *load_summaries(pocket.beside_root())]
     for family, ladder in pocket.LADDERS.items():
         for size, shape in enumerate(ladder):
             model = load_model(pocket.model_folder(family, size), device="cpu")
-            for summary in shipped:
+            for summary in everything:
                 if summary.manifest.model == pocket.name_of(family, shape):
                     assert summary.manifest.family == family
                     assert summary.manifest.revision == model.revision

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from itertools import chain
 from pathlib import Path
 
@@ -260,3 +261,75 @@ def test_the_slurm_file_runs_its_shard(grid, tmp_path):
         str(grid),
         *"--out o --shard 3/8".split(),
     ]
+
+
+def slurm_answers() -> bool:
+    try:
+        told = subprocess.run(["sinfo", "-h"], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return told.returncode == 0 and told.stdout.strip() != ""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not slurm_answers(), reason="needs a running Slurm: sinfo must show a partition"
+)
+def test_a_real_slurm_runs_the_array_and_a_killed_task_again(grid, tmp_path):
+    if not slurm_answers():
+        pytest.skip("needs a running Slurm: sinfo must show a partition")
+    parts = {i: jobs_of(plan(load_params(grid), shard=Shard(i, 3))) for i in (1, 2, 3)}
+    victim = max(parts, key=lambda i: len(parts[i]))
+    out, stalled = tmp_path / "out", tmp_path / "stalled"
+    # Only the first time, and only that task, stops after its first job.
+    python = tmp_path / "python"
+    python.write_text(
+        f'#!/bin/bash\nif [ "$SLURM_ARRAY_TASK_ID" = {victim} ] && [ ! -e {stalled} ]; then\n'
+        f'touch {stalled}\nshift 2\nexec {sys.executable} -c "$STALLED" "$@"\nfi\n'
+        f'exec {sys.executable} "$@"\n'
+    )
+    python.chmod(0o755)
+    study = {"PARAMS": str(grid), "OUT": str(out), "SHARDS": "3", "PYTHON": str(python)}
+
+    def slurm(*command: object) -> str:
+        environment = {**os.environ, **study, "STALLED": STALLED}
+        run = subprocess.run(
+            list(map(str, command)), env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert run.returncode == 0, run.stderr
+        return run.stdout.strip()
+
+    def submit(array: str) -> str:
+        here = ["--cpus-per-task=1", "--gres=none", "--mem=2G", f"--output={tmp_path}/%a.log"]
+        where = [f"--chdir={ROOT}", "--parsable", f"--array={array}"]
+        return slurm("sbatch", *where, *here, ROOT / "params" / "slurm.sbatch").split(";")[0]
+
+    def wait(job: str, until) -> None:
+        deadline = time.monotonic() + 300
+        while not until():
+            assert time.monotonic() < deadline, slurm("squeue")
+            time.sleep(0.5)
+
+    def gone(job: str) -> bool:
+        return job not in slurm("squeue", "--noheader", "--format=%F").split()
+
+    job = submit("1-3")
+    try:
+        log = tmp_path / f"{victim}.log"
+        wait(job, lambda: log.exists() and "stalled" in log.read_text())
+        slurm("scancel", "--full", "--signal=KILL", f"{job}_{victim}")
+        wait(job, lambda: gone(job))
+        assert len(list(out.rglob("*.parquet"))) == 3, [
+            p.read_text() for p in tmp_path.glob("*.log")
+        ]
+        before = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
+        job = submit(str(victim))
+        wait(job, lambda: gone(job))
+    finally:
+        subprocess.run(["scancel", job], capture_output=True)
+    told = log.read_text()
+    assert told.count("done before:") == 1 and told.count("measured:") == 1, told
+    assert "all 3 shards: 4 of 4 jobs done" in told
+    assert all(path.stat().st_mtime_ns == time_ns for path, time_ns in before.items())
+    sweep(load_params(grid), tmp_path / "alone")
+    assert digests(out) == digests(tmp_path / "alone")

@@ -22,6 +22,7 @@ from rbpkit.corpora import load_corpus
 from rbpkit.encoding import EncodedCorpus, EncodedDocument, batches, encode
 from rbpkit.measure import BATCH_TOKENS, measured_ranks
 from rbpkit.models import LoadedModel, load_model
+from rbpkit.paper import FAMILIES
 from rbpkit.ranking import logit_chunks
 from rbpkit.summary import PAPER_K
 
@@ -30,8 +31,8 @@ AUTHORS_BATCH = 4  # documents, their default
 FULL = pocket.CONTEXT  # the authors pad each document to max_length: 512, here the context
 FEW = 8  # documents for the slow way, spread over the corpus
 ROUNDS = 5
-ALL = [(family, size) for family in pocket.LADDERS for size in range(len(pocket.LADDERS[family]))]
-SMALLEST = [(family, 0) for family in pocket.LADDERS]
+ALL = [(family, size) for family in FAMILIES for size in range(len(pocket.LADDERS[family]))]
+SMALLEST = [(family, 0) for family in FAMILIES]
 
 
 def forward_with_head(model: LoadedModel, encoded: EncodedCorpus) -> int:

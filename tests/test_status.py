@@ -118,8 +118,9 @@ def test_records_of_other_settings_are_not_done(measured, tmp_path, change, says
     place(tmp_path, records[ONE], seconds=1.0)
     first = study_status(params.model_copy(update=change), tmp_path).jobs[0]
     assert first.state == "waiting" and first.note == f"records of other settings: {says}"
-    same = params.model_copy(update={"threads": 0, "device": None, "max_length": 64})
-    assert study_status(same, tmp_path).jobs[0].state == "done"
+    for device in (None, "auto"):
+        same = params.model_copy(update={"threads": 0, "device": device, "max_length": 64})
+        assert study_status(same, tmp_path).jobs[0].state == "done"
 
 
 def test_a_damaged_manifest_is_a_failure_with_the_way_out(measured, tmp_path):

@@ -97,6 +97,9 @@ def test_what_is_done_is_found_with_no_model_loaded(study, calls, tmp_path):
     again = sweep(study, tmp_path / "out")
     assert not calls["load"] and all(one.found_done for one in again.measured)
     assert [one.path for one in again.measured] == [one.path for one in first.measured]
+    if not torch.cuda.is_available():  # then all devices together are the CPU
+        spread = sweep(study.model_copy(update={"device": "auto"}), tmp_path / "out")
+        assert not calls["load"] and all(one.found_done for one in spread.measured)
     calls["measure"].clear()
     next((tmp_path / "out").rglob(f"{SMALL.name}.json")).unlink()  # one job is no longer done
     sweep(study, tmp_path / "out")

@@ -264,8 +264,8 @@ every.agg(subsets="size", above=lambda r2: (r2 > 0.99).mean(), lowest="min").rou
 # %%
 configs = {
     (family, pocket.name_of(family, shape)): config_of(family, shape)
-    for family, ladder in pocket.LADDERS.items()
-    for shape in ladder
+    for family in paper.FAMILIES
+    for shape in pocket.LADDERS[family]
 }
 cards = setup_tables.ladder_cards(
     configs, pocket.models_root(), pocket.models_root().parent / "runs"

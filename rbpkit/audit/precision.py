@@ -124,13 +124,14 @@ def _counted(model, encoded, rounded: bool) -> tuple[np.ndarray, ...]:
 
 
 def precision_all(corpora: tuple[str, ...] = CORPORA, documents: int = DOCUMENTS) -> pd.DataFrame:
-    """`precision_table` of all pocket models: columns corpus, family, model, S, V before its own.
+    """`precision_table` of the paper's families in pocket size: columns corpus, family, model, S,
+    V before its own.
 
     One thread, since another number of them changes last bits. Floats in six digits. Minutes.
     """
     import torch
 
-    from rbpkit import pocket
+    from rbpkit import paper, pocket
     from rbpkit.architectures import parameter_counts
     from rbpkit.pocket_configs import config_of
 
@@ -139,7 +140,7 @@ def precision_all(corpora: tuple[str, ...] = CORPORA, documents: int = DOCUMENTS
     try:
         parts = []
         for corpus in corpora:
-            for run in (run for family in pocket.LADDERS for run in pocket.ladder_runs(family)):
+            for run in (run for family in paper.FAMILIES for run in pocket.ladder_runs(family)):
                 counts = parameter_counts(config_of(run.family, run.shape))
                 part = precision_table(pocket.models_root() / run.name, corpus, documents)
                 about = (corpus, run.family, run.name, counts.S, counts.V)
