@@ -175,9 +175,9 @@ figures.save(losses, points[points["run"].isin(names["Mamba"])], figures_dir, "p
 # $c = 1.4$ was best at both widths, and at 64 it is the largest that was tried. (The model of width 64 in the ladder has six layers, not eight.) The law at two $k$, with the four transformers beside it:
 
 # %%
-measured_here = {(one.manifest.corpus, one.manifest.model): one for one in summaries}
 every = [*shipped, *load_summaries(pocket.beside_root())]
-every = [measured_here.get((one.manifest.corpus, one.manifest.model), one) for one in every]
+here = {(s.manifest.corpus, s.manifest.fingerprint, s.manifest.model): s for s in summaries}
+every = [here.get((s.manifest.corpus, s.manifest.fingerprint, s.manifest.model), s) for s in every]
 five = [*paper.FAMILIES, "Mamba"]
 rows = {}
 for k in (1, 100):
