@@ -91,7 +91,9 @@ class LoadedModel:
         pad on the left. Raises InputError where L is over `context`.
         """
         ids = self._on_device(input_ids)
-        return self.model.base_model(input_ids=ids, use_cache=False).last_hidden_state
+        states = self.model.base_model(input_ids=ids, use_cache=False).last_hidden_state
+        # A 16-bit Mamba adds up its residuals in float32 and rounds them here too.
+        return states if self.head is None else states.to(self.head.weight.dtype)
 
     @torch.no_grad()
     def logits(self, input_ids: Tensor) -> Tensor:
@@ -258,7 +260,8 @@ def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
     hidden = base(input_ids=ids, use_cache=False).last_hidden_state
     # Two links, so that a soft cap is found even where the probe's logits are too small to feel
     # it: what the head gives is linear in the hidden state, and nothing touches it afterwards.
-    hidden, own = hidden.to(layer.weight.device), seen[0]  # a spread model's may be elsewhere
+    # A spread model's states may be elsewhere, Mamba's are float32 in any dtype.
+    hidden, own = hidden.to(layer.weight.device, layer.weight.dtype), seen[0]
     linear = _close(F.linear(hidden, layer.weight, layer.bias), own)
     linear = linear and torch.equal(own.to(logits.device).float(), logits.float())
     return (Head(layer.weight, layer.bias) if linear else None), V

@@ -625,7 +625,7 @@ def test_a_model_that_looks_ahead(save):
 def test_arguments(neox):
     assert "float32, bfloat16, float16" in refused(neox, dtype="float64")
     assert "not known" in refused(neox, device="abacus")
-    assert "device 'xla' is not here; use cpu or cuda" in refused(neox, device="xla")
+    assert "device 'xla' is not here; use cpu, cuda or auto" in refused(neox, device="xla")
     assert "has no revision" in refused(neox, revision="main")
     if not torch.cuda.is_available():
         assert "no GPU" in refused(neox, device="cuda")

@@ -300,7 +300,8 @@ def test_every_family_in_every_dtype(family, dtype):
     ids = torch.tensor([model.tokenizer(text)["input_ids"]])[:, :201]
     targets = ids[0, 1:]
     hidden, own = model.hidden(ids)[0, :-1], model.logits(ids)[0, :-1]
-    assert hidden.dtype == own.dtype == model.head.weight.dtype == dtype and len(targets) > 150
+    assert hidden.dtype == model.head.weight.dtype == dtype and len(targets) > 150
+    assert own.dtype == (torch.float32 if family == "Mamba" else dtype)  # as its own code has it
     logits = joined(hidden, model.head.weight, bias=model.head.bias)
     assert logits.dtype == torch.float32
     ranks = token_ranks(hidden, model.head.weight, targets, bias=model.head.bias)
