@@ -119,11 +119,11 @@ def speed_of(
             steps = measured_ranks(model, encoded, batch_tokens, say)
         else:
             steps = by_batches(encoded, batch_tokens, work, model=model.name, say=say)
-        _wait(model.device)
+        _wait(model)
         start = time.perf_counter()
         for _ in steps:
             pass
-        _wait(model.device)
+        _wait(model)
         return time.perf_counter() - start
 
     rows = [[seconds(work) for work in (None, with_head, body)] for _ in range(rounds)]
@@ -291,7 +291,8 @@ def _head_width(config: PreTrainedConfig) -> int:
     return getattr(config, "word_embed_proj_dim", config.hidden_size)
 
 
-def _wait(device: str) -> None:
-    if torch.device(device).type == "cuda":
-        for one in range(torch.cuda.device_count()):  # a model may be spread over them
-            torch.cuda.synchronize(one)
+def _wait(model: LoadedModel) -> None:
+    """Until every GPU that holds a part of the model is done."""
+    for device in {parameter.device for parameter in model.model.parameters()}:
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
