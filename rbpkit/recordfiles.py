@@ -129,8 +129,9 @@ def locked(folder: Path) -> Iterator[None]:
 
 def _settle(stem: Path) -> None:
     """Undo or finish a write that was cut short. Only under the lock."""
-    for leftover in stem.parent.glob(f".{stem.name}.*.tmp"):
-        leftover.unlink()
+    for hidden in (".", ".."):  # of the job's files, and of the note of its last failure
+        for leftover in stem.parent.glob(f"{hidden}{stem.name}.*.tmp"):
+            leftover.unlink()
     previous, parquet = _previous(stem), with_suffix(stem, ".parquet")
     if previous.exists():
         named = read_manifest(stem).sha256 if with_suffix(stem, ".json").exists() else None

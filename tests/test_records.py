@@ -310,6 +310,15 @@ def test_round_trip(many, tmp_path):
     assert list(iter_manifests(tmp_path)) == [file]
 
 
+def test_what_a_kill_left_of_a_failures_note_goes_with_the_next_write(few, tmp_path):
+    stem = record_stem(tmp_path, few.manifest)
+    stem.parent.mkdir()
+    left = stem.parent / f"..{stem.name}.failed.json.0a1b2c3d.tmp"
+    left.write_text("half a no")
+    write_records(tmp_path, few)
+    assert not left.exists() and names(tmp_path) == FINISHED
+
+
 def test_same_content_same_bytes(many, tmp_path):
     one, two = (write_records(tmp_path / name, many).path for name in "ab")
     for suffix in (".parquet", ".json", ".summary.npz"):

@@ -153,6 +153,7 @@ def test_more_shards_than_jobs_leaves_some_with_nothing(tmp_path):
 
 # The same command line, but the second job of the process stops before it is written.
 STALLED = """
+import time
 import rbpkit.measure as module
 write = module.write_records
 done = []
@@ -272,9 +273,6 @@ def slurm_answers() -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not slurm_answers(), reason="needs a running Slurm: sinfo must show a partition"
-)
 def test_a_real_slurm_runs_the_array_and_a_killed_task_again(grid, tmp_path):
     if not slurm_answers():
         pytest.skip("needs a running Slurm: sinfo must show a partition")
