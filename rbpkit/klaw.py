@@ -286,8 +286,8 @@ def trades(
             fitted = trade(group["S"], group["k"], group["loss"], **settings)
             row = {"corpus": corpus, "family": family, **asdict(fitted)}
             if by_name:
-                sizes = [by_name[corpus, model] for model in dict.fromkeys(group["model"])]
-                losses = bootstrap(sizes, list(dict.fromkeys(group["k"])), draws)
+                models = [by_name[corpus, model] for model in dict.fromkeys(group["model"])]
+                losses = bootstrap(models, list(dict.fromkeys(group["k"])), draws)
                 at = fitted.at_S, fitted.at_k, settings.get("product", True)
                 design = _design(group["S"], group["k"], *at)
                 found = np.linalg.pinv(design) @ np.log(losses).reshape(draws, -1).T

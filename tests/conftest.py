@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
-from rbpkit import pocket
+from rbpkit import cli, pocket
 
 TEXTS = (
     "The rank of a token is the number of tokens that score at least as high.",
@@ -76,3 +77,18 @@ def text_file(tmp_path) -> Path:
     path = tmp_path / "notes.jsonl"
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS))
     return path
+
+
+@pytest.fixture
+def rbpkit(monkeypatch, capsys):
+    """Run a command line in this process -> (exit status, standard output, standard error)."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["rbpkit", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return int(stop.value.code or 0), out, err
+
+    return run

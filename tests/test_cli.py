@@ -14,24 +14,10 @@ import pytest
 from conftest import save_model
 from transformers import GPT2Config
 
-from rbpkit import cli, pocket
+from rbpkit import pocket
 from rbpkit.records import Records
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-@pytest.fixture
-def rbpkit(monkeypatch, capsys):
-    """Run a command line in this process -> (exit status, standard output, standard error)."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["rbpkit", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return run
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ from conftest import save_model
 from test_records import few, make_manifest, make_records, same  # noqa: F401
 from transformers import GPT2Config
 
-from rbpkit import cli, notebooks, pocket
+from rbpkit import notebooks, pocket
 from rbpkit.corpora import load_corpus
 from rbpkit.curves import fits
 from rbpkit.errors import InputError
@@ -50,21 +50,6 @@ def _threads_as_before() -> Iterator[None]:
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
-
-
-@pytest.fixture
-def rbpkit(monkeypatch, capsys):
-    """Run a command line in this process -> (exit status, standard output, standard error)."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["rbpkit", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return int(stop.value.code or 0), out, err
-
-    return run
 
 
 @pytest.fixture(scope="module")
