@@ -217,11 +217,14 @@ print(f"R2 of Mamba: {r2['Mamba'].min():.3f} to {r2['Mamba'].max():.4f},", end="
 print(f"the highest of the five in {highest} of {len(r2)} cells")
 print(f"its slope is the steepest in {(steeper > 0).sum()}:", end=" ")
 print(f"{steeper.min():.0f} to {steeper.max():.0f}% steeper than the steepest transformer's")
+ends = together.pivot(index=["corpus", "quantity"], columns="family", values=["low", "high"])
+apart = ends["high"]["Mamba"] < ends["low"][others].min(axis=1)
+print(f"its 95% interval lies apart from those of all transformers in {apart.sum()}")
 print(f"at S = {together['S'].iloc[0]:,.0f} the lowest transformer's loss is", end=" ")
 print(f"{above.min():+.1f} to {above.max():+.1f}% of Mamba's, above it in {(above > 0).sum()}")
 
 # %% [markdown]
-# So the *form* of the law is not the transformers' own, and its *exponent* belongs to an architecture and a recipe, not to language: on one text and with one number of tokens, five families have five exponents. What this cannot say: whether the steeper slope stays with more tokens or beyond a million parameters. Five sizes of one seed; depth goes from four to six layers only, the learning rate was searched family by family, and a slope that is steeper while a model is short of training may flatten, or the others' steepen.
+# So the *form* of the law is not the transformers' own, and its *exponent* is no property of the text alone: on one text, with one number of tokens, it goes with architecture and recipe. (Intervals from four to six sizes are wide, so that in some cells they overlap.) What this cannot say: whether the steeper slope stays with more tokens or beyond a million parameters. Five sizes of one seed; depth goes from four to six layers only, the learning rate was searched family by family, and a slope that is steeper while a model is short of training may flatten, or the others' steepen.
 #
 # ## Exercises
 #
