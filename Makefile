@@ -25,11 +25,14 @@ $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	exit 1; }
 endef
 
-.PHONY: help reproduce test test-slow notebooks audit site lint clean own-python
+.PHONY: help lab reproduce test test-slow test-portable test-gpu-dry gpu notebooks audit site lint clean own-python
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "PYTHON=/path/to/python uses your own environment and installs nothing."
+
+lab: $(READY) ## open the quickstart in JupyterLab
+	@$(PYTHON) -m jupyterlab notebooks/00_quickstart.ipynb
 
 reproduce: $(READY) ## measure the pocket models, run the notebooks, write figures/
 	@echo "== reproduce: params/pocket.yaml"
@@ -48,9 +51,26 @@ test-slow: $(READY) ## the tests that take minutes
 	@echo "== test-slow: tests marked slow"
 	@$(PYTHON) -m pytest -m slow || [ $$? -eq 5 ]
 
+test-gpu-dry: $(READY) ## the GPU kernel without a GPU: interpreted, and compiled for two
+	@if [ "$(READY)" != own-python ] && ! $(PYTHON) -c "import triton" 2>/dev/null; then \
+		echo "== test-gpu-dry: installing what it needs"; \
+		$(PYTHON) -m pip install -q -c constraints.txt -e '.[gpu]'; \
+	fi
+	@echo "== test-gpu-dry: tests/test_ranking_triton.py, all cases"
+	@RBPKIT_GPU_DRY=1 $(PYTHON) -m pytest tests/test_ranking_triton.py
+
+gpu: $(READY) ## all that needs a GPU, in 10 minutes; PART="memory dtypes bench", DRY=1
+	@$(PYTHON) -m rbpkit.tools.gpu $(PART) $(if $(DRY),--dry-run)
+	@$(if $(DRY)$(PART),,$(PYTHON) -m pytest -q tests/test_ranking_cuda.py)
+
+# Some hundred executions of notebooks: an hour on two cores.
+test-portable: $(READY) ## notebooks and figures while other processors are imitated
+	@echo "== test-portable: tests/robustness/test_portable.py"
+	@$(PYTEST) -m slow --dist worksteal tests/robustness/test_portable.py
+
 notebooks: $(READY) ## make notebooks/*.ipynb from notebooks/py and execute them
 	@echo "== notebooks: from notebooks/py"
-	@$(PYTHON) -m rbpkit.notebooks
+	@$(PYTHON) -m rbpkit.study.notebooks
 
 audit: $(READY) ## the audit's tables, token by token, from the shipped models
 	@echo "== audit: params/pocket.yaml"

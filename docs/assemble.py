@@ -79,6 +79,8 @@ def _write_page(target: Path, source: Path, notebooks: list[str]) -> None:
     text = source.read_text(encoding="utf-8")
     if source.parent == DOCS:
         text = text.replace("](../", "](")  # the sources lie flat, as the repository's root does
+    else:
+        text = re.sub(r"\]\(docs/([\w-]+\.md)", r"](\1", text)
     text = _outside_links(text, target.parent)
     target.write_text(_linked(text, {}, notebooks, "notebooks/"), encoding="utf-8")
 
@@ -128,7 +130,9 @@ def page(
                 figure = next(saved, "")
                 if figure and (ROOT / "figures" / f"{figure}.png").is_file():
                     data["image/png"] = base64.b64encode(sharp(figure)).decode()
-                cell.metadata["mystnb"] = {"image": {"alt": alt_text(figure, heading, before)}}
+                # An image with a width is a link to itself in full size.
+                image = {"alt": alt_text(figure, heading, before), "width": "100%"}
+                cell.metadata["mystnb"] = {"image": image}
     return notebook
 
 

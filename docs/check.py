@@ -12,18 +12,30 @@ MOST_BYTES = 2_000_000  # a page with its own images
 # Tags whose address a browser fetches by itself; an <a> is followed by the reader alone.
 LOADS = {"img": "src", "script": "src", "iframe": "src", "source": "src", "video": "src"}
 FAR_SHEET = re.compile(r"(?:url\(\s*|@import\s+)['\"]?(?:https?:)?//[^)'\"\s]*")
+# Text that a reader sees as it was typed: a table's rules, a formula outside of what is set as one.
+RAW = {
+    "raw table": re.compile(r"\|\s*:?-{3,}:?\s*\|"),
+    "raw formula": re.compile(r"\\[(\[]|\\[a-zA-Z]{2,}\b|\$\$|\$\\?[A-Za-z][^$\n]{0,60}\$"),
+}
+AS_TYPED = {"script", "style", "pre", "code", "template"}
+VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
+PADDED = re.compile(r"\.cell_output td\b[^{}]*\{[^}]*padding")
 LOADED_LINKS = {"stylesheet", "preload", "icon", "shortcut icon", "modulepreload", "preconnect"}
 
 
 @dataclass
 class Page(HTMLParser):
-    """The addresses, anchors and images of one page."""
+    """The addresses, anchors, images and running text of one page."""
 
     file: Path
     anchors: set[str] = field(default_factory=set)
     links: list[str] = field(default_factory=list)
     loads: list[str] = field(default_factory=list)
     images: list[tuple[str, str | None]] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)  # but code, and formulas that are set as such
+    formulas: bool = False  # any that MathJax must set
+    tables: bool = False  # any with a cell's output
+    _open: list[tuple[str, bool]] = field(default_factory=list)  # tag, and whether text counts
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -31,6 +43,13 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
+        if tag not in VOID:
+            counts = not self._open or self._open[-1][1]
+            classes = (values.get("class") or "").split()
+            is_math = "math" in classes
+            self.formulas |= is_math
+            self.tables |= "dataframe" in classes
+            self._open.append((tag, counts and tag not in AS_TYPED and not is_math))
         self.anchors |= {v for name in ("id", "name") if (v := values.get(name))}
         if tag == "a" and values.get("href"):
             self.links.append(values["href"])
@@ -40,6 +59,15 @@ class Page(HTMLParser):
             self.loads.append(values[LOADS[tag]])
         if tag == "img":
             self.images.append((values.get("src") or "", values.get("alt")))
+
+    def handle_endtag(self, tag: str) -> None:
+        if any(name == tag for name, _ in self._open):
+            while self._open.pop()[0] != tag:
+                pass  # a <p> or <li> may stay open
+
+    def handle_data(self, data: str) -> None:
+        if not self._open or self._open[-1][1]:
+            self.text.append(data)
 
 
 def pages(site: Path) -> list[Path]:
@@ -76,10 +104,20 @@ def faults(site: Path) -> list[str]:
             # An icon may have an empty text: it says nothing that the words beside it do not.
             if alt is None or (not alt.strip() and "_images" in source):
                 found.append(f"{name}: no alternative text for {source}")
+        for text in page.text:
+            for what, pattern in RAW.items():
+                if match := pattern.search(text):
+                    found.append(f"{name}: {what}: {text[max(match.start() - 20, 0) :][:60]!r}")
+        if page.formulas and not any("mathjax" in address for address in page.loads):
+            found.append(f"{name}: formulas, and no MathJax to set them")
         if (bytes_ := weight(page, site)) > MOST_BYTES:
             found.append(f"{name}: {bytes_ / 1e6:.2f} MB with its images")
-    for sheet in site.rglob("*.css"):
-        text = sheet.read_text(encoding="utf-8", errors="replace")
+    sheets = {
+        path: path.read_text(encoding="utf-8", errors="replace") for path in site.rglob("*.css")
+    }
+    if any(page.tables for page in read.values()) and not any(map(PADDED.search, sheets.values())):
+        found.append("table cells touch: no sheet has a padding for `.cell_output td`")
+    for sheet, text in sheets.items():
         if match := FAR_SHEET.search(text):
             found.append(f"{sheet.relative_to(site)}: loads from another host ({match[0]})")
     return found

@@ -1,6 +1,7 @@
 """Sphinx settings of the site; read from the folder that docs/build.py puts together."""
 
 import os
+import re
 from importlib import metadata
 
 project = "rbpkit"
@@ -16,6 +17,7 @@ nb_execution_mode = "off"  # the notebooks come executed
 nb_merge_streams = True
 nb_number_source_lines = False
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+nb_render_markdown_format = "myst"  # else a table that a cell displays stays raw text
 myst_heading_anchors = 3
 
 # MathJax lies beside the pages: nothing is loaded from elsewhere.
@@ -57,3 +59,14 @@ if repository:
             "binderhub_url": "https://mybinder.org",
         },
     }
+
+
+def plain_title(app, page, template, context, doctree):
+    """A browser shows a page's title as it stands, so it must hold no formula."""
+    if "title" in context:
+        context["title"] = re.sub(r"\\\((.*?)\\\)", r"\1", context["title"])
+
+
+def setup(app):
+    app.set_html_assets_policy("always")  # the side bar has formulas on every page
+    app.connect("html-page-context", plain_title)

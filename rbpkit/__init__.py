@@ -1,7 +1,49 @@
 """rbpkit: the relative-based scaling law for neural language models, measured to the integer.
 
-Reproduces "Relative-Based Scaling Law for Neural Language Models" (arXiv 2510.20387).
-Importing the package is cheap; modules that need torch import it themselves.
+Reproduces "Relative-Based Scaling Law for Neural Language Models" (arXiv 2510.20387): the rank R
+of every ground-truth token, RBP_k = Pr(R <= k), and the law -log RBP_k ~ S^-alpha.
+
+    from rbpkit import fit_rbp_law, load_corpus, load_model, load_summaries, measure
+
+    measure(load_model("openai-community/gpt2"), load_corpus("HumanEval"), "out")
+    for summary in load_summaries("out"):
+        print(summary.manifest.model, summary.rbp(10), summary.ce())
+
+Each name is imported when it is first used, so that importing the package is cheap.
 """
 
-__version__ = "0.1.0"
+from importlib import import_module
+
+__version__ = "0.2.0"
+
+_MODULES = {
+    "load_model": "models",
+    "load_corpus": "corpora",
+    "measure": "measuring",
+    "token_ranks": "ranking",
+    "logit_ranks": "ranking",
+    "Records": "records",
+    "load_summaries": "records",
+    "Curve": "curves",
+    "fit_curves": "curves",
+    "fit_power_law": "fit",
+    "fit_rbp_law": "fit",
+    "InputError": "errors",
+}
+"""Public name -> the module that defines it."""
+
+__all__ = [*_MODULES, "paper"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "paper":
+        return import_module("rbpkit.paper")
+    if name not in _MODULES:
+        raise AttributeError(f"module 'rbpkit' has no attribute {name!r}")
+    value = getattr(import_module(f"rbpkit.{_MODULES[name]}"), name)
+    globals()[name] = value  # the next use finds it at once
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

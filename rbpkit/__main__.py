@@ -1,3 +1,3 @@
-from rbpkit.cli import main
+from rbpkit.cli.app import main
 
 main()

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from rbpkit.errors import InputError
-from rbpkit.hubcorpora import HUB_CORPORA, PART_CORPORA, HubCorpus
-from rbpkit.textfiles import SUFFIXES, list_files, read_texts, suffix_of, text_fingerprint
+from rbpkit.files.hub_corpora import HUB_CORPORA, PART_CORPORA, HubCorpus
+from rbpkit.files.text import SUFFIXES, list_files, read_texts, suffix_of, text_fingerprint
 
 __all__ = [
     "HUB_CORPORA",
@@ -176,7 +176,7 @@ def _from_files(path: Path, documents: int | None, field: str | None, seed: int 
 
 
 def _from_pocket(name: str, documents: int | None) -> Corpus:
-    from rbpkit.pocket_text import load_pocket_documents
+    from rbpkit.pocket.text import load_pocket_documents
 
     pocket = load_pocket_documents(name.removeprefix("pocket:"))
     source = {
@@ -200,14 +200,10 @@ def _from_hub(
     streamed = streaming or hub.in_order
     seed = None if hub.in_order else seed
     import datasets
-    import fsspec
     from huggingface_hub import is_offline_mode
 
-    from rbpkit.hubfiles import fetched_files
+    from rbpkit.files.hub import fetched_files
 
-    zstd = any(file.endswith(".zst") for file in (hub.data_files or {}).values())
-    if zstd and "zstd" not in fsspec.available_compressions():
-        raise InputError(f"{name}: its files are .zst; `pip install zstandard`, then try again")
     try:
         fetched = fetched_files(hub.path, hub.files, revision) if is_offline_mode() else None
         if fetched:

@@ -12,9 +12,10 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
+from rbpkit import paper
 from rbpkit.errors import InputError
+from rbpkit.files.manifest import Manifest
 from rbpkit.fit import fit_power_law
-from rbpkit.manifest import Manifest
 from rbpkit.paper import Points
 
 
@@ -227,3 +228,74 @@ def fits(measured: Iterable[Measured], ks: Sequence[int] = (1, 10, 50, 100)) -> 
             *(rbp_curve(every, k, corpus, family) for k in ks),
         )
     )
+
+
+# -- both sources in one form -----------------------------------------------------------------
+
+Curves = dict[tuple[str, str], Curve]
+"""(corpus, family) -> its curve, in the order in which they are to be shown."""
+
+
+def published_curves(k: int) -> Curves:
+    """RBP_k against S as the paper plots it (Figures 3 to 5, and 9), by (corpus, family).
+
+    What it does not plot at this k is left out. Raises InputError for a k that is in no figure.
+    """
+    found: Curves = {}
+    for corpus in paper.PLOTTED_CORPORA:
+        for family in paper.FAMILIES:
+            try:
+                found[corpus, family] = Curve.of_published(paper.points(corpus, family, k))
+            except InputError as error:
+                refusal = error
+    if not found:
+        raise refusal
+    return found
+
+
+@dataclass(frozen=True)
+class MeasuredCurves:
+    """What was measured of what was asked for.
+
+    curves: (corpus, family) -> curve, each with points enough for a fit. missing: a line for each
+    (corpus, family) that is not there or that no line can be fitted to, with the reason.
+    """
+
+    curves: Curves
+    missing: tuple[str, ...]
+
+
+def measured_curves(
+    measured: Iterable[Measured],
+    corpora: Sequence[str],
+    families: Sequence[str],
+    quantity: Callable[[Measured], float],
+    name: str,
+) -> MeasuredCurves:
+    """The curves of `quantity` (called `name`: "RBP_10", "CE") for corpora x families.
+
+    Raises InputError as `curves.points` does, but for what was not measured.
+    """
+    every = list(measured)
+    there = {(one.manifest.corpus, one.manifest.family) for one in every}
+    curves: Curves = {}
+    missing = []
+    for corpus in corpora:
+        for family in families:
+            if (corpus, family) not in there:
+                missing.append(f"not measured: {family} on {corpus}")
+                continue
+            curve = points(every, corpus, family, quantity, name)
+            try:
+                fit_power_law(curve.S, curve.loss, labels=curve.models)
+            except InputError as error:
+                missing.append(f"no fit: {family}, {corpus}, {name}: {error}")
+            else:
+                curves[corpus, family] = curve
+    return MeasuredCurves(curves, tuple(missing))
+
+
+def panels(curves: Curves) -> list[list[Curve]]:
+    """The curves as `figures.law_panels` takes them: a list a corpus, of a curve a family."""
+    corpora = dict.fromkeys(corpus for corpus, _ in curves)
+    return [[curve for (c, _), curve in curves.items() if c == corpus] for corpus in corpora]

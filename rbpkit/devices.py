@@ -5,8 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from rbpkit.errors import InputError
-from rbpkit.libraries import reason
+from rbpkit.errors import InputError, reason
 
 if TYPE_CHECKING:
     import torch

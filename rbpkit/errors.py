@@ -1,4 +1,9 @@
-"""The one error a user can act on."""
+"""The one error a user can act on, and other libraries' errors made one line of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class InputError(ValueError):
@@ -7,3 +12,24 @@ class InputError(ValueError):
     The message is one plain line that says what was wrong, where, and the way out;
     the command line prints it and exits with status 2.
     """
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows of it: in a notebook, too, one line."""
+        return [f"{type(self).__name__}: {self}"]
+
+
+@contextmanager
+def reason(what: str) -> Iterator[None]:
+    """Turn whatever the libraries raise into one plain line."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:  # config, weight and tokenizer readers have no common error
+        raise InputError(f"{what} ({one_line(error)})") from error
+
+
+def one_line(error: BaseException) -> str:
+    """The error's kind and the first line of what it says."""
+    lines = str(error).strip().splitlines() or ["no reason given"]
+    return f"{type(error).__name__}: {lines[0].strip()}"

@@ -17,19 +17,19 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 
-from rbpkit.architectures import (
+from rbpkit.devices import SPREAD, check_device_map, input_device, torch_device
+from rbpkit.errors import InputError, reason
+from rbpkit.files.architectures import (
     ARCHITECTURES,
-    FAMILIES,
     Architecture,
     ParameterCounts,
+    family_of,
     non_embedding_parameters,
     paper_config,
     parameter_counts,
 )
-from rbpkit.checkpoints import find_checkpoint, load_tokenizer
-from rbpkit.devices import SPREAD, check_device_map, input_device, torch_device
-from rbpkit.errors import InputError
-from rbpkit.libraries import quiet, reason
+from rbpkit.files.checkpoints import find_checkpoint, load_tokenizer
+from rbpkit.files.libraries import quiet
 
 __all__ = [
     "ARCHITECTURES",
@@ -175,7 +175,7 @@ def load_model(
     return LoadedModel(
         name=checkpoint.name,
         revision=checkpoint.revision,
-        family=FAMILIES.get(network.config.model_type, network.config.model_type),
+        family=family_of(network.config),
         S=non_embedding_parameters(network),
         V=V,
         dtype=dtype,

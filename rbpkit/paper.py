@@ -34,6 +34,12 @@ PLOTTED_CORPORA = CORPORA[:4]
 # zero, reading its coordinates leaves up to 2e-10.
 EMERGENCE_ZERO = 1e-9
 
+PAPER_V = 50_304
+"""V of most Pythias: a share of V is k / PAPER_V where the paper's k are asked for elsewhere."""
+# Footnote 2. Its second number for Qwen is for the models above 7B.
+_FOOTNOTE_V = {"GPT2": 50_257, "OPT": 50_272, "Pythia": 50_256, "Qwen": 151_936}
+_FOOTNOTE_V_ABOVE_7B = {"Qwen2.5-14B": 152_064}
+
 _POINT = "figure dataset k family model S rbp"
 _COLUMNS = {
     "models": "family model hub_id S embedding_params vocab_rows",
@@ -85,6 +91,14 @@ def models() -> pd.DataFrame:
     embeddings), embedding_params (those that S leaves out), vocab_rows (V, output matrix rows).
     """
     return _read("models")
+
+
+def vocabularies() -> pd.DataFrame:
+    """V by footnote 2 and as counted: family, model, footnote, V (rows of the output matrix)."""
+    table = models().rename(columns={"vocab_rows": "V"})
+    above_7b = table["model"].map(_FOOTNOTE_V_ABOVE_7B)
+    table["footnote"] = above_7b.fillna(table["family"].map(_FOOTNOTE_V)).astype(int)
+    return table[["family", "model", "footnote", "V"]]
 
 
 def rbp_by_size() -> pd.DataFrame:

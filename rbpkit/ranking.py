@@ -3,6 +3,9 @@
 Eq. 3 of arXiv 2510.20387: the rank of a token is the number of vocabulary entries that the model
 finds at least as likely. Softmax keeps the order, so logits are counted. The target's logit is
 gathered from the very tensor that is counted: recomputed, its last bit would change the count.
+
+Three programs in `kernels` count, and agree to the integer: `one_pass` (Triton) on a GPU, `c_loop`
+where there is a C compiler, and `tiles` (torch), the others' fallback and oracle.
 """
 
 from __future__ import annotations
@@ -10,11 +13,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import torch
 from torch import Tensor
 
 from rbpkit.errors import InputError
+from rbpkit.kernels.tiles import Chunks, bounded_product, by_tiles
 
 MEMORY_BYTES = 512 * 2**20
 """Default bound on all temporaries of the head step together, in bytes."""
@@ -26,7 +31,8 @@ _TILE_FLOATS = 2**17
 _CHUNK_ROWS = {"cpu": 512, "cuda": 448}
 _BLOCKED_ROWS = 1024  # each chunk widens the matrix anew: enough rows to hide that
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
-Chunks = Callable[[], Iterator[tuple[int, Tensor]]]
+# n_greater, n_equal, nll, p_max, entropy, and whether a row has finite logits only.
+_RESULTS = (torch.int32, torch.int32, torch.float32, torch.float32, torch.float32, torch.bool)
 
 
 class NonFiniteError(InputError):
@@ -47,11 +53,15 @@ class TokenRanks:
     n_greater: (T,) int32, vocabulary entries with a larger logit than the target's.
     n_equal: (T,) int32, entries with the same fp32 logit, the target itself left out.
     nll: (T,) float32, negative log-likelihood of the target, nats.
+    p_max, entropy: (T,) float32, the largest probability of the prediction, and its entropy
+    -sum_v p(v) log p(v), nats; None where they were not asked for.
     """
 
     n_greater: Tensor
     n_equal: Tensor
     nll: Tensor
+    p_max: Tensor | None = None
+    entropy: Tensor | None = None
 
     def rank(self, ties: str = "pessimistic") -> Tensor:
         """Rank R of each target, from 1; (T,) int32.
@@ -74,12 +84,14 @@ def token_ranks(
     *,
     bias: Tensor | None = None,
     memory_bytes: int = MEMORY_BYTES,
+    entropy: bool = False,
 ) -> TokenRanks:
     """Rank (Eq. 3 of arXiv 2510.20387) and loss of each target under hidden @ unembedding.T + bias.
 
     hidden: (T, d) last hidden states; unembedding: (V, d) output matrix; bias: (V,) or None;
     each float32, bfloat16 or float16. targets: (T,) integers in [0, V). T may be 0.
-    memory_bytes: bound on all temporaries together; results (12 bytes a token) come on top.
+    memory_bytes: bound on all temporaries together; results (21 bytes a token) come on top.
+    entropy: also p_max and entropy.
 
     Counts are exact on the fp32 logits that were made; another chunking may change their last
     bits. The host waits for the device once a call.
@@ -93,18 +105,15 @@ def token_ranks(
     def chunks() -> Iterator[tuple[int, Tensor]]:
         return logit_chunks(hidden, unembedding, bias=bias, memory_bytes=memory_bytes)
 
-    # -inf leaves no trace in a sum of exponentials. Looking at every logit costs a pass over
-    # T x V; finite factors this small cannot make one, which costs V x d: take the cheaper.
     bounded = None
-    if len(hidden) > hidden.shape[1]:
-        size = _largest(hidden) * _largest(unembedding) * hidden.shape[1]
-        size = size if bias is None else size + _largest(bias)
-        bounded = size < torch.finfo(torch.float32).max / 2
-    return _reduce(chunks, targets, (tile, len(unembedding)), bounded)
+    # Looking at every logit for -inf costs a pass over T x V, this V x d: take the cheaper.
+    if _one_pass(hidden.device) is None and len(hidden) > hidden.shape[1]:
+        bounded = bounded_product(hidden, unembedding, bias)
+    return _ranked(chunks, targets, (tile, len(unembedding)), bounded, entropy)
 
 
 @torch.no_grad()
-def logit_ranks(logits: Tensor, targets: Tensor) -> TokenRanks:
+def logit_ranks(logits: Tensor, targets: Tensor, *, entropy: bool = False) -> TokenRanks:
     """`token_ranks` on logits that are there already: (T, V), float32, bfloat16 or float16.
 
     16-bit logits are compared as they are (widening changes neither order nor ties).
@@ -113,12 +122,25 @@ def logit_ranks(logits: Tensor, targets: Tensor) -> TokenRanks:
     """
     _check_matrix("logits", logits)
     _check_targets(targets, logits)
-    tile = _tile_rows(logits.device, logits.shape[1], MEMORY_BYTES)
+    V = logits.shape[1]
+    tile = _tile_rows(logits.device, V, MEMORY_BYTES)
+    rows = tile if _one_pass(logits.device) is None else max(tile, _CHUNK_ROWS["cpu"])
 
     def chunks() -> Iterator[tuple[int, Tensor]]:
-        return ((i, logits[i : i + tile]) for i in range(0, len(logits), tile))
+        return ((i, logits[i : i + rows]) for i in range(0, len(logits), rows))
 
-    return _reduce(chunks, targets, (tile, logits.shape[1]), None)
+    return _ranked(chunks, targets, (tile, V), None, entropy)
+
+
+def counting_path(device: torch.device | str) -> str:
+    """The program that counts on this device: "triton", "compiled" (C) or "torch".
+
+    All give the same integers; the last bits of nll, p_max and entropy may differ.
+    """
+    device = torch.device(device)
+    if _one_pass(device) is None:
+        return "torch"
+    return "triton" if device.type == "cuda" else "compiled"
 
 
 @torch.no_grad()
@@ -186,71 +208,60 @@ def _plan(
     return rows, tile, block if widen else 0
 
 
-def _reduce(
-    chunks: Chunks, targets: Tensor, shape: tuple[int, int], bounded: Tensor | None
+def _ranked(
+    chunks: Chunks,
+    targets: Tensor,
+    shape: tuple[int, int],
+    bounded: Tensor | None,
+    entropy: bool,
 ) -> TokenRanks:
-    """Count and sum by tiles of `shape`. `bounded`: no logit can be -inf; None: look at each."""
-    T, device, (tile, V) = len(targets), targets.device, shape
+    """Count the chunks; `shape` and `bounded` as in `by_tiles`, which alone needs them."""
+    V, device = shape[1], targets.device
     # An index out of range would kill a CUDA context: clamp, and refuse it at the one sync.
-    column = targets.long().clamp(0, V - 1).unsqueeze(1)
-    greater, at_least, total = torch.empty((3, T), dtype=torch.float32, device=device)
-    low = torch.zeros(T, dtype=torch.float32, device=device)
-    scratch = torch.empty((min(tile, T), V), dtype=torch.float32, device=device)
-    for start, logits in chunks():
-        rows = slice(start, start + len(logits))
-        logits = logits.float()
-        vectors = (logits.gather(1, column[rows]), greater[rows], at_least[rows], total[rows])
-        # Split once a chunk: on small models slicing for every tile costs as much as a pass.
-        parts = zip(*(x.split(tile) for x in (logits, low[rows], *vectors)), strict=True)
-        for part, lowest, *views in parts:
-            _count(part, scratch[: len(part)], *views)
-            if bounded is None:
-                torch.amin(part, dim=1, out=lowest)
+    column = targets.long().clamp(0, V - 1)
+    results = tuple(torch.empty(len(targets), dtype=dtype, device=device) for dtype in _RESULTS)
+    one_pass = _one_pass(device)
+    if one_pass is None:
+        finite = by_tiles(chunks, column, results, shape, bounded, entropy)
+    else:
+        for start, logits in chunks():
+            rows = slice(start, start + len(logits))
+            one_pass(logits, column[rows], tuple(result[rows] for result in results))
+        finite = results[5].all()
 
     known = (targets >= 0) & (targets < V)
-    # NaN and +inf make the sum of exponentials NaN or inf, and so does a loss above 88 nats.
-    finite = total.isfinite().all() & (low.isfinite().all() if bounded is None else bounded)
     all_known, finite = torch.stack((known.all(), finite)).tolist()  # the one sync
     if not all_known:
         row = int((~known).nonzero()[0])
         raise InputError(f"target {int(targets[row])} of token row {row} is not in [0, {V})")
-    nll = total.log() if finite else _careful_nll(chunks, column, scratch)
-    n_equal = at_least - greater - 1  # 1: the target itself
-    return TokenRanks(greater.to(torch.int32), n_equal.to(torch.int32), nll)
+    if not finite:
+        _refuse_non_finite(chunks)
+        # All are finite: a loss was too large to be summed without its row's largest logit.
+        by_tiles(chunks, column, results, shape, bounded, entropy, by_top=True)
+    return TokenRanks(*results[: 5 if entropy else 3])
 
 
-def _count(logits: Tensor, scratch: Tensor, target: Tensor, *sums: Tensor) -> None:
-    """Fill `sums`: #{v : l > l_t}, #{v : l >= l_t} and sum_v exp(l - l_t) = 1 / p(t).
-
-    Comparisons write floats, not booleans: only those are vectorised on a CPU, and summed
-    without a detour through int64. The last sum needs no maximum, since the loss seldom passes
-    88 nats; every entry at or above the target adds at least 1, hence nll >= ln R.
-    """
-    greater, at_least, total = sums
-    torch.gt(logits, target, out=scratch)
-    torch.sum(scratch, dim=1, out=greater)
-    torch.ge(logits, target, out=scratch)
-    torch.sum(scratch, dim=1, out=at_least)
-    torch.sub(logits, target, out=scratch)
-    torch.sum(scratch.exp_(), dim=1, out=total)
-
-
-def _careful_nll(chunks: Chunks, column: Tensor, scratch: Tensor) -> Tensor:
-    """Where a sum was not finite: name the first bad logit, or else shift by the maximum."""
-    nll = torch.empty(len(column), dtype=torch.float32, device=column.device)
+def _refuse_non_finite(chunks: Chunks) -> None:
+    """NonFiniteError with the place of the first bad logit, if there is one."""
     for start, logits in chunks():
-        for i, part in enumerate(logits.float().split(len(scratch))):
-            first = start + i * len(scratch)
-            top = part.amax(1, keepdim=True)
-            bad = (~(part.amin(1, keepdim=True).isfinite() & top.isfinite())).nonzero()
-            if len(bad):
-                r = int(bad[0, 0])
-                v = int((~part[r].isfinite()).nonzero()[0])
-                raise NonFiniteError(first + r, v, part[r, v].item())
-            rows = slice(first, first + len(part))
-            total = torch.sub(part, top, out=scratch[: len(part)]).exp_().sum(1)
-            nll[rows] = total.log() + (top - part.gather(1, column[rows])).squeeze(1)
-    return nll
+        for i, row in enumerate(logits):
+            if not (row.amin().isfinite() & row.amax().isfinite()):
+                v = int((~row.isfinite()).nonzero()[0])
+                raise NonFiniteError(start + i, v, row[v].item())
+
+
+@functools.cache
+def _one_pass(device: torch.device) -> Callable[[Tensor, Tensor, tuple[Tensor, ...]], None] | None:
+    """Fills the results of some rows from their logits and targets; None: only torch can here."""
+    if device.type == "cuda" and find_spec("triton") is not None:
+        from rbpkit.kernels import one_pass
+
+        return one_pass.one_pass_on(device)
+    if device.type == "cpu":
+        from rbpkit.kernels import c_loop
+
+        return c_loop.one_pass()
+    return None
 
 
 def _tile_rows(device: torch.device, V: int, memory_bytes: int) -> int:
@@ -273,12 +284,6 @@ def _has_wide_product(device: torch.device, dtype: torch.dtype) -> bool:
     except (TypeError, RuntimeError):
         return False
     return True
-
-
-def _largest(tensor: Tensor) -> Tensor:
-    """max |x|, 0-dim fp32, NaN if there is one; no temporary of the tensor's size."""
-    low, high = tensor.aminmax()
-    return torch.maximum(-low, high).float()
 
 
 def _check_matrix(name: str, tensor: Tensor) -> None:

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbpkit.errors import InputError
-from rbpkit.manifest import Manifest
+from rbpkit.files.manifest import Manifest
 
 WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # N of Figure 7
 # k of Figures 3 to 9 and of Table 1; powers of two; 410, a tenth of the pocket models' V.
 PAPER_K = (1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100, 200, 336, 500, 886, 1438, 2500, 3793)
 PAPER_K += (6158, 10000, 20000, 30000)
+MEANS = ("nll", "p_max", "entropy")  # columns that are summed by document
 K_GRID = tuple(sorted({*PAPER_K, 410, *(2**i for i in range(18))}))
 
 # All that a flipped byte in an .npz has raised.
@@ -81,7 +82,8 @@ class Summary:
     `ranks`, `ranks_optimistic`: of the T tokens, ties counted against and for the target.
     `windows`: N -> largest (pessimistic) rank of every window of N consecutive scored tokens.
     By document, D of them: `document` its number, `document_tokens`, `document_nll` (float64,
-    nats, summed) and `document_hits` (D, K) int32: tokens with R <= `k_grid` (K,).
+    nats, summed) and `document_hits` (D, K) int32: tokens with R <= `k_grid` (K,);
+    `document_p_max`, `document_entropy` (float64, summed; nats): None from records of format 1.
     Raises InputError where these contradict each other or the manifest, or no records give them.
     """
 
@@ -94,6 +96,8 @@ class Summary:
     document_nll: np.ndarray
     k_grid: np.ndarray
     document_hits: np.ndarray
+    document_p_max: np.ndarray | None = None
+    document_entropy: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         T, D, V = self.manifest.tokens, self.document.size, self.manifest.V
@@ -108,6 +112,7 @@ class Summary:
             and all(h.values[0] >= 1 and h.values[-1] <= V for h in histograms if h.values.size)
             and all((np.diff(h.values) > 0).all() and (h.counts > 0).all() for h in histograms)
             and self._possible()
+            and self._predicted()
         )
         if not agree:
             raise InputError(f"summary of {self.manifest.model}: its parts contradict each other")
@@ -128,6 +133,22 @@ class Summary:
             and all(h.total <= most[N] for N, h in self.windows.items())
         )
 
+    def _predicted(self) -> bool:
+        """Whether p_max and entropy can be of one set of predictions; none is fine in format 1."""
+        p_max, entropy = self.document_p_max, self.document_entropy
+        if p_max is None or entropy is None:
+            return p_max is None and entropy is None and self.manifest.format == 1
+        tokens = self.document_tokens
+        # Jensen: the mean of -log p_max is at least -log of the mean, and no entropy is below it.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            least = -np.log(p_max / tokens)
+        return bool(
+            p_max.shape == entropy.shape == tokens.shape
+            and ((p_max > 0) & (p_max <= tokens * (1 + 1e-4))).all()
+            and (entropy >= tokens * (least - 1e-3)).all()
+            and (entropy <= tokens * (math.log(self.manifest.V) + 1e-3)).all()
+        )
+
     @property
     def tokens(self) -> int:
         return self.manifest.tokens
@@ -140,6 +161,16 @@ class Summary:
     def ce(self) -> float:
         """Mean negative log-likelihood, nats."""
         return math.fsum(self.document_nll) / self.tokens
+
+    def p_max(self) -> float | None:
+        """E[p_max], the mean largest probability: RBP_1 of a calibrated model. None: format 1."""
+        return None if self.document_p_max is None else math.fsum(self.document_p_max) / self.tokens
+
+    def entropy(self) -> float | None:
+        """E[H], nats, the mean entropy of the prediction: CE of a calibrated model."""
+        if self.document_entropy is None:
+            return None
+        return math.fsum(self.document_entropy) / self.tokens
 
     def success(self, N: int, k: int | np.ndarray) -> float | np.ndarray:
         """p_{N,k}, Section 5.1. InputError for an N that is not stored or without a window."""
@@ -170,6 +201,9 @@ class Summary:
             "k_grid": self.k_grid,
             "hits": np.ascontiguousarray(hits.T),  # one k's small numbers together compress best
         }
+        if self.document_p_max is not None:
+            arrays["document_p_max"] = self.document_p_max
+            arrays["document_entropy"] = self.document_entropy
         for N in rest:
             arrays[f"ranks_{N}"] = np.diff(self.windows[N].values, prepend=0)
             arrays[f"counts_{N}"] = self.windows[N].counts
@@ -213,6 +247,11 @@ class Summary:
             document_nll=arrays["document_nll"].astype(np.float64),
             k_grid=arrays["k_grid"].astype(np.int32),
             document_hits=np.cumsum(arrays["hits"].T, axis=1, dtype=np.int32),
+            **{
+                name: arrays[name].astype(np.float64)
+                for name in ("document_p_max", "document_entropy")
+                if name in arrays
+            },
         )
 
 
@@ -267,10 +306,10 @@ class SummaryBuilder:
         self._windows = {N: np.zeros(V + 1, dtype=np.int64) for N in WINDOWS}
         self._documents: list[tuple[np.ndarray, ...]] = []
 
-    def add(self, columns: Mapping[str, np.ndarray]) -> None:
+    def add(self, given: Mapping[str, np.ndarray]) -> None:
         """Add checked columns, (t,) each; a document must not continue in the next piece."""
-        names = ("document", "position", "n_greater", "n_equal", "nll")
-        document, position, n_greater, n_equal, nll = (columns[name] for name in names)
+        names = ("document", "position", "n_greater", "n_equal")
+        document, position, n_greater, n_equal = (given[name] for name in names)
         rank = n_greater + n_equal + 1
         self._optimistic += np.bincount(n_greater + 1, minlength=self.V + 1)
         for N, largest in window_maxima(rank, document, position, WINDOWS):
@@ -280,17 +319,21 @@ class SummaryBuilder:
         hits = np.bincount(index * columns + self._column[rank], minlength=numbers.size * columns)
         hits = np.cumsum(hits.reshape(-1, columns), axis=1)[:, :-1].astype(np.int32)
         tokens = np.bincount(index).astype(np.int32)
-        self._documents.append((numbers, tokens, np.bincount(index, weights=nll), hits))
+        sums = [np.bincount(index, weights=given[name]) for name in MEANS if name in given]
+        self._documents.append((numbers, tokens, hits, *sums))
 
     def finish(self, manifest: Manifest) -> Summary:
         """The summary of all that was added. InputError when that is not `manifest.tokens`."""
         if not self._documents:
             raise InputError(f"{manifest.model} on {manifest.corpus}: no scored token")
-        numbers, tokens, nll, hits = map(np.concatenate, zip(*self._documents, strict=True))
+        numbers, tokens, hits, nll, *prediction = map(
+            np.concatenate, zip(*self._documents, strict=True)
+        )
         windows = {N: Histogram.of(dense) for N, dense in self._windows.items()}
         optimistic = Histogram.of(self._optimistic)
         return Summary(
-            manifest, windows[1], optimistic, windows, numbers, tokens, nll, self._k, hits
+            *(manifest, windows[1], optimistic, windows, numbers, tokens, nll, self._k, hits),
+            *prediction,
         )
 
 

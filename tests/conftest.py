@@ -10,7 +10,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
-from rbpkit import cli, pocket
+from rbpkit.cli import app
+from rbpkit.pocket import ladders
 
 TEXTS = (
     "The rank of a token is the number of tokens that score at least as high.",
@@ -30,7 +31,7 @@ def save_model(config, folder: Path, seed: int = 0) -> Path:
         if parameter.ndim > 1:  # wide enough that logits differ clearly
             torch.nn.init.normal_(parameter, std=0.3)
     model.save_pretrained(folder)
-    pocket.load_tokenizer().save_pretrained(folder)
+    ladders.load_tokenizer().save_pretrained(folder)
     return folder
 
 
@@ -38,7 +39,7 @@ def save_model(config, folder: Path, seed: int = 0) -> Path:
 def llama_folder(tmp_path_factory) -> Path:
     """A family that none of the code names: two layers of width 32."""
     config = LlamaConfig(
-        vocab_size=pocket.V,
+        vocab_size=ladders.V,
         hidden_size=32,
         intermediate_size=64,
         num_hidden_layers=2,
@@ -55,7 +56,7 @@ def llama_folder(tmp_path_factory) -> Path:
 def capped_folder(tmp_path_factory) -> Path:
     """A model whose logits are soft-capped, so that its head is not one linear map."""
     config = Gemma2Config(
-        vocab_size=pocket.V,
+        vocab_size=ladders.V,
         hidden_size=32,
         intermediate_size=64,
         num_hidden_layers=2,
@@ -86,7 +87,7 @@ def rbpkit(monkeypatch, capsys):
     def run(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["rbpkit", *map(str, arguments)])
         with pytest.raises(SystemExit) as stop:
-            cli.main()
+            app.main()
         out, err = capsys.readouterr()
         assert "Traceback" not in err
         return int(stop.value.code or 0), out, err

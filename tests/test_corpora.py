@@ -22,7 +22,7 @@ from rbpkit import corpora
 from rbpkit.corpora import Corpus, load_corpus, protocol_order
 from rbpkit.encoding import PAD_ID, EncodedCorpus, EncodedDocument, batches, encode
 from rbpkit.errors import InputError
-from rbpkit.textfiles import text_fingerprint
+from rbpkit.files.text import text_fingerprint
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 HUMANEVAL = SHARED / "corpora" / "HumanEval.jsonl.gz"
@@ -291,7 +291,7 @@ def pocket(monkeypatch):
         )
 
     module = SimpleNamespace(load_pocket_documents=load_pocket_documents)
-    monkeypatch.setitem(sys.modules, "rbpkit.pocket_text", module)
+    monkeypatch.setitem(sys.modules, "rbpkit.pocket.text", module)
     return asked
 
 
@@ -373,10 +373,8 @@ CALLS = {
 @pytest.fixture
 def hub(monkeypatch):
     import datasets
-    import fsspec
 
     calls = []
-    monkeypatch.setattr(fsspec, "available_compressions", lambda: ["zstd"])
 
     def load_dataset(path, *, name, data_files, split, revision, streaming):
         calls.append((path, name, split, data_files, streaming, revision))
@@ -433,7 +431,6 @@ def test_a_local_copy_gives_the_hubs_documents(hub, tmp_path):
 
 def test_hub_failures_are_one_line(hub, monkeypatch):
     import datasets
-    import fsspec
 
     def fail(error):
         def load_dataset(*args, **kwargs):
@@ -452,9 +449,6 @@ def test_hub_failures_are_one_line(hub, monkeypatch):
     other = datasets.Dataset.from_list([{"body": "x"}])
     monkeypatch.setattr(datasets, "load_dataset", lambda *args, **kwargs: other)
     refused("AusLegal", "text", "body", name_or_path="AusLegal")
-    # Known before a gigabyte is fetched, not after.
-    monkeypatch.setattr(fsspec, "available_compressions", lambda: ["gzip"])
-    refused("Github", "pip install zstandard", name_or_path="Github")
 
 
 def test_offline_is_refused_by_the_real_library(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from rbpkit.curves import ce_curve, points, rbp_curve, success_curve, table
 from rbpkit.errors import InputError
-from rbpkit.manifest import Manifest
+from rbpkit.files.manifest import Manifest
 from rbpkit.records import Records
 
 VERSIONS = {"torch": "2", "transformers": "5", "tokenizers": "1"}
@@ -20,7 +20,7 @@ def make(model, S, ranks, corpus="Wiki", family="GPT2") -> Records:
     manifest = Manifest(
         model=model, revision="", family=family, S=S, V=100, corpus=corpus, fingerprint="f",
         documents=1, max_length=64, dtype="float32", device="cpu", threads=1, batch_tokens=64,
-        seed=42, versions=VERSIONS, tokens=rank.size,
+        seed=42, versions=VERSIONS, tokens=rank.size, format=1,
     )  # fmt: skip
     zero, nll = np.zeros_like(rank), (2 * np.log(rank)).astype(np.float32)
     position = np.arange(1, rank.size + 1, dtype=np.int32)

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from rbpkit import devices, models, pocket
+from rbpkit import devices, models
 from rbpkit.corpora import load_corpus
 from rbpkit.encoding import encode
 from rbpkit.errors import InputError
-from rbpkit.measure import rank_columns
+from rbpkit.measuring import rank_columns
 from rbpkit.models import load_model
+from rbpkit.pocket import ladders
 
 NEEDS_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 NEEDS_TWO = pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
@@ -53,7 +54,7 @@ LAYERS = {
 
 def layers_of(family: str) -> list[str]:
     """The names of the smallest model's layers."""
-    return [f"{LAYERS[family]}.{i}" for i in range(pocket.LADDERS[family][0].layers)]
+    return [f"{LAYERS[family]}.{i}" for i in range(ladders.LADDERS[family][0].layers)]
 
 
 def columns(model) -> dict[str, np.ndarray]:
@@ -70,14 +71,14 @@ def test_without_accelerate_it_says_so(monkeypatch):
     monkeypatch.setattr(devices, "find_spec", lambda _: None)
     for how in ({"device_map": "auto"}, {"device": "auto"}):
         with pytest.raises(InputError, match="over several devices needs the package accelerate"):
-            load_model(pocket.model_folder("Pythia", 0), **how)
+            load_model(ladders.model_folder("Pythia", 0), **how)
 
 
 def test_the_device_auto_is_all_devices(monkeypatch):
     asked = []
     network = models._network
     monkeypatch.setattr(models, "_network", lambda *a: (asked.append(a[-1]), network(*a))[1])
-    folder = pocket.model_folder("Pythia", 0)
+    folder = ladders.model_folder("Pythia", 0)
     spread = load_model(folder, device="auto")
     assert torch.device(spread.device).type == devices.torch_device("auto").type
     assert devices.torch_device("auto") == devices.torch_device(None)
@@ -87,13 +88,13 @@ def test_the_device_auto_is_all_devices(monkeypatch):
 
 def test_a_device_and_a_map_are_refused():
     with pytest.raises(InputError, match=r"give device \(cpu\) or device_map, not both"):
-        load_model(pocket.model_folder("Pythia", 0), device="cpu", device_map="auto")
+        load_model(ladders.model_folder("Pythia", 0), device="cpu", device_map="auto")
 
 
-@pytest.mark.parametrize("family", list(pocket.LADDERS))
+@pytest.mark.parametrize("family", list(ladders.LADDERS))
 @pytest.mark.parametrize("kind", ["auto", "a layer on disk"])
 def test_the_same_numbers(family, kind):
-    folder = pocket.model_folder(family, 0)
+    folder = ladders.model_folder(family, 0)
     device_map = "auto"
     if kind != "auto":
         device_map = dict.fromkeys([*ENDS[family], *layers_of(family)], "cpu")
@@ -107,14 +108,14 @@ def test_the_same_numbers(family, kind):
 
 
 def test_a_head_outside_the_devices_is_refused():
-    folder = pocket.model_folder("Pythia", 0)
+    folder = ladders.model_folder("Pythia", 0)
     with pytest.raises(InputError, match="its output head was left out; take a lower dtype"):
         load_model(folder, device_map={"gpt_neox": "cpu", "lm_head": "disk"})
 
 
 @NEEDS_CUDA
 def test_hidden_states_follow_to_the_heads_device():
-    model = load_model(pocket.model_folder("Pythia", 0), device="cuda")
+    model = load_model(ladders.model_folder("Pythia", 0), device="cuda")
     weight, bias = model.head
     split = dataclasses.replace(model, head=model.head._replace(weight=weight.cpu()))
     assert bias is None
@@ -125,9 +126,9 @@ def test_hidden_states_follow_to_the_heads_device():
 
 
 @NEEDS_TWO
-@pytest.mark.parametrize("family", list(pocket.LADDERS))
+@pytest.mark.parametrize("family", list(ladders.LADDERS))
 def test_two_devices(family):
-    folder = pocket.model_folder(family, 0)
+    folder = ladders.model_folder(family, 0)
     places = {name: i % 2 for i, name in enumerate(layers_of(family))}
     device_map = dict.fromkeys(ENDS[family], 0) | places
     spread = load_model(folder, device_map=device_map)

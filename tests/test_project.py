@@ -24,46 +24,23 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "rbpkit"
 INSTALL = "pip install -c constraints.txt -e .[test]"
 
-# DESIGN.md, "imports point one way": a module imports from its own layer or from lower ones.
-# A new module gets its place here; a module without one fails the tests.
-FIGURES = "emergence independence k metric prediction rankmodels ranks setup strata tables".split()
-FIGURES += "theory training verdicts".split()
-AUDIT = "bounds choice_of_k findings gumbel independence laws markov missed noise precision".split()
-AUDIT += "prediction rankmodels setup_claims shape sizes strata two_exponents uncertainty".split()
-AUDIT += "words".split()
-COMMANDS = "audit bench classroom fetch look pocket predict sweep".split()
-LAYERS = (
-    {"__init__", "errors", "checks"},
-    {
-        *("ranking", "models", "architectures", "checkpoints", "libraries", "corpora", "encoding"),
-        *("devices", "hubcorpora", "hubfiles", "estimates", "enough"),
-        *("records", "recordfiles", "store", "manifest", "summary"),
-        *("fit", "paper", "pocket_text", "pocket_split", "params", "textfiles"),
-    },
-    {"curves", "rankdist", "rankdist_likelihood", "theory", "exercises"},
-    {"sources", "tables", "emergence", "klaw", "largek", "setup_tables", "two_laws"},
-    {
-        *("batching", "effects", "measure"),
-        *("pocket", "pocket_configs", "pocket_controls", "pocket_checkpoints"),
-        *("pocket_objective", "pocket_scan", "pocket_train", "pocket_ship", "pocket_extras"),
-        "ladders",
-    },
-    {"audit.__init__", "audit.resampling", "audit.verdicts"},
-    {f"audit.{what}" for what in AUDIT},
-    {"figures"},
-    {*(f"figures_{what}" for what in FIGURES), "explorers"},
-    {
-        *("audit.tables", "bench", "callback", "look", "look_page", "report", "explorers_sentence"),
-        *("notebooks", "reproduce", "sweep", "classroom"),
-        *("jobs", "jobstate", "engines", "ray_engine", "status"),
-        *("needs", "fetch", "plan"),
-    },
-    {*(f"cli_{what}" for what in COMMANDS), "cli", "__main__"},
-)
-LAYER = {module: level for level, modules in enumerate(LAYERS) for module in modules}
+# Imports point one way: each folder may import from itself and from those named with it, and from
+# what these may import. "" is the helper, the modules at the top of rbpkit/.
+MAY_IMPORT = {
+    "files": {"errors"},
+    "kernels": {"errors"},
+    "": {"files", "kernels", "pocket.text"},  # the documents of the pocket corpora
+    "sections": {"", "pocket.text"},
+    "pocket": {"sections"},
+    "audit": {"sections", "pocket"},
+    "tools": {"sections", "pocket", "audit"},
+    "study": {"tools"},
+    "cli": {"study"},
+}
 
 # What reads only records and summaries must work, and start at once, without torch.
-WITHOUT_TORCH = {"errors", "fit", "paper", "curves", "rankdist", "theory", "figures", "params"}
+WITHOUT_TORCH = {"errors", "fit", "paper", "curves", "plots", "summary", "study.params"}
+WITHOUT_TORCH |= {"sections.s5_2_rank_fits", "sections.c_derivation", "sections.published_models"}
 
 # Packages that pip installs on some platforms only; the pins come from a CPU machine with Linux.
 ELSEWHERE = re.compile(r"nvidia-.*|cuda-.*|triton|colorama|appnope|pywin32|pywinpty")
@@ -76,14 +53,19 @@ def _project() -> dict:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-EXTRAS = ("cluster", "site")  # pinned, but installed only where they are asked for
+EXTRAS = ("cluster", "gpu", "site")  # pinned, but installed only where they are asked for
 
 
 def _requirements(*extras: str) -> list[Requirement]:
+    """What an installation with these extras asks for; an extra may ask for others of ours."""
     project = _project()
-    lines = list(project["dependencies"])
-    for extra in extras:
-        lines += project["optional-dependencies"][extra]
+    lines, todo = list(project["dependencies"]), list(extras)
+    while todo:
+        for line in project["optional-dependencies"][todo.pop()]:
+            if (one := Requirement(line)).name == project["name"]:
+                todo += sorted(one.extras)
+            elif line not in lines:
+                lines.append(line)
     return [Requirement(line) for line in lines]
 
 
@@ -174,8 +156,13 @@ def test_pins_take_the_lowest_python():
 def test_readme_has_no_place_left_to_fill():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "@@" not in text and "TODO" not in text
-    for command in ("make reproduce", "make test"):
+    for command in ("make lab", "make reproduce", "make test"):
         assert command in text
+    assert len(text.split()) <= 1200
+
+
+def test_measuring_and_fitting_need_few_packages():
+    assert len(_requirements()) <= 16
 
 
 def test_environment_yml_agrees():
@@ -243,10 +230,26 @@ def _graph() -> dict[str, set[str]]:
     return {name: (found & modules.keys()) - {name} for name, found in inside.items()}
 
 
-def test_every_module_has_its_layer():
-    assert sum(map(len, LAYERS)) == len(LAYER), "a module stands in two layers"
-    unknown = _modules().keys() - LAYER.keys()
-    assert not unknown, f"give {sorted(unknown)} a place in LAYERS (tests/test_project.py)"
+def _folder(module: str) -> str:
+    return module.rpartition(".")[0]
+
+
+def _reachable(folder: str) -> set[str]:
+    """The folders that a folder may import from, itself included."""
+    found, todo = set(), {folder}
+    while todo:
+        one = todo.pop()
+        found.add(one)
+        todo |= (MAY_IMPORT.get(one, set()) & MAY_IMPORT.keys()) - found
+    return found
+
+
+def test_every_folder_has_its_rule_and_says_what_is_in_it():
+    modules = _modules()
+    assert {_folder(name) for name in modules} == MAY_IMPORT.keys()
+    for folder in MAY_IMPORT.keys() - {""}:
+        docstring = ast.get_docstring(ast.parse(modules[f"{folder}.__init__"].read_text()))
+        assert docstring and len(docstring.splitlines()) <= 4, f"rbpkit/{folder}: say what it holds"
 
 
 def test_imports_point_one_way():
@@ -255,25 +258,25 @@ def test_imports_point_one_way():
         f"{name} imports {other}"
         for name, others in graph.items()
         for other in others
-        if LAYER.get(other, 0) > LAYER.get(name, len(LAYERS))
+        if name != "__main__"
+        and _folder(other) not in _reachable(_folder(name))
+        and other not in MAY_IMPORT[_folder(name)]
+        and not other.endswith("__init__")
     ]
-    assert not upward, f"a lower layer imports a higher one: {upward}"
+    assert not upward, f"a lower folder imports a higher one: {upward}"
     tuple(TopologicalSorter(graph).static_order())  # CycleError names the cycle
 
 
 def test_ranking_knows_nothing_of_files():
     modules = _modules()
-    if "ranking" not in modules:
-        pytest.skip("needs rbpkit/ranking.py")
-    assert _graph()["ranking"] <= {"errors"}
+    paths = {name for name in modules if name.startswith("kernels")}
+    assert _graph()["ranking"] <= {"errors"} | paths
     assert not _imports(modules["ranking"]) & {"pathlib", "os", "io", "pyarrow", "pandas"}
 
 
 @pytest.mark.parametrize("module", sorted(WITHOUT_TORCH))
 def test_module_reaches_no_torch(module):
     modules, graph = _modules(), _graph()
-    if module not in modules:
-        pytest.skip(f"needs rbpkit/{module}.py")
     reached, todo = set(), {module}
     while todo:
         name = todo.pop()
@@ -294,19 +297,22 @@ def test_importing_rbpkit_is_cheap():
 
 
 @pytest.mark.parametrize("module", sorted(_modules()))
-def test_no_module_over_300_lines(module):
+def test_no_module_over_500_lines(module):
     lines = len(_modules()[module].read_text(encoding="utf-8").splitlines())
-    assert lines <= 300, f"{lines} lines: a module does one thing, in 300 lines at most"
+    assert lines <= 500, f"{lines} lines: is it one subject?"
 
 
 @pytest.mark.parametrize(
     ("folder", "extras"),
-    [("rbpkit", EXTRAS), ("tests", ("test", *EXTRAS)), ("notebooks/py", ())],
+    [
+        ("rbpkit", ("notebooks", "pocket", *EXTRAS)),
+        ("tests", ("test", *EXTRAS)),
+        ("notebooks/py", ("notebooks", "pocket")),
+    ],
 )
 def test_what_is_imported_is_a_listed_dependency(folder, extras):
     files = sorted((ROOT / folder).rglob("*.py"))
-    if not files:
-        pytest.skip(f"needs a Python file in {folder}/")
+    assert files, f"no Python file in {folder}/"
     listed = {canonicalize_name(r.name) for r in _requirements(*extras)}
     distributions = metadata.packages_distributions()
     own = {"rbpkit", *(path.stem for path in files if folder == "tests")}

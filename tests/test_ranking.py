@@ -10,12 +10,25 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from torch.autograd.profiler import profile
 
-from rbpkit import pocket, ranking
+from rbpkit import ranking
 from rbpkit.errors import InputError
+from rbpkit.kernels import c_loop
 from rbpkit.models import load_model
+from rbpkit.pocket import ladders
 from rbpkit.ranking import NonFiniteError, logit_chunks, logit_ranks, token_ranks
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
+
+
+@pytest.fixture(params=["torch", "compiled"], scope="module", autouse=True)
+def path(request):
+    """Every test here counts by torch, and again by the compiled loop."""
+    one_pass = c_loop.one_pass() if request.param == "compiled" else None
+    if request.param == "compiled" and one_pass is None:
+        pytest.skip("needs a C compiler, and AVX2")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranking, "_one_pass", lambda device: one_pass)
+        yield request.param
 
 
 def assert_naive(ranks, logits, targets):
@@ -136,6 +149,38 @@ def test_large_logits_do_not_overflow():
     hidden, matrix = torch.tensor([[1.0], [2e-38]]), torch.tensor([[500.0], [0.0], [3e38]])
     ranks = token_ranks(hidden, matrix, torch.tensor([1, 1]))
     assert_naive(ranks, joined(hidden, matrix), torch.tensor([1, 1]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("T", "V"), [(3, 1), (70, 31), (40, 4096), (3, 50_257)])
+def test_largest_probability_and_entropy(dtype, T, V):
+    hidden, matrix, targets = head(T, 16, V, dtype)
+    bias = torch.linspace(-40, -35, V).to(dtype)
+    logits = joined(hidden, matrix, bias=bias)
+    ranks = token_ranks(hidden, matrix, targets, bias=bias, entropy=True)
+    assert_naive(ranks, logits, targets)
+    log_p = torch.log_softmax(logits.double(), dim=1)
+    p_max, entropy = log_p.exp().amax(1), -(log_p.exp() * log_p).sum(1)
+    torch.testing.assert_close(ranks.p_max.double(), p_max, rtol=1e-5, atol=0)
+    torch.testing.assert_close(ranks.entropy.double(), entropy, rtol=1e-6, atol=2e-6)
+    assert (ranks.p_max.dtype, ranks.entropy.dtype) == (torch.float32, torch.float32)
+    without = token_ranks(hidden, matrix, targets, bias=bias)
+    assert (without.p_max, without.entropy) == (None, None)
+    assert torch.equal(without.rank(), ranks.rank())
+    torch.testing.assert_close(without.nll, ranks.nll, rtol=0, atol=2e-6)
+
+
+def test_entropy_at_both_ends_and_beyond_the_range_of_exp():
+    flat, sure = torch.full((1, 5000), -7.0), torch.zeros(1, 5000)
+    sure[0, 4000] = 1e4
+    far = torch.cat([torch.full((1, 2500), 3e38), torch.full((1, 2500), -3e38)], dim=1)
+    logits, targets = torch.cat([flat, sure, far]), torch.tensor([4999, 4000, 3])
+    ranks = logit_ranks(logits, targets, entropy=True)
+    expected = torch.tensor([np.log(5000), 0, np.log(2500)], dtype=torch.float32)
+    torch.testing.assert_close(ranks.entropy, expected)
+    torch.testing.assert_close(ranks.p_max, torch.tensor([1 / 5000, 1, 1 / 2500]))
+    torch.testing.assert_close(ranks.nll, expected)
+    assert ranks.rank().tolist() == [5000, 1, 2500]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
@@ -291,11 +336,11 @@ def test_autocast_and_grad_do_not_touch_the_head():
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("family", list(pocket.LADDERS))
+@pytest.mark.parametrize("family", list(ladders.LADDERS))
 def test_every_family_in_every_dtype(family, dtype):
     """A trained model's own states and logits; counted row by row in their own dtype."""
     name = str(dtype).removeprefix("torch.")
-    model = load_model(pocket.model_folder(family, 0), dtype=name, device="cpu")
+    model = load_model(ladders.model_folder(family, 0), dtype=name, device="cpu")
     text = "def rank(logits, target):\n    return (logits >= logits[target]).sum()\n" * 8
     ids = torch.tensor([model.tokenizer(text)["input_ids"]])[:, :201]
     targets = ids[0, 1:]
@@ -318,3 +363,32 @@ def test_every_family_in_every_dtype(family, dtype):
         logits, own.float(), rtol=0.02, atol=0.1 if dtype != DTYPES[0] else 1e-3
     )
     assert ranks.rank().unique().numel() > 30
+
+
+def test_paths_agree_and_threads_change_no_bit(path, monkeypatch):
+    hidden, matrix, targets = head(600, 48, 4096, scale=0.2)
+    found = token_ranks(hidden, matrix, targets, entropy=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(ranking, "_one_pass", lambda device: None)
+        plain = token_ranks(hidden, matrix, targets, entropy=True)
+    assert torch.equal(found.n_greater, plain.n_greater)
+    assert torch.equal(found.n_equal, plain.n_equal)
+    assert (found.nll.double() - plain.nll.double()).abs().max() <= 1e-6
+    logits, threads = joined(hidden, matrix), torch.get_num_threads()
+    try:
+        several = []
+        for n in (1, 3):
+            torch.set_num_threads(n)
+            several.append(logit_ranks(logits, targets, entropy=True))
+    finally:
+        torch.set_num_threads(threads)
+    for name in ("n_greater", "n_equal", "nll", "p_max", "entropy"):
+        one, three = (getattr(ranks, name) for ranks in several)
+        assert torch.equal(one, three) or path == "torch"
+
+
+@pytest.mark.parametrize("compiler", [None, "/bin/false", "/bin/true"])
+def test_without_a_working_compiler_torch_counts(compiler, monkeypatch):
+    monkeypatch.setattr(c_loop.shutil, "which", lambda name: compiler)
+    monkeypatch.setattr(c_loop, "_library", c_loop._library.__wrapped__)
+    assert c_loop.one_pass() is None

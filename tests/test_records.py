@@ -11,11 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from rbpkit import records as records_module
-from rbpkit import store as store_module
 from rbpkit.errors import InputError
-from rbpkit.manifest import FORMAT, Manifest
-from rbpkit.records import Records
-from rbpkit.store import (
+from rbpkit.files.manifest import FORMAT, Manifest
+from rbpkit.records import (
+    Records,
     find_done,
     find_stale,
     iter_manifests,
@@ -23,9 +22,10 @@ from rbpkit.store import (
     record_stem,
     slug,
     summarise,
+    summary_of,
     write_records,
 )
-from rbpkit.summary import K_GRID, WINDOWS, Summary
+from rbpkit.summary import K_GRID, WINDOWS, Summary, SummaryBuilder
 
 VERSIONS = {"rbpkit": "0.1", "torch": "2", "transformers": "5", "tokenizers": "1", "python": "3"}
 
@@ -41,7 +41,10 @@ def make_manifest(**changes) -> Manifest:
 
 
 def make_records(lengths, V=60, seed=0, gaps=True, **changes) -> Records:
-    """Random records with ties; documents of these lengths, some numbers and positions left out."""
+    """Random records with ties; documents of these lengths, some numbers and positions left out.
+
+    Of format 2 unless `changes` says 1, which has neither p_max nor entropy.
+    """
     rng = np.random.default_rng(seed)
     lengths = np.asarray(lengths)
     T = int(lengths.sum())
@@ -53,10 +56,17 @@ def make_records(lengths, V=60, seed=0, gaps=True, **changes) -> Records:
     rank = np.minimum(np.exp(np.abs(rng.normal(0, 1.5, T))).astype(int), V)
     n_equal = rng.integers(0, np.where(rng.random(T) < 0.3, rank, 1))
     columns = [document, position, rng.integers(0, V, T), rank - 1 - n_equal, n_equal]
-    nll = (np.log(rank) + rng.exponential(1, T)).astype(np.float32)
+    first, most = rank - 1 == n_equal, np.log(V)
+    nll = np.log(rank) + rng.exponential(1, T)
+    nll = np.where(first, np.minimum(nll, most), nll)  # nothing is likelier: p(t) >= 1 / V
+    least = np.where(first, nll, np.minimum(nll, most) * rng.random(T))  # -log p_max
+    entropy = least + (most - least) * rng.random(T)
+    floats = [one.astype(np.float32) for one in (nll, np.exp(-least), entropy)]
     documents = int(document[-1]) + 1
     manifest = make_manifest(V=V, tokens=T, **{"documents": documents} | changes)
-    return Records(*(column.astype(np.int32) for column in columns), nll, manifest)
+    prediction = floats[1:] if manifest.format > 1 else []
+    columns = [column.astype(np.int32) for column in columns]
+    return Records(*columns, floats[0], manifest, *prediction)
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +153,30 @@ def test_hits_of_each_document(many):
         ranks, nll = many.rank()[mine], many.nll[mine].astype(np.float64)
         assert summary.document_tokens[row] == mine.sum()
         assert summary.document_nll[row] == pytest.approx(nll.sum(), rel=1e-14)
+        for name in ("p_max", "entropy"):
+            expected = getattr(many, name)[mine].sum(dtype=np.float64)
+            assert getattr(summary, f"document_{name}")[row] == pytest.approx(expected, rel=1e-14)
         assert summary.document_hits[row].tolist() == [(ranks <= k).sum() for k in summary.k_grid]
+
+
+def test_means_of_the_prediction(many):
+    assert many.summary().p_max() == pytest.approx(many.p_max.mean(dtype=np.float64), rel=1e-12)
+    assert many.summary().entropy() == pytest.approx(many.entropy.mean(dtype=np.float64), rel=1e-12)
+
+
+def test_format_1_is_still_read(tmp_path):
+    """Records without p_max and entropy: the same summary but for these two."""
+    old = make_records([5, 1, 2, 9, 130], format=1)
+    assert old.p_max is None and list(old.columns())[-1] == "nll"
+    path = write_records(tmp_path, old).path
+    assert pq.read_schema(path).names == list(old.columns())
+    assert same(Records.load(path), old)
+    for one in (summarise(path), *load_summaries(tmp_path)):
+        assert one.p_max() is one.entropy() is one.document_p_max is None
+        assert one.rbp(3) == old.rbp(3)
+    newer = make_records([5, 1, 2, 9, 130])
+    assert find_stale(tmp_path, newer.manifest) == {"format": (1, 2)}
+    assert find_done(tmp_path, newer.manifest) is None
 
 
 def test_pieces_change_nothing(many, tmp_path, monkeypatch):
@@ -151,8 +184,7 @@ def test_pieces_change_nothing(many, tmp_path, monkeypatch):
     file = write_records(tmp_path, many)
     finished = Records.load(file.path).summary().to_bytes()
     for piece in (1, 7, 64, 601):
-        for module in (records_module, store_module):
-            monkeypatch.setattr(module, "PIECE", piece)
+        monkeypatch.setattr(records_module, "PIECE", piece)
         assert many.summary().to_bytes() == whole
         assert summarise(file.path).to_bytes() == finished
 
@@ -204,6 +236,12 @@ def test_windows_that_cannot_be(few):
         ("nll", 2, np.nan, "nll not a finite"),
         ("nll", 2, np.inf, "nll not a finite"),
         ("nll", 2, -1e-6, "nll not a finite"),
+        ("p_max", 2, 0, "p_max outside"),
+        ("p_max", 2, np.nan, "p_max outside"),
+        ("p_max", 2, 1.01, "p_max outside"),
+        ("entropy", 2, np.nan, "entropy below"),
+        ("entropy", 2, -0.1, "entropy below"),
+        ("entropy", 2, 4.2, "entropy below"),
     ],
 )
 def test_impossible_values(few, column, row, value, message):
@@ -216,13 +254,27 @@ def test_impossible_values(few, column, row, value, message):
 def test_nll_is_at_least_the_log_of_the_rank():
     """Equality is reached when all are tied: V = 60, every logit 0, nll = ln 60."""
     n_equal, zero = np.array([59], np.int32), np.zeros(1, np.int32)
-    one, manifest = np.ones(1, np.int32), make_manifest(tokens=1)
+    one, manifest = np.ones(1, np.int32), make_manifest(tokens=1, format=1)
     exact = math.log(60)
     for nll in (exact, exact - 1e-4):  # float32 rounding of large logits
         Records(zero, one, zero, zero, n_equal, np.array([nll], np.float32), manifest)
     with pytest.raises(InputError, match="nll below ln R"):
         low = np.array([exact - 1e-3], np.float32)
         Records(zero, one, zero, zero, n_equal, low, manifest)
+
+
+def test_p_max_is_that_of_the_rank(few):
+    """p(t) is p_max where nothing is ahead of the target, and not above it elsewhere."""
+    first, other = int(np.argmin(few.n_greater)), int(np.argmax(few.n_greater))
+    for row, factor, message in (
+        (first, 1.1, "p_max is not p"),
+        (first, 0.9, "p_max below p"),
+        (other, 0.9 * np.exp(-few.nll[other]) / few.p_max[other], "p_max below p"),
+    ):
+        p_max = few.p_max.copy()
+        p_max[row] *= factor
+        with pytest.raises(InputError, match=f"{message}.* row {row} "):
+            with_columns(few, p_max=p_max)
 
 
 def test_tolerance_covers_float32_rounding():
@@ -274,6 +326,8 @@ def test_key_holds_what_changes_numbers():
     for library in ("torch", "transformers", "tokenizers"):
         other = dataclasses.replace(base, versions=VERSIONS | {library: "0"})
         assert base.differences(other) == {library: (VERSIONS[library], "0")}
+    other = dataclasses.replace(base, versions=VERSIONS | {"ranks": "compiled"})
+    assert base.differences(other) == {"ranks": ("torch", "compiled")}
     free = {"seconds": 3.0, "sha256": "x", "tokens": 5, "device": "cuda:1", "skipped_documents": 3}
     assert dataclasses.replace(base, **free).key() == base.key()
     assert make_manifest(V=np.int64(60)).to_json() == make_manifest().to_json()
@@ -327,6 +381,54 @@ def test_same_content_same_bytes(many, tmp_path):
     slower = dataclasses.replace(many, manifest=dataclasses.replace(many.manifest, seconds=9.0))
     again = write_records(tmp_path / "c", slower).path
     assert again.read_bytes() == one.read_bytes()  # timings stay out of the records
+
+
+def test_a_fresh_job_is_read_once_and_summed_up_once(many, tmp_path, monkeypatch):
+    calls = []
+
+    def counted(owner, name):
+        real = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *a, **o: calls.append(name) or real(*a, **o))
+
+    for owner, name in ((pq, "read_table"), (pq, "ParquetFile"), (SummaryBuilder, "finish")):
+        counted(owner, name)
+    counted(records_module, "check_columns")
+    summary = summary_of(write_records(tmp_path, many))
+    assert sorted(calls) == ["finish", "read_table"]
+    done = find_done(tmp_path, many.manifest)
+    assert summary_of(done).to_bytes() == summary.to_bytes()
+    assert sorted(calls) == ["finish", "read_table"]  # a finished job: its bytes, its .npz
+
+
+@pytest.mark.parametrize("content", [None, b"", b"PK half", "earlier"])
+def test_a_summary_that_is_not_of_these_records_is_made_anew(few, tmp_path, content):
+    file = write_records(tmp_path, few)
+    path = file.path.with_name(file.path.stem + ".summary.npz")
+    path.unlink()
+    if content == "earlier":
+        other = make_records([4, 9], seed=5, dtype="float16")
+        content = write_records(tmp_path / "b", other).summary.to_bytes()
+    if content is not None:
+        path.write_bytes(content)
+    assert summary_of(find_done(tmp_path, few.manifest)).to_bytes() == file.summary.to_bytes()
+
+
+@pytest.mark.parametrize("place", [4, 200, -40])
+def test_a_disk_that_changes_what_is_written_is_noticed(few, tmp_path, monkeypatch, place):
+    file = write_records(tmp_path, few)
+    real = os.fsync
+
+    def rot(handle):
+        real(handle)
+        for path in file.path.parent.glob(".*.parquet.*.tmp"):
+            data = bytearray(path.read_bytes())
+            data[place] ^= 0x10
+            path.write_bytes(data)
+
+    monkeypatch.setattr(os, "fsync", rot)
+    with pytest.raises(OSError, match="what was read back is not what was written"):
+        write_records(tmp_path, make_records([4, 9], seed=5, dtype="float16"))
+    assert same(Records.load(file.path), few) and names(tmp_path) == FINISHED
 
 
 def test_done_is_told_by_the_key(few, tmp_path):
@@ -424,7 +526,7 @@ def test_disorder_between_pieces(few, tmp_path, monkeypatch):
     with monkeypatch.context() as unchecked:
         unchecked.setattr(records_module, "check_columns", lambda *_: None)
         path = write_records(tmp_path, with_columns(few, document=document)).path
-    monkeypatch.setattr(store_module, "PIECE", 2)
+    monkeypatch.setattr(records_module, "PIECE", 2)
     for read in (Records.load, summarise):
         with pytest.raises(InputError, match=r"damaged .*out of order"):
             read(path)
@@ -568,7 +670,8 @@ def test_summary_round_trip(many):
     for ties in ("pessimistic", "optimistic"):
         assert np.array_equal(back.rbp(ks, ties), many.rbp(ks, ties))
     assert back.ce() == many.ce()
-    for name in ("document", "document_tokens", "document_nll", "k_grid", "document_hits"):
+    names = ("document", "document_tokens", "document_nll", "k_grid", "document_hits")
+    for name in (*names, "document_p_max", "document_entropy"):
         one, two = getattr(back, name), getattr(summary, name)
         assert np.array_equal(one, two)
         assert one.dtype == two.dtype

@@ -89,6 +89,12 @@ def test_buttons_to_a_repository_are_off_until_an_address_is_given(monkeypatch):
     assert set(options["launch_buttons"]) == {"colab_url", "binderhub_url"}
 
 
+def test_the_readmes_links_to_pages_stay_links(tmp_path):
+    assemble._write_page(tmp_path / "README.md", ROOT / "README.md", [])
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "](classroom.md)" in text and "](docs/" not in text
+
+
 def test_the_index_names_every_page():
     index = assemble.with_others((DOCS / "index.md").read_text(encoding="utf-8"))
     assert "%OTHERS%" not in index
@@ -120,6 +126,35 @@ def test_the_check_finds_each_fault(tmp_path):
     ):
         assert words in found
     assert found.count("\n") == 5
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("<p>| claim | verdict |\n| --- | ---: |\n| a | b |</p>", "raw table"),
+        (r"<nav><a href='#'>the law at \(k = 1\)</a></nav>", "raw formula"),
+        (r"<p>so $\mathrm{RBP}_k$ grows</p>", "raw formula"),
+        (r"<p>so $S$ grows</p>", "raw formula"),
+        (r"<title>the law at \(k\)</title>", "raw formula"),
+        (r"<p><span class='math'>\(k\)</span></p>", "formulas, and no MathJax"),
+        ("<div class='cell_output'><table class='dataframe'></table></div>", "table cells touch"),
+    ],
+)
+def test_the_check_finds_what_was_not_set(tmp_path, body, says):
+    (tmp_path / "index.html").write_text(body)
+    [fault] = check.faults(tmp_path)
+    assert says in fault
+
+
+def test_the_check_lets_code_and_what_is_set_be(tmp_path):
+    (tmp_path / "mathjax.js").write_text("")
+    (tmp_path / "a.css").write_text(".cell_output td, .cell_output th { padding: 1px; }")
+    (tmp_path / "index.html").write_text(
+        r"<script src='mathjax.js'></script><code>$x$ \(k\)</code><pre>| --- |</pre>"
+        r"<p>a $5 note<br>or $7</p><span class='math'>\(k\)</span><ul><li>x<li>y</ul>"
+        "<table class='dataframe'></table>"
+    )
+    assert check.faults(tmp_path) == []
 
 
 def test_a_site_without_a_fault_has_none(tmp_path):

@@ -23,21 +23,30 @@ corpus_names = ["pocket:prose", "pocket:code", "pocket:qa", "pocket:legal"]
 ks = [1, 10, 50, 100]  # k of RBP_k
 records_dir = ""  # a folder of records of the ladders; empty: the summaries that ship with rbpkit
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
+# The other keys of params/pocket.yaml, of no use here:
+source = "pocket"
+max_length = 256
+device = "cpu"
+threads = 1
 
 # %%
 import pandas as pd
 
 import rbpkit
-from rbpkit import figures, figures_k, figures_training, ladders, paper, pocket
-from rbpkit.exercises import check, close
-from rbpkit.pocket_controls import CONTROLS, along_root, controls_root
-from rbpkit.sources import measured_curves
-from rbpkit.store import load_summaries
+from rbpkit import paper, plots
+from rbpkit.curves import measured_curves
+from rbpkit.pocket import analysis, analysis_figures, ladders
+from rbpkit.pocket.controls import CONTROLS, along_path, controls_path, load_totals
+from rbpkit.records import load_summaries
+from rbpkit.sections import s4_law
+from rbpkit.study.params import check_parameters
+from rbpkit.tools.exercises import check, close
 
+check_parameters(globals())
 print("rbpkit", rbpkit.__version__)
-shipped = load_summaries(pocket.summaries_root())
+shipped = load_summaries(ladders.summaries_root())
 summaries = load_summaries(records_dir) if records_dir else shipped
-if not ladders.all_runs().keys() & {one.manifest.model for one in summaries}:
+if not analysis.all_runs().keys() & {one.manifest.model for one in summaries}:
     print("no model of the pocket ladders among these records: the shipped summaries are shown")
     summaries, families = shipped, list(paper.FAMILIES)
     corpus_names = list(dict.fromkeys(one.manifest.corpus for one in shipped))
@@ -55,13 +64,13 @@ for corpus in corpus_names:
 # Each point is the cross-entropy on validation text, of eight measured along the way.
 
 # %%
-names = {family: [run.name for run in pocket.ladder_runs(family)] for family in pocket.LADDERS}
-logs = figures_training.read_logs(pocket.models_root().parent / "runs")
-figure = figures_training.family_losses(logs, {f: names[f] for f in families if f in names})
+names = {family: [run.name for run in ladders.ladder_runs(family)] for family in ladders.LADDERS}
+logs = analysis_figures.read_logs(ladders.models_root().parent / "runs")
+figure = analysis_figures.family_losses(logs, {f: names[f] for f in families if f in names})
 points = pd.concat([log.assign(run=run) for run, log in logs.items()], ignore_index=True)
 points = points.dropna(subset="valid_ce")[["run", "step", "tokens", "loss", "valid_ce"]]
 beside_them = points["run"].isin(names["Mamba"])  # drawn further down
-figures.save(figure, points[~beside_them], figures_dir, "pocket_losses")
+plots.save(figure, points[~beside_them], figures_dir, "pocket_losses")
 
 # %% [markdown]
 # GPT-2 and OPT, with learned positions and a tied output matrix, learn more slowly and end higher than Pythia and Qwen of the same size. Within each family the larger model is the better one at the end.
@@ -69,7 +78,7 @@ figures.save(figure, points[~beside_them], figures_dir, "pocket_losses")
 # The peak learning rate is $c/d$ for width $d$. The constant $c$ was chosen family by family by validation cross-entropy on a quarter of the tokens, before any slope of that family was fitted: 0.35 for GPT-2, OPT and Qwen, 0.7 for Pythia. All runs of that search, each with the cross-entropy it ended at. (*As tokens*: learned positions that start as large as the embeddings. Starting them at zero was worth a quarter of a nat to GPT-2, and the ladders do so.)
 
 # %%
-search = pd.read_csv(pocket.models_root().parent / "runs" / "rate_search.csv")
+search = pd.read_csv(ladders.models_root().parent / "runs" / "rate_search.csv")
 one_run = ["family", "width", "layers", "positions", "c"]
 ended = search.dropna(subset="valid_ce").groupby(one_run, as_index=False)["valid_ce"].last()
 ended["c: validation CE"] = [
@@ -87,7 +96,7 @@ with pd.option_context("display.max_colwidth", None):
 # Three measures of a model's size: the paper's $S$; $S + dV$, which counts the output matrix that every token passes through; and the floating-point operations of training, $6\,T\,(S + dV + L\,d\,C)$ for $T$ tokens, $L$ layers and a context of $C = 256$. All models of these ladders saw the same tokens, so the last two differ by attention alone.
 
 # %%
-by_size = ladders.by_size_measure(summaries, corpus_names, families, ks)
+by_size = analysis.by_size_measure(summaries, corpus_names, families, ks)
 first = by_size[by_size["quantity"] == "RBP_1"]
 first.pivot(index=["family", "corpus"], columns="size", values=["slope", "R2"]).round(3)
 
@@ -105,7 +114,7 @@ pd.concat({"cells with the highest R2": counted, "decades spanned": span.round(2
 # Each control differs from one model of the Pythia ladder in one thing. *Against base*: by how many percent its loss lies above that model's. *Against line*: above the ladder's fitted line at the control's own $S$.
 
 # %%
-controls = ladders.controls_table(shipped, load_summaries(controls_root()), (1, 10, 100))
+controls = analysis.controls_table(shipped, load_totals(controls_path()), (1, 10, 100))
 for control in CONTROLS:
     if control.run.name not in set(controls["control"]):
         print(f"not trained: {control.against} with {control.changes}")
@@ -131,7 +140,7 @@ shown.pivot_table(
 # - *Tokens.* Half of the tokens raises the smallest model's losses by 3 to 13% and the largest's by 8 to 30%; twice as many lowers them by 2 to 7% and by 5 to 18%. Larger models gain more from more tokens. What that does to the slope, from one end of the ladder to the other:
 
 # %%
-between = ladders.slopes_between_ends(shipped, load_summaries(controls_root()), (1, 10, 100))
+between = analysis.slopes_between_ends(shipped, load_totals(controls_path()), (1, 10, 100))
 between = between[between["corpus"].isin(corpus_names)]
 wide = between.pivot(index=["quantity", "tokens"], columns="corpus", values="slope")
 wide.round(3)
@@ -142,17 +151,19 @@ print(f"each doubling of the tokens steepens the slope by {doubled.min().min():.
 print(f"to {doubled.max().max():.0f}%, median {doubled.stack().median():.0f}%")
 
 # %% [markdown]
-# (Two models a slope, so no interval. The text has 6.9 million tokens; of 12 million most are read twice.) This is the largest effect here. The exponents of these ladders are those of models that are short of training, and they have not settled: at 6 million tokens all 16 lie below the range of the paper's Pythia (Table 1: CE 0.050 to 0.146; $k = 1$ 0.063 to 0.134; $k = 10$ 0.086 to 0.189; $k = 100$ 0.103 to 0.239), at 12 million 13 lie within it, all but three of `legal`'s. The *form* of the law did not need longer training; its *exponent* does.
+# (Two models a slope, so no interval. The text has 6.9 million tokens; of 12 million most are read twice.)
+#
+# This is the largest effect here. The exponents of these ladders are those of models that are short of training, and they have not settled: at 6 million tokens all 16 lie below the range of the paper's Pythia (Table 1: CE 0.050 to 0.146; $k = 1$ 0.063 to 0.134; $k = 10$ 0.086 to 0.189; $k = 100$ 0.103 to 0.239), at 12 million 13 lie within it, all but three of `legal`'s. The *form* of the law did not need longer training; its *exponent* does.
 #
 # ## Along training
 #
 # The law in $S$ fitted to the same six models after each sixty-fourth, thirty-second, ... of their training. The learning rate falls linearly to zero at the end, so models in the middle are measured at a high rate: their losses are higher than those of a run that ends there.
 
 # %%
-along = ladders.along_training(load_summaries(along_root()), shipped, (1, 10, 100))
+along = analysis.along_training(load_totals(along_path()), shipped, (1, 10, 100))
 along = along[along["corpus"].isin(corpus_names)]
-figure = figures_training.along_panels(along, ["CE", "RBP_1", "RBP_10", "RBP_100"])
-figures.save(figure, along, figures_dir, "pocket_along_training")
+figure = analysis_figures.along_panels(along, ["CE", "RBP_1", "RBP_10", "RBP_100"])
+plots.save(figure, along, figures_dir, "pocket_along_training")
 
 # %%
 along[along["quantity"].isin(["CE", "RBP_1"])].pivot(
@@ -160,23 +171,27 @@ along[along["quantity"].isin(["CE", "RBP_1"])].pivot(
 ).round(3)
 
 # %% [markdown]
-# The law forms late, and its exponent is not yet at rest. After 1.5 million tokens, a quarter of the training, CE and $k$ = 10, 100 lie on lines ($R^2$ of 0.88 or more but for `legal`), with slopes of two fifths to three quarters of those at the end; $k = 1$ on `qa` has an $R^2$ of 0.61 there. From 370 thousand tokens on each doubling steepens every slope (63 of 64 steps; $k = 1$ on `qa` once not), and nothing says that it stops at 6 million. Each model's rate has not fallen to zero before the last row, so that the rows before it are no finished models; but the exponents of the table at the top are those of 6 million tokens, not of the architectures.
+# The law forms late, and its exponent is not yet at rest. After 1.5 million tokens, a quarter of the training, CE and $k$ = 10, 100 lie on lines ($R^2$ of 0.88 or more but for `legal`), with slopes of two fifths to three quarters of those at the end; $k = 1$ on `qa` has an $R^2$ of 0.61 there.
+#
+# From 370 thousand tokens on each doubling steepens every slope (63 of 64 steps; $k = 1$ on `qa` once not), and nothing says that it stops at 6 million. Each model's rate has not fallen to zero before the last row, so that the rows before it are no finished models; but the exponents of the table at the top are those of 6 million tokens, not of the architectures.
 #
 # ## Beside the four: a state space
 #
-# The paper's four families are all transformers. Does the law need attention? Mamba has none: each layer passes a state from token to token, 16 numbers for each of its channels, which decays and is written to as the token says. Five sizes, built as the real family's (a convolution over four tokens, twice as many channels as the width, a tied output matrix), trained on the same tokens in the same order by the same recipe, but that the rates at which a state decays start as in that family and are not pulled to zero. The learning rate was searched in the same way:
+# The paper's four families are all transformers. Does the law need attention? Mamba has none: each layer passes a state from token to token, 16 numbers for each of its channels, which decays and is written to as the token says.
+#
+# There are five sizes, built as the real family's (a convolution over four tokens, twice as many channels as the width, a tied output matrix), trained on the same tokens in the same order by the same recipe, but that the rates at which a state decays start as in that family and are not pulled to zero. The learning rate was searched in the same way:
 
 # %%
 with pd.option_context("display.max_colwidth", None):
     print(searched[["Mamba"]].to_string())
-losses = figures_training.family_losses(logs, {"Mamba": names["Mamba"]})
-figures.save(losses, points[beside_them], figures_dir, "pocket_losses_mamba")
+losses = analysis_figures.family_losses(logs, {"Mamba": names["Mamba"]})
+plots.save(losses, points[beside_them], figures_dir, "pocket_losses_mamba")
 
 # %% [markdown]
 # $c = 1.4$ was best at both widths; at 64 it is the largest that was tried. (The ladder's model of that width has six layers, not eight.) The law at two $k$, the four transformers beside it:
 
 # %%
-beside = load_summaries(pocket.beside_root())
+beside = load_summaries(ladders.beside_root())
 here = {(s.manifest.corpus, s.manifest.fingerprint, s.manifest.model): s for s in summaries}
 every = [
     here.get((s.manifest.corpus, s.manifest.fingerprint, s.manifest.model), s)
@@ -188,12 +203,12 @@ corpora = [corpus for corpus in corpus_names if corpus in corpora] or corpora
 rows = {}
 for k in (1, 100):
     found = measured_curves(every, corpora, five, lambda one: one.rbp(k), f"RBP_{k}")  # noqa: B023
-    rows[figures_k.row_name("measured", found.curves)] = found.curves
-figure, points = figures_k.figure_4(rows)
-figures.save(figure, points, figures_dir, "pocket_beside")
+    rows[s4_law.row_name("measured", found.curves)] = found.curves
+figure, points = s4_law.figure_4(rows)
+plots.save(figure, points, figures_dir, "pocket_beside")
 
 # %%
-together = ladders.at_one_size(every, corpora, five, [1, 10, 100])
+together = analysis.at_one_size(every, corpora, five, [1, 10, 100])
 mamba = together[together["family"] == "Mamba"].set_index(["quantity", "corpus"])
 mamba[["n", "slope", "low", "high", "R2"]].round(3)
 
@@ -224,7 +239,9 @@ print(f"at S = {together['S'].iloc[0]:,.0f} the lowest transformer's loss is", e
 print(f"{above.min():+.1f} to {above.max():+.1f}% of Mamba's, above it in {(above > 0).sum()}")
 
 # %% [markdown]
-# So the *form* of the law is not the transformers' own, and its *exponent* is no property of the text alone: on one text, with one number of tokens, it goes with architecture and recipe. (Intervals from four to six sizes are wide, so that in some cells they overlap.) What this cannot say: whether the steeper slope stays with more tokens or beyond a million parameters. Five sizes of one seed; depth goes from four to six layers only, the learning rate was searched family by family, and a slope that is steeper while a model is short of training may flatten, or the others' steepen.
+# So the *form* of the law is not the transformers' own, and its *exponent* is no property of the text alone: on one text, with one number of tokens, it goes with architecture and recipe. (Intervals from four to six sizes are wide, so that in some cells they overlap.)
+#
+# What this cannot say: whether the steeper slope stays with more tokens or beyond a million parameters. Five sizes of one seed; depth goes from four to six layers only, the learning rate was searched family by family, and a slope that is steeper while a model is short of training may flatten, or the others' steepen.
 #
 # ## Exercises
 #

@@ -1,1 +1,4 @@
-"""The audit: how sure each claim of the paper is, by its own points and by what was measured."""
+"""The statistics behind the verdicts on the paper's claims: resampling, noise, shape, prediction.
+
+Each module is one question of notebook 12; notebook 15 uses two of them. For readers of the audit.
+"""

@@ -16,33 +16,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from scipy.special import ndtri
 
-from rbpkit import paper, two_laws
-from rbpkit.audit.resampling import DRAWS, document_weights
-from rbpkit.audit.verdicts import Finding
+from rbpkit import paper
 from rbpkit.errors import InputError
+from rbpkit.plots import FAMILY_INK, OTHER_INK, style
+from rbpkit.sections import s5_2_lognormal
+from rbpkit.sections.bootstrap import resample
+from rbpkit.sections.s3_metric import ce_bound
 from rbpkit.summary import Histogram, Summary
 
 ALIKE = 0.005  # losses that differ by at most this share are "equal"
-CLAIM_K = 100  # of the claim that RBP_k cannot be deduced from CE
-
-
-def lower_bound(ce: ArrayLike, k: ArrayLike) -> np.ndarray | float:
-    """The least RBP_k that this CE (nats) allows: 1 - CE / ln(k + 1), and never below 0.
-
-    ce and k broadcast. InputError for a CE that is negative or not finite, and for k < 1.
-    """
-    ce, k = np.asarray(ce, dtype=float), np.asarray(k, dtype=float)
-    if not (np.isfinite(ce) & (ce >= 0)).all():
-        raise InputError("CE must be a finite number of nats, not below 0")
-    if not (k >= 1).all():
-        raise InputError("k must be at least 1")
-    found = np.maximum(0.0, 1 - ce / np.log1p(k))
-    return float(found) if found.ndim == 0 else found
+BOUND_K = (10, 100)  # of the figure
+EDGE = {"markeredgecolor": "white", "markeredgewidth": 0.5}
 
 
 def published_bounds() -> pd.DataFrame:
@@ -52,7 +44,7 @@ def published_bounds() -> pd.DataFrame:
     10, 100, 10000). Columns: family, model, S, CE (nats), k, RBP, bound, free (1 - bound: the
     width of the range that CE leaves).
     """
-    ce = two_laws.published_laws()[["model", "CE"]]
+    ce = s5_2_lognormal.published_laws()[["model", "CE"]]
     pythia = paper.rbp_by_size().query("dataset == 'Wiki' and family == 'Pythia' and k <= 100")
     pythia = pythia.rename(columns={"rbp": "RBP"}).merge(ce, on="model")
     gpt2 = paper.gpt2_wiki_metrics().rename(columns={"ce": "CE", "p_N1": "RBP"})
@@ -72,7 +64,7 @@ def measured_bounds(measured: Iterable[Summary], ks: Sequence[int]) -> pd.DataFr
 
 
 def _bounded(table: pd.DataFrame) -> pd.DataFrame:
-    bound = lower_bound(table["CE"].to_numpy(), table["k"].to_numpy())
+    bound = ce_bound(table["CE"].to_numpy(), table["k"].to_numpy())
     return table.assign(bound=bound, free=1 - bound)
 
 
@@ -81,9 +73,9 @@ def rank_entropies(measured: Iterable[Summary]) -> pd.DataFrame:
 
     Columns: corpus, family, model, S, CE; mean_log_rank (E[ln R] <= CE); entropy H(R) of the ranks
     as counted, which is too low, and corrected by (distinct ranks - 1) / 2T (Miller and Madow; what
-    is left is still too low); context = corrected - CE. H(R) is the CE of a model with the same
+    is left is still too low); surplus = corrected - CE. H(R) is the CE of a model with the same
     ranks that puts the same probability on a rank in every context, chosen as well as can be. So
-    context > 0 says that probabilities which vary with the context are worth that much, net of what
+    surplus > 0 says that probabilities which vary with the context are worth that much, net of what
     miscalibration costs.
     """
     rows = []
@@ -93,7 +85,7 @@ def rank_entropies(measured: Iterable[Summary]) -> pd.DataFrame:
         mean_log = float(ranks.counts @ np.log(ranks.values)) / ranks.total
         row = (about.corpus, about.family, about.model, about.S, one.ce(), mean_log, entropy)
         rows.append((*row, corrected, corrected - one.ce()))
-    names = "corpus family model S CE mean_log_rank entropy corrected context"
+    names = "corpus family model S CE mean_log_rank entropy corrected surplus"
     return pd.DataFrame(rows, columns=names.split())
 
 
@@ -112,62 +104,36 @@ def equal_pairs(
     within: float = ALIKE,
     level: float = 0.05,
 ) -> pd.DataFrame:
-    """Pairs of models alike in one loss and not in the other; one corpus, all with the same tokens.
+    """Every pair of models of one corpus whose `held` losses differ by at most `within` (a share).
 
-    held: "CE" (pairs of equal CE, is -log RBP_k unequal?) or "RBP" (the other way round). k is one
-    of the summaries' k_grid. Columns: see `loss_pairs`. InputError for fewer than three models, for
-    models that did not score the same tokens, and for a k or held that is not there.
+    held: "CE" (is -log RBP_k of the pair unequal?) or "RBP" (the other way round). With x the log
+    of the held loss and y that of the other, a row a pair: a, b, CE_a, CE_b, RBP_a, RBP_b, excess
+    and z. excess is y_a - y_b less slope (x_a - x_b), slope that of all models: what the small
+    difference in x explains is taken off. z is excess over its spread in the paired bootstrap.
+    apart: both |z| and that of y_a - y_b itself are beyond the normal quantile at `level`,
+    two-sided, divided among the pairs listed (Bonferroni): where all pairs are equal in truth, any
+    is called apart in at most some `level` of corpora. InputError as `sections.bootstrap.resample`,
+    for fewer than three models, models that did not score the same tokens, and an RBP of 0 or 1.
     """
     every = list(measured)
-    texts = {(m.manifest.fingerprint, m.manifest.max_length, m.manifest.V) for m in every}
-    first = every[0].document_tokens if every else np.zeros(0)
-    if len(texts) > 1 or not all(np.array_equal(m.document_tokens, first) for m in every):
-        raise InputError("pairs need models that scored the same tokens of one corpus")
     if held not in ("CE", "RBP"):
         raise InputError(f"held must be 'CE' or 'RBP', got {held!r}")
-    if not every or k not in every[0].k_grid:
-        raise InputError(f"k = {k} is not counted by document; take one of the summaries' k_grid")
-    column = list(every[0].k_grid).index(k)
-    nll = np.stack([m.document_nll for m in every])
-    hits = np.stack([m.document_hits[:, column] for m in every])
-    names = [m.manifest.model for m in every]
-    return loss_pairs(names, first, nll, hits, held=held, within=within, level=level)
-
-
-def loss_pairs(
-    names: Sequence[str],
-    tokens: np.ndarray,
-    nll: np.ndarray,
-    hits: np.ndarray,
-    *,
-    held: str = "CE",
-    within: float = ALIKE,
-    level: float = 0.05,
-) -> pd.DataFrame:
-    """Every pair whose `held` losses differ by at most `within` (a share), and is it apart?
-
-    tokens (D,); nll (nats) and hits (R <= k), (M, D), summed by document. With x the log of the
-    held loss and y that of the other, a row a pair: a, b, CE_a, CE_b, RBP_a, RBP_b, excess and z.
-    excess is y_a - y_b less slope (x_a - x_b), slope that of all M models: what the small
-    difference in x explains is taken off. z is excess over its spread in a paired bootstrap of the
-    documents. apart: both |z| and that of y_a - y_b itself are beyond the normal quantile at
-    `level`, two-sided, divided among the pairs listed (Bonferroni): where all pairs are equal in
-    truth, any is called apart in at most some `level` of corpora. InputError for fewer than three
-    models and for an RBP of 0 or 1.
-    """
-    if len(names) < 3:
-        raise InputError(f"pairs need three models or more, to draw a line through; got {names}")
-    weights = np.vstack([np.ones((1, len(tokens))), document_weights(len(tokens), DRAWS)])
-    total = weights @ tokens
-    ce, rbp = ((weights @ of.T / total[:, None]).T for of in (nll, hits))  # (M, 1 + draws)
+    if len(every) < 3:
+        raise InputError(f"pairs need three models or more, for a line; there are {len(every)}")
+    first = every[0].document_tokens
+    if not all(np.array_equal(m.document_tokens, first) for m in every):
+        raise InputError("pairs need models that scored the same tokens of one corpus")
+    drawn = resample(every, (k,))
+    ce = np.vstack([[m.ce() for m in every], drawn.ce])  # (1 + draws, M), as measured first
+    rbp = np.vstack([[m.rbp(k) for m in every], drawn.rbp[:, :, 0]])
     if not ((rbp > 0) & (rbp < 1)).all():
         raise InputError("an RBP_k of 0 or 1 has no place on the line: take another k")
-    losses = np.log(ce), np.log(-np.log(rbp))
+    losses = np.log(ce).T, np.log(-np.log(rbp)).T
     x, y = losses if held == "CE" else losses[::-1]
     slope = np.polyfit(x[:, 0], y[:, 0], 1)[0] if np.ptp(x[:, 0]) > 0 else 0.0
     pairs = [
         (a, b)
-        for a, b in combinations(range(len(names)), 2)
+        for a, b in combinations(range(len(every)), 2)
         if abs(x[a, 0] - x[b, 0]) <= np.log1p(within)
     ]
     critical = -ndtri(level / 2 / max(1, len(pairs)))
@@ -177,8 +143,9 @@ def loss_pairs(
         excess = other - slope * (x[a] - x[b])
         z, plain = (v[0] / max(v[1:].std(ddof=1), 1e-12) for v in (excess, other))
         apart = min(abs(z), abs(plain)) > critical
-        row = (names[a], names[b], ce[a, 0], ce[b, 0], rbp[a, 0], rbp[b, 0])
-        rows.append((*row, excess[0], z, bool(apart)))
+        row = (every[a].manifest.model, every[b].manifest.model)
+        row += (ce[0, a], ce[0, b], rbp[0, a], rbp[0, b], excess[0], z, bool(apart))
+        rows.append(row)
     columns = "a b CE_a CE_b RBP_a RBP_b excess z apart"
     return pd.DataFrame(rows, columns=columns.split()).astype({"apart": bool})
 
@@ -206,28 +173,84 @@ def deduced(measured: Iterable[Summary], k: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["corpus", "n", "slope", "R2", "largest", "range"])
 
 
-def findings_bounds(measured: Iterable[Summary] = ()) -> list[Finding]:
-    """not-from-ce: the width that CE leaves free for RBP_100, median of models, by source."""
-    tables = {"published": published_bounds().query("k == @CLAIM_K")}
-    own = measured_bounds(measured, [CLAIM_K])
-    if len(own):
-        tables["pocket"] = own
-    found = []
-    for source, table in tables.items():
-        ends = np.expm1(table["CE"])
-        slack = (table["RBP"] - table["bound"]).median()
-        found.append(
-            Finding(
-                "not-from-ce",
-                source,
-                float(table["free"].median()),
-                len(table),
-                "models" if source == "published" else "models x corpora",
-                when=f"k is below e^CE - 1, here {ends.min():.0f} to {ends.max():.0f}; beyond it "
-                "CE sets a lower end",
-                note=f"free {table['free'].min():.2f} to {table['free'].max():.2f} at k = "
-                f"{CLAIM_K}; RBP_{CLAIM_K} is above the bound by {slack:.2f} (median); never a "
-                "bound from above",
-            )
+# -- figure --------------------------------------------------------------------------------------
+
+
+def figure_bounds(
+    published: pd.DataFrame, pocket: pd.DataFrame, pairs: pd.DataFrame, corpus: str = ""
+) -> Figure:
+    """RBP_k against CE with the bound (k of BOUND_K), and RBP_1 at equal CE on one corpus.
+
+    published, pocket: `published_bounds`, `measured_bounds` at k = 1 and BOUND_K. pairs:
+    `equal_pairs` of `corpus` at k = 1; those apart are joined. The last two may be empty.
+    """
+    with_pairs = len(pocket) > 0 and bool(corpus)
+    with style():
+        panels = len(BOUND_K) + with_pairs
+        figure, grid = plt.subplots(1, panels, figsize=(4.1 * panels, 3.9), squeeze=False)
+        for axes, k in zip(grid[0], BOUND_K, strict=False):
+            groups = [
+                ("published", *one) for one in published[published["k"] == k].groupby("family")
+            ]
+            if len(pocket):
+                groups += [("pocket", *one) for one in pocket[pocket["k"] == k].groupby("family")]
+            for source, family, rows in groups:
+                _cloud(axes, rows, family, hollow=source == "published")
+            ce = np.linspace(0, 5.8, 200)
+            axes.fill_between(ce, 0, ce_bound(ce, k), color="0.82", linewidth=0)
+            axes.plot(ce, ce_bound(ce, k), color="black", linewidth=1.2)
+            axes.text(0.3, 0.12, "no model\ncan be here", fontsize=8)
+            axes.set_xlim(0, 5.8)
+            axes.set_ylim(0, 1.02)
+            axes.set_title(f"$k = {k}$, all corpora; line: $1 - \\mathrm{{CE}}/\\ln({k + 1})$")
+            axes.set_xlabel("CE (nats a token)")
+            axes.set_ylabel(f"RBP$_{{{k}}}$")
+        if with_pairs:
+            _joined(grid[0, -1], pocket[(pocket["k"] == 1) & (pocket["corpus"] == corpus)], pairs)
+            grid[0, -1].set_title(f"{corpus.removeprefix('pocket:')}: equal CE, unequal RBP$_1$")
+        seen = [f for f in FAMILY_INK if f in {*published["family"], *pocket.get("family", ())}]
+        marks = [
+            Line2D([], [], marker=FAMILY_INK[f].marker, color=FAMILY_INK[f].colour, ls="", label=f)
+            for f in seen
+        ]
+        hollow = {"markerfacecolor": "none", "color": "black", "ls": ""}
+        marks.append(Line2D([], [], marker="o", label="hollow: published, Wiki", **hollow))
+        figure.tight_layout(rect=(0, 0, 1, 0.92))
+        figure.legend(
+            handles=marks, loc="upper center", ncols=len(marks), handletextpad=0.1, frameon=False
         )
-    return found
+    return figure
+
+
+def bounds_points(
+    published: pd.DataFrame, pocket: pd.DataFrame, pairs: pd.DataFrame
+) -> pd.DataFrame:
+    """The points of `figure_bounds`: source, corpus, family, model, S, CE, k, RBP, bound,
+    free, and paired (is the model in a pair that is apart; k = 1 only)."""
+    parts = [published.assign(source="published", corpus="Wiki"), pocket.assign(source="pocket")]
+    table = pd.concat([one for one in parts if len(one)], ignore_index=True)
+    apart = pairs[pairs["apart"]] if len(pairs) else pd.DataFrame({"a": [], "b": []})
+    joined = {*apart["a"], *apart["b"]}
+    table["paired"] = (table["k"] == 1) & table["model"].isin(joined)
+    names = ["source", "corpus", "family", "model", "S", "CE", "k", "RBP", "bound", "free"]
+    return table[[*names, "paired"]]
+
+
+def _cloud(axes: Axes, rows: pd.DataFrame, family: str, hollow: bool = False) -> None:
+    ink = FAMILY_INK.get(family, OTHER_INK)
+    look = {"markerfacecolor": "none", "markeredgecolor": ink.colour} if hollow else EDGE
+    size = 7 if hollow else 5
+    axes.plot(
+        rows["CE"], rows["RBP"], ink.marker, color=ink.colour, markersize=size, zorder=3, **look
+    )
+
+
+def _joined(axes: Axes, rows: pd.DataFrame, pairs: pd.DataFrame) -> None:
+    for family, models in rows.groupby("family"):
+        _cloud(axes, models, family)
+    for pair in pairs[pairs["apart"]].itertuples() if len(pairs) else ():
+        ends = [pair.CE_a, pair.CE_b], [pair.RBP_a, pair.RBP_b]
+        axes.plot(*ends, color="black", linewidth=1.4, zorder=2)
+        axes.plot(*ends, "o", mfc="none", mec="black", markersize=11, zorder=4)
+    axes.set_xlabel("CE (nats a token)")
+    axes.set_ylabel("RBP$_1$")

@@ -7,26 +7,27 @@ known from the counts, the second is what is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
-from rbpkit import largek
-from rbpkit.audit.missed import LARGE_KS, TREND_Z, mechanisms, pocket_large_k, published_large_k
-from rbpkit.audit.resampling import document_weights
-from rbpkit.audit.verdicts import Finding
-from rbpkit.curves import Curve, ladder, rbp_curve
+from rbpkit import plots
+from rbpkit.curves import Curve, ladder, published_curves, rbp_curve
 from rbpkit.errors import InputError
-from rbpkit.fit import MIN_POINTS, fit_power_law
-from rbpkit.largek import Misses
-from rbpkit.sources import published_curves
+from rbpkit.fit import MIN_POINTS, fit_power_law, fit_rbp_law
+from rbpkit.sections import one_law, s4_3_large_k
+from rbpkit.sections.bootstrap import DRAWS, resample
+from rbpkit.sections.s4_3_large_k import Misses
 from rbpkit.summary import Summary
 
+LARGE_KS = (20_000, 30_000)  # Figure 5
 PUBLISHED_KS = (1, 10, 50, 100, *LARGE_KS)
+TREND_Z = 2.0  # a trend of fewer standard errors counts as none
 SMALL_K = 100  # up to here the law is taken to be at its best
-DRAWS = 1000
 _COLUMNS = ["corpus", "family", "k", "n", "missed", "residual", "sampling", "model", "p", "R2"]
 _COLUMNS += ["noise low", "noise high"]
 
@@ -106,7 +107,7 @@ def published_split(ks: Sequence[int] = PUBLISHED_KS) -> pd.DataFrame:
     rows = []
     for k in ks:
         for curve in published_curves(k).values():
-            misses = largek.published_misses(curve)
+            misses = s4_3_large_k.published_misses(curve)
             split = split_residual(
                 curve.S, curve.loss, binomial_covariance(curve.loss, misses.tokens)
             )
@@ -121,40 +122,19 @@ def _row(curve: Curve, k: int, missed: int, split: Split) -> dict[str, object]:
     return row | {"noise low": split.r2_low, "noise high": split.r2_high}
 
 
-def resampled_log_loss(summaries: Sequence[Summary], weights: np.ndarray) -> np.ndarray:
-    """log(-log RBP_k) of each resample: (n, draws, K) for n summaries of the same documents.
-
-    weights: (draws, D), see `document_weights`; K is the summaries' k grid. A value is not finite
-    where a resample has RBP_k of 0 or 1. Raises InputError where the documents are not the same.
-    """
-    first, found = summaries[0], []
-    for one in summaries:
-        alike = np.array_equal(one.document, first.document)
-        if not alike or not np.array_equal(one.document_tokens, first.document_tokens):
-            raise InputError(
-                f"{one.manifest.model} and {first.manifest.model} were scored on different"
-                " documents; a paired bootstrap needs the same ones"
-            )
-        rbp = (weights @ one.document_hits) / (weights @ one.document_tokens)[:, None]
-        with np.errstate(divide="ignore"):
-            found.append(np.log(-np.log(rbp)))
-    return np.stack(found)
-
-
 def pocket_split(
     summaries: Iterable[Summary],
     corpora: Sequence[str],
     families: Sequence[str],
     ks: Sequence[int] | None = None,
     draws: int = DRAWS,
-    seed: int = 0,
 ) -> pd.DataFrame:
-    """The split of every measured line at every k of the summaries' grid, by documents, paired.
+    """The split of every measured line at every k of the summaries' grid, by resampled text.
 
     Columns as `published_split`, and binomial: the sampling part that independent tokens would
-    give. The sampling covariance of the models of a family comes from one bootstrap over documents
-    for all of them. ks: some k of the grid; None is all. What was not measured is left out, and so
-    is a k at which a model, or a resample of one, has an RBP_k of 0 or 1.
+    give. The sampling covariance of the models of a family is that of one paired bootstrap. ks:
+    some k of the grid; None is all. What was not measured is left out, and so is a k at which a
+    model, or a resample of one, has an RBP_k of 0 or 1.
     """
     every, rows = list(summaries), []
     for corpus in corpora:
@@ -162,15 +142,17 @@ def pocket_split(
             chosen = ladder(every, corpus, family)
             if len(chosen) < MIN_POINTS:
                 continue
-            weights = document_weights(chosen[0].document.size, draws, seed)
-            drawn = resampled_log_loss(chosen, weights.astype(np.float64))
+            grid = [int(k) for k in chosen[0].k_grid if ks is None or k in ks]
+            with np.errstate(divide="ignore"):
+                drawn = np.log(resample(chosen, grid, draws).loss)
             tokens = np.array([one.tokens for one in chosen])
-            for place, k in enumerate(map(int, chosen[0].k_grid)):
-                if (ks is not None and k not in ks) or not np.isfinite(drawn[:, :, place]).all():
+            for place, k in enumerate(grid):
+                if not np.isfinite(drawn[:, :, place]).all():
                     continue
                 curve = rbp_curve(chosen, k, corpus, family)
                 try:
-                    split = split_residual(curve.S, curve.loss, np.cov(drawn[:, :, place]))
+                    covariance = np.cov(drawn[:, :, place], rowvar=False)
+                    split = split_residual(curve.S, curve.loss, covariance)
                     binomial = binomial_covariance(curve.loss, tokens)
                     alone = split_residual(curve.S, curve.loss, binomial, draws=1)
                 except InputError:
@@ -229,62 +211,222 @@ def noise_floor(split: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["corpus", "family", "scatter", "needed", "floor", "sampled"])
 
 
-def findings_noise(
-    summaries: Iterable[Summary], corpora: Sequence[str], families: Sequence[str]
-) -> list[Finding]:
-    """large-k-is-noise, on the published cells and on the measured ones if there are any."""
-    every = list(summaries)
-    told = "sampling noise is binomial, from token counts inferred from the digits"
-    found = [_finding("published", mechanisms(published_large_k()), told)]
-    misses = pocket_large_k(every, corpora, families)
-    if misses:
-        found.append(_finding("pocket", mechanisms(misses), _by_documents(every, misses)))
-    return found
+def misses_needed(alpha: float, S: np.ndarray, r2: float = 0.9, cluster: float = 1.0) -> float:
+    """Misses of each model below which sampling alone brings R2 of the line under `r2`.
+
+    A line of slope -alpha at the sizes S (n,) explains alpha^2 sum (ln S - mean)^2; n models with
+    m misses each leave about (n - 2) cluster / m, so m = (n - 2) cluster r2 / ((1 - r2) alpha^2
+    sum (ln S - mean)^2). cluster: variance by documents over binomial variance (1: independent
+    tokens). InputError for fewer than three sizes, an alpha of 0 and an r2 outside (0, 1).
+    """
+    x = np.log(np.asarray(S, float))
+    if x.size < 3 or not alpha or not 0 < r2 < 1 or not np.ptp(x):
+        raise InputError("the noise floor needs three sizes, an exponent and an R2 in (0, 1)")
+    explained = alpha**2 * ((x - x.mean()) ** 2).sum()
+    return float((x.size - 2) * cluster * r2 / ((1 - r2) * explained))
 
 
-def _by_documents(summaries: Sequence[Summary], misses: Sequence[Misses]) -> str:
-    """The same count, noise from documents, at the nearest k of the summaries' grid."""
-    grid = summaries[0].k_grid
-    asked = {int(one.curve.quantity.removeprefix("RBP_")) for one in misses}
-    ks = sorted({int(grid[np.abs(np.log(grid / k)).argmin()]) for k in asked})
-    corpora = list(dict.fromkeys(one.curve.corpus for one in misses))
-    families = list(dict.fromkeys(one.curve.family for one in misses))
-    split = pocket_split(summaries, corpora, families, ks)
-    enough = int((split["R2"] >= split["noise low"]).sum())
-    told = "binomial noise; with noise from a paired bootstrap over documents, at k = "
-    return told + " and ".join(f"{k:,}" for k in ks) + f": {enough} of {len(split)}"
+def trusted_k(
+    ks: np.ndarray, misses: np.ndarray, alpha: float, S: np.ndarray, r2: float = 0.9, cluster=1.0
+) -> float:
+    """The k up to which the harmonic mean of the models' misses stays at `misses_needed` or more.
+
+    ks (K,) ascending; misses (K, n) of n models of sizes S. Between two k by a straight line in the
+    logarithms; NaN where even the first k has too few, inf where the last has enough.
+    """
+    ks, misses = np.asarray(ks, float), np.asarray(misses, float)
+    needed = misses_needed(alpha, S, r2, cluster)
+    mean = 1 / (1 / np.maximum(misses, 0.5)).mean(axis=1)
+    few = np.flatnonzero(mean < needed)
+    if not few.size:
+        return float("inf")
+    at = int(few[0])
+    if not at:
+        return float("nan")
+    part = np.log(mean[at - 1] / needed) / np.log(mean[at - 1] / mean[at])
+    return float(ks[at - 1] * (ks[at] / ks[at - 1]) ** part)
 
 
-def _finding(source: str, table: pd.DataFrame, note: str) -> Finding:
-    enough = table["R2 seen"] >= table["noise low"]
-    rising, falling = table["trend z"] >= TREND_Z, table["trend z"] <= -TREND_Z
-    law = enough & falling
-    counts = f"{enough.sum()} of {len(table)} lines pass:"
-    counts += f" {law.sum()} fall with S, {(enough & rising).sum()} rise,"
-    counts += f" {(enough & ~rising & ~falling).sum()} have no trend"
-    return Finding(
-        claim="large-k-is-noise",
-        source=source,
-        value=float(enough.mean()),
-        n=len(table),
-        of="cells",
-        when=_named(table, law),
-        note=f"{counts}; misses rise with S in {rising.sum()}; {note}",
-    )
-
-
-def _named(table: pd.DataFrame, chosen: pd.Series) -> str:
-    """The chosen lines by name; where that is shorter, all but the others."""
-    lists = []
-    for wanted in (chosen, ~chosen):
-        cells = table[wanted].groupby(["quantity", "corpus"], sort=False)["family"]
-        lists.append(
-            "; ".join(
-                f"{', '.join(names)} on {corpus.removeprefix('pocket:')}"
-                f" (k = {int(quantity.removeprefix('RBP_')):,})"
-                for (quantity, corpus), names in cells
-            )
+def trust_lines(summaries: Iterable[Summary]) -> list[str]:
+    """A line a family and corpus with a law at k = 100 or the largest k <= SMALL_K of its grid:
+    the k up to which its models miss as many tokens as `misses_needed` asks (`trusted_k`, tokens
+    taken for independent). Left out: fewer than MIN_POINTS models, and what cannot be fitted.
+    """
+    every, lines = list(summaries), []
+    for corpus, family in sorted({(one.manifest.corpus, one.manifest.family) for one in every}):
+        models = ladder(every, corpus, family)
+        S = np.array([one.manifest.S for one in models], dtype=np.float64)
+        grid = sorted(set.intersection(*(set(one.k_grid.tolist()) for one in models)))
+        rbp = np.array([one.rbp(np.array(grid)) for one in models]).T
+        at = max((i for i, k in enumerate(grid) if k <= SMALL_K), default=0)
+        try:
+            alpha = fit_rbp_law(S, rbp[at]).alpha
+            needed = misses_needed(alpha, S)
+        except InputError:
+            continue
+        misses = (1 - rbp) * np.array([one.tokens for one in models])
+        k = trusted_k(np.array(grid), misses, alpha, S)
+        upto = "no k" if np.isnan(k) else f"k up to {k:,.0f}" if np.isfinite(k) else "every k"
+        lines.append(
+            f"{family} on {corpus}: with {models[0].tokens:,} tokens and these {S.size} sizes trust"
+            f" {upto} (R2 of 0.9 needs {needed:,.0f} misses a model)"
         )
-    if chosen.all():
-        return "all lines"
-    return lists[0] if len(lists[0]) <= len(lists[1]) and lists[0] else f"all but {lists[1]}"
+    return lines
+
+
+def floor_table(points: pd.DataFrame, tokens: Mapping[tuple[str, str], int]) -> pd.DataFrame:
+    """Where sampling must bring R2 under 0.9, from counts alone; a row a (source, corpus, family).
+
+    points: source, corpus, family, S, k, V, rbp; tokens: scored, by (corpus, family). Columns: n,
+    tokens, decades of S, alpha (at the largest k <= SMALL_K), needed (`misses_needed`), floor
+    (`trusted_k` by the misses that the law of notebook 15, fitted to k <= SMALL_K, expects),
+    counted (by the misses counted; NaN where k is not dense), last_good and first_bad (the largest
+    k up to which every R2 is 0.9 or more, and the next one counted; NaN where none is).
+    """
+    rows = []
+    for about, part in points.groupby(["source", "corpus", "family"], sort=False):
+        few = part[part["k"] <= SMALL_K]
+        last = few[few["k"] == few["k"].max()]
+        S, V, T = np.sort(part["S"].unique()), int(part["V"].iloc[0]), tokens[about[1:]]
+        alpha = fit_power_law(last["S"], -np.log(last["rbp"])).alpha
+        law = one_law.fit_law(one_law.WINNER, few["k"], few["S"], few["rbp"], V)
+        grid = np.unique(np.geomspace(1, V - 1, 400).astype(int))
+        expected = T * (1 - law.rbp(grid[:, None], S[None]))
+        wide = part.pivot(index="k", columns="S", values="rbp").dropna()
+        dense = wide.index.to_series().pct_change().max() < 1.5
+        counted = trusted_k(wide.index, T * (1 - wide.to_numpy()), alpha, S) if dense else np.nan
+        r2 = r2_by_k(part)
+        bad = r2.index[~(r2 >= 0.9)]
+        good = r2.index[r2.index < bad[0]] if len(bad) else r2.index
+        row = (*about, S.size, T, np.log10(S[-1] / S[0]), alpha, misses_needed(alpha, S))
+        row += (trusted_k(grid, expected, alpha, S), counted)
+        rows.append((*row, good[-1] if len(good) else np.nan, bad[0] if len(bad) else np.nan))
+    names = "source corpus family n tokens decades alpha needed floor counted last_good first_bad"
+    return pd.DataFrame(rows, columns=names.split())
+
+
+def r2_by_k(part: pd.DataFrame) -> pd.Series:
+    """R2 of the line in S at each k of one family and corpus that all of its models were counted
+    at; NaN where a model misses no token or the line rises."""
+    wide = part.pivot(index="k", columns="S", values="rbp").dropna()
+    found = {}
+    for k, rbp in wide.iterrows():
+        found[k] = np.nan
+        if (rbp < 1).all() and rbp.nunique() > 1:
+            fit = fit_power_law(wide.columns.to_numpy(float), -np.log(rbp.to_numpy()))
+            found[k] = fit.r2 if fit.alpha > 0 else np.nan
+    return pd.Series(found, dtype=float)
+
+
+# -- what acts where k nears V ---------------------------------------------------------------
+
+
+def trend_z(misses: Misses) -> float:
+    """z of a trend of the share of misses with log S over all models (Cochran and Armitage).
+
+    Positive where larger models miss more. Tokens and models are taken for independent. nan where
+    no model, or every one, misses all.
+    """
+    T, x = misses.tokens.astype(np.float64), np.log(misses.curve.S)
+    pooled = misses.missed.sum() / T.sum()
+    if pooled in (0, 1):
+        return float("nan")
+    centred = x - (T @ x) / T.sum()
+    variance = pooled * (1 - pooled) * (T @ centred**2)
+    return float(centred @ (misses.missed - T * pooled) / np.sqrt(variance))
+
+
+def mechanism(z: float, seen: float, low: float) -> str:
+    """In words, what a cell shows: its trend, and whether R2 is below what noise leaves."""
+    if not abs(z) >= TREND_Z:
+        return "no trend to fit"
+    scatter = "noise is enough" if seen >= low else "scatter beyond noise"
+    return f"rising, {'no law' if seen >= low else scatter}" if z > 0 else f"falling, {scatter}"
+
+
+def mechanisms(every: Iterable[Misses]) -> pd.DataFrame:
+    """A row a cell: corpus, family, quantity, n, misses (by S), trend z, R2 seen, noise median,
+    noise low, noise high (`largek.noise_only`: binomial), mechanism.
+    """
+    every = list(every)
+    table = s4_3_large_k.noise_table(every).drop(columns="seen above")
+    table.insert(5, "trend z", [trend_z(one) for one in every])
+    cells = zip(table["trend z"], table["R2 seen"], table["noise low"], strict=True)
+    return table.assign(mechanism=[mechanism(*cell) for cell in cells])
+
+
+def published_large_k() -> list[Misses]:
+    """The counts of the paper's cells at k = 20,000 and 30,000 (Figure 5)."""
+    return [
+        s4_3_large_k.published_misses(c) for k in LARGE_KS for c in published_curves(k).values()
+    ]
+
+
+def pocket_large_k(
+    summaries: Iterable[Summary], corpora: Sequence[str], families: Sequence[str]
+) -> list[Misses]:
+    """The counts of the pocket models at the same shares of V."""
+    every = list(summaries)
+    curves = [s4_3_large_k.curves_at_share(every, corpora, families, k).curves for k in LARGE_KS]
+    return [s4_3_large_k.measured_misses(every, c) for found in curves for c in found.values()]
+
+
+# -- figure --------------------------------------------------------------------------------------
+
+_PARTS = {  # column of `by_k`: label, colour, marker, line
+    "residual SD": ("scatter about the line", "#222222", "o", "-"),
+    "sampling SD": ("its part from sampling, by documents", "#0072B2", "s", "--"),
+    "binomial SD": ("its part from sampling, binomial", "#56B4E9", "^", ":"),
+}
+
+
+def figure_noise(splits: Mapping[str, pd.DataFrame]) -> tuple[Figure, pd.DataFrame]:
+    """SD of the residuals of log(-log RBP_k) against k, and the part that sampling makes.
+
+    splits: a panel a name ("published"), of `published_split` or `pocket_split`. Lines
+    are medians over the panel's cells, at each k that has all of them; dots are the cells. Returns
+    the figure and the points: panel and the columns of `by_k`. Raises InputError where
+    all are empty.
+    """
+    drawn = {name: split for name, split in splits.items() if len(split)}
+    if not drawn:
+        raise InputError("nothing to draw: no line was split")
+    points = []
+    with plots.style():
+        figure, grid = plt.subplots(
+            1, len(drawn), figsize=(5.2 * len(drawn), 4.2), squeeze=False, sharey=True
+        )
+        for axes, (name, split) in zip(grid[0], drawn.items(), strict=True):
+            medians = by_k(split)
+            points.append(medians.assign(panel=name))
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            cells = np.sqrt(split["residual"])
+            axes.plot(
+                split["k"], cells, ".", color="#bbbbbb", markersize=4, label="cells", zorder=1
+            )
+            if "binomial SD" not in medians:  # the published part is binomial
+                medians = medians.rename(columns={"sampling SD": "binomial SD"})
+            whole = _with_gaps(medians[medians["cells"] == medians["cells"].max()])
+            for column, (label, colour, marker, line) in _PARTS.items():
+                if column in medians:
+                    look = {"color": colour, "marker": marker, "linestyle": line}
+                    look |= {"markersize": 4.5, "markeredgecolor": "white", "linewidth": 1.3}
+                    axes.plot(whole["k"], whole[column], label=label, **look)
+            axes.set_title(name)
+            axes.set_xlabel("$k$ (rank threshold)")
+            axes.legend(loc="upper left", title="median of cells", title_fontsize=8)
+        grid[0][0].set_ylabel(r"SD of $\log(-\log\,\mathrm{RBP}_k)$ about the line")
+        low, high = grid[0][0].get_ylim()
+        grid[0][0].set_ylim(low, high * (high / low) ** 0.3)  # room for the legend
+        figure.tight_layout()
+    table = pd.concat(points, ignore_index=True)
+    return figure, table[["panel", *(name for name in table if name != "panel")]]
+
+
+def _with_gaps(medians: pd.DataFrame) -> pd.DataFrame:
+    """The rows, and an empty one where k leaps by more than 100: no line is drawn across."""
+    leap = medians["k"].to_numpy()[1:] > 100 * medians["k"].to_numpy()[:-1]
+    after = medians.index[:-1][leap]
+    empty = pd.DataFrame(np.nan, index=after + 0.5, columns=medians.columns)
+    return pd.concat([medians, empty]).sort_index() if len(after) else medians

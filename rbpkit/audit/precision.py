@@ -9,7 +9,6 @@ float32 almost no entry ties with the target. In bfloat16, whose significand has
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -19,9 +18,6 @@ from rbpkit.curves import Curve
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.summary import check_k
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 KS = (1, 10, 100)
 RULES = ("pessimistic", "mean", "optimistic")
@@ -78,7 +74,7 @@ def precision_table(
     """
     from rbpkit.corpora import load_corpus
     from rbpkit.encoding import encode
-    from rbpkit.measure import MAX_LENGTH
+    from rbpkit.measuring import MAX_LENGTH
     from rbpkit.models import load_model
 
     text = load_corpus(corpus, documents=documents)
@@ -109,7 +105,7 @@ def _counted(model, encoded, rounded: bool) -> tuple[np.ndarray, ...]:
     import torch
 
     from rbpkit.encoding import batches
-    from rbpkit.measure import BATCH_TOKENS, measured_ranks
+    from rbpkit.measuring import BATCH_TOKENS, measured_ranks
     from rbpkit.ranking import logit_ranks
 
     def own() -> object:
@@ -131,18 +127,19 @@ def precision_all(corpora: tuple[str, ...] = CORPORA, documents: int = DOCUMENTS
     """
     import torch
 
-    from rbpkit import paper, pocket
-    from rbpkit.architectures import parameter_counts
-    from rbpkit.pocket_configs import config_of
+    from rbpkit import paper
+    from rbpkit.files.architectures import parameter_counts
+    from rbpkit.pocket import ladders
+    from rbpkit.pocket.configs import config_of
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         parts = []
         for corpus in corpora:
-            for run in (run for family in paper.FAMILIES for run in pocket.ladder_runs(family)):
+            for run in (run for family in paper.FAMILIES for run in ladders.ladder_runs(family)):
                 counts = parameter_counts(config_of(run.family, run.shape))
-                part = precision_table(pocket.models_root() / run.name, corpus, documents)
+                part = precision_table(ladders.models_root() / run.name, corpus, documents)
                 about = (corpus, run.family, run.name, counts.S, counts.V)
                 for place, name in enumerate(("corpus", "family", "model", "S", "V")):
                     part.insert(place, name, about[place])
@@ -229,20 +226,3 @@ def extra_rows() -> pd.DataFrame:
     table = table.rename("models").reset_index().rename(columns={"vocab_rows": "V"})
     tokens = table["family"].map(TOKENIZER_TOKENS)
     return table.assign(tokens=tokens, extra=table["V"] - tokens)
-
-
-def ranks_without_extra_rows(
-    logits: Tensor, targets: Tensor, tokens: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """R by Eq. 3 with all rows of the output matrix, and with the first `tokens` alone: (T,) each.
-
-    logits (T, V), targets (T,) below `tokens`; the second R is never the larger. Raises InputError
-    for `tokens` outside 1 to V, a target beyond it, and as `ranking.logit_ranks`.
-    """
-    from rbpkit.ranking import logit_ranks
-
-    if not 1 <= tokens <= logits.shape[1]:
-        raise InputError(f"tokens must be 1 to V = {logits.shape[1]}, not {tokens}")
-    every = logit_ranks(logits, targets).rank()
-    own = logit_ranks(logits[:, :tokens], targets).rank()
-    return every.cpu().numpy(), own.cpu().numpy()

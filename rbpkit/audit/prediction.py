@@ -1,4 +1,4 @@
-"""Does the law foretell a larger model? The largest is held out, the line is that of the others.
+"""Does the law predict a larger model? Larger models are held out, the line is that of the others.
 
 The interval is that of ONE new model of the family on the same documents: Student's t from the
 scatter of the smaller models about their line, which it takes to go on. Cells share models: those
@@ -8,22 +8,29 @@ of one family err together, so a share of cells has no interval of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from itertools import pairwise
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from scipy.special import stdtrit
 
-from rbpkit import paper
-from rbpkit.audit.verdicts import Claim, Finding, load_claims
+from rbpkit import paper, plots
+from rbpkit.audit.shape import fit_floor
 from rbpkit.curves import Curve, Measured, ce_curve, rbp_curve
 from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, fit_power_law
+from rbpkit.plots import FAMILY_INK, OTHER_INK
 
 KS = (1, 10, 50, 100)
-LEAST = 5  # points of a cell that is judged: below, the line through the rest has 1 degree at most
+LEAST = 5  # points of a curve fitted alone: below, the line through the rest has 1 degree at most
+HORIZONS = (0.0, 0.25, 0.5, 1.0, 2.0)  # decades of S beyond the largest fitted
 
 
 def published_losses(ks: Sequence[int] = KS) -> list[Curve]:
@@ -58,27 +65,34 @@ def measured_losses(measured: Iterable[Measured], ks: Sequence[int] = KS) -> lis
     ]
 
 
-def without_largest(curve: Curve) -> Curve:
-    """The curve less its largest S, however many models share it."""
-    keep = curve.S < curve.S.max()
+def smallest(curve: Curve, sizes: int) -> Curve:
+    """The models of the `sizes` smallest S of a curve."""
+    keep = np.isin(curve.S, np.unique(curve.S)[:sizes])
     models = tuple(model for model, kept in zip(curve.models, keep, strict=True) if kept)
     return Curve(
         curve.corpus, curve.family, curve.quantity, models, curve.S[keep], curve.value[keep]
     )
 
 
+def without_largest(curve: Curve) -> Curve:
+    """The curve less its largest S, however many models share it."""
+    return smallest(curve, np.unique(curve.S).size - 1)
+
+
 _HELD = ["corpus", "family", "quantity", "n", "model", "S", "decades", "measured", "predicted"]
-_HELD += ["error", "low", "high", "inside", "above"]
+_HELD += ["error", "low", "high", "inside", "above", "last", "last_inside"]
 
 
 def held_out(curves: Iterable[Curve], level: float = 0.95) -> pd.DataFrame:
-    """The largest model of each curve of at least four points, foretold by the smaller ones.
+    """The largest model of each curve of at least four points, predicted by the smaller ones.
 
     Columns: corpus, family, quantity, n (points fitted), model and S (of the largest), decades
     (that it lies beyond the largest fitted), measured and predicted (the loss: -log RBP_k, or CE
-    in nats), error (predicted / measured - 1: negative where the law promised too much), low,
-    high (prediction interval of the loss), inside (measured is in it), above (measured is above
-    the line: worse than foretold). A curve of fewer points is left out; a line needs three.
+    in nats), error (predicted / measured - 1: negative where the model is worse than predicted),
+    low, high (prediction interval of the loss), inside (measured is in it), above (measured is
+    above the line), last (the loss of the largest fitted model), last_inside (the interval holds
+    it too, so it could not tell that model from the larger one). A curve of fewer points is left
+    out; a line needs three.
     """
     rows = []
     for curve in curves:
@@ -86,21 +100,81 @@ def held_out(curves: Iterable[Curve], level: float = 0.95) -> pd.DataFrame:
         if smaller.S.size < MIN_POINTS:
             continue
         fit = fit_power_law(smaller.S, smaller.loss, labels=smaller.models)
-        told = fit.predict(curve.S[-1], level=level)
-        row = _held_row(curve, told.loss, told.low, told.high)
-        rows.append(row | {"n": fit.n})
+        line = fit.predict(curve.S[-1], level=level)
+        rows.append(_held_row(curve, smaller, -1, (line.loss, line.low, line.high)))
     return pd.DataFrame(rows, columns=_HELD)
 
 
-def _held_row(curve: Curve, predicted: float, low: float, high: float) -> dict[str, object]:
-    seen = float(curve.loss[-1])
+def _held_row(
+    curve: Curve, fitted: Curve, place: int, predicted: tuple[float, float, float]
+) -> dict[str, object]:
+    """The model at `place` of a curve, predicted (loss, low, high) from the models `fitted`."""
+    seen, last = float(curve.loss[place]), float(fitted.loss[-1])
+    loss, low, high = predicted
     return {
         **{"corpus": curve.corpus, "family": curve.family, "quantity": curve.quantity},
-        **{"model": curve.models[-1], "S": curve.S[-1], "measured": seen, "predicted": predicted},
-        "decades": math.log10(curve.S[-1] / curve.S[curve.S < curve.S[-1]].max()),
-        "error": predicted / seen - 1,
-        **{"low": low, "high": high, "inside": low <= seen <= high, "above": seen > predicted},
+        **{"n": fitted.S.size, "model": curve.models[place], "S": curve.S[place]},
+        "decades": math.log10(curve.S[place] / fitted.S.max()),
+        **{"measured": seen, "predicted": loss, "error": loss / seen - 1},
+        **{"low": low, "high": high, "inside": low <= seen <= high, "above": seen > loss},
+        **{"last": last, "last_inside": low <= last <= high},
     }
+
+
+def horizons(curves: Iterable[Curve], least: int = LEAST - 1, level: float = 0.95) -> pd.DataFrame:
+    """Every larger model of each curve, predicted from the m smallest sizes, m = least, ...
+
+    Columns: as `held_out` (n is m), then two baselines: no_gain (the error, as `error`, if the
+    larger model were no better than the largest fitted one) and floor (the error of the best
+    L_inf + A S^-alpha; missing for fewer than four points). A curve of m sizes or fewer is left
+    out.
+    """
+    rows = []
+    for curve in curves:
+        sizes = np.unique(curve.S).size
+        for m in range(max(least, MIN_POINTS), sizes):
+            fitted = smallest(curve, m)
+            fit = fit_power_law(fitted.S, fitted.loss, labels=fitted.models)
+            bent = fit_floor(fitted.S, fitted.loss) if m >= 4 else None
+            for place in np.flatnonzero(curve.S > fitted.S.max()):
+                line = fit.predict(curve.S[place], level=level)
+                row = _held_row(curve, fitted, place, (line.loss, line.low, line.high))
+                row["no_gain"] = row["last"] / row["measured"] - 1
+                far = math.nan if bent is None else float(bent.predict(curve.S[place]))
+                rows.append(row | {"floor": far / row["measured"] - 1})
+    return pd.DataFrame(rows, columns=[*_HELD, "no_gain", "floor"])
+
+
+def by_horizon(table: pd.DataFrame, edges: Sequence[float] = HORIZONS) -> pd.DataFrame:
+    """`horizons` summed up by how far ahead: a row a range of decades (from, to].
+
+    Columns: from, to, predictions, inside (the interval holds the measured loss), above (measured
+    is above the line), last_inside (the interval also holds the loss of the largest fitted
+    model), and median |error| of the law, of no_gain and of floor, in percent.
+    """
+    rows = []
+    for low, high in pairwise(edges):
+        part = table[(table["decades"] > low) & (table["decades"] <= high)]
+        if part.empty:
+            continue
+        row = {"from": low, "to": high, "predictions": len(part)}
+        row |= {name: int(part[name].sum()) for name in ("inside", "above", "last_inside")}
+        for name, column in (("law", "error"), ("no gain", "no_gain"), ("floor", "floor")):
+            row[f"{name}, %"] = 100 * part[column].abs().median()
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def far_record(curves: Iterable[Curve] | None = None) -> pd.DataFrame:
+    """`horizons` of half a decade or more from the 6 to 8 smallest Pythias of the paper.
+
+    curves: others to take instead; those of fewer than nine sizes are left out. It is the longest
+    check of an extrapolation that the published points allow.
+    """
+    chosen = published_losses() if curves is None else curves
+    long = [one for one in chosen if np.unique(one.S).size >= 9 and one.quantity != "CE"]
+    table = horizons(long, least=6)
+    return table[table["n"].between(6, 8) & (table["decades"] > 0.5)].reset_index(drop=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,8 +247,8 @@ def held_out_pooled(curves: Iterable[Curve], level: float = 0.95) -> pd.DataFram
             centre = np.log(rest.loss).mean() + pool.pooled[place] * away
             spread = pool.residual_sd**2 * (1 + 1 / rest.S.size) + away**2 * pool.variance[place]
             half = t * math.sqrt(spread)
-            row = _held_row(curve, *np.exp([centre, centre - half, centre + half]).tolist())
-            rows.append(row | {"n": rest.S.size, "free": pool.free})
+            ends = tuple(np.exp([centre, centre - half, centre + half]).tolist())
+            rows.append(_held_row(curve, rest, -1, ends) | {"free": pool.free})
     return pd.DataFrame(rows, columns=[*_HELD, "free"])
 
 
@@ -207,7 +281,7 @@ class Predictions:
 def predict_sizes(
     curves: Iterable[Curve], sizes: Sequence[float], level: float = 0.95
 ) -> Predictions:
-    """What each law foretells for ONE new model of each size, in non-embedding parameters.
+    """What each law predicts for ONE new model of each size, in non-embedding parameters.
 
     Columns: corpus, family, quantity, n, S, decades (outside the measured sizes: positive beyond
     the largest, negative below the smallest, 0 between), loss, loss_low, loss_high (prediction
@@ -225,72 +299,198 @@ def predict_sizes(
             refused.append(f"{curve.family}, {curve.corpus}, {curve.quantity}: {error}")
             continue
         for size in sizes:
-            told = fit.predict(size, level=level)
+            line = fit.predict(size, level=level)
             beyond = max(size / fit.S_max, 1) * min(size / fit.S_min, 1)
             row = {"corpus": curve.corpus, "family": curve.family, "quantity": curve.quantity}
             row |= {"n": fit.n, "S": float(size), "decades": math.log10(beyond)}
-            row |= {"loss": told.loss, "loss_low": told.low, "loss_high": told.high}
+            row |= {"loss": line.loss, "loss_low": line.low, "loss_high": line.high}
             if curve.quantity != "CE":  # a larger loss is a smaller RBP: the ends change places
-                row |= {"RBP": math.exp(-told.loss), "RBP_low": math.exp(-told.high)}
-                row |= {"RBP_high": math.exp(-told.low)}
+                row |= {"RBP": math.exp(-line.loss), "RBP_low": math.exp(-line.high)}
+                row |= {"RBP_high": math.exp(-line.low)}
             rows.append(row)
     names = ["corpus", "family", "quantity", "n", "S", "decades", "loss", "loss_low", "loss_high"]
     names += ["RBP", "RBP_low", "RBP_high"]
     return Predictions(pd.DataFrame(rows, columns=names), tuple(refused))
 
 
-def findings_prediction(measured: Iterable[Measured] = ()) -> list[Finding]:
-    """`predicts-larger` and `predicts-without-bias` on both sources, of -log RBP_k.
+# -- figures ---------------------------------------------------------------------------------
 
-    Cells of at least five points, k = 1, 10, 50, 100. A source without such cells has no finding.
+_SIDE = 0.17  # between families at one k, in steps of the axis
+
+
+def figure_slopes(rows: Mapping[str, pd.DataFrame]) -> tuple[Figure, pd.DataFrame]:
+    """alpha of CE and of -log RBP_k: a row of panels a source, a panel a corpus.
+
+    rows: a table of `intervals.slope_table` by the source's name; of published points the
+    columns documents_low and documents_high may be missing. A thin bar with caps is the t
+    interval (other models of the family), a broad pale one the bootstrap's (other documents).
+    Returns the figure and its points: source and the table's columns. Raises InputError where no
+    row has anything.
     """
-    found = []
-    sources = {"published": published_losses(), "pocket": measured_losses(measured)}
-    for source, curves in sources.items():
-        curves = [curve for curve in curves if curve.quantity != "CE"]
-        told = held_out_all(curves)
-        cells, few = told[~told["pooled"]], told[told["pooled"]]
-        if cells.empty:
-            continue
-        n, error = len(cells), 100 * cells["error"]
-        about = f"{len(cells.drop_duplicates(['family', 'model']))} models are held out, so {n}"
-        about += f" cells are not {n} trials; predicted less measured loss {error.min():.1f}% to"
-        about += f" {error.max():.1f}%, median {error.median():.1f}%"
-        for name, test in (("predicts-larger", "inside"), ("predicts-without-bias", "above")):
-            share, note = float(cells[test].mean()), f"{_by_family(cells, test)}; {about}"
-            if len(few):
-                note += f"; families of {LEAST - 1}, slopes pooled: {_by_family(few, test)}"
-            bad = cells[~cells[test]]
-            each = bad["family"] + " on " + bad["corpus"] + ", k = " + bad["quantity"].str[4:]
-            when, more = placed(name, share, "; ".join(each))
-            if test == "above":
-                count = f"{cells[test].sum()} of {n} losses are above the line"
-                when, more = when and f"a bias of {error.median():.1f}% is allowed: {count}", ""
-            found.append(Finding(name, source, share, n, "cells", when=when, note=note + more))
-    return found
-
-
-@cache
-def _claims() -> dict[str, Claim]:
-    return load_claims()
-
-
-def placed(name: str, value: float, exceptions: str) -> tuple[str, str]:
-    """(when, note) of a finding: "all but" the exceptions where its claim needs a condition.
-
-    Elsewhere they end its note.
-    """
-    claim = _claims()[name]
-    holds = claim.holds[0] <= value <= claim.holds[1]
-    needed = not holds and claim.partly[0] <= value <= claim.partly[1]
-    if needed:
-        return f"all but {exceptions}", ""
-    return "", f"; exceptions: {exceptions}" if exceptions else ""
-
-
-def _by_family(cells: pd.DataFrame, test: str) -> str:
-    parts = [
-        f"{family} {group[test].sum()} of {len(group)}"
-        for family, group in cells.groupby("family", sort=False)
+    drawn = _drawn(rows)
+    figure, grid = _grid(drawn)
+    for (name, table), axes_row in zip(drawn.items(), grid, strict=True):
+        ends = table[["line_low", "line_high"]].to_numpy()
+        top = min(ends.max(), 1.6 * table["alpha"].max())  # a line of four points can have any
+        for axes, (corpus, panel) in zip(axes_row, _panels_of(table), strict=False):
+            for place, family, line in _by_family(panel, table):
+                ink = FAMILY_INK.get(family, OTHER_INK)
+                x = place + line["place"].to_numpy()
+                _bar(axes, x, line, "alpha", "line", ink.colour, 1.0, 2.5)
+                boxed = "documents_low" in line and line["documents_low"].notna().all()
+                if boxed:
+                    pale = matplotlib.colors.to_rgba(ink.colour, 0.4)
+                    _bar(axes, x, line, "alpha", "documents", pale, 7, 0)
+                _mark(axes, x, line["alpha"], ink, size=4.5 if boxed else 5.5)
+            axes.set_ylim(min(0, 1.3 * table["alpha"].min()), 1.08 * top)
+            axes.set_title(f"{name}: {corpus.removeprefix('pocket:')}")
+        axes_row[0].set_ylabel(r"exponent $\alpha$")
+    bars = [
+        Line2D([], [], color="black", linewidth=1, marker="|", label="95%, other models (t)"),
+        Line2D([], [], color="0.7", linewidth=7, label="95%, other documents (bootstrap)"),
     ]
-    return f"{test}: " + ", ".join(parts)
+    _legend(figure, drawn, bars)
+    return figure, _points(drawn)
+
+
+def figure_held_out(rows: Mapping[str, pd.DataFrame]) -> tuple[Figure, pd.DataFrame]:
+    """The largest model's predicted loss over its measured one: a row a source, a panel a corpus.
+
+    rows: a table of `held_out` by the source's name, with a column `pooled`:
+    where it is true the marker is hollow. Bars are 95% prediction intervals. Returns the figure
+    and its points: source and the table's columns. Raises InputError where no row has anything.
+    """
+    drawn = _drawn(rows)
+    figure, grid = _grid(drawn)
+    for (name, table), axes_row in zip(drawn.items(), grid, strict=True):
+        table = table.assign(
+            percent=100 * table["error"],
+            percent_low=100 * (table["low"] / table["measured"] - 1),
+            percent_high=100 * (table["high"] / table["measured"] - 1),
+        )
+        reach = min(
+            table[["percent_low", "percent_high"]].abs().to_numpy().max(),
+            2.2 * table["percent"].abs().max(),
+        )
+        for axes, (corpus, panel) in zip(axes_row, _panels_of(table), strict=False):
+            axes.axhline(0, color="black", linewidth=1, zorder=1)
+            for place, family, line in _by_family(panel, table):
+                ink = FAMILY_INK.get(family, OTHER_INK)
+                x = place + line["place"].to_numpy()
+                _bar(axes, x, line, "percent", "percent", ink.colour, 1.0, 2.5)
+                _mark(axes, x, line["percent"], ink, hollow=bool(line["pooled"].all()))
+            axes.set_ylim(-reach, reach)
+            axes.set_title(f"{name}: {corpus.removeprefix('pocket:')}")
+        axes_row[0].set_ylabel("predicted / measured loss, less 1 (%)")
+    bars = [Line2D([], [], color="black", linewidth=1, marker="|", label="95% prediction (t)")]
+    if any(table["pooled"].any() for table in drawn.values()):
+        face = {"markerfacecolor": "white", "markeredgecolor": "black"}
+        bars.append(Line2D([], [], linestyle="none", marker="o", label="slopes pooled", **face))
+    _legend(figure, drawn, bars)
+    return figure, _points(drawn)
+
+
+def _drawn(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    drawn = {}
+    for name, table in rows.items():
+        if len(table):
+            quantities = sorted(set(table["quantity"]), key=_order)
+            drawn[name] = table.assign(place=table["quantity"].map(quantities.index))
+    if not drawn:
+        raise InputError("nothing to draw: no law has points enough")
+    return drawn
+
+
+def _order(quantity: str) -> int:
+    return 0 if quantity == "CE" else int(quantity.removeprefix("RBP_"))
+
+
+def _panels_of(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """(corpus, its rows), in the table's order."""
+    return list(table.groupby("corpus", sort=False))
+
+
+def _by_family(panel: pd.DataFrame, table: pd.DataFrame) -> list[tuple[float, str, pd.DataFrame]]:
+    families = list(dict.fromkeys(table["family"]))
+    offsets = _SIDE * (np.arange(len(families)) - (len(families) - 1) / 2)
+    lines = {family: line.sort_values("place") for family, line in panel.groupby("family")}
+    return [
+        (float(offset), family, lines[family])
+        for offset, family in zip(offsets, families, strict=True)
+        if family in lines
+    ]
+
+
+def _grid(drawn: Mapping[str, pd.DataFrame]) -> tuple[Figure, np.ndarray]:
+    columns = max(table["corpus"].nunique() for table in drawn.values())
+    with plots.style():
+        figure, grid = plt.subplots(
+            len(drawn),
+            columns,
+            figsize=(3.3 * columns + 0.5, 3.1 * len(drawn) + 0.5),
+            squeeze=False,
+            layout="constrained",
+        )
+    for axes_row, table in zip(grid, drawn.values(), strict=True):
+        for axes in axes_row[table["corpus"].nunique() :]:
+            axes.set_visible(False)
+        labels = [name.removeprefix("RBP_") for name in sorted(set(table["quantity"]), key=_order)]
+        for axes in axes_row:
+            axes.set_xticks(range(len(labels)), labels)
+            axes.set_xlim(-0.5, len(labels) - 0.5)
+            axes.grid(axis="x", visible=False)
+            axes.set_xlabel("CE, and $k$ of $-\\log\\,\\mathrm{RBP}_k$")
+    return figure, grid
+
+
+def _bar(
+    axes: Axes,
+    x: np.ndarray,
+    line: pd.DataFrame,
+    at: str,
+    kind: str,
+    colour: str,
+    width: float,
+    cap: float,
+) -> None:
+    away = np.abs(line[[f"{kind}_low", f"{kind}_high"]].to_numpy().T - line[at].to_numpy())
+    look = {"fmt": "none", "ecolor": colour, "elinewidth": width, "capsize": cap, "zorder": 2}
+    axes.errorbar(x, line[at], yerr=away, **look)
+
+
+def _mark(
+    axes: Axes,
+    x: np.ndarray,
+    y: pd.Series,
+    ink: plots.Ink,
+    hollow: bool = False,
+    size: float = 5.5,
+) -> None:
+    face = "white" if hollow else ink.colour
+    edge = ink.colour if hollow else "white"
+    look = {"markersize": size, "markerfacecolor": face, "markeredgecolor": edge}
+    axes.plot(
+        x,
+        y,
+        ink.marker,
+        linestyle="none",
+        markeredgewidth=0.9 if size > 5 else 0.4,
+        zorder=3,
+        **look,
+    )
+
+
+def _legend(figure: Figure, drawn: Mapping[str, pd.DataFrame], bars: list[Line2D]) -> None:
+    families = dict.fromkeys(family for table in drawn.values() for family in table["family"])
+    handles = []
+    for family in families:
+        ink = FAMILY_INK.get(family, OTHER_INK)
+        look = {"color": ink.colour, "marker": ink.marker, "label": family}
+        handles.append(Line2D([], [], linestyle="none", **look))
+    figure.legend(handles=[*handles, *bars], loc="outside upper center", ncols=8, fontsize=9)
+
+
+def _points(drawn: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    tables = [table.drop(columns="place").assign(source=name) for name, table in drawn.items()]
+    points = pd.concat(tables, ignore_index=True)
+    return points[["source", *(name for name in points if name != "source")]]

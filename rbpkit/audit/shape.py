@@ -16,19 +16,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import least_squares
 from scipy.special import fdtri, stdtrit
 
-from rbpkit.audit.prediction import placed, published_losses, without_largest
-from rbpkit.audit.verdicts import Finding
 from rbpkit.curves import Curve
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 
 LEAST = 8  # AICc's last term is 40 / (n - 5) for four parameters: below 8 it decides by itself
 WINS = 2.0
+TIE = 1e-6  # errors and sums of squares that differ by a smaller share are equal
 # Floors that are tried, as shares of the smallest loss; denser where the curve turns steep.
 _SHARES = np.concatenate((np.linspace(0, 0.9, 46), 1 - np.geomspace(0.09, 0.001, 15)))
-_ROUNDS = 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +46,10 @@ class Floor:
 
 
 def fit_floor(S: np.ndarray, loss: np.ndarray) -> Floor:
-    """The least-squares floor: every share of `_SHARES` is a start, the best is refined.
+    """The least-squares floor, from the best of many starts; L_inf = 0 where none is better.
 
-    S, loss: (n,), n >= 4, positive. The bound on L_inf is [0, 0.999 of the smallest loss], so the
-    power law itself (L_inf = 0) is among them. Raises InputError for fewer points.
+    S, loss: (n,), n >= 4, positive. L_inf is in [0, 0.999 of the smallest loss]. Better means by
+    more than a share of TIE in rss. Raises InputError for fewer points.
     """
     return _search(S, loss)[0]
 
@@ -58,57 +57,43 @@ def fit_floor(S: np.ndarray, loss: np.ndarray) -> Floor:
 def _search(S: np.ndarray, loss: np.ndarray) -> tuple[Floor, np.ndarray]:
     """The floor, and the rss at each of `_SHARES`."""
     x, y = _logs(S, loss)
-    levels = _SHARES * loss.min()
-    rss = _profile(x, y, levels)[0]
-    fine, fine_rss = levels, rss
-    for _ in range(3):  # each closes in on the best by a factor of 20
-        best = int(fine_rss.argmin())
-        low, high = fine[max(best - 1, 0)], fine[min(best + 1, fine.size - 1)]
-        fine = np.append(np.linspace(low, high, 41), fine[best])
-        fine_rss, us, alphas = _profile(x, y, fine)
-    best = int(fine_rss.argmin())
-    level, u, alpha, least = fine[best], us[best], alphas[best], fine_rss[best]
-    centre = float(np.log(S).mean())
-    return Floor(float(level), float(u), float(alpha), centre, float(least)), rss
+    least, centre = loss.min(), float(np.log(S).mean())
+    shares, starts = [], []
+    slope = -(x @ y) / (x @ x)
+    at = np.array([y.mean(), slope])  # of the power law; then the solution at the last share
+    for share in _SHARES:
+        found = least_squares(_residuals, at, _jacobian, method="lm", args=(share * least, x, y))
+        at = found.x
+        shares.append(2 * found.cost)
+        starts.append(at)
+    rss = np.array(shares)
+    best = int(rss.argmin())
+    free = least_squares(
+        lambda p: _residuals(p[1:], p[0] * least, x, y),
+        [min(max(_SHARES[best], 1e-3), 0.998), *starts[best]],
+        bounds=([0, -np.inf, -np.inf], [0.999, np.inf, np.inf]),
+        x_scale=[0.1, 1, 0.1],
+        xtol=1e-12,
+        ftol=1e-14,
+        gtol=1e-14,
+    )
+    share, u, alpha = free.x
+    value = min(2 * free.cost, rss[best])
+    if value < 2 * free.cost:
+        share, (u, alpha) = _SHARES[best], starts[best]
+    if rss[0] <= value * (1 + TIE):
+        share, value, (u, alpha) = 0.0, rss[0], starts[0]
+    return Floor(float(share * least), float(u), float(alpha), centre, float(value)), rss
 
 
-def _profile(
-    x: np.ndarray, y: np.ndarray, levels: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Least squares of y on log(L + exp(u - alpha x)) at each fixed L: rss, u, alpha, all (G,).
+def _residuals(at: np.ndarray, level: float, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return y - np.log(level + np.exp(np.clip(at[0] - at[1] * x, -700, 700)))
 
-    Damped Gauss-Newton steps for all L at once; a step that does not lower rss is not taken.
-    """
-    rest = np.log(np.exp(y)[None, :] - levels[:, None])
-    dx = x - x.mean()
-    alpha = -(rest @ dx) / (dx @ dx)
-    u = rest.mean(axis=1) + alpha * x.mean()
 
-    def at(u: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        part = np.exp(np.clip(u[:, None] - alpha[:, None] * x, -700, 700))
-        whole = levels[:, None] + part
-        return y - np.log(whole), part / whole
-
-    residual, share = at(u, alpha)
-    rss, damping = (residual**2).sum(axis=1), np.full(levels.size, 1e-4)
-    for _ in range(_ROUNDS):
-        a, b, c = (share**2).sum(1), -(share**2) @ x, (share**2) @ x**2
-        down, across = (share * residual).sum(1), -(share * residual) @ x
-        a, c = a * (1 + damping), c * (1 + damping)
-        det = a * c - b * b
-        step_u, step_alpha = (c * down - b * across) / det, (a * across - b * down) / det
-        new_residual, new_share = at(u + step_u, alpha + step_alpha)
-        new_rss = (new_residual**2).sum(axis=1)
-        better = new_rss < rss
-        u = np.where(better, u + step_u, u)
-        alpha = np.where(better, alpha + step_alpha, alpha)
-        rss = np.where(better, new_rss, rss)
-        residual = np.where(better[:, None], new_residual, residual)
-        share = np.where(better[:, None], new_share, share)
-        damping = np.where(better, damping / 10, damping * 10)
-        if (np.abs(step_u) + np.abs(step_alpha) < 1e-7).all():
-            break
-    return rss, u, alpha
+def _jacobian(at: np.ndarray, level: float, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    part = np.exp(np.clip(at[0] - at[1] * x, -700, 700))
+    share = part / (level + part)
+    return np.stack([-share, share * x], axis=1)
 
 
 def floor_range(S: np.ndarray, loss: np.ndarray, level: float = 0.95) -> tuple[float, float]:
@@ -185,56 +170,33 @@ def shape_table(curves: Iterable[Curve], level: float = 0.95) -> pd.DataFrame:
 
 
 def _held_out(curve: Curve) -> dict[str, float]:
-    rest, top, seen = without_largest(curve), curve.S[-1], curve.loss[-1]
-    S = np.asarray(rest.S, dtype=float)
+    keep, top, seen = curve.S < curve.S.max(), curve.S[-1], curve.loss[-1]
+    S, loss = np.asarray(curve.S, dtype=float)[keep], curve.loss[keep]
     z = np.log(top) - np.log(S).mean()
-    bend = np.exp(fit_bend(S, rest.loss)[0] @ [1, z, z**2])
+    bend = np.exp(fit_bend(S, loss)[0] @ [1, z, z**2])
     return {
-        "error_line": float(fit_power_law(S, rest.loss).predict(top).loss / seen - 1),
-        "error_floor": float(fit_floor(S, rest.loss).predict(top) / seen - 1),
+        "error_line": float(fit_power_law(S, loss).predict(top).loss / seen - 1),
+        "error_floor": float(fit_floor(S, loss).predict(top) / seen - 1),
         "error_bend": float(bend / seen - 1),
     }
 
 
-def told(row: pd.Series) -> str:
-    """In words, what one row of `shape_table` says."""
+def nearer(table: pd.DataFrame, model: str) -> pd.Series:
+    """Whether `model` ("floor" or "bend") predicts the held-out model better than the line.
+
+    table: of `shape_table`. By more than TIE: a floor of zero is the line itself, to rounding.
+    """
+    return table[f"error_{model}"].abs() < table["error_line"].abs() - TIE
+
+
+def describe(row: pd.Series, margin: float = WINS) -> str:
+    """In words, what one row of `shape_table` says; `margin` of AICc makes a win."""
     if row["n"] >= LEAST:
         wins = {"a floor": row["floor_wins"], "a bend": row["bend_wins"]}
         best = max(wins, key=wins.get)
-        return f"{best} wins" if wins[best] >= WINS else "neither wins"
+        return f"{best} wins" if wins[best] >= margin else "neither wins"
     straight = row["floor_low"] == 0 and row["bend_low"] <= 0 <= row["bend_high"]
     return "these points cannot tell" if straight else "not straight, by too few points"
-
-
-def findings_shape() -> list[Finding]:
-    """`no-floor`, of the published cells with at least LEAST points (k = 1, 10, 50, 100).
-
-    No pocket ladder has that many models, so there is no finding on them.
-    """
-    curves = [one for one in published_losses() if one.quantity != "CE" and one.S.size >= LEAST]
-    table = shape_table(curves)
-    said = table.apply(told, axis=1)
-    good = said == "neither wins"
-    families = ", ".join(table["family"].unique())
-    where = [
-        f"{corpus} (k = {', '.join(cells['quantity'].str[4:])})"
-        for corpus, cells in table[~good].groupby("corpus", sort=False)
-    ]
-    share = float(good.mean())
-    when, more = placed("no-floor", share, "; ".join(where))
-    better = (table["error_bend"].abs() < table["error_line"].abs()).sum()
-    note = (
-        f"{families} only, n = {table['n'].min()}: no other family has {LEAST} models; c above 0"
-        f" in {(table['bend'] > 0).sum()} of {len(table)} cells, surely (95% t) in"
-        f" {(table['bend_low'] > 0).sum()}; held out, the largest model is nearer to the bend in"
-        f" {better} and to the floor in"
-        f" {(table['error_floor'].abs() < table['error_line'].abs()).sum()}"
-    )
-    return [
-        Finding(
-            "no-floor", "published", good.mean(), len(table), "cells", when=when, note=note + more
-        )
-    ]
 
 
 def _logs(S: np.ndarray, loss: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,7 @@
 """Which measure of a model's size gives the straightest law: S, or S with embeddings and head.
 
 The same losses are fitted against several sizes. Which line is straighter is settled by few
-models: `recognition` says how often the right size would win if the law were exact in it.
+models: `power` says how often the right size would win if the law were exact in it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ import numpy as np
 import pandas as pd
 
 from rbpkit import paper
-from rbpkit.architectures import ARCHITECTURES
-from rbpkit.curves import Curve
+from rbpkit.curves import Curve, Curves, measured_curves, published_curves
 from rbpkit.errors import InputError
+from rbpkit.files.architectures import ARCHITECTURES
 from rbpkit.fit import PowerLawFit, fit_power_law
-from rbpkit.ladders import all_runs, by_size_measure
-from rbpkit.pocket import CONTEXT, Run
-from rbpkit.pocket import V as POCKET_V
-from rbpkit.sources import Curves, measured_curves, published_curves
+from rbpkit.pocket.analysis import all_runs
+from rbpkit.pocket.ladders import CONTEXT, Run
+from rbpkit.pocket.ladders import V as POCKET_V
 from rbpkit.summary import Summary
 
 KS = (1, 10, 50, 100)
@@ -108,9 +107,9 @@ def by_size(lines: Iterable[Curve], sizes: dict[str, Sizes], draws: int = 0) -> 
     """Each line fitted against each of SIZES: a row a (corpus, family, quantity, size).
 
     Columns: corpus, family, quantity, n, size, decades (that the size spans), alpha, low, high
-    (95%, the regression's), R2. With draws > 0 also `told` and `misled`: how often S would have the
-    higher R2 if the law were exact in S, and if it were exact in that size (`recognition`; missing
-    for S itself). Lines with a model that is not in `sizes` are passed over.
+    (95%, the regression's), R2. With draws > 0 also "wins if S" and "wins if other": how often S
+    would have the higher R2 if the law were exact in S, and in that size (`power`; missing for S).
+    Lines with a model that is not in `sizes` are passed over.
     """
     rows = []
     for curve in lines:
@@ -138,22 +137,22 @@ def by_size(lines: Iterable[Curve], sizes: dict[str, Sizes], draws: int = 0) -> 
             }
             if draws:
                 own = size == "S"
-                row["told"] = np.nan if own else recognition(on_S, at["S"], x, draws)
-                row["misled"] = np.nan if own else 1 - recognition(line, x, at["S"], draws)
+                row["wins if S"] = np.nan if own else power(on_S, at["S"], x, draws)
+                row["wins if other"] = np.nan if own else 1 - power(line, x, at["S"], draws)
             rows.append(row)
     return pd.DataFrame(rows)
 
 
-def recognition(
+def power(
     law: PowerLawFit, S: np.ndarray, other: np.ndarray, draws: int = DRAWS, seed: int = 0
 ) -> float:
-    """How often S has the higher R2 if `law` is exact in S (n,) but for its own normal residuals.
+    """How often S has the higher R2 if `law` is exact in S but for its own normal residuals.
 
     other: (n,) the size that S is compared with. 0.5: these models cannot tell. Raises InputError
     for draws < 1 or sizes of different length.
     """
     if draws < 1 or np.shape(S) != np.shape(other):
-        raise InputError("recognition needs draws of at least 1 and two sizes of each model")
+        raise InputError("power needs draws of at least 1 and two sizes of each model")
     x = np.log(np.asarray(S, dtype=np.float64))
     noise = np.random.default_rng(seed).normal(0, law.residual_sd, (draws, x.size))
     y = law.intercept + law.slope * x + noise
@@ -170,8 +169,8 @@ def wins(table: pd.DataFrame, other: str = "all") -> pd.DataFrame:
     """By family: in how many lines S has a higher R2 than `other`.
 
     table: as `by_size`. Columns: family, n (models of a line), lines, S_wins, decades_S,
-    decades_other, R2_S, R2_other (medians), steeper (median alpha_other / alpha_S), told, misled
-    (means, where the table has them). The last row is all families together.
+    decades_other, R2_S, R2_other (medians), steeper (median alpha_other / alpha_S), "wins if S",
+    "wins if other" (means, where the table has them). The last row is all families together.
     """
     keys = ["corpus", "family", "quantity"]
     one, two = (table[table["size"] == size] for size in ("S", other))
@@ -189,8 +188,8 @@ def wins(table: pd.DataFrame, other: str = "all") -> pd.DataFrame:
             "R2_other": group["R2_other"].median(),
             "steeper": (group["alpha_other"] / group["alpha"]).median(),
         }
-        if "told_other" in group:
-            row |= {name: group[f"{name}_other"].mean() for name in ("told", "misled")}
+        if "wins if S_other" in group:
+            row |= {name: group[f"{name}_other"].mean() for name in ("wins if S", "wins if other")}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -203,11 +202,3 @@ def straightest(table: pd.DataFrame) -> pd.DataFrame:
     best = table.loc[table.groupby(["corpus", "family", "quantity"], sort=False)["R2"].idxmax()]
     counts = pd.crosstab(best["family"], best["size"])
     return counts.reindex(columns=list(dict.fromkeys(table["size"])), fill_value=0)
-
-
-def with_cost(
-    summaries: Iterable[Summary], corpora: Sequence[str], families: Sequence[str], ks=KS
-) -> pd.DataFrame:
-    """`ladders.by_size_measure` of -log RBP_k alone: against S, S + dV and the cost of training."""
-    table = by_size_measure(summaries, corpora, families, ks)
-    return table if table.empty else table[table["quantity"] != "CE"].reset_index(drop=True)

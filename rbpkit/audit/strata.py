@@ -1,7 +1,7 @@
-"""The law within strata: by frequency of the token, by position, by whether it stood before.
+"""The law by kinds of tokens: how common, where in the document, new or seen before.
 
-RBP_k and CE are means over all scored tokens. If their exponents differ between kinds of tokens,
-alpha of a corpus is a mixture, and another mixture of tokens has another alpha.
+RBP_k and CE are means over all scored tokens. If exponents differ between kinds of tokens, alpha
+of a corpus is a mixture of theirs.
 """
 
 from __future__ import annotations
@@ -9,29 +9,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from rbpkit import pocket
-from rbpkit.audit.resampling import document_weights, interval
+from rbpkit import plots
 from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, fit_power_law
-from rbpkit.pocket_text import CORPORA, load_pocket_documents
+from rbpkit.paper import FAMILIES
+from rbpkit.plots import FAMILY_INK, OTHER_INK
+from rbpkit.pocket import ladders
+from rbpkit.pocket.text import CORPORA, load_pocket_documents
 from rbpkit.records import Records
+from rbpkit.sections.bootstrap import DRAWS, interval, resample_weights, sampling_units
 from rbpkit.summary import document_index
 
 KS = (1, 10, 100)
 QUANTITIES = ("CE", *(f"RBP_{k}" for k in KS))
 POSITIONS = (1, 17, 65, 129)  # first positions of the strata
 QUARTERS = (0.25, 0.5, 0.75)
-FREQUENCY_NAMES = ("rarest quarter", "second quarter", "third quarter", "commonest quarter")
+QUARTER_NAMES = ("rarest quarter", "second quarter", "third quarter", "commonest quarter")
 REPEAT_NAMES = ("new in the document", "stood before")
-DRAWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What records do not hold: what the tokens are, and how common.
+    """The text of each token, and how common it is: what records do not hold.
 
     token_text: V decoded tokens. train_counts: (V,) how often each stands in the training text,
     or None where that text is not known. Raises InputError where the two differ in length.
@@ -63,16 +68,16 @@ def pocket_context() -> Context:
     The text is tokenized again (some 7 million tokens), which takes the better part of a minute.
     Each document counts one end-of-text token, as in training.
     """
-    tokenizer = pocket.load_tokenizer()
-    counts = np.zeros(pocket.V, dtype=np.int64)
+    tokenizer = ladders.load_tokenizer()
+    counts = np.zeros(ladders.V, dtype=np.int64)
     for corpus in CORPORA:
         documents = list(load_pocket_documents(corpus, "train").documents)
         encoded = tokenizer(documents, add_special_tokens=False, verbose=False)["input_ids"]
         for ids in encoded:
-            counts += np.bincount(ids, minlength=pocket.V)
-        counts[tokenizer.convert_tokens_to_ids(pocket.END_OF_TEXT)] += len(documents)
+            counts += np.bincount(ids, minlength=ladders.V)
+        counts[tokenizer.convert_tokens_to_ids(ladders.END_OF_TEXT)] += len(documents)
     text = tokenizer.batch_decode(
-        [[token] for token in range(pocket.V)], clean_up_tokenization_spaces=False
+        [[token] for token in range(ladders.V)], clean_up_tokenization_spaces=False
     )
     return Context(tuple(text), counts)
 
@@ -108,29 +113,11 @@ def stood_before(records: Records) -> np.ndarray:
 def strata_of(records: Records, context: Context) -> Iterator[tuple[str, list[str], np.ndarray]]:
     """(stratification, names of its strata, (T,) the stratum of each scored token), three times."""
     groups = frequency_groups(context.counts(records), records.target)
-    yield "frequency", list(FREQUENCY_NAMES), groups
+    yield "frequency", list(QUARTER_NAMES), groups
     ends = [*(first - 1 for first in POSITIONS[1:]), records.manifest.max_length - 1]
     names = [f"{a} to {b}" for a, b in zip(POSITIONS, ends, strict=True)]
     yield "position", names, np.searchsorted(POSITIONS, records.position, side="right") - 1
     yield "repeat", list(REPEAT_NAMES), stood_before(records).astype(np.int64)
-
-
-def strata_table(records: Records, context: Context) -> pd.DataFrame:
-    """One job by strata: stratification, stratum, tokens, nll (nats, summed), hits_1, _10, _100.
-
-    hits_k: tokens with R <= k. Of four frequency groups each holds about a quarter of the training
-    text (of the scored targets where that text is not known).
-    """
-    rank, rows = records.rank(), []
-    for stratification, names, stratum in strata_of(records, context):
-        size = len(names)
-        tokens = np.bincount(stratum, minlength=size)
-        nll = np.bincount(stratum, weights=records.nll, minlength=size)
-        hits = [np.bincount(stratum[rank <= k], minlength=size) for k in KS]
-        for i, name in enumerate(names):
-            rows.append((stratification, name, tokens[i], nll[i], *(h[i] for h in hits)))
-    names = ["stratification", "stratum", "tokens", "nll", *(f"hits_{k}" for k in KS)]
-    return pd.DataFrame(rows, columns=names)
 
 
 def _losses(tokens: np.ndarray, nll: np.ndarray, hits: np.ndarray) -> np.ndarray:
@@ -149,15 +136,13 @@ def _slopes(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return -np.tensordot(dx, y, axes=1) / (dx @ dx)
 
 
-def strata_alpha(
-    every: Sequence[Records], context: Context, draws: int = DRAWS, seed: int = 0
-) -> pd.DataFrame:
+def strata_alpha(every: Sequence[Records], context: Context, draws: int = DRAWS) -> pd.DataFrame:
     """alpha of each stratum for one (corpus, family), and how it differs from the first stratum.
 
     every: Records of the family's models on one corpus, S ascending, of the same documents.
     Columns: stratification, stratum, quantity ("CE", "RBP_1", ...), n, tokens, alpha, t_low,
-    t_high (95% t interval of the regression: for new models), low, high (95% bootstrap over
-    documents, paired: for these models), difference (alpha less that of the first stratum), and
+    t_high (95% t interval of the regression: for new models), low, high (95% bootstrap of the
+    text, paired: for these models), difference (alpha less that of the first stratum), and
     its t_difference_low, _high (regression of the ratio of the two losses: what moves a model's
     points together cancels) and difference_low, _high (documents). Numbers are missing where a
     stratum has an RBP of 0 or 1, and intervals where a resample has.
@@ -166,7 +151,7 @@ def strata_alpha(
     S = checked_ladder(every)
     x, first = np.log(S), every[0]
     numbers, document = document_index(first.document)
-    weights = document_weights(numbers.size, draws, seed).astype(np.float64)
+    weights = resample_weights(sampling_units(first.manifest.corpus, numbers), draws)
     rows = []
     for stratification, names, stratum in strata_of(first, context):
         logs, drawn = [], []
@@ -228,30 +213,6 @@ def _ends(draws: np.ndarray) -> tuple[float, float]:
     return interval(draws) if np.isfinite(draws).all() else (float("nan"), float("nan"))
 
 
-def stratum_fits(table: pd.DataFrame) -> pd.DataFrame:
-    """alpha of each stratum from `strata_table` of all jobs (and columns corpus, family, S).
-
-    Columns: corpus, family, stratification, stratum, quantity, n, tokens, alpha, low, high (95% t
-    interval), R2. What no line can be fitted to is left out.
-    """
-    rows = []
-    keys = ["corpus", "family", "stratification", "stratum"]
-    for key, cell in table.groupby(keys, sort=False):
-        cell = cell.sort_values("S")
-        losses = {"CE": cell["nll"] / cell["tokens"]}
-        with np.errstate(divide="ignore"):
-            losses |= {f"RBP_{k}": -np.log(cell[f"hits_{k}"] / cell["tokens"]) for k in KS}
-        for quantity, loss in losses.items():
-            try:
-                fit = fit_power_law(cell["S"], loss)
-            except InputError:
-                continue
-            tokens = int(cell["tokens"].iloc[0])
-            rows.append((*key, quantity, fit.n, tokens, fit.alpha, *fit.alpha_interval, fit.r2))
-    names = [*keys, "quantity", "n", "tokens", "alpha", "low", "high", "R2"]
-    return pd.DataFrame(rows, columns=names)
-
-
 def differences(alphas: pd.DataFrame) -> pd.DataFrame:
     """Do the strata differ? From `strata_alpha` of all cells (columns corpus, family, its own).
 
@@ -276,5 +237,78 @@ def differences(alphas: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-CONTEXT_TABLES = {"strata": strata_table}
+# -- figure --------------------------------------------------------------------------------------
+
+_LABELS = {
+    "CE": r"$\alpha$ of CE",
+    "RBP_1": r"$\alpha_1$",
+    "RBP_10": r"$\alpha_{10}$",
+    "RBP_100": r"$\alpha_{100}$",
+}
+
+
+def figure_strata(
+    alphas: pd.DataFrame, quantity: str = "RBP_10", families: Sequence[str] = FAMILIES
+) -> tuple[Figure, pd.DataFrame]:
+    """alpha by stratum: a row of panels a corpus, a column a stratification, a marker a family.
+
+    alphas: `strata_alpha` of all cells (columns corpus, family, its own). Thick bars
+    are 95% over documents (these models), thin ones the regression's t interval (new models),
+    cut off at the panel's edge. Returns the figure and its points. Raises InputError for a quantity
+    that is not there.
+    """
+    points = alphas[(alphas["quantity"] == quantity) & alphas["family"].isin(families)]
+    if points.empty:
+        raise InputError(f"nothing to draw: no exponent of {quantity}")
+    corpora = list(dict.fromkeys(points["corpus"]))
+    kinds = list(dict.fromkeys(points["stratification"]))
+    sizes = [points[points["stratification"] == kind]["stratum"].nunique() for kind in kinds]
+    with plots.style():
+        figure, grid = plt.subplots(
+            len(corpora),
+            len(kinds),
+            figsize=(10.5, 2.3 * len(corpora) + 0.9),
+            squeeze=False,
+            sharey="row",
+            sharex="col",
+            gridspec_kw={"width_ratios": sizes},
+        )
+        for row, corpus in zip(grid, corpora, strict=True):
+            for axes, kind in zip(row, kinds, strict=True):
+                here = points[(points["corpus"] == corpus) & (points["stratification"] == kind)]
+                _strata_panel(axes, here, [f for f in families if f in set(points["family"])])
+            shown = points[points["corpus"] == corpus].dropna(subset=["alpha", "low"])
+            low, high = shown["low"].min(), shown["high"].max()
+            room = 0.12 * (high - low)
+            row[0].set_ylim(min(low - room, 0), high + room)
+            row[0].set_ylabel(f"{_LABELS.get(quantity, quantity)}, {_short(corpus)}")
+        for axes, kind in zip(grid[0], kinds, strict=True):
+            axes.set_title(f"by {kind}")
+        handles, labels = grid[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="lower center", ncols=len(labels), frameon=False)
+        figure.tight_layout(rect=(0, 0.035, 1, 1))
+    return figure, points.reset_index(drop=True)
+
+
+def _strata_panel(axes: Axes, cells: pd.DataFrame, families: Sequence[str]) -> None:
+    strata = list(dict.fromkeys(cells["stratum"]))
+    for number, family in enumerate(families):
+        ink = FAMILY_INK.get(family, OTHER_INK)
+        line = cells[cells["family"] == family].set_index("stratum").reindex(strata)
+        x = np.arange(len(strata)) + 0.17 * (number - (len(families) - 1) / 2)
+        axes.vlines(x, line["t_low"], line["t_high"], color=ink.colour, linewidth=0.8, alpha=0.7)
+        axes.vlines(x, line["low"], line["high"], color=ink.colour, linewidth=2.6)
+        look = {"color": ink.colour, "markersize": 6, "markeredgecolor": "white"}
+        axes.plot(x, line["alpha"], ink.marker, label=family, zorder=3, **look)
+    axes.axhline(0, color="#888888", linewidth=0.8)
+    axes.set_xticks(range(len(strata)), [name.replace(" ", "\n", 1) for name in strata], fontsize=8)
+    axes.set_xlim(-0.5, len(strata) - 0.5)
+    axes.grid(axis="x", visible=False)
+
+
+def _short(corpus: str) -> str:
+    return corpus.removeprefix("pocket:")
+
+
 FAMILY_CONTEXT_TABLES = {"strata_alpha": strata_alpha}
+"""Tables of the records of a family on a corpus and their context."""

@@ -1,4 +1,4 @@
-"""What the audit needs token by token, computed once from records into small tables.
+"""Small tables of the audit that need every token, computed once from records.
 
 A table holds rows of every job, each begun by corpus, family, model, S and V. `rbpkit audit` writes
 them; those of the pocket models ship in rbpkit/data/pocket/audit. Notebook 12 reads them.
@@ -6,19 +6,18 @@ them; those of the pocket models ship in rbpkit/data/pocket/audit. Notebook 12 r
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from rbpkit import pocket
-from rbpkit.audit import independence, missed, precision, rankmodels, strata, words
+from rbpkit.audit import calibration, precision, rank_laws, strata, tokens, windows
 from rbpkit.errors import InputError
-from rbpkit.manifest import Manifest
-from rbpkit.records import Records
-from rbpkit.store import iter_manifests
+from rbpkit.files.manifest import Manifest
+from rbpkit.plots import write_whole
+from rbpkit.pocket import ladders
+from rbpkit.records import Records, iter_manifests
 
 JOB = ("corpus", "family", "model", "S", "V")
 # The identity of a job's numbers: a table's rows are shown beside the summaries of that job only.
@@ -30,7 +29,7 @@ OF_RECORDS = {}
 OF_RECORDS_IN_CONTEXT = {}
 OF_A_FAMILY = {}
 OF_A_FAMILY_IN_CONTEXT = {}
-for _module in (independence, missed, rankmodels, strata, words):
+for _module in (calibration, rank_laws, strata, tokens, windows):
     OF_RECORDS |= getattr(_module, "TABLES", {})
     OF_RECORDS_IN_CONTEXT |= getattr(_module, "CONTEXT_TABLES", {})
     OF_A_FAMILY |= getattr(_module, "FAMILY_TABLES", {})
@@ -40,7 +39,7 @@ OF_MODELS = precision.MODEL_TABLES
 
 def audit_root() -> Path:
     """The folder of the shipped tables."""
-    return pocket.summaries_root().parent / "audit"
+    return ladders.summaries_root().parent / "audit"
 
 
 def write_tables(
@@ -53,8 +52,8 @@ def write_tables(
     """Compute every table from the records in `records_dir`, into `out`/NAME.csv.
 
     models: also what needs the pocket models themselves (ties in 16 bits), minutes more.
-    Strata by frequency go by the pocket training text for pocket corpora, else by the corpus.
-    Raises InputError as `store.iter_manifests` and `Records.load` do, and for no records at all.
+    Tables by kinds of tokens are of the pocket corpora alone, whose training text is known.
+    Raises InputError as `records.iter_manifests` and `Records.load` do, and for no records at all.
     """
     jobs = sorted(iter_manifests(records_dir), key=lambda job: _order(job.manifest))
     if not jobs:
@@ -93,8 +92,13 @@ def write_tables(
     if models:
         tables |= {name: table() for name, table in OF_MODELS.items()}
     folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    return [_write(frame, folder / f"{name}.csv") for name, frame in tables.items()]
+    number = f"%.{DIGITS}g"
+    files = {
+        f"{name}.csv": frame.to_csv(index=False, float_format=number, lineterminator="\n").encode()
+        for name, frame in tables.items()
+    }
+    write_whole(folder, files)
+    return [folder / name for name in files]
 
 
 def load_tables(
@@ -129,13 +133,13 @@ def load_tables(
 
 
 class _Contexts:
-    """What is known of a job beyond its records; the pocket text is counted once, when asked."""
+    """The `Context` of each job; the pocket text is counted once, when asked."""
 
     def __init__(self) -> None:
         self._pocket = None
 
     def of(self, manifest: Manifest):
-        if not manifest.corpus.startswith("pocket:") or manifest.V != pocket.V:
+        if not manifest.corpus.startswith("pocket:") or manifest.V != ladders.V:
             return None
         if self._pocket is None:
             self._pocket = strata.pocket_context()
@@ -154,14 +158,3 @@ def _prefixed(frame: pd.DataFrame, **values: object) -> pd.DataFrame:
     frame = frame.reset_index(drop=True)
     prefix = pd.DataFrame({key: [value] * len(frame) for key, value in values.items()})
     return pd.concat([prefix, frame], axis=1)
-
-
-def _write(frame: pd.DataFrame, path: Path) -> Path:
-    """Whole or not at all: to a temporary name first."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        frame.to_csv(temporary, index=False, float_format=f"%.{DIGITS}g", lineterminator="\n")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path

@@ -1,0 +1,601 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Beyond the paper: one law for every $k$, and what to use where the theory fails
+#
+# **Answer.** No law with few numbers gives $\mathrm{RBP}_k(S)$ within 0.01 everywhere. The nearest is the paper's own power law in $S$, with an exponent linear in $\ln k$ and a level cubic in $\ln k$: six numbers that err no more than a separate line at each $k$ does. Windows up to 20 tokens follow from those of 5 if a run of hits makes the next hit likelier, and the misses alone tell up to which $k$ a line can be trusted.
+#
+# **Claims to be tested.** The paper fits one line at each $k$ (Section 4), says that ranks are lognormal (Section 5.2) and that the tokens of a window are independent (Section 5.1, Eq. 6), and takes the noise at large $k$ as it is (Section 4.3). Which distribution of ranks gives all $k$ at once? Which law gives windows? Where does noise begin?
+#
+# No model is run; it takes about a minute. `published` is what the paper plots, `pocket` the models of notebook 13.
+
+# %% tags=["parameters"]
+figures_dir = ""  # where to write the figures and their points; empty: nowhere
+corpus_names = ["pocket:prose", "pocket:code", "pocket:qa", "pocket:legal"]  # their order
+# The other keys of params/pocket.yaml, of no use here:
+source = "pocket"
+families = ["GPT2", "OPT", "Pythia", "Qwen"]
+max_length = 256
+device = "cpu"
+threads = 1
+
+# %%
+import numpy as np
+import pandas as pd
+from IPython.display import display
+from scipy.optimize import least_squares
+
+import rbpkit
+from rbpkit import paper, plots
+from rbpkit.audit import emergence, noise
+from rbpkit.audit.calibration import expected_calibration_error
+from rbpkit.audit.tables import load_tables
+from rbpkit.curves import ladder
+from rbpkit.fit import fit_power_law
+from rbpkit.pocket import ladders
+from rbpkit.records import load_summaries
+from rbpkit.sections import one_law, one_law_figures, published_models, s5_1_windows
+from rbpkit.sections.bootstrap import resample
+from rbpkit.study.params import check_parameters
+from rbpkit.tools.exercises import check, close
+
+check_parameters(globals())
+print("rbpkit", rbpkit.__version__)
+summaries = load_summaries(ladders.summaries_root())
+published = one_law.published_law_points()
+measured = one_law.measured_law_points(summaries)
+ladder_of = ["source", "corpus", "family"]
+for points in (published, measured):
+    count = points.groupby(ladder_of).ngroups
+    print(f"{points['source'].iloc[0]}: {count} ladders, {len(points)} values of RBP_k")
+
+# %% [markdown]
+# ## A law in $S$ and $k$
+#
+# A law gives the distribution function of the rank, $\mathrm{RBP}_k(S) = F(k)/F(V)$, from a few parameters, each constant or linear in $\ln S$. All are fitted to $\mathrm{RBP}_k$ by least squares. The last but one in the table below is the paper's law in $S$ with an exponent linear in $\ln k$ and a level cubic in $\ln k$:
+#
+# $$-\log F(k) = \exp\big(a_0 + a_1 u + a_2 u^2 + a_3 u^3\big)\, S^{-(\alpha_0 + \alpha_1 u)}, \qquad u = \ln k.$$
+
+# %%
+one = published.query("corpus == 'Wiki' and family == 'Pythia'")
+law = one_law.fit_law(one_law.WINNER, one["k"], one["S"], one["rbp"], 50_304)
+a_0, minus_alpha_0, a_1, minus_alpha_1, a_2, a_3 = law.values
+u, z = np.log(one["k"]), np.log(one["S"] / law.S_unit)
+end = np.log(50_304)
+
+
+def log_loss(u, z):
+    return a_0 + minus_alpha_0 * z + (a_1 + minus_alpha_1 * z) * u + a_2 * u**2 + a_3 * u**3
+
+
+F, F_V = np.exp(-np.exp(log_loss(u, z))), np.exp(-np.exp(log_loss(end, z)))
+assert np.allclose(F / F_V, law.rbp(one["k"], one["S"]))
+off = np.abs(F / F_V - one["rbp"])
+print(f"ten Pythias on Wiki: alpha(k) = {-minus_alpha_0:.3f} + {-minus_alpha_1:.3f} ln k;", end=" ")
+print(f"largest error {off.max():.3f} over {len(one)} values, k = 1 to 30,000")
+
+# %% [markdown]
+# ### The contest
+#
+# *Fitted*: every second $k$, every size but the largest, and (pocket) one half of the documents, cut between source modules. *Judged*: the $k$ between, the largest model, the other half. A law **holds** for a ladder where its largest error in $\mathrm{RBP}_k$, over all $k$ and sizes of the fitted text, is at most 0.01. This margin was set before any fit.
+#
+# The forms with a cubic were added after a look at three ladders (Pythia on Wiki and `code`, Qwen on `prose`); the other 29 had no part in choosing them.
+
+# %%
+every = pd.concat([published, measured], ignore_index=True)
+contest = one_law.contest(every)
+standing = one_law.standing(contest)
+shown = ["numbers", "holds", "median", "worst", "documents"]
+standing.set_index(["source", "law"])[shown].round(3)
+
+# %%
+figure = one_law_figures.contest_panels(contest)
+plots.save(figure, contest.round(6), figures_dir, "15_contest")
+
+# %%
+panels = {}
+for corpus, family in (
+    ("Wiki", "Pythia"),
+    ("AusLegal", "Pythia"),
+    ("pocket:prose", "Pythia"),
+    ("pocket:qa", "Qwen"),
+):
+    part = every[(every["corpus"] == corpus) & (every["family"] == family)]
+    seen = part[part["S"] < part["S"].max()]
+    fitted = one_law.fit_law(
+        one_law.WINNER, seen["k"], seen["S"], seen["rbp"], int(seen["V"].iloc[0])
+    )
+    panels[f"{corpus.removeprefix('pocket:')}, {family}"] = part, fitted
+figure = one_law_figures.error_panels(panels)
+points = pd.concat(
+    part.assign(law=fitted.rbp(part["k"], part["S"])) for part, fitted in panels.values()
+)
+plots.save(figure, points.drop(columns="other").round(6), figures_dir, "15_errors")
+
+# %%
+near = contest[contest["law"].isin([one_law.WINNER, one_law.LINES])]
+wide = near.pivot_table(
+    index=["source", "corpus"], columns="law", values=["worst", "size", "documents"], aggfunc="max"
+)
+wide[("text", "")] = contest.groupby(["source", "corpus"])["text"].max()
+wide.round(3)
+
+# %%
+both = near.pivot(index=ladder_of, columns="law", values="worst")
+print(
+    f"six numbers hold in {(both[one_law.WINNER] <= one_law.MARGIN).sum()} of {len(both)},", end=" "
+)
+print(f"a line at each k in {(both[one_law.LINES] <= one_law.MARGIN).sum()};", end=" ")
+print(f"medians {both[one_law.WINNER].median():.3f} and {both[one_law.LINES].median():.3f}")
+
+# %% [markdown]
+# `numbers` is how many the law takes. `worst` is the largest error on the fitted text, `size` that of the largest model, `documents` that on the other half of the documents; `text` is by how much the two halves themselves differ.
+#
+# - Six numbers do what 22 to 58 do: a line at each $k$ is no nearer than 0.002 in the median. What is left is mostly the line in $S$ itself, which misses the largest model.
+# - In the other half of the documents every good law is as far off as the halves differ: the text limits it, not the law.
+# - The discrete Weibull and the lognormal, with parameters linear in $\ln S$, miss by 0.03 to 0.04 in the median, Zipf-Mandelbrot by 0.02 and 0.03.
+# - Of the laws with four numbers the nearest are the log-logistic ($\mathrm{logit}\,F$ linear in $\ln k$) on the pocket corpora and the power with product on the published.
+# - A seventh number, for a bend in $\ln S$, helps the pocket ladders and harms the published.
+#
+# ### To be fair to the lognormal
+#
+# Two numbers for *each* size, fitted to Pythia on Wiki at $k \le 100$, and the largest error there:
+
+# %%
+few = one[one["k"] <= 100]
+rows = []
+for S, at in few.groupby("S"):
+    row = {"S": S}
+    for name in ("discrete Weibull", "lognormal, rounded", "log-logistic", "Zipf-Mandelbrot"):
+        form = one_law.LAWS[name]
+
+        def errors_of(t, form=form, at=at):
+            with np.errstate(all="ignore"):
+                found = form.mass(at["k"].to_numpy(float), t) / form.mass(50_304.0, t)
+            return np.nan_to_num(found - at["rbp"].to_numpy(), nan=9.0)
+
+        best = min((least_squares(errors_of, start) for start in form.starts), key=lambda f: f.cost)
+        row[name] = np.abs(best.fun).max()
+        if name == "discrete Weibull":
+            row["c"] = best.x[1]
+    rows.append(row)
+each = pd.DataFrame(rows).set_index("S")
+each.round(3)
+
+# %% [markdown]
+# `c` is the Weibull's, nearly constant at 0.26 to 0.30, and the lognormal is as near as the Weibull: 0.02 to 0.035, a third or half of what the paper's own parameters for it miss (0.07 to 0.08). The log-logistic is nearer than both at every size, 0.006 to 0.020, and so is Zipf-Mandelbrot's at most. So a rank is closer to log-logistic than to lognormal.
+#
+# ### Does its shape carry over?
+
+# %%
+rows = []
+for source, corpus in (("published", "Wiki"), ("pocket", "pocket:prose")):
+    own = every[(every["corpus"] == corpus) & (every["family"] == "Pythia")]
+    shape = one_law.fit_law(one_law.WINNER, own["k"], own["S"], own["rbp"], int(own["V"].iloc[0]))
+    for about, part in every[every["source"] == source].groupby(ladder_of, sort=False):
+        args = part["k"], part["S"], part["rbp"], int(part["V"].iloc[0])
+        two = one_law.fit_law(one_law.WINNER, *args, like=shape).rbp(part["k"], part["S"])
+        six = one_law.fit_law(one_law.WINNER, *args)
+        rows.append(
+            (
+                *about,
+                np.abs(two - part["rbp"]).max(),
+                np.abs(six.rbp(part["k"], part["S"]) - part["rbp"]).max(),
+            )
+        )
+carried = pd.DataFrame(rows, columns=[*ladder_of, "two numbers fitted", "six"])
+carried.pivot(
+    index=["source", "corpus"], columns="family", values=["two numbers fitted", "six"]
+).round(3)
+
+# %% [markdown]
+# No: taken from Wiki or `prose`, with only level and exponent fitted anew, the shape misses by up to 0.12 on other text. Six numbers are those of one text and one family.
+#
+# ## The exponent that a law implies
+#
+# With $-\log F = A(k)\, S^{-\alpha(k)}$ the exponent is $\alpha_0 + \alpha_1 \ln k$: on Pythia's four corpora it grows by 0.02 to 0.07 for each tenfold $k$. A discrete Weibull, $1 - F = e^{-b k^c}$ with $b$ linear in $\ln S$ at the rate $\beta$, has $-\log F \approx e^{-b k^c} \sim S^{-\beta k^c}$ for large $k$: its exponent grows as a *power* of $k$. A lognormal's grows nearly as $\ln k$.
+#
+# Figure 6b decides. The laws are fitted to the plotted $\mathrm{RBP}_k$, not to its slopes; the table has how far the slopes that they imply are from the printed ones.
+
+# %%
+compared = ["discrete Weibull, c const", "lognormal, rounded", "log-logistic", one_law.WINNER]
+printed = paper.fit_by_k().query("quantity == 'slope'")
+tables = []
+for corpus in paper.PLOTTED_CORPORA:
+    part = published.query("corpus == @corpus and family == 'Pythia'")
+    slopes = printed[printed["dataset"] == corpus]
+    row = pd.DataFrame(
+        {"corpus": corpus, "k": slopes["k"].astype(int), "printed": -slopes["value"]}
+    )
+    for name in compared:
+        fitted = one_law.fit_law(name, part["k"], part["S"], part["rbp"], 50_304)
+        row[name] = fitted.exponents(row["k"], np.sort(part["S"].unique()))
+    tables.append(row)
+exponents = pd.concat(tables, ignore_index=True)
+away = exponents[compared].sub(exponents["printed"], axis=0).abs()
+up_to_100 = exponents["k"] <= 100
+pd.DataFrame(
+    {
+        "k <= 100, largest": away[up_to_100].max(),
+        "median": away[up_to_100].median(),
+        "k > 100, largest": away[~up_to_100].max(),
+    }
+).round(3)
+
+# %%
+figure = one_law_figures.exponent_panels(exponents, compared)
+plots.save(figure, exponents.round(6), figures_dir, "15_exponents")
+
+# %%
+table1 = paper.table1()
+table1 = table1[~table1["k"].isin(["CE"]) & table1["dataset"].isin(paper.PLOTTED_CORPORA)]
+rows = []
+for (corpus, family), cells in table1.groupby(["dataset", "family"], sort=False):
+    part = published[(published["corpus"] == corpus) & (published["family"] == family)]
+    fitted = one_law.fit_law(
+        one_law.WINNER, part["k"], part["S"], part["rbp"], int(part["V"].iloc[0])
+    )
+    implied = fitted.exponents(cells["k"].astype(int), np.sort(part["S"].unique()))
+    rows.append(
+        pd.DataFrame({"k": cells["k"].astype(int), "off": implied + cells["slope"].to_numpy()})
+    )
+table1_off = pd.concat(rows).assign(off=lambda t: t["off"].abs()).groupby("k")["off"]
+print("Table 1, |implied - printed|, sixteen ladders:")
+print(table1_off.agg(["median", "max"]).round(3).T.to_string())
+in_k = paper.table_k_law()
+ks = np.unique(paper.rbp_by_k()["k"])
+rows = []
+for (corpus, family), cells in in_k.groupby(["dataset", "family"]):
+    part = published[(published["corpus"] == corpus) & (published["family"] == family)]
+    fitted = one_law.fit_law(
+        one_law.WINNER, part["k"], part["S"], part["rbp"], int(part["V"].iloc[0])
+    )
+    S = part.drop_duplicates("model").set_index("model")["S"]
+    for cell in cells.itertuples():
+        rows.append(fit_power_law(ks, -np.log(fitted.rbp(ks, S[cell.model]))).slope - cell.slope)
+off_k = np.abs(rows)
+print(
+    f"law in k, {len(off_k)} models: slope off by {np.median(off_k):.3f} in the median, {off_k.max():.3f} at most"
+)
+
+# %% [markdown]
+# Up to $k = 100$ every law has the exponents to 0.004 in the median or so, and the largest misses are all on HumanEval, where the exponent stops rising at $k = 30$. Beyond, the Weibull's exponents are refuted on all four corpora: 0.34 to 1.05 at $k$ = 10,000, where 0.16 to 0.37 is printed. The lognormal's are right on two corpora and half as large again or twice as large on the others.
+#
+# Table 1's slopes follow to 0.007 at $k = 1$ and 10, and the paper's law *in* $k$ (its ICLR version) follows to 0.004 in the median: both laws are cuts through one surface.
+#
+# ## How far may one extrapolate?
+#
+# Pythia, largest model held out, with ever fewer sizes: largest error in $\mathrm{RBP}_k$ of the joint law (all $k$) and of lines at $k$ = 1, 10, 50, 100.
+
+# %%
+rows = []
+for corpus in paper.PLOTTED_CORPORA:
+    part = published.query("corpus == @corpus and family == 'Pythia'")
+    S = np.sort(part["S"].unique())
+    top = part[part["S"] == S[-1]]
+    for n in range(5, S.size):
+        seen = part[part["S"] <= S[n - 1]]
+        joint = one_law.fit_law(one_law.WINNER, seen["k"], seen["S"], seen["rbp"], 50_304)
+        lines = []
+        for k in (1, 10, 50, 100):
+            at = seen[seen["k"] == k]
+            predicted = np.exp(-fit_power_law(at["S"], -np.log(at["rbp"])).predict(S[-1]).loss)
+            lines.append(abs(predicted - top.loc[top["k"] == k, "rbp"].iloc[0]))
+        worst = np.abs(joint.rbp(top["k"], top["S"]) - top["rbp"]).max()
+        rows.append((np.log10(S[-1] / S[n - 1]), n, corpus, worst, max(lines)))
+beyond = pd.DataFrame(rows, columns=["decades", "sizes fitted", "corpus", "law", "lines"])
+beyond.pivot(index=["decades", "sizes fitted"], columns="corpus", values=["law", "lines"]).round(3)
+
+# %% [markdown]
+# Over a factor of 2 to 40 in size the error is 0.006 to 0.039, with no clear growth in the distance: what counts is whether the line bends on that text. It is always far above the sampling error.
+#
+# ## Windows
+#
+# $p_{N,k}$ is the share of windows of $N$ tokens whose ranks are all $\le k$. Eq. 6 says $p_N = p_1^N$; notebook 12 found the tokens dependent. Five laws, each fitted to $N \le 5$ only:
+#
+# - *$N^\gamma$ tokens*: $\log p_N = N^\gamma \log p_1$;
+# - *beta-binomial of documents*: each document has its chance $\theta$, as spread as the documents are;
+# - the same *and a chain* of pairs in each document: $\mathrm{E}[\theta\,(\theta + \lambda(1-\theta))^{N-1}]$, from the documents' spread or from $p_2$ and $p_5$;
+# - *reinforced runs*: after $n$ hits in a row the next has the chance $(a + n)/(a + b + n)$, as in Pólya's urn.
+#
+# The last has no documents in it, only that a run speaks for what follows. It was added after the others had failed on these same windows, so its errors are somewhat optimistic:
+#
+# $$p_N = p_1 \prod_{n=1}^{N-1} \frac{a + n}{a + b + n} \;\sim\; N^{-b} \quad \text{for large } N.$$
+
+# %%
+counted = s5_1_windows.published_windows()
+ours, _ = s5_1_windows.measured_windows(
+    summaries,
+    sorted({s.manifest.corpus for s in summaries}),
+    paper.FAMILIES,
+    (5, 10, 20, 50, 100),
+    (1, 10, 100),
+)
+both = {"published": counted[counted["k"].isin((1, 10, 100, 500, 10_000))], "pocket": ours}
+windows = pd.concat(emergence.law_predictions(t).assign(source=name) for name, t in both.items())
+windows = windows[
+    ~((windows["source"] == "published") & windows["law"].isin(["documents", "chained"]))
+]
+by = windows.groupby(["source", "law", "N"], sort=False)["ratio"]
+table = by.agg(["size", "median", "min", "max"]).unstack()
+table.rename(index=emergence.LAWS).round(2)
+
+# %%
+medians = windows[windows["k"].isin((1, 10, 100))].groupby(["source", "k", "law", "N"], sort=False)[
+    "ratio"
+]
+medians = medians.agg(["size", "median", "min", "max"]).reset_index()
+shown = {
+    name: emergence.LAWS[name]
+    for name in ("independent", "power_5", "documents", "both", "reinforced")
+}
+figure = one_law_figures.window_panels(medians, shown)
+plots.save(figure, medians.round(6), figures_dir, "15_windows")
+
+# %%
+twelve = counted.query("model == 'pythia-12b' and k == 10").set_index("N")["p"]
+a, b = emergence.reinforced_of(twelve[1], twelve[2], twelve[5])
+n = np.arange(1, 20)
+p_20 = twelve[1] * np.prod((a + n) / (a + b + n))
+assert np.isclose(p_20, emergence.reinforced(twelve[1], a, b, 20))
+print(
+    f"Pythia-12B, k = 10: a = {a:.2f}, b = {b:.2f}; p_20 = {p_20:.3f}, counted {twelve[20]:.3f}, Eq. 6 {twelve[1] ** 20:.3f}"
+)
+
+# %% [markdown]
+# `ratio` is $\log p_N$ by the law over $\log p_N$ as counted (1 is right; above 1 the share is too small); `size` counts models and $k$. Shares from fewer than five separate runs are left out.
+#
+# Eq. 6 is off by a factor of 1.2 to 2.5 in the logarithm, $N^\gamma$ by up to 1.9. Documents that differ explain a part, a chain of pairs almost nothing more. Reinforced runs are within 2% at $N = 10$ and 7% at 20 in the median (single models up to 50% off), 3 to 19% at 50 and 30% at 100. No law holds at $N = 100$ for all $k$: at $k = 10$ it promises too little, at $k \ge 100$ too much.
+#
+# Published windows of 32 *memorised* tokens (notebook 14), in $-\log p$:
+
+# %%
+memorised = published_models.final_models().query("group == 'memorised windows'")
+singles = counted[counted["k"] == 1]
+rows = []
+for S, at in singles.groupby("S"):
+    p = at.set_index("N")["p"]
+    shares = memorised.loc[memorised["S"] == S, "share"]
+    if len(shares):
+        three = p[1], p[2], p[5]
+        gamma = emergence.tokens_exponent((2, 5), three[1:], p[1])
+        laws = (
+            p[1] ** 32,
+            p[1] ** (32**gamma),
+            emergence.reinforced(p[1], *emergence.reinforced_of(*three), 32),
+        )
+        rows.append((S, *-np.log([*laws, shares.max(), p[20], p[50]])))
+names = ["S", "Eq. 6", "N^gamma", "reinforced", "memorised p_32", "Wiki p_20", "Wiki p_50"]
+p_32 = pd.DataFrame(rows, columns=names).set_index("S")
+p_32.round(2)
+
+# %% [markdown]
+# From Wiki's $p_1, p_2, p_5$ reinforced runs give 10 to 6.5, Eq. 6 gives 29 to 18, and 5.8 to 4.1 was counted. The rest is no fault of the law alone: memorised text is repeated text, and 50 tokens of Wiki, at 8.4 to 5.5, also lie below what three short windows promise for 32.
+#
+# ### How wide is the climb?
+#
+# If $-\log p_{N,k}$ is a power of $S$ with exponent $\alpha$, the climb from 10 to 90% takes $1.34/\alpha$ decades of $S$. By Eq. 8 that is the same for all $N$. With the counted windows:
+
+# %%
+rows = []
+for k in (1, 10, 100, 10_000):
+    for N in (1, 10, 20, 50, 100):
+        at = counted[(counted["k"] == k) & (counted["N"] == N)]
+        if (at["runs_low"] < emergence.MIN_RUNS).any():
+            continue
+        fit = fit_power_law(at["S"], -np.log(at["p"]))
+        width = float(emergence.width_decades(fit.alpha))
+        rows.append((k, N, fit.alpha, fit.r2, width))
+climb = pd.DataFrame(rows, columns=["k", "N", "alpha", "R2", "width"]).set_index(["k", "N"])
+climb.round({"alpha": 3, "R2": 3, "width": 1})
+
+# %% [markdown]
+# Long windows at small $k$ climb *more slowly* than Eq. 8 says: at $k = 100$ over 14 decades for $N = 100$, where one token takes 7. Long runs of hits come from easy and repeated text, which small models have, too. Only at $k$ = 10,000 does $N$ sharpen the climb, from 4.4 to 3.7 decades. Sharp, within one decade, would need $\alpha = 1.34$, four times the largest exponent in the paper: no $N$ and no $k$ does it.
+#
+# ## The noise floor
+#
+# A line of slope $-\alpha$ explains $\alpha^2 \sum (\ln S_i - \overline{\ln S})^2$. If each model misses $m$ tokens, sampling leaves about $(n-2)\,D/m$, where $D$ is the variance by documents over the binomial one. So $R^2$ falls to $r$ where
+#
+# $$m = \frac{r}{1-r}\,\frac{(n-2)\,D}{\alpha^2 \sum_i (\ln S_i - \overline{\ln S})^2}.$$
+
+# %%
+S, alpha = np.sort(one["S"].unique()).astype(float), 0.196  # Pythia on Wiki, k = 100 (Table 1)
+x = np.log(S) - np.log(S).mean()
+needed = 9 * (S.size - 2) / (alpha**2 * (x @ x))
+assert np.isclose(needed, noise.misses_needed(alpha, S))
+print(f"ten sizes over {np.log10(S[-1] / S[0]):.1f} decades: {needed:.0f} misses;", end=" ")
+five = np.geomspace(1e8, 1e10, 5)
+print(f"five sizes over two decades, alpha = 0.1: {noise.misses_needed(0.1, five):.0f}")
+
+# %% [markdown]
+# `floor` is the $k$ at which the misses fall below `needed`. It comes from tokens, sizes and the law above fitted to $k \le 100$ ($D = 1$), so nothing beyond 100 is looked at; `counted` is by the misses themselves. `last_good` is the largest $k$ counted up to which all $R^2 \ge 0.9$, and `first_bad` the next.
+
+# %%
+tokens = paper.token_counts().set_index(["dataset", "family"])["tokens"].to_dict()
+tokens |= {(s.manifest.corpus, s.manifest.family): s.tokens for s in summaries}
+whole = [
+    {
+        "source": "pocket",
+        "corpus": s.manifest.corpus,
+        "family": s.manifest.family,
+        "S": s.manifest.S,
+        "k": int(k),
+        "V": s.manifest.V,
+        "rbp": s.rbp(int(k)),
+    }
+    for s in summaries
+    for k in s.k_grid
+]
+counts = pd.concat([published, pd.DataFrame(whole)], ignore_index=True)
+floors = noise.floor_table(counts, tokens)
+with pd.option_context("display.max_rows", None):
+    display(
+        floors.set_index(ladder_of).round(
+            {"decades": 2, "alpha": 3, "needed": 0, "floor": 0, "counted": 0}
+        )
+    )
+figure_6a = paper.fit_by_k().query("quantity == 'R2' and k >= 1000")
+print("Figure 6a, R2 of Pythia:")
+print(figure_6a.pivot(index="k", columns="dataset", values="value").round(3).to_string())
+
+# %%
+rows = []
+for about, part in counts.groupby(ladder_of, sort=False):
+    needed = floors.set_index(ladder_of).loc[about, "needed"]
+    for k, r2 in noise.r2_by_k(part).dropna().items():
+        misses = tokens[about[1:]] * (1 - part.loc[part["k"] == k, "rbp"])
+        rows.append((*about, k, r2, len(misses) / (1 / misses).sum() / needed))
+floor_points = pd.DataFrame(rows, columns=[*ladder_of, "k", "R2", "ratio"])
+figure = one_law_figures.floor_panel(floor_points)
+plots.save(figure, floor_points.round(6), figures_dir, "15_floor")
+low = floor_points[floor_points["ratio"] < 1]
+print(f"fewer misses than needed: R2 < 0.9 in {(low['R2'] < 0.9).sum()} of {len(low)}")
+high = floor_points[floor_points["ratio"] > 5]
+print(f"more than five times as many: R2 < 0.9 in {(high['R2'] < 0.9).sum()} of {len(high)}")
+
+# %% [markdown]
+# Foretold for the four Pythias of Figure 6a: 5,700 for HumanEval ($R^2$ is 0.90 at 6,158 and 0.68 at 10,000), 29,000 for HotpotQA (0.91 at 20,000, 0.80 at 30,000), 42,000 and more for Wiki and AusLegal (0.92 and more at 30,000).
+#
+# In the figure the lines follow the curve of noise alone. Exceptions: GPT-2, whose misses *rise* with $S$ on three corpora, and `qa`, whose documents are clustered ($D$ of 2 to 4). On the pocket corpora the floor foretold is 1.1 to 1.5 times too high, since the cubic is stretched up to $V$.
+#
+# **Rule of thumb.** Trust $k$ up to where each model still misses $9(n-2)/(\alpha^2 \sum x^2)$ tokens: some 20 to 80 for ten sizes over four decades, 100 to 600 for four or five sizes over one or two. `rbpkit fit` prints that $k$.
+#
+# ### How many tokens for an exponent?
+
+# %%
+rows = []
+for corpus in sorted({s.manifest.corpus for s in summaries}):
+    for family in paper.FAMILIES:
+        models = ladder(summaries, corpus, family)
+        S = np.array([s.manifest.S for s in models], float)
+        x, T = np.log(S) - np.log(S).mean(), models[0].tokens
+        for k in (1, 10, 100):
+            loss = -np.log([s.rbp(k) for s in models])
+            line = fit_power_law(S, loss)
+            drawn = -(np.log(resample(models, (k,), 300).loss[:, :, 0]) @ x) / (x @ x)
+            binomial = noise.binomial_covariance(loss, np.full(S.size, T))
+            alone = np.sqrt(x @ binomial @ x) / (x @ x)
+            text, enough = drawn.std(), T * (1.96 * drawn.std() / 0.01) ** 2
+            rows.append((corpus, k, line.alpha, line.slope_se, text, (text / alone) ** 2, enough))
+names = ["corpus", "k", "alpha", "scatter", "text", "D", "tokens for 0.01"]
+errors = pd.DataFrame(rows, columns=names).groupby(["corpus", "k"]).median()
+errors.round({"alpha": 3, "scatter": 4, "text": 4, "D": 1, "tokens for 0.01": -3})
+
+# %% [markdown]
+# Medians over four families. `text` is the standard error of $\alpha$ that comes from the text (bootstrap by module), `scatter` that from the models' distance from the line; `tokens for 0.01` would make the text's 95% interval $\pm 0.01$. Ten to thirty thousand tokens suffice where documents are not clustered. With a hundred thousand the scatter is the larger part: then more sizes help, not more text.
+#
+# ## Calibration: CE and $\mathrm{RBP}_1$ as readings of one distribution
+#
+# Let $p_{\max}$ be the largest probability of a prediction and $H$ its entropy. For a *calibrated* model, one whose targets are distributed as it predicts,
+#
+# $$\mathrm{RBP}_1 = \mathrm{E}[p_{\max}], \qquad \mathrm{CE} = \mathrm{E}[H].$$
+#
+# Then CE and all $\mathrm{RBP}_k$ are functionals of one object, the sorted predictive distribution: its entropy, and the mass of its first $k$. That is a reason for the paper's "peculiar coincidence" that both follow similar laws, as far as models are calibrated.
+
+# %%
+calibration = one_law.calibration(summaries)
+if calibration.empty:
+    print("these summaries were measured without p_max and entropy: nothing to compare")
+else:
+    figure = one_law_figures.calibration_panels(calibration)
+    plots.save(figure, calibration.round(6), figures_dir, "15_calibration")
+    print(f"{len(calibration)} models and corpora, float32; largest and smallest gap:")
+    gaps = calibration.groupby("corpus")[["gap_1", "gap_CE"]].agg(["min", "median", "max"])
+    gaps[("apart from 0", "")] = [
+        f"{((g['gap_1_low'] > 0) | (g['gap_1_high'] < 0)).sum()}, "
+        f"{((g['gap_CE_low'] > 0) | (g['gap_CE_high'] < 0)).sum()} of {len(g)}"
+        for _, g in calibration.groupby("corpus")
+    ]
+    display(gaps.round(3))
+
+# %% [markdown]
+# `gap_1` is $\mathrm{RBP}_1 - \mathrm{E}[p_{\max}]$, `gap_CE` is $\mathrm{CE} - \mathrm{E}[H]$ in nats; *apart from 0* counts 95% intervals (bootstrap by module) of the first and of the second. The identities are met nearly, not exactly: to 0.03 in $\mathrm{RBP}_1$, to 0.3 nats of 3.3 to 5.5 in CE. On `prose`, `code` and `qa` every model is *underconfident*: right more often, and less surprised, than it says. On `legal` it is the reverse.
+#
+# **Bin by bin.** A mean gap can hide opposite ones. With the tokens in ten bins of $p_{\max}$, the expected calibration error (Guo et al. 2017) is
+#
+# $$\mathrm{ECE} = \sum_b \frac{T_b}{T}\,\Big|\frac{\text{hits}_b}{T_b} - \overline{p_{\max}}_b\Big|.$$
+
+# %%
+tables = load_tables(one.manifest for one in summaries)
+bins = tables.get("calibration")
+if bins is None:
+    print("no table of p_max by bin for these records: rbpkit audit makes it")
+else:
+    order = {name: place for place, name in enumerate(corpus_names)}
+    bins = bins.sort_values("corpus", key=lambda name: name.map(order), kind="stable")
+    error = (bins["hits"] / bins["tokens"] - bins["p_max"]).abs() * bins["tokens"]
+    job = [bins["corpus"], bins["model"]]
+    ece = error.groupby(job).sum() / bins["tokens"].groupby(job).sum()
+    first = bins[(bins["corpus"] == ece.index[0][0]) & (bins["model"] == ece.index[0][1])]
+    assert np.isclose(ece.iloc[0], expected_calibration_error(first))
+    figure = one_law_figures.reliability_panels(bins)
+    plots.save(figure, bins.round(6), figures_dir, "15_reliability")
+    display(ece.groupby("corpus").agg(["min", "median", "max"]).round(3))
+
+# %% [markdown]
+# On `prose`, `code` and `qa` the largest models stay within 0.07 of the diagonal in every bin of 50 tokens, mostly a little above it. On `legal` they are overconfident where they are confident: of the tokens with $p_{\max}$ between 0.8 and 0.9, 0.46 to 0.73 have rank 1. Such tokens are few there, so the ECE is small all the same.
+#
+# Does miscalibration make $\alpha_1$ and $\alpha_{\mathrm{CE}}$ differ? Fit both to what the models *predict* of themselves:
+
+# %%
+rows = []
+for about, part in calibration.groupby(["corpus", "family"]) if len(calibration) else ():
+    values = (-np.log(part["RBP_1"]), -np.log(part["p_max"]), part["CE"], part["entropy"])
+    rows.append((*about, *(fit_power_law(part["S"], value).alpha for value in values)))
+names = ["corpus", "family", "RBP_1", "E[p_max]", "CE", "E[H]"]
+alphas = pd.DataFrame(rows, columns=names).set_index(["corpus", "family"])
+alphas["measured ratio"] = alphas["RBP_1"] / alphas["CE"]
+alphas["predicted ratio"] = alphas["E[p_max]"] / alphas["E[H]"]
+if len(alphas):
+    for name in ("measured ratio", "predicted ratio"):
+        one_ratio = alphas[name]
+        print(f"{name}: median {one_ratio.median():.2f},", end=" ")
+        print(f"{one_ratio.min():.2f} to {one_ratio.max():.2f}")
+    larger = (alphas["predicted ratio"] > alphas["measured ratio"]).sum()
+    print(f"the predicted ratio is the larger in {larger} of {len(alphas)} ladders")
+alphas.round(3)
+
+# %% [markdown]
+# No. In the models' own predictions the ratio of the two exponents is above 1 in all 16 ladders, and in all but one larger than what is measured. $-\log$ of the top mass and the entropy are two functionals of one distribution, and they scale differently; miscalibration brings the exponents *closer* together. So calibration explains why both quantities follow laws of one form, and the shape of the distribution why their exponents are not one. What a theory must give is how the sorted predictive distribution changes with $S$.
+
+# %% [markdown]
+# ## What others have found
+#
+# - The discrete Weibull is Nakagawa and Osaki's (1975). The rank-frequency laws of Zipf and Mandelbrot are about word counts; here they are tried for ranks of predictions.
+# - Schaeffer et al. (2023, arXiv 2304.15004): emergent abilities appear with metrics that are non-linear or discontinuous in the error of a token, such as exact match over many tokens. Section 5.1 of the paper is of this kind.
+# - Hu et al. (2023, arXiv 2310.03262) fit $\log(-\log p)$ of task success against size, the form used here for windows.
+# - Guo et al. (2017, arXiv 1706.04599): modern classifiers are miscalibrated, and one temperature mends most of it. Braverman et al. (2019, arXiv 1906.05664): the entropy rate of language models' generations drifts upwards. Liu et al. (2024, arXiv 2406.11345) measure calibration over the whole vocabulary.
+#
+# ## What holds
+#
+# - No law within 0.01 everywhere. The best in few numbers: a power of $S$ with an exponent linear in $\ln k$, six numbers, 0.01 in the median, 0.023 at worst (32 ladders).
+# - The exponent grows with $\ln k$; a Weibull's power of $k$ is refuted by Figure 6b. With two numbers a size the rank is log-logistic, not lognormal.
+# - Windows: reinforced runs give $\log p_N$ at $N$ = 10 and 20 from $N \le 5$ to 2 and 7% in the median; no law gives $N = 100$.
+# - The climb is no sharper for longer windows, but at $k$ = 10,000. Noise begins where misses fall below $9(n-2)/(\alpha^2\sum x^2)$.
+# - CE and $\mathrm{RBP}_1$ are, nearly, entropy and top mass of one predicted distribution; these scale with different exponents.
+#
+# Limits: ladders of four to ten sizes; the cubic was chosen on three of them; $k$ between 100 and 20,000 is published for Wiki's Pythias only; text in English and Python.
+#
+# ## Exercises
+#
+# 1. At which $k$ does $\alpha_0 + \alpha_1 \ln k$ of the ten Pythias on Wiki reach 0.15? (From `law`.)
+# 2. You will score eight models, $S$ evenly spaced in the logarithm from $10^7$ to $10^{10}$, and expect $\alpha = 0.1$. How many misses does each need at least?
+
+# %%
+answer_1 = None  # a whole number
+answer_2 = None  # a whole number
+
+reached = np.exp((0.15 + minus_alpha_0) / -minus_alpha_1)
+least = noise.misses_needed(0.1, np.geomspace(1e7, 1e10, 8))
+print(check(1, answer_1, close(reached, 1.5)))
+print(check(2, answer_2, close(least, 1.5)))

@@ -1,0 +1,280 @@
+"""The claims of the paper, the number that tests each, and the verdict on it.
+
+`rbpkit/data/audit/claims.yaml` holds the paper's words, the tests, their margins and the sentences;
+here are the numbers. No verdict rests on one margin: a test is read at each of its margins, and
+where the readings differ the verdict says so.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import resources
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from rbpkit.errors import InputError
+from rbpkit.plots import write_whole
+
+SOURCES = ("published", "pocket")
+TABLES = ("paper", "besides")
+VERDICTS = ("holds", "in most cases", "in some cases", "contradicted", "depends on the margin")
+VERDICTS += ("undecided", "withdrawn")
+
+
+# -- claims and verdicts -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One entry of claims.yaml; its header says what the fields are.
+
+    margins: labels for kind "share", closed ranges for kind "value". sentences: by source.
+    """
+
+    name: str
+    table: str
+    where: str
+    test: str
+    kind: str
+    margin: str
+    margins: tuple
+    sentences: Mapping[str, str]
+    words: str = ""
+    versions: str = ""
+    withdrawn: bool = False
+
+    def __post_init__(self) -> None:
+        if self.table not in TABLES or self.kind not in ("share", "value") or not self.margins:
+            raise InputError(f"claim {self.name}: table, kind or margins are not as they must be")
+        if (self.table == "paper") != bool(self.words):
+            raise InputError(f"claim {self.name}: a claim of the paper has its words, no other has")
+        if self.kind == "value" and any(low > high for low, high in self.margins):
+            raise InputError(f"claim {self.name}: a margin must be a range, low end first")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The numbers of one claim on one source.
+
+    of: what is counted ("cells", "models"). counts: of a share, (cases, of how many) at each
+    margin. value, low, high, n: of a value, its 95% interval (None where none is honest) and how
+    many it rests on. numbers: what the claim's sentence names.
+    """
+
+    claim: str
+    source: str
+    of: str
+    counts: tuple[tuple[int, int], ...] = ()
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    numbers: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        about = f"finding on {self.claim}"
+        if self.source not in SOURCES:
+            raise InputError(f"{about}: source {self.source!r} not in {SOURCES}")
+        if bool(self.counts) == (self.value is not None):
+            raise InputError(f"{about}: give counts or a value")
+        if any(not 0 <= cases <= n or n < 1 for cases, n in self.counts):
+            raise InputError(f"{about}: counts must be cases of at least one, not {self.counts}")
+        if self.value is not None:
+            ends = (self.value if end is None else end for end in (self.low, self.high))
+            low, high = ends
+            if not (math.isfinite(self.value) and low <= self.value <= high and self.n > 0):
+                raise InputError(f"{about}: needs a finite number in its interval, and its n")
+
+
+def load_claims() -> dict[str, Claim]:
+    """The claims by name, in the order of their tables."""
+    file = resources.files("rbpkit") / "data" / "audit" / "claims.yaml"
+    claims = {}
+    for name, entry in yaml.safe_load(file.read_text(encoding="utf-8")).items():
+        sentences = {source: entry.pop(source) for source in SOURCES if source in entry}
+        margins = tuple(m if isinstance(m, str) else tuple(map(float, m)) for m in entry["margins"])
+        claims[name] = Claim(name=name, sentences=sentences, **{**entry, "margins": margins})
+    return claims
+
+
+def verdict(claim: Claim, finding: Finding) -> str:
+    """One of VERDICTS.
+
+    A share "holds" if it is so in all cases, "in most cases" in more than half, "in some cases" in
+    fewer, and is "contradicted" in none. A value holds inside a margin and is contradicted outside.
+    "undecided": an interval that reaches from one to the other at the widest margin. Margins that
+    give different words give "depends on the margin".
+    """
+    if claim.withdrawn:
+        return "withdrawn"
+    if claim.kind == "share":
+        if len(finding.counts) > len(claim.margins):
+            raise InputError(f"{claim.name}: {len(claim.margins)} margins, {finding.counts}")
+        words = {_share_word(*count) for count in finding.counts}
+    else:
+        words = {"holds" if low <= finding.value <= high else "contradicted"
+                 for low, high in claim.margins}  # fmt: skip
+        if finding.low is not None:
+            low, high = claim.margins[-1]
+            inside = low <= finding.low and finding.high <= high
+            if not inside and not (finding.high < low or finding.low > high):
+                return "undecided"
+    return words.pop() if len(words) == 1 else "depends on the margin"
+
+
+def _share_word(cases: int, n: int) -> str:
+    if cases in (0, n):
+        return "holds" if cases else "contradicted"
+    return "in most cases" if 2 * cases > n else "in some cases"
+
+
+def sentence(claim: Claim, finding: Finding) -> str:
+    """The claim's sentence for the source, with the finding's numbers; "" where it has none."""
+    text = claim.sentences.get(finding.source, "")
+    try:
+        return text.format(**finding.numbers)
+    except (KeyError, ValueError) as error:
+        raise InputError(f"claims.yaml, {claim.name}: no number for {error}") from None
+
+
+def number(claim: Claim, finding: Finding) -> str:
+    """The finding in figures: "13, 18, 20 of 24 (within 10%, 15%, 20%)" or "0.64 [0.6, 0.7]"."""
+    if claim.kind == "value":
+        text = _figure(finding.value)
+        if finding.low is not None:
+            text += f" [{_figure(finding.low)}, {_figure(finding.high)}]"
+        return f"{text} ({finding.n} {finding.of})"
+    labels = claim.margins[: len(finding.counts)]
+    if len({n for _, n in finding.counts}) == 1:
+        cases = ", ".join(str(cases) for cases, _ in finding.counts)
+        return f"{cases} of {finding.counts[0][1]} {finding.of} ({', '.join(labels)})"
+    each = zip(finding.counts, labels, strict=True)
+    return "; ".join(f"{cases} of {n} ({label})" for (cases, n), label in each)
+
+
+def _figure(value: float) -> str:
+    if value == int(value):
+        return f"{value:.0f}"
+    size = abs(value)
+    return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 0.1 else f"{value:.2g}"
+
+
+def verdict_table(findings: Iterable[Finding], claims: Mapping[str, Claim]) -> pd.DataFrame:
+    """A row a finding, in the order of the claims, published before pocket.
+
+    Columns: table, name, where, versions, words, test, source, number, verdict, margin, sentence.
+    Raises InputError for an unknown claim, or one that is judged twice on a source.
+    """
+    order = {name: place for place, name in enumerate(claims)}
+    every = list(findings)
+    for one in every:
+        if one.claim not in order:
+            raise InputError(f"no claim {one.claim!r} in claims.yaml; there is {', '.join(order)}")
+    keys = [(order[one.claim], SOURCES.index(one.source)) for one in every]
+    if twice := sorted({every[i].claim for i, key in enumerate(keys) if keys.count(key) > 1}):
+        raise InputError(f"judged twice on one source: {', '.join(twice)}")
+    rows = []
+    for _, one in sorted(zip(keys, every, strict=True), key=lambda pair: pair[0]):
+        claim = claims[one.claim]
+        row = {key: getattr(claim, key) for key in ("table", "name", "where", "versions", "words")}
+        row |= {"test": claim.test, "source": one.source, "number": number(claim, one)}
+        row |= {"verdict": verdict(claim, one), "margin": claim.margin}
+        rows.append(row | {"sentence": sentence(claim, one)})
+    return pd.DataFrame(rows)
+
+
+def as_markdown(verdicts: pd.DataFrame, table: str) -> str:
+    """The claims of one table ("paper" or "besides") of `verdict_table`, a row each."""
+    heads = {"paper": ["the paper's words", "where"], "besides": ["what we asked", "where"]}
+    heading = [*heads[table], *(["our test"] if table == "paper" else []), *SOURCES]
+    lines = [_row(heading), _row(["---"] * len(heading))]
+    for name, rows in verdicts[verdicts["table"] == table].groupby("name", sort=False):
+        first = rows.iloc[0]
+        cells = [
+            f"“{first['words']}” (`{name}`)" if table == "paper" else f"{first['test']} (`{name}`)"
+        ]
+        cells.append(
+            f"{first['where']}; {first['versions']}" if table == "paper" else first["where"]
+        )
+        if table == "paper":
+            cells.append(f"{first['test']}; margin {first['margin']}")
+        for source in SOURCES:
+            of = rows[rows["source"] == source]
+            cells.append(f"**{of['verdict'].iloc[0]}** {of['number'].iloc[0]}" if len(of) else "")
+        lines.append(_row(cells))
+    return "".join(lines)
+
+
+def page(verdicts: pd.DataFrame) -> str:
+    """Both tables, then a sentence on each finding, as Markdown."""
+    parts = ["## The paper's claims\n\n", as_markdown(verdicts, "paper")]
+    if (verdicts["table"] == "besides").any():
+        parts += ["\n## What we asked besides\n\n", as_markdown(verdicts, "besides")]
+    parts.append("\n## Each number\n\n")
+    spoken = verdicts[verdicts["sentence"] != ""]
+    parts += [f"- `{r.name}`, {r.source}: {r.sentence}\n" for r in spoken.itertuples(index=False)]
+    return "".join(parts)
+
+
+def claims_json(findings: Iterable[Finding], claims: Mapping[str, Claim]) -> str:
+    """Each claim with its margins, findings, sentences and verdicts; an endless margin is null."""
+    every = list(findings)
+    verdict_table(every, claims)  # refuses what cannot be judged
+    content = []
+    for name, claim in claims.items():
+        entry = asdict(claim)
+        entry["margins"] = [m if isinstance(m, str) else _ends(m) for m in claim.margins]
+        del entry["sentences"]
+        entry["findings"] = [
+            {
+                **{key: getattr(one, key) for key in ("source", "of", "counts")},
+                **{key: _six(getattr(one, key)) for key in ("value", "low", "high")},
+                **{"n": one.n, "verdict": verdict(claim, one), "sentence": sentence(claim, one)},
+            }
+            for one in every
+            if one.claim == name
+        ]
+        content.append(entry)
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _ends(margin: tuple[float, float]) -> list[float | None]:
+    return [end if math.isfinite(end) else None for end in margin]
+
+
+def _six(value: float | None) -> float | None:
+    """Six significant digits: the others go by the processor."""
+    return None if value is None else float(f"{value:.6g}")
+
+
+def save_verdicts(
+    findings: Sequence[Finding], claims: Mapping[str, Claim], figures_dir: str
+) -> None:
+    """verdicts.csv, verdicts.md and claims.json, each whole or not at all; nothing if not asked."""
+    if not figures_dir:
+        return
+    table = verdict_table(findings, claims)
+    files = {
+        "verdicts.csv": table.to_csv(index=False, lineterminator="\n"),
+        "verdicts.md": page(table),
+        "claims.json": claims_json(findings, claims),
+    }
+    write_whole(Path(figures_dir), {name: text.encode() for name, text in files.items()})
+
+
+def chance_failures(cells: int = 16, level: float = 0.025) -> float:
+    """Chance that at least one of `cells` independent true cells fails a test of this level.
+
+    0.33 for 16 cells and the 2.5% quantile of what noise alone leaves: "in all cases" is a claim
+    that an exact law would fail one time in three.
+    """
+    return 1 - (1 - level) ** cells
+
+
+def _row(cells: Sequence[object]) -> str:
+    return f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in cells)} |\n"

@@ -1,0 +1,396 @@
+"""How sure an exponent is, and at which k it is best known.
+
+Two kinds of interval, never mixed:
+
+    documents   these very models on other text like that which was scored: the bootstrap of
+                `sections.bootstrap`, the same draws for every model of a corpus (paired).
+    line        other models of the family on this very text: Student's t from the scatter about
+                the line, as if residuals were independent and normal with one spread.
+
+A published point has no documents to resample, so it has the second kind only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from rbpkit import paper
+from rbpkit.curves import Curve, ce_curve, ladder, measured_curves, published_curves, rbp_curve
+from rbpkit.errors import InputError
+from rbpkit.fit import PowerLawFit, fit_power_law
+from rbpkit.sections.bootstrap import DRAWS, interval, resample
+from rbpkit.sections.s4_3_large_k import measured_misses, published_misses
+from rbpkit.summary import Summary
+
+KS = (1, 10, 50, 100)
+PUBLISHED_KS = (*KS, 20_000, 30_000)
+MEASURED_KS = (1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100, 200, 410, 886, 1438, 2500)
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One law and its losses on resampled text.
+
+    curve: the points (n,). tokens: (n,) scored tokens. draws: (B, n), the loss
+    (-log RBP_k or CE in nats) on each resample; row b of all cells of a corpus is one resample.
+    """
+
+    curve: Curve
+    tokens: np.ndarray
+    draws: np.ndarray
+
+    @property
+    def fit(self) -> PowerLawFit:
+        """The line through the points as measured."""
+        return fit_power_law(self.curve.S, self.curve.loss, labels=self.curve.models)
+
+    @property
+    def alphas(self) -> np.ndarray:
+        """(B,) exponents, one a resample."""
+        dx = _centred(self.curve.S)
+        return -np.log(self.draws) @ dx / (dx @ dx)
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """cells: (corpus, family, quantity) -> its `Cell`. missing: a line for each without one."""
+
+    cells: dict[tuple[str, str, str], Cell]
+    missing: tuple[str, ...]
+
+
+def bootstrap(measured: Iterable[Summary], ks: Sequence[int] = KS, draws: int = DRAWS) -> Bootstrap:
+    """CE and -log RBP_k of every (corpus, family) on resamples of its text.
+
+    Raises InputError as `sections.bootstrap.resample` and `curves.points`. A law that cannot be
+    fitted, or not on a resample, is in `missing`, with the reason.
+    """
+    every = list(measured)
+    cells: dict[tuple[str, str, str], Cell] = {}
+    missing: list[str] = []
+    for corpus in dict.fromkeys(one.manifest.corpus for one in every):
+        here = [one for one in every if one.manifest.corpus == corpus]
+        families = dict.fromkeys(one.manifest.family for one in here)
+        ladders = {family: ladder(here, corpus, family) for family in families}
+        try:  # all families at once: their draws are the same
+            drawn = resample([one for models in ladders.values() for one in models], ks, draws)
+        except InputError as error:
+            missing.append(f"{corpus}: {error}")
+            continue
+        first = 0
+        for family, models in ladders.items():
+            columns = slice(first, first + len(models))
+            first += len(models)
+            tokens = np.array([one.tokens for one in models])
+            laws = [(ce_curve(models, corpus, family), drawn.ce[:, columns])]
+            laws += [
+                (rbp_curve(models, k, corpus, family), drawn.loss[:, columns, place])
+                for place, k in enumerate(ks)
+            ]
+            for curve, loss in laws:
+                cell = Cell(curve, tokens, loss)
+                try:
+                    _ = cell.fit
+                    if not (np.isfinite(loss) & (loss > 0)).all():
+                        raise InputError("RBP_k is 0 or 1 on a resample; score more documents")
+                except InputError as error:
+                    missing.append(f"{family}, {corpus}, {curve.quantity}: {error}")
+                else:
+                    cells[corpus, family, curve.quantity] = cell
+    return Bootstrap(cells, tuple(missing))
+
+
+def slope_table(boot: Bootstrap, level: float = 0.95) -> pd.DataFrame:
+    """alpha of every law with both intervals at `level`.
+
+    Columns: corpus, family, quantity, n, alpha, documents_low, documents_high, documents_sd,
+    line_low, line_high, R2, binomial_sd (of alpha, if tokens and models were all independent;
+    missing for CE, which counts nothing).
+    """
+    rows = []
+    for (corpus, family, quantity), cell in boot.cells.items():
+        curve, alphas = cell.curve, cell.alphas
+        fit = fit_power_law(curve.S, curve.loss, level=level, labels=curve.models)
+        low, high = interval(alphas, level)
+        line_low, line_high = fit.alpha_interval
+        row = {"corpus": corpus, "family": family, "quantity": quantity, "n": fit.n}
+        row |= {"alpha": fit.alpha, "documents_low": low, "documents_high": high}
+        row |= {"documents_sd": alphas.std(ddof=1), "line_low": line_low, "line_high": line_high}
+        rows.append(row | {"R2": fit.r2, "binomial_sd": binomial_sd(cell)})
+    return pd.DataFrame(rows)
+
+
+def line_table(curves: Iterable[Curve], level: float = 0.95) -> pd.DataFrame:
+    """alpha of curves without documents, such as published points: the second interval only.
+
+    Columns: corpus, family, quantity, n, alpha, line_low, line_high, R2. InputError as
+    `fit_power_law`.
+    """
+    rows = []
+    for curve in curves:
+        fit = fit_power_law(curve.S, curve.loss, level=level, labels=curve.models)
+        low, high = fit.alpha_interval
+        row = {"corpus": curve.corpus, "family": curve.family, "quantity": curve.quantity}
+        row |= {"n": fit.n, "alpha": fit.alpha, "line_low": low, "line_high": high}
+        rows.append(row | {"R2": fit.r2})
+    return pd.DataFrame(rows)
+
+
+def binomial_sd(cell: Cell) -> float:
+    """SD of alpha if every token of every model were an independent draw; nan for CE.
+
+    For comparison: it leaves out that tokens of a document are alike (too narrow), and that the
+    models are scored on the same tokens (too wide).
+    """
+    if cell.curve.quantity == "CE":
+        return float("nan")
+    p, dx = cell.curve.value, _centred(cell.curve.S)
+    sd = np.sqrt((1 - p) / p / cell.tokens) / -np.log(p)  # of log(-log p), to first order
+    return float(np.sqrt((dx * sd) @ (dx * sd)) / (dx @ dx))
+
+
+def scatter_table(boot: Bootstrap) -> pd.DataFrame:
+    """The scatter about each line beside the scatter that other text would give.
+
+    Columns: corpus, family, quantity, n, residual_sd (of log loss about the line), documents_sd
+    (what resampling documents gives it, paired: what moves all models alike along a line goes
+    into the line), unpaired_sd (what it would give if each model had documents of its own), p
+    (share of resamples that scatter at least as much as seen, were the models on a line exactly).
+    All three by n - 2 degrees of freedom; 0.01 is 1% of the loss.
+    """
+    rows = []
+    for (corpus, family, quantity), cell in boot.cells.items():
+        fit, x = cell.fit, np.log(cell.curve.S)
+        design = np.stack([np.ones(fit.n), x - x.mean()], axis=1)
+        off = np.eye(fit.n) - design @ np.linalg.pinv(design)
+        moved = np.log(cell.draws)
+        moved = moved - moved.mean(axis=0)
+        squares = ((moved @ off) ** 2).sum(axis=1)
+        alone = np.diag(off) @ moved.var(axis=0)
+        seen = fit.residual_sd**2 * (fit.n - 2)
+        row = {"corpus": corpus, "family": family, "quantity": quantity, "n": fit.n}
+        row |= {"residual_sd": fit.residual_sd}
+        row |= {"documents_sd": np.sqrt(squares.mean() / (fit.n - 2))}
+        row |= {"unpaired_sd": np.sqrt(alone / (fit.n - 2)), "p": np.mean(squares >= seen)}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def difference(first: Cell, second: Cell, level: float = 0.95) -> dict[str, float]:
+    """alpha of `first` less alpha of `second`, two laws on one corpus, with both intervals.
+
+    documents_low, documents_high: of the paired resamples. line_low, line_high: of the same
+    models, the t interval of the line through the ratio of the losses (what disturbs a model
+    disturbs both); of two families, Welch's. Raises InputError for cells of two corpora.
+    """
+    if first.curve.corpus != second.curve.corpus:
+        raise InputError("exponents on two corpora share no documents: they are not paired")
+    low, high = interval(first.alphas - second.alphas, level)
+    one, other = first.fit, second.fit
+    apart = one.alpha - other.alpha
+    if first.curve.models == second.curve.models:
+        ratio = first.curve.loss / second.curve.loss
+        line_low, line_high = fit_power_law(first.curve.S, ratio, level=level).alpha_interval
+    else:
+        parts = np.array([one.slope_se, other.slope_se]) ** 2
+        free = parts.sum() ** 2 / (parts**2 / [one.n - 2, other.n - 2]).sum()
+        half = stdtrit(free, (1 + level) / 2) * np.sqrt(parts.sum())
+        line_low, line_high = apart - half, apart + half
+    found = {"difference": apart, "documents_low": low, "documents_high": high}
+    return found | {"line_low": float(line_low), "line_high": float(line_high)}
+
+
+def difference_table(boot: Bootstrap, between: str, level: float = 0.95) -> pd.DataFrame:
+    """`difference` of every pair of exponents of one kind.
+
+    between: "laws" (-log RBP_1 less CE, same models), "k" (each k less the one before it, same
+    models) or "families" (each pair on a corpus, same quantity). Columns: corpus, family,
+    quantity, then those of `difference`. Raises InputError for another kind.
+    """
+    if between not in ("laws", "k", "families"):
+        raise InputError(f"between must be laws, k or families, not {between!r}")
+    rows = []
+    groups = list(dict.fromkeys((corpus, family) for corpus, family, _ in boot.cells))
+    for corpus, family in groups:
+        own = {q: c for (at, by, q), c in boot.cells.items() if (at, by) == (corpus, family)}
+        if between == "families":
+            after = [by for at, by in groups[groups.index((corpus, family)) + 1 :] if at == corpus]
+            for other in after:
+                for quantity in own:
+                    if (corpus, other, quantity) in boot.cells:
+                        names = (corpus, f"{family} - {other}", quantity)
+                        pair = own[quantity], boot.cells[corpus, other, quantity]
+                        rows.append((names, pair))
+            continue
+        by_k = sorted((q for q in own if q != "CE"), key=lambda q: int(q.removeprefix("RBP_")))
+        pairs = zip(by_k[1:], by_k, strict=False)
+        if between == "laws":
+            pairs = [("RBP_1", "CE")] if {"RBP_1", "CE"} <= set(own) else []
+        rows += [((corpus, family, f"{a} - {b}"), (own[a], own[b])) for a, b in pairs]
+    names = ["corpus", "family", "quantity"]
+    table = [dict(zip(names, key, strict=True)) | difference(*pair, level) for key, pair in rows]
+    ends = ["difference", "documents_low", "documents_high", "line_low", "line_high"]
+    return pd.DataFrame(table, columns=[*names, *ends])
+
+
+def excludes_zero(table: pd.DataFrame, kind: str) -> pd.Series:
+    """Whether the interval of `kind` ("documents" or "line") of each difference excludes zero."""
+    return (table[f"{kind}_low"] > 0) | (table[f"{kind}_high"] < 0)
+
+
+def _centred(S: np.ndarray) -> np.ndarray:
+    x = np.log(S)
+    return x - x.mean()
+
+
+# -- which k ---------------------------------------------------------------------------------
+
+_TRADE = ["corpus", "family", "k", "n", "alpha", "R2", "width", "missed", "noise"]
+
+
+def relative_half_width(r2: float | np.ndarray, n: int | np.ndarray, level: float = 0.95):
+    """Half the t interval of an exponent over the exponent, from R2 and the n of the line.
+
+    1 or more: the interval holds zero. Floats or arrays. Raises InputError for n < 3, or R2
+    outside 0 to 1 (0 gives inf, 1 gives 0).
+    """
+    r2, n = np.asarray(r2, dtype=np.float64), np.asarray(n)
+    if n.size == 0 or n.min() < 3 or not ((r2 >= 0) & (r2 <= 1)).all():
+        raise InputError("R2 must be 0 to 1, and n at least 3")
+    with np.errstate(divide="ignore"):
+        found = stdtrit(n - 2, (1 + level) / 2) * np.sqrt((1 / r2 - 1) / (n - 2))
+    return float(found) if found.ndim == 0 else found
+
+
+def published_trade() -> pd.DataFrame:
+    """The points of Figures 3 to 5: a row a (corpus, family, k).
+
+    Columns: corpus, family, k, n, alpha, R2, width (`relative_half_width`), missed (tokens that
+    the largest model ranks past k, by the inferred token counts), noise (standard error of the
+    largest model's -log RBP_k over itself, as if its tokens were independent).
+    """
+    curves = [curve for k in PUBLISHED_KS for curve in published_curves(k).values()]
+    return pd.DataFrame([_row(curve, published_misses(curve)) for curve in curves], columns=_TRADE)
+
+
+def measured_trade(
+    summaries: Iterable[Summary],
+    corpora: Sequence[str],
+    families: Sequence[str],
+    ks: Sequence[int] = MEASURED_KS,
+    draws: int = 0,
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The same of what was measured, and a line for each that is missing, with the reason.
+
+    With draws > 0 also `documents`: standard deviation of alpha over that many resamples of the
+    text, over alpha; missing where k is not in the summaries' `k_grid` or a resample has no line.
+    """
+    every, rows, missing = list(summaries), [], []
+    found = {
+        k: measured_curves(every, corpora, families, lambda one, k=k: one.rbp(k), f"RBP_{k}")
+        for k in ks
+    }
+    grid = set.intersection(*(set(one.k_grid.tolist()) for one in every)) if every else set()
+    known = [k for k in ks if k in grid] if draws else []
+    boot = bootstrap(every, known, draws) if known else Bootstrap({}, ())
+    for curves in found.values():
+        missing += curves.missing
+        for curve in curves.curves.values():
+            row = _row(curve, measured_misses(every, curve))
+            if draws:
+                cell = boot.cells.get((curve.corpus, curve.family, curve.quantity))
+                sd = np.nan if cell is None else cell.alphas.std(ddof=1)
+                row["documents"] = sd / abs(row["alpha"])
+            rows.append(row)
+    names = [*_TRADE, "documents"] if draws else _TRADE
+    return pd.DataFrame(rows, columns=names), tuple(dict.fromkeys(missing))
+
+
+def _row(curve: Curve, misses) -> dict[str, object]:
+    line = fit_power_law(curve.S, curve.loss, labels=curve.models)
+    share, T = curve.value[-1], misses.tokens[-1]
+    return {
+        "corpus": curve.corpus,
+        "family": curve.family,
+        "k": int(curve.quantity.removeprefix("RBP_")),
+        "n": line.n,
+        "alpha": line.alpha,
+        "R2": line.r2,
+        "width": relative_half_width(line.r2, line.n),
+        "missed": int(misses.missed[-1]),
+        # The error of log p is sqrt((1 - p) / (p T)).
+        "noise": float(np.sqrt((1 - share) / (share * T)) / curve.loss[-1]),
+    }
+
+
+def table1_trade() -> pd.DataFrame:
+    """Table 1 by its rows: k ("CE" or a number), n (cells), R2_lowest, R2, width, widest, wide.
+
+    R2, width: medians of the cells; widest: the widest; wide: cells whose interval holds zero.
+    Printed R2 have three decimals, so a width below 0.05 is rough, and a cell with slope 0 is left
+    out: it is no fit.
+    """
+    table = paper.table1()
+    sizes = paper.models().groupby("family").size()
+    table = table[table["slope"] != 0]
+    width = relative_half_width(table["r2"].to_numpy(), table["family"].map(sizes).to_numpy())
+    groups = table.assign(width=width).groupby("k", sort=False)
+    return groups.agg(
+        n=("r2", "size"),
+        R2_lowest=("r2", "min"),
+        R2=("r2", "median"),
+        width=("width", "median"),
+        widest=("width", "max"),
+        wide=("width", lambda column: int((column >= 1).sum())),
+    ).reset_index()
+
+
+def by_k(trade: pd.DataFrame) -> pd.DataFrame:
+    """A `*_trade` table summed up by k: lines, falling (alpha > 0), R2_lowest, and medians.
+
+    Medians over lines of R2, alpha, width, missed, noise, and documents where the table has it.
+    """
+    groups = trade.groupby("k")
+    found = groups.agg(lines=("alpha", "size"), falling=("alpha", lambda a: int((a > 0).sum())))
+    found["R2_lowest"] = groups["R2"].min()
+    for name in ("R2", "alpha", "width", "missed", "noise", "documents"):
+        if name in trade:
+            found[name] = groups[name].median()
+    return found.reset_index()
+
+
+def best_k(trade: pd.DataFrame, within: float = 1.1) -> tuple[int, list[int]]:
+    """The k with the least median width, and all k whose median is within a factor of it.
+
+    Only k at which every line of the table is there and falls. Raises InputError where none is.
+    """
+    table = by_k(trade)
+    full = table[(table["lines"] == table["lines"].max()) & (table["falling"] == table["lines"])]
+    if full.empty:
+        raise InputError("at no k does every line fall: there is no best k")
+    least = full.loc[full["width"].idxmin()]
+    near = full[full["width"] <= within * least["width"]]
+    return int(least["k"]), near["k"].astype(int).tolist()
+
+
+def cost_table(summaries: Iterable[Summary], corpus: str, family: str) -> pd.DataFrame:
+    """What is kept to have RBP at every k: model, tokens, ranks (distinct ones seen), k (V), bytes.
+
+    bytes: of the summary as a file, windows and documents included.
+    """
+    rows = [
+        (
+            one.manifest.model,
+            one.tokens,
+            one.ranks.values.size,
+            one.manifest.V,
+            len(one.to_bytes()),
+        )
+        for one in ladder(summaries, corpus, family)
+    ]
+    return pd.DataFrame(rows, columns=["model", "tokens", "ranks", "k", "bytes"])

@@ -1,0 +1,31 @@
+"""`rbpkit audit`: the small tables that notebook 12 reads, from records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rbpkit.study.checks import folder_to_write
+
+
+def audit(
+    records: Annotated[Path, typer.Argument(help="A folder of records.")],
+    out: Annotated[str, typer.Option("--out", help="The folder that the tables go to.")],
+    models: Annotated[
+        bool, typer.Option(help="Also what needs the pocket models: ties in 16 bits (minutes).")
+    ] = False,
+) -> None:
+    """Compute what the audit needs token by token: strata, lags, rank fits, missed tokens, words.
+
+    For notebook 12: papermill notebooks/12_audit.ipynb out.ipynb -p audit_dir OUT.
+    """
+    folder = folder_to_write(out)
+    from rbpkit.audit.tables import write_tables
+
+    paths = write_tables(
+        records, folder, models=models, say=lambda line: typer.echo(line, err=True)
+    )
+    for path in paths:
+        typer.echo(path)

@@ -1,0 +1,124 @@
+"""`rbpkit pocket`: the small models that ship with rbpkit, and how they are trained."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rbpkit.errors import InputError
+from rbpkit.study.checks import folder_to_write, within
+
+pocket_app = typer.Typer(
+    help="The small models that ship with rbpkit, and how they are trained.",
+    rich_markup_mode=None,
+)
+
+
+@pocket_app.callback(invoke_without_command=True)
+def _help(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _say(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+@pocket_app.command("list")
+def list_models() -> None:
+    """The pocket models (family, size, shape, folder), then the controls."""
+    from rbpkit.pocket import ladders
+    from rbpkit.pocket.controls import CONTROLS
+
+    for family, ladder in ladders.LADDERS.items():
+        for size, shape in enumerate(ladder):
+            folder = ladders.model_folder(family, size)
+            there = folder if folder.is_dir() else "not trained"
+            typer.echo(f"{family} {size}: width {shape.width}, {shape.layers} layers  {there}")
+    for control in CONTROLS:
+        typer.echo(f"control {control.run.name}: {control.against} with {control.changes}")
+
+
+@pocket_app.command("train")
+def train(
+    family: Annotated[str | None, typer.Option(help="The ladder, as pythia.")] = None,
+    control: Annotated[str | None, typer.Option(help="A control instead, by its name.")] = None,
+    out: Annotated[str, typer.Option("--out", help="The folder of the runs.")] = "out/pocket-runs",
+    size: Annotated[int | None, typer.Option(help="0 is the smallest; by default all.")] = None,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    tokens: Annotated[int | None, typer.Option(help="Training tokens, for a shorter run.")] = None,
+    snapshots: Annotated[bool, typer.Option(help="Keep weights along the way.")] = False,
+) -> None:
+    """Train pocket models from scratch, going on from the last checkpoint of an earlier run.
+
+    Each run logs to OUT/NAME/log.csv; OUT/losses.png shows the loss of all runs in OUT.
+    """
+    from rbpkit.pocket import ladders
+    from rbpkit.pocket.controls import control_named
+
+    if (family is None) == (control is None):
+        raise InputError("give --family (a ladder) or --control (see `rbpkit pocket list`)")
+    changes = {}
+    if tokens is not None:
+        within("--tokens", tokens, 1)
+        changes["tokens"] = tokens
+    if control is not None:
+        if changes or size is not None:
+            raise InputError("a control has its own size and tokens: leave --size, --tokens out")
+        runs = (control_named(control).run,)
+    else:
+        family = ladders.family_named(family)
+        if size is not None:
+            ladders.model_folder(family, size)  # refuses a size that is not there
+        runs = ladders.ladder_runs(family, **changes)
+        runs = runs if size is None else runs[size : size + 1]
+    folder = folder_to_write(out)
+    from rbpkit.pocket.analysis_figures import save_losses
+    from rbpkit.pocket.training import train_runs
+
+    progress = sys.stderr.isatty()
+    train_runs(runs, folder, device=device, say=_say, progress=progress, snapshots=snapshots)
+    _say(f"losses: {save_losses(folder)}")
+
+
+@pocket_app.command("ship", hidden=True)
+def ship(
+    runs: Annotated[Path | None, typer.Option(help="Finished runs of `pocket train`.")] = None,
+    records: Annotated[Path | None, typer.Option(help="Records of the shipped models.")] = None,
+    extras: Annotated[bool, typer.Option(help="Of RUNS: controls and snapshots only.")] = False,
+) -> None:
+    """For maintainers: put trained models, then their summaries, into the package."""
+    from rbpkit.pocket import shipping
+
+    if runs is None and records is None:
+        raise InputError("nothing to ship: give --runs, --records or both")
+    if runs and extras:
+        from rbpkit.pocket.extras import ship_extras
+
+        ship_extras(runs, say=_say)
+    elif runs:
+        shipping.ship_models(runs, say=_say)
+    if records:
+        shipping.ship_summaries(records, say=_say)
+
+
+@pocket_app.command("next", hidden=True)
+def next_ladders(
+    out: Annotated[str, typer.Option("--out", help="The folder of the runs.")] = "out/next",
+    harvest: Annotated[bool, typer.Option(help="Copy what is finished into the package.")] = False,
+    restore: Annotated[bool, typer.Option(help="Copy it back, into an empty folder.")] = False,
+    most: Annotated[int | None, typer.Option(help="At most so many runs.")] = None,
+) -> None:
+    """For maintainers: train the next ladders, going on where earlier processes stopped."""
+    from rbpkit.pocket import next_runs
+
+    folder = folder_to_write(out)
+    if harvest:
+        next_runs.harvest(folder, say=_say)
+    elif restore:
+        next_runs.restore(folder, say=_say)
+    else:
+        next_runs.work(folder, most=most, say=_say)

@@ -1,0 +1,83 @@
+"""`rbpkit predict`: what the laws fitted to a folder of records foretell for a new model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rbpkit.errors import InputError
+from rbpkit.study.checks import within
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT_KS = (1, 10, 50, 100)
+
+
+def predict(
+    records: Annotated[Path, typer.Option("--records", help="A folder of records or summaries.")],
+    size: Annotated[
+        list[float],
+        typer.Option("--size", help="Non-embedding parameters, as 7e9; may be repeated."),
+    ],
+    k: Annotated[list[int] | None, typer.Option("--k", help="k of RBP_k; may be repeated.")] = None,
+    corpus: Annotated[str | None, typer.Option(help="This corpus only.")] = None,
+    family: Annotated[str | None, typer.Option(help="This family only.")] = None,
+    level: Annotated[float, typer.Option(help="Of the prediction interval.")] = 0.95,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
+) -> None:
+    """CE and RBP_k of a new model of a family, by the law fitted to those measured.
+
+    The interval is for one new model of the family on the same documents.
+    """
+    for one in k or ():
+        within("--k", one, 1)
+    from rbpkit.audit.prediction import measured_losses, predict_sizes
+    from rbpkit.records import load_summaries
+
+    every = load_summaries(records)
+    chosen = [
+        one
+        for one in every
+        if corpus in (None, one.manifest.corpus) and family in (None, one.manifest.family)
+    ]
+    if not chosen:
+        there = sorted({(one.manifest.corpus, one.manifest.family) for one in every})
+        raise InputError(
+            f"{records}: nothing measured for corpus {corpus or 'any'}, family {family or 'any'};"
+            f" there is (corpus / family): {'; '.join(f'{c} / {f}' for c, f in there)}"
+        )
+    curves = measured_losses(chosen, tuple(dict.fromkeys(k)) if k else DEFAULT_KS)
+    found = predict_sizes(curves, tuple(dict.fromkeys(size)), level)
+    if found.table.empty:
+        raise InputError(f"{records}: nothing could be fitted; {found.refused[0]}")
+    for reason in found.refused:
+        typer.echo(f"no prediction: {reason}", err=True)
+    for warning in _beyond(found.table):
+        typer.echo(warning, err=True)
+    if as_json:
+        rows = found.table.to_json(orient="records", double_precision=15)
+        typer.echo(json.dumps(json.loads(rows)))
+        return
+    shown = found.table.assign(
+        S=[f"{S:.6g}" for S in found.table["S"]],
+        decades=[f"{decades:+.2f}" for decades in found.table["decades"]],
+    )
+    typer.echo(shown.to_string(index=False, float_format=lambda value: f"{value:.4f}", na_rep=""))
+
+
+def _beyond(table: pd.DataFrame) -> list[str]:
+    """A line for each family and size that lies outside the measured sizes on some corpus."""
+    lines = []
+    outside = table[table["decades"] != 0]
+    for (family, S), rows in outside.groupby(["family", "S"], sort=False):
+        decades = max(rows["decades"], key=abs)
+        where = "beyond the largest" if decades > 0 else "below the smallest"
+        lines.append(
+            f"warning: {family}: {S:.6g} is {abs(decades):.2f} decades {where} size measured;"
+            " the interval takes the line to go on as far"
+        )
+    return lines

@@ -1,0 +1,112 @@
+"""The counts and the loss of `ranking` on a GPU, by a Triton kernel that reads the logits once.
+
+Imported only where such logits are ranked, or by tests: Triton's interpreter (TRITON_INTERPRET=1)
+runs the same kernel on CPU tensors.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+# 4 or 8 logits a thread: five sums of each stay in registers (`make test-gpu-dry` checks it).
+CONFIGS = [
+    triton.Config({"BLOCK": BLOCK}, num_warps=warps)
+    for BLOCK, warps in ((512, 4), (1024, 8), (2048, 8), (2048, 16), (4096, 16))
+]
+
+
+@triton.jit
+def kernel(
+    logits,
+    row_stride,
+    column_stride,
+    targets,
+    n_greater,
+    n_equal,
+    nll,
+    p_max,
+    entropy,
+    finite,
+    V,
+    BLOCK: tl.constexpr,
+):
+    """One row of logits -> its place in each of the six results."""
+    row = tl.program_id(0).to(tl.int64)
+    logits += row * row_stride
+    # From the very tensor that is counted: recomputed, its last bit would change the counts.
+    target = tl.load(logits + tl.load(targets + row) * column_stride).to(tl.float32)
+    columns = tl.arange(0, BLOCK)
+    places = logits + columns.to(tl.int64) * column_stride
+    step = tl.full((), BLOCK, tl.int64) * column_stride  # 64 bits: V x stride may pass 2^31
+    greater = tl.zeros((BLOCK,), tl.int32)
+    equal = tl.zeros((BLOCK,), tl.int32)
+    bad = tl.zeros((BLOCK,), tl.int32)
+    total = tl.zeros((BLOCK,), tl.float32)  # sum of exp(x - top)
+    moment = tl.zeros((BLOCK,), tl.float32)  # sum of (x - top) exp(x - top)
+    top = target  # the largest logit so far
+    for start in range(0, V, BLOCK):
+        inside = start + columns < V
+        x = tl.load(places, mask=inside, other=float("-inf")).to(tl.float32)
+        greater += (x > target).to(tl.int32)
+        equal += (x == target).to(tl.int32)
+        bad += (inside & ~(tl.abs(x) < float("inf"))).to(tl.int32)
+        highest = tl.maximum(top, tl.max(x, 0))
+        # exp is 0 below -104. Without a bound, -inf (a masked column) times 0 would be NaN.
+        shift = tl.maximum(top - highest, -200.0)
+        x = tl.maximum(x - highest, -200.0)
+        scale = tl.exp(shift)
+        power = tl.exp(x)
+        moment = (moment + shift * total) * scale + x * power
+        total = total * scale + power
+        top = highest
+        places += step
+    sums = tl.sum(total, 0)
+    log_sum = tl.log(sums)
+    tl.store(n_greater + row, tl.sum(greater, 0))
+    tl.store(n_equal + row, tl.sum(equal, 0) - 1)  # 1: the target itself
+    tl.store(nll + row, log_sum + (top - target))
+    tl.store(p_max + row, 1.0 / sums)
+    tl.store(entropy + row, log_sum - tl.sum(moment, 0) / sums)
+    tl.store(finite + row, (tl.sum(bad, 0) == 0).to(tl.int8))
+
+
+# V and the dtype of the logits choose anew. The interpreter has no clock to tune by.
+_tuned = triton.autotune(
+    CONFIGS if isinstance(kernel, triton.JITFunction) else CONFIGS[:1], key=["V"]
+)(kernel)
+
+
+def count(logits: Tensor, targets: Tensor, results: tuple[Tensor, ...]) -> None:
+    """Fill `results`, vectors along the rows: n_greater, n_equal, nll, p_max, entropy, finite.
+
+    logits: (rows, V) float32, bfloat16 or float16 of any strides. targets: (rows,) int64 in
+    [0, V). finite (bool): whether the row has no NaN and no infinite logit; where it has, its
+    other results mean nothing. The host does not wait.
+    """
+    rows, V = logits.shape
+    if rows:
+        *results, finite = results
+        arguments = (logits, *logits.stride(), targets, *results, finite.view(torch.int8), V)
+        with torch.cuda.device_of(logits):  # one of several; does nothing for a CPU tensor
+            _tuned[(rows,)](*arguments, enable_fp_fusion=True)
+
+
+def one_pass_on(device: torch.device) -> Callable[..., None] | None:
+    """`count`, or None, with a warning, where the device or the system takes no Triton kernel."""
+    column = torch.zeros(1, dtype=torch.int64, device=device)
+    count_, number = column.int(), column.float()
+    arguments = (number, 1, 1, column, count_, count_, number, number, number, column.char(), 1)
+    try:
+        kernel[(1,)](*arguments, BLOCK=512)
+    except torch.OutOfMemoryError:
+        raise  # says nothing of what Triton can do, and the answer is kept
+    except Exception as error:
+        warnings.warn(f"no Triton kernel on {device}, so torch counts: {error}", stacklevel=2)
+        return None
+    return count

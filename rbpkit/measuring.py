@@ -1,0 +1,289 @@
+"""One job: a model on a corpus -> records and summary in a folder. Done once, kept.
+
+The way of the data is tokens -> base model -> hidden states at the scored positions -> output
+head, by chunks -> exact ranks. Never T x V logits at once, except where a model's head is not
+one linear map and its own logits must be taken. A batch that does not fit in memory is done again
+in halves, and the rest with the smaller budget: no document is lost, none is done twice.
+"""
+
+from __future__ import annotations
+
+import gc
+import platform
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from importlib import metadata
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+import rbpkit
+from rbpkit.corpora import Corpus
+from rbpkit.encoding import Batch, EncodedCorpus, batches, check_batch_tokens, encode
+from rbpkit.errors import InputError, one_line
+from rbpkit.files.manifest import Manifest
+from rbpkit.models import LoadedModel
+from rbpkit.ranking import MEMORY_BYTES, TokenRanks, counting_path, logit_ranks, token_ranks
+from rbpkit.records import Records, find_done, find_stale, summary_of, write_records
+from rbpkit.summary import Summary
+
+BATCH_TOKENS = 8192
+MAX_LENGTH = 512
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What `measure` came to: the job's summary, its Parquet file, and whether it was there."""
+
+    summary: Summary
+    path: Path
+    found_done: bool
+
+
+def measure(
+    model: LoadedModel,
+    corpus: Corpus,
+    out: str | Path,
+    *,
+    max_length: int = MAX_LENGTH,
+    batch_tokens: int = BATCH_TOKENS,
+    progress: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> Measurement:
+    """Rank every scored token of `corpus` under `model`; write records and summary into `out`.
+
+    max_length: truncate documents at this many tokens (Appendix A: 512); where the model's
+    context is shorter, at that. batch_tokens: the most tokens, padding included, of a forward
+    pass; another value changes last bits, and now and then a rank by one. Where memory does not
+    suffice, smaller batches are taken and `say` gets a line; the manifest keeps the number that
+    was asked for. progress: a bar with tokens/s and time left on standard error. A finished job
+    with the same settings is not run again; one with other settings is replaced, and `say` is
+    told which differ. `say` also gets a line where a pocket corpus is not the shipped text.
+
+    Raises InputError for a corpus that leaves nothing to score, settings out of range, logits
+    that are NaN or infinite, memory that does not suffice for one document, and for another
+    model of the same name in `out`; nothing is written then.
+    """
+    check_batch_tokens(batch_tokens)
+    if corpus.source.get("as_shipped") is False:
+        say(
+            f"{corpus.id}: the installed packages hold another text than the shipped numbers were"
+            " computed on (other versions): do not compare with them"
+        )
+    if model.context is not None:
+        max_length = min(max_length, model.context)
+    encoded = encode(corpus, model.tokenizer, max_length=max_length)
+    planned = _planned(model, corpus, encoded, batch_tokens)
+    done = find_done(out, planned)
+    if done is not None:
+        return Measurement(summary_of(done), done.path, found_done=True)
+    stale = find_stale(out, planned)
+    if "revision" in stale:
+        raise InputError(
+            f"{out} holds another model called {model.name!r} on {corpus.id} (other weights):"
+            " give this one a name of its own (--name), another folder (--out), or delete that one"
+        )
+    for setting, (there, asked) in stale.items():
+        say(f"replaces an earlier measurement in {out}: {setting} was {there}, is {asked}")
+    start = time.perf_counter()
+    columns = rank_columns(model, encoded, batch_tokens, progress=progress, say=say)
+    seconds = round(time.perf_counter() - start, 3)
+    manifest = replace(planned, tokens=encoded.tokens, seconds=seconds)
+    records = Records(**columns, manifest=manifest)
+    written = write_records(out, records)
+    return Measurement(summary_of(written), written.path, found_done=False)
+
+
+def measured_ranks(
+    model: LoadedModel,
+    encoded: EncodedCorpus,
+    batch_tokens: int = BATCH_TOKENS,
+    say: Callable[[str], None] = lambda line: None,
+) -> Iterator[tuple[Batch, TokenRanks]]:
+    """Each batch of the corpus with the ranks of its scored tokens, on the device of the head.
+
+    Longest documents first, so that what does not fit in memory shows at once. A model that must
+    give its own logits gets batches of at most MEMORY_BYTES of them, or a document. A batch that
+    does not fit is done again in halves, and the rest with that budget; `say` gets a line then.
+
+    Raises InputError where one document does not fit, and as `token_ranks`.
+    """
+    if model.head is None:
+        batch_tokens = max(1, min(batch_tokens, MEMORY_BYTES // (4 * model.V)))
+
+    def ranked(batch: Batch) -> TokenRanks:
+        targets = torch.from_numpy(batch.targets).to(model.device)
+        states, places = states_of(model, batch)
+        if model.head is None:
+            return logit_ranks(states[places], targets.to(states.device), entropy=True)
+        weight, bias = model.head
+        hidden = states[places].to(weight.device)
+        del states  # before the head needs memory
+        return token_ranks(hidden, weight, targets.to(weight.device), bias=bias, entropy=True)
+
+    return by_batches(encoded, batch_tokens, ranked, model=model.name, say=say)
+
+
+def states_of(model: LoadedModel, batch: Batch) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """A forward pass -> (B, L, d) hidden states, or (B, L, V) logits where the head is no one
+    linear map; and the (rows, columns) of the T scored tokens in it, on the same device.
+
+    A model on several devices gives them on the last layer's.
+    """
+    # Sent before the pass, not after it: a copy from the host waits for what the GPU has to do.
+    ids, *places = (
+        torch.from_numpy(array).to(model.device)
+        for array in (batch.input_ids, batch.rows, batch.columns)
+    )
+    states = model.logits(ids) if model.head is None else model.hidden(ids)
+    rows, columns = (place.to(states.device) for place in places)
+    return states, (rows, columns)
+
+
+def rank_columns(
+    model: LoadedModel,
+    encoded: EncodedCorpus,
+    batch_tokens: int = BATCH_TOKENS,
+    *,
+    progress: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> dict[str, np.ndarray]:
+    """The columns of the records, (T,) each, in the order of the protocol: document and position.
+
+    progress, say, errors: as `measure` and `measured_ranks`.
+    """
+    parts: list[dict[str, np.ndarray]] = []
+    bar = tqdm(
+        total=encoded.tokens,
+        desc=f"{model.name} on {encoded.corpus}",
+        unit=" tokens",
+        unit_scale=True,
+        disable=not progress,
+    )
+    with bar:
+        for batch, ranks in measured_ranks(model, encoded, batch_tokens, say):
+            parts.append(
+                {
+                    "document": batch.documents,
+                    "position": batch.positions,
+                    "target": batch.targets.astype(np.int32),
+                    **{
+                        name: getattr(ranks, name).cpu().numpy()
+                        for name in ("n_greater", "n_equal", "nll", "p_max", "entropy")
+                    },
+                }
+            )
+            bar.update(batch.tokens)
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    order = np.lexsort((columns["position"], columns["document"]))
+    return {name: column[order] for name, column in columns.items()}
+
+
+def _planned(
+    model: LoadedModel, corpus: Corpus, encoded: EncodedCorpus, batch_tokens: int
+) -> Manifest:
+    """The manifest of the job before it is run: all that can change its numbers."""
+    versions = {name: metadata.version(name) for name in ("torch", "transformers", "tokenizers")}
+    return Manifest(
+        model=model.name,
+        revision=model.revision,
+        family=model.family,
+        S=model.S,
+        V=model.V,
+        corpus=corpus.id,
+        fingerprint=corpus.fingerprint,
+        documents=len(corpus.documents),
+        skipped_documents=encoded.skipped,
+        max_length=encoded.max_length,
+        dtype=model.dtype,
+        device=model.device,
+        threads=torch.get_num_threads(),
+        batch_tokens=batch_tokens,
+        seed=corpus.protocol.get("seed") or 0,
+        versions={
+            "rbpkit": rbpkit.__version__,
+            "python": platform.python_version(),
+            "ranks": counting_path(model.device),
+            **versions,
+        },
+    )
+
+
+# -- batch by batch: where memory does not suffice, with smaller ones -------------------------
+
+
+class DoesNotFitError(InputError):
+    """One document alone is too much for the memory."""
+
+
+def by_batches(
+    encoded: EncodedCorpus,
+    batch_tokens: int,
+    work: Callable[[Batch], Found],
+    *,
+    model: str,
+    say: Callable[[str], None] = lambda line: None,
+) -> Iterator[tuple[Batch, Found]]:
+    """Each batch of the corpus with what `work` makes of it, the longest documents first.
+
+    batch_tokens: the most tokens of a batch, padding included. Where `work` runs out of memory,
+    half of what the batch had is the new budget, and `say` gets a line. model: its name, for
+    these lines. Raises InputError for batch_tokens below 1, and DoesNotFitError, one of its kind,
+    where a document alone is too much.
+    """
+    check_batch_tokens(batch_tokens)
+    done = 0
+    while done < len(encoded.documents):
+        for batch in batches(encoded, batch_tokens, done):
+            found, failure = _attempt(work, batch)
+            if failure is not None:
+                batch_tokens = _smaller(batch, failure, f"{model} on {encoded.corpus}", say)
+                break
+            yield batch, found
+            done += len(batch.input_ids)
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether torch found no memory for a tensor, on a GPU or (a plain RuntimeError) on the CPU."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return True
+    # Two wordings, one for each kind of system.
+    told = ("DefaultCPUAllocator: can't allocate memory", "DefaultCPUAllocator: not enough memory")
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in told)
+
+
+def _attempt(work: Callable[[Batch], Found], batch: Batch) -> tuple[Found, None] | tuple[None, str]:
+    """What `work` makes of the batch, or else the line in which memory ran out."""
+    try:
+        return work(batch), None
+    except RuntimeError as error:
+        if not out_of_memory(error):
+            raise
+        failure = one_line(error)
+    # Only here, where the error is gone: its traceback held the tensors of the failed pass.
+    gc.collect()
+    torch.cuda.empty_cache()  # does nothing where CUDA was never used
+    return None, failure
+
+
+def _smaller(batch: Batch, failure: str, what: str, say: Callable[[str], None]) -> int:
+    """Half the tokens of a batch that did not fit; DoesNotFitError for a single document."""
+    count, length = batch.input_ids.shape
+    if count == 1:
+        raise DoesNotFitError(
+            f"{what}: out of memory at document {batch.documents[0]}, {length:,} tokens, alone in"
+            " its batch; cut documents shorter (--max-length), take a lower --dtype, or a device"
+            f" with more memory ({failure})"
+        )
+    half = batch.input_ids.size // 2
+    say(
+        f"{what}: out of memory with a batch of {batch.input_ids.size:,} tokens;"
+        f" it is done again, and the rest goes on, with at most {half:,}"
+    )
+    return half

@@ -1,0 +1,271 @@
+"""The pocket ladders looked at as an experiment: sizes by other measures, controls, training time.
+
+Works on summaries of pocket models, and on totals of those that ship without weights; shapes come
+from `pocket.LADDERS` and `pocket_controls`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from rbpkit.curves import Curve, ce_curve, ladder, rbp_curve
+from rbpkit.errors import InputError
+from rbpkit.fit import fit_power_law
+from rbpkit.pocket.controls import CONTROLS, Totals
+from rbpkit.pocket.ladders import CONTEXT, LADDERS, Run, V, ladder_runs
+from rbpkit.summary import Summary
+
+ALONG = re.compile(r"(?P<model>.+)-t(?P<tokens>\d+)")
+
+
+def all_runs() -> dict[str, Run]:
+    """Every model of the ladders and every control, by name."""
+    runs = [run for family in LADDERS for run in ladder_runs(family)]
+    return {run.name: run for run in (*runs, *(control.run for control in CONTROLS))}
+
+
+def training_flops(S: float, run: Run) -> float:
+    """Floating-point operations of a training run, by the usual count.
+
+    Six a token and weight of the layers and the head, and 6 L d T for causal attention over a
+    context of T (scores and values, half of them masked; forward and twice that backward). For
+    Mamba's scan in its place 6 L 3 (2 d) 16: decay, write and read a state of 16 a channel.
+    """
+    shape, tokens = run.shape, run.recipe.steps * run.recipe.batch_rows * CONTEXT
+    over_time = CONTEXT if shape.heads else 3 * 2 * 16
+    return 6.0 * tokens * (S + shape.width * V + shape.layers * shape.width * over_time)
+
+
+SIZES: dict[str, Callable[[float, Run], float]] = {
+    "S": lambda S, run: S,
+    "S + dV": lambda S, run: S + run.shape.width * V,
+    "FLOPs": training_flops,
+}
+"""Measures of a model's size: as in the paper; with the output matrix; cost of its training."""
+
+
+def by_size_measure(
+    summaries: Iterable[Summary], corpora: Sequence[str], families: Sequence[str], ks: Sequence[int]
+) -> pd.DataFrame:
+    """CE and -log RBP_k fitted against each of `SIZES`.
+
+    Columns: corpus, family, quantity, n, size, decades (that the size spans), slope, low, high
+    (95%), R2. What is not there or cannot be fitted is left out, and so are models that are in no
+    ladder.
+    """
+    runs = all_runs()
+    summaries = [one for one in summaries if one.manifest.model in runs]
+    there = {(one.manifest.corpus, one.manifest.family) for one in summaries}
+    rows = []
+    for corpus in corpora:
+        for family in families:
+            if (corpus, family) not in there:
+                continue
+            curves = [ce_curve(summaries, corpus, family)]
+            curves += [rbp_curve(summaries, k, corpus, family) for k in ks]
+            for curve in curves:
+                rows += _fits_of(curve, runs)
+    return pd.DataFrame(rows)
+
+
+def _fits_of(curve: Curve, runs: dict[str, Run]) -> list[dict[str, object]]:
+    rows = []
+    for size, measure in SIZES.items():
+        pairs = zip(curve.S, curve.models, strict=True)
+        at = np.array([measure(S, runs[model]) for S, model in pairs])
+        try:
+            fit = fit_power_law(at, curve.loss, labels=curve.models)
+        except InputError:
+            continue
+        low, high = fit.slope_interval
+        rows.append(
+            {
+                "corpus": curve.corpus,
+                "family": curve.family,
+                "quantity": curve.quantity,
+                "n": fit.n,
+                "size": size,
+                "decades": float(np.log10(at.max() / at.min())),
+                "slope": fit.slope,
+                "low": low,
+                "high": high,
+                "R2": fit.r2,
+            }
+        )
+    return rows
+
+
+@dataclass(frozen=True)
+class _Loss:
+    """A loss by name, of a summary or of totals: CE (nats) or -log RBP_k."""
+
+    k: int | None
+
+    def __call__(self, one: Summary | Totals) -> float:
+        return one.ce() if self.k is None else -float(np.log(one.rbp(self.k)))
+
+    @property
+    def name(self) -> str:
+        return "CE" if self.k is None else f"RBP_{self.k}"
+
+
+def at_one_size(
+    summaries: Iterable[Summary], corpora: Sequence[str], families: Sequence[str], ks: Sequence[int]
+) -> pd.DataFrame:
+    """The families' lines, and where they are at one S: a row a (corpus, quantity, family).
+
+    S is the middle, in log S, of what every family of the corpus spans. Columns: corpus, quantity,
+    family, n, slope, low, high (95%), R2, S, loss (of the family's line at that S). Families that
+    were not measured on a corpus are left out of it. Raises InputError where two of them span no
+    S together or were measured on different text, and as `ce_curve` and `fit_power_law`.
+    """
+    columns = ["corpus", "quantity", "family", "n", "slope", "low", "high", "R2", "S", "loss"]
+    every, rows = list(summaries), []
+    for corpus in corpora:
+        there = [family for family in families if ladder(every, corpus, family)]
+        if not there:
+            continue
+        texts = {one.manifest.fingerprint for f in there for one in ladder(every, corpus, f)}
+        if len(texts) > 1:
+            raise InputError(f"{corpus}: the families were measured on different text")
+        curves = {family: [ce_curve(every, corpus, family)] for family in there}
+        for family, found in curves.items():
+            found += [rbp_curve(every, k, corpus, family) for k in ks]
+        spans = {family: (found[0].S.min(), found[0].S.max()) for family, found in curves.items()}
+        least, most = max(low for low, _ in spans.values()), min(high for _, high in spans.values())
+        if least > most:
+            raise InputError(f"{corpus}: no S lies in the range of every family ({spans})")
+        S = float(np.sqrt(least * most))
+        for place in range(1 + len(ks)):
+            for family in there:
+                curve = curves[family][place]
+                fit = fit_power_law(curve.S, curve.loss, labels=curve.models)
+                at_S = S, float(fit.predict(S).loss)
+                numbers = (fit.n, fit.slope, *fit.slope_interval, fit.r2, *at_S)
+                rows.append((corpus, curve.quantity, family, *numbers))
+    return pd.DataFrame(rows, columns=columns)
+
+
+def controls_table(
+    shipped: Iterable[Summary], controls: Iterable[Summary | Totals], ks: Sequence[int]
+) -> pd.DataFrame:
+    """Each control beside its ladder's model and line, a row a (corpus, control, quantity).
+
+    Columns: corpus, control, changes, quantity, loss, base (the ladder model's loss), against
+    base and against line (percent by which the control's loss is above the ladder model's, and
+    above the ladder's line at the control's own S). Raises InputError for a control whose ladder
+    is not there.
+    """
+    shipped = list(shipped)
+    known = {control.run.name: control for control in CONTROLS}
+    order = {name: place for place, name in enumerate(known)}
+    rows = []
+    for one in sorted(
+        (c for c in controls if c.manifest.model in known),
+        key=lambda c: (c.manifest.corpus, order[c.manifest.model]),
+    ):
+        control, corpus = known[one.manifest.model], one.manifest.corpus
+        alike = [
+            s
+            for s in ladder(shipped, corpus, one.manifest.family)
+            if s.manifest.fingerprint == one.manifest.fingerprint
+        ]
+        base = [s for s in alike if s.manifest.model == control.against]
+        if not base:
+            raise InputError(f"{control.run.name} on {corpus}: {control.against} is not there")
+        for loss in (_Loss(None), *map(_Loss, ks)):
+            line = fit_power_law([s.manifest.S for s in alike], [loss(s) for s in alike])
+            expected = float(line.predict(one.manifest.S).loss)
+            rows.append(
+                {
+                    "corpus": corpus,
+                    "control": control.run.name,
+                    "changes": control.changes,
+                    "quantity": loss.name,
+                    "loss": loss(one),
+                    "base": loss(base[0]),
+                    "against base": 100 * (loss(one) / loss(base[0]) - 1),
+                    "against line": 100 * (loss(one) / expected - 1),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def along_training(
+    along: Iterable[Summary | Totals], finished: Iterable[Summary], ks: Sequence[int]
+) -> pd.DataFrame:
+    """The law in S after so many training tokens, a row a (corpus, quantity, tokens).
+
+    along: summaries or totals of models called NAME-tTOKENS; finished: of the ladder itself,
+    trained on all of its recipe's tokens. Columns: corpus, quantity, tokens, n, slope, low, high
+    (95%), R2, and smallest, largest: the losses of the smallest and the largest model.
+    """
+    runs, groups = all_runs(), {}
+    for one in along:
+        match = ALONG.fullmatch(one.manifest.model)
+        if match and match["model"] in runs:
+            groups.setdefault((one.manifest.corpus, int(match["tokens"])), []).append(one)
+    families = {one.manifest.family for group in groups.values() for one in group}
+    corpora = {corpus for corpus, _ in groups}
+    for one in finished:
+        if one.manifest.model in runs and one.manifest.family in families:
+            if one.manifest.corpus in corpora:
+                recipe = runs[one.manifest.model].recipe
+                tokens = recipe.steps * recipe.batch_rows * CONTEXT
+                groups.setdefault((one.manifest.corpus, tokens), []).append(one)
+    rows = []
+    for (corpus, tokens), group in sorted(groups.items()):
+        group.sort(key=lambda one: one.manifest.S)
+        for loss in (_Loss(None), *map(_Loss, ks)):
+            losses = [loss(one) for one in group]
+            fit = fit_power_law([one.manifest.S for one in group], losses)
+            rows.append(
+                {
+                    "corpus": corpus,
+                    "quantity": loss.name,
+                    "tokens": tokens,
+                    "n": fit.n,
+                    "slope": fit.slope,
+                    "low": fit.slope_interval[0],
+                    "high": fit.slope_interval[1],
+                    "R2": fit.r2,
+                    "smallest": losses[0],
+                    "largest": losses[-1],
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def slopes_between_ends(
+    shipped: Iterable[Summary], controls: Iterable[Summary | Totals], ks: Sequence[int]
+) -> pd.DataFrame:
+    """The slope from the smallest model of a ladder to its largest, by training tokens.
+
+    Of the ladder whose two ends were also trained on other numbers of tokens. Columns: corpus,
+    quantity, tokens, slope: d log loss / d log S between two models, so without an interval.
+    """
+    runs = all_runs()
+    ends: dict[tuple[str, int], list[Summary | Totals]] = {}
+    both = [control.against for control in CONTROLS if "tokens" in control.changes]
+    alike = {control.run.name for control in CONTROLS if "tokens" in control.changes}
+    for one in (*shipped, *controls):
+        if one.manifest.model in alike.union(both):
+            recipe = runs[one.manifest.model].recipe
+            tokens = recipe.steps * recipe.batch_rows * CONTEXT
+            ends.setdefault((one.manifest.corpus, tokens), []).append(one)
+    rows = []
+    for (corpus, tokens), pair in sorted(ends.items(), key=lambda item: item[0]):
+        pair.sort(key=lambda one: one.manifest.S)
+        if len(pair) != 2:
+            continue
+        small, large = pair
+        span = np.log(large.manifest.S / small.manifest.S)
+        for loss in (_Loss(None), *map(_Loss, ks)):
+            slope = float(np.log(loss(large) / loss(small)) / span)
+            rows.append({"corpus": corpus, "quantity": loss.name, "tokens": tokens, "slope": slope})
+    return pd.DataFrame(rows, columns=["corpus", "quantity", "tokens", "slope"])

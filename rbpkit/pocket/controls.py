@@ -1,0 +1,151 @@
+"""Controls of the pocket ladders: runs that differ from a ladder's model in one thing.
+
+They show how much of a slope could be the recipe's doing: depth at one width, the number of
+training tokens at both ends of the ladder, the seed. They ship as loss curves and as what was
+measured on them, `Totals`, not as weights. So does the ladder along its training.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import zlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbpkit.errors import InputError
+from rbpkit.files.manifest import Manifest
+from rbpkit.pocket.ladders import LADDERS, Run, Shape, name_of, recipe_of
+
+if TYPE_CHECKING:
+    from rbpkit.summary import Summary
+
+FAMILY = "Pythia"
+
+
+@dataclass(frozen=True)
+class Control:
+    """A run, the ladder's model that it is to be held against, and what it changes."""
+
+    run: Run
+    against: str
+    changes: str
+
+
+def _controls() -> tuple[Control, ...]:
+    ladder = {shape.width: shape for shape in LADDERS[FAMILY]}
+    found = []
+
+    def add(width: int, changes: str, suffix: str = "", layers: int | None = None, **recipe: int):
+        base = ladder[width]
+        shape = base if layers is None else Shape(base.width, layers, base.heads)
+        run = Run(name_of(FAMILY, shape) + suffix, FAMILY, shape, recipe_of(FAMILY, **recipe))
+        found.append(Control(run, name_of(FAMILY, base), changes))
+
+    add(64, "2 layers", layers=2)
+    add(64, "8 layers", layers=8)
+    for width in (32, 128):
+        add(width, "half the tokens", "-3m", tokens=3_000_000)
+        # The text has 6.9 million tokens: most of it is read twice.
+        add(width, "double the tokens", "-12m", tokens=12_000_000, passes=2)
+    for seed in (1, 2):
+        add(32, f"seed {seed}", f"-seed{seed}", seed=seed)
+    return tuple(found)
+
+
+CONTROLS: tuple[Control, ...] = _controls()
+
+
+def control_named(name: str) -> Control:
+    """The control whose run has this name. Raises InputError where there is none."""
+    for control in CONTROLS:
+        if control.run.name == name:
+            return control
+    names = ", ".join(control.run.name for control in CONTROLS)
+    raise InputError(f"no control {name!r}: there are {names}")
+
+
+@dataclass(frozen=True)
+class Totals:
+    """CE and RBP_k of one model on one corpus, at the k of a summary's grid and no other.
+
+    A summary's per-document counts, added up over documents: `nll` in nats, `hits` k -> tokens
+    with R <= k. Unlike a summary these are exact for any part of the documents.
+    """
+
+    manifest: Manifest
+    nll: float
+    hits: Mapping[int, int]
+
+    def ce(self) -> float:
+        """Mean negative log-likelihood, nats."""
+        return self.nll / self.manifest.tokens
+
+    def rbp(self, k: int) -> float:
+        """RBP_k = Pr(R <= k), Eq. 4. Raises InputError for a k that is not in `hits`."""
+        if k not in self.hits:
+            grid = ", ".join(map(str, self.hits))
+            raise InputError(f"k = {k}: {self.manifest.model} was counted at k = {grid} only")
+        return self.hits[k] / self.manifest.tokens
+
+
+def totals_of(summary: Summary, without: Collection[int], fingerprint: str) -> Totals:
+    """The totals of a summary over its documents except those numbered in `without`.
+
+    fingerprint: of the text that remains.
+    """
+    kept = ~np.isin(summary.document, list(without))
+    manifest = replace(
+        summary.manifest,
+        documents=summary.manifest.documents - len(without),
+        tokens=int(summary.document_tokens[kept].sum()),
+        fingerprint=fingerprint,
+    )
+    hits = summary.document_hits[kept].sum(0)
+    return Totals(
+        manifest=manifest,
+        nll=math.fsum(summary.document_nll[kept]),
+        hits={int(k): int(n) for k, n in zip(summary.k_grid, hits, strict=True)},
+    )
+
+
+def save_totals(totals: Iterable[Totals], path: Path) -> None:
+    """Write totals as gzipped JSON lines, by corpus and model; the same bytes for the same ones."""
+    ordered = sorted(totals, key=lambda one: (one.manifest.corpus, one.manifest.model))
+    lines = "".join(json.dumps(asdict(one)) + "\n" for one in ordered)
+    path.write_bytes(gzip.compress(lines.encode(), 9, mtime=0))
+
+
+def load_totals(path: Path) -> list[Totals]:
+    """What `save_totals` wrote. Raises InputError for a file that is missing or damaged."""
+    try:
+        rows = map(json.loads, gzip.decompress(path.read_bytes()).decode().splitlines())
+        return [
+            Totals(
+                manifest=Manifest(**row["manifest"]),
+                nll=row["nll"],
+                hits={int(k): n for k, n in row["hits"].items()},
+            )
+            for row in rows
+        ]
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: missing or damaged; install rbpkit again ({error})") from error
+
+
+def controls_path() -> Path:
+    """The shipped totals of the controls."""
+    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "controls.jsonl.gz"))
+
+
+def along_path() -> Path:
+    """The shipped totals along training.
+
+    Its models are named NAME-tTOKENS: the ladder's model after so many training tokens.
+    """
+    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "along.jsonl.gz"))

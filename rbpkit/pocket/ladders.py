@@ -1,0 +1,229 @@
+"""The pocket ladders: small models of the paper's architectures, and of Mamba, that ship.
+
+A ladder is one family's sizes. Every model sees the same tokens in the same order, once. This
+module says what the models are and where they lie; `pocket_train` trains them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rbpkit.errors import InputError
+from rbpkit.pocket.text import CORPORA, load_pocket_documents
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+V = 4096
+CONTEXT = 256
+END_OF_TEXT = "<|endoftext|>"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Width d, number of layers, number of attention heads (Mamba: none) of one pocket model.
+
+    Two more where the family's sizes differ by them: `inner`, the width of the gated MLP (None:
+    4d), and `untied`, whether the output matrix is one of its own (None: as its family has it).
+    """
+
+    width: int
+    layers: int
+    heads: int
+    inner: int | None = None
+    untied: bool | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a pocket model is trained; all that can change its weights but the shape.
+
+    tokens: training tokens. The text is read once, or `passes` times one after the other where
+    the tokens are more than it has. The learning rate warms up over `warmup` of the steps to
+    peak_rate(width), then falls linearly to zero. `data/pocket/runs/rate_search.csv` holds the
+    short runs behind the rate: c / sqrt(width) with one c was off at one width or the other,
+    c / width fits both; c goes by family (`RATES`).
+    """
+
+    tokens: int = 6_000_000
+    passes: int = 1
+    batch_rows: int = 16
+    rate: float = 0.7
+    warmup: float = 0.05
+    betas: tuple[float, float] = (0.9, 0.95)
+    weight_decay: float = 0.1
+    clip: float = 1.0
+    seed: int = 0
+    threads: int = 1
+
+    @property
+    def steps(self) -> int:
+        """Optimizer steps: whole batches of batch_rows x CONTEXT tokens in `tokens`."""
+        return self.tokens // (self.batch_rows * CONTEXT)
+
+    def peak_rate(self, width: int) -> float:
+        """rate / width."""
+        return self.rate / width
+
+    def rate_at(self, step: int, width: int) -> float:
+        """Learning rate of step 0, 1, ..., steps - 1."""
+        warm = max(1, round(self.warmup * self.steps))
+        up = (step + 1) / warm
+        down = (self.steps - step) / max(1, self.steps - warm)
+        return self.peak_rate(width) * min(up, down, 1.0)
+
+
+# Heads of 32 where that divides: a quarter of a small head, as NeoX rotates it, would leave two
+# frequencies. Widths under 32 broke the line in a trial (the rank of the head). Depths follow the
+# real ladders': GPT-2's grows with the width (12, 24, 36, 48 layers), OPT's in two steps (12, 24,
+# 24, 32, 32), Qwen2.5's not always (24, 28, 36, 28, 48), with a gated MLP of 5.3 to 5.8 d but
+# 2.7 d at the top, and an output matrix of its own in the two largest. Mamba is none of the
+# paper's: a state-space family to hold beside them. A layer of it has fewer weights than the
+# others' (6 d^2 and what the state takes, for 12 d^2), so there are more: 24, 48, 48, 48, 64 in
+# the real ladder.
+LADDERS: dict[str, tuple[Shape, ...]] = {
+    "GPT2": (
+        Shape(32, 2, 1),
+        Shape(48, 4, 2),
+        Shape(64, 6, 2),
+        Shape(80, 8, 2),
+    ),
+    "OPT": (
+        Shape(32, 2, 1),
+        Shape(48, 4, 2),
+        Shape(80, 4, 2),
+        Shape(96, 5, 3),
+        Shape(128, 5, 4),
+    ),
+    "Pythia": (
+        Shape(32, 2, 1),
+        Shape(48, 3, 2),
+        Shape(64, 4, 2),
+        Shape(80, 4, 2),
+        Shape(96, 4, 3),
+        Shape(128, 5, 4),
+    ),
+    "Qwen": (
+        Shape(32, 2, 1, inner=176),
+        Shape(48, 3, 2, inner=272),
+        Shape(64, 4, 2, inner=352),
+        Shape(96, 3, 3, inner=512, untied=True),
+        Shape(128, 6, 4, inner=352, untied=True),
+    ),
+    "Mamba": (
+        Shape(32, 4, 0),
+        Shape(48, 6, 0),
+        Shape(64, 6, 0),
+        Shape(96, 6, 0),
+        Shape(128, 6, 0),
+    ),
+}
+
+
+RATES = {"GPT2": 0.35, "OPT": 0.35, "Pythia": 0.7, "Qwen": 0.35, "Mamba": 1.4}
+"""Recipe.rate of each family, from the rate search."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model to be trained: its name (a folder's), architecture, shape and recipe."""
+
+    name: str
+    family: str
+    shape: Shape
+    recipe: Recipe
+
+
+def recipe_of(family: str, **changes: int | float) -> Recipe:
+    """The recipe of a family's ladder, with `changes` of its fields."""
+    return Recipe(**{"rate": RATES[family], **changes})
+
+
+def ladder_runs(family: str, **changes: int | float) -> tuple[Run, ...]:
+    """The runs of a family's ladder, smallest first; `changes` are fields of their recipe."""
+    recipe = recipe_of(family, **changes)
+    return tuple(Run(name_of(family, s), family, s, recipe) for s in LADDERS[family])
+
+
+def family_named(name: str) -> str:
+    """The family's name as the paper writes it, from any spelling of its letters.
+
+    Raises InputError for a family that has no ladder.
+    """
+    for family in LADDERS:
+        if family.lower() == name.lower():
+            return family
+    raise InputError(f"no pocket family {name!r}: there are {', '.join(LADDERS)}")
+
+
+def name_of(family: str, shape: Shape) -> str:
+    """Folder and model name, by width and depth: `pythia-w64-l4`."""
+    return f"{family.lower()}-w{shape.width}-l{shape.layers}"
+
+
+def models_root() -> Path:
+    """The folder of the shipped models, in hub layout, one folder a model."""
+    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "models"))
+
+
+def model_folder(family: str, size: int) -> Path:
+    """The folder of the shipped model `size` (0 is the smallest) of a ladder.
+
+    Raises InputError where the family or the size is not in the ladders.
+    """
+    family = family_named(family)
+    ladder = LADDERS[family]
+    if not 0 <= size < len(ladder):
+        raise InputError(f"{family} has pocket sizes 0 to {len(ladder) - 1}, not {size}")
+    return models_root() / name_of(family, ladder[size])
+
+
+def summaries_root() -> Path:
+    """The folder of the shipped summaries: the paper's families on every pocket corpus."""
+    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "summaries"))
+
+
+def beside_root() -> Path:
+    """The same of the ladders of other families than the paper's (Mamba)."""
+    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "beside"))
+
+
+def tokenizer_folder() -> Path:
+    """The folder of the shipped tokenizer, the one of all pocket models."""
+    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "tokenizer"))
+
+
+def load_tokenizer() -> PreTrainedTokenizerFast:
+    """The shipped tokenizer: byte-level BPE with V = 4,096, trained on the training text."""
+    from transformers import PreTrainedTokenizerFast
+
+    return PreTrainedTokenizerFast.from_pretrained(tokenizer_folder(), local_files_only=True)
+
+
+def train_tokenizer(texts: Iterable[str] | None = None) -> PreTrainedTokenizerFast:
+    """The tokenizer trained on texts, by default the training text; same texts, same merges."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=V,
+        special_tokens=[END_OF_TEXT],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    if texts is None:
+        texts = [t for corpus in CORPORA for t in load_pocket_documents(corpus, "train").documents]
+    tokenizer.train_from_iterator(texts, trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token=END_OF_TEXT,
+        eos_token=END_OF_TEXT,
+        model_max_length=CONTEXT,
+    )

@@ -1,0 +1,128 @@
+"""Putting finished runs and their summaries into the package: what `rbpkit pocket ship` does.
+
+Models go to `data/pocket/models/NAME` (hub layout, a card each), loss curves to
+`data/pocket/runs`, summaries to `data/pocket/summaries`, those of other families than the paper's
+to `data/pocket/beside`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from rbpkit import paper
+from rbpkit.errors import InputError
+from rbpkit.models import load_model
+from rbpkit.pocket import ladders
+from rbpkit.pocket.text import CORPORA, load_pocket_documents
+
+SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+
+
+def ship_models(runs: Path, *, say: Callable[[str], None] = lambda line: None) -> None:
+    """Copy every finished run under `runs` that is a ladder's model, and write its card.
+
+    Raises InputError where there is none.
+    """
+    wanted = {run.name for family in ladders.LADDERS for run in ladders.ladder_runs(family)}
+    results = sorted(p for p in runs.glob("*/result.json") if p.parent.name in wanted)
+    if not results:
+        raise InputError(f"{runs}: no finished run of a ladder's model there (NAME/result.json)")
+    for path in results:
+        name, run = path.parent.name, path.parent
+        target = ladders.models_root() / name
+        target.mkdir(parents=True, exist_ok=True)
+        for file in SHIPPED:
+            shutil.copyfile(run / "model" / file, target / file)
+        (target / "README.md").write_text(card(name, json.loads(path.read_text()), run))
+        logs = ladders.models_root().parent / "runs"
+        logs.mkdir(exist_ok=True)
+        shutil.copyfile(run / "log.csv", logs / f"{name}.csv")
+        say(f"shipped {name}")
+
+
+def ship_summaries(records: Path, *, say: Callable[[str], None] = lambda line: None) -> None:
+    """Copy every summary under `records` into the package, replacing those of the same job.
+
+    Raises InputError where there is none.
+    """
+    found = sorted(p for p in records.rglob("*.summary.npz") if not p.name.startswith("."))
+    if not found:
+        raise InputError(f"{records}: no summaries there")
+    others = [family for family in ladders.LADDERS if family not in paper.FAMILIES]
+    beside = {f"{run.name}.summary.npz" for one in others for run in ladders.ladder_runs(one)}
+    for path in found:
+        root = ladders.beside_root() if path.name in beside else ladders.summaries_root()
+        target = root / path.relative_to(records)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    say(f"shipped {len(found)} summaries")
+
+
+def card(name: str, result: dict, run: Path) -> str:
+    """The model card: data, recipe, losses, time, all from the run itself."""
+    key = result["key"]
+    model = load_model(run / "model", device="cpu")
+    with open(run / "log.csv", newline="") as handle:
+        losses = [row for row in csv.DictReader(handle) if row["valid_ce"]]
+    counts = {c: len(load_pocket_documents(c, "train").documents) for c in CORPORA}
+    documents = ", ".join(f"{corpus} {count:,}" for corpus, count in counts.items())
+    curve = "\n".join(
+        f"| {int(row['tokens']):,} | {float(row['loss']):.3f} | {float(row['valid_ce']):.3f} |"
+        for row in losses
+    )
+    threads = f"CPU threads {key['threads']}"
+    place = threads if key.get("device", "cpu") == "cpu" else key["device"]
+    heads = f"heads {key['heads']}, " if key["heads"] else "no attention, a state of 16, "
+    decayed = "matrices" if key["heads"] else "matrices (not on the rates of the state's decay)"
+    if model.context is None:
+        context = f"trained on texts of {ladders.CONTEXT} tokens, with no limit of its own"
+    else:
+        context = f"context {model.context}"
+    facts = {
+        "Shape": f"width {key['width']}, {key['layers']} layers, {heads}"
+        f"V = {model.V:,}, {context}. S = {model.S:,} non-embedding parameters "
+        "(base model without output head, less token and position embeddings).",
+        "Data": "docstrings, functions, signatures with their summary lines and licence texts cut "
+        f"out of installed packages (training documents: {documents}), shuffled with a fixed "
+        "seed, each followed by the end-of-text token. The packages' own licences (BSD, MIT, "
+        "Apache and the like) apply to that text.",
+        "Recipe": f"{key['tokens']:,} tokens, each seen once, {key['batch_rows']} x "
+        f"{ladders.CONTEXT} a step; AdamW {tuple(key['betas'])}, weight decay "
+        f"{key['weight_decay']} on {decayed}, gradient norm clipped at {key['clip']}; learning "
+        f"rate {key['rate']} / width after {key['warmup']:.0%} warm-up, then linear to zero; "
+        f"float32, seed {key['seed']}, {place}. Weights are rounded to "
+        "float16.",
+        "Result": f"validation CE {result['valid_ce']:.4f} nats a token, of the rounded weights, "
+        f"packed into full contexts, after {result['seconds'] / 60:.0f} minutes of training. Some "
+        "validation documents share text with training ones that were cut from the same module "
+        "for another corpus. No test document does so by half or more of its twelve-word "
+        "sequences; shorter passages recur, as they do in such text.",
+    }
+    if key["family"] == "Qwen":
+        facts["Class"] = (
+            "the same layers as Qwen2's, equal to the bit. A folder of type `qwen2` could not keep "
+            "a tokenizer of its own: `AutoTokenizer` puts the rules of the real Qwen2 in its place."
+        )
+    listed = "\n".join(f"- **{name}**: {fact}" for name, fact in facts.items())
+    return f"""---
+license: mit
+library_name: transformers
+tags: [rbpkit, scaling-law]
+---
+# {name}
+A small language model of the {key["family"]} architecture ({type(model.model).__name__}), trained
+for the reproduction of "Relative-Based Scaling Law for Neural Language Models" (arXiv 2510.20387).
+It is a measuring point on a ladder of sizes, not a model to generate text with.
+
+{listed}
+
+`rbpkit pocket train --family {key["family"].lower()}` makes it again.
+
+| tokens | training loss | validation CE |
+| ---: | ---: | ---: |
+{curve}
+"""

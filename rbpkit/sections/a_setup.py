@@ -1,0 +1,219 @@
+"""Appendix A, the set-up: token counts from the digits of RBP_k, R2 by the sizes fitted, figures.
+
+The paper has no figure here; ours are A1 (the ladders of S) and A2 (the R2 of a line by the number
+of sizes fitted).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+from rbpkit import paper
+from rbpkit.curves import Curves
+from rbpkit.errors import InputError
+from rbpkit.fit import fit_power_law
+from rbpkit.plots import FAMILY_INK, OTHER_INK, style
+
+CEILING = 1000 * 511
+"""Most tokens that the protocol can score: 1,000 documents of 512 tokens, the first unpredicted."""
+
+AT_LEAST = 500_000
+"""Tokens a point, at least, by Appendix A."""
+
+HALF_DIGIT = 0.5e-6 + 1e-12  # of the six decimals that the authors stored, and binary rounding
+
+
+# -- token counts from digits ----------------------------------------------------------------
+
+
+def compatible_counts(values: Iterable[float], ceiling: int = CEILING) -> np.ndarray:
+    """Token counts T <= ceiling for which every value is c / T, c whole, to six decimals.
+
+    values: shares in six decimals. Returns (n,) int64, ascending; empty where none fits. Raises
+    InputError for no value, a value outside 0 to 1 or with more decimals, a ceiling below 1.
+    """
+    *_, left = _narrowed(values, ceiling)
+    return left
+
+
+def _narrowed(values: Iterable[float], ceiling: int) -> Iterator[np.ndarray]:
+    """The T that fit no value yet (all of them), the smallest value, the two smallest, ..."""
+    shares = np.unique(np.asarray(list(values), dtype=np.float64))
+    if not shares.size or ceiling < 1:
+        raise InputError(f"{shares.size} values, ceiling {ceiling}: give at least one of each")
+    bad = shares[~((shares >= 0) & (shares <= 1) & (np.abs(shares - shares.round(6)) <= 1e-12))]
+    if bad.size:
+        raise InputError(f"{float(bad[0])} is no share of tokens in six decimals")
+    T = np.arange(1, ceiling + 1)
+    yield T
+    for share in shares:
+        # The nearest whole number of tokens is the only one that can round to this share.
+        T = T[np.abs(np.rint(share * T) / T - share) <= HALF_DIGIT]
+        yield T
+
+
+def narrowing(ceiling: int = CEILING) -> pd.DataFrame:
+    """How the T that fit become fewer as the plotted RBP values are used, the smallest value first.
+
+    Columns: corpus, family, used (values, from 0 to all of them), compatible (T that fit them),
+    smallest, largest (of these T; 0 where there is none), multiples (how many of these T are
+    multiples of the smallest, itself included).
+    """
+    columns = ["dataset", "family", "rbp"]
+    every = pd.concat([paper.rbp_by_size()[columns], paper.rbp_by_k()[columns]])
+    shares = dict(list(every.groupby(["dataset", "family"])["rbp"]))
+    rows = [
+        (*key, used, len(T), *((T[0], T[-1], (T % T[0] == 0).sum()) if len(T) else (0, 0, 0)))
+        for key in itertools.product(paper.PLOTTED_CORPORA, paper.FAMILIES)
+        for used, T in enumerate(_narrowed(shares[key], ceiling))
+    ]
+    names = ["corpus", "family", "used", "compatible", "smallest", "largest", "multiples"]
+    return pd.DataFrame(rows, columns=names)
+
+
+# -- lines by the number of sizes -------------------------------------------------------------
+
+
+def r2_by_sizes(curves: Curves, least: int = 5) -> pd.DataFrame:
+    """R2 of every line through `least` or more of a curve's models.
+
+    One row a subset: corpus, family, n (sizes fitted), choice ("smallest" or "largest" where the
+    n are the curve's n smallest or largest, "all" for all of them, else ""), S_min, S_max, R2.
+    Curves with fewer than `least` models give none. Raises InputError for least < 3.
+    """
+    if least < 3:
+        raise InputError(f"least = {least}: a line through fewer than 3 points cannot be wrong")
+    types = {"corpus": str, "family": str, "n": int, "choice": str}
+    types |= {"S_min": np.int64, "S_max": np.int64, "R2": float}
+    rows = []
+    for (corpus, family), curve in curves.items():
+        models = range(len(curve.S))
+        for n in range(least, len(models) + 1):
+            ends = {tuple(models[:n]): "smallest", tuple(models[-n:]): "largest"}
+            ends[tuple(models)] = "all"
+            for chosen in itertools.combinations(models, n):
+                at = list(chosen)
+                fitted = fit_power_law(curve.S[at], curve.loss[at])
+                row = (corpus, family, n, ends.get(chosen, ""), fitted.S_min, fitted.S_max)
+                rows.append((*row, fitted.r2))
+    return pd.DataFrame(rows, columns=list(types)).astype(types)
+
+
+# -- figures ----------------------------------------------------------------------------------
+
+
+def ladders(points: pd.DataFrame) -> Figure:
+    """Figure A1: S of every model on one logarithmic axis, a row a family.
+
+    points: source ("paper", filled markers, or "pocket", open ones), family, model, S.
+    """
+    families = list(dict.fromkeys(points["family"]))
+    with style():
+        figure, axes = plt.subplots(figsize=(8.6, 0.55 * len(families) + 1.5))
+        for (source, family), group in points.groupby(["source", "family"], sort=False):
+            ink = FAMILY_INK.get(family, OTHER_INK)
+            # Apart by a little: the largest pocket models reach the paper's smallest.
+            aside, line, filled = (
+                (-0.12, "-", ink.colour) if source == "paper" else (0.12, ":", "white")
+            )
+            row = np.full(len(group), families.index(family) + aside)
+            look = {"color": ink.colour, "markerfacecolor": filled, "markeredgewidth": 1.3}
+            axes.plot(group["S"], row, line, marker=ink.marker, linewidth=1, markersize=7, **look)
+        axes.set_xscale("log")
+        axes.set_yticks(range(len(families)), families)
+        axes.set_ylim(len(families) - 0.5, -0.5)
+        axes.xaxis.set_major_locator(LogLocator(base=10, numticks=12))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xlabel("$S$ (non-embedding parameters)")
+        axes.grid(axis="y", visible=False)
+        grey = {"color": "#444444", "marker": "o", "markersize": 7, "markeredgewidth": 1.3}
+        handles = [
+            Line2D([], [], linestyle="-", label="the paper's models", **grey),
+            Line2D([], [], linestyle=":", label="pocket", markerfacecolor="white", **grey),
+        ]
+        place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+        axes.legend(handles=handles, ncols=2, frameon=False, **place)
+        figure.tight_layout()
+    return figure
+
+
+def r2_panels(by_sizes: pd.DataFrame, level: float = 0.99) -> Figure:
+    """Figure A2: R2 of lines through n sizes of a family, every choice of n one dot.
+
+    by_sizes: of `r2_by_sizes`, with a column `source`; a row of panels a source, a panel a corpus.
+    The axis is logarithmic in 1 - R2, best on top. Above each n stands the share of dots with
+    R2 > level; lines join the n smallest and the n largest sizes of a family. Raises InputError
+    where there is nothing to draw.
+    """
+    if not len(by_sizes):
+        raise InputError("nothing to draw: no family with five sizes was given")
+    groups = by_sizes.groupby("source", sort=False)
+    sources = {source: list(of.groupby("corpus", sort=False)) for source, of in groups}
+    columns = max(map(len, sources.values()))
+    misfit = 1 - by_sizes["R2"]
+    low, high = misfit.min() / 2.4, misfit.max() * 1.3
+    size = (max(3.3 * columns, 6.6), 3.2 * len(sources) + 0.4)
+    with style():
+        figure, grid = plt.subplots(
+            len(sources), columns, figsize=size, squeeze=False, layout="constrained"
+        )
+        for axes_row, (source, panels) in zip(grid, sources.items(), strict=True):
+            for axes in axes_row[len(panels) :]:
+                axes.set_visible(False)
+            for axes, (corpus, here) in zip(axes_row, panels, strict=False):
+                axes.set(yscale="log", ylim=(high, low))
+                _r2_panel(axes, here, level, low)
+                axes.set_title(f"{source}: {corpus.removeprefix('pocket:')}")
+            axes_row[0].set_ylabel("$R^2$ (logarithmic in $1 - R^2$)")
+        lines = {"-": "the $n$ smallest sizes", "--": "the $n$ largest sizes"}
+        lines[":"] = f"$R^2$ = {level:g}"
+        handles = [
+            Line2D([], [], linestyle=line, label=label, color="black", linewidth=1.2)
+            for line, label in lines.items()
+        ]
+        for family in dict.fromkeys(by_sizes["family"]):
+            ink = FAMILY_INK.get(family, OTHER_INK)
+            look = {"color": ink.colour, "marker": ink.marker, "markersize": 5}
+            handles.append(Line2D([], [], linestyle="none", label=f"{family}, any sizes", **look))
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    return figure
+
+
+def _r2_panel(axes: Axes, here: pd.DataFrame, level: float, low: float) -> None:
+    families = list(dict.fromkeys(here["family"]))
+    for number, family in enumerate(families):
+        ink = FAMILY_INK.get(family, OTHER_INK)
+        chosen = here[here["family"] == family]
+        shift = 0.22 * (number - (len(families) - 1) / 2)
+        for n, group in chosen.groupby("n"):
+            size, alpha = (2.5, 0.5) if len(group) > 10 else (4.5, 0.9)
+            width = min(0.6 / len(families), 0.02 * len(group))
+            # Spread evenly in no visible order: multiples of the golden ratio.
+            aside = np.arange(1, len(group) + 1) * 0.6180339887498949 % 1 - 0.5
+            look = {"markersize": size, "alpha": alpha, "markeredgewidth": 0, "zorder": 2}
+            x = n + shift + width * aside
+            axes.plot(x, 1 - group["R2"], ink.marker, color=ink.colour, **look)
+        for end, line in (("smallest", "-"), ("largest", "--")):
+            nested = chosen[chosen["choice"].isin([end, "all"])]
+            colour = "black" if len(families) == 1 else ink.colour
+            axes.plot(nested["n"] + shift, 1 - nested["R2"], line, color=colour, linewidth=1.2)
+    for n, group in here.groupby("n"):
+        share = f"{(group['R2'] > level).mean():.0%}"
+        axes.text(n, low * 1.12, share, fontsize=8, ha="center", va="top")
+    axes.axhline(1 - level, color="black", linewidth=0.9, linestyle=":", zorder=1)
+    ticks = [0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999]
+    axes.yaxis.set_major_locator(FixedLocator([1 - tick for tick in ticks]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{1 - value:.6g}"))
+    axes.yaxis.set_minor_locator(NullLocator())
+    sizes = range(int(here["n"].min()), int(here["n"].max()) + 1)
+    axes.set(xticks=list(sizes), xlim=(sizes[0] - 0.6, sizes[-1] + 0.6))
+    axes.set_xlabel("$n$, sizes fitted")

@@ -1,0 +1,56 @@
+"""Checks of what a command line gives, made before any work is done."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from rbpkit.errors import InputError
+
+DISTRIBUTIONS = {"PIL": "pillow", "IPython": "ipython"}  # modules of another name than theirs
+MOST_THREADS = 1024  # of torch; a number far beyond is a slip
+
+
+def within(flag: str, value: int, least: int, most: int = sys.maxsize) -> None:
+    """Refuse a number out of [least, most], naming its flag. Raises InputError."""
+    if value < least:
+        raise InputError(f"{flag} must be at least {least}, got {value}")
+    if value > most:
+        raise InputError(f"{flag} must be at most {most}, got {value}")
+
+
+def folder_to_write(out: str) -> Path:
+    """The folder named by --out; refuse nothing at all, and a file, before any work is done.
+
+    Raises InputError; makes nothing.
+    """
+    if not out.strip():
+        raise InputError("--out is empty: name a folder, as --out records")
+    folder = parent = Path(out)
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise InputError(f"--out {out}: {parent} is a file, not a folder")
+    return folder
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # Linux
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def missing_extra(error: ModuleNotFoundError) -> str:
+    """One line that names the extra of rbpkit that a missing module comes with; "" for none."""
+    module = (error.name or "").partition(".")[0]
+    name = DISTRIBUTIONS.get(module, module)
+    for line in metadata.requires("rbpkit") or ():
+        found = re.match(rf"{re.escape(name)}\b.*extra == [\"']([\w-]+)[\"']", line)
+        if name and found:
+            extra = found[1]
+            return f"this needs {name}, which is not installed: pip install 'rbpkit[{extra}]'"
+    return ""

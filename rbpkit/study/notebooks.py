@@ -1,0 +1,148 @@
+"""The notebooks: made from their percent twins, executed, cleaned; or run with parameters.
+
+`python -m rbpkit.study.notebooks [NAME ...]` makes `notebooks/NAME.ipynb` from its twin
+`notebooks/py/NAME.py`, the source: what one edits and reviews.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+import papermill
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from papermill.exceptions import PapermillExecutionError
+
+import rbpkit
+from rbpkit.errors import InputError, one_line
+
+CELL_SECONDS = 600
+# The kernel warns that its local socket is not encrypted, and logs its own end as an error.
+QUIET_KERNEL = ["--log-level=CRITICAL"]
+
+
+def notebooks_dir() -> Path:
+    """The folder of the committed notebooks, beside the package.
+
+    Raises InputError where rbpkit was installed without its repository.
+    """
+    folder = Path(rbpkit.__file__).resolve().parent.parent / "notebooks"
+    if not (folder / "py").is_dir():
+        raise InputError(f"{folder}: no notebooks there; clone the repository and install from it")
+    return folder
+
+
+def notebook_names() -> list[str]:
+    """Names of all notebooks, in reading order."""
+    return sorted(path.stem for path in (notebooks_dir() / "py").glob("*.py"))
+
+
+def from_twin(name: str) -> nbformat.NotebookNode:
+    """The notebook that a percent twin says, with no outputs; the same bytes every time."""
+    path = notebooks_dir() / "py" / f"{name}.py"
+    if not path.is_file():
+        raise InputError(f"no notebook {name!r}: there are {', '.join(notebook_names())}")
+    notebook = jupytext.read(path)
+    notebook.metadata = nbformat.from_dict(
+        {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        }
+    )
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"{name[:2]}-{number:03d}"  # else random, and every build a change
+        cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k == "tags"})
+    return notebook
+
+
+def build(name: str) -> Path:
+    """Make, execute and write `notebooks/NAME.ipynb`; an error in a cell leaves the old file.
+
+    Raises InputError that names the notebook and the error of the cell.
+    """
+    notebook = from_twin(name)
+    folder = notebooks_dir()
+    client = NotebookClient(
+        notebook,
+        timeout=CELL_SECONDS,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
+        record_timing=False,
+        coalesce_streams=True,  # else a busy machine cuts what is printed into pieces
+        extra_arguments=QUIET_KERNEL,
+    )
+    try:
+        client.execute()
+    except CellExecutionError as error:
+        raise InputError(f"notebook {name}: {error.ename}: {error.evalue}") from error
+    except (CellTimeoutError, DeadKernelError) as error:
+        raise InputError(f"notebook {name}: {one_line(error)}") from error
+    notebook.metadata.pop("widgets", None)
+    notebook.metadata.language_info = nbformat.from_dict({"name": "python"})
+    path = folder / f"{name}.ipynb"
+    nbformat.validate(notebook)
+    nbformat.write(notebook, path)
+    return path
+
+
+def parameters_of(name: str) -> set[str]:
+    """Names of the parameters that a notebook takes."""
+    return set(papermill.inspect_notebook(_literal(notebooks_dir() / f"{name}.ipynb")))
+
+
+def run(name: str, parameters: dict[str, Any], out: Path) -> Path:
+    """Run a notebook by papermill with those of `parameters` that it takes; write it into `out`.
+
+    Raises InputError that names the notebook and the error of the cell, and where the kernel dies.
+    """
+    source = notebooks_dir() / f"{name}.ipynb"
+    if not source.is_file():
+        raise InputError(f"{source}: not built yet; run `make notebooks`")
+    out.mkdir(parents=True, exist_ok=True)
+    taken = parameters_of(name)
+    target = out / f"{name}.ipynb"
+    try:
+        papermill.execute_notebook(
+            _literal(source),
+            _literal(target),
+            parameters={key: value for key, value in parameters.items() if key in taken},
+            kernel_name="python3",
+            progress_bar=False,
+            extra_arguments=QUIET_KERNEL,
+            cwd=str(notebooks_dir()),
+        )
+    except PapermillExecutionError as error:
+        raise InputError(
+            f"notebook {name}: {error.ename}: {error.evalue} (see {target})"
+        ) from error
+    except DeadKernelError as error:
+        # papermill has saved the file by now, with every cell in it marked "completed".
+        target.unlink(missing_ok=True)
+        raise InputError(
+            f"notebook {name}: its kernel died (out of memory, or killed); nothing of it is kept"
+        ) from error
+    return target
+
+
+def _literal(path: Path) -> str:
+    """The path as papermill takes it, which fills in what stands in braces."""
+    return str(path).replace("{", "{{").replace("}", "}}")
+
+
+def main() -> None:
+    """Build the notebooks named on the command line, or all."""
+    try:
+        for name in sys.argv[1:] or notebook_names():
+            print(build(Path(name).stem).name)
+    except InputError as error:
+        print(f"rbpkit: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""The main job: measure a study, run the notebooks on it, compare with what is published."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pandas as pd
+
+from rbpkit import paper
+from rbpkit.curves import fits
+from rbpkit.errors import InputError
+from rbpkit.pocket import ladders
+from rbpkit.records import load_summaries
+from rbpkit.study.notebooks import notebook_names, run
+from rbpkit.study.params import Params
+from rbpkit.study.report import write_report
+from rbpkit.study.sweep import idle_processes, sweep
+from rbpkit.summary import Summary
+
+AGREE = 1e-4  # the most that RBP_k, and CE in nats, may differ from the shipped values
+OBSTACLES = {
+    "fingerprint": "the installed packages hold another text (other versions)",
+    "revision": "other weights",
+    "max_length": "truncated at another length",
+    "dtype": "another dtype",
+    "tokens": "another number of scored tokens",
+}
+
+
+def reproduce(
+    params: Params,
+    out: Path,
+    *,
+    figures: Path | None = None,
+    say: Callable[[str], None] = lambda line: None,
+    progress: bool = False,
+) -> bool:
+    """Run a study into `out` (records, notebooks, comparison.csv, a report); True if all is well.
+
+    figures: the folder of the figures, by default `out`/figures. Not well is a job or a notebook
+    that failed, and an RBP_k or CE that is more than `AGREE` off the shipped one.
+    Raises InputError where the study is at fault, before anything runs.
+    """
+    start = time.perf_counter()
+    names = notebook_names()  # an rbpkit without its repository has none: said before any work
+    trained = train_anew(params, out / "models", say=say, progress=progress)
+    processes = idle_processes(params)
+    result = sweep(
+        *(params, out / "records"),
+        trained=trained,
+        processes=processes,
+        say=say,
+        progress=progress,
+    )
+    if not result.measured:
+        say("nothing was measured, so no notebook is run")
+        return False
+    measured = [one.summary for one in result.measured]
+    values = {
+        **params.model_dump(mode="json"),
+        # By the names that the records carry: a file's corpus is called by its base name.
+        "families": list(dict.fromkeys(one.manifest.family for one in measured)),
+        "corpus_names": list(dict.fromkeys(one.manifest.corpus for one in measured)),
+        "records_dir": str((out / "records").resolve()),
+        "figures_dir": str((figures or out / "figures").resolve()),
+    }
+    fine = not result.failures
+    failed = [f"{one.model} on {one.corpus}: {one.reason}" for one in result.failures]
+    before = _digests(figures) if figures else {}
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=spawn) as pool:
+        running = [pool.submit(run, name, values, out / "notebooks") for name in names]
+        for notebook in running:
+            try:
+                say(f"notebook: {notebook.result()}")
+            except InputError as error:
+                say(f"failed: {error}")
+                failed.append(str(error))
+                fine = False
+    if figures:
+        moved = sorted(name for name, now in _digests(figures).items() if before.get(name) != now)
+        say(f"figures that changed: {', '.join(moved) or 'none'}")
+    agreed = compare_with_shipped(measured, params.ks, say=say)
+    for refused in fits(measured, params.ks).refused:
+        say(f"no fit: {refused}")
+    table = comparison(measured, params.ks)
+    table.to_csv(out / "comparison.csv", index=False, float_format="%.6f")
+    say("slopes of log(-log RBP_k), and of log CE, on log S; the paper's are over its six corpora:")
+    say(table.to_string(index=False, float_format=lambda v: f"{v:.4f}", na_rep="-"))
+    for line in failed[: len(result.failures)]:
+        say(f"failed: {line}")
+    took = time.perf_counter() - start
+    drawn = figures or out / "figures"
+    page = write_report(params, measured, table, drawn, out, failed=failed, seconds=took)
+    say(f"report: {page}")
+    return agreed and fine
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """sha256 of each file of a folder, by its name; empty where there is no folder."""
+    files = folder.iterdir() if folder.is_dir() else ()
+    return {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files if f.is_file()}
+
+
+def train_anew(
+    params: Params,
+    out: Path,
+    *,
+    say: Callable[[str], None] = lambda line: None,
+    progress: bool = False,
+) -> dict[str, Path]:
+    """Train the study's `train_anew` into `out`/NAME, from scratch or from a checkpoint there.
+
+    Returns name -> model folder. Raises InputError, before any training, for a name that is in
+    none of the study's ladders.
+    """
+    runs = {
+        one.name: one
+        for family in map(ladders.family_named, params.families if params.train_anew else ())
+        for one in ladders.ladder_runs(family)
+    }
+    for name in params.train_anew:
+        if params.source != "pocket" or params.model_ids or name not in runs:
+            there = ", ".join(runs) or "none"
+            raise InputError(
+                f"train_anew: {name!r} is in no ladder of this study; source must be pocket, "
+                f"model_ids empty, and the models of its families are {there}"
+            )
+    if not params.train_anew:
+        return {}
+    from rbpkit.pocket.training import train_runs
+
+    chosen = [runs[name] for name in params.train_anew]
+    done = train_runs(chosen, out, device=params.device or "cpu", say=say, progress=progress)
+    folders = {}
+    for name, one in zip(params.train_anew, done, strict=True):
+        # The folder's name is the model's name in the records.
+        folders[name] = out / "trained" / name
+        shutil.copytree(one.folder, folders[name], dirs_exist_ok=True)
+    return folders
+
+
+def shipped_for(one: Summary, shipped: Sequence[Summary]) -> Summary | None:
+    """The shipped summary of the same model and corpus by name, or None."""
+    for other in shipped:
+        if (other.manifest.model, other.manifest.corpus) == (
+            one.manifest.model,
+            one.manifest.corpus,
+        ):
+            return other
+    return None
+
+
+def obstacle(one: Summary, shipped: Summary) -> str:
+    """What forbids comparing two summaries of one name; empty where nothing does."""
+    for setting, reason in OBSTACLES.items():
+        if getattr(one.manifest, setting) != getattr(shipped.manifest, setting):
+            return reason
+    return ""
+
+
+def load_shipped() -> list[Summary]:
+    """All summaries in the package; empty where it was installed without them."""
+    folders = ladders.summaries_root(), ladders.beside_root()
+    return [one for folder in folders if folder.is_dir() for one in load_summaries(folder)]
+
+
+def compare_with_shipped(
+    measured: Sequence[Summary], ks: Sequence[int], *, say: Callable[[str], None]
+) -> bool:
+    """Say, a corpus a line, how far RBP_k and CE are from the shipped values; True if they agree.
+
+    Where the text, the weights or a setting is another, that is said and nothing is compared;
+    the last line counts what was.
+    """
+    shipped = load_shipped()
+    pairs: dict[str, list[tuple[Summary, Summary]]] = {}
+    reasons: dict[tuple[str, str], int] = {}
+    for one in measured:
+        other = shipped_for(one, shipped)
+        reason = obstacle(one, other) if other else ""
+        if reason:
+            key = (one.manifest.corpus, reason)
+            reasons[key] = reasons.get(key, 0) + 1
+        elif other:
+            pairs.setdefault(one.manifest.corpus, []).append((one, other))
+    for (corpus, reason), models in reasons.items():
+        say(f"{corpus}: {models} models not compared with the shipped values: {reason}")
+    agreed = True
+    for corpus, both in pairs.items():
+        rbp = max(abs(one.rbp(k) - other.rbp(k)) for one, other in both for k in ks)
+        ce = max(abs(one.ce() - other.ce()) for one, other in both)
+        fine = rbp <= AGREE and ce <= AGREE
+        agreed &= fine
+        say(
+            f"{corpus}: {len(both)} models, largest difference from the shipped values:"
+            f" RBP_k {rbp:.1e}, CE {ce:.1e} nats{'' if fine else f' (over {AGREE:g})'}"
+        )
+    compared = sum(map(len, pairs.values()))
+    say(f"{compared} of {len(measured)} jobs compared with shipped values")
+    return agreed
+
+
+def comparison(measured: Sequence[Summary], ks: Sequence[int]) -> pd.DataFrame:
+    """Slope and R2 measured, shipped and published, a row a (corpus, family, quantity).
+
+    Shipped: only where every model of the row can be compared with its shipped summary.
+    Published: the range of the paper's slopes for that family over its six corpora (Table 1),
+    since no corpus here need be one of the paper's. NaN where there is none.
+    """
+    keys = ["corpus", "family", "quantity"]
+    table = fits(measured, ks).table[[*keys, "n", "slope", "R2"]]
+    shipped = load_shipped()
+    same = {id(one): shipped_for(one, shipped) for one in measured}
+    alone = {
+        (one.manifest.corpus, one.manifest.family)
+        for one in measured
+        if (other := same[id(one)]) is None or obstacle(one, other)
+    }
+    before = [
+        other
+        for one in measured
+        if (other := same[id(one)]) and (one.manifest.corpus, one.manifest.family) not in alone
+    ]
+    table = table.assign(shipped=float("nan"), difference=float("nan"))
+    if before:
+        slopes = fits(before, ks).table[[*keys, "slope"]].rename(columns={"slope": "shipped"})
+        table = table.drop(columns=["shipped", "difference"]).merge(slopes, on=keys, how="left")
+        table["difference"] = table["slope"] - table["shipped"]
+    published = paper.table1()
+    published["quantity"] = ["CE" if k == "CE" else f"RBP_{k}" for k in published["k"]]
+    span = published.groupby(["family", "quantity"])["slope"].agg(["min", "max"]).reset_index()
+    span = span.rename(columns={"min": "paper_from", "max": "paper_to"})
+    return table.merge(span, on=["family", "quantity"], how="left")

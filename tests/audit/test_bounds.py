@@ -1,0 +1,174 @@
+"""What CE bounds: the bound holds for any distribution, is sharp; equal-CE pairs are found."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from rbpkit.audit import bounds
+from rbpkit.audit.bounds import equal_pairs
+from rbpkit.errors import InputError
+from rbpkit.pocket import ladders
+from rbpkit.records import load_summaries
+from rbpkit.sections.s3_metric import ce_bound
+from rbpkit.summary import Histogram
+
+
+@pytest.fixture(scope="module")
+def summaries():
+    return load_summaries(ladders.summaries_root())
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    logits=arrays(np.float64, (7, 12), elements=st.floats(-30, 30).map(lambda x: round(x, 1))),
+    targets=arrays(np.int64, 7, elements=st.integers(0, 11)),
+)
+def test_the_bound_holds_for_any_distribution(logits, targets):
+    """Ties included: the logits are rounded, and R counts them against the target."""
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
+    at = logits[np.arange(7), targets]
+    rank = (logits >= at[:, None]).sum(axis=1)
+    nll = -np.log(p[np.arange(7), targets])
+    assert (nll >= np.log(rank) - 1e-12).all()
+    assert np.log(rank).mean() <= nll.mean() + 1e-12
+    for k in range(1, 13):
+        assert (rank <= k).mean() >= ce_bound(max(nll.mean(), 0.0), k) - 1e-12
+
+
+def test_the_bound_is_sharp_and_there_is_none_from_above():
+    k, share = 9, 0.3
+    ce = share * np.log(k + 1)  # a share of tokens at rank k + 1 of k + 1 tied, the rest certain
+    assert ce_bound(ce, k) == pytest.approx(1 - share)
+    assert ce_bound(np.log(k + 1) + 1, k) == 0
+    V = 1000  # rank 1 with nearly uniform probability: RBP_1 = 1 and CE near ln V
+    p = np.full(V, (1 - 1.001 / V) / (V - 1))
+    p[0] = 1.001 / V
+    assert p[0] > p[1] and -np.log(p[0]) == pytest.approx(np.log(V), abs=0.002)
+
+
+def test_every_model_is_above_the_bound(summaries):
+    published = bounds.published_bounds()
+    assert len(published) == 56
+    measured = bounds.measured_bounds(summaries, [1, 10, 100, 1000])
+    for table in (published, measured):
+        assert (table["RBP"] >= table["bound"]).all()
+        assert np.allclose(table["free"], 1 - table["bound"])
+    last = published.query("model == 'pythia-12b' and k == 100").iloc[0]
+    assert last["bound"] == pytest.approx(1 - 1.96 / np.log(101), abs=1e-3)
+    entropies = bounds.rank_entropies(summaries)
+    assert (entropies["mean_log_rank"] <= entropies["CE"]).all()
+    assert (entropies["surplus"] > 0).all()
+
+
+def test_entropy_of_a_known_distribution():
+    rng = np.random.default_rng(0)
+    p = np.arange(1, 501.0) ** -1.1
+    p /= p.sum()
+    truth = -(p * np.log(p)).sum()
+    found = []
+    for _ in range(50):
+        dense = np.concatenate(([0], rng.multinomial(5000, p)))
+        found.append(bounds.histogram_entropy(Histogram.of(dense)))
+    plain, corrected = np.mean(found, axis=0)
+    assert truth - plain > 0.05  # ranks that were not seen are not counted
+    assert abs(corrected - truth) < 0.4 * (truth - plain)  # most of it is put right
+
+
+def corpus_of(rng, ce, rbp, documents=100, length=60):
+    """Documents of models with these CE and RBP; what is common to a document is common to all."""
+    shared = rng.normal(0, 0.3, documents)
+    tokens = np.full(documents, length)
+    nll = np.stack([rng.gamma(length, one / length, documents) for one in ce]) * length
+    nll += shared * 5
+    hard = np.clip(np.array(rbp)[:, None] - 0.1 * shared, 0.02, 0.98)
+    hits = rng.binomial(length, hard)
+    manifest = {"corpus": "c", "fingerprint": "f"}
+    return [
+        SimpleNamespace(
+            manifest=SimpleNamespace(model=name, **manifest),
+            document=np.arange(documents),
+            document_tokens=tokens,
+            document_nll=row,
+            document_hits=hit[:, None],
+            k_grid=np.array([1]),
+            ce=lambda row=row: row.sum() / tokens.sum(),
+            rbp=lambda k, hit=hit: hit.sum() / tokens.sum(),
+        )
+        for name, row, hit in zip(NAMES, nll, hits, strict=True)
+    ]
+
+
+NAMES = ["a", "b", "c", "d", "e"]
+CE = np.array([4.4, 4.0, 4.0, 3.6, 3.2])
+ON_LINE = np.exp(-np.exp(0.2 + 1.3 * np.log(CE / 4)))  # RBP falls on one line in CE
+
+
+def test_planted_pairs_of_equal_ce_are_found():
+    rbp = ON_LINE.copy()
+    rbp[2] += 0.06
+    found = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        table = equal_pairs(corpus_of(rng, CE, rbp), within=0.05)
+        found += bool(table.query("a == 'b' and b == 'c'")["apart"].any())
+    assert found >= 18
+
+
+def test_pairs_on_the_line_are_not_called_apart():
+    """The stated rate: at most 5% of corpora; of 120, with binomial error, at most 12."""
+    called = 0
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        called += equal_pairs(corpus_of(rng, CE, ON_LINE), within=0.05)["apart"].any()
+    assert called <= 12
+
+
+def test_pairs_the_other_way_round():
+    ce = CE.copy()
+    ce[2] = 3.75
+    rng = np.random.default_rng(0)
+    table = equal_pairs(corpus_of(rng, ce, ON_LINE, 400, 200), held="RBP", within=0.05)
+    assert table.query("a == 'b' and b == 'c'")["apart"].all() and len(table)
+
+
+def test_pairs_of_summaries(summaries):
+    prose = [one for one in summaries if one.manifest.corpus == "pocket:prose"]
+    table = equal_pairs(prose)
+    assert (np.abs(np.log(table["CE_a"] / table["CE_b"])) <= 0.005).all()
+    assert table["apart"].sum() >= 1
+    with pytest.raises(InputError, match="same tokens"):
+        equal_pairs(summaries)
+    with pytest.raises(InputError, match="k_grid"):
+        equal_pairs(prose, 6)
+    with pytest.raises(InputError, match="held"):
+        equal_pairs(prose, held="S")
+    with pytest.raises(InputError, match="three models"):
+        equal_pairs(prose[:2])
+
+
+def test_a_line_through_ce_is_found_when_planted(summaries):
+    table = bounds.deduced(summaries, 1)
+    assert len(table) == 4 and (table["R2"] > 0.9).all() and (table["n"] == 20).all()
+    assert (table["largest"] < table["range"]).all()
+    assert bounds.deduced(summaries[:2], 1).empty
+
+
+def test_the_figure_stands_with_and_without_the_pocket_half(summaries):
+    published = bounds.published_bounds()
+    own = bounds.measured_bounds(summaries, [1, 10, 100])
+    pairs = equal_pairs([s for s in summaries if s.manifest.corpus == "pocket:code"])
+    figure = bounds.figure_bounds(published, own, pairs, "pocket:code")
+    assert len(figure.axes) == 3
+    points = bounds.bounds_points(published, own, pairs)
+    assert len(points) == 56 + 240
+    alone = bounds.figure_bounds(published, own.iloc[:0], pairs.iloc[:0])
+    assert len(alone.axes) == 2
+    assert len(bounds.bounds_points(published, own.iloc[:0], pairs.iloc[:0])) == 56
+    plt.close("all")

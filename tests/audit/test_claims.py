@@ -1,0 +1,204 @@
+"""Claims: the words and margins of the file, the verdicts, and numbers of the paper by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rbpkit import paper
+from rbpkit.audit import cells as audit_cells
+from rbpkit.audit import claims, findings, precision
+from rbpkit.audit.claims import Claim, Finding, verdict
+from rbpkit.errors import InputError
+
+SHARE = Claim(
+    "c", "paper", "1", "cases", "share", "chosen after the number", ("10%", "20%"),
+    {"pocket": "{n} were tried."}, words="so it is", versions="both",
+)  # fmt: skip
+VALUE = replace(SHARE, kind="value", margins=((0.9, 1.1), (0.8, 1.2)))
+
+
+def counted(*counts, **more) -> Finding:
+    return Finding("c", "pocket", "cells", counts, numbers={"n": 9}, **more)
+
+
+def valued(value, low=None, high=None) -> Finding:
+    return Finding("c", "pocket", "cells", value=value, low=low, high=high, n=9, numbers={"n": 9})
+
+
+@pytest.mark.parametrize(
+    ("claim", "finding", "word"),
+    [
+        (SHARE, counted((9, 9), (9, 9)), "holds"),
+        (SHARE, counted((5, 9), (8, 9)), "in most cases"),
+        (SHARE, counted((1, 9), (4, 9)), "in some cases"),
+        (SHARE, counted((4, 8), (4, 8)), "in some cases"),  # half is not most
+        (SHARE, counted((0, 9), (0, 9)), "contradicted"),
+        (SHARE, counted((8, 9), (9, 9)), "depends on the margin"),
+        (SHARE, counted((8, 9)), "in most cases"),  # the other margin has no number here
+        (VALUE, valued(1.0), "holds"),
+        (VALUE, valued(0.9), "holds"),  # margins are closed
+        (VALUE, valued(1.15), "depends on the margin"),
+        (VALUE, valued(1.3), "contradicted"),
+        (VALUE, valued(1.0, 0.85, 1.1), "holds"),
+        (VALUE, valued(1.0, 0.7, 1.1), "undecided"),
+        (VALUE, valued(1.3, 1.1, 1.5), "undecided"),
+        (VALUE, valued(1.5, 1.3, 1.6), "contradicted"),
+        (replace(VALUE, withdrawn=True), valued(1.0), "withdrawn"),
+    ],
+)
+def test_verdicts(claim, finding, word):
+    assert verdict(claim, finding) == word and word in claims.VERDICTS
+
+
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=2))
+def test_no_share_holds_by_one_margin_alone(cases):
+    word = verdict(SHARE, counted(*((one, 9) for one in cases)))
+    if word != "depends on the margin":
+        assert len({verdict(SHARE, counted((one, 9))) for one in cases}) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"source": "hub"}, "source"),
+        ({"counts": ()}, "counts or a value"),
+        ({"value": 1.0}, "counts or a value"),
+        ({"counts": ((3, 2),)}, "cases of at least one"),
+    ],
+)
+def test_a_finding_without_substance_is_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        replace(counted((1, 2)), **change)
+    for bad in ((float("nan"), None, None), (1.0, 1.1, 1.2)):
+        with pytest.raises(InputError, match="finite number"):
+            valued(*bad)
+
+
+@pytest.mark.parametrize(
+    "change", [{"words": ""}, {"table": "besides"}, {"margins": ()}, {"kind": "guess"}]
+)
+def test_a_claim_of_the_paper_has_its_words(change):
+    with pytest.raises(InputError, match="claim c"):
+        replace(SHARE, **change)
+
+
+def test_a_sentence_names_its_numbers_or_is_refused():
+    assert claims.sentence(SHARE, counted((1, 2))) == "9 were tried."
+    assert claims.sentence(SHARE, replace(counted((1, 2)), source="published")) == ""
+    with pytest.raises(InputError, match="no number for"):
+        claims.sentence(SHARE, replace(counted((1, 2)), numbers={}))
+
+
+def test_every_entry_of_the_file_is_well_formed():
+    known = claims.load_claims()
+    assert {one.table for one in known.values()} == set(claims.TABLES)
+    for one in known.values():
+        assert (
+            one.where and one.test and one.sentences and set(one.sentences) <= set(claims.SOURCES)
+        )
+        assert one.margin in ("the paper's", "fixed before", "chosen after the number")
+        if one.table == "paper":
+            assert one.versions
+    assert [name for name, one in known.items() if one.withdrawn] == ["mu-over-sigma-linear"]
+
+
+def test_table_page_and_files_say_the_same(tmp_path):
+    known = {"c": SHARE, "d": replace(VALUE, name="d", table="besides", words="")}
+    second = replace(valued(1.15, 1.1, 1.2), claim="d", source="published")
+    findings = [second, counted((1, 9), (8, 9))]
+    table = claims.verdict_table(findings, known)
+    assert list(table["name"]) == ["c", "d"]
+    row = claims.as_markdown(table, "paper").splitlines()[-1]
+    assert row == (
+        "| “so it is” (`c`) | 1; both | cases; margin chosen after the number |  |"
+        " **depends on the margin** 1, 8 of 9 cells (10%, 20%) |"
+    )
+    assert "1.15 [1.10, 1.20] (9 cells)" in claims.as_markdown(table, "besides")
+    claims.save_verdicts(findings, known, str(tmp_path))
+    assert (tmp_path / "verdicts.md").read_text(encoding="utf-8") == claims.page(table)
+    assert len(pd.read_csv(tmp_path / "verdicts.csv")) == 2
+    content = json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))
+    assert [entry["findings"][0]["verdict"] for entry in content] == ["depends on the margin"] * 2
+    claims.save_verdicts(findings, known, "")  # nowhere
+    with pytest.raises(InputError, match="no claim 'e'"):
+        claims.verdict_table([replace(findings[0], claim="e")], known)
+    with pytest.raises(InputError, match="twice"):
+        claims.verdict_table([findings[0], findings[0]], known)
+
+
+def test_endless_margins_are_null():
+    known = claims.load_claims()
+    decades = Finding("five-orders", "published", "models", value=4.05, n=24)
+    decades = replace(decades, numbers={"least": 1, "most": 2})
+    content = json.loads(claims.claims_json([decades], known))
+    assert [entry["name"] for entry in content] == list(known)
+    assert content[0]["margins"] == [[5.0, None], [4.5, None]]
+
+
+def test_chance_failures_is_what_simulation_gives():
+    rng = np.random.default_rng(0)
+    fails = (rng.random((20_000, 16)) < 0.025).any(axis=1).mean()
+    assert claims.chance_failures() == pytest.approx(fails, abs=0.01)
+
+
+# -- the paper's numbers -----------------------------------------------------------------------
+
+
+def test_published_cells_agree_with_the_printed_table():
+    cells = audit_cells.published_cells()
+    assert not cells.duplicated(["corpus", "family", "k"]).any()
+    printed = paper.table1()
+    both = printed.assign(k=printed["k"].replace("CE", "0").astype(int)).merge(
+        cells, left_on=["dataset", "family", "k"], right_on=["corpus", "family", "k"]
+    )
+    assert len(both) == 168
+    assert (both["alpha"] + both["slope"]).abs().max() < 0.0006
+    assert (both["R2"] - both["r2"]).abs().max() < 0.0006
+
+
+def test_steps_are_between_neighbours():
+    cells = audit_cells.published_cells().query("family == 'OPT' and corpus == 'Wiki'")
+    change = audit_cells.steps(cells, (100, 1, 10))
+    assert list(zip(change["k"], change["to"], strict=True)) == [(1, 10), (10, 100)]
+    alpha = cells.set_index("k")["alpha"]
+    assert change["change"].tolist() == pytest.approx(
+        [alpha[10] - alpha[1], alpha[100] - alpha[10]]
+    )
+
+
+def test_footnote_2_is_right_of_thirteen_models():
+    table = audit_cells.vocabulary_table()
+    right = table[table["footnote"] == table["V"]]
+    assert right.groupby("family").size().to_dict() == {"GPT2": 4, "OPT": 5, "Qwen": 4}
+    assert len(table) == 24 and "Qwen2.5-7B" not in set(right["model"])
+
+
+def _ties(shift):
+    """Three models, exact laws in float32 with `shift` between the rules, and 16-bit ties."""
+    rows = []
+    for name, S in (("a", 10_000), ("b", 100_000), ("c", 1_000_000)):
+        rbp = np.exp(-3 * S**-0.1)
+        about = {"corpus": "x", "family": "F", "model": name, "S": S, "V": 9, "k": 1}
+        about |= {"tokens": 100, "changed": 0.0, "CE": 3.0}
+        for setting, tied, width in (("float32", 0.0, shift), ("bfloat16 logits", 0.2, 0.01)):
+            rules = zip(precision.RULES, (rbp, rbp + width / 2, rbp + width), strict=True)
+            rows.append(about | {"setting": setting, "tied": tied} | dict(rules))
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    ("shift", "word"),
+    [(0.0005, "holds"), (0.004, "depends on the margin"), (0.02, "contradicted")],
+)
+def test_ties_are_judged_on_float32_logits(shift, word):
+    (one,) = findings._ties(_ties(shift))
+    known = claims.load_claims()["ties"]
+    assert one.value == pytest.approx(shift) and verdict(known, one) == word
+    assert "bfloat16 logits" in claims.sentence(known, one)

@@ -1,0 +1,109 @@
+"""`rbpkit predict`: its table, its warnings, its one-line errors."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+
+import pytest
+
+from rbpkit.cli import app
+from rbpkit.curves import rbp_curve
+from rbpkit.fit import fit_power_law
+from rbpkit.pocket import ladders
+from rbpkit.records import load_summaries
+
+ONE = ("--family", "Pythia", "--corpus", "pocket:prose")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The shipped summaries of Pythia on one corpus: little to load."""
+    target = tmp_path_factory.mktemp("records") / "prose"
+    target.mkdir()
+    root = ladders.summaries_root()
+    paths = [path for path in root.rglob("pythia-*.npz") if "prose" in path.parent.name]
+    assert len(paths) == 6
+    for path in paths:
+        shutil.copy(path, target)
+    return target.parent
+
+
+@pytest.fixture
+def predict(monkeypatch, capsys, folder):
+    """Run `rbpkit predict` in this process -> (exit status, standard output, standard error)."""
+
+    def run(*arguments: object, records=None) -> tuple[int, str, str]:
+        line = ["rbpkit", "predict", "--records", records or folder, *arguments]
+        monkeypatch.setattr(sys, "argv", list(map(str, line)))
+        with pytest.raises(SystemExit) as stop:
+            app.main()
+        out, err = capsys.readouterr()
+        return int(stop.value.code or 0), out, err
+
+    return run
+
+
+def test_prediction_is_the_fits_own_and_its_reach_is_said(predict, folder):
+    status, out, err = predict("--size", "7e9", "--k", 1, *ONE, "--json")
+    assert status == 0
+    ce, rbp = json.loads(out)
+    curve = rbp_curve(load_summaries(folder), 1, "pocket:prose", "Pythia")
+    told = fit_power_law(curve.S, curve.loss).predict(7e9)
+    assert (rbp["loss"], rbp["loss_low"], rbp["loss_high"]) == pytest.approx(
+        (told.loss, told.low, told.high)
+    )
+    assert rbp["RBP_low"] < rbp["RBP"] < rbp["RBP_high"] and rbp["n"] == 6
+    assert ce["quantity"] == "CE" and ce["RBP"] is None
+    assert rbp["decades"] == pytest.approx(3.849, abs=1e-3)
+    assert err.count("\n") == 1 and "warning: Pythia: 7e+09 is 3.85 decades beyond" in err
+
+
+def test_sizes_repeat_and_those_within_reach_warn_of_nothing(predict):
+    status, out, err = predict("--size", "3e5", "--size", "1e3", "--size", "3e5", *ONE)
+    assert status == 0 and out.count("RBP_100") == 2 and out.count(" CE ") == 2
+    assert err.count("\n") == 1 and "1000 is 1.41 decades below the smallest" in err
+
+
+def test_level_widens_the_interval(predict):
+    wide, narrow = (
+        json.loads(predict("--size", "1e6", "--k", 10, "--level", level, *ONE, "--json")[1])[1]
+        for level in (0.99, 0.5)
+    )
+    assert wide["loss_low"] < narrow["loss_low"] < narrow["loss_high"] < wide["loss_high"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--size", "0"), "a size must be a positive number of parameters, not 0"),
+        (("--size", "nan"), "must be a positive number of parameters, not nan"),
+        (("--size=-1e6",), "must be a positive number of parameters, not -1e+06"),
+        (("--size", "big"), "--size"),
+        ((), "--size"),
+        (("--size", "1e6", "--level", 95), "level must be a number between 0 and 1"),
+        (("--size", "1e6", "--k", 0), "--k must be at least 1, got 0"),
+        (("--size", "1e6", "--family", "Llama"), "nothing measured for corpus any, family Llama"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(predict, arguments, told):
+    status, out, err = predict(*arguments)
+    assert (status, out) == (2, "") and told in err and err.count("\n") == 1
+
+
+def test_empty_folder_and_too_few_sizes(predict, tmp_path):
+    status, _, err = predict("--size", "1e6", records=tmp_path)
+    assert status == 2 and "no records or summaries" in err and err.count("\n") == 1
+    root = ladders.summaries_root()
+    for path in sorted(root.rglob("opt-*.summary.npz"))[:2]:
+        (tmp_path / path.parent.name).mkdir(exist_ok=True)
+        shutil.copy(path, tmp_path / path.parent.name)
+    status, _, err = predict("--size", "1e6", records=tmp_path)
+    assert status == 2 and "at least 3 sizes" in err and err.count("\n") == 1
+
+
+def test_a_law_that_cannot_be_fitted_is_said(predict):
+    status, out, err = predict("--size", "3e5", "--k", 1, "--k", ladders.V, *ONE)
+    assert status == 0 and "RBP_1 " in out and "RBP_4096" not in out
+    assert err.startswith("no prediction: Pythia, pocket:prose, RBP_4096: cannot fit")

@@ -1,0 +1,226 @@
+"""The pocket ladders as an experiment: other sizes, controls, the law along training."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rbpkit.curves import fits
+from rbpkit.errors import InputError
+from rbpkit.pocket import analysis, analysis_figures, ladders
+from rbpkit.pocket.controls import (
+    CONTROLS,
+    along_path,
+    controls_path,
+    load_totals,
+    save_totals,
+    totals_of,
+)
+from rbpkit.records import load_summaries
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return load_summaries(ladders.summaries_root())
+
+
+def renamed(summary, name):
+    return dataclasses.replace(summary, manifest=dataclasses.replace(summary.manifest, model=name))
+
+
+def test_flops_are_six_a_token_and_weight_and_attention():
+    run = ladders.ladder_runs("Pythia")[2]  # width 64, 4 layers
+    tokens = 6_000_000 // 4096 * 4096
+    a_token = 6 * (200_064 + 64 * 4096) + 6 * 4 * 64 * 256
+    assert analysis.training_flops(200_064, run) == tokens * a_token
+
+
+def test_against_S_the_fit_is_the_law_itself(shipped):
+    corpora, families = ["pocket:code", "pocket:legal"], ["Pythia", "nobody"]
+    table = analysis.by_size_measure(shipped, corpora, families, (1, 10))
+    assert len(table) == 2 * 3 * 3  # corpora, quantities, sizes
+    keys = ["corpus", "family", "quantity"]
+    law = fits(shipped, (1, 10)).table.set_index(keys)
+    for _, row in table[table["size"] == "S"].iterrows():
+        same = law.loc[tuple(row[keys])]
+        assert row["slope"] == pytest.approx(same["slope"])
+        assert (row["low"], row["high"]) == pytest.approx((same["low"], same["high"]))
+    # The head makes the smallest models larger, so the same losses lie on a shorter axis.
+    spans = table.groupby("size")["decades"].first()
+    assert spans["S + dV"] < spans["S"] and spans["FLOPs"] < spans["S"]
+    steeper = table.pivot(index=keys, columns="size", values="slope")
+    assert (steeper["S + dV"] < steeper["S"]).all()
+
+
+def test_lines_read_at_one_size_are_the_laws_own(shipped):
+    families = ["OPT", "Pythia", "nobody"]
+    table = analysis.at_one_size(shipped, ["pocket:code", "nowhere"], families, (1,))
+    assert list(table["family"]) == ["OPT", "Pythia"] * 2
+    assert list(table["quantity"]) == ["CE", "CE", "RBP_1", "RBP_1"]
+    sizes = {
+        family: [s.manifest.S for s in shipped if s.manifest.family == family]
+        for family in families[:2]
+    }
+    least, most = max(map(min, sizes.values())), min(map(max, sizes.values()))
+    assert set(table["S"]) == {math.sqrt(least * most)}
+    law = fits(shipped, (1,)).table.set_index(["corpus", "family", "quantity"])
+    for _, row in table.iterrows():
+        same = law.loc[row["corpus"], row["family"], row["quantity"]]
+        columns = ["n", "slope", "low", "high", "R2"]
+        assert list(row[columns]) == pytest.approx(list(same[columns]))
+        at_S = same["intercept"] + same["slope"] * math.log(row["S"])
+        assert math.log(row["loss"]) == pytest.approx(at_S)
+
+
+def test_mambas_flops_have_no_attention_but_a_scan():
+    run = ladders.ladder_runs("Mamba")[0]  # width 32, 4 layers, no heads
+    tokens = 6_000_000 // 4096 * 4096
+    a_token = 6 * (39_840 + 32 * 4096) + 4 * 2 * 32 * 16 * 3 * 2 * 3
+    assert analysis.training_flops(39_840, run) == tokens * a_token
+
+
+def test_nothing_to_compare_is_an_empty_table_and_another_text_an_error(shipped):
+    table = analysis.at_one_size(shipped, ["nowhere"], ["Pythia"], (1,))
+    assert table.empty and {"family", "slope", "loss"} <= set(table.columns)
+    code = [s for s in shipped if s.manifest.corpus == "pocket:code"]
+    other = [
+        dataclasses.replace(s, manifest=dataclasses.replace(s.manifest, fingerprint="another"))
+        if s.manifest.family == "OPT"
+        else s
+        for s in code
+    ]
+    with pytest.raises(InputError, match="measured on different text"):
+        analysis.at_one_size(other, ["pocket:code"], ["OPT", "Pythia"], (1,))
+    with pytest.raises(InputError, match="measured more than once"):
+        analysis.at_one_size([*code, *code], ["pocket:code"], ["OPT"], (1,))
+
+
+def test_families_that_share_no_size_have_no_line_to_compare(shipped):
+    code = [s for s in shipped if s.manifest.corpus == "pocket:code"]
+    pythia = sorted((s for s in code if s.manifest.family == "Pythia"), key=lambda s: s.manifest.S)
+    manifests = [dataclasses.replace(s.manifest, family="small") for s in pythia[:3]]
+    small = [dataclasses.replace(s, manifest=m) for s, m in zip(pythia[:3], manifests, strict=True)]
+    with pytest.raises(InputError, match="pocket:code: no S lies in the range of every family"):
+        analysis.at_one_size([*small, *pythia[3:]], ["pocket:code"], ["small", "Pythia"], (1,))
+
+
+def test_a_control_that_changes_nothing_is_on_its_base(shipped):
+    control = CONTROLS[0]
+    same = [renamed(s, control.run.name) for s in shipped if s.manifest.model == control.against]
+    table = analysis.controls_table(shipped, same, (1, 10))
+    assert len(table) == len(same) * 3
+    assert np.allclose(table["against base"], 0)
+    assert table["against line"].abs().max() < 5
+    assert (table["loss"] == table["base"]).all()
+
+
+def test_a_control_without_its_ladder_is_refused(shipped):
+    control = CONTROLS[0]
+    (one,) = [
+        s
+        for s in shipped
+        if (s.manifest.model, s.manifest.corpus) == (control.against, "pocket:code")
+    ]
+    others = [s for s in shipped if s.manifest.model != control.against]
+    with pytest.raises(InputError, match=f"{control.run.name} on pocket:code: .* is not there"):
+        analysis.controls_table(others, [renamed(one, control.run.name)], (1,))
+
+
+def test_slope_between_the_ends_by_training_tokens(shipped):
+    table = analysis.slopes_between_ends(shipped, load_totals(controls_path()), (1,))
+    assert table["tokens"].nunique() == 3 and len(table) == 4 * 3 * 2
+    once = table[(table["tokens"] == sorted(set(table["tokens"]))[1])]
+    row = once[(once["corpus"] == "pocket:code") & (once["quantity"] == "RBP_1")].iloc[0]
+    ends = [
+        one
+        for one in shipped
+        if one.manifest.corpus == "pocket:code"
+        and one.manifest.model in ("pythia-w32-l2", "pythia-w128-l5")
+    ]
+    S, loss = zip(*sorted((one.manifest.S, -np.log(one.rbp(1))) for one in ends), strict=True)
+    assert row["slope"] == pytest.approx(np.log(loss[1] / loss[0]) / np.log(S[1] / S[0]))
+    assert analysis.slopes_between_ends(shipped, [], (1,))["tokens"].nunique() == 1
+
+
+def test_along_training_the_end_is_the_ladder(shipped):
+    code = [
+        s for s in shipped if (s.manifest.corpus, s.manifest.family) == ("pocket:code", "Pythia")
+    ]
+    along = [renamed(s, f"{s.manifest.model}-t90112") for s in code]
+    table = analysis.along_training(along, shipped, (1,))
+    assert set(table["corpus"]) == {"pocket:code"} and set(table["quantity"]) == {"CE", "RBP_1"}
+    early, late = (table[table["tokens"] == t] for t in (90_112, 5_996_544))
+    assert len(early) == len(late) == 2 and (early["n"] == len(code)).all()
+    columns = ["slope", "low", "high", "R2", "smallest", "largest"]
+    assert np.allclose(early[columns], late[columns])
+    assert (table["smallest"] > table["largest"]).all()
+
+
+@pytest.mark.parametrize("path", [controls_path, along_path])
+def test_what_ships_beside_the_ladders_is_on_the_same_text(path, shipped):
+    texts = {
+        s.manifest.corpus: (s.manifest.fingerprint, s.manifest.documents, s.tokens) for s in shipped
+    }
+    extra = [one.manifest for one in load_totals(path())]
+    assert {one.corpus for one in extra} == set(texts)
+    for one in extra:
+        assert (one.fingerprint, one.documents, one.tokens) == texts[one.corpus]
+        assert (one.V, one.max_length) == (ladders.V, ladders.CONTEXT)
+
+
+def test_totals_without_some_documents_are_what_those_that_remain_give(shipped, tmp_path):
+    one = next(s for s in shipped if s.manifest.corpus == "pocket:legal")
+    whole = totals_of(one, (), one.manifest.fingerprint)
+    assert whole.manifest == one.manifest and whole.ce() == one.ce()
+    assert all(whole.rbp(int(k)) == one.rbp(int(k)) for k in one.k_grid)
+
+    gone = one.document[[0, 3, -1]]
+    rest = [i for i in range(one.document.size) if i not in (0, 3, one.document.size - 1)]
+    tokens = sum(int(one.document_tokens[i]) for i in rest)
+    part = totals_of(one, gone, "of the rest")
+    assert part.manifest.fingerprint == "of the rest"
+    assert part.manifest.documents == one.manifest.documents - 3
+    assert part.ce() == math.fsum(one.document_nll[i] for i in rest) / tokens
+    ten = list(one.k_grid).index(10)
+    assert part.rbp(10) == sum(int(one.document_hits[i, ten]) for i in rest) / tokens
+    with pytest.raises(InputError, match=f"k = 11: {one.manifest.model} was counted at k = 1, 2"):
+        part.rbp(11)
+
+    path = tmp_path / "totals.jsonl.gz"
+    save_totals([whole, part], path)
+    assert load_totals(path) == [whole, part]
+    path.write_bytes(path.read_bytes()[:-20])
+    for broken in (path, tmp_path / "none.jsonl.gz"):
+        with pytest.raises(InputError, match=f"{broken.name}: missing or damaged"):
+            load_totals(broken)
+
+
+def test_losses_are_drawn_from_a_folder_of_runs(tmp_path):
+    for name, start in (("a", 8.0), ("b", 7.5)):
+        (tmp_path / name).mkdir()
+        log = pd.DataFrame(
+            {
+                "step": [20, 40],
+                "tokens": [81920, 163840],
+                "loss": [start, start - 1],
+                "valid_ce": [None, start - 0.9],
+            }
+        )
+        log.to_csv(tmp_path / name / "log.csv", index=False)
+    assert analysis_figures.save_losses(tmp_path) == tmp_path / "losses.png"
+    assert (tmp_path / "losses.png").stat().st_size > 5000
+    points = pd.read_csv(tmp_path / "losses.csv")
+    assert set(points["run"]) == {"a", "b"} and len(points) == 4
+
+
+def test_no_runs_no_figure(tmp_path):
+    with pytest.raises(InputError, match="no log of a training run"):
+        analysis_figures.save_losses(tmp_path)
+    with pytest.raises(InputError, match="nothing to draw"):
+        analysis_figures.family_losses({}, {"GPT2": ["gpt2-w32-l2"]})
+    with pytest.raises(InputError, match="nothing to draw"):
+        analysis_figures.along_panels(pd.DataFrame(columns=["corpus", "quantity"]), ["CE"])

@@ -1,0 +1,102 @@
+"""The training scan against the recurrence as written down, and against transformers' own."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from transformers.models.mamba import modeling_mamba
+
+from rbpkit.errors import InputError
+from rbpkit.pocket import scan
+from rbpkit.pocket.configs import initial_model
+from rbpkit.pocket.ladders import LADDERS
+from rbpkit.pocket.objective import mean_nll
+from rbpkit.pocket.scan import SelectiveScan, selective_scan, training_scan
+
+L, BATCH, D, N = 7, 3, 5, 4
+
+
+def numbers() -> list[torch.Tensor]:
+    made = torch.Generator().manual_seed(0)
+
+    def normal(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, dtype=torch.float64, generator=made)
+
+    dt, A = normal(L, BATCH, D).exp(), -normal(N, D).exp()
+    given = dt, normal(L, BATCH, D), A, normal(L, BATCH, N), normal(L, BATCH, N)
+    return [one.requires_grad_() for one in given]
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 7, 100], ids=lambda steps: f"chunks of {steps}")
+def test_it_is_the_recurrence_and_has_its_gradient(steps, monkeypatch):
+    monkeypatch.setattr(scan, "CHUNK_NUMBERS", steps * BATCH * D * N)
+    dt, u, A, B, C = numbers()
+    y = SelectiveScan.apply(dt, u, A, B, C)
+    for b in range(BATCH):
+        for d in range(D):
+            h = torch.zeros(N, dtype=torch.float64)
+            for t in range(L):
+                h = torch.exp(dt[t, b, d] * A[:, d]) * h + dt[t, b, d] * B[t, b] * u[t, b, d]
+                torch.testing.assert_close(y[t, b, d], C[t, b] @ h)
+    assert torch.autograd.gradcheck(SelectiveScan.apply, (dt, u, A, B, C))
+
+
+def test_a_model_has_the_loss_and_the_gradients_of_transformers_own_scan():
+    model = initial_model("Mamba", LADDERS["Mamba"][0], 0).train()
+    ids = torch.randint(4096, (2, 49), generator=torch.Generator().manual_seed(1))
+    seen = []
+    for own_scan in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            if own_scan:
+                patch.setattr(scan, "selective_scan", modeling_mamba.mamba_selective_scan)
+            loss = mean_nll(model, ids[:, :-1], ids[:, 1:])
+        graph = names_of(loss.grad_fn)
+        assert ("SelectiveScanBackward" in graph) != own_scan
+        loss.backward()
+        gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
+        seen.append((loss.detach(), gradients))
+        model.zero_grad()
+    (own, own_gradients), (ours, gradients) = seen
+    torch.testing.assert_close(ours, own, rtol=1e-6, atol=0)
+    for name, expected in own_gradients.items():
+        error = (gradients[name] - expected).abs().max() / expected.abs().max()
+        assert error < 1e-5, name
+        assert expected.any(), name
+
+
+def names_of(node) -> set[str]:
+    """The functions of a gradient's graph."""
+    found, todo = {}, [node]
+    while todo:
+        one = todo.pop()
+        if one is not None and one not in found:
+            found[one] = type(one).__name__
+            todo += [after for after, _ in one.next_functions]
+    return set(found.values())
+
+
+def test_measuring_and_other_models_are_left_to_transformers():
+    own = modeling_mamba.mamba_selective_scan
+    mamba, other = (initial_model(family, LADDERS[family][0], 0) for family in ("Mamba", "Qwen"))
+    with training_scan(other):
+        assert modeling_mamba.mamba_selective_scan is own
+    with training_scan(mamba):
+        assert modeling_mamba.mamba_selective_scan is selective_scan
+    with pytest.raises(KeyError), training_scan(mamba):
+        raise KeyError
+    assert modeling_mamba.mamba_selective_scan is own
+
+
+def test_a_transformers_without_that_scan_is_refused(monkeypatch):
+    monkeypatch.delattr(modeling_mamba, "mamba_selective_scan")
+    mamba = initial_model("Mamba", LADDERS["Mamba"][0], 0)
+    ids = torch.tensor([[1, 2, 3]])
+    with pytest.raises(InputError, match="transformers has no mamba_selective_scan"):
+        mean_nll(mamba, ids, ids)
+    mean_nll(initial_model("GPT2", LADDERS["GPT2"][0], 0), ids, ids)
+
+
+def test_generating_with_it_is_refused():
+    model = initial_model("Mamba", LADDERS["Mamba"][0], 0).eval()
+    with training_scan(model), pytest.raises(NotImplementedError, match="call the model uncached"):
+        model(input_ids=torch.tensor([[1, 2, 3]]), use_cache=True)

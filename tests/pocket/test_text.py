@@ -1,0 +1,636 @@
+"""The pocket corpora: how documents are cut and split, and what the shipped lists hold."""
+
+import collections
+import hashlib
+import importlib.metadata
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from rbpkit.errors import InputError
+from rbpkit.pocket import split as pocket_split
+from rbpkit.pocket import text as pocket_text
+from rbpkit.pocket.split import BUDGETS, Budget, split_corpus, split_of
+from rbpkit.pocket.text import (
+    CORPORA,
+    PACKAGES,
+    SPLITS,
+    Document,
+    documents_of_file,
+    documents_of_licence,
+    documents_of_module,
+    load_pocket_documents,
+    text_fingerprint,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+LONG = "\n".join(f"    Line {i} of a docstring that is long enough to be prose." for i in range(12))
+
+
+def cut(source: str, corpus: str, file: str = "pkg/mod.py") -> dict[str, str]:
+    """{name: text} of one corpus's documents in a source."""
+    found = [d for d in documents_of_module(source, file) if d.corpus == corpus]
+    assert all(d.file == file for d in found)
+    assert len({d.name for d in found}) == len(found)
+    return {d.name: d.text for d in found}
+
+
+# --- one source file -----------------------------------------------------------------------
+
+FORMS = f'''"""A short module docstring."""
+import os
+
+def alone(a, b=2, *args, key: "str" = "x", **rest) -> int:
+    """Adds the two numbers.
+
+{LONG}
+    """
+    return a + b
+
+@cached(size=3)
+@other
+async def decorated(
+    a,
+    b,
+):
+    """Waits for both of them."""
+    return a, b
+
+def only_docstring():
+    """Nothing here but words."""
+
+def two_words(a):
+    """Too short."""
+    return a
+
+def undocumented(a):
+    return a
+
+class Outer:
+    """A class with a docstring.
+
+{LONG}
+    """
+
+    class Inner:
+        def method(self, x):
+            """
+            Starts on the second line.
+
+            And goes on.
+            """
+            def local():
+                """Functions in functions are no documents."""
+                return 1
+            return local() + x
+
+    @property
+    def size(self):
+        """The size of the thing."""
+        return self._size
+
+    @size.setter
+    def size(self, value):
+        """Sets the size of it."""
+        self._size = value
+'''
+
+
+def test_qa_is_name_signature_and_summary_line():
+    assert cut(FORMS, "qa") == {
+        "pkg.mod.alone": (
+            'pkg.mod.alone(a, b=2, *args, key: "str" = "x", **rest) -> int\nAdds the two numbers.'
+        ),
+        "pkg.mod.decorated": "pkg.mod.decorated( a, b, )\nWaits for both of them.",
+        "pkg.mod.only_docstring": "pkg.mod.only_docstring()\nNothing here but words.",
+        "pkg.mod.Outer.Inner.method": (
+            "pkg.mod.Outer.Inner.method(self, x)\nStarts on the second line."
+        ),
+        "pkg.mod.Outer.size": "pkg.mod.Outer.size(self)\nThe size of the thing.",
+        "pkg.mod.Outer.size#2": "pkg.mod.Outer.size(self, value)\nSets the size of it.",
+    }
+
+
+def test_code_is_the_whole_function_with_decorators_and_without_indent():
+    code = cut(FORMS, "code")
+    assert list(code) == [
+        "pkg.mod.alone",
+        "pkg.mod.decorated",
+        "pkg.mod.two_words",
+        "pkg.mod.Outer.Inner.method",
+        "pkg.mod.Outer.size",
+        "pkg.mod.Outer.size#2",
+    ]
+    assert code["pkg.mod.decorated"] == (
+        "@cached(size=3)\n@other\nasync def decorated(\n    a,\n    b,\n):\n"
+        '    """Waits for both of them."""\n    return a, b'
+    )
+    assert code["pkg.mod.Outer.size#2"] == (
+        '@size.setter\ndef size(self, value):\n    """Sets the size of it."""\n'
+        "    self._size = value"
+    )
+    method = code["pkg.mod.Outer.Inner.method"]
+    assert method.startswith('def method(self, x):\n    """\n    Starts on')
+    assert method.endswith("\n    return local() + x")
+
+
+def test_prose_is_the_long_docstring_as_a_reader_sees_it():
+    prose = cut(FORMS, "prose")
+    assert list(prose) == ["pkg.mod.alone", "pkg.mod.Outer"]
+    body = "\n".join(line.strip() for line in LONG.splitlines())
+    assert prose["pkg.mod.Outer"] == f"A class with a docstring.\n\n{body}"
+
+
+@pytest.mark.parametrize(("characters", "there"), [(599, False), (600, True)])
+def test_prose_begins_at_600_characters(characters, there):
+    assert bool(cut(f'"""{"x" * characters}"""', "prose")) is there
+
+
+def test_documents_stand_in_the_order_of_the_file_and_modules_have_dotted_names():
+    source = f'"""Of the package.\n\n{LONG}\n"""\n' + FORMS.split("\n", 1)[1]
+    for file, module in [("pkg/mod.py", "pkg.mod"), ("pkg/sub/__init__.py", "pkg.sub")]:
+        found = documents_of_module(source, file)
+        assert [(d.corpus, d.name) for d in found[:5]] == [
+            ("prose", module),
+            ("prose", f"{module}.alone"),
+            ("code", f"{module}.alone"),
+            ("qa", f"{module}.alone"),
+            ("code", f"{module}.decorated"),
+        ]
+
+
+@pytest.mark.parametrize(
+    "signature",
+    ["(\n    a,  # the first\n    b,\n)", '(a="#")', "(a):  # noqa\n    # more\n   "],
+)
+def test_a_signature_with_a_comment_gives_no_qa(signature):
+    colon = "" if ":" in signature else ":"
+    source = f'def f{signature}{colon}\n    """Does this and that."""\n    return 1\n'
+    assert list(cut(source, "code")) == ["pkg.mod.f"]
+    assert cut(source, "qa") == {}
+
+
+def test_a_docstring_on_the_line_of_the_signature_is_cut_off_at_its_byte():
+    source = 'def f(a="é漢🙂"): "Says what it gets."; return a\n'
+    assert cut(source, "qa") == {"pkg.mod.f": 'pkg.mod.f(a="é漢🙂")\nSays what it gets.'}
+    assert cut(source, "code") == {"pkg.mod.f": source.strip()}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_where_the_parser_ends_them(end):
+    # A form feed between functions, and separators in a string, are no line ends in Python.
+    source = (
+        "X = '\x1c \x85 \u2028'\n\x0c\n"
+        'def first(a):\n    """The first of the two."""\n    return a\n\x0c\n'
+        'def second(b):\n    """The second of the two."""\n    return b\n'
+    ).replace("\n", end)
+    assert cut(source, "qa") == {
+        "pkg.mod.first": "pkg.mod.first(a)\nThe first of the two.",
+        "pkg.mod.second": "pkg.mod.second(b)\nThe second of the two.",
+    }
+    assert cut(source, "code")["pkg.mod.second"] == (
+        'def second(b):\n    """The second of the two."""\n    return b'
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# This file was automatically generated from src/x.py.",
+        "# Auto-generated, do not edit",
+        "# AUTOGENERATED",
+        "#   Generated by codegen",
+    ],
+)
+def test_a_generated_file_gives_nothing(line):
+    assert documents_of_module(FORMS, "pkg/mod.py")
+    assert documents_of_module(f"{line}\n{FORMS}", "pkg/mod.py") == []
+    # Far down it is only a word of some docstring.
+    assert documents_of_module(f"{FORMS}{' ' * 2000}\n{line}", "pkg/mod.py")
+
+
+@pytest.mark.parametrize("tail", ["def broken(:\n", "x = '\0'\n", "\tx = 1\n  y = 2\n"])
+def test_a_file_that_python_cannot_parse_gives_nothing(tail):
+    assert documents_of_module(FORMS + tail, "pkg/mod.py") == []
+
+
+def test_bad_escapes_in_other_peoples_strings_are_not_warned_of(recwarn):
+    assert documents_of_module(f'X = "\\d"\n{FORMS}', "pkg/mod.py")
+    assert not recwarn.list
+
+
+# --- one licence ---------------------------------------------------------------------------
+
+
+def test_licence_sections_are_whole_paragraphs_of_about_a_thousand_characters():
+    paragraphs = [f"{i}. " + "word " * 69 + "end" for i in range(7)]  # 351 characters each
+    sections = documents_of_licence("\n\n  \n\n".join(paragraphs), "a.dist-info/LICENSE")
+    assert [d.name for d in sections] == ["section 1", "section 2", "section 3"]
+    assert {(d.corpus, d.file) for d in sections} == {("legal", "a.dist-info/LICENSE")}
+    assert [d.text for d in sections] == [
+        "\n\n".join(paragraphs[:3]),
+        "\n\n".join(paragraphs[3:6]),
+        paragraphs[6],
+    ]
+    crlf = documents_of_licence("\r\n\r\n".join(paragraphs), "a.dist-info/LICENSE")
+    assert [d.text for d in crlf] == [d.text for d in sections]
+
+
+@pytest.mark.parametrize(("characters", "sections"), [(0, 0), (249, 0), (250, 1), (5000, 1)])
+def test_a_licence_of_one_paragraph(characters, sections):
+    assert len(documents_of_licence("x" * characters, "a.dist-info/LICENSE")) == sections
+
+
+# --- installed files -----------------------------------------------------------------------
+
+
+def test_a_split_is_named_by_its_texts_and_their_order():
+    prints = [text_fingerprint(t) for t in (["a", "bc"], ["ab", "c"], ["bc", "a"], ["abc"], [])]
+    assert len(set(prints)) == 5
+
+
+def test_module_files_leave_tests_out(tmp_path, monkeypatch):
+    for file in ("__init__.py", "b.py", "sub/a.py", "tests/test_b.py", "sub/testing/c.py"):
+        path = tmp_path / "rbpkit_fake" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(FORMS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(pocket_text, "PACKAGES", ("rbpkit_fake",))
+    assert pocket_text.module_files() == [
+        "rbpkit_fake/__init__.py",
+        "rbpkit_fake/b.py",
+        "rbpkit_fake/sub/a.py",
+    ]
+    names = {d.name for d in documents_of_file("rbpkit_fake/sub/a.py")}
+    assert "rbpkit_fake.sub.a.Outer.size#2" in names
+    assert documents_of_file("rbpkit_fake/gone.py") == ()
+    assert documents_of_file("rbpkit-no-such.dist-info/LICENSE") == ()
+    monkeypatch.setattr(pocket_text, "PACKAGES", ("rbpkit_no_such",))
+    with pytest.raises(InputError, match="rbpkit_no_such is not installed"):
+        pocket_text.module_files()
+
+
+# --- the shipped lists ---------------------------------------------------------------------
+
+
+def listed(corpus: str, split: str) -> list[tuple[str, str]]:
+    """(file, name) of every document of a split, from the list alone."""
+    lists = pocket_text._lists()
+    entries = lists["documents"][corpus][split]["entries"]
+    return [(lists["files"][i], name) for i, name in entries]
+
+
+def source_of(corpus: str, file: str) -> str:
+    return file.split("/")[0] if corpus == "legal" else file
+
+
+def other_versions(corpus: str) -> list[str]:
+    """What is installed in other versions than constraints.txt, of what a corpus is read from."""
+    names = set(PACKAGES)
+    if corpus == "legal":
+        files = [file for split in SPLITS for file, _ in listed(corpus, split)]
+        names = {source_of(corpus, file).removesuffix(".dist-info") for file in files}
+    pins = {}
+    for line in (ROOT / "constraints.txt").read_text().splitlines():
+        if "==" in line and not line.startswith("#"):
+            name, version = line.split("==")
+            pins[canonicalize_name(name)] = Version(version)
+    differ = []
+    for name in sorted(map(canonicalize_name, names)):
+        try:
+            installed = Version(importlib.metadata.version(name))
+        except importlib.metadata.PackageNotFoundError:
+            installed = None
+        if installed != pins.get(name):
+            differ.append(f"{name} {installed} (constraints.txt: {pins.get(name)})")
+    return differ
+
+
+def need_pinned_text(*corpora: str) -> None:
+    differ = sorted({line for corpus in corpora for line in other_versions(corpus)})
+    if differ:
+        pytest.skip(f"needs the pinned packages: {', '.join(differ)}")
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+@pytest.mark.parametrize("split", ["test", "valid", pytest.param("train", marks=pytest.mark.slow)])
+def test_the_installed_text_has_the_shipped_fingerprint(corpus, split):
+    need_pinned_text(corpus)
+    loaded = load_pocket_documents(corpus, split)
+    assert loaded.missing == 0
+    assert loaded.fingerprint == loaded.fingerprint_expected
+    assert loaded.as_shipped
+    assert len(loaded.documents) == len(listed(corpus, split))
+    assert text_fingerprint(loaded.documents) == loaded.fingerprint
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_no_source_is_on_two_sides_of_a_corpus(corpus):
+    sides = [{source_of(corpus, file) for file, _ in listed(corpus, s)} for s in SPLITS]
+    assert all(sides)
+    assert len(set.union(*sides)) == sum(map(len, sides))
+
+
+def test_no_source_is_tested_in_one_corpus_and_trained_on_in_another():
+    of = {s: {file for c in CORPORA for file, _ in listed(c, s)} for s in ("train", "test")}
+    assert not of["train"] & of["test"]
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_lists_are_what_split_of_says_and_name_each_document_once(corpus):
+    names = []
+    for split in SPLITS:
+        for file, name in listed(corpus, split):
+            document = Document(corpus, file, name, "")
+            assert split_of(document, BUDGETS[corpus]) == split, f"{file} {name}"
+            names.append((file, name))
+    assert len(set(names)) == len(names)
+
+
+@lru_cache(maxsize=8192)
+def shingles(text: str) -> frozenset[str]:
+    """The set of five-word shingles, counted here apart from pocket_split."""
+    words = re.findall(r"\w+", text.lower())
+    return frozenset(" ".join(words[i : i + 5]) for i in range(max(1, len(words) - 4)))
+
+
+def similar_pairs(some: list[str], others: list[str], least: float) -> list[tuple[float, str, str]]:
+    """Pairs (one of each) with an exact Jaccard similarity of `least` or more."""
+    sets = [shingles(text) for text in some]
+    where = collections.defaultdict(list)
+    for i, one in enumerate(sets):
+        for shingle in one:
+            where[shingle].append(i)
+    found = []
+    for text in others:
+        other = shingles(text)
+        common = collections.Counter(i for shingle in other for i in where.get(shingle, ()))
+        for i, n in common.items():
+            jaccard = n / (len(sets[i]) + len(other) - n)
+            if jaccard >= least:
+                found.append((jaccard, some[i], text))
+    return found
+
+
+def test_the_exact_similarity_finds_what_it_is_to_find():
+    words = " ".join(map(str, range(104)))  # 100 shingles; another last word changes one
+    pairs = similar_pairs([words, "a b"], [words + "x", "c d", "a b"], 0.8)
+    assert [round(p[0], 3) for p in pairs] == [round(99 / 101, 3), 1.0]
+
+
+def texts_of(corpus: str, split: str, every: int = 1) -> list[str]:
+    """The texts of a split; of every n-th file only, for a sample."""
+    files = sorted({file for file, _ in listed(corpus, split)})[::every]
+    wanted = {(file, name) for file, name in listed(corpus, split) if file in set(files)}
+    return [
+        d.text
+        for file in files
+        for d in documents_of_file(file)
+        if d.corpus == corpus and (file, d.name) in wanted
+    ]
+
+
+@pytest.mark.parametrize("corpus", ["qa", "code", "prose", "legal"])
+@pytest.mark.parametrize("every", [80, pytest.param(1, marks=pytest.mark.slow)])
+def test_no_text_or_near_duplicate_of_it_is_on_two_sides(corpus, every):
+    """Held-out text against a sample of the training files (slow: all of them)."""
+    need_pinned_text(corpus)
+    test, valid = texts_of(corpus, "test"), texts_of(corpus, "valid")
+    train = texts_of(corpus, "train", 1 if corpus == "legal" else every)
+    assert min(len(test), len(valid), len(train)) >= 20
+    for some, others in [(test, train), (valid, train), (test, valid)]:
+        assert not set(some) & set(others)
+        pairs = similar_pairs(some, others, 0.8)
+        shown = [(round(j, 3), one[:80], other[:80]) for j, one, other in pairs]
+        assert all(pair[0] < 0.9 for pair in pairs), shown
+        # 64 permutations let a pair through now and then: seven of 4,810 documents in all.
+        assert len({one for _, one, _ in pairs}) <= 0.01 * len(some), shown
+
+
+@pytest.mark.parametrize(("corpus", "split"), [("proze", "test"), ("prose", "dev"), ("", "")])
+def test_a_name_that_is_not_there_is_refused(corpus, split):
+    with pytest.raises(InputError) as caught:
+        load_pocket_documents(corpus, split)
+    message = str(caught.value)
+    assert "\n" not in message
+    for part in (repr(corpus), repr(split), *CORPORA, *SPLITS):
+        assert part in message
+
+
+def test_lists_that_are_not_there_are_an_error(monkeypatch, tmp_path):
+    monkeypatch.setattr(pocket_text, "lists_path", lambda: tmp_path / "documents.json.gz")
+    with pytest.raises(InputError, match=r"documents\.json\.gz is missing"):
+        pocket_text._lists.__wrapped__()
+
+
+def test_documents_that_are_gone_or_changed_are_seen(monkeypatch):
+    as_it_was = load_pocket_documents("legal", "test")
+    entries = listed("legal", "test")
+    gone = entries[0][0]
+    lost = sum(file == gone for file, _ in entries)
+    assert 0 < lost < len(entries)
+
+    def without(file):
+        return () if file == gone else documents_of_file(file)
+
+    monkeypatch.setattr(pocket_text, "documents_of_file", without)
+    loaded = load_pocket_documents("legal", "test")
+    assert loaded.missing == as_it_was.missing + lost
+    assert len(loaded.documents) == len(as_it_was.documents) - lost
+    assert not loaded.as_shipped
+    assert loaded.fingerprint_expected == as_it_was.fingerprint_expected
+
+    def changed(file):
+        found = documents_of_file(file)
+        if file != gone:
+            return found
+        return tuple(Document(d.corpus, d.file, d.name, d.text + "!") for d in found)
+
+    monkeypatch.setattr(pocket_text, "documents_of_file", changed)
+    loaded = load_pocket_documents("legal", "test")
+    assert loaded.missing == as_it_was.missing
+    assert loaded.documents[0] == as_it_was.documents[0] + "!"
+    assert not loaded.as_shipped
+
+
+# --- splitting -----------------------------------------------------------------------------
+
+EVEN = Budget(
+    test_share=0.4,
+    valid_share=0.2,
+    train_characters=10**9,
+    valid_characters=10**9,
+    test_documents=10**9,
+)
+
+
+def made_up(modules: int, each: int = 4, corpus: str = "code") -> list[Document]:
+    """Documents of 60 random words, `each` of them from each module."""
+    rng = np.random.default_rng(0)
+    return [
+        Document(corpus, f"pkg/m{m}.py", f"f{i}", " ".join(map(str, rng.integers(10**6, size=60))))
+        for m in range(modules)
+        for i in range(each)
+    ]
+
+
+def test_split_takes_every_document_once_and_a_module_whole():
+    documents = made_up(60)
+    splits = split_corpus(documents, EVEN)
+    assert sorted(splits) == sorted(SPLITS)
+    taken = [d for split in SPLITS for d in splits[split]]
+    assert len(taken) == len(documents)
+    assert set(taken) == set(documents)
+    sides = {split: {d.file for d in splits[split]} for split in SPLITS}
+    assert sum(map(len, sides.values())) == 60
+    for split, share in [("test", 24), ("valid", 12), ("train", 24)]:
+        assert abs(len(sides[split]) - share) <= 12  # over three standard deviations
+
+
+def test_split_order_is_shuffled_and_always_the_same():
+    documents = made_up(30)
+    first, again = split_corpus(documents, EVEN), split_corpus(list(documents), EVEN)
+    assert first == again
+    order = [documents.index(d) for d in first["train"]]
+    assert order != sorted(order)
+    expected = np.random.default_rng(42).permutation(len(documents))
+    assert order == [i for i in expected if documents[i] in first["train"]]
+
+
+@pytest.mark.parametrize("same_module", [True, False])
+def test_split_leaves_near_duplicates_out(same_module):
+    documents = made_up(40, each=1)
+    copies = [
+        Document(d.corpus, d.file if same_module else f"copy/{d.file}", "g", d.text + " another")
+        for d in documents[:20]
+    ]
+    splits = split_corpus(documents + copies, EVEN)
+    taken = {d for split in SPLITS for d in splits[split]}
+    assert len(taken) == 40
+    for document, copy in zip(documents[:20], copies, strict=True):
+        assert (document in taken) != (copy in taken)
+    if not same_module:
+        rank = ("test", "valid", "train")  # the first to be filled keeps it
+        crossed = 0
+        for document, copy in zip(documents[:20], copies, strict=True):
+            a, b = (rank.index(split_of(d, EVEN)) for d in (document, copy))
+            crossed += a != b
+            if a != b:
+                assert (document if a < b else copy) in taken
+        assert crossed >= 5
+
+
+def test_split_keeps_what_is_alike_in_subject_only():
+    documents = made_up(20, each=1)
+    halves = [
+        Document(d.corpus, f"half/{d.file}", "g", d.text[: len(d.text) // 2] + e.text)
+        for d, e in zip(documents, made_up(40, each=1)[20:], strict=True)
+    ]
+    splits = split_corpus(documents + halves, EVEN)
+    assert sum(map(len, splits.values())) == 40
+
+
+def test_split_ends_where_its_budget_ends():
+    documents = made_up(60)
+    size = max(len(d.text) for d in documents)
+    budget = Budget(
+        test_share=0.4,
+        valid_share=0.2,
+        test_documents=7,
+        valid_characters=5 * size,
+        train_characters=9 * size,
+    )
+    splits = split_corpus(documents, budget)
+    assert len(splits["test"]) == 7
+    for split, most in [("valid", budget.valid_characters), ("train", budget.train_characters)]:
+        lengths = [len(d.text) for d in splits[split]]
+        assert sum(lengths) >= most > sum(lengths[:-1])
+
+
+def test_the_side_is_that_of_the_module_and_for_licences_of_the_distribution():
+    def side(corpus: str, file: str, name: str = "f") -> str:
+        return split_of(Document(corpus, file, name, name), EVEN)
+
+    for i in range(50):
+        file = f"pkg/m{i}.py"
+        u = int(hashlib.sha256(file.encode()).hexdigest()[:16], 16) / 2**64
+        expected = "test" if u < 0.4 else "valid" if u < 0.6 else "train"
+        assert side("code", file) == side("code", file, "g") == expected
+    licences = {side("legal", f"one.dist-info/{i}") for i in range(50)}
+    modules = {side("prose", f"one.dist-info/{i}") for i in range(50)}
+    assert len(licences) == 1
+    assert len(modules) == 3
+
+
+def test_dependencies_are_followed_and_what_is_left_out_is_not(monkeypatch):
+    requires = {
+        "a": ["B_b>=1", "torch", "never; python_version < '3'", "extra; extra == 'test'"],
+        "b-b": ["a", "elsewhere"],
+    }
+
+    def of(name):
+        if name not in requires:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return requires[name]
+
+    monkeypatch.setattr(pocket_split.importlib.metadata, "requires", of)
+    assert pocket_split.dependency_closure(("A",)) == ["a", "b-b"]
+
+
+# --- what the training text of any corpus mostly holds ---------------------------------------
+
+
+def words_of(number: int, count: int) -> str:
+    return " ".join(f"w{number}x{i}" for i in range(count))
+
+
+def test_test_documents_that_training_mostly_holds_are_left_out():
+    """A docstring inside a longer function of another corpus: Jaccard is low, containment is 1."""
+    held, fresh, short = words_of(1, 40), words_of(2, 40), words_of(3, 5)
+    # 40 words are 29 sequences of twelve; a copy of 26 words holds 15 of them, of 25 words 14.
+    over = " ".join(words_of(4, 40).split()[:26])
+    under = " ".join(words_of(5, 40).split()[:25])
+    training = [words_of(6, 500) + " " + held, over, under, short]
+    splits = {
+        "prose": {
+            "train": [],
+            "valid": [],
+            "test": [held, fresh, words_of(4, 40), words_of(5, 40)],
+        },
+        "code": {"train": training, "valid": [], "test": []},
+        "qa": {"train": [], "valid": [held], "test": [short, words_of(7, 5)]},
+    }
+    splits = {
+        corpus: {
+            split: [Document(corpus, "a.py", str(i), text) for i, text in enumerate(texts)]
+            for split, texts in by_split.items()
+        }
+        for corpus, by_split in splits.items()
+    }
+    pocket_split.without_seen(splits)
+    assert [d.text for d in splits["prose"]["test"]] == [fresh, words_of(5, 40)]
+    assert [d.text for d in splits["qa"]["test"]] == [words_of(7, 5)]
+    assert len(splits["code"]["train"]) == 4 and len(splits["qa"]["valid"]) == 1  # untouched
+
+
+@pytest.mark.slow
+def test_no_shipped_test_document_is_mostly_in_the_training_text():
+    """Twelve-word sequences, counted again here without the code that made the lists."""
+
+    def sequences(text: str) -> set[tuple[str, ...]]:
+        words = re.findall(r"\w+", text.lower())
+        return {tuple(words[i : i + 12]) for i in range(max(1, len(words) - 11))}
+
+    seen = set()
+    for corpus in CORPORA:
+        for text in load_pocket_documents(corpus, "train").documents:
+            seen |= sequences(text)
+    for corpus in CORPORA:
+        for text in load_pocket_documents(corpus, "test").documents:
+            own = sequences(text)
+            assert len(own & seen) < 0.5 * len(own), text[:200]

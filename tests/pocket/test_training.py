@@ -1,0 +1,738 @@
+"""Pocket models: the recipe, the loss, the run that is killed and goes on, and what is shipped."""
+
+import csv
+import dataclasses
+import json
+import math
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save
+from torch.nn import functional as F
+from transformers import AutoModelForCausalLM, MambaConfig
+
+from rbpkit import paper
+from rbpkit.errors import InputError
+from rbpkit.files.architectures import ARCHITECTURES, paper_config
+from rbpkit.models import load_model, non_embedding_parameters
+from rbpkit.pocket import ladders, objective, scan, shipping, training
+from rbpkit.pocket.configs import RESIDUAL_OUTPUTS, config_of, initial_model
+from rbpkit.pocket.controls import CONTROLS, control_named
+from rbpkit.pocket.ladders import CONTEXT, LADDERS, Recipe, Shape, V
+from rbpkit.pocket.objective import (
+    HEAD_ROWS,
+    HeadLoss,
+    make_optimizer,
+    rows_of,
+    validation_ce,
+)
+from rbpkit.pocket.text import PocketDocuments, load_pocket_documents
+from rbpkit.pocket.training import train, train_runs
+
+SHAPE = Shape(32, 2, 1)
+STEPS = 38  # the last step is no multiple of LOG_EVERY
+TINY = Recipe(tokens=2 * CONTEXT * STEPS, batch_rows=2)
+LOG_EVERY = 4
+MIB = 2**20
+
+
+@pytest.fixture(autouse=True)
+def torch_as_it_was():
+    threads, deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(deterministic)
+
+
+# --- the recipe and the ladders --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recipe", [Recipe(), TINY, Recipe(tokens=100 * 4096, warmup=0.1)])
+def test_rate_warms_up_and_falls_to_zero(recipe):
+    steps, warm = recipe.steps, round(recipe.warmup * recipe.steps)
+    assert steps == recipe.tokens // (recipe.batch_rows * 256)
+    rates = [recipe.rate_at(step, 64) for step in range(steps)]
+    peak = recipe.peak_rate(64)
+    assert max(rates) == rates[warm - 1] == pytest.approx(peak)
+    for step in range(warm):
+        assert rates[step] == pytest.approx(peak * (step + 1) / warm)
+    falls = [a - b for a, b in zip(rates[warm:-1], rates[warm + 1 :], strict=True)]
+    assert falls == pytest.approx([peak / (steps - warm)] * len(falls))
+    # Zero is reached one step after the last, which still learns.
+    assert rates[-1] == pytest.approx(peak / (steps - warm))
+    assert recipe.rate_at(steps, 64) == 0.0
+
+
+def test_peak_rate_goes_with_one_over_the_width():
+    assert Recipe(rate=0.6).peak_rate(48) == pytest.approx(0.0125)
+
+
+def test_a_recipe_of_one_step_has_a_rate():
+    recipe = Recipe(tokens=16 * 256)
+    assert recipe.rate_at(0, 64) == pytest.approx(recipe.peak_rate(64))
+
+
+def layer_parameters(family: str, shape: Shape) -> int:
+    """Of one layer, by the family's architecture, written out."""
+    d = shape.width
+    if family == "Qwen":  # q and o d x d, one head of k and v, biases on q, k, v, a gated MLP
+        head = d // shape.heads
+        return 2 * d * d + 2 * d * head + d + 2 * head + 3 * d * shape.inner + 2 * d
+    if family == "Mamba":  # projections in and out 6 d^2; for 2 d channels a convolution of 4
+        # with bias, D, a state of 16, what makes step sizes, B and C; a norm
+        rank = math.ceil(d / 16)
+        return 6 * d * d + 2 * d * (4 + 1 + 1 + 16 + (rank + 2 * 16) + (rank + 1)) + d
+    # Attention 4 d^2 + 4 d, feed-forward 8 d^2 + 5 d, two norms with bias 4 d.
+    return 12 * d * d + 13 * d
+
+
+@pytest.mark.parametrize("family", LADDERS)
+def test_S_of_a_ladder_is_that_of_its_architecture_and_rises(family):
+    sizes = []
+    for shape in LADDERS[family]:
+        config = config_of(family, shape)
+        assert config.vocab_size == V == 4096
+        if family == "Mamba":
+            assert shape.heads == 0 and not hasattr(config, "max_position_embeddings")
+        else:
+            assert config.max_position_embeddings == CONTEXT == 256
+            assert shape.width % shape.heads == 0
+        last_norm = shape.width * (1 if family in ("Qwen", "Mamba") else 2)
+        S = shape.layers * layer_parameters(family, shape) + last_norm
+        assert non_embedding_parameters(config) == S
+        sizes.append(S)
+    assert sizes == sorted(set(sizes))
+    assert 25_000 <= sizes[0] <= 45_000 and 600_000 <= sizes[-1] <= 1_100_000
+    assert len(sizes) == {"GPT2": 4, "OPT": 5, "Pythia": 6, "Qwen": 5, "Mamba": 5}[family]
+    assert len({ladders.name_of(family, shape) for shape in LADDERS[family]}) == len(sizes)
+
+
+@pytest.mark.parametrize("family", paper.FAMILIES)
+def test_heads_and_positions_are_as_in_the_real_family(family):
+    real = {"GPT2": "gpt2", "OPT": "opt-125m", "Pythia": "pythia-160m", "Qwen": "Qwen2.5-0.5B"}
+    smallest = initial_model(family, LADDERS[family][0], 0)
+    hub_id = next(a.hub_id for a in ARCHITECTURES.values() if a.name == real[family])
+    with torch.device("meta"):
+        original = AutoModelForCausalLM.from_config(paper_config(hub_id))
+    ours, theirs = (
+        {re.sub(r"\d+", "0", name) for name, _ in model.named_parameters()}
+        for model in (smallest, original)
+    )
+    assert ours == theirs
+    tied = smallest.get_output_embeddings().weight is smallest.get_input_embeddings().weight
+    assert tied == (family != "Pythia")
+    # Of Qwen2.5, 7B and 14B have an output matrix of their own.
+    largest = config_of(family, LADDERS[family][-1])
+    assert largest.tie_word_embeddings == (family in ("GPT2", "OPT"))
+
+
+def test_mamba_is_built_as_the_real_family():
+    """The names of its weights, its state, convolution and widths, the tied output matrix."""
+    real = MambaConfig()  # of state-spaces/mamba-130m but for the number of layers
+    for shape in LADDERS["Mamba"]:
+        ours = config_of("Mamba", shape)
+        for key in (
+            *("state_size", "conv_kernel", "expand", "use_bias", "use_conv_bias", "hidden_act"),
+            *("residual_in_fp32", "tie_word_embeddings", "time_step_min", "time_step_max"),
+        ):
+            assert getattr(ours, key) == getattr(real, key), key
+        assert ours.time_step_rank == shape.width // 16 and real.time_step_rank == 768 // 16
+    model = initial_model("Mamba", LADDERS["Mamba"][0], 0)
+    assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
+
+
+def test_what_decays_a_state_is_not_decayed():
+    model = initial_model("Mamba", LADDERS["Mamba"][0], 0)
+    decayed, other = objective.make_optimizer(model, Recipe()).param_groups
+    rates = {id(p) for name, p in model.named_parameters() if name.endswith("A_log")}
+    assert len(rates) == LADDERS["Mamba"][0].layers
+    assert not rates & {id(p) for p in decayed["params"]}
+    assert rates < {id(p) for p in other["params"]}
+    assert decayed["weight_decay"] == 0.1 and other["weight_decay"] == 0
+    together = len(decayed["params"]) + len(other["params"])
+    assert together == len(list(model.parameters()))
+
+
+# How Mamba's state starts is that family's own.
+OWN_START = ("A_log", "conv1d.weight", "dt_proj.weight")
+
+
+@pytest.mark.parametrize("family", LADDERS)
+def test_every_family_starts_by_one_rule(family):
+    shape = LADDERS[family][1]
+    additions = shape.layers * (1 if family == "Mamba" else 2)
+    positions = outputs = 0
+    for name, parameter in initial_model(family, shape, 0).named_parameters():
+        if parameter.ndim == 1 or name.endswith(OWN_START):
+            continue
+        if "wpe" in name or "embed_positions" in name:
+            positions += 1
+            assert not parameter.any()
+            continue
+        into_residual = name.endswith(RESIDUAL_OUTPUTS)
+        outputs += into_residual
+        std = 4 / additions if into_residual else math.sqrt(2 / 5)
+        assert float(parameter.detach().std()) * math.sqrt(shape.width) == pytest.approx(
+            std, rel=0.1
+        ), name
+    assert positions == (family in ("GPT2", "OPT"))
+    assert outputs == additions
+
+
+@pytest.mark.parametrize("family", LADDERS)
+def test_no_dropout_and_no_token_left_out(family):
+    """In training mode twice the same, and every token's embedding can learn."""
+    model = initial_model(family, LADDERS[family][0], 0).train()
+    tokens = torch.arange(64).view(1, -1)
+    first, second = (objective.mean_nll(model, tokens, tokens) for _ in range(2))
+    assert torch.equal(first, second)
+    first.backward()
+    assert (model.get_input_embeddings().weight.grad[:64].abs().sum(1) > 0).all()
+
+
+def test_controls_change_one_thing_each():
+    names = [control.run.name for control in CONTROLS]
+    assert len(set(names)) == len(names)
+    assert not set(names) & {run.name for family in LADDERS for run in ladders.ladder_runs(family)}
+    ladder = {run.name: run for run in ladders.ladder_runs("Pythia")}
+    for control in CONTROLS:
+        run, base = control.run, ladder[control.against]
+        assert control_named(run.name) is control
+        assert run.family == base.family and run.shape.width == base.shape.width
+        other_depth = run.shape.layers != base.shape.layers
+        other_seed = run.recipe.seed != base.recipe.seed
+        other_tokens = run.recipe.tokens != base.recipe.tokens
+        assert other_depth + other_seed + other_tokens == 1
+        passes = run.recipe.passes
+        expected = dataclasses.replace(
+            base.recipe, tokens=run.recipe.tokens, seed=run.recipe.seed, passes=passes
+        )
+        assert run.recipe == expected
+        assert passes == (2 if run.recipe.tokens == 12_000_000 else 1)
+    with pytest.raises(InputError, match="no control 'nothing': there are pythia-w64-l2"):
+        control_named("nothing")
+
+
+def test_families_and_sizes_that_are_not_there_are_refused():
+    for spelling in ("Pythia", "pythia", "PYTHIA"):
+        assert ladders.family_named(spelling) == "Pythia"
+        folder = ladders.model_folder(spelling, 2)
+        assert folder == ladders.models_root() / "pythia-w64-l4"
+    with pytest.raises(InputError, match=r"no pocket family 'pithya': there are .*Pythia"):
+        ladders.family_named("pithya")
+    with pytest.raises(InputError, match="no pocket family"):
+        ladders.model_folder("pithya", 0)
+    with pytest.raises(InputError, match="no pocket family"):
+        config_of("pithya", SHAPE)
+    for size in (-1, len(LADDERS["Pythia"])):
+        with pytest.raises(InputError, match=f"Pythia has pocket sizes 0 to .*, not {size}"):
+            ladders.model_folder("pythia", size)
+
+
+# --- the tokens ------------------------------------------------------------------------------
+
+
+def test_targets_are_inputs_shifted_by_one():
+    stream = torch.arange(10_000, 10_000 + 5 * CONTEXT + 1)
+    inputs, targets = rows_of(stream, 2, 3)
+    assert inputs.shape == targets.shape == (3, CONTEXT)
+    assert torch.equal(inputs.flatten(), stream[2 * CONTEXT : 5 * CONTEXT])
+    assert torch.equal(targets, inputs + 1)
+
+
+def test_the_stream_is_all_documents_shuffled_each_with_an_end(monkeypatch):
+    texts = {c: tuple(f"{c} number {i}" for i in range(20)) for c in objective.CORPORA}
+    asked = []
+
+    def load(corpus, split):
+        asked.append(split)
+        return PocketDocuments(corpus, split, texts[corpus], "", None, 0)
+
+    monkeypatch.setattr(objective, "load_pocket_documents", load)
+    tokenizer = ladders.load_tokenizer()
+    stream = objective.token_stream.__wrapped__("valid")
+    assert asked == ["valid"] * 4
+    assert stream.dtype == torch.int64
+    *documents, after = tokenizer.decode(stream.tolist()).split(ladders.END_OF_TEXT)
+    assert after == ""
+    in_order = [text for corpus in objective.CORPORA for text in texts[corpus]]
+    assert sorted(documents) == sorted(in_order)
+    assert documents != in_order
+    assert torch.equal(stream, objective.token_stream.__wrapped__("valid"))
+
+
+def test_training_stops_with_one_line_where_the_packages_lack_some_text(monkeypatch):
+    def load(corpus, split):
+        missing = 3 if corpus == "code" else 0
+        return PocketDocuments(corpus, split, ("a text",), "", None, missing)
+
+    monkeypatch.setattr(objective, "load_pocket_documents", load)
+    expected = (
+        r"^3 documents of pocket:code \(train\) are not in .* Python 3\.11.* constraints\.txt$"
+    )
+    with pytest.raises(InputError, match=expected):
+        objective.token_stream.__wrapped__("train")
+
+
+# --- the loss --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, HEAD_ROWS - 1, HEAD_ROWS, 2 * HEAD_ROWS + 37, 4 * HEAD_ROWS])
+def test_head_loss_and_its_gradients_are_those_of_cross_entropy(rows):
+    generator = torch.Generator().manual_seed(rows)
+    options = {"generator": generator, "dtype": torch.float64}
+    hidden, weight = torch.randn(rows, 12, **options), torch.randn(50, 12, **options)
+    targets = torch.randint(50, (rows,), generator=generator)
+    results = []
+    for loss_of in (HeadLoss.apply, lambda h, w, t: F.cross_entropy(h @ w.T, t)):
+        h, w = hidden.clone().requires_grad_(), weight.clone().requires_grad_()
+        loss = loss_of(h, w, targets)
+        (3 * loss).backward()  # a gradient that is not 1 must come through
+        results.append((loss.detach(), h.grad, w.grad))
+    for ours, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("rows", [3, 4])
+def test_validation_ce_is_the_mean_over_all_whole_rows(rows):
+    model = initial_model("Pythia", SHAPE, 3)
+    stream = synthetic_stream(rows * CONTEXT + 100, seed=5)
+    inputs, targets = rows_of(stream, 0, rows)
+    with torch.no_grad():
+        expected = F.cross_entropy(model(inputs).logits.double().flatten(0, 1), targets.flatten())
+    assert validation_ce(model, stream, batch_rows=2) == pytest.approx(float(expected), rel=1e-6)
+
+
+# --- model and optimizer ---------------------------------------------------------------------
+
+
+def test_the_model_is_fixed_by_its_seed_and_starts_as_pythia_does():
+    torch.manual_seed(99)  # whatever ran before
+    one, again, other = (initial_model("Pythia", Shape(64, 4, 2), seed) for seed in (0, 0, 1))
+    weights, same = one.state_dict(), again.state_dict()
+    assert all(torch.equal(weights[name], same[name]) for name in weights)
+    assert not torch.equal(weights["lm_head.weight"], other.state_dict()["lm_head.weight"])
+    for name, parameter in one.named_parameters():
+        assert parameter.dtype == torch.float32
+        if parameter.ndim == 1:
+            continue
+        into_residual = "attention.dense." in name or "dense_4h_to_h" in name
+        std = 2 / (4 * 8) if into_residual else math.sqrt(2 / (5 * 64))
+        assert float(parameter.detach().std()) == pytest.approx(std, rel=0.05), name
+
+
+def test_only_matrices_decay_and_every_parameter_is_trained_once():
+    model = initial_model("Pythia", SHAPE, 0)
+    recipe = Recipe(weight_decay=0.3, betas=(0.5, 0.6))
+    groups = make_optimizer(model, recipe).param_groups
+    trained = [p for group in groups for p in group["params"]]
+    assert sorted(map(id, trained)) == sorted(map(id, model.parameters()))
+    for group in groups:
+        assert group["betas"] == (0.5, 0.6)
+        for parameter in group["params"]:
+            assert group["weight_decay"] == (0.3 if parameter.ndim > 1 else 0.0)
+
+
+# --- the run ---------------------------------------------------------------------------------
+
+
+def synthetic_stream(tokens: int, seed: int) -> torch.Tensor:
+    """A stream that a model can learn a little of: a few tokens, one often after another."""
+    generator = torch.Generator().manual_seed(seed)
+    noise = torch.randint(1, 60, (tokens,), generator=generator)
+    return torch.where(noise > 40, noise, torch.arange(tokens) % 7 + 1)
+
+
+STREAMS = {
+    "train": synthetic_stream(STEPS * 2 * CONTEXT + 1, seed=0),  # not a token more than needed
+    "valid": synthetic_stream(3 * CONTEXT + 1, seed=1),
+}
+
+# Logs at 20, after its last checkpoint at 16, then hangs until it is killed.
+KILLED_RUN = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import test_training as here
+from rbpkit.pocket import training
+training.token_stream = here.STREAMS.get
+training.LOG_EVERY = here.LOG_EVERY
+training.CHECKPOINT_SECONDS = 0.0
+def watch(now):
+    if now.step == 20:
+        time.sleep(600)
+training.train("Pythia", here.SHAPE, here.TINY, Path(sys.argv[2]), watch=watch)
+"""
+
+
+@pytest.fixture
+def tiny_run(monkeypatch):
+    monkeypatch.setattr(training, "token_stream", STREAMS.get)
+    monkeypatch.setattr(training, "LOG_EVERY", LOG_EVERY)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """A finished run that nothing disturbed: (its folder, what it said, its result)."""
+    folder, seen = tmp_path_factory.mktemp("runs") / "undisturbed", []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "token_stream", STREAMS.get)
+        patch.setattr(training, "LOG_EVERY", LOG_EVERY)
+        result = train("Pythia", SHAPE, TINY, folder, watch=seen.append, snapshots=True)
+    return folder, seen, result
+
+
+def log_of(folder: Path) -> list[dict[str, str]]:
+    with open(folder / "log.csv", newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def untimed(folder: Path) -> list[dict[str, str]]:
+    timed = ("tokens_per_second", "seconds")
+    return [{k: v for k, v in row.items() if k not in timed} for row in log_of(folder)]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in sorted(folder.iterdir()) if p.is_file()}
+
+
+def test_a_run_learns_and_writes_its_log(undisturbed):
+    folder, seen, result = undisturbed
+    rows = log_of(folder)
+    assert tuple(rows[0]) == training.LOG_COLUMNS
+    assert [int(row["step"]) for row in rows] == [*range(LOG_EVERY, STEPS, LOG_EVERY), STEPS]
+    for row in rows:
+        step = int(row["step"])
+        assert int(row["tokens"]) == step * 2 * CONTEXT
+        assert float(row["rate"]) == pytest.approx(TINY.rate_at(step - 1, 32), rel=1e-5)
+        assert float(row["tokens_per_second"]) > 0
+    losses = [float(row["loss"]) for row in rows]
+    assert losses[-1] + 1 < losses[0] < math.log(V) + 0.5
+    validated = [float(row["valid_ce"]) for row in rows if row["valid_ce"]]
+    assert len(validated) >= training.VALIDATIONS
+    assert validated[-1] < validated[0] - 1
+    seconds = [float(row["seconds"]) for row in rows]
+    assert seconds == sorted(seconds)
+    assert [now.step for now in seen] == [int(row["step"]) for row in rows]
+    assert all(now.steps == STEPS for now in seen)
+    assert seen[0].seconds_left > 0 == seen[-1].seconds_left
+    assert result.train_loss == losses[-1]
+
+
+def test_a_run_ends_with_a_model_folder_in_half_precision(undisturbed):
+    folder, _, result = undisturbed
+    assert result.folder == folder / "model"
+    with safe_open(result.folder / "model.safetensors", framework="pt") as file:
+        assert {file.get_tensor(name).dtype for name in file.keys()} == {torch.float16}
+    model = AutoModelForCausalLM.from_pretrained(result.folder, dtype=torch.float32)
+    # The number of the weights as shipped: the rounded ones.
+    assert validation_ce(model, STREAMS["valid"]) == pytest.approx(result.valid_ce, rel=1e-6)
+    assert result.valid_ce == pytest.approx(float(log_of(folder)[-1]["valid_ce"]), abs=1e-3)
+    checkpoint = load_file(folder / "checkpoint.safetensors")
+    for name, parameter in model.named_parameters():
+        assert torch.equal(checkpoint[f"weight.{name}"].half().float(), parameter), name
+    loaded = load_model(result.folder, device="cpu")  # with its tokenizer
+    assert (loaded.V, loaded.context, loaded.S) == (V, CONTEXT, 25_472)
+    stored = json.loads((folder / "result.json").read_text())
+    expected = {"family": "Pythia", "width": 32, "layers": 2, "heads": 1}
+    recipe = json.loads(json.dumps(dataclasses.asdict(TINY)))
+    assert recipe.pop("passes") == 1  # said only where it is more
+    key = stored.pop("key")
+    assert (len(key.pop("text")), key.pop("torch"), key.pop("device")) == (
+        64,
+        torch.__version__,
+        "cpu",
+    )
+    assert key == {**expected, **recipe}
+    assert stored == {**dataclasses.asdict(result), "folder": "model"}
+
+
+def test_snapshots_are_models_along_the_way(undisturbed):
+    folder, _, _ = undisturbed
+    names = sorted(path.name for path in folder.glob("snapshot-*"))
+    assert names == [f"snapshot-{step:06d}" for step in (1, 2, 4, 9, 19)]
+    losses = [
+        validation_ce(
+            AutoModelForCausalLM.from_pretrained(folder / name, dtype=torch.float32),
+            STREAMS["valid"],
+        )
+        for name in (names[0], names[-1])
+    ]
+    assert losses[0] > losses[1]
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(undisturbed, tiny_run, tmp_path):
+    expected, _, result = undisturbed
+    folder, script = tmp_path / "killed", tmp_path / "run.py"
+    script.write_text(KILLED_RUN)
+    command = [sys.executable, str(script), str(Path(__file__).parent), str(folder)]
+    process = subprocess.Popen(command, cwd=Path(__file__).parents[2], stderr=subprocess.PIPE)
+    try:
+        until = time.monotonic() + 120
+        while not (folder / "log.csv").is_file() or "\n20," not in (folder / "log.csv").read_text():
+            assert process.poll() is None, process.stderr.read().decode()
+            assert time.monotonic() < until
+            time.sleep(0.05)
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+    assert process.returncode < 0
+    assert not (folder / "result.json").exists()
+    assert [int(row["step"]) for row in log_of(folder)] == [4, 8, 12, 16, 20]
+    # What a kill in the middle of writing leaves behind.
+    (folder / "checkpoint.safetensors.tmp").write_bytes(b"half a checkpoint")
+
+    seen = []
+    resumed = train("Pythia", SHAPE, TINY, folder, watch=seen.append)
+    assert [now.step for now in seen] == [20, 24, 28, 32, 36, 38]  # gone on, not begun again
+    assert contents(folder / "model") == contents(expected / "model")
+    assert untimed(folder) == untimed(expected)
+    assert (resumed.valid_ce, resumed.train_loss) == (result.valid_ce, result.train_loss)
+    seconds = [float(row["seconds"]) for row in log_of(folder)]
+    assert seconds == sorted(seconds)  # counted on from the checkpoint
+    state, same = (load_file(f / "checkpoint.safetensors") for f in (folder, expected))
+    assert state.keys() == same.keys()
+    assert all(torch.equal(state[name], same[name]) for name in state)
+
+
+def test_mamba_is_trained_by_its_scan_and_goes_on_to_the_same_bytes(
+    tiny_run, tmp_path, monkeypatch
+):
+    shape, calls = Shape(32, 2, 0), []
+    own = scan.selective_scan
+
+    def counted(*given, **named):
+        calls.append(1)
+        return own(*given, **named)
+
+    monkeypatch.setattr(scan, "selective_scan", counted)
+    train("Mamba", shape, TINY, tmp_path / "whole")
+    forward = len(calls)
+    assert forward > shape.layers * STEPS  # each layer in each step, and the validations
+
+    class Stop(Exception): ...
+
+    def stop(now):
+        if now.step == 20:
+            raise Stop
+
+    with pytest.raises(Stop):
+        train("Mamba", shape, TINY, tmp_path / "halved", watch=stop)
+    train("Mamba", shape, TINY, tmp_path / "halved")
+    assert contents(tmp_path / "halved" / "model") == contents(tmp_path / "whole" / "model")
+
+
+def test_every_device_together_is_one_in_training(undisturbed, tiny_run, tmp_path):
+    if torch.cuda.is_available():
+        pytest.skip("needs a machine without a GPU: there the one device is the CPU")
+    train("Pythia", SHAPE, TINY, tmp_path, device="auto")
+    assert contents(tmp_path / "model") == contents(undisturbed[0] / "model")
+
+
+def test_a_finished_run_is_not_trained_again(undisturbed, tiny_run, tmp_path):
+    finished, _, result = undisturbed
+    folder, seen = tmp_path / "again", []
+    shutil.copytree(finished, folder)
+    before = {**contents(folder), **contents(folder / "model")}
+    again = train("Pythia", SHAPE, TINY, folder, watch=seen.append)
+    assert not seen
+    assert {**contents(folder), **contents(folder / "model")} == before
+    assert again == dataclasses.replace(result, folder=folder / "model")
+
+
+@pytest.mark.parametrize(
+    ("shape", "change"),
+    [(SHAPE, {"rate": 0.02}), (SHAPE, {"seed": 1}), (SHAPE, {"threads": 2}), (Shape(48, 3, 2), {})],
+    ids=["rate", "seed", "threads", "shape"],
+)
+def test_a_checkpoint_of_another_recipe_is_refused(undisturbed, tiny_run, tmp_path, shape, change):
+    folder = tmp_path / "other"
+    shutil.copytree(undisturbed[0], folder)
+    before = contents(folder)
+    with pytest.raises(InputError, match=r"checkpoint\.safetensors was made by another recipe"):
+        train("Pythia", shape, dataclasses.replace(TINY, **change), folder)
+    assert contents(folder) == before
+
+
+def test_a_second_pass_reads_the_text_again(tiny_run, tmp_path):
+    text = STREAMS["train"]
+    twice = dataclasses.replace(TINY, tokens=2 * TINY.tokens, passes=2)
+    doubled = torch.cat([text, text])
+    one = train("Pythia", SHAPE, twice, tmp_path / "twice")
+    STREAMS["train"] = doubled
+    try:
+        longer = dataclasses.replace(twice, passes=1)
+        other = train("Pythia", SHAPE, longer, tmp_path / "longer")
+    finally:
+        STREAMS["train"] = text
+    files = [run.folder / "model.safetensors" for run in (one, other)]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    keys = [
+        json.loads((run.folder.parent / "result.json").read_text())["key"] for run in (one, other)
+    ]
+    assert keys[0]["passes"] == 2 and "passes" not in keys[1]
+
+
+def test_too_short_a_text_is_refused_before_anything_is_written(tiny_run, tmp_path):
+    folder = tmp_path / "short"
+    one_more = dataclasses.replace(TINY, tokens=TINY.tokens + 2 * CONTEXT)
+    with pytest.raises(InputError, match=r"has 19,457 tokens, 19,969 are asked for"):
+        train("Pythia", SHAPE, one_more, folder)
+    with pytest.raises(InputError, match=r"511 tokens are less than one step of 512"):
+        train("Pythia", SHAPE, dataclasses.replace(TINY, tokens=511), folder)
+    assert not folder.exists()
+
+
+ABSENT = {"foo": "device 'foo' is not known", "xla": "device 'xla' is not here"}
+ABSENT |= {} if torch.cuda.is_available() else {"cuda": "device 'cuda': torch finds no GPU"}
+
+
+@pytest.mark.parametrize("device", ABSENT)
+def test_a_device_that_is_not_here_is_refused_before_all_else(monkeypatch, tmp_path, device):
+    monkeypatch.setattr(training, "token_stream", lambda split: pytest.fail("tokenized"))
+    with pytest.raises(InputError, match=ABSENT[device]):
+        train("Pythia", SHAPE, TINY, tmp_path / "run", device=device)
+    assert not (tmp_path / "run").exists()
+
+
+def rewritten(path: Path, leave_out: str) -> bytes:
+    """The bytes of a checkpoint without its tensors or facts of this name."""
+    with safe_open(path, framework="pt") as file:
+        facts = {k: v for k, v in file.metadata().items() if k != leave_out}
+    return save({k: v for k, v in load_file(path).items() if k != leave_out}, metadata=facts)
+
+
+DAMAGE = {
+    "empty": lambda path: b"",
+    "cut": lambda path: path.read_bytes()[:-4],
+    "another file": lambda path: b"version https://git-lfs.github.com/spec/v1",
+    "no key": lambda path: rewritten(path, "key"),
+    "no facts": lambda path: save(load_file(path)),
+    "no weight": lambda path: rewritten(path, "weight.lm_head.weight"),
+    "no moment": lambda path: rewritten(path, "exp_avg.lm_head.weight"),
+}
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_damaged_checkpoint_is_an_error_with_the_way_out(undisturbed, tiny_run, tmp_path, how):
+    folder = tmp_path / "run"
+    shutil.copytree(undisturbed[0], folder)
+    path = folder / "checkpoint.safetensors"
+    path.write_bytes(DAMAGE[how](path))
+    before = contents(folder)
+    with pytest.raises(InputError, match=r": damaged \(.*\); remove it and train again$") as caught:
+        train("Pythia", SHAPE, TINY, folder)
+    assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
+    assert contents(folder) == before
+
+
+def test_a_run_that_diverges_is_an_error_that_names_the_step(tiny_run, tmp_path):
+    with pytest.raises(InputError, match=r"diverged at step 4\b.*rate=1e\+30"):
+        train("Pythia", SHAPE, dataclasses.replace(TINY, rate=1e30), tmp_path)
+    assert not (tmp_path / "checkpoint.safetensors").exists()
+
+
+def test_a_log_is_whole_when_reopening_it_fails(undisturbed, monkeypatch, tmp_path):
+    path = tmp_path / "log.csv"
+    shutil.copyfile(undisturbed[0] / "log.csv", path)
+    before = path.read_bytes()
+
+    def full(*args):
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training.csv.DictWriter, "writerows", full)
+        with pytest.raises(OSError, match="No space"):
+            training._Log(path, 20)
+    assert path.read_bytes() == before
+    training._Log(path, 20).close()
+    assert [int(row["step"]) for row in log_of(tmp_path)] == [4, 8, 12, 16, 20]
+
+
+def test_a_ladder_trains_its_sizes_into_folders_of_their_names(tiny_run, tmp_path):
+    lines = []
+    recipe = dataclasses.replace(TINY, tokens=2 * CONTEXT)  # one step
+    runs = [dataclasses.replace(ladders.ladder_runs("Pythia")[i], recipe=recipe) for i in (1, 0)]
+    trained = train_runs(runs, tmp_path, say=lines.append)
+    names = ["pythia-w48-l3", "pythia-w32-l2"]
+    assert [one.folder for one in trained] == [tmp_path / name / "model" for name in names]
+    for name, one, line in zip(names, trained, lines, strict=True):
+        assert line.startswith(f"{name}: validation CE {one.valid_ce:.4f} nats")
+        assert json.loads((tmp_path / name / "model" / "config.json").read_text())
+
+
+# --- what is shipped -------------------------------------------------------------------------
+
+SHIPPED = sorted(p for p in ladders.models_root().glob("*") if p.is_dir())
+NONE_SHIPPED = f"needs shipped models in {ladders.models_root()}; there are none"
+
+
+@pytest.mark.parametrize(
+    "folder",
+    SHIPPED or [pytest.param(None, marks=pytest.mark.skip(reason=NONE_SHIPPED))],
+    ids=lambda folder: folder.name if folder else "none",
+)
+def test_shipped_model_loads_and_is_small(folder):
+    loaded = load_model(folder, device="cpu")
+    # A state has no longest text.
+    assert (loaded.V, loaded.context) == (V, None if loaded.family == "Mamba" else CONTEXT)
+    shapes = {ladders.name_of(f, s): (f, s) for f, ladder in LADDERS.items() for s in ladder}
+    if folder.name in shapes:
+        assert loaded.S == non_embedding_parameters(config_of(*shapes[folder.name]))
+    # What the rules of the real families cut otherwise: numbers, capitals, runs of blanks.
+    text = "def rank(p, t):\n    return sum(v >= p[t] for v in p)\n\n\n  x1 = 12345.678 + XML_Äß"
+    assert loaded.tokenizer(text)["input_ids"] == ladders.load_tokenizer()(text)["input_ids"]
+    with safe_open(folder / "model.safetensors", framework="pt") as file:
+        dtypes = {file.get_slice(name).get_dtype() for name in file.keys()}
+    assert dtypes == {"F16"}
+    assert (folder / "README.md").stat().st_size > 500
+    assert max(p.stat().st_size for p in folder.rglob("*") if p.is_file()) <= 15 * MIB
+
+
+@pytest.mark.skipif(not SHIPPED, reason=NONE_SHIPPED)
+def test_shipped_models_take_at_most_64_mib_together():
+    files = [p for p in ladders.models_root().rglob("*") if p.is_file()]
+    assert 0 < sum(p.stat().st_size for p in files) <= 64 * MIB
+
+
+def test_summaries_go_where_their_family_belongs(tmp_path, monkeypatch):
+    for root in ("summaries_root", "beside_root"):
+        monkeypatch.setattr(ladders, root, lambda root=root: tmp_path / root)
+    records = tmp_path / "records" / "pocket%3Acode"
+    records.mkdir(parents=True)
+    for name in ("pythia-w32-l2", "mamba-w32-l4"):
+        (records / f"{name}.summary.npz").write_text(name)
+    said = []
+    shipping.ship_summaries(records.parent, say=said.append)
+    assert said == ["shipped 2 summaries"]
+    for root, name in (("summaries_root", "pythia-w32-l2"), ("beside_root", "mamba-w32-l4")):
+        (one,) = (tmp_path / root).rglob("*.npz")
+        assert one.parent.name == "pocket%3Acode" and one.read_text() == name
+    with pytest.raises(InputError, match="no summaries there"):
+        shipping.ship_summaries(tmp_path / "nothing")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", LADDERS)
+def test_training_the_smallest_again_gives_the_shipped_loss(family, tmp_path):
+    """`rbpkit pocket train --family F --size 0`: minutes on one core."""
+    folder = ladders.model_folder(family, 0)
+    if not folder.is_dir():
+        pytest.skip(f"needs the shipped model {folder}")
+    for corpus in objective.CORPORA:
+        for split in ("train", "valid"):
+            if not load_pocket_documents(corpus, split).as_shipped:
+                pytest.skip(f"needs the pinned packages: the text of {corpus}, {split} differs")
+    (trained,) = train_runs(ladders.ladder_runs(family)[:1], tmp_path)
+    shipped = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    expected = validation_ce(shipped, objective.token_stream("valid"))
+    assert trained.valid_ce == pytest.approx(expected, rel=0.005)

@@ -1,0 +1,107 @@
+"""The one bootstrap: what it draws, that draws are shared, and what it covers."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from rbpkit.errors import InputError
+from rbpkit.pocket import ladders
+from rbpkit.pocket.text import document_modules
+from rbpkit.records import load_summaries
+from rbpkit.sections import bootstrap
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return load_summaries(ladders.summaries_root())
+
+
+def test_units_are_modules_of_pocket_corpora_and_documents_of_others():
+    modules = document_modules("qa")
+    units = bootstrap.sampling_units("pocket:qa", np.arange(len(modules)))
+    assert units.max() + 1 == len(set(modules)) < len(modules) / 5
+    for a in range(0, len(modules), 97):
+        assert [m == modules[a] for m in modules] == (units == units[a]).tolist()
+    assert bootstrap.sampling_units("Wiki", np.array([3, 8, 9])).tolist() == [0, 1, 2]
+    with pytest.raises(InputError, match="none has the number"):
+        bootstrap.sampling_units("pocket:qa", np.array([len(modules)]))
+
+
+def test_weights_take_whole_units_and_as_many_as_there_are():
+    units = np.array([0, 1, 1, 2, 2, 2])
+    weights = bootstrap.resample_weights(units, draws=200)
+    assert weights.shape == (200, 6)
+    assert (weights[:, 1] == weights[:, 2]).all() and (weights[:, 3] == weights[:, 5]).all()
+    assert (weights[:, [0, 1, 3]].sum(axis=1) == 3).all()
+    assert np.array_equal(weights, bootstrap.resample_weights(units, draws=200))
+    assert not np.array_equal(weights, bootstrap.resample_weights(units, draws=200, seed=1))
+
+
+@pytest.mark.parametrize(("units", "draws"), [([0, 0], 10), ([], 10), ([0, 1, 2], 0)])
+def test_bad_bootstrap_is_refused(units, draws):
+    with pytest.raises(InputError):
+        bootstrap.resample_weights(np.array(units, dtype=int), draws=draws)
+
+
+def test_interval_refuses_what_is_not_finite():
+    with pytest.raises(InputError):
+        bootstrap.interval(np.array([0.0, np.nan]))
+
+
+def test_intervals_of_a_mean_cover_by_modules_and_not_by_documents():
+    """Modules of five documents that share half of their variance: 400 corpora, 95% intervals."""
+    rng = np.random.default_rng(0)
+    units = np.repeat(np.arange(80), 5)
+    of_units = bootstrap.resample_weights(units, 400)
+    of_documents = bootstrap.resample_weights(np.arange(400), 400)
+    covered = np.zeros(2)
+    for _ in range(400):
+        values = rng.normal(size=80)[units] + rng.normal(size=400)
+        for place, weights in enumerate((of_units, of_documents)):
+            low, high = bootstrap.interval(weights @ values / 400)
+            covered[place] += low <= 0 <= high
+    assert 0.915 <= covered[0] / 400 <= 0.98  # a percentile interval of 80 is a little short
+    assert covered[1] / 400 < 0.85
+
+
+def test_resampled_losses_are_counts_by_hand(shipped):
+    models = [one for one in shipped if one.manifest.corpus == "pocket:legal"][:3]
+    found = bootstrap.resample(models, (1, 100), draws=5)
+    units = bootstrap.sampling_units("pocket:legal", models[0].document)
+    weights = bootstrap.resample_weights(units, 5)
+    for m, one in enumerate(models):
+        for b in range(5):
+            tokens = sum(
+                int(w) * int(t) for w, t in zip(weights[b], one.document_tokens, strict=True)
+            )
+            nll = sum(w * n for w, n in zip(weights[b], one.document_nll, strict=True))
+            column = list(one.k_grid).index(100)
+            hits = sum(
+                int(w) * int(h)
+                for w, h in zip(weights[b], one.document_hits[:, column], strict=True)
+            )
+            assert found.ce[b, m] == pytest.approx(nll / tokens)
+            assert found.rbp[b, m, 1] == hits / tokens
+            assert found.loss[b, m, 1] == pytest.approx(-np.log(hits / tokens))
+
+
+def test_models_take_the_same_draws_whoever_is_beside_them(shipped):
+    legal = [one for one in shipped if one.manifest.corpus == "pocket:legal"]
+    every, last = bootstrap.resample(legal, (10,)), bootstrap.resample(legal[-1:], (10,))
+    assert np.array_equal(every.rbp[:, -1], last.rbp[:, 0])
+
+
+def test_what_is_not_paired_is_refused(shipped):
+    legal = [one for one in shipped if one.manifest.corpus == "pocket:legal"]
+    with pytest.raises(InputError, match="k = 6 is not counted"):
+        bootstrap.resample(legal, (6,))
+    with pytest.raises(InputError, match="different text"):
+        bootstrap.resample(shipped)
+    manifest = dataclasses.replace(legal[0].manifest, fingerprint="other")
+    with pytest.raises(InputError, match="different text"):
+        bootstrap.resample([dataclasses.replace(legal[0], manifest=manifest), legal[1]])
+    with pytest.raises(InputError, match="nothing"):
+        bootstrap.resample([])

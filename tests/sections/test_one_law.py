@@ -1,0 +1,288 @@
+"""Notebook 15: each law finds what was planted and loses on what it is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from made_summaries import made
+from scipy.stats import betabinom, exponweib
+
+from rbpkit import paper
+from rbpkit.audit import emergence, noise
+from rbpkit.errors import InputError
+from rbpkit.fit import fit_rbp_law
+from rbpkit.ranking import logit_ranks
+from rbpkit.sections import one_law
+
+V = 2000
+SIZES = np.geomspace(1e6, 1e9, 6)
+KS = np.unique(np.geomspace(1, V, 25).astype(int))
+GRID = np.repeat(KS, SIZES.size), np.tile(SIZES, KS.size)
+PLANTED = {  # by parameter and rising degree in ln S
+    "discrete Weibull, c const": (0.7, 0.04, 0.4),
+    "discrete Weibull": (0.7, 0.04, 0.4, 0.01),
+    "lognormal, rounded": (1.4, -0.12, 0.7, -0.02),
+    "log-logistic": (-0.2, 0.08, 0.65, 0.01),
+    "Zipf-Mandelbrot": (-0.9, 0.1, -0.6, -0.05),
+    "Burr": (0.2, 0.1, -0.2, 0.01, 0.1, 0.02),
+    "generalised gamma": (-0.3, 0.05, -0.9, 0.01, 0.2, 0.02),
+    "mass at 1 + Weibull": (-0.6, 0.08, -1.2, 0.03, 0.3, 0.01),
+    "mass at 1 + lognormal": (2.2, -0.1, 0.6, 0.02, -0.5, 0.08),
+    "two lognormals, share moves": (-0.2, -0.15, 2.6, 0.2, -0.8, -0.5),
+    "two lognormals": (-0.2, -0.1, 2.6, -0.1, 0.2, -0.8, -0.03, -0.5),
+    "power of S and of k": (-0.2, -0.08, -0.45),
+    "power, with product": (-0.2, -0.08, -0.45, -0.02),
+    "power of S, cubic in ln k": (-0.2, -0.08, -0.42, -0.02, 0.03, -0.006),
+    "bent power of S, cubic in ln k": (-0.2, -0.08, 0.006, -0.42, -0.02, 0.03, -0.006),
+}
+
+
+def planted(name: str) -> one_law.Fitted:
+    unit = float(np.exp(np.log(SIZES).mean()))
+    return one_law.Fitted(name, V, unit, np.array(PLANTED[name]))
+
+
+@pytest.mark.parametrize("name", one_law.LAWS)
+def test_a_law_finds_what_was_planted(name):
+    truth = planted(name)
+    assert len(truth.values) == one_law.LAWS[name].numbers
+    rbp = truth.rbp(*GRID)
+    assert (np.diff(truth.rbp(np.arange(1, V + 1), SIZES[0])) >= -1e-12).all()
+    assert np.allclose(truth.rbp(V, SIZES), 1)
+    found = one_law.fit_law(name, *GRID, rbp, V)
+    assert np.abs(found.rbp(*GRID) - rbp).max() < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("truth", "wrong"),
+    [
+        ("discrete Weibull, c const", "lognormal, rounded"),
+        ("lognormal, rounded", "discrete Weibull"),
+        ("lognormal, rounded", "power, with product"),
+        ("mass at 1 + Weibull", "discrete Weibull"),
+        ("power of S, cubic in ln k", "power, with product"),
+        ("bent power of S, cubic in ln k", "power of S, cubic in ln k"),
+        ("two lognormals", "lognormal, rounded"),
+    ],
+)
+def test_a_law_loses_on_what_it_is_not(truth, wrong):
+    rbp = planted(truth).rbp(*GRID)
+    off = {
+        name: np.abs(one_law.fit_law(name, *GRID, rbp, V).rbp(*GRID) - rbp).max()
+        for name in (truth, wrong)
+    }
+    assert off[wrong] > max(5e-3, 10 * off[truth])
+
+
+def test_laws_agree_with_scipy_and_with_sums():
+    k = np.arange(1, 50)
+    weibull = one_law.LAWS["discrete Weibull"].mass(k, [0.5, 0.4])
+    assert np.allclose(weibull, exponweib.cdf(k, 1, 0.4, scale=0.5 ** (-1 / 0.4)))
+    zipf = one_law.LAWS["Zipf-Mandelbrot"].mass(k, [np.log(0.5), np.log(0.6)])
+    assert np.allclose(zipf, np.cumsum((k - 0.4) ** -1.5))
+    burr = one_law.LAWS["Burr"].mass(k, [0.1, -0.2, 0.3])
+    assert np.allclose(burr, 1 - (1 + np.exp(0.1) * k ** np.exp(-0.2)) ** -np.exp(0.3))
+
+
+def test_the_exponent_of_a_pure_power_is_its_own():
+    truth = replace(planted("power, with product"), V=10**9)  # far: dividing by it changes nothing
+    assert truth.exponents([1, 10, 100], SIZES) == pytest.approx(
+        0.08 + 0.02 * np.log([1, 10, 100]), abs=5e-4
+    )
+
+
+def test_a_fit_like_another_keeps_its_shape():
+    first = planted("power of S, cubic in ln k")
+    rbp = replace(first, values=np.r_[0.3, -0.05, first.values[2:]]).rbp(*GRID)
+    found = one_law.fit_law(first.name, *GRID, rbp, V, like=first)
+    assert found.values == pytest.approx([0.3, -0.05, *first.values[2:]], abs=1e-6)
+
+
+def test_bad_points_are_refused():
+    k, S = GRID
+    rbp = planted("discrete Weibull").rbp(k, S)
+    with pytest.raises(InputError, match="no law"):
+        one_law.fit_law("Weibul", k, S, rbp, V)
+    with pytest.raises(InputError, match="one length"):
+        one_law.fit_law("Burr", k, S, rbp[1:], V)
+    with pytest.raises(InputError, match=r"\[0, 1\]"):
+        one_law.fit_law("Burr", k, S, rbp + 1, V)
+    with pytest.raises(InputError, match="three sizes"):
+        one_law.fit_law("Burr", k[:6], S[:6] * 0 + 1e6, rbp[:6], V)
+
+
+def ladder(law: one_law.Fitted, other: float) -> pd.DataFrame:
+    k, S = GRID
+    points = pd.DataFrame({"source": "made", "corpus": "c", "family": "f", "k": k, "S": S, "V": V})
+    rbp = law.rbp(k, S)
+    return points.assign(model="m", rbp=rbp, other=np.where(k < V, rbp - other, rbp))
+
+
+def test_the_contest_is_won_by_what_was_planted():
+    names = ("discrete Weibull", "lognormal, rounded", "log-logistic", one_law.WINNER)
+    for name in names[:3]:
+        table = one_law.contest(ladder(planted(name), 0.005), names).set_index("law")
+        assert table.drop(one_law.LINES)["worst"].idxmin() == name
+        assert table.loc[name, "worst"] < 1e-3
+        assert table.loc[name, "documents"] == pytest.approx(0.005, abs=1e-3)
+        assert table.loc[name, "text"] == pytest.approx(0.005)
+        assert table.loc[name, "numbers"] == 4 and table.loc[name, "n"] == 5 * (KS.size // 2 + 1)
+    standing = one_law.standing(table.reset_index()).set_index("law")
+    assert standing.loc["log-logistic", ["ladders", "holds"]].tolist() == [1, 1]
+
+
+def test_published_points_are_those_of_the_figures():
+    points = one_law.published_law_points()
+    assert not points.duplicated(["corpus", "family", "model", "k"]).any()
+    assert points.groupby(["corpus", "family"]).ngroups == 16 and points["other"].isna().all()
+    one = points.query("corpus == 'Wiki' and family == 'Pythia' and k == 10").sort_values("S")
+    assert one["rbp"].to_numpy() == pytest.approx(paper.points("Wiki", "Pythia", 10).rbp)
+    assert set(points["V"]) == {50257, 50272, 50688, 152064}
+
+
+def test_halves_are_whole_documents_and_about_half():
+    tokens = np.random.default_rng(0).integers(5, 50, 200)
+    half = one_law.halves("notes", np.arange(200), tokens)
+    assert 0.4 < tokens[half].sum() / tokens.sum() < 0.6
+    assert np.array_equal(half, one_law.halves("notes", np.arange(200), tokens))
+    with pytest.raises(InputError, match="cannot be halved"):
+        one_law.halves("notes", [0], [9])
+
+
+# -- windows ----------------------------------------------------------------------------------
+
+
+def test_documents_without_a_chain_are_a_beta_binomial():
+    for p_1, pair, N in ((0.4, 0.2, 5), (0.9, 0.83, 50)):
+        expected = emergence.fixed_chance(p_1, pair, N)
+        assert emergence.chain_in_documents(p_1, pair, 0.0, N) == pytest.approx(float(expected))
+    assert np.isnan(emergence.chain_in_documents(0.4, 0.5, 0.0, 5))
+
+
+def test_one_kind_of_document_is_a_chain_of_pairs():
+    p_1, p_2 = 0.4, 0.25
+    found = emergence.chain_in_documents(p_1, p_1**2, emergence.stay_of(p_1, p_1**2, p_2), 10)
+    assert found == pytest.approx(p_1 * (p_2 / p_1) ** 9, rel=1e-4)
+
+
+def test_windows_find_what_was_planted():
+    p_1, pair, stay = 0.5, 0.3, 0.2
+    p_2, p_5 = (emergence.chain_in_documents(p_1, pair, stay, N) for N in (2, 5))
+    found = emergence.pair_of(p_1, p_2, p_5)
+    assert found == pytest.approx(pair)
+    assert emergence.stay_of(p_1, found, p_2) == pytest.approx(stay)
+    p_2, p_5 = (emergence.reinforced(p_1, 3.0, 1.5, N) for N in (2, 5))
+    assert emergence.reinforced_of(p_1, p_2, p_5) == pytest.approx((3.0, 1.5), rel=1e-4)
+    p_2, p_5 = p_1 ** (2**0.8), p_1 ** (5**0.8)
+    assert emergence.tokens_exponent((2, 5), (p_2, p_5), p_1) == pytest.approx(0.8)
+    counts = betabinom.pmf(7, 7, 3.0, 1.5)  # reinforced from the start: a beta-binomial
+    assert emergence.reinforced(2 / 3 * 1.0, 3.0, 1.5, 7) == pytest.approx(counts)
+
+
+def windows(law) -> pd.DataFrame:
+    rows = [
+        {"N": N, "p": law(N), "p_1": law(1), "shuffled": np.nan, "runs_low": 100.0}
+        for N in (1, 2, 5, 10, 20, 50, 100)
+    ]
+    return pd.DataFrame(rows).assign(corpus="c", family="f", model="m", S=1e6, k=10)
+
+
+@pytest.mark.parametrize(
+    ("law", "best"),
+    [
+        (lambda N: 0.8**N, "independent"),
+        (lambda N: 0.8 ** (N**0.7), "power_5"),
+        (lambda N: emergence.chain_in_documents(0.8, 0.67, 0.3, N), "both"),
+        (lambda N: emergence.reinforced(0.7, 5.0, 1.0, N), "reinforced"),
+    ],
+)
+def test_each_law_of_windows_wins_on_its_own(law, best):
+    found = emergence.law_predictions(windows(law))
+    off = found.assign(off=np.log(found["ratio"]).abs()).groupby("law")["off"].max()
+    assert off[best] < 1e-3
+    assert (off.drop(best) > 0.01).all() or best == "independent"
+
+
+# -- the noise floor --------------------------------------------------------------------------
+
+
+def test_below_the_floor_r2_is_about_what_was_asked():
+    S, alpha = np.geomspace(1e6, 1e8, 6), 0.1
+    m = noise.misses_needed(alpha, S, 0.9)
+    x = np.log(S) - np.log(S).mean()
+    drawn = np.random.default_rng(0).normal(-alpha * x, m**-0.5, (20_000, S.size))
+    drawn -= drawn.mean(axis=1, keepdims=True)
+    explained = (drawn @ x) ** 2 / (x @ x)
+    left = (drawn**2).sum(axis=1) - explained
+    assert explained.mean() / (explained + left).mean() == pytest.approx(0.9, abs=0.01)
+    assert noise.misses_needed(alpha, S, 0.9, cluster=2) == pytest.approx(2 * m)
+    with pytest.raises(InputError, match="three sizes"):
+        noise.misses_needed(alpha, S[:2])
+
+
+def test_trusted_k_is_where_the_misses_run_out():
+    S, ks = np.geomspace(1e6, 1e8, 6), np.array([1, 10, 100, 1000])
+    needed = noise.misses_needed(0.1, S)
+    misses = needed * np.outer([100, 10, 1, 0.1], np.ones(6))
+    assert noise.trusted_k(ks, misses * 1.0001, 0.1, S) == pytest.approx(100, rel=1e-3)
+    assert noise.trusted_k(ks, misses * 1e3, 0.1, S) == np.inf
+    assert np.isnan(noise.trusted_k(ks, misses / 1e3, 0.1, S))
+
+
+def test_each_ladder_gets_a_line_of_trust():
+    rng = np.random.default_rng(0)
+    models = [
+        made(S, np.minimum(np.exp(rng.exponential(scale, 5000)).astype(int), 4096))
+        for S, scale in ((10**6, 2.2), (10**7, 2.0), (10**8, 1.8))
+    ]
+    (line,) = noise.trust_lines(models)
+    assert line.startswith("f on c: with 5,000 tokens and these 3 sizes trust k up to ")
+    upto = int(line.split("up to ")[1].split(" ")[0].replace(",", ""))
+    S, rbp = [1e6, 1e7, 1e8], np.array([one.rbp(np.array([100, upto])) for one in models])
+    needed = noise.misses_needed(fit_rbp_law(S, rbp[:, 0]).alpha, S)
+    assert 3 / (1 / (5000 * (1 - rbp[:, 1]))).sum() == pytest.approx(needed, rel=0.2)
+    assert noise.trust_lines(models[:2]) == []
+
+
+# -- calibration ------------------------------------------------------------------------------
+
+
+def test_the_identities_hold_on_calibrated_logits():
+    generator = torch.Generator().manual_seed(0)
+    T, size = 40_000, 40
+    logits = 2 * torch.randn(T, size, generator=generator)
+    p = torch.softmax(logits.double(), dim=1)
+    targets = torch.multinomial(p, 1, generator=generator)[:, 0]
+    found = logit_ranks(logits, targets, entropy=True)
+    # exactly: what p_max and entropy are the expectations of
+    assert torch.allclose(found.p_max.double(), p.max(dim=1).values, atol=1e-6)
+    entropy = -(p * p.log()).sum(dim=1)
+    assert torch.allclose(found.entropy.double(), entropy, atol=1e-4)
+    # and the drawn targets agree with them to their sampling errors
+    hit = (found.rank() == 1).double() - found.p_max
+    assert abs(hit.mean()) < 4 * hit.std() / T**0.5
+    gap = (found.nll - found.entropy).double()
+    assert abs(gap.mean()) < 4 * gap.std() / T**0.5
+
+
+def test_calibration_is_the_difference_of_the_means():
+    one = made(1000, np.arange(200) % 7 + 1)
+    names = "manifest document document_tokens document_nll document_hits k_grid tokens".split()
+    parts = {name: getattr(one, name) for name in names}
+    bare = SimpleNamespace(**parts, document_p_max=None, document_entropy=None)
+    assert one_law.calibration([bare]).empty
+    full = SimpleNamespace(
+        **parts,
+        document_p_max=one.document_hits[:, 0] - 0.5,
+        document_entropy=one.document_nll + 1.0,
+    )
+    (row,) = one_law.calibration([full]).to_dict("records")
+    assert row["RBP_1"] == one.rbp(1) and row["CE"] == pytest.approx(one.ce())
+    assert row["gap_1"] == pytest.approx(0.05)  # 0.5 a document of ten tokens
+    assert row["gap_1_low"] == pytest.approx(0.05) == pytest.approx(row["gap_1_high"])
+    assert row["gap_CE"] == pytest.approx(-0.1) == pytest.approx(row["gap_CE_low"])

@@ -1,0 +1,210 @@
+"""Counts of missed tokens, k by share of V, and what chance does to R2."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from rbpkit import paper
+from rbpkit.curves import Curve, published_curves
+from rbpkit.errors import InputError
+from rbpkit.fit import fit_rbp_law
+from rbpkit.pocket import ladders
+from rbpkit.records import load_summaries
+from rbpkit.sections import s4_3_large_k, s4_law
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    """One family on one corpus of what ships."""
+    every = load_summaries(ladders.summaries_root())
+    return [
+        one
+        for one in every
+        if (one.manifest.family, one.manifest.corpus) == ("Pythia", "pocket:prose")
+    ]
+
+
+def a_curve(value, S=(1e6, 1e7, 1e8, 1e9), k=20_000) -> Curve:
+    models = tuple(f"m{number}" for number in range(len(value)))
+    S = np.array(S[: len(value)])
+    return Curve("Wiki", "GPT2", f"RBP_{k}", models, S, np.array(value, dtype=float))
+
+
+# -- k by share of V -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("k", "share"),
+    # k * 4096 / 50304 = 0.81, 4.07, 8.14, 40.71, 203.56, 814.25, 1628.50 (below the half), 2442.75
+    [
+        *((1, 1), (10, 1), (50, 4), (100, 8), (500, 41), (2500, 204)),
+        *((10_000, 814), (20_000, 1628), (30_000, 2443)),
+    ],
+)
+def test_k_at_the_share_of_the_pocket_vocabulary(k, share):
+    assert s4_3_large_k.k_at_share(k, ladders.V) == share
+
+
+@pytest.mark.parametrize("V", [*sorted(set(paper.models()["vocab_rows"])), 7, 32_000, 256_000])
+def test_k_at_share_is_the_nearest_whole_number(V):
+    for k in (1, 10, 336, 30_000):
+        exact = k * V / paper.PAPER_V
+        found = s4_3_large_k.k_at_share(k, int(V))
+        assert found == 1 if exact < 1 else abs(found - exact) <= 0.5
+
+
+def test_halves_go_up_and_the_paper_keeps_its_k():
+    assert [s4_3_large_k.k_at_share(k, 5, of=10) for k in (1, 3, 5)] == [1, 2, 3]
+    assert s4_3_large_k.k_at_share(np.int64(20_000), paper.PAPER_V) == 20_000
+
+
+@pytest.mark.parametrize("bad", [(0, 4096), (10, 0), (1.5, 4096), (True, 4096), ("10", 4096)])
+def test_k_at_share_refuses(bad):
+    with pytest.raises(InputError, match="whole number of at least 1"):
+        s4_3_large_k.k_at_share(*bad)
+
+
+def test_grid_ends_at_the_share_of_the_last_k():
+    grid = s4_law.k_grid(ladders.V)
+    assert grid[0] == 1 and grid[-1] == 2443
+    assert {1, 4, 8, 10, 50, 100, 814, 1628, 1438} <= set(grid) and 2500 not in grid
+    published = paper.fit_by_k()["k"].dropna().unique()
+    assert s4_law.k_grid(paper.PAPER_V) == tuple(sorted(published))
+
+
+# -- counts ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("corpus", "missed"), [("Wiki", [265, 381, 607, 704]), ("HotpotQA", [95, 77, 87, 90])]
+)
+def test_counts_of_gpt2_at_20_000(corpus, missed):
+    one = s4_3_large_k.published_misses(published_curves(20_000)[corpus, "GPT2"])
+    assert one.missed.tolist() == missed
+    assert set(one.tokens) == {{"Wiki": 317_414, "HotpotQA": 24_141}[corpus]}
+
+
+def test_counts_give_the_published_values_back():
+    for k in (100, 20_000, 30_000):
+        for curve in published_curves(k).values():
+            one = s4_3_large_k.published_misses(curve)
+            assert np.abs(1 - one.missed / one.tokens - curve.value).max() <= 0.51e-6
+
+
+def test_measured_counts_are_those_of_the_histogram(shipped):
+    (curve,) = s4_3_large_k.curves_at_share(
+        shipped, ["pocket:prose"], ["Pythia"], 20_000
+    ).curves.values()
+    one = s4_3_large_k.measured_misses(shipped, curve)
+    by_model = {s.manifest.model: s.tokens - int(s.ranks.at_most(1628)) for s in shipped}
+    assert curve.quantity == "RBP_1628"
+    assert one.missed.tolist() == [by_model[model] for model in curve.models]
+
+
+def test_counts_refuse_other_tokens():
+    with pytest.raises(InputError, match="no share of 317413"):
+        s4_3_large_k.Misses.of(published_curves(1)["Wiki", "GPT2"], np.full(4, 317_413))
+    with pytest.raises(InputError, match="one count of tokens"):
+        s4_3_large_k.Misses.of(a_curve([0.5, 0.6]), [10])
+    with pytest.raises(InputError, match="tokens is not known"):
+        s4_3_large_k.published_misses(dataclasses.replace(a_curve([0.5]), corpus="C4"))
+    with pytest.raises(InputError, match="not measured: m0"):
+        s4_3_large_k.measured_misses([], a_curve([0.5]))
+
+
+def test_z_of_the_ends():
+    one = s4_3_large_k.published_misses(published_curves(20_000)["Wiki", "GPT2"])
+    assert one.ends_z() == pytest.approx((704 - 265) / np.sqrt(704 + 265), abs=0.03)
+    assert round(one.ends_z()) == 14
+    chi2 = stats.chi2_contingency(
+        [[265, 317_414 - 265], [704, 317_414 - 704]], correction=False
+    ).statistic
+    assert one.ends_z() ** 2 == pytest.approx(chi2)
+    assert np.isnan(s4_3_large_k.Misses.of(a_curve([1.0, 1.0]), [10, 10]).ends_z())
+
+
+def test_interval_is_the_exact_binomial_one():
+    one = s4_3_large_k.Misses.of(a_curve([1.0, 0.97, 0.5, 0.0]), [100] * 4)
+    low, high = one.interval()
+    for count, *ends in zip(one.missed, low, high, strict=True):
+        exact = stats.binomtest(int(count), 100).proportion_ci(0.95, "exact")
+        assert ends == pytest.approx([exact.low, exact.high], abs=1e-9)
+
+
+# -- noise -----------------------------------------------------------------------------------
+
+
+def test_noise_alone_leaves_what_pythia_has_on_wiki():
+    misses = s4_3_large_k.published_misses(published_curves(30_000)["Wiki", "Pythia"])
+    row = s4_3_large_k.noise_table([misses]).iloc[0]
+    assert row["R2 seen"] == pytest.approx(0.940, abs=0.0006)
+    assert row["noise median"] == pytest.approx(0.938, abs=0.005)  # a simulation of our own
+    assert row["noise low"] < row["R2 seen"] < row["noise high"]
+    r2 = s4_3_large_k.noise_only(misses)
+    # A model that misses no token in a draw leaves that draw out.
+    assert s4_3_large_k.DRAWS * 0.9 < r2.size < s4_3_large_k.DRAWS
+    assert np.array_equal(r2, s4_3_large_k.noise_only(misses))
+
+
+def test_noise_only_recovers_a_law_and_sees_what_is_none():
+    """Counts drawn from a line: the seen R2 is uniform among the simulated; from a bend: low."""
+    S, rng = np.geomspace(1e6, 1e10, 6), np.random.default_rng(1)
+    tokens, share = 100_000, 1 - np.exp(-0.5 * S**-0.2)
+    every = [
+        s4_3_large_k.Misses.of(a_curve(1 - missed / tokens, S), np.full(6, tokens))
+        for missed in rng.binomial(tokens, share, (40, 6))
+    ]
+    places = s4_3_large_k.noise_table(every, draws=300)["seen above"]
+    assert stats.kstest(places, "uniform").pvalue > 0.01
+    bent = 1 - np.exp(-0.5 * S**-0.2 * np.exp([0, 0.1, -0.1, 0.1, -0.1, 0]))
+    one = s4_3_large_k.Misses.of(a_curve(1 - np.rint(bent * 1e7) / 1e7, S), np.full(6, 10**7))
+    assert s4_3_large_k.noise_table([one], draws=300)["seen above"].item() == 0
+
+
+def test_simulated_r2_are_those_of_the_fit():
+    """One draw: its counts are those of the same generator, its R2 that of `fit_rbp_law`."""
+    misses = s4_3_large_k.published_misses(published_curves(100)["Wiki", "GPT2"])
+    curve, tokens = misses.curve, misses.tokens
+    line = fit_rbp_law(curve.S, curve.value).predict(curve.S).loss
+    drawn = np.random.default_rng(5).binomial(tokens, -np.expm1(-line), (1, tokens.size))[0]
+    (r2,) = s4_3_large_k.noise_only(misses, draws=1, seed=5)
+    assert r2 == pytest.approx(fit_rbp_law(curve.S, 1 - drawn / tokens).r2, abs=1e-9)
+
+
+def test_noise_only_refuses():
+    good = s4_3_large_k.published_misses(published_curves(20_000)["Wiki", "GPT2"])
+    with pytest.raises(InputError, match="draws must be at least 1"):
+        s4_3_large_k.noise_only(good, draws=0)
+    with pytest.raises(InputError, match="cannot fit"):
+        s4_3_large_k.noise_only(s4_3_large_k.Misses.of(a_curve([0.9, 0.95, 1.0]), [100] * 3))
+    assert s4_3_large_k.noise_table([]).empty
+
+
+# -- fits by k -------------------------------------------------------------------------------
+
+
+def test_fits_by_k(shipped):
+    table = s4_law.fits_by_k(shipped, ["pocket:prose", "mine"], ["Pythia"])
+    assert set(table["corpus"]) == {"pocket:prose"} and table["k"].isna().sum() == 1
+    assert tuple(table["k"].dropna()) == s4_law.k_grid(ladders.V)
+    ordered = sorted(shipped, key=lambda one: one.manifest.S)
+    fitted = fit_rbp_law([s.manifest.S for s in ordered], [s.rbp(100) for s in ordered])
+    row = table.query("k == 100").iloc[0]
+    assert (row["slope"], row["R2"]) == pytest.approx((fitted.slope, fitted.r2))
+
+
+def test_fits_by_k_leaves_out_what_cannot_be_fitted(shipped):
+    """V as large as the paper's: at k = 6,158 and more none of these ranks is left."""
+    wide = [
+        dataclasses.replace(one, manifest=dataclasses.replace(one.manifest, V=paper.PAPER_V))
+        for one in shipped
+    ]
+    table = s4_law.fits_by_k(wide, ["pocket:prose"], ["Pythia"])
+    assert set(s4_law.k_grid(paper.PAPER_V)) - set(table["k"].dropna()) >= {20_000, 30_000}
+    few = s4_law.fits_by_k(shipped[:2], ["pocket:prose"], ["Pythia"])
+    assert few.empty and pd.api.types.is_integer_dtype(few["k"])

@@ -1,0 +1,154 @@
+"""Figures 4, 5 and 6: their points are the paper's, and ours as they were measured."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from rbpkit import paper, plots
+from rbpkit.curves import fit_curves, measured_curves, published_curves
+from rbpkit.errors import InputError
+from rbpkit.pocket import ladders
+from rbpkit.records import load_summaries
+from rbpkit.sections import s4_3_large_k, s4_law
+
+CORPORA = ["pocket:prose", "pocket:legal"]
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    every = load_summaries(ladders.summaries_root())
+    return [one for one in every if one.manifest.family == "Pythia"]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def saved(drawn, folder, name: str) -> pd.DataFrame:
+    plots.save(*drawn, str(folder), name)
+    assert (folder / f"{name}.png").stat().st_size > 10_000
+    return pd.read_csv(folder / f"{name}.csv")
+
+
+def printed_points(ks) -> pd.DataFrame:
+    table = paper.rbp_by_size().rename(columns={"dataset": "corpus"})
+    table = table[table["k"].isin(ks)].assign(quantity=lambda t: "RBP_" + t["k"].astype(str))
+    return table.set_index(["quantity", "corpus", "model"])["rbp"]
+
+
+def test_figure_4_csv_holds_the_published_points(tmp_path):
+    ks = (10, 50, 100)
+    drawn = s4_law.figure_4({f"published, k = {k}": published_curves(k) for k in ks})
+    points = saved(drawn, tmp_path, "figure_4").set_index(["quantity", "corpus", "model"])
+    gap = (points["value"] - printed_points(ks)).abs()
+    assert len(points) == len(gap) == 3 * 4 * 24 and gap.notna().all()
+    assert gap.max() <= 1e-6
+    assert set(points["source"]) == {"published"}
+
+
+@pytest.mark.parametrize("k", [10, 100])
+def test_fits_of_figure_4_are_the_cells_of_table_1(k):
+    fitted = fit_curves(published_curves(k).values()).table
+    table = paper.table1().query(f"k == '{k}'").rename(columns={"dataset": "corpus"})
+    both = fitted.merge(table, on=["corpus", "family"], suffixes=("", "_printed"))
+    assert len(both) == 16
+    assert (both["slope"] - both["slope_printed"]).abs().max() <= 0.0006
+    assert (both["R2"] - both["r2"]).abs().max() <= 0.0006
+
+
+def test_three_lines_of_figure_4_are_below_097():
+    low = [
+        (curve.corpus, curve.family, round(float(r2), 3))
+        for k in (10, 50, 100)
+        for curve in published_curves(k).values()
+        if (r2 := fit_curves([curve]).table["R2"].iloc[0]) < 0.97
+    ]
+    assert low == [
+        ("HumanEval", "GPT2", 0.947),
+        ("HumanEval", "OPT", 0.966),
+        ("HumanEval", "Pythia", 0.968),
+    ]
+
+
+def test_figure_5_csv_holds_the_published_points_and_counts(tmp_path):
+    ks = (20_000, 30_000)
+    rows = {
+        f"published, k = {k:,}": [
+            s4_3_large_k.published_misses(c) for c in published_curves(k).values()
+        ]
+        for k in ks
+    }
+    points = saved(s4_law.figure_5(rows), tmp_path, "figure_5")
+    assert np.allclose(1 - points["missed"] / points["tokens"], points["value"], rtol=0, atol=6e-7)
+    points = points.set_index(["quantity", "corpus", "model"])
+    gap = (points["value"] - printed_points(ks)).abs()
+    assert len(points) == len(gap) == 2 * 3 * 19 and gap.notna().all()
+    assert gap.max() <= 1e-6
+
+
+def test_measured_figures_4_and_5(shipped, tmp_path):
+    curves = measured_curves(shipped, CORPORA, ["Pythia"], lambda one: one.rbp(10), "RBP_10").curves
+    name = s4_law.row_name("measured", curves)
+    assert name == "measured, k = 10"
+    points = saved(s4_law.figure_4({name: curves, "none": {}}), tmp_path, "measured_4")
+    assert len(points) == 2 * 6 and set(points["source"]) == {"measured"}
+    at_share = s4_3_large_k.curves_at_share(shipped, CORPORA, ["Pythia"], 30_000).curves
+    misses = [s4_3_large_k.measured_misses(shipped, curve) for curve in at_share.values()]
+    points = saved(s4_law.figure_5({"measured": misses}), tmp_path, "measured_5")
+    assert points["missed"].tolist() == [int(m) for one in misses for m in one.missed]
+    assert s4_law.row_name("measured", {1: curves[CORPORA[0], "Pythia"]} | at_share) == (
+        "measured, various k"
+    )
+
+
+@pytest.mark.parametrize("quantity", ["R2", "slope"])
+def test_figure_6_csv_holds_the_published_values(quantity, shipped, tmp_path):
+    ours = s4_law.fits_by_k(shipped, CORPORA, ["Pythia"])
+    drawn = s4_law.figure_6(quantity, ours, CORPORA, ["Pythia"])
+    points = saved(drawn, tmp_path, "figure_6")
+    published = points.query("source == 'published'")
+    printed = paper.fit_by_k().rename(columns={"dataset": "corpus"})
+    printed = printed[(printed["quantity"] == "R2") == (quantity == "R2")]
+    keys = ["corpus", "quantity", "k"]
+    both = published.merge(printed.astype({"k": "float"}), on=keys, suffixes=("", "_printed"))
+    assert len(both) == len(printed) == len(published)
+    assert (both["value"] - both["value_printed"]).abs().max() <= 1e-6
+    cells = paper.table1().query("family == 'Pythia'").rename(columns={"dataset": "corpus"})
+    cells["k"] = pd.to_numeric(cells["k"], errors="coerce")
+    cells["printed"] = cells["r2" if quantity == "R2" else "slope"]
+    if quantity == "R2":
+        cells = cells.dropna(subset="k")  # 6a has no R2 of CE
+    both = published.merge(cells, on=["corpus", "k"])
+    assert len(both) == 4 * (6 if quantity == "R2" else 7)
+    assert (both["value"] - both["printed"]).abs().max() <= 0.0006
+    measured = points.query("source == 'measured'")
+    assert measured["k"].max() == (2443 if quantity == "R2" else 814)
+    assert measured["k"].isna().sum() == (0 if quantity == "R2" else 2)
+
+
+def test_figure_6_without_anything_measured(tmp_path):
+    empty = s4_law.fits_by_k([], ["mine"], ["llama"])
+    points = saved(s4_law.figure_6("R2", empty, ["mine"], ["llama"]), tmp_path, "figure_6a")
+    assert len(points) == 4 * 22
+
+
+def test_figures_refuse_nothing_and_unknown():
+    for draw in (s4_law.figure_4, s4_law.figure_5):
+        with pytest.raises(InputError, match="nothing to draw"):
+            draw({"measured": {}})
+    with pytest.raises(InputError, match="R2 or slope"):
+        s4_law.figure_6("alpha", pd.DataFrame(), [], [])
+
+
+@pytest.mark.parametrize(("low", "high"), [(1e-4, 5e-3), (2e-4, 6e-4), (0.9, 4.2), (1.05, 1.9)])
+def test_a_loss_axis_has_four_ticks_or_more(low, high):
+    axes = plt.figure().add_subplot(yscale="log", ylim=(low, high))
+    s4_law._log_ticks(axes)
+    axes.figure.canvas.draw()
+    shown = [label.get_text() for label in axes.get_yticklabels()]
+    assert len(shown) >= 4 and all(shown) and len(set(shown)) == len(shown)

@@ -1,0 +1,294 @@
+"""Windows of N tokens: Eqs. 6 to 8 against simulation, the counts, Figure 7's printed numbers."""
+
+from __future__ import annotations
+
+import itertools
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from made_summaries import made
+
+from rbpkit import paper, plots
+from rbpkit.errors import InputError
+from rbpkit.pocket import ladders
+from rbpkit.records import load_summaries
+from rbpkit.sections import s3_metric, s5_1_windows
+
+matplotlib.use("agg")
+
+
+@pytest.fixture(autouse=True)
+def small_pictures():
+    """A figure is checked by its table; that it can be drawn and written, at few dots."""
+    with matplotlib.rc_context({"savefig.dpi": 30}):
+        yield
+
+
+@pytest.fixture(scope="module")
+def published() -> pd.DataFrame:
+    return s5_1_windows.published_windows()
+
+
+@pytest.fixture(scope="module")
+def summaries():
+    every = load_summaries(ladders.summaries_root())
+    return [one for one in every if one.manifest.corpus == "pocket:legal"]
+
+
+def cell(table: pd.DataFrame, **where) -> pd.Series:
+    for name, value in where.items():
+        table = table[table[name] == value]
+    (row,) = (row for _, row in table.iterrows())
+    return row
+
+
+# -- Eqs. 6 to 8 -------------------------------------------------------------------------------
+
+
+def windows_of(hit: np.ndarray, N: int) -> np.ndarray:
+    return np.lib.stride_tricks.sliding_window_view(hit, N).all(axis=1)
+
+
+def counted(hit: np.ndarray) -> pd.DataFrame:
+    """A table of windows at k = 1 of one document with these hits."""
+    summary = made(10_000, np.where(hit, 1, 2), documents=np.zeros(hit.size, dtype=np.int32))
+    table, _ = s5_1_windows.measured_windows([summary], ["c"], ["f"], [2, 5, 10], [1])
+    return table.set_index("N")
+
+
+def test_independent_tokens_give_eq_7_and_a_chain_of_pairs_gives_markov():
+    rng = np.random.default_rng(3)
+    table = counted(rng.random(400_000) < 0.7)
+    assert table["p"].to_numpy() == pytest.approx(table["independent"], abs=0.004)
+    assert table["shuffled"].to_numpy() == pytest.approx(table["independent"], abs=0.004)
+    assert table["effective"].to_numpy() == pytest.approx(table.index, rel=0.02)
+
+    stay, enter = 0.85, 0.35  # chance of a hit after a hit, after a miss
+    state, chain = True, []
+    for draw in rng.random(400_000):
+        state = draw < (stay if state else enter)
+        chain.append(state)
+    table = counted(np.array(chain))
+    assert table["markov"].to_numpy() == pytest.approx(table["p"], abs=0.004)
+    assert table["p"][10] > 3 * table["independent"][10]
+
+
+def test_eq_8_is_eq_7_with_the_law_and_its_knee_and_width_are_where_they_say():
+    S, c, alpha = np.geomspace(1e6, 1e10, 5), 3.3, 0.08
+    rbp = np.exp(-c * S**-alpha)
+    assert s5_1_windows.success_at(S, 7, c, alpha) == pytest.approx(rbp**7)
+    for p in (0.1, 0.5, 0.9):
+        at = np.exp(s5_1_windows.knee(20, c, alpha, p))
+        assert s5_1_windows.success_at(at, 20, c, alpha) == pytest.approx(p)
+    moved = s5_1_windows.knee(100, c, alpha) - s5_1_windows.knee(1, c, alpha)
+    assert moved == pytest.approx(np.log(100) / alpha)
+    assert s5_1_windows.width(alpha) / np.log(10) == pytest.approx(16.74, abs=0.01)
+    with pytest.raises(InputError, match="between 0 and 1"):
+        s5_1_windows.knee(1, 1.0, 0.1, 1.0)
+
+
+def test_effective_tokens():
+    assert s5_1_windows.effective_tokens(0.7**6, 0.7) == pytest.approx(6)
+    assert np.isnan(s5_1_windows.effective_tokens([0.0, 1.0], [0.5, 1.0])).all()
+
+
+def test_shuffled_is_the_mean_over_all_orders(summaries):
+    class Small:
+        k_grid = np.array([1])
+        document_tokens = np.array([5, 2, 4])
+        document_hits = np.array([[3], [2], [1]])
+
+    hits, windows = [], []
+    for n, h in ((5, 3), (4, 1)):  # the document of two tokens has no window of three
+        orders = set(itertools.permutations([1] * h + [0] * (n - h)))
+        shares = [windows_of(np.array(order, dtype=bool), 3).mean() for order in orders]
+        hits.append(np.mean(shares) * (n - 2))
+        windows.append(n - 2)
+    assert s5_1_windows.shuffled(Small, 3, 1) == pytest.approx(sum(hits) / sum(windows))
+    assert np.isnan(s5_1_windows.shuffled(Small, 3, 2)) and np.isnan(
+        s5_1_windows.shuffled(Small, 9, 1)
+    )
+    one = summaries[0]
+    assert s5_1_windows.shuffled(one, 1, 10) == pytest.approx(one.rbp(10))
+
+
+# -- counts -----------------------------------------------------------------------------------
+
+
+def test_denominator_finds_the_count_that_shares_come_from():
+    rng = np.random.default_rng(5)
+    shares = rng.integers(1, 9001, 12) / 9001
+    assert s5_1_windows.denominator(shares, 20_000, reading=1e-9) == 9001
+    noisy = shares + rng.uniform(-4e-7, 4e-7, 12)
+    assert s5_1_windows.denominator(noisy, 20_000) == 9001
+    with pytest.raises(InputError, match="up to 9000"):
+        s5_1_windows.denominator(shares, 9000, reading=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_run_bounds_hold_the_true_number_of_runs(seed):
+    rng = np.random.default_rng(seed)
+    documents = [rng.random(200) < rng.uniform(0.5, 0.98) for _ in range(30)]
+    Ns = (1, 2, 5, 10, 20, 50)
+    hits = {N: int(sum(windows_of(d, N).sum() for d in documents)) for N in Ns}
+    runs = []
+    for d in documents:
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], d.astype(int), [0]))))
+        runs += (edges[1::2] - edges[::2]).tolist()
+    for N in Ns:
+        low, high = s5_1_windows.run_bounds(hits, N, longest=200)
+        assert low <= sum(run >= N for run in runs) <= high
+    with pytest.raises(InputError, match="N = 3"):
+        s5_1_windows.run_bounds(hits, 3, 200)
+    assert s5_1_windows.run_bounds({1: 4, 2: 0}, 2, 200) == (0, 0)
+
+
+# -- the paper's numbers ----------------------------------------------------------------------
+
+
+def test_windows_of_the_paper_stay_inside_its_1000_documents(published):
+    windows = published.groupby("N")["windows"].first()
+    # W_N = sum of (n_d - N + 1): every further token costs one window a document that has it.
+    assert windows[1] == 317_684 and windows[2] == windows[1] - 1000
+    assert windows[10] == windows[1] - 9000
+    gpt2 = s5_1_windows.gpt2_windows().groupby("N")["windows"].first()
+    assert gpt2.to_dict() == {1: 317_414, 5: 313_414, 10: 308_414, 50: 268_879, 100: 224_617}
+    # The counts must give the shares back: figures to 6e-7, the authors' numbers in full.
+    assert (published["hits"] / published["windows"] - published["p"]).abs().max() <= 6e-7
+    full = s5_1_windows.gpt2_windows()
+    assert (full["hits"] / full["windows"] - full["p"]).abs().max() <= 1e-15
+
+
+def test_gpt2_at_n_100_is_one_run_of_115(published):
+    """Authors' published values, in full precision; Figure 7 to six decimals."""
+    table = s5_1_windows.gpt2_windows()
+    row = cell(table, model="gpt2", k=1, N=100)
+    assert (row["hits"], row["runs_low"], row["runs_high"]) == (16, 1, 1)
+    assert cell(table, model="gpt2", k=1, N=50)["hits"] == 115 - 49
+    assert cell(table, model="gpt2", k=1, N=10)["effective"] == pytest.approx(6.6, abs=0.05)
+    row = cell(published, model="pythia-12b", k=1, N=10)
+    assert row["markov"] == pytest.approx(0.0075, abs=5e-5)
+
+
+def test_the_printed_exponents_come_from_averaging_nine_fits(published):
+    """Figure 7's annotations: three decimals, so within half of the third (0.0005)."""
+    made = s5_1_windows.annotations(published)
+    assert len(made) == 8
+    assert (made["alpha"] - made["alpha_printed"]).abs().max() <= 0.0005
+    assert (made["R2"] - made["r2_printed"]).abs().max() <= 0.0005
+    for clip in (1e-11, 1e-13):  # no neighbour does
+        other = s5_1_windows.annotations(published, clip)
+        assert (other["alpha"] - other["alpha_printed"]).abs().max() > 0.002
+
+
+def test_a_share_of_zero_has_no_place_on_a_line(published):
+    with pytest.raises(InputError, match="pythia-14m"):
+        s5_1_windows.line(published, 1, 100)
+
+
+# -- measured and drawn -----------------------------------------------------------------------
+
+
+def test_measured_windows_say_what_is_missing(summaries):
+    table, missing = s5_1_windows.measured_windows(
+        summaries, ["pocket:legal", "elsewhere"], ["Pythia"], [1, 10, 500, 3], [1, 10]
+    )
+    assert set(table["N"]) == {1, 2, 10}
+    assert len(table) == 3 * 2 * table["model"].nunique()
+    assert [line for line in missing if "elsewhere" in line]
+    assert [line for line in missing if "N = 500" in line and "no document" in line]
+    assert [line for line in missing if "N = 3:" in line and "not in the summ" in line]
+    nothing, missing = s5_1_windows.measured_windows([], ["a"], ["b"], [1], [1])
+    assert nothing.empty and missing == ("not measured: b on a",)
+    with pytest.raises(InputError, match="k must be"):
+        s5_1_windows.measured_windows(summaries, ["pocket:legal"], ["Pythia"], [1], [0])
+
+
+def test_figure_7_csv_holds_the_published_points(published, summaries, tmp_path):
+    ours, _ = s5_1_windows.measured_windows(
+        summaries, ["pocket:legal"], ["Pythia"], [1, 5, 100], [1, 10]
+    )
+    points = s5_1_windows.window_points(published, ours)
+    for name, figure in (
+        ("figure_7", s5_1_windows.figure_7(published, ours, [1, 10])),
+        ("figure_7_effective", s5_1_windows.effective_panels(published, ours, [1, 10])),
+        ("figure_7_eq8", s5_1_windows.eq8_panels(published)),
+    ):
+        plots.save(figure, points, str(tmp_path), name)
+        assert (tmp_path / f"{name}.png").is_file()
+    stored = pd.read_csv(tmp_path / "figure_7.csv")
+    stored = stored[stored["source"] == "published"].set_index(["model", "k", "N"])["p"]
+    printed = paper.emergence().set_index(["model", "k", "N"])["p"]
+    gap = (stored - printed).abs()
+    assert len(gap) == len(printed) == 720 and gap.notna().all() and gap.max() <= 1e-6
+    with pytest.raises(InputError, match="nothing to draw"):
+        s5_1_windows.figure_7(published.iloc[:0], ours, [1])
+
+
+# -- Section 3 --------------------------------------------------------------------------------
+
+
+def prediction(logits: list[float], target: int, title: str = "one") -> s3_metric.Prediction:
+    p = np.exp(logits) / np.exp(logits).sum()
+    return s3_metric.Prediction(title, tuple("ABCDEF")[: p.size], p, target)
+
+
+def test_rank_counts_ties_against_the_target_and_shows_it_last():
+    tied = prediction([1.0, 2.0, 1.0, 0.0], target=0)
+    assert tied.rank == 3
+    points = s3_metric.prediction_points([tied])
+    assert points["token"].tolist() == ["B", "C", "A", "D"]
+    assert points.query("correct")["place"].tolist() == [3]
+
+
+def test_figures_1_and_2_are_drawn_and_their_csv_holds_the_bars(tmp_path):
+    three = [prediction([2.0, 1.0, 0.5, 0.0], t, f"token {t}") for t in (1, 2, 3)]
+    for name, figure in (
+        ("figure_1", s3_metric.figure_1(three)),
+        ("figure_2", s3_metric.figure_2(three, (2, 3))),
+    ):
+        plots.save(figure, s3_metric.prediction_points(three), str(tmp_path), name)
+        stored = pd.read_csv(tmp_path / f"{name}.csv")
+        assert stored.groupby("prediction")["p"].sum().to_numpy() == pytest.approx(1)
+        assert stored.query("correct")["place"].tolist() == [2, 3, 4]
+    with pytest.raises(InputError, match="nothing to draw"):
+        s3_metric.figure_1([])
+
+
+def test_staircases_draw_the_ends_of_each_family():
+    points = paper.rbp_by_k().rename(columns={"dataset": "corpus"}).assign(source="published")
+    figure = s3_metric.staircases(points)
+    corpora = list(dict.fromkeys(points["corpus"]))
+    for corpus, axes in zip(corpora, figure.axes, strict=False):
+        for _, one in points[points["corpus"] == corpus].groupby("family"):
+            for S in (one["S"].min(), one["S"].max()):
+                want = one[one["S"] == S]["rbp"].to_list()
+                assert any(list(line.get_ydata()) == want for line in axes.lines), (corpus, S)
+    with pytest.raises(InputError, match="nothing to draw"):
+        s3_metric.staircases(points.iloc[:0])
+
+
+def test_ce_bounds_rbp_in_every_summary_and_in_the_published_values(summaries):
+    k = np.array([1, 10, 100, 1000])
+    for one in summaries:
+        assert (one.rbp(k) >= s3_metric.ce_bound(one.ce(), k)).all()
+    gpt2 = paper.gpt2_wiki_metrics()
+    assert (gpt2["p_N1"] >= s3_metric.ce_bound(gpt2["ce"], gpt2["k"])).all()
+    # 1 - 3.416736 / ln 101, by hand
+    assert s3_metric.ce_bound(3.416736, 100) == pytest.approx(0.2597, abs=1e-4)
+
+
+def test_the_value_at_one_k_is_read_off_the_staircase():
+    rbp = np.linspace(0.3, 1, 50)
+    axes = matplotlib.figure.Figure().add_subplot()
+    s3_metric.read_at(axes, rbp, 7)
+    assert axes.lines[-1].get_xdata() == [7] and axes.lines[-1].get_ydata() == [rbp[6]]
+
+
+def test_bounds_need_a_token():
+    R, nll = np.array([1, 2, 4]), np.log([1.5, 3.0, 6.0])
+    assert s3_metric.bounds(R, nll, np.array([0.3, 0.6, 0.6, 1.0]), "toy").axes
+    with pytest.raises(InputError, match="nothing to draw"):
+        s3_metric.bounds(R[:0], nll[:0], np.array([1.0]), "toy")

@@ -1,0 +1,196 @@
+"""The main job's comparison with what ships, and the whole of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbpkit import paper
+from rbpkit.errors import InputError
+from rbpkit.pocket import ladders
+from rbpkit.records import load_summaries
+from rbpkit.study.params import Params, load_params
+from rbpkit.study.reproduce import compare_with_shipped, comparison, reproduce, train_anew
+from rbpkit.study.sweep import models_of
+from rbpkit.summary import Summary
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return load_summaries(ladders.summaries_root())
+
+
+def test_every_pocket_model_has_a_summary_on_every_corpus(shipped):
+    study = load_params(ROOT / "params" / "pocket.yaml")
+    names = {
+        ladders.name_of(family, shape)
+        for family in study.families
+        for shape in ladders.LADDERS[family]
+    }
+    jobs = {(s.manifest.model, s.manifest.corpus) for s in shipped}
+    assert jobs == {(name, corpus) for name in names for corpus in study.corpus_names}
+
+
+def test_the_families_beside_the_papers_have_theirs_too():
+    jobs = {(s.manifest.model, s.manifest.corpus) for s in load_summaries(ladders.beside_root())}
+    study = load_params(ROOT / "params" / "mamba.yaml")
+    assert list(study.families) == [f for f in ladders.LADDERS if f not in paper.FAMILIES]
+    names = {run.name for family in study.families for run in ladders.ladder_runs(family)}
+    assert jobs == {(name, corpus) for name in names for corpus in study.corpus_names}
+
+
+def test_summaries_were_made_from_the_shipped_weights(shipped):
+    from rbpkit.models import load_model
+
+    everything = [*shipped, *load_summaries(ladders.beside_root())]
+    for family, ladder in ladders.LADDERS.items():
+        for size, shape in enumerate(ladder):
+            model = load_model(ladders.model_folder(family, size), device="cpu")
+            for summary in everything:
+                if summary.manifest.model == ladders.name_of(family, shape):
+                    assert summary.manifest.family == family
+                    assert summary.manifest.revision == model.revision
+                    assert (summary.manifest.S, summary.manifest.V) == (model.S, model.V)
+
+
+def test_the_same_numbers_agree(shipped):
+    said = []
+    assert compare_with_shipped(shipped, (1, 10), say=said.append)
+    assert len(said) == 5 and all("RBP_k 0.0e+00" in line for line in said[:4])
+    assert said[4] == f"{len(shipped)} of {len(shipped)} jobs compared with shipped values"
+
+
+@dataclasses.dataclass(frozen=True)
+class Moved:
+    """A measured summary some of whose tokens fell out of the top k, or cost more."""
+
+    one: Summary
+    share: float
+    nats: float
+
+    @property
+    def manifest(self):
+        return self.one.manifest
+
+    def rbp(self, k: int) -> float:
+        return self.one.rbp(k) - self.share
+
+    def ce(self) -> float:
+        return self.one.ce() + self.nats
+
+
+@pytest.mark.parametrize(
+    ("share", "nats", "agrees"),
+    [(0.9e-4, 0, True), (1.1e-4, 0, False), (0, 0.9e-4, True), (0, 1.1e-4, False)],
+)
+def test_a_moved_rank_or_loss_is_seen(shipped, share, nats, agrees):
+    said, moved = [], Moved(shipped[0], share, nats)
+    assert compare_with_shipped([moved], (1, 10), say=said.append) == agrees
+    assert ("over 0.0001" in said[0]) == (not agrees)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("fingerprint", "another", "another text"),
+        ("revision", "another", "other weights"),
+        ("dtype", "bfloat16", "another dtype"),
+        ("max_length", 17, "another length"),
+    ],
+)
+def test_what_is_not_the_same_job_is_not_compared(shipped, field, value, says):
+    others = [
+        dataclasses.replace(s, manifest=dataclasses.replace(s.manifest, **{field: value}))
+        for s in shipped
+    ]
+    said = []
+    assert compare_with_shipped(others, (1,), say=said.append)
+    assert len(said) == 5 and all(says in line for line in said[:4])
+    assert said[4].startswith("0 of ")
+    table = comparison(others, (1,))
+    assert table["shipped"].isna().all() and table["difference"].isna().all()
+
+
+def test_comparison_has_measured_shipped_and_published(shipped):
+    table = comparison(shipped, (1, 10, 50))
+    assert len(table) == 4 * 4 * 4  # corpora, families, CE and three k
+    assert np.allclose(table["difference"], 0)
+    first = table.query("quantity == 'RBP_1' and family == 'Pythia'").iloc[0]
+    # The paper's Pythia slopes at k = 1, over six corpora (Table 1).
+    assert -0.14 < first["paper_from"] < first["paper_to"] < -0.03
+    assert table.query("quantity == 'RBP_50'")["paper_from"].isna().all()  # no such row
+
+
+def test_reproduce_a_study_of_ones_own(tmp_path, llama_folder, text_file):
+    """A family with one model, a file of text: measured, said what cannot be fitted."""
+    study = Params(
+        source="hub",
+        model_ids=[str(llama_folder)],
+        corpus_names=[str(text_file)],
+        text_field="text",
+        threads=1,
+    )
+    said = []
+    done = reproduce(study, tmp_path / "out", say=said.append)
+    assert done, [line for line in said if line.startswith("failed")]
+    assert "0 of 1 jobs compared with shipped values" in said
+    assert any(line.startswith("no fit: llama, notes.jsonl") for line in said)
+    assert (tmp_path / "out" / "notebooks" / "03_section_4_1_k1.ipynb").is_file()
+
+
+def test_without_the_repository_nothing_is_measured_first(tmp_path, monkeypatch):
+    """An rbpkit installed from its wheel has no notebooks: said at once, not after the sweep."""
+    monkeypatch.setattr("rbpkit.__file__", str(tmp_path / "site-packages" / "rbpkit" / "x.py"))
+    with pytest.raises(InputError, match="no notebooks there; clone the repository"):
+        reproduce(load_params(ROOT / "params" / "pocket.yaml"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+CLASSROOM = load_params(ROOT / "params" / "classroom.yaml")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"train_anew": ("pythia-w32",)},
+        {"train_anew": ("gpt2-w32-l2",)},  # a ladder that the study does not measure
+        {"model_ids": ("a", "b")},
+        {"source": "hub"},
+    ],
+)
+def test_only_models_of_the_study_can_be_trained_anew(change, tmp_path):
+    study = CLASSROOM.model_copy(update=change)
+    with pytest.raises(InputError, match=r"train_anew: '.*' is in no ladder of this study"):
+        train_anew(study, tmp_path / "models")
+    assert not (tmp_path / "models").exists()
+
+
+def test_a_model_trained_anew_takes_the_shipped_ones_place(tmp_path, monkeypatch):
+    first, *others = ladders.ladder_runs("Pythia")
+    short = dataclasses.replace(first, recipe=ladders.recipe_of("Pythia", tokens=4096))
+    monkeypatch.setattr(ladders, "ladder_runs", lambda family: (short, *others))
+    said = []
+    trained = train_anew(CLASSROOM, tmp_path, say=said.append)
+    assert list(trained) == ["pythia-w32-l2"] and said[0].startswith("pythia-w32-l2: ")
+    chosen = models_of(CLASSROOM, trained)
+    assert chosen[0] == str(trained["pythia-w32-l2"]) and Path(chosen[0]).name == "pythia-w32-l2"
+    assert chosen[1:] == models_of(CLASSROOM)[1:]
+    assert train_anew(CLASSROOM, tmp_path) == trained  # found done
+    nothing = CLASSROOM.model_copy(update={"train_anew": ()})
+    assert train_anew(nothing, tmp_path / "none") == {} and not (tmp_path / "none").exists()
+
+
+@pytest.mark.slow
+def test_reproduce_the_pocket_study(tmp_path):
+    """All models on all corpora, the notebooks, and RBP_k within 1e-4 of what ships."""
+    said = []
+    assert reproduce(load_params(ROOT / "params" / "pocket.yaml"), tmp_path, say=said.append), said
+    assert (tmp_path / "figures" / "figure_3.png").is_file()
+    assert (tmp_path / "comparison.csv").is_file()
+    assert sum("largest difference" in line for line in said) == 4
+    assert any(line.startswith("80 of 80 jobs compared") for line in said)

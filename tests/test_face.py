@@ -1,0 +1,41 @@
+"""What `from rbpkit import NAME` gives: the public names, each imported when it is first used."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import pydoc
+import subprocess
+import sys
+
+import pytest
+
+import rbpkit
+
+
+@pytest.mark.parametrize("name", rbpkit.__all__)
+def test_public_name_is_found_listed_and_described(name):
+    found = getattr(rbpkit, name)
+    assert name in dir(rbpkit)
+    assert inspect.getdoc(found)
+    assert name in pydoc.plain(pydoc.render_doc(rbpkit))
+    if not inspect.ismodule(found):
+        # A submodule of the same name would take the function's place once it is imported.
+        assert name not in {module.name for module in pkgutil.iter_modules(rbpkit.__path__)}
+        assert found.__name__ == name and found.__module__.startswith("rbpkit.")
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'token_rank'"):
+        _ = rbpkit.token_rank
+    with pytest.raises(ImportError, match="token_rank"):
+        exec("from rbpkit import token_rank")
+
+
+def test_what_needs_no_torch_imports_none():
+    names = (
+        "Curve, InputError, Records, fit_curves, fit_power_law, fit_rbp_law, load_summaries, paper"
+    )
+    code = f"import sys; from rbpkit import {names}; print('torch' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (run.returncode, run.stdout.strip()) == (0, "False"), run.stderr

@@ -1,0 +1,128 @@
+"""The Triton kernel without a GPU: compiled for two of them, and run by the interpreter.
+
+`make test` does a part; `make test-gpu-dry` all of it, and there no case may skip.
+"""
+# ruff: noqa: E402  without triton, nothing below can be imported
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+import torch
+
+ALL = os.environ.get("RBPKIT_GPU_DRY") == "1"
+if not ALL:
+    pytest.importorskip("triton", reason="needs triton: pip install -e '.[gpu]' (Linux, x86-64)")
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.compiler import get_ptxas
+from triton.compiler import ASTSource
+
+from rbpkit import ranking
+from rbpkit.kernels import one_pass
+
+ARCHITECTURES = {80: "sm_80", 90: "sm_90a"}  # A100; H100 and H200
+CONFIGS = one_pass.CONFIGS
+DTYPES = ("fp32", "bf16", "fp16")
+ALIGNED = {"aligned": 16, "odd": 1}  # V and the stride of the rows: 50,304 or 50,257
+TYPES = {
+    **{"row_stride": "i32", "column_stride": "i32", "targets": "*i64", "V": "i32"},
+    **{"n_greater": "*i32", "n_equal": "*i32", "finite": "*i8", "BLOCK": "constexpr"},
+    **{"nll": "*fp32", "p_max": "*fp32", "entropy": "*fp32"},
+}
+
+
+def compiled(config, dtype, capability, aligned=True, column_stride=1):
+    """PTX and cubin of the kernel, as launched on such logits: made without a driver."""
+    kernel = one_pass.kernel
+    place = {name: (i,) for i, name in enumerate(kernel.arg_names)}
+    types = TYPES | {"logits": f"*{dtype}"}
+    fixed = {place["BLOCK"]: config.kwargs["BLOCK"]}
+    if column_stride == 1:
+        types, fixed = types | {"column_stride": "constexpr"}, fixed | {place["column_stride"]: 1}
+    multiples = [name for name in types if types[name].startswith("*")]
+    multiples += ["row_stride", "V"] if aligned else []
+    source = ASTSource(
+        fn=kernel,
+        signature={name: types[name] for name in kernel.arg_names},
+        constexprs=fixed,
+        attrs={place[name]: [["tt.divisibility", 16]] for name in multiples},
+    )
+    options = {"num_warps": config.num_warps, "enable_fp_fusion": True}
+    made = triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
+    assert len(made.asm["cubin"]) > 1000
+    return made.asm["ptx"]
+
+
+def spilled_bytes(ptx, capability):
+    """What the assembler says of a kernel's registers: bytes spilled to memory, and the text.
+
+    Triton's own count is known only once a driver has loaded the kernel.
+    """
+    tool = Path(get_ptxas(capability).path)
+    if not os.access(tool, os.X_OK):
+        tool.chmod(0o755)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "kernel.ptx")
+        source.write_text(ptx, encoding="utf-8")
+        command = [tool, "-v", "--regAllocOptLevel=2", f"--gpu-name={ARCHITECTURES[capability]}"]
+        told = subprocess.run(
+            [*command, source, "-o", os.devnull], capture_output=True, text=True, check=True
+        ).stderr
+    found = [int(number) for number in re.findall(r"(\d+) bytes spill (?:stores|loads)", told)]
+    assert len(found) == 2, told
+    return sum(found), told
+
+
+@pytest.mark.parametrize("column_stride", [1, 2] if ALL else [1])
+@pytest.mark.parametrize("aligned", [True, False] if ALL else [False])
+@pytest.mark.parametrize("dtype", DTYPES if ALL else DTYPES[:1])
+@pytest.mark.parametrize("capability", ARCHITECTURES)
+@pytest.mark.parametrize(
+    "config", CONFIGS if ALL else CONFIGS[:1], ids=lambda c: f"{c.kwargs['BLOCK']}x{c.num_warps}"
+)
+def test_compiles_and_spills_nothing(config, capability, dtype, aligned, column_stride):
+    ptx = compiled(config, dtype, capability, aligned, column_stride)
+    spilled, told = spilled_bytes(ptx, capability)
+    assert spilled == 0, told
+    # Denormals that were flushed to zero would tie with it.
+    comparisons = re.findall(r"^\s*setp\.(?:gt|eq|neu|lt)\S*f32", ptx, flags=re.MULTILINE)
+    assert comparisons and not any("ftz" in one for one in comparisons)
+
+
+def test_a_spill_would_be_seen():
+    """16 warps with 32 logits each ask for more registers than a multiprocessor has."""
+    config = triton.Config({"BLOCK": 2**14}, num_warps=16)
+    spilled, told = spilled_bytes(compiled(config, "fp32", 90), 90)
+    assert spilled > 0, told
+
+
+def test_interpreted():
+    few = "ties or neighbouring or (naive and contiguous and float32 and not 1541) or chunks"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs"]
+    run = subprocess.run(
+        [*command, *([] if ALL else ["-k", few]), "tests/test_ranking_interpreted.py"],
+        cwd=Path(__file__).parents[1],
+        env=os.environ | {"TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        timeout=1800,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "passed" in run.stdout and "skipped" not in run.stdout, run.stdout
+
+
+def test_without_a_driver_torch_counts():
+    """A kernel that cannot be launched is said once, and the plain path is there."""
+    if torch.cuda.is_available():
+        device = torch.device("cuda")
+        assert one_pass.one_pass_on(device) is one_pass.count
+        return
+    with pytest.warns(UserWarning, match="no Triton kernel on cpu, so torch counts"):
+        assert one_pass.one_pass_on(torch.device("cpu")) is None
+    assert ranking.counting_path("cpu") != "triton"

@@ -1,0 +1,350 @@
+"""The training callback: the numbers of `measure`, and a training that does not notice it."""
+
+from __future__ import annotations
+
+import logging
+import math
+import random
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from conftest import TEXTS
+from transformers import AutoModelForCausalLM, GPT2Config
+from transformers.trainer_callback import (
+    CallbackHandler,
+    DefaultFlowCallback,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+)
+
+from rbpkit.corpora import load_corpus
+from rbpkit.errors import InputError
+from rbpkit.measuring import measure
+from rbpkit.models import load_model
+from rbpkit.pocket import ladders
+from rbpkit.records import Records
+from rbpkit.tools.callback import RBPCallback
+
+KS = (1, 10, 500)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return ladders.load_tokenizer()
+
+
+def tiny() -> torch.nn.Module:
+    """A GPT-2 with dropout, so that training draws random numbers."""
+    torch.manual_seed(0)
+    config = GPT2Config(vocab_size=ladders.V, n_embd=16, n_layer=2, n_head=2, n_positions=64)
+    return AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+
+
+class Reporter(TrainerCallback):
+    """Keeps what the Trainer reports, as a board or a file would."""
+
+    def __init__(self):
+        self.logs = []
+
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        self.logs.append(logs)
+
+
+class Loop:
+    """The calls that Trainer makes, in its order, around a small loop of our own."""
+
+    def __init__(self, model, tokenizer, *, eval_steps=None, logging_steps=2):
+        self.args = SimpleNamespace(
+            logging_first_step=False,
+            logging_strategy="steps",
+            eval_strategy="steps" if eval_steps else "no",
+            save_strategy="no",
+            eval_delay=0,
+        )
+        self.state, self.control = TrainerState(), TrainerControl()
+        self.state.logging_steps, self.state.eval_steps = logging_steps, eval_steps
+        self.state.save_steps, self.state.max_steps = 0, 6
+        self.state.epoch = 0.0
+        self.model, self.reporter, self.metrics = model, Reporter(), []
+        self.callback_handler = CallbackHandler(
+            [DefaultFlowCallback(), self.reporter], model, tokenizer, None, None
+        )
+
+    def add_callback(self, callback):
+        self.callback_handler.add_callback(callback)
+
+    def log(self, logs):
+        logs["epoch"] = self.state.epoch
+        self.state.log_history.append({**logs, "step": self.state.global_step})
+        self.control = self.callback_handler.on_log(self.args, self.state, self.control, logs)
+
+    def evaluate(self):
+        metrics = {"eval_loss": 1.0}
+        self.log(metrics)
+        call = self.callback_handler.on_evaluate
+        self.control = call(self.args, self.state, self.control, metrics)
+        self.metrics.append(metrics)
+
+    def train(self, steps=6):
+        call, model = self.callback_handler, self.model
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+        self.control = call.on_train_begin(self.args, self.state, self.control)
+        for _ in range(steps):
+            ids = torch.randint(ladders.V, (2, 32))
+            loss = model(input_ids=ids, labels=ids).loss
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            self.state.global_step += 1
+            self.state.num_input_tokens_seen += ids.numel()
+            self.control = call.on_step_end(self.args, self.state, self.control)
+            if self.control.should_log:
+                self.log({"loss": loss.item()})
+            if self.control.should_evaluate:
+                self.evaluate()
+        self.control = call.on_train_end(self.args, self.state, self.control)
+        return self
+
+
+def oracle(folder, text_file, tmp_path) -> Records:
+    """`measure` on the folder's model and the same documents, in the same batches."""
+    corpus = load_corpus(text_file, field="text", seed=None)
+    return Records.load(measure(load_model(folder), corpus, tmp_path / "records").path)
+
+
+def test_the_numbers_are_those_of_measure(tokenizer, text_file, tmp_path):
+    model = tiny().train()
+    callback = RBPCallback(load_corpus(text_file, field="text", seed=None), tokenizer, KS, every=4)
+    loop = Loop(model, tokenizer)
+    assert callback.attach(loop) is callback.attach(loop)
+    loop.train()
+    assert loop.callback_handler.callbacks.count(callback) == 1
+    assert [point.step for point in callback.history] == [4, 6], "every 4 steps, and the last"
+    model.save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    records = oracle(tmp_path / "model", text_file, tmp_path)
+    last = callback.history[-1]
+    assert {k: last.rbp[k] for k in KS} == {k: records.rbp(k) for k in KS}
+    assert 0 < last.rbp[500] < 1
+    assert last.CE == pytest.approx(records.ce(), rel=1e-12)
+    assert (last.S, last.scored) == (records.manifest.S, records.tokens)
+    table = callback.table()
+    assert list(table) == ["S", "step", "tokens", "scored", "CE", "RBP_1", "RBP_10", "RBP_500"]
+    assert (
+        table["tokens"].tolist() == [4 * 64, 6 * 64] and table["RBP_500"].iloc[-1] == last.rbp[500]
+    )
+
+
+@pytest.mark.parametrize("folder", ["pocket", "capped_folder", "llama_folder"])
+def test_any_head_and_family(folder, request, text_file, tmp_path, tokenizer):
+    trained = folder == "pocket"  # with tokens at rank 1, as a random model has none
+    folder = ladders.model_folder("Pythia", 0) if trained else request.getfixturevalue(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    callback = RBPCallback(TEXTS, tokenizer, KS, every=1)
+    callback.on_train_begin(None, TrainerState(), None, model=model)
+    records = oracle(folder, text_file, tmp_path)
+    point = callback.measure(model)
+    assert point.rbp == {k: records.rbp(k) for k in KS}
+    assert point.CE == pytest.approx(records.ce(), rel=1e-12)
+    assert not trained or 0.1 < point.rbp[1] < point.rbp[10] < 1
+
+
+def draw_in_every_forward(model) -> None:
+    """Some models draw even in evaluation mode; each of the three generators is touched."""
+
+    def hook(*_):
+        torch.rand(1), np.random.rand(), random.random()
+
+    model.transformer.register_forward_hook(hook)
+
+
+def run(with_callback: bool, tokenizer, **options):
+    torch.manual_seed(1)
+    np.random.seed(1)
+    random.seed(1)
+    model = tiny().train()
+    model.transformer.h[0].eval()  # a part that its owner holds in evaluation mode
+    draw_in_every_forward(model)
+    loop = Loop(model, tokenizer, **options)
+    if with_callback:
+        RBPCallback(TEXTS, tokenizer, every=1).attach(loop)
+    loop.train()
+    modes = [module.training for module in model.modules()]
+    drawn = (torch.rand(1).item(), np.random.rand(), random.random())
+    losses = [log["loss"] for log in loop.reporter.logs if "loss" in log]
+    return model.state_dict(), modes, drawn, losses
+
+
+def test_training_is_the_same_to_the_bit(tokenizer):
+    weights, modes, drawn, losses = run(False, tokenizer)
+    weights_too, modes_too, drawn_too, losses_too = run(True, tokenizer)
+    assert all(torch.equal(weights[key], weights_too[key]) for key in weights)
+    assert modes == modes_too and not all(modes) and any(modes)
+    assert drawn == drawn_too
+    # The Trainer's own log of the steps that were measured is still there.
+    assert losses == losses_too and len(losses) == 3
+
+
+def test_gradients_between_two_steps_stay(tokenizer):
+    model = tiny().train()
+    callback = RBPCallback(TEXTS, tokenizer)
+    callback.on_train_begin(None, TrainerState(), None, model=model)
+    model(
+        input_ids=torch.ones(1, 4, dtype=torch.long), labels=torch.ones(1, 4).long()
+    ).loss.backward()
+    before = [parameter.grad.clone() for parameter in model.parameters()]
+    callback.measure(model)
+    assert all(torch.equal(p.grad, g) for p, g in zip(model.parameters(), before, strict=True))
+    assert all(parameter.requires_grad for parameter in model.parameters())
+
+
+def test_every_reporter_gets_it(tokenizer):
+    loop = Loop(tiny(), tokenizer)
+    RBPCallback(TEXTS, tokenizer, every=3).attach(loop)
+    loop.train()
+    names = {"eval_rbp_1", "eval_rbp_10", "eval_ce", "epoch"}
+    assert [set(log) for log in loop.reporter.logs if "eval_ce" in log] == [names] * 2
+    steps = [log["step"] for log in loop.state.log_history if "eval_ce" in log]
+    assert steps == [3, 6]
+
+
+def test_without_attach_the_state_keeps_it(tokenizer):
+    loop = Loop(tiny(), tokenizer)
+    loop.add_callback(RBPCallback(TEXTS, tokenizer, every=3))
+    loop.train()
+    assert [log["step"] for log in loop.state.log_history if "eval_rbp_10" in log] == [3, 6]
+    assert not [log for log in loop.reporter.logs if "eval_ce" in log]
+
+
+def test_with_the_evaluations_of_the_trainer(tokenizer):
+    loop = Loop(tiny(), tokenizer, eval_steps=2)
+    callback = RBPCallback(TEXTS, tokenizer).attach(loop)
+    loop.train()
+    assert [point.step for point in callback.history] == [2, 4, 6]
+    found = [metrics["eval_rbp_10"] for metrics in loop.metrics]
+    assert found == [point.rbp[10] for point in callback.history]
+
+
+def test_the_best_model_is_not_taken_for_the_last_step(tokenizer):
+    loop = Loop(tiny(), tokenizer)
+    loop.args.load_best_model_at_end = True
+    callback = RBPCallback(TEXTS, tokenizer, every=4).attach(loop)
+    loop.train()
+    assert [point.step for point in callback.history] == [4]
+
+
+def test_evaluating_before_training(tokenizer):
+    loop = Loop(tiny(), tokenizer)
+    callback = RBPCallback(TEXTS, tokenizer).attach(loop)
+    loop.evaluate()
+    assert [point.step for point in callback.history] == [0]
+    assert callback.history[0].tokens is None and callback.table()["tokens"].isna().all()
+
+
+def test_a_wrapped_forward_is_set_aside_and_comes_back(tokenizer):
+    model = tiny()
+    callback = RBPCallback(TEXTS, tokenizer)
+    callback.on_train_begin(None, TrainerState(), None, model=model)
+    plain, inner = callback.measure(model), model.forward
+
+    def wrapped(*args, **kwargs):  # as accelerate's, for mixed precision
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return inner(*args, **kwargs)
+
+    model.forward = wrapped
+    callback.on_train_begin(None, TrainerState(), None, model=model)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert callback.measure(model) == plain
+    assert model.forward is wrapped and callback._probed[0]
+
+
+def test_nan_is_logged_and_training_goes_on(tokenizer, caplog):
+    loop = Loop(tiny(), tokenizer)
+    callback = RBPCallback(TEXTS, tokenizer, every=2).attach(loop)
+
+    class Diverge(TrainerCallback):
+        def on_step_end(self, args, state, control, model=None, **kwargs):
+            if state.global_step == 3:
+                model.transformer.wte.weight.data.fill_(math.nan)
+
+    loop.add_callback(Diverge())
+    with caplog.at_level(logging.WARNING, "rbpkit.tools.callback"):
+        loop.train()
+    assert [math.isnan(point.CE) for point in callback.history] == [False, True, True]
+    assert math.isnan(callback.history[-1].rbp[1]) and "step 4 is not measured" in caplog.text
+
+
+def test_only_the_first_process_measures(tokenizer):
+    loop = Loop(tiny(), tokenizer)
+    loop.state.is_world_process_zero = False
+    callback = RBPCallback(TEXTS, tokenizer, every=1).attach(loop)
+    loop.train()
+    assert callback.history == [] and callback.table().empty
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"ks": (0,)}, "ks: 0"),
+        ({"ks": ()}, "ks is empty"),
+        ({"every": 0}, "every: 0"),
+        ({"every": 1.5}, "every: 1.5"),
+        ({"batch_tokens": 0}, "batch_tokens"),
+        ({"documents": "one text"}, "list of strings"),
+        ({"documents": [1]}, "list of strings"),
+        ({"documents": [" ", ""]}, "no text"),
+    ],
+)
+def test_bad_settings(options, says, tokenizer):
+    with pytest.raises(InputError, match=says):
+        RBPCallback(**{"documents": TEXTS, "tokenizer": tokenizer, **options})
+
+
+def test_faults_show_before_training(tokenizer):
+    begin = {"args": None, "state": TrainerState(), "control": None}
+    with pytest.raises(InputError, match="Linear is not a causal language model"):
+        RBPCallback(TEXTS, tokenizer).on_train_begin(**begin, model=torch.nn.Linear(2, 2))
+    with pytest.raises(InputError, match="two tokens to score"):
+        RBPCallback(["x"], tokenizer).on_train_begin(**begin, model=tiny())
+    with pytest.raises(InputError, match="max_length=1"):
+        RBPCallback(TEXTS, tokenizer, max_length=1).on_train_begin(**begin, model=tiny())
+    with pytest.raises(InputError, match="has not begun"):
+        RBPCallback(TEXTS, tokenizer).measure(tiny())
+
+
+def test_in_a_real_trainer(tokenizer, tmp_path):
+    from transformers import Trainer, TrainingArguments
+
+    rows = torch.randint(ladders.V, (16, 32), generator=torch.Generator().manual_seed(2))
+    data = [{"input_ids": row, "labels": row} for row in rows]
+    weights = []
+    for callback in (None, RBPCallback(TEXTS, tokenizer, KS, every=2)):
+        reporter = Reporter()
+        trainer = Trainer(
+            model=tiny(),
+            args=TrainingArguments(
+                output_dir=str(tmp_path),
+                max_steps=4,
+                per_device_train_batch_size=2,
+                logging_steps=1,
+                save_strategy="no",
+                report_to="none",
+                disable_tqdm=True,
+                use_cpu=True,
+                include_num_input_tokens_seen=True,
+            ),
+            train_dataset=data,
+            callbacks=[reporter],
+        )
+        if callback is not None:
+            callback.attach(trainer)
+        trainer.train()
+        weights.append(trainer.model.state_dict())
+        assert sum("loss" in log for log in reporter.logs) == 4
+    assert all(torch.equal(weights[0][key], weights[1][key]) for key in weights[0])
+    assert callback.table()["step"].tolist() == [2, 4]
+    assert callback.table()["tokens"].tolist() == [128, 256]
+    assert sum("eval_rbp_500" in log for log in reporter.logs) == 2
