@@ -11,6 +11,7 @@ where there is a C compiler, and `tiles` (torch), the others' fallback and oracl
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -85,13 +86,16 @@ def token_ranks(
     bias: Tensor | None = None,
     memory_bytes: int = MEMORY_BYTES,
     entropy: bool = False,
+    fused: bool = False,
 ) -> TokenRanks:
     """Rank (Eq. 3 of arXiv 2510.20387) and loss of each target under hidden @ unembedding.T + bias.
 
     hidden: (T, d) last hidden states; unembedding: (V, d) output matrix; bias: (V,) or None;
     each float32, bfloat16 or float16. targets: (T,) integers in [0, V). T may be 0.
     memory_bytes: bound on all temporaries together; results (21 bytes a token) come on top.
-    entropy: also p_max and entropy.
+    entropy: also p_max and entropy. fused: make no logits in memory (`kernels.fused_head`): on a
+    GPU with Triton; bfloat16 or float16, hidden as unembedding; d a multiple of 16. Off, since it
+    has not been timed on a GPU.
 
     Counts are exact on the fp32 logits that were made; another chunking may change their last
     bits. The host waits for the device once a call.
@@ -101,6 +105,10 @@ def token_ranks(
     """
     _, tile, _ = _plan(hidden, unembedding, bias, memory_bytes)
     _check_targets(targets, hidden)
+    if fused:
+        ranks = _fused_ranks(hidden, unembedding, targets, bias, memory_bytes, entropy)
+        if ranks is not None:
+            return ranks
 
     def chunks() -> Iterator[tuple[int, Tensor]]:
         return logit_chunks(hidden, unembedding, bias=bias, memory_bytes=memory_bytes)
@@ -238,6 +246,50 @@ def _ranked(
         _refuse_non_finite(chunks)
         # All are finite: a loss was too large to be summed without its row's largest logit.
         by_tiles(chunks, column, results, shape, bounded, entropy, by_top=True)
+    return TokenRanks(*results[: 5 if entropy else 3])
+
+
+def _fused_ranks(
+    hidden: Tensor,
+    unembedding: Tensor,
+    targets: Tensor,
+    bias: Tensor | None,
+    memory_bytes: int,
+    entropy: bool,
+) -> TokenRanks | None:
+    """`token_ranks` without logits; None where a target or a logit has to be refused by name.
+
+    A token whose own logit was another in the scan is counted from its logits.
+    """
+    here = hidden.device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1"
+    if not (here and find_spec("triton")):
+        raise InputError(f"fused=True needs a GPU and triton, not a tensor on {hidden.device}")
+    d = hidden.shape[1]
+    if hidden.dtype != unembedding.dtype or hidden.dtype == torch.float32 or d % 16:
+        raise InputError(
+            "fused=True needs bfloat16 or float16, hidden as unembedding, and a width in sixteens,"
+            f" not {hidden.dtype}, {unembedding.dtype} and {d}"
+        )
+    from rbpkit.kernels import fused_head
+
+    column = targets.long().clamp(0, len(unembedding) - 1)
+    results = tuple(
+        torch.empty(len(targets), dtype=dtype, device=hidden.device) for dtype in _RESULTS
+    )
+    met = fused_head.count(hidden, unembedding, bias, column, results)
+    usual = (results[5] & (column == targets)).all()
+    usual, all_met = torch.stack((usual, met.all())).tolist()  # the one sync
+    if not usual:
+        return None
+    if not all_met:
+        (rows,) = (~met).nonzero(as_tuple=True)
+        again = token_ranks(
+            hidden[rows], unembedding, targets[rows], bias=bias, memory_bytes=memory_bytes,
+            entropy=True,
+        )  # fmt: skip
+        names = ("n_greater", "n_equal", "nll", "p_max", "entropy")
+        for result, name in zip(results, names, strict=False):
+            result[rows] = getattr(again, name)
     return TokenRanks(*results[: 5 if entropy else 3])
 
 

@@ -115,3 +115,71 @@ def test_counts_up_to_the_largest_vocabulary():
     assert finite.tolist() == [1, 1]
     expected = [np.log(V), np.log(V - 1 + np.exp(-1)) + 1]
     np.testing.assert_allclose(numbers[0], expected, rtol=1e-5)
+
+
+def whole_numbers(T, d, V, dtype):
+    """hidden, matrix, bias of small whole numbers: every product is exact, and many tie."""
+    g = torch.Generator().manual_seed(V)
+    hidden, matrix = (torch.randint(-3, 4, (n, d), generator=g).to(dtype) for n in (T, V))
+    return hidden, matrix, torch.randint(-2, 3, (V,), generator=g).to(dtype)
+
+
+@pytest.mark.parametrize("with_bias", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES[1:], ids=str)
+@pytest.mark.parametrize(("T", "d", "V"), [(5, 16, 37), (70, 96, 200), (3, 48, 1), (64, 32, 64)])
+def test_a_fused_head_counts_as_the_logits_would(T, d, V, dtype, with_bias):
+    hidden, matrix, bias = whole_numbers(T, d, V, dtype)
+    bias = bias if with_bias else None
+    targets = torch.arange(T) % V
+    targets[-1] = V - 1
+    found = token_ranks(hidden, matrix, targets, bias=bias, entropy=True, fused=True)
+    logits = hidden.float() @ matrix.float().T + (0 if bias is None else bias.float())
+    assert_naive(found, logits, targets)
+    usual = token_ranks(hidden, matrix, targets, bias=bias, entropy=True)
+    for name in ("nll", "p_max", "entropy"):
+        torch.testing.assert_close(getattr(found, name), getattr(usual, name), rtol=1e-5, atol=1e-5)
+
+
+def test_a_fused_head_on_real_numbers_differs_only_among_neighbours():
+    g = torch.Generator().manual_seed(1)
+    hidden, matrix = (torch.randn(n, 48, generator=g).bfloat16() for n in (40, 300))
+    targets = torch.arange(40)
+    found = token_ranks(hidden, matrix, targets, fused=True)
+    exact = hidden.double() @ matrix.double().T
+    own = exact.gather(1, targets[:, None])
+    close = ((exact - own).abs() < 1e-4).sum(1) - 1
+    away = (found.n_greater - (exact > own).sum(1)).abs()
+    assert (away <= close).all()
+
+
+def test_tokens_whose_own_logit_was_another_are_counted_from_logits(monkeypatch):
+    from rbpkit.kernels import fused_head
+
+    hidden, matrix, _ = whole_numbers(9, 16, 50, torch.bfloat16)
+    count = fused_head.count
+
+    def doubtful(*arguments):
+        met = count(*arguments)
+        for result in arguments[-1][:5]:
+            result[3:5] = -1
+        met[3:5] = False
+        return met
+
+    monkeypatch.setattr(fused_head, "count", doubtful)
+    targets = torch.arange(9)
+    found = token_ranks(hidden, matrix, targets, entropy=True, fused=True)
+    assert_naive(found, hidden.float() @ matrix.float().T, targets)
+    assert (found.entropy >= 0).all()
+
+
+def test_a_fused_head_refuses_as_the_other_does():
+    hidden, matrix, _ = whole_numbers(9, 16, 50, torch.bfloat16)
+    with pytest.raises(ValueError, match="target 50 of token row 0"):
+        token_ranks(hidden, matrix, torch.full((9,), 50), fused=True)
+    for unfit in ((hidden.float(), matrix), (hidden[:, :8], matrix[:, :8])):
+        with pytest.raises(ValueError, match="needs bfloat16 or float16"):
+            token_ranks(*unfit, torch.arange(9), fused=True)
+    hidden[4, 2] = float("nan")
+    with pytest.raises(NonFiniteError) as error:
+        token_ranks(hidden, matrix, torch.arange(9), fused=True)
+    assert error.value.row == 4

@@ -24,7 +24,7 @@ from triton.backends.nvidia.compiler import get_ptxas
 from triton.compiler import ASTSource
 
 from rbpkit import ranking
-from rbpkit.kernels import one_pass
+from rbpkit.kernels import fused_head, one_pass
 
 ARCHITECTURES = {80: "sm_80", 90: "sm_90a"}  # A100; H100 and H200
 CONFIGS = one_pass.CONFIGS
@@ -32,29 +32,37 @@ DTYPES = ("fp32", "bf16", "fp16")
 ALIGNED = {"aligned": 16, "odd": 1}  # V and the stride of the rows: 50,304 or 50,257
 TYPES = {
     **{"row_stride": "i32", "column_stride": "i32", "targets": "*i64", "V": "i32"},
-    **{"n_greater": "*i32", "n_equal": "*i32", "finite": "*i8", "BLOCK": "constexpr"},
+    **{"n_greater": "*i32", "n_equal": "*i32", "finite": "*i8"},
     **{"nll": "*fp32", "p_max": "*fp32", "entropy": "*fp32"},
 }
 
 
 def compiled(config, dtype, capability, aligned=True, column_stride=1):
-    """PTX and cubin of the kernel, as launched on such logits: made without a driver."""
-    kernel = one_pass.kernel
-    place = {name: (i,) for i, name in enumerate(kernel.arg_names)}
+    """PTX of the counting kernel, as launched on such logits."""
+    fixed = {"column_stride": 1} if column_stride == 1 else {}
+    multiples = ["row_stride", "V"] if aligned else []
     types = TYPES | {"logits": f"*{dtype}"}
-    fixed = {place["BLOCK"]: config.kwargs["BLOCK"]}
-    if column_stride == 1:
-        types, fixed = types | {"column_stride": "constexpr"}, fixed | {place["column_stride"]: 1}
-    multiples = [name for name in types if types[name].startswith("*")]
-    multiples += ["row_stride", "V"] if aligned else []
+    return ptx_of(one_pass.kernel, config, capability, types, fixed, multiples)
+
+
+def ptx_of(kernel, config, capability, types, fixed, multiples):
+    """PTX of a kernel, compiled to a cubin without a driver.
+
+    fixed: arguments known when it is compiled. multiples: of 16, pointers besides.
+    """
+    place = {name: (i,) for i, name in enumerate(kernel.arg_names)}
+    fixed = fixed | config.kwargs
+    types = types | dict.fromkeys(fixed, "constexpr")
+    multiples = [*multiples, *(name for name in types if types[name].startswith("*"))]
     source = ASTSource(
         fn=kernel,
         signature={name: types[name] for name in kernel.arg_names},
-        constexprs=fixed,
+        constexprs={place[name]: value for name, value in fixed.items()},
         attrs={place[name]: [["tt.divisibility", 16]] for name in multiples},
     )
-    options = {"num_warps": config.num_warps, "enable_fp_fusion": True}
-    made = triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
+    options = {"num_warps": config.num_warps, "num_stages": config.num_stages}
+    target = GPUTarget("cuda", capability, 32)
+    made = triton.compile(source, target=target, options=options | {"enable_fp_fusion": True})
     assert len(made.asm["cubin"]) > 1000
     return made.asm["ptx"]
 
@@ -93,6 +101,24 @@ def test_compiles_and_spills_nothing(config, capability, dtype, aligned, column_
     # Denormals that were flushed to zero would tie with it.
     comparisons = re.findall(r"^\s*setp\.(?:gt|eq|neu|lt)\S*f32", ptx, flags=re.MULTILINE)
     assert comparisons and not any("ftz" in one for one in comparisons)
+
+
+@pytest.mark.parametrize("bias", [False, True] if ALL else [True])
+@pytest.mark.parametrize("dtype", DTYPES[1:] if ALL else DTYPES[1:2])
+@pytest.mark.parametrize("capability", ARCHITECTURES)
+@pytest.mark.parametrize(
+    "config", fused_head.CONFIGS if ALL else fused_head.CONFIGS[:1], ids=lambda c: str(c.kwargs)
+)
+def test_a_fused_head_multiplies_by_matrix_units_and_spills_nothing(
+    config, capability, dtype, bias
+):
+    types = TYPES | dict.fromkeys(("hidden", "matrix", "bias"), f"*{dtype}")
+    types |= {"T": "i32", "d": "i32", "met": "*i8"}
+    fixed = {"HAS_BIAS": bias, "WIDEN": False}
+    ptx = ptx_of(fused_head.kernel, config, capability, types, fixed, ["d"])
+    spilled, told = spilled_bytes(ptx, capability)
+    assert spilled == 0, told
+    assert "mma" in ptx
 
 
 def test_a_spill_would_be_seen():

@@ -487,7 +487,7 @@ def _size(
 
 
 def _ties(table: pd.DataFrame | None) -> list[Finding]:
-    """ties, from a `precision_all` table; none without it: published points keep no ties."""
+    """ties, from the table `precision`; none without it: published points keep no ties."""
     if table is None or table.empty:
         return []
     by = precision.by_setting(table).set_index("setting")

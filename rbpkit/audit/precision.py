@@ -8,6 +8,7 @@ float32 almost no entry ties with the target. In bfloat16, whose significand has
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -119,15 +120,16 @@ def _counted(model, encoded, rounded: bool) -> tuple[np.ndarray, ...]:
     return tuple(torch.cat([getattr(one, name) for one in found]).numpy() for name in names)
 
 
-def precision_all(corpora: tuple[str, ...] = CORPORA, documents: int = DOCUMENTS) -> pd.DataFrame:
-    """`precision_table` of the paper's families in pocket size: columns corpus, family, model, S,
-    V before its own.
+def of_pocket_models(
+    table: Callable[[Path, str], pd.DataFrame], corpora: Sequence[str]
+) -> pd.DataFrame:
+    """`table(model folder, corpus)` of the paper's families in pocket size, one below the other.
 
-    One thread, since another number of them changes last bits. Floats in six digits. Minutes.
+    Columns: corpus, family, model, S, V, then the table's own. One thread, since another number of
+    them changes last bits. Floats in six digits.
     """
     import torch
 
-    from rbpkit import paper
     from rbpkit.files.architectures import parameter_counts
     from rbpkit.pocket import ladders
     from rbpkit.pocket.configs import config_of
@@ -139,25 +141,25 @@ def precision_all(corpora: tuple[str, ...] = CORPORA, documents: int = DOCUMENTS
         for corpus in corpora:
             for run in (run for family in paper.FAMILIES for run in ladders.ladder_runs(family)):
                 counts = parameter_counts(config_of(run.family, run.shape))
-                part = precision_table(ladders.models_root() / run.name, corpus, documents)
+                part = table(ladders.models_root() / run.name, corpus)
                 about = (corpus, run.family, run.name, counts.S, counts.V)
                 for place, name in enumerate(("corpus", "family", "model", "S", "V")):
                     part.insert(place, name, about[place])
                 parts.append(part)
     finally:
         torch.set_num_threads(threads)
-    table = pd.concat(parts, ignore_index=True)
-    floats = table.select_dtypes("float").columns
-    table[floats] = table[floats].map(lambda value: float(f"{value:.6g}"))
-    return table
+    whole = pd.concat(parts, ignore_index=True)
+    floats = whole.select_dtypes("float").columns
+    whole[floats] = whole[floats].map(lambda value: float(f"{value:.6g}"))
+    return whole
 
 
-MODEL_TABLES = {"precision": precision_all}
+MODEL_TABLES = {"precision": lambda: of_pocket_models(precision_table, CORPORA)}
 """Tables of the audit that need models: name -> function without arguments."""
 
 
 def by_setting(table: pd.DataFrame) -> pd.DataFrame:
-    """A row a setting, over all models and corpora of a `precision_all` table.
+    """A row a setting, over all models and corpora of the table `precision`.
 
     Columns: setting, models (jobs: a model on a corpus), tied_least, tied_most (share of targets),
     changed_most (share of ranks), CE (largest |change| against float32, relative), rule (largest

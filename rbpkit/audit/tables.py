@@ -34,7 +34,7 @@ for _module in (calibration, rank_laws, strata, tokens, windows):
     OF_RECORDS_IN_CONTEXT |= getattr(_module, "CONTEXT_TABLES", {})
     OF_A_FAMILY |= getattr(_module, "FAMILY_TABLES", {})
     OF_A_FAMILY_IN_CONTEXT |= getattr(_module, "FAMILY_CONTEXT_TABLES", {})
-OF_MODELS = precision.MODEL_TABLES
+OF_MODELS = precision.MODEL_TABLES | calibration.MODEL_TABLES
 
 
 def audit_root() -> Path:

@@ -9,16 +9,31 @@ import pytest
 import torch
 from test_records import make_manifest
 
-from rbpkit.audit.calibration import BINS, expected_calibration_error, reliability_table
+from rbpkit.audit.calibration import (
+    BINS,
+    DTYPES,
+    KS,
+    LEAST,
+    expected_calibration_error,
+    predicted_table,
+    predictions,
+    reliability_table,
+)
+from rbpkit.pocket.ladders import models_root
 from rbpkit.ranking import logit_ranks
 from rbpkit.records import Records
 
 
-def records_of(temperature: float, T: int = 20_000, V: int = 40) -> Records:
-    """Targets drawn from softmax(z); the model predicts softmax(z / temperature)."""
+def drawn_targets(T: int, V: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """(T, V) logits z and (T,) targets drawn from softmax(z)."""
     drawn = torch.Generator().manual_seed(0)
     z = 2 * torch.randn(T, V, generator=drawn)
-    target = torch.multinomial(z.softmax(1), 1, generator=drawn)[:, 0]
+    return z, torch.multinomial(z.softmax(1), 1, generator=drawn)[:, 0]
+
+
+def records_of(temperature: float, T: int = 20_000, V: int = 40) -> Records:
+    """Targets drawn from softmax(z); the model predicts softmax(z / temperature)."""
+    z, target = drawn_targets(T, V)
     ranks = logit_ranks(z / temperature, target, entropy=True)
     place = np.arange(T, dtype=np.int32)
     integers = (place // 100, place % 100 + 1, target.numpy(), ranks.n_greater, ranks.n_equal)
@@ -36,6 +51,34 @@ def test_a_calibrated_model_has_no_gap():
     spread = np.sqrt(table["p_max"] * (1 - table["p_max"]) / table["tokens"])
     assert ((table["hits"] / table["tokens"] - table["p_max"]).abs() < 4 * spread).all()
     assert expected_calibration_error(table) < 0.01
+    inside = table["p_max"].between(table["low"], table["high"])
+    assert table["low"].notna().equals(table["tokens"] >= LEAST)
+    assert inside[table["tokens"] >= LEAST].sum() >= 8  # of nine 95% intervals
+
+
+def test_the_mass_of_the_k_largest_is_rbp_k_and_the_entropy_is_ce():
+    z, target = drawn_targets(20_000, 400)
+    both = predictions(z, target)
+    sorted_mass = np.sort(z.double().softmax(1).numpy(), axis=1)[:, ::-1].cumsum(axis=1)
+    for name in ("CE", *(f"RBP_{k}" for k in KS)):
+        gap = both[name] - both[f"predicted {name}"]
+        assert abs(gap.mean()) < 4 * gap.std() / len(gap) ** 0.5
+    for k in KS:
+        np.testing.assert_allclose(both[f"predicted RBP_{k}"], sorted_mass[:, k - 1], atol=2e-6)
+    flat = predictions(z / 2, target)
+    assert (flat["CE"] - flat["predicted CE"]).mean() < -0.1
+    assert (flat["RBP_10"] - flat["predicted RBP_10"]).mean() > 0.05
+
+
+def test_a_shipped_model_is_summarised_in_every_dtype():
+    table = predicted_table(models_root() / "gpt2-w32-l2", "pocket:code", documents=20)
+    assert list(dict.fromkeys(table["dtype"])) == list(DTYPES)
+    assert len(table) == len(DTYPES) * (1 + len(KS)) and table["tokens"].nunique() == 1
+    assert ((table["low"] <= table["gap"]) & (table["gap"] <= table["high"])).all()
+    np.testing.assert_allclose(table["gap"], table["measured"] - table["predicted"], atol=1e-12)
+    rbp = table[table["quantity"] != "CE"]
+    spread = rbp.groupby("quantity")[["measured", "predicted"]].agg(np.ptp)
+    assert (spread < 0.01).all(axis=None)  # a 16-bit body moves either by little
 
 
 @pytest.mark.parametrize(("temperature", "sign"), [(0.5, -1), (2.0, 1)])

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from rbpkit.audit import precision
-from rbpkit.audit.tables import OF_MODELS
 from rbpkit.errors import InputError
 
 torch = pytest.importorskip("torch")
@@ -161,7 +160,3 @@ def test_fitted_finds_the_planted_exponent_and_its_shift():
     np.testing.assert_allclose(exact["shift"], 0, atol=1e-9)
     moved = fits[(fits["setting"] == "bfloat16 logits") & (fits["rule"] == "optimistic")]
     assert (moved["shift"].abs() > 1e-4).all()
-
-
-def test_the_driver_knows_the_table():
-    assert OF_MODELS["precision"] is precision.precision_all
