@@ -198,7 +198,7 @@ def reliability_panels(table: pd.DataFrame) -> Figure:
     """Share of rank 1 against the mean p_max of each bin, a panel a corpus.
 
     table: `audit.calibration.reliability_table` of every job, with corpus, family, model and S. The
-    largest model of each family is drawn, at bins of 50 tokens or more.
+    largest model of each family is drawn, at bins of 50 tokens or more, with 95% intervals.
     """
     corpora = list(dict.fromkeys(table["corpus"]))
     with style():
@@ -213,7 +213,10 @@ def reliability_panels(table: pd.DataFrame) -> Figure:
                 ink = FAMILY_INK.get(family, OTHER_INK)
                 look = {"color": ink.colour, "marker": ink.marker, "markersize": 4}
                 share = one["hits"] / one["tokens"]
-                axes.plot(one["p_max"], share, linewidth=1.1, label=family, **look)
+                reach = np.abs(one[["low", "high"]].to_numpy().T - share.to_numpy())
+                axes.errorbar(
+                    one["p_max"], share, reach, linewidth=1.1, elinewidth=0.8, label=family, **look
+                )
             axes.set(title=corpus.removeprefix("pocket:"), xlabel=r"$p_{\max}$")
         grid[0][0].set_ylabel("share of rank 1")
         grid[0][0].legend(loc="upper left")
