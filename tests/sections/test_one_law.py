@@ -32,7 +32,7 @@ PLANTED = {  # by parameter and rising degree in ln S
     "Burr": (0.2, 0.1, -0.2, 0.01, 0.1, 0.02),
     "generalised gamma": (-0.3, 0.05, -0.9, 0.01, 0.2, 0.02),
     "mass at 1 + Weibull": (-0.6, 0.08, -1.2, 0.03, 0.3, 0.01),
-    "mass at 1 + lognormal": (2.2, -0.1, 0.6, 0.02, -0.5, 0.08),
+    "mass at 1 + lognormal": (-0.54, 0.03, -0.6, -0.5, 0.08),
     "two lognormals, share moves": (-0.2, -0.15, 2.6, 0.2, -0.8, -0.5),
     "two lognormals": (-0.2, -0.1, 2.6, -0.1, 0.2, -0.8, -0.03, -0.5),
     "power of S and of k": (-0.2, -0.08, -0.45),
