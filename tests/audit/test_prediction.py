@@ -180,10 +180,3 @@ def test_an_interval_that_holds_the_last_model_too_is_counted():
     assert row["inside"] and row["last_inside"] and row["last"] == flat.loss[3]
     steep = prediction.held_out([a_curve(5 * SIZES**-0.3)]).iloc[0]
     assert not steep["last_inside"]
-
-
-def test_far_record_is_the_long_ladders_far_ahead(published):
-    found = prediction.far_record(published)
-    assert set(found["family"]) == {"Pythia"} and len(found) == 80
-    assert (found["decades"] > 0.5).all() and found["n"].between(6, 8).all()
-    assert found["above"].all() and found["inside"].sum() == 38  # a separate computation's count
