@@ -2,13 +2,13 @@
 
 From one job's records, two tables: p_{N,k} against RBP_k^N with intervals, and the correlation of
 ranks and hits by lag, in a part between documents (what is left if each document's tokens are
-shuffled) and a part within them (what goes by order). From summaries and published shares: rules
-that give p_{N,k} from shorter windows, and Eq. 8 as what it is, a Gumbel distribution of ln S.
+shuffled) and a part within them (what goes by order).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,20 +24,13 @@ from rbpkit.errors import InputError
 from rbpkit.plots import FAMILY_INK, OTHER_INK, style
 from rbpkit.records import Records
 from rbpkit.sections import s5_1_windows
-from rbpkit.sections.bootstrap import (
-    DRAWS,
-    interval,
-    resample_weights,
-    sampling_units,
-)
+from rbpkit.sections.bootstrap import DRAWS, finite_interval, resample_weights, sampling_units
 from rbpkit.summary import document_index, window_maxima
 
 WINDOW_N = (1, 2, 5, 10, 20, 50)
 KS = (1, 10, 100)
 LAGS = (1, 2, 3, 4, 5, 10, 20, 50)
 CLAIM_N = 10  # the hits of longer windows come from single documents
-SUDDEN_K = 100  # of Table 1's k, Eq. 8 climbs faster the larger k
-LN10 = np.log(10)
 ALL_RANKS = "rank"  # the quantity of a Spearman correlation, beside "hit 1", "hit 10", ...
 PARTS = ("total", "within", "within_low", "within_high")
 PARTS += ("between", "between_low", "between_high")
@@ -72,7 +65,7 @@ def windows_table(
         for j, k in enumerate(ks):
             one = (windows, hits[:, j], singles[0], singles[1][:, j])
             p, ratio = (float(value[0]) for value in _ratio(np.ones((1, numbers.size)), N, *one))
-            p_ends, ratio_ends = (_ends(value) for value in _ratio(weights, N, *one, inverse=True))
+            p_ends, ratio_ends = map(finite_interval, _ratio(weights, N, *one, inverse=True))
             counts = _concentration(windows, hits[:, j])
             # inf is the ratio of no hits at all: it is bounded through its inverse
             low, high = (np.inf if end == 0 else 1 / end for end in reversed(ratio_ends))
@@ -118,10 +111,6 @@ def _ratio(
         return p, down / up if inverse else up / down
 
 
-def _ends(values: np.ndarray) -> tuple[float, float]:
-    return interval(values) if np.isfinite(values).all() else (np.nan, np.nan)
-
-
 def _concentration(windows: np.ndarray, hits: np.ndarray) -> tuple[int, int, int, int, int]:
     """Windows, documents that have one, hits, documents that have one, documents for half."""
     total, most_first = int(hits.sum()), np.sort(hits)[::-1]
@@ -163,7 +152,8 @@ def lags_table(
                 continue
             pairs = np.bincount(index[both], minlength=D)
             total, *parts = _parts(every @ _sums(x, index, both, lag, pairs))
-            values = [total[0], *(value for part in parts for value in (part[0], *_ends(part[1:])))]
+            ends = ((part[0], *finite_interval(part[1:])) for part in parts)
+            values = [total[0], *chain.from_iterable(ends)]
             counts = both.size, int((pairs > 0).sum())
             rows.append((name, lag, *counts, *(round(float(value), 4) for value in values)))
     return pd.DataFrame(rows, columns=["quantity", "lag", "pairs", "documents", *PARTS])
@@ -293,8 +283,7 @@ def figure_windows(points: pd.DataFrame) -> Figure:
             for (family, N), some in part.groupby(["family", "N"], sort=False):
                 _shares(axes, some, family, _fill(Ns, N))
             corpus = part["corpus"].iloc[0].removeprefix("pocket:")
-            axes.set_title(f"{part['source'].iloc[0]}: {corpus}")
-            axes.set_xlabel("$\\mathrm{RBP}_k^{\\,N}$")
+            axes.set(title=f"{part['source'].iloc[0]}: {corpus}", xlabel="$\\mathrm{RBP}_k^{\\,N}$")
             if place % PANEL_COLUMNS == 0:
                 axes.set_ylabel("$p_{N,k}$")
         for axes in grid.flat[len(panels) :]:
