@@ -215,5 +215,4 @@ def _r2_panel(axes: Axes, here: pd.DataFrame, level: float, low: float) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{1 - value:.6g}"))
     axes.yaxis.set_minor_locator(NullLocator())
     sizes = range(int(here["n"].min()), int(here["n"].max()) + 1)
-    axes.set(xticks=list(sizes), xlim=(sizes[0] - 0.6, sizes[-1] + 0.6))
-    axes.set_xlabel("$n$, sizes fitted")
+    axes.set(xticks=list(sizes), xlim=(sizes[0] - 0.6, sizes[-1] + 0.6), xlabel="$n$, sizes fitted")

@@ -46,11 +46,10 @@ def published_points() -> pd.DataFrame:
     S is in non-embedding parameters.
     """
     points = paper.rbp_by_k().rename(columns={"dataset": "corpus"})[_POINT]
-    points = points.assign(
-        loss=-np.log(points["rbp"]), order=points["corpus"].map(paper.CORPORA.index)
-    )
-    points = points.sort_values(["order", "family", "S", "k"], ignore_index=True)
-    return points.drop(columns="order")
+    place = points["corpus"].map(paper.CORPORA.index)
+    points = points.assign(loss=-np.log(points["rbp"]), place=place)
+    points = points.sort_values(["place", "family", "S", "k"], ignore_index=True)
+    return points.drop(columns="place")
 
 
 def measured_points(
@@ -299,8 +298,7 @@ def k_panels(points: pd.DataFrame, source: str) -> Figure:
 
 
 def _k_lines(axes: Axes, points: pd.DataFrame, colour: str) -> None:
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.set(xscale="log", yscale="log")
     models = list(dict.fromkeys(points["model"]))
     shades = sns.light_palette(colour, len(models) + 2)[2:]  # larger models are darker
     for number, model in enumerate(models):
@@ -375,8 +373,8 @@ def slope_errors(errors: pd.DataFrame) -> Figure:
                     label=family,
                 )
                 entries[family] = axes.lines[-1]
-            axes.set_title(f"measured: {corpus.removeprefix('pocket:')}")
-            axes.set_xlabel("$S$ (non-embedding parameters)")
+            axes.set(title=f"measured: {corpus.removeprefix('pocket:')}")
+            axes.set(xlabel="$S$ (non-embedding parameters)")
         row[0][0].set_ylabel(rf"slope in $k$ (${MINUS}\beta$), 95% intervals")
         entries["regression"] = Line2D([], [], color="0.75", linewidth=5)
         entries["documents drawn anew (colour)"] = Line2D([], [], color="0.25", linewidth=1.5)

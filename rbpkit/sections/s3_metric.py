@@ -177,7 +177,7 @@ def read_at(axes: Axes, rbp: NDArray[np.float64], k: int) -> None:
     axes.plot([k, k, 1], [0, share, share], "--", color=TARGET, linewidth=1.2)
     axes.plot([k], [share], "o", color=TARGET)
     axes.set(xscale="log", ylim=(0, 1.02), xlabel="$k$", ylabel=r"$\Pr(R \leq k)$")
-    axes.set_title(f"$\\mathrm{{RBP}}_{{{k}}}$ = {share:.3f}")
+    axes.set(title=f"$\\mathrm{{RBP}}_{{{k}}}$ = {share:.3f}")
 
 
 def bounds(
@@ -200,7 +200,7 @@ def bounds(
         floor = ce_bound(nll.mean(), k)
         right.plot(k, floor, "--", color="black", label="$1 - \\mathrm{CE}/\\log(k+1)$")
         right.set(xscale="log", ylim=(0, 1.02), xlabel="$k$")
-        right.set_title(f"{title}: CE = {nll.mean():.2f} nats")
+        right.set(title=f"{title}: CE = {nll.mean():.2f} nats")
         right.legend(loc="upper left")
         figure.tight_layout()
     return figure

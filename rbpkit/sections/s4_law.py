@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -65,14 +66,13 @@ def fits_by_k(
     every = list(measured)
     names = ["corpus", "family", "quantity", "V", "k", "n", "slope", "low", "high", "R2"]
     found = [pd.DataFrame(columns=names)]
-    for corpus in corpora:
-        for family in families:
-            chosen = ladder(every, corpus, family)
-            if len(chosen) >= MIN_POINTS:
-                V = min(one.manifest.V for one in chosen)
-                table = fits(chosen, k_grid(V)).table.assign(V=V)
-                k = table["quantity"].str.removeprefix("RBP_").replace("CE", None)
-                found.append(table.assign(k=k)[names])
+    for corpus, family in product(corpora, families):
+        chosen = ladder(every, corpus, family)
+        if len(chosen) >= MIN_POINTS:
+            V = min(one.manifest.V for one in chosen)
+            table = fits(chosen, k_grid(V)).table.assign(V=V)
+            k = table["quantity"].str.removeprefix("RBP_").replace("CE", None)
+            found.append(table.assign(k=k)[names])
     table = pd.concat(found[1:] or found, ignore_index=True)
     return table.astype(
         {"V": "int64", "k": "Int64", "n": "int64"} | dict.fromkeys(names[6:], float)

@@ -13,6 +13,7 @@ row a model, k and N:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,6 +27,7 @@ from scipy.special import gammaln
 from scipy.stats import gumbel_r
 
 from rbpkit import paper
+from rbpkit.curves import ladder
 from rbpkit.errors import InputError
 from rbpkit.fit import PowerLawFit, fit_power_law
 from rbpkit.plots import FAMILY_INK, OTHER_INK, style
@@ -231,14 +233,12 @@ def measured_windows(
     """
     every = list(summaries)
     rows, missing = [], []
-    for corpus in corpora:
-        for family in families:
-            name = (corpus, family)
-            chosen = [s for s in every if (s.manifest.corpus, s.manifest.family) == name]
-            if not chosen:
-                missing.append(f"not measured: {family} on {corpus}")
-            for one in chosen:
-                rows += _rows(one, sorted({1, 2, *Ns}), ks, missing)
+    for corpus, family in product(corpora, families):
+        chosen = ladder(every, corpus, family)
+        if not chosen:
+            missing.append(f"not measured: {family} on {corpus}")
+        for one in chosen:
+            rows += _rows(one, sorted({1, 2, *Ns}), ks, missing)
     table = pd.DataFrame(rows, columns=[*COLUMNS, "longest"])
     table = table.astype(dict.fromkeys(COLUMNS[-4:], np.float64))
     return _derived(table), tuple(dict.fromkeys(missing))
@@ -443,9 +443,8 @@ def eq8_panels(published: pd.DataFrame, k: int = 1, N: int = 100) -> Figure:
         green = FAMILY_INK["Pythia"].colour
         right.plot(part["S"], part["markov"], ":s", color=green, label="chain of pairs")
         right.plot(part["S"], part["independent"], "--^", color="#D55E00", label="Eq. 7")
-        right.set_ylim(part["independent"].min() / 1e3, 10)
-        right.set_ylabel(f"$p_{{{N},{k}}}$")
-        right.set_title(f"$N = {N}$, $k = {k}$, published ({part['corpus'].iloc[0]})")
+        right.set(ylim=(part["independent"].min() / 1e3, 10), ylabel=f"$p_{{{N},{k}}}$")
+        right.set(title=f"$N = {N}$, $k = {k}$, published ({part['corpus'].iloc[0]})")
         right.legend(loc="lower right")
         figure.tight_layout()
     return figure
@@ -467,8 +466,7 @@ def _over_all_sizes(axes: Axes, fitted: PowerLawFit) -> None:
     axes.text((low + high) / 2, -0.12, note, ha="center", va="top", fontsize=8)
     axes.set_ylim(-0.24, 1.05)
     axes.set_yticks(np.arange(0, 1.01, 0.2))
-    axes.set_xlabel("$\\log_{10} S$ ($S$: non-embedding parameters)")
-    axes.set_ylabel("$p_{N,k}$")
+    axes.set(xlabel="$\\log_{10} S$ ($S$: non-embedding parameters)", ylabel="$p_{N,k}$")
     axes.legend(loc="lower right")
 
 

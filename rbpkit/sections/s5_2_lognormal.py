@@ -159,16 +159,13 @@ def largest_densities(
     if fitted.empty:
         return []
     known = fitted.set_index(["corpus", "model"])
-    largest: dict[str, Summary] = {}
-    for one in measured:
-        about = one.manifest
-        if (about.corpus, about.model) in known.index:
-            best = largest.setdefault(about.corpus, one)
-            largest[about.corpus] = one if about.S > best.manifest.S else best
+    there = [one for one in measured if (one.manifest.corpus, one.manifest.model) in known.index]
     found = []
-    for corpus, one in largest.items():
+    for corpus in dict.fromkeys(one.manifest.corpus for one in there):
+        here = (one for one in there if one.manifest.corpus == corpus)
+        one = max(here, key=lambda one: one.manifest.S)
         row = known.loc[(corpus, one.manifest.model)]
-        title = f"measured: {corpus.removeprefix('pocket:')}\n{one.manifest.model}"
+        title = f"measured: {_short(corpus)}\n{one.manifest.model}"
         found.append((title, density(one.ranks, row["mu"], row["sigma"])))
     return found
 
@@ -238,26 +235,19 @@ def figure_8b(simulated: tuple[Curve, Curve], published: pd.DataFrame, own: pd.D
             (axes_row[1], "CE", "CE in nats"),
             (axes_row[2], "neg_log_rbp1", LOSS_1),
         ):
-            groups = [("published", published)]
-            groups += [] if own.empty else list(own.groupby("family", sort=False))
-            for family, rows in groups:
+            look = {"linestyle": "none", **EDGE}
+            axes.plot(
+                published[name], published[f"simulated_{name}"], marker="*", color="black",
+                markersize=9, zorder=4, label="published: Pythia, Wiki", **look,
+            )  # fmt: skip
+            for family, rows in [] if own.empty else own.groupby("family", sort=False):
                 ink = _ink(family)
-                axes.plot(
-                    rows[name],
-                    rows[f"simulated_{name}"],
-                    "*" if family == "published" else ink.marker,
-                    color="black" if family == "published" else ink.colour,
-                    markersize=9 if family == "published" else 5.5,
-                    zorder=4 if family == "published" else 3,
-                    label="published: Pythia, Wiki" if family == "published" else family,
-                    **EDGE,
-                )
-            ends = np.array([published[name].min(), published[name].max()])
-            if not own.empty:
-                ends = np.array([min(ends[0], own[name].min()), max(ends[1], own[name].max())])
+                look |= {"marker": ink.marker, "color": ink.colour, "label": family}
+                axes.plot(rows[name], rows[f"simulated_{name}"], markersize=5.5, zorder=3, **look)
+            every = pd.concat([published, own])[name]
+            ends = [every.min(), every.max()]
             axes.plot(ends, ends, color="black", linewidth=1.2, label="simulated = measured")
-            axes.set_xlabel(f"{label}, measured")
-            axes.set_ylabel(f"{label}, from the lognormal")
+            axes.set(xlabel=f"{label}, measured", ylabel=f"{label}, from the lognormal")
             axes.legend(loc="upper left")
             axes.margins(y=0.12)
             axes.set_ylim(top=axes.get_ylim()[1] + 0.3 * np.ptp(axes.get_ylim()))
@@ -278,23 +268,16 @@ def figure_8c(published: Sequence[Density], measured: Sequence[Density]) -> Figu
             seen, fitted = bins["mass"] / width, bins["fitted"] / width
             rest = bins["bin_lo"] >= 2
             first = ~rest
-            axes.plot(
-                middle[rest], seen[rest], "o", color="#0072B2", markersize=4, label="ranks, binned"
-            )
-            axes.plot(
-                middle[rest],
-                fitted[rest],
-                color="#D55E00",
-                label="lognormal, $R \\geq 2$",
-                zorder=3,
-            )
-            axes.plot(middle[first], seen[first], "*", color="#0072B2", ms=11, label="rank 1")
+            blue, red = {"color": "#0072B2"}, {"color": "#D55E00"}
+            axes.plot(middle[rest], seen[rest], "o", markersize=4, label="ranks, binned", **blue)
+            label = "lognormal, $R \\geq 2$"
+            axes.plot(middle[rest], fitted[rest], label=label, zorder=3, **red)
+            axes.plot(middle[first], seen[first], "*", ms=11, label="rank 1", **blue)
             hollow = {"markerfacecolor": "none", "markeredgecolor": "#D55E00", "markersize": 7}
-            axes.plot(middle[:2], fitted[:2], ":", color="#D55E00", linewidth=1.2)
+            axes.plot(middle[:2], fitted[:2], ":", linewidth=1.2, **red)
             label = "lognormal at rank 1"
             axes.plot(middle[first], fitted[first], "D", linestyle="none", label=label, **hollow)
-            axes.set_xscale("log")
-            axes.set_yscale("log")
+            axes.set(xscale="log", yscale="log")
             axes.set_title(title, fontsize=10)
             axes.set_xlabel("rank $R$")
             if column == 0:
@@ -334,9 +317,8 @@ def figure_8d(published: pd.DataFrame, printed: pd.DataFrame, own: pd.DataFrame)
             for family, rows in own[own["corpus"] == corpus].groupby("family", sort=False):
                 ink = _ink(family)
                 style_of = {"color": ink.colour, "marker": ink.marker, "linestyle": ink.line}
-                axes.plot(
-                    rows["S"], rows["ratio"], markersize=5.5, **style_of, **EDGE, label=family
-                )
+                look = {"markersize": 5.5, "label": family, **style_of, **EDGE}
+                axes.plot(rows["S"], rows["ratio"], **look)
             _ratio_axes(axes, f"measured: {_short(corpus)}", True)
             if number == 0:
                 axes.legend()
@@ -376,9 +358,7 @@ def _ratio_axes(axes: Axes, title: str, log: bool) -> None:
         axes.set_xscale("log")
     else:
         axes.ticklabel_format(axis="x", useMathText=True)
-    axes.set_title(title)
-    axes.set_xlabel(S_LABEL)
-    axes.set_ylabel(r"$\mu/\sigma$")
+    axes.set(title=title, xlabel=S_LABEL, ylabel=r"$\mu/\sigma$")
 
 
 def _grid(below: int, first_row: float = 3.4) -> tuple[Figure, GridSpec]:
@@ -405,8 +385,7 @@ def _twin(
     span = max(np.log(loss.max() / loss.min()) for loss in every)
     margin = 0.12 * span
     for number, (side, loss) in enumerate(zip((axes, right), every, strict=True)):
-        side.set_xscale("log")
-        side.set_yscale("log")
+        side.set(xscale="log", yscale="log")
         middle = (np.log(loss.max()) + np.log(loss.min())) / 2
         room = (span + margin, 0.0) if number == 0 else (0.0, span + margin)
         low, high = middle - span / 2 - margin - room[0], middle + span / 2 + margin + room[1]
@@ -431,8 +410,7 @@ def _twin(
     right.grid(False)
     axes.set_ylabel("CE in nats (filled)" if sides is None or sides[0] else "")
     right.set_ylabel(f"{LOSS_1} (hollow)" if sides is None or sides[1] else "")
-    axes.set_xlabel(S_LABEL)
-    axes.set_title(title)
+    axes.set(xlabel=S_LABEL, title=title)
 
 
 def _exponents(axes: Axes, table: pd.DataFrame, own: pd.DataFrame) -> None:
@@ -453,9 +431,8 @@ def _exponents(axes: Axes, table: pd.DataFrame, own: pd.DataFrame) -> None:
             axes.plot(cells["alpha_CE"], cells["alpha_1"], ink.marker, ms=5.5, label=label, **edge)
     ends = [min(table["alpha_CE"]), max(table["alpha_CE"])]
     axes.plot(ends, ends, color="black", linewidth=1, label="equal")
-    axes.set_xlabel(r"$\alpha$ of CE")
-    axes.set_ylabel(r"$\alpha_1$ of $-\log\,\mathrm{RBP}_1$")
-    axes.set_title("exponents by family and corpus")
+    axes.set(xlabel=r"$\alpha$ of CE", ylabel=r"$\alpha_1$ of $-\log\,\mathrm{RBP}_1$")
+    axes.set(title="exponents by family and corpus")
     axes.legend(ncols=2, fontsize=7, loc="lower right")
 
 
