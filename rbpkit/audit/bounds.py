@@ -1,14 +1,10 @@
 """What CE says of RBP_k: a bound that always holds, and models of equal CE that differ.
 
-All R tokens that stand at least as high as the target have at least its probability p, so R p <= 1
-and nll = -ln p >= ln R, token by token (R with ties counted against the target, Eq. 3). Hence
-
-    E[ln R] <= CE,    and by Markov's inequality    RBP_k >= 1 - CE / ln(k + 1),
-
-for R > k is R >= k + 1, and ln R is never negative. It needs CE in nats, of the same tokens and of
-the very distribution that ranks them. It is sharp: put probability 1 on the target, and on a share
-CE / ln(k + 1) of the tokens 1 / (k + 1) on each of k + 1 tokens, the target among them. There is no
-bound from above: with R = 1 everywhere CE may be as large as ln V, and with R <= 2 of any size.
+`sections.s3_metric.ce_bound` proves E[ln R] <= CE and RBP_k >= 1 - CE / ln(k + 1). CE is in nats,
+of the same tokens and of the very distribution that ranks them, R with ties counted against the
+target (Eq. 3). The bound is sharp: put probability 1 on the target, and on a share CE / ln(k + 1)
+of the tokens 1 / (k + 1) on each of k + 1 tokens, the target among them. There is no bound from
+above: with R = 1 everywhere CE may be as large as ln V, and with R <= 2 of any size.
 """
 
 from __future__ import annotations

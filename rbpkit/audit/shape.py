@@ -119,11 +119,9 @@ def fit_bend(S: np.ndarray, loss: np.ndarray) -> tuple[np.ndarray, float, float]
     Raises InputError for fewer than four points.
     """
     x, y = _logs(S, loss)
-    design = np.stack([np.ones_like(x), x, x**2], axis=1)
-    found = np.linalg.lstsq(design, y, rcond=None)[0]
-    rss = float(((y - design @ found) ** 2).sum())
-    spread = rss / (x.size - 3) * np.linalg.inv(design.T @ design)[2, 2]
-    return found, rss, math.sqrt(spread)
+    found, covariance = np.polyfit(x, y, 2, cov=True)
+    rss = float(((y - np.polyval(found, x)) ** 2).sum())
+    return found[::-1], rss, math.sqrt(covariance[0, 0])
 
 
 def aicc(rss: float, n: int, parameters: int) -> float:

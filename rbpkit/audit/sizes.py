@@ -20,6 +20,7 @@ from rbpkit.fit import PowerLawFit, fit_power_law
 from rbpkit.pocket.analysis import all_runs
 from rbpkit.pocket.ladders import CONTEXT
 from rbpkit.pocket.ladders import V as POCKET_V
+from rbpkit.sections.s4_3_large_k import r2_of_draws
 from rbpkit.summary import Summary
 
 KS = (1, 10, 50, 100)
@@ -136,16 +137,10 @@ def power(
     """
     if draws < 1 or np.shape(S) != np.shape(other):
         raise InputError("power needs draws of at least 1 and two sizes of each model")
-    x = np.log(np.asarray(S, dtype=np.float64))
+    x, z = (np.log(np.asarray(sizes, dtype=np.float64)) for sizes in (S, other))
     noise = np.random.default_rng(seed).normal(0, law.residual_sd, (draws, x.size))
     y = law.intercept + law.slope * x + noise
-    return float((_r2(x, y) > _r2(np.log(np.asarray(other, dtype=np.float64)), y)).mean())
-
-
-def _r2(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Squared correlation of x (n,) with each row of y (draws, n)."""
-    dx, dy = x - x.mean(), y - y.mean(axis=1, keepdims=True)
-    return (dy @ dx) ** 2 / ((dx @ dx) * (dy * dy).sum(axis=1))
+    return float((r2_of_draws(x, y) > r2_of_draws(z, y)).mean())
 
 
 def wins(table: pd.DataFrame, other: str = "all") -> pd.DataFrame:

@@ -15,15 +15,8 @@ from hypothesis.extra.numpy import arrays
 from rbpkit.audit import bounds
 from rbpkit.audit.bounds import equal_pairs
 from rbpkit.errors import InputError
-from rbpkit.pocket import ladders
-from rbpkit.records import load_summaries
 from rbpkit.sections.s3_metric import ce_bound
 from rbpkit.summary import Histogram
-
-
-@pytest.fixture(scope="module")
-def summaries():
-    return load_summaries(ladders.summaries_root())
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -54,10 +47,10 @@ def test_the_bound_is_sharp_and_there_is_none_from_above():
     assert p[0] > p[1] and -np.log(p[0]) == pytest.approx(np.log(V), abs=0.002)
 
 
-def test_every_model_is_above_the_bound(summaries):
-    for table in (bounds.published_bounds(), bounds.measured_bounds(summaries, [1, 10, 100, 1000])):
+def test_every_model_is_above_the_bound(shipped):
+    for table in (bounds.published_bounds(), bounds.measured_bounds(shipped, [1, 10, 100, 1000])):
         assert len(table) and (table["RBP"] >= table["bound"]).all()
-    entropies = bounds.rank_entropies(summaries)
+    entropies = bounds.rank_entropies(shipped)
     assert (entropies["mean_log_rank"] <= entropies["CE"]).all()
     # 1 - 3.416736 / ln 101, by hand
     assert ce_bound(3.416736, 100) == pytest.approx(0.2597, abs=1e-4)
@@ -134,17 +127,17 @@ def test_pairs_the_other_way_round():
     assert table.query("a == 'b' and b == 'c'")["apart"].all() and len(table)
 
 
-def test_pairs_that_cannot_be_compared_are_refused(summaries):
-    prose = [one for one in summaries if one.manifest.corpus == "pocket:prose"]
+def test_pairs_that_cannot_be_compared_are_refused(shipped):
+    prose = [one for one in shipped if one.manifest.corpus == "pocket:prose"]
     for models, asked, says in (
-        (summaries, {}, "same tokens"),
+        (shipped, {}, "same tokens"),
         (prose, {"k": 6}, "k_grid"),
         (prose, {"held": "S"}, "held"),
         (prose[:2], {}, "three models"),
     ):
         with pytest.raises(InputError, match=says):
             equal_pairs(models, **asked)
-    assert bounds.deduced(summaries[:2], 1).empty
+    assert bounds.deduced(shipped[:2], 1).empty
 
 
 def test_the_figure_stands_without_the_pocket_half():

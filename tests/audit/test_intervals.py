@@ -12,15 +12,8 @@ from rbpkit.audit import intervals
 from rbpkit.curves import Curve
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
-from rbpkit.pocket import ladders
-from rbpkit.records import load_summaries
 
 S = np.geomspace(1e6, 1e9, 5)
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    return load_summaries(ladders.summaries_root())
 
 
 def test_refusals(shipped):

@@ -10,18 +10,11 @@ from rbpkit.audit import sizes
 from rbpkit.curves import Curve
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
-from rbpkit.pocket import ladders
-from rbpkit.records import load_summaries
 
 
 @pytest.fixture(scope="module")
 def published():
     return sizes.published_sizes()
-
-
-@pytest.fixture(scope="module")
-def summaries():
-    return load_summaries(ladders.summaries_root())
 
 
 def _pythia(published):
@@ -49,14 +42,14 @@ def test_published_sizes_are_the_configurations(published):
         assert one.output == counts.V * width
 
 
-def test_pocket_sizes_are_the_configurations(summaries):
+def test_pocket_sizes_are_the_configurations(shipped):
     pytest.importorskip("torch")
     from rbpkit.files.architectures import parameter_counts
     from rbpkit.pocket.analysis import all_runs
     from rbpkit.pocket.configs import config_of
 
     runs = all_runs()
-    found = sizes.pocket_sizes(summaries)
+    found = sizes.pocket_sizes(shipped)
     assert len(found) == 20
     for name, one in found.items():
         config = config_of(runs[name].family, runs[name].shape)

@@ -10,10 +10,9 @@ import pytest
 from made_summaries import made
 
 from rbpkit import paper
+from rbpkit.curves import ladder
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law, fit_rbp_law
-from rbpkit.pocket import ladders
-from rbpkit.records import load_summaries
 from rbpkit.sections import b_law_in_k, b_table1
 
 # The tables print three decimals (half a unit: 0.0005); the rest is for six-decimal RBP values.
@@ -27,13 +26,9 @@ def published() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def legal():
+def legal(shipped):
     """The smallest shipped corpus: Pythia's six sizes."""
-    return [
-        one
-        for one in load_summaries(ladders.summaries_root())
-        if (one.manifest.corpus, one.manifest.family) == ("pocket:legal", "Pythia")
-    ]
+    return ladder(shipped, "pocket:legal", "Pythia")
 
 
 def draw(S: int, tokens: int, seed: int = 0, alpha: float = 0.1, beta: float = 0.4):

@@ -8,15 +8,8 @@ import numpy as np
 import pytest
 
 from rbpkit.errors import InputError
-from rbpkit.pocket import ladders
 from rbpkit.pocket.text import document_modules
-from rbpkit.records import load_summaries
 from rbpkit.sections import bootstrap
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    return load_summaries(ladders.summaries_root())
 
 
 def test_units_are_modules_of_pocket_corpora_and_documents_of_others():

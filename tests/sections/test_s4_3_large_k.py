@@ -10,24 +10,18 @@ import pytest
 from scipy import stats
 
 from rbpkit import paper
-from rbpkit.curves import Curve, published_curves
+from rbpkit.curves import Curve, ladder, published_curves
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_rbp_law
 from rbpkit.pocket import ladders
-from rbpkit.records import load_summaries
 from rbpkit.sections import s4_3_large_k, s4_law
 from rbpkit.sections.s4_3_large_k import Misses, noise_only, noise_table, published_misses
 
 
 @pytest.fixture(scope="module")
-def shipped():
+def shipped(shipped):
     """One family on one corpus of what ships."""
-    every = load_summaries(ladders.summaries_root())
-    return [
-        one
-        for one in every
-        if (one.manifest.family, one.manifest.corpus) == ("Pythia", "pocket:prose")
-    ]
+    return ladder(shipped, "pocket:prose", "Pythia")
 
 
 def a_curve(value, S=(1e6, 1e7, 1e8, 1e9), k=20_000) -> Curve:

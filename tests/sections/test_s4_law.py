@@ -10,17 +10,14 @@ import pytest
 from rbpkit import paper
 from rbpkit.curves import measured_curves, published_curves
 from rbpkit.errors import InputError
-from rbpkit.pocket import ladders
-from rbpkit.records import load_summaries
 from rbpkit.sections import s4_3_large_k, s4_law
 
 CORPORA = ["pocket:prose", "pocket:legal"]
 
 
 @pytest.fixture(scope="module")
-def shipped():
-    every = load_summaries(ladders.summaries_root())
-    return [one for one in every if one.manifest.family == "Pythia"]
+def shipped(shipped):
+    return [one for one in shipped if one.manifest.family == "Pythia"]
 
 
 @pytest.fixture(autouse=True)

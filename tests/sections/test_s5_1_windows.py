@@ -12,8 +12,6 @@ from made_summaries import made
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.pocket import ladders
-from rbpkit.records import load_summaries
 from rbpkit.sections import s3_metric, s5_1_windows
 
 matplotlib.use("agg")
@@ -25,9 +23,8 @@ def published() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def summaries():
-    every = load_summaries(ladders.summaries_root())
-    return [one for one in every if one.manifest.corpus == "pocket:legal"]
+def summaries(shipped):
+    return [one for one in shipped if one.manifest.corpus == "pocket:legal"]
 
 
 def cell(table: pd.DataFrame, **where) -> pd.Series:

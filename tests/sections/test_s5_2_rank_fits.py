@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -174,6 +175,14 @@ def test_against_powerlaw(powerlaw, mu, sigma, k_min, form, upper):
     assert best == pytest.approx(ours.log_likelihood, abs=0.01)
     assert abs(theirs.mu - ours.mu) < 0.1 * ours.mu_se
     assert abs(theirs.sigma - ours.sigma) < 0.1 * ours.sigma_se
+
+
+def test_fast_at_the_size_of_a_real_vocabulary():
+    ranks = drawn(-14.29, 5.76, "discrete", 1, V=50_000)
+    start = time.process_time()
+    fit_lognormal(ranks, 50_000)
+    fit_lognormal(ranks, None, form="rounded")
+    assert time.process_time() - start < 2  # some 0.3 s; room for a slow machine
 
 
 HISTOGRAM = Histogram(np.array([1, 2, 3, 5, 9]), np.array([500, 200, 90, 40, 10]))
