@@ -24,9 +24,10 @@ from scipy.stats import entropy
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
-from rbpkit.plots import FAMILY_INK, OTHER_INK, style
+from rbpkit.plots import FAMILY_INK, style
 from rbpkit.sections import s5_2_lognormal
 from rbpkit.sections.bootstrap import resample
+from rbpkit.sections.panels import family_marks, ink_of, short
 from rbpkit.sections.s3_metric import ce_bound
 from rbpkit.summary import Histogram, Summary
 
@@ -194,12 +195,9 @@ def figure_bounds(
             axes.set(xlabel="CE (nats a token)", ylabel=f"RBP$_{{{k}}}$")
         if with_pairs:
             _joined(grid[0, -1], pocket[(pocket["k"] == 1) & (pocket["corpus"] == corpus)], pairs)
-            grid[0, -1].set_title(f"{corpus.removeprefix('pocket:')}: equal CE, unequal RBP$_1$")
+            grid[0, -1].set_title(f"{short(corpus)}: equal CE, unequal RBP$_1$")
         seen = [f for f in FAMILY_INK if f in {*published["family"], *pocket.get("family", ())}]
-        marks = [
-            Line2D([], [], marker=FAMILY_INK[f].marker, color=FAMILY_INK[f].colour, ls="", label=f)
-            for f in seen
-        ]
+        marks = family_marks(seen)
         hollow = {"markerfacecolor": "none", "color": "black", "ls": ""}
         marks.append(Line2D([], [], marker="o", label="hollow: published, Wiki", **hollow))
         figure.tight_layout(rect=(0, 0, 1, 0.92))
@@ -224,7 +222,7 @@ def bounds_points(
 
 
 def _cloud(axes: Axes, rows: pd.DataFrame, family: str, hollow: bool = False) -> None:
-    ink = FAMILY_INK.get(family, OTHER_INK)
+    ink = ink_of(family)
     look = {"markerfacecolor": "none", "markeredgecolor": ink.colour} if hollow else EDGE
     size = 7 if hollow else 5
     axes.plot(

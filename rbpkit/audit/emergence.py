@@ -333,6 +333,7 @@ def measured_widths(summaries: Iterable[Summary], k: int = SUDDEN_K, draws: int 
     InputError as `curves.points`, and where no ladder is left.
     """
     boot = intervals.bootstrap(summaries, (k,), draws)
+    # The bootstrap fits CE beside RBP_k; Eq. 8 is of RBP_k alone.
     cells = {key: boot.cells[key] for key in sorted(boot.cells) if key[2] != "CE"}
     missing = tuple(line for line in boot.missing if ", CE: " not in line)
     if not cells:

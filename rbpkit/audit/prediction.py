@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import matplotlib
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -26,8 +25,8 @@ from rbpkit.audit.shape import fit_floor
 from rbpkit.curves import Curve, Measured, ce_curve, rbp_curve
 from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, fit_power_law
-from rbpkit.plots import FAMILY_INK, OTHER_INK
 from rbpkit.sections import b_table1
+from rbpkit.sections.panels import family_marks, ink_of, rows_of_panels, short, whiskers
 
 KS = (1, 10, 50, 100)
 LEAST = 5  # points of a curve fitted alone: below, the line through the rest has 1 degree at most
@@ -328,7 +327,7 @@ def figure_slopes(rows: Mapping[str, pd.DataFrame]) -> tuple[Figure, pd.DataFram
             axes_row, table.groupby("corpus", sort=False), strict=False
         ):
             for place, family, line in _by_family(panel, table):
-                ink = FAMILY_INK.get(family, OTHER_INK)
+                ink = ink_of(family)
                 x = place + line["place"].to_numpy()
                 _bar(axes, x, line, "alpha", "line", ecolor=ink.colour, elinewidth=1, capsize=2.5)
                 boxed = "documents_low" in line and line["documents_low"].notna().all()
@@ -337,7 +336,7 @@ def figure_slopes(rows: Mapping[str, pd.DataFrame]) -> tuple[Figure, pd.DataFram
                     _bar(axes, x, line, "alpha", "documents", ecolor=pale, elinewidth=7, capsize=0)
                 _mark(axes, x, line["alpha"], ink, size=4.5 if boxed else 5.5)
             axes.set(ylim=(min(0, 1.3 * table["alpha"].min()), 1.08 * top))
-            axes.set(title=f"{name}: {corpus.removeprefix('pocket:')}")
+            axes.set(title=f"{name}: {short(corpus)}")
         axes_row[0].set_ylabel(r"exponent $\alpha$")
     bars = [
         Line2D([], [], color="black", linewidth=1, marker="|", label="95%, other models (t)"),
@@ -371,12 +370,12 @@ def figure_held_out(rows: Mapping[str, pd.DataFrame]) -> tuple[Figure, pd.DataFr
         ):
             axes.axhline(0, color="black", linewidth=1, zorder=1)
             for place, family, line in _by_family(panel, table):
-                ink = FAMILY_INK.get(family, OTHER_INK)
+                ink = ink_of(family)
                 x = place + line["place"].to_numpy()
                 look = {"ecolor": ink.colour, "elinewidth": 1, "capsize": 2.5}
                 _bar(axes, x, line, "percent", "percent", **look)
                 _mark(axes, x, line["percent"], ink, hollow=bool(line["pooled"].all()))
-            axes.set(ylim=(-reach, reach), title=f"{name}: {corpus.removeprefix('pocket:')}")
+            axes.set(ylim=(-reach, reach), title=f"{name}: {short(corpus)}")
         axes_row[0].set_ylabel("predicted / measured loss, less 1 (%)")
     bars = [Line2D([], [], color="black", linewidth=1, marker="|", label="95% prediction (t)")]
     if any(table["pooled"].any() for table in drawn.values()):
@@ -412,16 +411,11 @@ def _by_family(panel: pd.DataFrame, table: pd.DataFrame) -> list[tuple[float, st
     ]
 
 
-def _grid(drawn: Mapping[str, pd.DataFrame]) -> tuple[Figure, np.ndarray]:
-    columns = max(table["corpus"].nunique() for table in drawn.values())
-    size = (3.3 * columns + 0.5, 3.1 * len(drawn) + 0.5)
+def _grid(drawn: Mapping[str, pd.DataFrame]) -> tuple[Figure, list[np.ndarray]]:
+    counts = [table["corpus"].nunique() for table in drawn.values()]
     with plots.style():
-        figure, grid = plt.subplots(
-            len(drawn), columns, figsize=size, squeeze=False, layout="constrained"
-        )
+        figure, grid = rows_of_panels(counts, (3.3, 3.1), (0.5, 0.5), layout="constrained")
     for axes_row, table in zip(grid, drawn.values(), strict=True):
-        for axes in axes_row[table["corpus"].nunique() :]:
-            axes.set_visible(False)
         labels = [name.removeprefix("RBP_") for name in sorted(set(table["quantity"]), key=_order)]
         for axes in axes_row:
             axes.set_xticks(range(len(labels)), labels)
@@ -432,8 +426,7 @@ def _grid(drawn: Mapping[str, pd.DataFrame]) -> tuple[Figure, np.ndarray]:
 
 
 def _bar(axes: Axes, x: np.ndarray, line: pd.DataFrame, at: str, kind: str, **look: object) -> None:
-    away = np.abs(line[[f"{kind}_low", f"{kind}_high"]].to_numpy().T - line[at].to_numpy())
-    axes.errorbar(x, line[at], yerr=away, fmt="none", zorder=2, **look)
+    axes.errorbar(x, line[at], yerr=whiskers(line, at, kind), fmt="none", zorder=2, **look)
 
 
 def _mark(axes: Axes, x: np.ndarray, y: pd.Series, ink: plots.Ink, hollow=False, size=5.5) -> None:
@@ -445,12 +438,8 @@ def _mark(axes: Axes, x: np.ndarray, y: pd.Series, ink: plots.Ink, hollow=False,
 
 def _legend(figure: Figure, drawn: Mapping[str, pd.DataFrame], bars: list[Line2D]) -> None:
     families = dict.fromkeys(family for table in drawn.values() for family in table["family"])
-    handles = []
-    for family in families:
-        ink = FAMILY_INK.get(family, OTHER_INK)
-        look = {"color": ink.colour, "marker": ink.marker, "label": family}
-        handles.append(Line2D([], [], linestyle="none", **look))
-    figure.legend(handles=[*handles, *bars], loc="outside upper center", ncols=8, fontsize=9)
+    handles = [*family_marks(families), *bars]
+    figure.legend(handles=handles, loc="outside upper center", ncols=8, fontsize=9)
 
 
 def _points(drawn: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -25,10 +25,11 @@ from scipy.special import gammaln, logsumexp
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
-from rbpkit.plots import FAMILY_INK, OTHER_INK, style
+from rbpkit.plots import FAMILY_INK, style
 from rbpkit.records import Records
 from rbpkit.sections import c_derivation, s5_2_lognormal
 from rbpkit.sections.bootstrap import interval, resample_weights, sampling_units
+from rbpkit.sections.panels import ink_of
 from rbpkit.sections.s5_2_rank_fits import log_mass, lognormal_probability
 from rbpkit.summary import Summary, document_index
 
@@ -411,7 +412,7 @@ def figure_rank_laws(published: pd.DataFrame, pocket: pd.DataFrame | None) -> Fi
             groups += sorted(set(rows["group"]) - set(groups))
             for place, group in enumerate(groups):
                 of = rows[rows["group"] == group]
-                ink = FAMILY_INK.get(group, OTHER_INK)
+                ink = ink_of(group)
                 star = group == "published"
                 height = (place - (len(groups) - 1) / 2) * 0.15
                 axes.plot(

@@ -19,11 +19,11 @@ from rbpkit import plots
 from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, fit_power_law
 from rbpkit.paper import FAMILIES
-from rbpkit.plots import FAMILY_INK, OTHER_INK
 from rbpkit.pocket import ladders
 from rbpkit.pocket.text import CORPORA, load_pocket_documents
 from rbpkit.records import Records
 from rbpkit.sections.bootstrap import DRAWS, finite_interval, resample_weights, sampling_units
+from rbpkit.sections.panels import ink_of, short
 from rbpkit.summary import document_index
 
 KS = (1, 10, 100)
@@ -277,7 +277,7 @@ def figure_strata(
             low, high = shown["low"].min(), shown["high"].max()
             room = 0.12 * (high - low)
             row[0].set(ylim=(min(low - room, 0), high + room))
-            row[0].set(ylabel=f"{_LABELS.get(quantity, quantity)}, {_short(corpus)}")
+            row[0].set(ylabel=f"{_LABELS.get(quantity, quantity)}, {short(corpus)}")
         for axes, kind in zip(grid[0], kinds, strict=True):
             axes.set_title(f"by {kind}")
         handles, labels = grid[0][0].get_legend_handles_labels()
@@ -289,7 +289,7 @@ def figure_strata(
 def _strata_panel(axes: Axes, cells: pd.DataFrame, families: Sequence[str]) -> None:
     strata = list(dict.fromkeys(cells["stratum"]))
     for number, family in enumerate(families):
-        ink = FAMILY_INK.get(family, OTHER_INK)
+        ink = ink_of(family)
         line = cells[cells["family"] == family].set_index("stratum").reindex(strata)
         x = np.arange(len(strata)) + 0.17 * (number - (len(families) - 1) / 2)
         axes.vlines(x, line["t_low"], line["t_high"], color=ink.colour, linewidth=0.8, alpha=0.7)
@@ -300,10 +300,6 @@ def _strata_panel(axes: Axes, cells: pd.DataFrame, families: Sequence[str]) -> N
     axes.set_xticks(range(len(strata)), [name.replace(" ", "\n", 1) for name in strata], fontsize=8)
     axes.set_xlim(-0.5, len(strata) - 0.5)
     axes.grid(axis="x", visible=False)
-
-
-def _short(corpus: str) -> str:
-    return corpus.removeprefix("pocket:")
 
 
 FAMILY_CONTEXT_TABLES = {"strata_alpha": strata_alpha}

@@ -21,10 +21,11 @@ from matplotlib.lines import Line2D
 from scipy.stats import rankdata
 
 from rbpkit.errors import InputError
-from rbpkit.plots import FAMILY_INK, OTHER_INK, style
+from rbpkit.plots import FAMILY_INK, style
 from rbpkit.records import Records
 from rbpkit.sections import s5_1_windows
 from rbpkit.sections.bootstrap import DRAWS, finite_interval, resample_weights, sampling_units
+from rbpkit.sections.panels import family_marks, ink_of, short, whiskers
 from rbpkit.summary import document_index, window_maxima
 
 WINDOW_N = (1, 2, 5, 10, 20, 50)
@@ -282,7 +283,7 @@ def figure_windows(points: pd.DataFrame) -> Figure:
             axes.plot([low, 1], [low, 1], color="black", linewidth=1, zorder=1)
             for (family, N), some in part.groupby(["family", "N"], sort=False):
                 _shares(axes, some, family, _fill(Ns, N))
-            corpus = part["corpus"].iloc[0].removeprefix("pocket:")
+            corpus = short(part["corpus"].iloc[0])
             axes.set(title=f"{part['source'].iloc[0]}: {corpus}", xlabel="$\\mathrm{RBP}_k^{\\,N}$")
             if place % PANEL_COLUMNS == 0:
                 axes.set_ylabel("$p_{N,k}$")
@@ -307,19 +308,13 @@ def _face(colour: str, fill: float) -> tuple:
 
 
 def _shares(axes: Axes, some: pd.DataFrame, family: str, fill: float) -> None:
-    ink = FAMILY_INK.get(family, OTHER_INK)
+    ink = ink_of(family)
     few = (some["p_low"] <= 0).to_numpy()
     axes.plot(some["independent"][few], some["p"][few], "x", color=ink.colour, markersize=5)
     some = some[~few]
     if some["p_low"].notna().any():
-        reach = np.abs(some[["p_low", "p_high"]].to_numpy().T - some["p"].to_numpy())
-        axes.errorbar(
-            *(some["independent"], some["p"], reach),
-            fmt="none",
-            ecolor=ink.colour,
-            elinewidth=0.8,
-            zorder=2,
-        )
+        look = {"fmt": "none", "ecolor": ink.colour, "elinewidth": 0.8, "zorder": 2}
+        axes.errorbar(some["independent"], some["p"], whiskers(some, "p"), **look)
     look = {"color": ink.colour, "marker": ink.marker, "linestyle": "none", "markersize": 4.5}
     look |= {"markerfacecolor": _face(ink.colour, fill), "markeredgewidth": 0.7}
     axes.plot(some["independent"], some["p"], zorder=3, **look)
@@ -327,10 +322,7 @@ def _shares(axes: Axes, some: pd.DataFrame, family: str, fill: float) -> None:
 
 def _handles(families: Sequence[str], Ns: Sequence[int]) -> list[Line2D]:
     none = {"linestyle": "none", "markersize": 6}
-    handles = []
-    for family in families:
-        ink = FAMILY_INK.get(family, OTHER_INK)
-        handles.append(Line2D([], [], color=ink.colour, marker=ink.marker, label=family, **none))
+    handles = family_marks(families, **none)
     for N in Ns:
         face = _face("black", _fill(Ns, N))
         look = {"color": "black", "marker": "o", "markerfacecolor": face, **none}
@@ -370,7 +362,7 @@ def figure_lags(medians: pd.DataFrame) -> Figure:
                 lags = sorted(medians["lag"].unique())
                 axes.set_xticks(lags, [str(lag) for lag in lags])
                 axes.minorticks_off()
-                axes.set_title(f"{corpus.removeprefix('pocket:')}, {title}", fontsize=9.5)
+                axes.set_title(f"{short(corpus)}, {title}", fontsize=9.5)
                 axes.set_xlabel("lag (tokens)")
             row[0].set_ylabel("correlation")
         figure.tight_layout(rect=(0, 0.06, 1, 1))
@@ -383,20 +375,10 @@ def _by_lag(
     axes: Axes, table: pd.DataFrame, part: str, quantity: str, number: int, colour: tuple
 ) -> None:
     marker, dash = LAG_LOOK.get(quantity, ("v", "-"))
-    value = table[part].to_numpy()
-    ends = table[[part + "_low", part + "_high"]].to_numpy().T
-    axes.errorbar(
-        table["lag"] * 1.04 ** (number - 1.5),  # side by side: bars must not hide one another
-        value,
-        np.maximum(np.abs(ends - value), 0),
-        color=colour,
-        marker=marker,
-        linestyle=dash,
-        markersize=4.5,
-        linewidth=1.1,
-        elinewidth=0.8,
-        label=NAMES.get(quantity, quantity),
-    )
+    look = {"color": colour, "marker": marker, "linestyle": dash, "markersize": 4.5}
+    look |= {"linewidth": 1.1, "elinewidth": 0.8, "label": NAMES.get(quantity, quantity)}
+    x = table["lag"] * 1.04 ** (number - 1.5)  # side by side: bars must not hide one another
+    axes.errorbar(x, table[part], whiskers(table, part), **look)
 
 
 TABLES = {"windows": windows_table, "lags": lags_table}

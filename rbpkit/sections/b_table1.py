@@ -25,6 +25,7 @@ from rbpkit.curves import Curve, Measured, ce_curve, rbp_curve
 from rbpkit.errors import InputError
 from rbpkit.fit import PowerLawFit, fit_power_law
 from rbpkit.plots import save, style, write_whole
+from rbpkit.sections.panels import short
 
 Cell = tuple[str, str, str]
 """(dataset, row, family); a row is "CE" or a k, as text."""
@@ -312,7 +313,7 @@ def heat_maps(table: pd.DataFrame, source: str, slope: str = "slope", r2: str = 
                     mask=values.isna(), cbar=False, linewidths=0.6, **scale,
                 )  # fmt: skip
                 axes.grid(False)
-                axes.set_title(f"{source}: {corpus.removeprefix('pocket:')}", fontsize=10)
+                axes.set_title(f"{source}: {short(corpus)}", fontsize=10)
                 axes.set(xlabel="", ylabel="")
                 axes.tick_params(rotation=0, labelsize=8)
                 if name == slope != "slope":

@@ -16,6 +16,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from rbpkit.fit import fit_power_law
 from rbpkit.plots import plain_log_ticks, style
 from rbpkit.sections.joint_law import JointFit
+from rbpkit.sections.panels import rows_of_panels, wrapped
 from rbpkit.sections.published_models import loss_of
 
 MARKERS = "os^Dv<>PX*hd"
@@ -37,18 +38,13 @@ def law_panels(
     The line is dotted where it predicts the largest; the legend holds slope and R2 of all points.
     value: "share" (of which the loss is -log) or a column of losses.
     """
-    rows = -(-len(panels) // columns)
     with style():
-        figure, grid = plt.subplots(
-            rows, columns, figsize=(4.3 * columns, 4.0 * rows), squeeze=False
-        )
-        for axes in grid.flat[len(panels) :]:
-            axes.set_visible(False)
-        for axes, (title, table) in zip(grid.flat, panels.items(), strict=False):
+        figure, grid = rows_of_panels(wrapped(len(panels), columns), (4.3, 4.0))
+        for axes, (title, table) in zip(np.concatenate(grid), panels.items(), strict=True):
             _law_panel(axes, table, value)
             axes.set(title=title, xlabel=SIZE)
-        for axes in grid[:, 0]:
-            axes.set_ylabel(ylabel)
+        for row in grid:
+            row[0].set_ylabel(ylabel)
         figure.tight_layout()
     return figure
 

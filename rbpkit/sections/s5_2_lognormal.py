@@ -17,8 +17,9 @@ from rbpkit import paper
 from rbpkit.curves import Curve, Curves
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
-from rbpkit.plots import FAMILY_INK, OTHER_INK, Ink, curve_points, plain_log_ticks, style
+from rbpkit.plots import curve_points, plain_log_ticks, style
 from rbpkit.sections import c_derivation
+from rbpkit.sections.panels import ink_of, short, whiskers
 from rbpkit.sections.s5_2_rank_fits import fit_lognormal, lognormal_probability
 from rbpkit.summary import Histogram, Summary
 
@@ -165,7 +166,7 @@ def largest_densities(
         here = (one for one in there if one.manifest.corpus == corpus)
         one = max(here, key=lambda one: one.manifest.S)
         row = known.loc[(corpus, one.manifest.model)]
-        title = f"measured: {_short(corpus)}\n{one.manifest.model}"
+        title = f"measured: {short(corpus)}\n{one.manifest.model}"
         found.append((title, density(one.ranks, row["mu"], row["sigma"])))
     return found
 
@@ -217,7 +218,7 @@ def figure_8a(
             axes = figure.add_subplot(grid[1 + number // COLUMNS, number % COLUMNS])
             last = number % COLUMNS == COLUMNS - 1 or corpus == corpora[-1]
             sides = (number % COLUMNS == 0, last)
-            _twin(axes, pairs, f"measured: {_short(corpus)}", sides)
+            _twin(axes, pairs, f"measured: {short(corpus)}", sides)
         figure.tight_layout()
     return figure
 
@@ -241,7 +242,7 @@ def figure_8b(simulated: tuple[Curve, Curve], published: pd.DataFrame, own: pd.D
                 markersize=9, zorder=4, label="published: Pythia, Wiki", **look,
             )  # fmt: skip
             for family, rows in [] if own.empty else own.groupby("family", sort=False):
-                ink = _ink(family)
+                ink = ink_of(family)
                 look |= {"marker": ink.marker, "color": ink.colour, "label": family}
                 axes.plot(rows[name], rows[f"simulated_{name}"], markersize=5.5, zorder=3, **look)
             every = pd.concat([published, own])[name]
@@ -315,11 +316,11 @@ def figure_8d(published: pd.DataFrame, printed: pd.DataFrame, own: pd.DataFrame)
         for number, corpus in enumerate(corpora):
             axes = figure.add_subplot(grid[1 + number // COLUMNS, number % COLUMNS])
             for family, rows in own[own["corpus"] == corpus].groupby("family", sort=False):
-                ink = _ink(family)
+                ink = ink_of(family)
                 style_of = {"color": ink.colour, "marker": ink.marker, "linestyle": ink.line}
                 look = {"markersize": 5.5, "label": family, **style_of, **EDGE}
                 axes.plot(rows["S"], rows["ratio"], **look)
-            _ratio_axes(axes, f"measured: {_short(corpus)}", True)
+            _ratio_axes(axes, f"measured: {short(corpus)}", True)
             if number == 0:
                 axes.legend()
         figure.tight_layout()
@@ -392,7 +393,7 @@ def _twin(
         side.set_ylim(np.exp(low), np.exp(high))
         plain_log_ticks(side, np.exp(low), np.exp(high))
         for pair in pairs:
-            curve, ink = pair[number], _ink(pair[number].family)
+            curve, ink = pair[number], ink_of(pair[number].family)
             fit = fit_power_law(curve.S, curve.loss, labels=curve.models)
             line = np.geomspace(curve.S.min(), curve.S.max(), 50)
             side.plot(line, fit.predict(line).loss, ink.line, color=ink.colour, linewidth=1.1)
@@ -417,13 +418,10 @@ def _exponents(axes: Axes, table: pd.DataFrame, own: pd.DataFrame) -> None:
     """alpha_1 against alpha_CE: filled as printed, hollow with intervals as measured."""
     for source, rows in (("published", table), ("measured", own)):
         for family, cells in [] if rows.empty else rows.groupby("family", sort=False):
-            ink = _ink(family)
+            ink = ink_of(family)
             face = ink.colour if source == "published" else "white"
             if source == "measured":
-                x, y = (
-                    np.abs(cells[[f"{c}_low", f"{c}_high"]].to_numpy().T - cells[c].to_numpy())
-                    for c in ("alpha_CE", "alpha_1")
-                )
+                x, y = whiskers(cells, "alpha_CE"), whiskers(cells, "alpha_1")
                 bars = {"fmt": "none", "ecolor": ink.colour, "elinewidth": 0.8, "alpha": 0.6}
                 axes.errorbar(cells["alpha_CE"], cells["alpha_1"], xerr=x, yerr=y, **bars)
             edge = {"markerfacecolor": face, "markeredgecolor": ink.colour}
@@ -434,11 +432,3 @@ def _exponents(axes: Axes, table: pd.DataFrame, own: pd.DataFrame) -> None:
     axes.set(xlabel=r"$\alpha$ of CE", ylabel=r"$\alpha_1$ of $-\log\,\mathrm{RBP}_1$")
     axes.set(title="exponents by family and corpus")
     axes.legend(ncols=2, fontsize=7, loc="lower right")
-
-
-def _ink(family: str) -> Ink:
-    return FAMILY_INK.get(family, OTHER_INK)
-
-
-def _short(corpus: str) -> str:
-    return corpus.removeprefix("pocket:")
