@@ -12,6 +12,7 @@ from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
 from rbpkit.cli import app
 from rbpkit.pocket import ladders
+from rbpkit.records import load_summaries
 
 TEXTS = (
     "The rank of a token is the number of tokens that score at least as high.",
@@ -70,6 +71,12 @@ def capped_folder(tmp_path_factory) -> Path:
         pad_token_id=0,
     )
     return save_model(config, tmp_path_factory.mktemp("models") / "tiny-gemma2")
+
+
+@pytest.fixture(scope="session")
+def shipped() -> list:
+    """The summaries of the pocket models, on all four corpora."""
+    return load_summaries(ladders.summaries_root())
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Summaries of ranks that a test makes up."""
+"""Records and summaries of ranks that a test makes up."""
 
 from __future__ import annotations
 
@@ -9,19 +9,28 @@ from rbpkit.records import Records
 from rbpkit.summary import Summary
 
 
-def made(S: int, ranks, documents=None, V=4096, name="m", corpus="c", family="f") -> Summary:
-    """The summary of tokens of these ranks, in documents of ten tokens or as given."""
+def records_of(
+    ranks, documents=None, *, position=None, target=None, nll=None,
+    S=10_000, V=4096, name="m", corpus="c", family="f", max_length=64,
+) -> Records:  # fmt: skip
+    """Tokens of these ranks, in documents of ten tokens or as given (a number for each token)."""
     rank = np.asarray(ranks, np.int32)
-    document = np.arange(rank.size, dtype=np.int32) // 10 if documents is None else documents
+    document = np.arange(rank.size) // 10 if documents is None else np.asarray(documents)
     manifest = Manifest(
         model=f"{name}{S}", revision="", family=family, S=S, V=V, corpus=corpus, fingerprint="f",
-        documents=int(document[-1]) + 1, max_length=64, dtype="float32", device="cpu", threads=1,
-        batch_tokens=64, seed=42, tokens=rank.size, format=1,
+        documents=int(document[-1]) + 1, max_length=max_length, dtype="float32", device="cpu",
+        threads=1, batch_tokens=64, seed=42, tokens=rank.size, format=1,
         versions={"torch": "2", "transformers": "5", "tokenizers": "1"},
     )  # fmt: skip
-    position = np.arange(rank.size) - np.searchsorted(document, document) + 1
+    if position is None:
+        position = np.arange(rank.size) - np.searchsorted(document, document) + 1
     zero = np.zeros_like(rank)
-    nll = (2 * np.log(rank) + 0.1).astype(np.float32)
-    return Records(
-        document.astype(np.int32), position.astype(np.int32), zero, rank - 1, zero, nll, manifest
-    ).summary()
+    whole = (document, position, zero if target is None else target, rank - 1, zero)
+    nll = 2 * np.log(rank) + 0.1 if nll is None else nll
+    columns = (np.asarray(one).astype(np.int32) for one in whole)
+    return Records(*columns, np.asarray(nll, np.float32), manifest)
+
+
+def made(S: int, ranks, documents=None, **about) -> Summary:
+    """The summary of `records_of` the same."""
+    return records_of(ranks, documents, S=S, **about).summary()

@@ -1,14 +1,10 @@
 """What CE says of RBP_k: a bound that always holds, and models of equal CE that differ.
 
-All R tokens that stand at least as high as the target have at least its probability p, so R p <= 1
-and nll = -ln p >= ln R, token by token (R with ties counted against the target, Eq. 3). Hence
-
-    E[ln R] <= CE,    and by Markov's inequality    RBP_k >= 1 - CE / ln(k + 1),
-
-for R > k is R >= k + 1, and ln R is never negative. It needs CE in nats, of the same tokens and of
-the very distribution that ranks them. It is sharp: put probability 1 on the target, and on a share
-CE / ln(k + 1) of the tokens 1 / (k + 1) on each of k + 1 tokens, the target among them. There is no
-bound from above: with R = 1 everywhere CE may be as large as ln V, and with R <= 2 of any size.
+`sections.s3_metric.ce_bound` proves E[ln R] <= CE and RBP_k >= 1 - CE / ln(k + 1). CE is in nats,
+of the same tokens and of the very distribution that ranks them, R with ties counted against the
+target (Eq. 3). The bound is sharp: put probability 1 on the target, and on a share CE / ln(k + 1)
+of the tokens 1 / (k + 1) on each of k + 1 tokens, the target among them. There is no bound from
+above: with R = 1 everywhere CE may be as large as ln V, and with R <= 2 of any size.
 """
 
 from __future__ import annotations
@@ -23,12 +19,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from scipy.special import ndtri
+from scipy.stats import entropy
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.plots import FAMILY_INK, OTHER_INK, style
+from rbpkit.fit import fit_power_law
+from rbpkit.plots import FAMILY_INK, style
 from rbpkit.sections import s5_2_lognormal
 from rbpkit.sections.bootstrap import resample
+from rbpkit.sections.panels import family_marks, ink_of, short
 from rbpkit.sections.s3_metric import ce_bound
 from rbpkit.summary import Histogram, Summary
 
@@ -81,9 +80,9 @@ def rank_entropies(measured: Iterable[Summary]) -> pd.DataFrame:
     rows = []
     for one in measured:
         about, ranks = one.manifest, one.ranks
-        entropy, corrected = histogram_entropy(ranks)
+        as_counted, corrected = histogram_entropy(ranks)
         mean_log = float(ranks.counts @ np.log(ranks.values)) / ranks.total
-        row = (about.corpus, about.family, about.model, about.S, one.ce(), mean_log, entropy)
+        row = (about.corpus, about.family, about.model, about.S, one.ce(), mean_log, as_counted)
         rows.append((*row, corrected, corrected - one.ce()))
     names = "corpus family model S CE mean_log_rank entropy corrected surplus"
     return pd.DataFrame(rows, columns=names.split())
@@ -91,9 +90,8 @@ def rank_entropies(measured: Iterable[Summary]) -> pd.DataFrame:
 
 def histogram_entropy(ranks: Histogram) -> tuple[float, float]:
     """Entropy of the ranks in nats: as counted, and with Miller and Madow's correction."""
-    share = ranks.counts / ranks.total
-    entropy = float(-(share * np.log(share)).sum())
-    return entropy, entropy + (ranks.values.size - 1) / (2 * ranks.total)
+    found = float(entropy(ranks.counts))
+    return found, found + (ranks.values.size - 1) / (2 * ranks.total)
 
 
 def equal_pairs(
@@ -156,20 +154,16 @@ def deduced(measured: Iterable[Summary], k: int) -> pd.DataFrame:
     All models of a corpus, whatever the family. Columns: corpus, n, slope, R2, largest (|RBP_k -
     line|, in-sample) and range (of RBP_k over the models). A corpus of under three is left out.
     """
-    by_corpus: dict[str, list[Summary]] = {}
-    for one in measured:
-        by_corpus.setdefault(one.manifest.corpus, []).append(one)
-    rows = []
-    for corpus, models in by_corpus.items():
+    rows, every = [], list(measured)
+    for corpus in dict.fromkeys(one.manifest.corpus for one in every):
+        models = [one for one in every if one.manifest.corpus == corpus]
         if len(models) < 3:
             continue
-        x = np.log([m.ce() for m in models])
-        rbp = np.array([m.rbp(k) for m in models])
-        y = np.log(-np.log(rbp))
-        slope, intercept = np.polyfit(x, y, 1)
-        line = np.exp(-np.exp(intercept + slope * x))
-        r2 = np.corrcoef(x, y)[0, 1] ** 2
-        rows.append((corpus, len(models), slope, r2, np.abs(rbp - line).max(), np.ptp(rbp)))
+        rbp = np.array([one.rbp(k) for one in models])
+        ce = np.array([one.ce() for one in models])
+        line = fit_power_law(ce, -np.log(rbp))
+        off = np.abs(rbp - np.exp(-line.predict(ce).loss)).max()
+        rows.append((corpus, line.n, line.slope, line.r2, off, np.ptp(rbp)))
     return pd.DataFrame(rows, columns=["corpus", "n", "slope", "R2", "largest", "range"])
 
 
@@ -189,30 +183,21 @@ def figure_bounds(
         panels = len(BOUND_K) + with_pairs
         figure, grid = plt.subplots(1, panels, figsize=(4.1 * panels, 3.9), squeeze=False)
         for axes, k in zip(grid[0], BOUND_K, strict=False):
-            groups = [
-                ("published", *one) for one in published[published["k"] == k].groupby("family")
-            ]
-            if len(pocket):
-                groups += [("pocket", *one) for one in pocket[pocket["k"] == k].groupby("family")]
-            for source, family, rows in groups:
-                _cloud(axes, rows, family, hollow=source == "published")
+            for source, table in (("published", published), ("pocket", pocket)):
+                for family, rows in table[table["k"] == k].groupby("family") if len(table) else ():
+                    _cloud(axes, rows, family, hollow=source == "published")
             ce = np.linspace(0, 5.8, 200)
             axes.fill_between(ce, 0, ce_bound(ce, k), color="0.82", linewidth=0)
             axes.plot(ce, ce_bound(ce, k), color="black", linewidth=1.2)
             axes.text(0.3, 0.12, "no model\ncan be here", fontsize=8)
-            axes.set_xlim(0, 5.8)
-            axes.set_ylim(0, 1.02)
-            axes.set_title(f"$k = {k}$, all corpora; line: $1 - \\mathrm{{CE}}/\\ln({k + 1})$")
-            axes.set_xlabel("CE (nats a token)")
-            axes.set_ylabel(f"RBP$_{{{k}}}$")
+            axes.set(xlim=(0, 5.8), ylim=(0, 1.02))
+            axes.set(title=f"$k = {k}$, all corpora; line: $1 - \\mathrm{{CE}}/\\ln({k + 1})$")
+            axes.set(xlabel="CE (nats a token)", ylabel=f"RBP$_{{{k}}}$")
         if with_pairs:
             _joined(grid[0, -1], pocket[(pocket["k"] == 1) & (pocket["corpus"] == corpus)], pairs)
-            grid[0, -1].set_title(f"{corpus.removeprefix('pocket:')}: equal CE, unequal RBP$_1$")
+            grid[0, -1].set_title(f"{short(corpus)}: equal CE, unequal RBP$_1$")
         seen = [f for f in FAMILY_INK if f in {*published["family"], *pocket.get("family", ())}]
-        marks = [
-            Line2D([], [], marker=FAMILY_INK[f].marker, color=FAMILY_INK[f].colour, ls="", label=f)
-            for f in seen
-        ]
+        marks = family_marks(seen)
         hollow = {"markerfacecolor": "none", "color": "black", "ls": ""}
         marks.append(Line2D([], [], marker="o", label="hollow: published, Wiki", **hollow))
         figure.tight_layout(rect=(0, 0, 1, 0.92))
@@ -237,7 +222,7 @@ def bounds_points(
 
 
 def _cloud(axes: Axes, rows: pd.DataFrame, family: str, hollow: bool = False) -> None:
-    ink = FAMILY_INK.get(family, OTHER_INK)
+    ink = ink_of(family)
     look = {"markerfacecolor": "none", "markeredgecolor": ink.colour} if hollow else EDGE
     size = 7 if hollow else 5
     axes.plot(
@@ -252,5 +237,4 @@ def _joined(axes: Axes, rows: pd.DataFrame, pairs: pd.DataFrame) -> None:
         ends = [pair.CE_a, pair.CE_b], [pair.RBP_a, pair.RBP_b]
         axes.plot(*ends, color="black", linewidth=1.4, zorder=2)
         axes.plot(*ends, "o", mfc="none", mec="black", markersize=11, zorder=4)
-    axes.set_xlabel("CE (nats a token)")
-    axes.set_ylabel("RBP$_1$")
+    axes.set(xlabel="CE (nats a token)", ylabel="RBP$_1$")

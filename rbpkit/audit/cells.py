@@ -17,19 +17,6 @@ from rbpkit.summary import PAPER_K, Summary
 
 STEPS = tuple(k for k in PAPER_K if k <= 100)  # the k of Figure 9
 BELOW = 1000
-FOOTNOTE_V = {"Pythia": 50_256, "OPT": 50_272, "GPT2": 50_257, "Qwen": 151_936}
-FOOTNOTE_V_ABOVE_7B = 152_064
-
-
-def vocabulary_table() -> pd.DataFrame:
-    """The 24 models: family, model, footnote (footnote 2's V), V (rows of the output matrix)."""
-    table = paper.models()
-    large = (table["family"] == "Qwen") & (table["model"] == "Qwen2.5-14B")
-    footnote = table["family"].map(FOOTNOTE_V).mask(large, FOOTNOTE_V_ABOVE_7B)
-    names = {"vocab_rows": "V"}
-    return table.assign(footnote=footnote).rename(columns=names)[
-        ["family", "model", "footnote", "V"]
-    ]
 
 
 def published_cells() -> pd.DataFrame:

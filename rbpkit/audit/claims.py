@@ -190,19 +190,16 @@ def verdict_table(findings: Iterable[Finding], claims: Mapping[str, Claim]) -> p
 
 def as_markdown(verdicts: pd.DataFrame, table: str) -> str:
     """The claims of one table ("paper" or "besides") of `verdict_table`, a row each."""
-    heads = {"paper": ["the paper's words", "where"], "besides": ["what we asked", "where"]}
-    heading = [*heads[table], *(["our test"] if table == "paper" else []), *SOURCES]
+    asked = ["the paper's words", "where", "our test"]
+    heading = [*(asked if table == "paper" else ["what we asked", "where"]), *SOURCES]
     lines = [_row(heading), _row(["---"] * len(heading))]
     for name, rows in verdicts[verdicts["table"] == table].groupby("name", sort=False):
-        first = rows.iloc[0]
-        cells = [
-            f"“{first['words']}” (`{name}`)" if table == "paper" else f"{first['test']} (`{name}`)"
-        ]
-        cells.append(
-            f"{first['where']}; {first['versions']}" if table == "paper" else first["where"]
-        )
+        one = rows.iloc[0]
         if table == "paper":
-            cells.append(f"{first['test']}; margin {first['margin']}")
+            cells = [f"“{one['words']}” (`{name}`)", f"{one['where']}; {one['versions']}"]
+            cells.append(f"{one['test']}; margin {one['margin']}")
+        else:
+            cells = [f"{one['test']} (`{name}`)", one["where"]]
         for source in SOURCES:
             of = rows[rows["source"] == source]
             cells.append(f"**{of['verdict'].iloc[0]}** {of['number'].iloc[0]}" if len(of) else "")

@@ -16,15 +16,11 @@ from scipy.special import comb
 from scipy.stats import betabinom
 
 from rbpkit import paper
-from rbpkit.curves import ladder
+from rbpkit.audit import intervals
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law, fit_rbp_law
+from rbpkit.fit import fit_power_law
 from rbpkit.sections import s5_1_windows
-from rbpkit.sections.bootstrap import (
-    DRAWS,
-    interval,
-    resample,
-)
+from rbpkit.sections.bootstrap import DRAWS, interval
 from rbpkit.summary import Summary
 
 SUDDEN_K = 100  # of Table 1's k, Eq. 8 climbs faster the larger k
@@ -248,11 +244,6 @@ def law_predictions(table: pd.DataFrame, Ns: Sequence[int] = (10, 20, 50, 100)) 
 # -- Eq. 8 -------------------------------------------------------------------------------------
 
 
-def shift_decades(N: ArrayLike, alpha: ArrayLike) -> NDArray[np.float64]:
-    """By how many decades of S a window of N tokens lags one token: log10 N / alpha."""
-    return np.log10(N) / np.asarray(alpha, dtype=np.float64)
-
-
 def width_decades(alpha: ArrayLike, low: float = 0.1, high: float = 0.9) -> NDArray[np.float64]:
     """Decades of S in which Eq. 8 climbs from low to high: 1.34 / alpha for 10 to 90%, at every N.
 
@@ -280,27 +271,15 @@ def published_shapes(ks: Sequence[int] = (1, 10, 100), N: int = 100) -> pd.DataF
     for k in ks:
         fit = s5_1_windows.line(table, k)
         c, alpha = float(np.exp(fit.intercept)), fit.alpha
-        ones = table[(table["k"] == k) & (table["N"] == 1)]
-        rows.append(
-            {
-                "k": k,
-                "alpha": alpha,
-                "alpha_low": fit.alpha_interval[0],
-                "alpha_high": fit.alpha_interval[1],
-                "width": float(width_decades(alpha)),
-                "shift": float(shift_decades(N, alpha)),
-                "knee_1": float(s5_1_windows.knee(1, c, alpha)) / LN10,
-                "knee_N": float(s5_1_windows.knee(N, c, alpha)) / LN10,
-                "largest": float(np.log10(fit.S_max)),
-                "p": float(ones["p"].max() ** N),
-            }
-        )
-    return pd.DataFrame(rows)
+        knees = [float(s5_1_windows.knee(n, c, alpha)) / LN10 for n in (1, N)]
+        largest = table.loc[(table["k"] == k) & (table["N"] == 1), "p"].max()
+        about = (k, alpha, *fit.alpha_interval, float(width_decades(alpha)), np.log10(N) / alpha)
+        rows.append((*about, *knees, float(np.log10(fit.S_max)), float(largest**N)))
+    names = "k alpha alpha_low alpha_high width shift knee_1 knee_N largest p"
+    return pd.DataFrame(rows, columns=names.split())
 
 
-def exponent_shifts(
-    table: pd.DataFrame, Ns: Sequence[int] = (2, 5, 10), ks: Sequence[int] | None = None
-) -> pd.DataFrame:
+def exponent_shifts(table: pd.DataFrame, Ns: Sequence[int] = (2, 5, 10)) -> pd.DataFrame:
     """Does N leave the exponent, as Eq. 8 says? alpha of -log p_{N,k} less that at N = 1.
 
     table: of windows. Columns: corpus, family, k, N, n, alpha_1, alpha_N,
@@ -311,8 +290,6 @@ def exponent_shifts(
     for (corpus, family, k), part in table.groupby(["corpus", "family", "k"], sort=False):
         for N in Ns:
             some = part[part["N"] == N].sort_values("S")
-            if ks is not None and k not in ks:
-                continue
             try:
                 both = [s5_1_windows.line(part, k, n) for n in (1, N)]
                 ratio = fit_power_law(some["S"], some["effective"], labels=list(some["model"]))
@@ -353,28 +330,21 @@ class Widths:
 def measured_widths(summaries: Iterable[Summary], k: int = SUDDEN_K, draws: int = DRAWS) -> Widths:
     """The width of Eq. 8 for every ladder that was measured, and the median over ladders.
 
-    InputError as `sections.bootstrap.resample`, and where no ladder is left.
+    InputError as `curves.points`, and where no ladder is left.
     """
-    every, rows, widths, missing = list(summaries), [], [], []
-    for corpus, family in sorted({(m.manifest.corpus, m.manifest.family) for m in every}):
-        models = ladder(every, corpus, family)
-        S = np.array([one.manifest.S for one in models], dtype=np.float64)
-        labels = [one.manifest.model for one in models]
-        try:
-            fit = fit_rbp_law(S, [one.rbp(k) for one in models], labels=labels)
-        except InputError as error:
-            missing.append(f"no exponent: {family} on {corpus}, k = {k}: {error}")
-            continue
-        x = np.log(S) - np.log(S).mean()
-        alpha = -(np.log(resample(models, (k,), draws).loss[:, :, 0]) @ x) / (x @ x)
-        widths.append(width_decades(alpha))
-        ends = interval(alpha)
-        width_ends = (float(width_decades(end)) for end in reversed(ends))
-        width = float(width_decades(fit.alpha))
-        rows.append((corpus, family, fit.n, fit.alpha, *ends, width, *width_ends))
-    if not rows:
+    boot = intervals.bootstrap(summaries, (k,), draws)
+    # The bootstrap fits CE beside RBP_k; Eq. 8 is of RBP_k alone.
+    cells = {key: boot.cells[key] for key in sorted(boot.cells) if key[2] != "CE"}
+    missing = tuple(line for line in boot.missing if ", CE: " not in line)
+    if not cells:
         raise InputError("; ".join(missing) or f"nothing was measured at k = {k}")
+    rows = []
+    for (corpus, family, _), cell in cells.items():
+        ends = interval(cell.alphas)
+        widths = (float(width_decades(alpha)) for alpha in (cell.fit.alpha, ends[1], ends[0]))
+        rows.append((corpus, family, cell.fit.n, cell.fit.alpha, *ends, *widths))
     names = "corpus family n alpha alpha_low alpha_high width width_low width_high".split()
     table = pd.DataFrame(rows, columns=names)
-    low, high = interval(np.median(widths, axis=0))
-    return Widths(table, float(table["width"].median()), low, high, tuple(missing))
+    drawn = [width_decades(cell.alphas) for cell in cells.values()]
+    low, high = interval(np.median(drawn, axis=0))
+    return Widths(table, float(table["width"].median()), low, high, missing)

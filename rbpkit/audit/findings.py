@@ -31,7 +31,6 @@ from rbpkit.audit.cells import (
     published_cells,
     steps,
     tally,
-    vocabulary_table,
 )
 from rbpkit.audit.claims import Finding
 from rbpkit.errors import InputError
@@ -80,7 +79,7 @@ def _setup() -> list[Finding]:
     tokens = paper.token_counts()
     larger, smaller = (tokens[["tokens", "also_admissible"]].agg(f, axis=1) for f in ("max", "min"))
     short = larger < a_setup.AT_LEAST
-    by_footnote = vocabulary_table()
+    by_footnote = paper.vocabularies()
     off = (by_footnote["footnote"] / by_footnote["V"] - 1).abs()
     named = by_footnote[off == 0].groupby("family", sort=False)["model"]
     every = by_footnote.groupby("family").size()
@@ -267,11 +266,10 @@ def _in_k(measured: Sequence[Summary] | None) -> list[Finding]:
     ]
 
 
-def _line(source: str, measured: Iterable[Summary] = ()) -> list[Finding]:
+def _line(source: str, measured: Sequence[Summary] = ()) -> list[Finding]:
     """no-floor, predicts-larger and no-bias, of -log RBP_k at k = 1, 10, 50, 100."""
-    curves = prediction.published_losses() if source == "published" else None
-    curves = prediction.measured_losses(measured) if curves is None else curves
-    curves = [one for one in curves if one.quantity != "CE"]
+    losses = prediction.measured_losses(measured) if measured else prediction.published_losses()
+    curves = [one for one in losses if one.quantity != "CE"]
     held = prediction.held_out_all(curves)
     found = []
     if len(held):

@@ -14,15 +14,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
 from rbpkit import paper
-from rbpkit.curves import Curve, ce_curve, ladder, measured_curves, published_curves, rbp_curve
+from rbpkit.curves import (
+    Curve,
+    ce_curve,
+    fit_curves,
+    ladder,
+    measured_curves,
+    published_curves,
+    rbp_curve,
+)
 from rbpkit.errors import InputError
 from rbpkit.fit import PowerLawFit, fit_power_law
+from rbpkit.sections.b_table1 import relative_half_width
 from rbpkit.sections.bootstrap import DRAWS, interval, resample
 from rbpkit.sections.s4_3_large_k import measured_misses, published_misses
 from rbpkit.summary import Summary
@@ -105,40 +115,34 @@ def bootstrap(measured: Iterable[Summary], ks: Sequence[int] = KS, draws: int = 
     return Bootstrap(cells, tuple(missing))
 
 
-def slope_table(boot: Bootstrap, level: float = 0.95) -> pd.DataFrame:
-    """alpha of every law with both intervals at `level`.
+def slope_table(boot: Bootstrap) -> pd.DataFrame:
+    """alpha of every law with both intervals, 95%.
 
     Columns: corpus, family, quantity, n, alpha, documents_low, documents_high, documents_sd,
     line_low, line_high, R2, binomial_sd (of alpha, if tokens and models were all independent;
     missing for CE, which counts nothing).
     """
     rows = []
-    for (corpus, family, quantity), cell in boot.cells.items():
-        curve, alphas = cell.curve, cell.alphas
-        fit = fit_power_law(curve.S, curve.loss, level=level, labels=curve.models)
-        low, high = interval(alphas, level)
-        line_low, line_high = fit.alpha_interval
-        row = {"corpus": corpus, "family": family, "quantity": quantity, "n": fit.n}
-        row |= {"alpha": fit.alpha, "documents_low": low, "documents_high": high}
-        row |= {"documents_sd": alphas.std(ddof=1), "line_low": line_low, "line_high": line_high}
-        rows.append(row | {"R2": fit.r2, "binomial_sd": binomial_sd(cell)})
-    return pd.DataFrame(rows)
+    for cell in boot.cells.values():
+        rows.append((*interval(cell.alphas), cell.alphas.std(ddof=1), binomial_sd(cell)))
+    names = ["documents_low", "documents_high", "documents_sd", "binomial_sd"]
+    lines = line_table(cell.curve for cell in boot.cells.values())
+    table = lines.join(pd.DataFrame(rows, columns=names))
+    return table[[*lines.columns[:5], *names[:3], *lines.columns[5:], names[3]]]
 
 
-def line_table(curves: Iterable[Curve], level: float = 0.95) -> pd.DataFrame:
+def line_table(curves: Iterable[Curve]) -> pd.DataFrame:
     """alpha of curves without documents, such as published points: the second interval only.
 
-    Columns: corpus, family, quantity, n, alpha, line_low, line_high, R2. InputError as
-    `fit_power_law`.
+    Columns: corpus, family, quantity, n, alpha, line_low, line_high, R2. InputError for a curve
+    that cannot be fitted.
     """
-    rows = []
-    for curve in curves:
-        fit = fit_power_law(curve.S, curve.loss, level=level, labels=curve.models)
-        low, high = fit.alpha_interval
-        row = {"corpus": curve.corpus, "family": curve.family, "quantity": curve.quantity}
-        row |= {"n": fit.n, "alpha": fit.alpha, "line_low": low, "line_high": high}
-        rows.append(row | {"R2": fit.r2})
-    return pd.DataFrame(rows)
+    found = fit_curves(curves)
+    if found.refused:
+        raise InputError("; ".join(found.refused))
+    table = found.table.assign(alpha=-found.table["slope"], line_low=-found.table["high"])
+    table["line_high"] = -found.table["low"]
+    return table[["corpus", "family", "quantity", "n", "alpha", "line_low", "line_high", "R2"]]
 
 
 def binomial_sd(cell: Cell) -> float:
@@ -164,21 +168,20 @@ def scatter_table(boot: Bootstrap) -> pd.DataFrame:
     All three by n - 2 degrees of freedom; 0.01 is 1% of the loss.
     """
     rows = []
-    for (corpus, family, quantity), cell in boot.cells.items():
+    for about, cell in boot.cells.items():
         fit, x = cell.fit, np.log(cell.curve.S)
+        free = fit.n - 2
         design = np.stack([np.ones(fit.n), x - x.mean()], axis=1)
         off = np.eye(fit.n) - design @ np.linalg.pinv(design)
         moved = np.log(cell.draws)
         moved = moved - moved.mean(axis=0)
         squares = ((moved @ off) ** 2).sum(axis=1)
         alone = np.diag(off) @ moved.var(axis=0)
-        seen = fit.residual_sd**2 * (fit.n - 2)
-        row = {"corpus": corpus, "family": family, "quantity": quantity, "n": fit.n}
-        row |= {"residual_sd": fit.residual_sd}
-        row |= {"documents_sd": np.sqrt(squares.mean() / (fit.n - 2))}
-        row |= {"unpaired_sd": np.sqrt(alone / (fit.n - 2)), "p": np.mean(squares >= seen)}
-        rows.append(row)
-    return pd.DataFrame(rows)
+        p = np.mean(squares >= fit.residual_sd**2 * free)
+        spread = np.sqrt(squares.mean() / free), np.sqrt(alone / free)
+        rows.append((*about, fit.n, fit.residual_sd, *spread, p))
+    names = "corpus family quantity n residual_sd documents_sd unpaired_sd p"
+    return pd.DataFrame(rows, columns=names.split())
 
 
 def difference(first: Cell, second: Cell, level: float = 0.95) -> dict[str, float]:
@@ -214,28 +217,25 @@ def difference_table(boot: Bootstrap, between: str, level: float = 0.95) -> pd.D
     """
     if between not in ("laws", "k", "families"):
         raise InputError(f"between must be laws, k or families, not {between!r}")
-    rows = []
     groups = list(dict.fromkeys((corpus, family) for corpus, family, _ in boot.cells))
-    for corpus, family in groups:
-        own = {q: c for (at, by, q), c in boot.cells.items() if (at, by) == (corpus, family)}
-        if between == "families":
-            after = [by for at, by in groups[groups.index((corpus, family)) + 1 :] if at == corpus]
-            for other in after:
-                for quantity in own:
-                    if (corpus, other, quantity) in boot.cells:
-                        names = (corpus, f"{family} - {other}", quantity)
-                        pair = own[quantity], boot.cells[corpus, other, quantity]
-                        rows.append((names, pair))
-            continue
-        by_k = sorted((q for q in own if q != "CE"), key=lambda q: int(q.removeprefix("RBP_")))
-        pairs = zip(by_k[1:], by_k, strict=False)
-        if between == "laws":
-            pairs = [("RBP_1", "CE")] if {"RBP_1", "CE"} <= set(own) else []
-        rows += [((corpus, family, f"{a} - {b}"), (own[a], own[b])) for a, b in pairs]
-    names = ["corpus", "family", "quantity"]
-    table = [dict(zip(names, key, strict=True)) | difference(*pair, level) for key, pair in rows]
+    if between == "families":
+        pairs = [(a, b) for a, b in combinations(boot.cells, 2) if a[::2] == b[::2]]
+    elif between == "laws":
+        pairs = [((*group, "RBP_1"), (*group, "CE")) for group in groups]
+    else:
+        pairs = []
+        for group in groups:
+            own = (q for *at, q in boot.cells if tuple(at) == group and q != "CE")
+            ks = sorted(int(q.removeprefix("RBP_")) for q in own)
+            pairs += [((*group, f"RBP_{b}"), (*group, f"RBP_{a}")) for a, b in pairwise(ks)]
+    rows = []
+    for a, b in pairs:
+        if a in boot.cells and b in boot.cells:
+            both = zip(a, b, strict=True)
+            names = (one if one == other else f"{one} - {other}" for one, other in both)
+            rows.append((*names, *difference(boot.cells[a], boot.cells[b], level).values()))
     ends = ["difference", "documents_low", "documents_high", "line_low", "line_high"]
-    return pd.DataFrame(table, columns=[*names, *ends])
+    return pd.DataFrame(rows, columns=["corpus", "family", "quantity", *ends])
 
 
 def excludes_zero(table: pd.DataFrame, kind: str) -> pd.Series:
@@ -251,20 +251,6 @@ def _centred(S: np.ndarray) -> np.ndarray:
 # -- which k ---------------------------------------------------------------------------------
 
 _TRADE = ["corpus", "family", "k", "n", "alpha", "R2", "width", "missed", "noise"]
-
-
-def relative_half_width(r2: float | np.ndarray, n: int | np.ndarray, level: float = 0.95):
-    """Half the t interval of an exponent over the exponent, from R2 and the n of the line.
-
-    1 or more: the interval holds zero. Floats or arrays. Raises InputError for n < 3, or R2
-    outside 0 to 1 (0 gives inf, 1 gives 0).
-    """
-    r2, n = np.asarray(r2, dtype=np.float64), np.asarray(n)
-    if n.size == 0 or n.min() < 3 or not ((r2 >= 0) & (r2 <= 1)).all():
-        raise InputError("R2 must be 0 to 1, and n at least 3")
-    with np.errstate(divide="ignore"):
-        found = stdtrit(n - 2, (1 + level) / 2) * np.sqrt((1 / r2 - 1) / (n - 2))
-    return float(found) if found.ndim == 0 else found
 
 
 def published_trade() -> pd.DataFrame:
@@ -376,21 +362,3 @@ def best_k(trade: pd.DataFrame, within: float = 1.1) -> tuple[int, list[int]]:
     least = full.loc[full["width"].idxmin()]
     near = full[full["width"] <= within * least["width"]]
     return int(least["k"]), near["k"].astype(int).tolist()
-
-
-def cost_table(summaries: Iterable[Summary], corpus: str, family: str) -> pd.DataFrame:
-    """What is kept to have RBP at every k: model, tokens, ranks (distinct ones seen), k (V), bytes.
-
-    bytes: of the summary as a file, windows and documents included.
-    """
-    rows = [
-        (
-            one.manifest.model,
-            one.tokens,
-            one.ranks.values.size,
-            one.manifest.V,
-            len(one.to_bytes()),
-        )
-        for one in ladder(summaries, corpus, family)
-    ]
-    return pd.DataFrame(rows, columns=["model", "tokens", "ranks", "k", "bytes"])

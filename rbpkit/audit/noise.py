@@ -108,18 +108,16 @@ def published_split(ks: Sequence[int] = PUBLISHED_KS) -> pd.DataFrame:
     for k in ks:
         for curve in published_curves(k).values():
             misses = s4_3_large_k.published_misses(curve)
-            split = split_residual(
-                curve.S, curve.loss, binomial_covariance(curve.loss, misses.tokens)
-            )
-            rows.append(_row(curve, k, int(misses.missed[-1]), split))
+            covariance = binomial_covariance(curve.loss, misses.tokens)
+            split = split_residual(curve.S, curve.loss, covariance)
+            rows.append(_row(curve, k, misses.missed[-1], split))
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _row(curve: Curve, k: int, missed: int, split: Split) -> dict[str, object]:
-    row = {"corpus": curve.corpus, "family": curve.family, "k": k, "n": curve.S.size}
-    row |= {"missed": missed, "residual": split.residual, "sampling": split.sampling}
-    row |= {"model": split.model, "p": split.p, "R2": split.r2}
-    return row | {"noise low": split.r2_low, "noise high": split.r2_high}
+def _row(curve: Curve, k: int, missed: int, split: Split) -> tuple:
+    about = (curve.corpus, curve.family, k, curve.S.size, int(missed))
+    parts = (split.residual, split.sampling, split.model)
+    return (*about, *parts, split.p, split.r2, split.r2_low, split.r2_high)
 
 
 def pocket_split(
@@ -157,8 +155,8 @@ def pocket_split(
                     alone = split_residual(curve.S, curve.loss, binomial, draws=1)
                 except InputError:
                     continue  # equal points: there is no line
-                missed = int(tokens[-1] - chosen[-1].ranks.at_most(k))
-                rows.append(_row(curve, k, missed, split) | {"binomial": alone.sampling})
+                missed = tokens[-1] - chosen[-1].ranks.at_most(k)
+                rows.append((*_row(curve, k, missed, split), alone.sampling))
     return pd.DataFrame(rows, columns=[*_COLUMNS, "binomial"])
 
 
@@ -167,15 +165,13 @@ def by_k(split: pd.DataFrame) -> pd.DataFrame:
     the sampling part (and of the binomial one, where it is there) and of sampling / residual
     variance ("share"), and "enough": cells in which noise alone leaves as much (p >= 0.05).
     """
-    rows = []
-    for k, cell in split.groupby("k"):
-        row = {"k": k, "cells": len(cell), "residual SD": cell["residual"].median() ** 0.5}
-        row["sampling SD"] = cell["sampling"].median() ** 0.5
-        if "binomial" in cell:
-            row["binomial SD"] = cell["binomial"].median() ** 0.5
-        row["share"] = (cell["sampling"] / cell["residual"]).median()
-        rows.append(row | {"enough": int((cell["p"] >= 0.05).sum())})
-    return pd.DataFrame(rows)
+    table = split.assign(share=split["sampling"] / split["residual"], enough=split["p"] >= 0.05)
+    groups = table.groupby("k")
+    found = groups.size().rename("cells").to_frame()
+    for part in ("residual", "sampling", "binomial"):
+        if part in table:
+            found[f"{part} SD"] = groups[part].median() ** 0.5
+    return found.join(groups.agg({"share": "median", "enough": "sum"})).reset_index()
 
 
 def noise_floor(split: pd.DataFrame) -> pd.DataFrame:
@@ -196,19 +192,23 @@ def noise_floor(split: pd.DataFrame) -> pd.DataFrame:
             continue
         variance = small["residual"].mean()
         needed, k = 1 / variance, cell["k"].to_numpy()
-        few = np.flatnonzero(cell["missed"] <= needed)
-        floor = float("nan")
-        if few.size:
-            at = int(few[0])
-            floor = float(k[at])
-            if at:
-                m0, m1 = cell["missed"].iloc[[at - 1, at]]
-                part = np.log(m0 / needed) / np.log(m0 / max(m1, 0.5))
-                floor = float(k[at - 1] * (k[at] / k[at - 1]) ** part)
+        floor = _where_reached(k, cell["missed"].to_numpy(), needed)
         beyond = np.flatnonzero(cell["sampling"] >= variance)
         sampled = float(k[beyond[0]]) if beyond.size else float("nan")
         rows.append((corpus, family, variance**0.5, needed, floor, sampled))
     return pd.DataFrame(rows, columns=["corpus", "family", "scatter", "needed", "floor", "sampled"])
+
+
+def _where_reached(k: np.ndarray, misses: np.ndarray, needed: float) -> float:
+    """The k at which misses, (K,) falling with k, come down to `needed`: between two k by a
+    straight line in the logarithms of both; the first k where they start there, NaN for never."""
+    few = np.flatnonzero(misses <= needed)
+    if not few.size or not few[0]:
+        return float(k[0]) if few.size else float("nan")
+    at = few[0]
+    before, after = misses[at - 1], max(misses[at], 0.5)
+    part = np.log(before / needed) / np.log(before / after)
+    return float(k[at - 1] * (k[at] / k[at - 1]) ** part)
 
 
 def misses_needed(alpha: float, S: np.ndarray, r2: float = 0.9, cluster: float = 1.0) -> float:
@@ -237,14 +237,9 @@ def trusted_k(
     ks, misses = np.asarray(ks, float), np.asarray(misses, float)
     needed = misses_needed(alpha, S, r2, cluster)
     mean = 1 / (1 / np.maximum(misses, 0.5)).mean(axis=1)
-    few = np.flatnonzero(mean < needed)
-    if not few.size:
-        return float("inf")
-    at = int(few[0])
-    if not at:
+    if mean[0] < needed:
         return float("nan")
-    part = np.log(mean[at - 1] / needed) / np.log(mean[at - 1] / mean[at])
-    return float(ks[at - 1] * (ks[at] / ks[at - 1]) ** part)
+    return _where_reached(ks, mean, needed) if (mean < needed).any() else float("inf")
 
 
 def trust_lines(summaries: Iterable[Summary]) -> list[str]:
@@ -399,8 +394,7 @@ def figure_noise(splits: Mapping[str, pd.DataFrame]) -> tuple[Figure, pd.DataFra
         for axes, (name, split) in zip(grid[0], drawn.items(), strict=True):
             medians = by_k(split)
             points.append(medians.assign(panel=name))
-            axes.set_xscale("log")
-            axes.set_yscale("log")
+            axes.set(xscale="log", yscale="log")
             cells = np.sqrt(split["residual"])
             axes.plot(
                 split["k"], cells, ".", color="#bbbbbb", markersize=4, label="cells", zorder=1
@@ -413,8 +407,7 @@ def figure_noise(splits: Mapping[str, pd.DataFrame]) -> tuple[Figure, pd.DataFra
                     look = {"color": colour, "marker": marker, "linestyle": line}
                     look |= {"markersize": 4.5, "markeredgecolor": "white", "linewidth": 1.3}
                     axes.plot(whole["k"], whole[column], label=label, **look)
-            axes.set_title(name)
-            axes.set_xlabel("$k$ (rank threshold)")
+            axes.set(title=name, xlabel="$k$ (rank threshold)")
             axes.legend(loc="upper left", title="median of cells", title_fontsize=8)
         grid[0][0].set_ylabel(r"SD of $\log(-\log\,\mathrm{RBP}_k)$ about the line")
         low, high = grid[0][0].get_ylim()

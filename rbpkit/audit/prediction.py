@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import matplotlib
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -26,7 +25,8 @@ from rbpkit.audit.shape import fit_floor
 from rbpkit.curves import Curve, Measured, ce_curve, rbp_curve
 from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, fit_power_law
-from rbpkit.plots import FAMILY_INK, OTHER_INK
+from rbpkit.sections import b_table1
+from rbpkit.sections.panels import family_marks, ink_of, rows_of_panels, short, whiskers
 
 KS = (1, 10, 50, 100)
 LEAST = 5  # points of a curve fitted alone: below, the line through the rest has 1 degree at most
@@ -45,13 +45,8 @@ def published_losses(ks: Sequence[int] = KS) -> list[Curve]:
         for corpus in paper.PLOTTED_CORPORA
         for family in paper.FAMILIES
     ]
-    pythia = paper.ce_and_rbp1().query("kind == 'empirical' and series == 'CE'")
-    gpt2 = paper.gpt2_wiki_metrics().query("k == 1").rename(columns={"ce": "value"})
-    for family, table in (("Pythia", pythia), ("GPT2", gpt2)):
-        rows = table.sort_values("S")
-        S, value = rows["S"].to_numpy(dtype=float), rows["value"].to_numpy()
-        curves.append(Curve("Wiki", family, "CE", tuple(rows["model"]), S, value))
-    return curves
+    of_table_1 = b_table1.published_curves()
+    return curves + [of_table_1["Wiki", "CE", family][0] for family in ("Pythia", "GPT2")]
 
 
 def measured_losses(measured: Iterable[Measured], ks: Sequence[int] = KS) -> list[Curve]:
@@ -68,10 +63,8 @@ def measured_losses(measured: Iterable[Measured], ks: Sequence[int] = KS) -> lis
 def smallest(curve: Curve, sizes: int) -> Curve:
     """The models of the `sizes` smallest S of a curve."""
     keep = np.isin(curve.S, np.unique(curve.S)[:sizes])
-    models = tuple(model for model, kept in zip(curve.models, keep, strict=True) if kept)
-    return Curve(
-        curve.corpus, curve.family, curve.quantity, models, curve.S[keep], curve.value[keep]
-    )
+    models = tuple(np.array(curve.models)[keep].tolist())
+    return replace(curve, models=models, S=curve.S[keep], value=curve.value[keep])
 
 
 def without_largest(curve: Curve) -> Curve:
@@ -165,14 +158,12 @@ def by_horizon(table: pd.DataFrame, edges: Sequence[float] = HORIZONS) -> pd.Dat
     return pd.DataFrame(rows)
 
 
-def far_record(curves: Iterable[Curve] | None = None) -> pd.DataFrame:
-    """`horizons` of half a decade or more from the 6 to 8 smallest Pythias of the paper.
+def far_record(curves: Iterable[Curve]) -> pd.DataFrame:
+    """`horizons` of half a decade or more from the 6 to 8 smallest sizes of curves of nine or more.
 
-    curves: others to take instead; those of fewer than nine sizes are left out. It is the longest
-    check of an extrapolation that the published points allow.
+    Of the paper's, Pythia: the longest check of an extrapolation that the published points allow.
     """
-    chosen = published_losses() if curves is None else curves
-    long = [one for one in chosen if np.unique(one.S).size >= 9 and one.quantity != "CE"]
+    long = [one for one in curves if np.unique(one.S).size >= 9 and one.quantity != "CE"]
     table = horizons(long, least=6)
     return table[table["n"].between(6, 8) & (table["decades"] > 0.5)].reset_index(drop=True)
 
@@ -332,18 +323,20 @@ def figure_slopes(rows: Mapping[str, pd.DataFrame]) -> tuple[Figure, pd.DataFram
     for (name, table), axes_row in zip(drawn.items(), grid, strict=True):
         ends = table[["line_low", "line_high"]].to_numpy()
         top = min(ends.max(), 1.6 * table["alpha"].max())  # a line of four points can have any
-        for axes, (corpus, panel) in zip(axes_row, _panels_of(table), strict=False):
+        for axes, (corpus, panel) in zip(
+            axes_row, table.groupby("corpus", sort=False), strict=False
+        ):
             for place, family, line in _by_family(panel, table):
-                ink = FAMILY_INK.get(family, OTHER_INK)
+                ink = ink_of(family)
                 x = place + line["place"].to_numpy()
-                _bar(axes, x, line, "alpha", "line", ink.colour, 1.0, 2.5)
+                _bar(axes, x, line, "alpha", "line", ecolor=ink.colour, elinewidth=1, capsize=2.5)
                 boxed = "documents_low" in line and line["documents_low"].notna().all()
                 if boxed:
                     pale = matplotlib.colors.to_rgba(ink.colour, 0.4)
-                    _bar(axes, x, line, "alpha", "documents", pale, 7, 0)
+                    _bar(axes, x, line, "alpha", "documents", ecolor=pale, elinewidth=7, capsize=0)
                 _mark(axes, x, line["alpha"], ink, size=4.5 if boxed else 5.5)
-            axes.set_ylim(min(0, 1.3 * table["alpha"].min()), 1.08 * top)
-            axes.set_title(f"{name}: {corpus.removeprefix('pocket:')}")
+            axes.set(ylim=(min(0, 1.3 * table["alpha"].min()), 1.08 * top))
+            axes.set(title=f"{name}: {short(corpus)}")
         axes_row[0].set_ylabel(r"exponent $\alpha$")
     bars = [
         Line2D([], [], color="black", linewidth=1, marker="|", label="95%, other models (t)"),
@@ -372,15 +365,17 @@ def figure_held_out(rows: Mapping[str, pd.DataFrame]) -> tuple[Figure, pd.DataFr
             table[["percent_low", "percent_high"]].abs().to_numpy().max(),
             2.2 * table["percent"].abs().max(),
         )
-        for axes, (corpus, panel) in zip(axes_row, _panels_of(table), strict=False):
+        for axes, (corpus, panel) in zip(
+            axes_row, table.groupby("corpus", sort=False), strict=False
+        ):
             axes.axhline(0, color="black", linewidth=1, zorder=1)
             for place, family, line in _by_family(panel, table):
-                ink = FAMILY_INK.get(family, OTHER_INK)
+                ink = ink_of(family)
                 x = place + line["place"].to_numpy()
-                _bar(axes, x, line, "percent", "percent", ink.colour, 1.0, 2.5)
+                look = {"ecolor": ink.colour, "elinewidth": 1, "capsize": 2.5}
+                _bar(axes, x, line, "percent", "percent", **look)
                 _mark(axes, x, line["percent"], ink, hollow=bool(line["pooled"].all()))
-            axes.set_ylim(-reach, reach)
-            axes.set_title(f"{name}: {corpus.removeprefix('pocket:')}")
+            axes.set(ylim=(-reach, reach), title=f"{name}: {short(corpus)}")
         axes_row[0].set_ylabel("predicted / measured loss, less 1 (%)")
     bars = [Line2D([], [], color="black", linewidth=1, marker="|", label="95% prediction (t)")]
     if any(table["pooled"].any() for table in drawn.values()):
@@ -405,11 +400,6 @@ def _order(quantity: str) -> int:
     return 0 if quantity == "CE" else int(quantity.removeprefix("RBP_"))
 
 
-def _panels_of(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """(corpus, its rows), in the table's order."""
-    return list(table.groupby("corpus", sort=False))
-
-
 def _by_family(panel: pd.DataFrame, table: pd.DataFrame) -> list[tuple[float, str, pd.DataFrame]]:
     families = list(dict.fromkeys(table["family"]))
     offsets = _SIDE * (np.arange(len(families)) - (len(families) - 1) / 2)
@@ -421,19 +411,11 @@ def _by_family(panel: pd.DataFrame, table: pd.DataFrame) -> list[tuple[float, st
     ]
 
 
-def _grid(drawn: Mapping[str, pd.DataFrame]) -> tuple[Figure, np.ndarray]:
-    columns = max(table["corpus"].nunique() for table in drawn.values())
+def _grid(drawn: Mapping[str, pd.DataFrame]) -> tuple[Figure, list[np.ndarray]]:
+    counts = [table["corpus"].nunique() for table in drawn.values()]
     with plots.style():
-        figure, grid = plt.subplots(
-            len(drawn),
-            columns,
-            figsize=(3.3 * columns + 0.5, 3.1 * len(drawn) + 0.5),
-            squeeze=False,
-            layout="constrained",
-        )
+        figure, grid = rows_of_panels(counts, (3.3, 3.1), (0.5, 0.5), layout="constrained")
     for axes_row, table in zip(grid, drawn.values(), strict=True):
-        for axes in axes_row[table["corpus"].nunique() :]:
-            axes.set_visible(False)
         labels = [name.removeprefix("RBP_") for name in sorted(set(table["quantity"]), key=_order)]
         for axes in axes_row:
             axes.set_xticks(range(len(labels)), labels)
@@ -443,51 +425,21 @@ def _grid(drawn: Mapping[str, pd.DataFrame]) -> tuple[Figure, np.ndarray]:
     return figure, grid
 
 
-def _bar(
-    axes: Axes,
-    x: np.ndarray,
-    line: pd.DataFrame,
-    at: str,
-    kind: str,
-    colour: str,
-    width: float,
-    cap: float,
-) -> None:
-    away = np.abs(line[[f"{kind}_low", f"{kind}_high"]].to_numpy().T - line[at].to_numpy())
-    look = {"fmt": "none", "ecolor": colour, "elinewidth": width, "capsize": cap, "zorder": 2}
-    axes.errorbar(x, line[at], yerr=away, **look)
+def _bar(axes: Axes, x: np.ndarray, line: pd.DataFrame, at: str, kind: str, **look: object) -> None:
+    axes.errorbar(x, line[at], yerr=whiskers(line, at, kind), fmt="none", zorder=2, **look)
 
 
-def _mark(
-    axes: Axes,
-    x: np.ndarray,
-    y: pd.Series,
-    ink: plots.Ink,
-    hollow: bool = False,
-    size: float = 5.5,
-) -> None:
-    face = "white" if hollow else ink.colour
-    edge = ink.colour if hollow else "white"
+def _mark(axes: Axes, x: np.ndarray, y: pd.Series, ink: plots.Ink, hollow=False, size=5.5) -> None:
+    face, edge = ("white", ink.colour) if hollow else (ink.colour, "white")
     look = {"markersize": size, "markerfacecolor": face, "markeredgecolor": edge}
-    axes.plot(
-        x,
-        y,
-        ink.marker,
-        linestyle="none",
-        markeredgewidth=0.9 if size > 5 else 0.4,
-        zorder=3,
-        **look,
-    )
+    width = 0.9 if size > 5 else 0.4
+    axes.plot(x, y, ink.marker, linestyle="none", markeredgewidth=width, zorder=3, **look)
 
 
 def _legend(figure: Figure, drawn: Mapping[str, pd.DataFrame], bars: list[Line2D]) -> None:
     families = dict.fromkeys(family for table in drawn.values() for family in table["family"])
-    handles = []
-    for family in families:
-        ink = FAMILY_INK.get(family, OTHER_INK)
-        look = {"color": ink.colour, "marker": ink.marker, "label": family}
-        handles.append(Line2D([], [], linestyle="none", **look))
-    figure.legend(handles=[*handles, *bars], loc="outside upper center", ncols=8, fontsize=9)
+    handles = [*family_marks(families), *bars]
+    figure.legend(handles=handles, loc="outside upper center", ncols=8, fontsize=9)
 
 
 def _points(drawn: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

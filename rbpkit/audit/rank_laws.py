@@ -11,9 +11,9 @@ which law is nearer, an error in RBP_k how near.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,15 +25,17 @@ from scipy.special import gammaln, logsumexp
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
-from rbpkit.plots import FAMILY_INK, OTHER_INK, style
+from rbpkit.plots import FAMILY_INK, style
 from rbpkit.records import Records
 from rbpkit.sections import c_derivation, s5_2_lognormal
 from rbpkit.sections.bootstrap import interval, resample_weights, sampling_units
+from rbpkit.sections.panels import ink_of
 from rbpkit.sections.s5_2_rank_fits import log_mass, lognormal_probability
 from rbpkit.summary import Summary, document_index
 
 ERROR_K = (1, 2, 5, 10, 50, 100, 1000)
 CLAIM_K = (1, 10, 100)
+_ERRORS = [f"error_{k}" for k in CLAIM_K]
 FLAT = np.log(100)  # of log sigma, or of -log of a Weibull's shape: beyond it, a power law
 Array = np.ndarray
 
@@ -226,20 +228,18 @@ def rank_levels_table(records: Records) -> pd.DataFrame:
     measured), error_1, error_10, error_100 (RBP_k of the law less the measured). 7 rows.
     """
     values, counts = np.unique(records.rank(), return_counts=True)
-    rows = []
+    rows, ks = [], np.array(CLAIM_K)
     for name in CANDIDATES:
         law = fit_law(name, values, values + 1, counts, records.manifest.V, 1)
-        errors = law.rbp(np.array(CLAIM_K)) - records.rbp(np.array(CLAIM_K))
-        row = {"candidate": name, "parameters": PARAMETERS[name], "at_limit": law.at_limit}
-        row |= {"entropy": law.entropy(), "CE": records.ce()}
-        rows.append(row | {f"error_{k}": e for k, e in zip(CLAIM_K, errors, strict=True)})
-    return pd.DataFrame(rows)
+        about = (name, PARAMETERS[name], law.at_limit, law.entropy(), records.ce())
+        rows.append((*about, *(law.rbp(ks) - records.rbp(ks))))
+    names = ["candidate", "parameters", "at_limit", "entropy", "CE", *_ERRORS]
+    return pd.DataFrame(rows, columns=names)
 
 
 # -- what the lognormal says of the two laws -----------------------------------------------------
 
 EQUAL = 1e-6  # nats a token: scores that differ by less are one
-_ERRORS = [f"error_{k}" for k in CLAIM_K]
 
 
 def simulated_laws(measured: Iterable[Summary] = ()) -> pd.DataFrame:
@@ -287,6 +287,13 @@ def simulated_cells(laws: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def _once(compute: Callable):
+    """A table that takes seconds is computed once; each caller gets a copy of its own."""
+    kept = cache(compute)
+    return wraps(compute)(lambda: kept().copy())
+
+
+@_once
 def published_models() -> pd.DataFrame:
     """Every candidate on Figure 8c's bins (ranks >= 2, four Pythias on Wiki), IN-SAMPLE; 28 rows.
 
@@ -294,21 +301,13 @@ def published_models() -> pd.DataFrame:
     score and behind as in `rank_models_table`, and more_AIC (AIC less the lowest of the model).
     Between laws of two parameters an in-sample score is as fair as a held-out one but for 2/tokens.
     """
-    return _published_models().copy()
-
-
-@cache
-def _published_models() -> pd.DataFrame:
-    V_of = paper.models().set_index("model")["vocab_rows"]
     loss = s5_2_lognormal.published_laws().set_index("model")["neg_log_rbp1"]
     counted = paper.token_counts().query("dataset == 'Wiki' and family == 'Pythia'")["tokens"]
     rows = []
-    for model, bins in paper.rank_density().groupby("model", sort=False):
-        lo, hi, mass = (bins[name].to_numpy() for name in ("bin_lo", "bin_hi", "mass"))
+    for model, V, bins in _figure_8c():
         tokens = round(counted.iloc[0] * (1 - np.exp(-loss[model])))
         for name in CANDIDATES:
-            law = fit_law(name, lo, hi, mass, int(V_of[model]), 2)
-            score = mass @ bin_scores(law.log_p, lo - 2, hi - 2) / mass.sum()
+            law, score = _fit_and_score(name, bins, V)
             rows.append((model, name, PARAMETERS[name], law.at_limit, tokens, score))
     names = ["model", "candidate", "parameters", "at_limit", "tokens", "score"]
     table = pd.DataFrame(rows, columns=names)
@@ -317,6 +316,21 @@ def _published_models() -> pd.DataFrame:
     return table.assign(more_AIC=aic - aic.groupby(table["model"]).transform("min"))
 
 
+def _figure_8c() -> Iterator[tuple[str, int, pd.DataFrame]]:
+    """The four Pythias of Figure 8c: model, V, and the bins of its ranks >= 2."""
+    V_of = paper.models().set_index("model")["vocab_rows"]
+    for model, bins in paper.rank_density().groupby("model", sort=False):
+        yield model, int(V_of[model]), bins
+
+
+def _fit_and_score(name: str, bins: pd.DataFrame, V: int) -> tuple[RankLaw, float]:
+    """A candidate fitted to bins of ranks >= 2, and its mean log probability on them."""
+    lo, hi, mass = (bins[column].to_numpy() for column in ("bin_lo", "bin_hi", "mass"))
+    law = fit_law(name, lo, hi, mass, V, 2)
+    return law, mass @ bin_scores(law.log_p, lo - 2, hi - 2) / mass.sum()
+
+
+@_once
 def published_errors() -> pd.DataFrame:
     """RBP_k of the lognormals of Figure 8c less the published RBP_k; four Pythias, 12 rows.
 
@@ -324,18 +338,12 @@ def published_errors() -> pd.DataFrame:
     most likely one of either form once rank 1 is put before the bins. Columns: model, fit,
     at_limit, error_1, error_10, error_100.
     """
-    return _published_errors().copy()
-
-
-@cache
-def _published_errors() -> pd.DataFrame:
-    V_of = paper.models().set_index("model")["vocab_rows"]
     printed = paper.lognormal_params().set_index("model")
     points = paper.rbp_by_size().query("dataset == 'Wiki' and family == 'Pythia'")
     rbp_of = points.pivot(index="model", columns="k", values="rbp")
     rows = []
-    for model, bins in paper.rank_density().groupby("model", sort=False):
-        V, rbp = int(V_of[model]), rbp_of.loc[model, list(CLAIM_K)].to_numpy()
+    for model, V, bins in _figure_8c():
+        rbp = rbp_of.loc[model, list(CLAIM_K)].to_numpy()
         mu, sigma = printed.loc[model, ["mu", "sigma"]].astype(float)
         p = lognormal_probability(np.arange(1, V + 1), mu, sigma, V, form="rounded")
         laws = {"as printed": RankLaw("", 1, V, (mu, sigma), np.log(np.maximum(p, 1e-300)))}
@@ -360,6 +368,7 @@ def lognormal_lead(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     return pd.DataFrame({"lead": best - rest["score"], "other": rest["candidate"]}).reset_index()
 
 
+@_once
 def rounding_shift() -> pd.Series:
     """How much Figure 8c's score of the Weibull depends on how it is rounded, (4,) nats a token.
 
@@ -367,20 +376,10 @@ def rounding_shift() -> pd.Series:
     that for (k - 1/2, k + 1/2], by model and in absolute value. A lead that is smaller than this
     is a matter of rounding.
     """
-    return _rounding_shift().copy()
-
-
-@cache
-def _rounding_shift() -> pd.Series:
-    V_of = paper.models().set_index("model")["vocab_rows"]
     found = {}
-    for model, bins in paper.rank_density().groupby("model", sort=False):
-        lo, hi, mass = (bins[name].to_numpy() for name in ("bin_lo", "bin_hi", "mass"))
-        scores = []
-        for name in ("Weibull", SHIFTED):
-            law = fit_law(name, lo, hi, mass, int(V_of[model]), 2)
-            scores.append(mass @ bin_scores(law.log_p, lo - 2, hi - 2) / mass.sum())
-        found[model] = abs(scores[1] - scores[0])
+    for model, V, bins in _figure_8c():
+        (_, one), (_, other) = (_fit_and_score(name, bins, V) for name in ("Weibull", SHIFTED))
+        found[model] = abs(other - one)
     return pd.Series(found)
 
 
@@ -413,7 +412,7 @@ def figure_rank_laws(published: pd.DataFrame, pocket: pd.DataFrame | None) -> Fi
             groups += sorted(set(rows["group"]) - set(groups))
             for place, group in enumerate(groups):
                 of = rows[rows["group"] == group]
-                ink = FAMILY_INK.get(group, OTHER_INK)
+                ink = ink_of(group)
                 star = group == "published"
                 height = (place - (len(groups) - 1) / 2) * 0.15
                 axes.plot(
@@ -426,8 +425,7 @@ def figure_rank_laws(published: pd.DataFrame, pocket: pd.DataFrame | None) -> Fi
                     linestyle="none",
                     **EDGE,
                 )
-            axes.set_xscale("log")
-            axes.set_xlabel(label)
+            axes.set(xscale="log", xlabel=label)
             axes.set_yticks(range(len(names)), names)
             axes.set_ylim(len(names) - 0.5, -0.5)
         grid[0, 0].set_xlim(left=SHOWN / 1.6)

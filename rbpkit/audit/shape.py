@@ -96,17 +96,13 @@ def _jacobian(at: np.ndarray, level: float, x: np.ndarray, y: np.ndarray) -> np.
     return np.stack([-share, share * x], axis=1)
 
 
-def floor_range(S: np.ndarray, loss: np.ndarray, level: float = 0.95) -> tuple[float, float]:
+def _range(floor: Floor, rss: np.ndarray, loss: np.ndarray, level: float) -> tuple[float, float]:
     """The floors that the points leave open, as shares of the smallest loss: (low, high).
 
     Those whose rss is at most the least one times 1 + F / (n - 3), F the quantile of F(1, n - 3)
     at `level`. low is 0 where the power law itself is among them; high is inf where a floor just
-    below the smallest loss is (unbounded). Raises InputError for fewer than four points.
+    below the smallest loss is (unbounded).
     """
-    return _range(*_search(S, loss), loss, level)
-
-
-def _range(floor: Floor, rss: np.ndarray, loss: np.ndarray, level: float) -> tuple[float, float]:
     free = loss.size - 3
     limit = min(rss.min(), floor.rss) * (1 + fdtri(1, free, level) / free)
     open_ = np.flatnonzero(rss <= limit)
@@ -123,11 +119,9 @@ def fit_bend(S: np.ndarray, loss: np.ndarray) -> tuple[np.ndarray, float, float]
     Raises InputError for fewer than four points.
     """
     x, y = _logs(S, loss)
-    design = np.stack([np.ones_like(x), x, x**2], axis=1)
-    found = np.linalg.lstsq(design, y, rcond=None)[0]
-    rss = float(((y - design @ found) ** 2).sum())
-    spread = rss / (x.size - 3) * np.linalg.inv(design.T @ design)[2, 2]
-    return found, rss, math.sqrt(spread)
+    found, covariance = np.polyfit(x, y, 2, cov=True)
+    rss = float(((y - np.polyval(found, x)) ** 2).sum())
+    return found[::-1], rss, math.sqrt(covariance[0, 0])
 
 
 def aicc(rss: float, n: int, parameters: int) -> float:
@@ -139,7 +133,7 @@ def shape_table(curves: Iterable[Curve], level: float = 0.95) -> pd.DataFrame:
     """What the points of each curve of at least four sizes say of floor and bend.
 
     Columns: corpus, family, quantity, n; floor, floor_low, floor_high (L_inf as a share of the
-    smallest loss: best, and what is left open, as `floor_range`); bend, bend_low, bend_high (c
+    smallest loss: best, and what the points leave open, see `_range`); bend, bend_low, bend_high (c
     and its t interval); floor_wins, bend_wins (AICc of the line less theirs: 2 or more is a win);
     error_line, error_floor, error_bend (predicted / measured - 1 of the largest model, held out).
     The last five are missing below LEAST points.

@@ -13,13 +13,14 @@ import numpy as np
 import pandas as pd
 
 from rbpkit import paper
-from rbpkit.curves import Curve, Curves, measured_curves, published_curves
+from rbpkit.curves import Curve, measured_curves, published_curves
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import ARCHITECTURES
 from rbpkit.fit import PowerLawFit, fit_power_law
 from rbpkit.pocket.analysis import all_runs
-from rbpkit.pocket.ladders import CONTEXT, Run
+from rbpkit.pocket.ladders import CONTEXT
 from rbpkit.pocket.ladders import V as POCKET_V
+from rbpkit.sections.s4_3_large_k import r2_of_draws
 from rbpkit.summary import Summary
 
 KS = (1, 10, 50, 100)
@@ -67,18 +68,12 @@ def pocket_sizes(summaries: Iterable[Summary]) -> dict[str, Sizes]:
         if name in runs and name not in found:
             run = runs[name]
             output = run.shape.width * POCKET_V
-            embedding = output + _positions(run) * run.shape.width
-            found[name] = Sizes(one.manifest.S, embedding, output, _tied(run))
+            # OPT keeps two rows more than its context; Pythia and Qwen have rotary positions.
+            positions = {"GPT2": CONTEXT, "OPT": CONTEXT + 2}.get(run.family, 0)
+            embedding = output + positions * run.shape.width
+            tied = run.family != "Pythia" and not run.shape.untied
+            found[name] = Sizes(one.manifest.S, embedding, output, tied)
     return found
-
-
-def _positions(run: Run) -> int:
-    # OPT keeps two rows more than its context; the other two families have rotary positions.
-    return {"GPT2": CONTEXT, "OPT": CONTEXT + 2}.get(run.family, 0)
-
-
-def _tied(run: Run) -> bool:
-    return run.family != "Pythia" and not run.shape.untied
 
 
 def published_lines(ks: Sequence[int] = KS) -> list[Curve]:
@@ -94,13 +89,11 @@ def measured_lines(
 ) -> list[Curve]:
     """The same of what was measured; a line that is not there or cannot be fitted is left out."""
     every = list(summaries)
-    found: list[Curve] = []
-    for k in ks:
-        curves: Curves = measured_curves(
-            every, corpora, families, lambda one, k=k: one.rbp(k), f"RBP_{k}"
-        ).curves
-        found += curves.values()
-    return found
+    found = [
+        measured_curves(every, corpora, families, lambda one, k=k: one.rbp(k), f"RBP_{k}").curves
+        for k in ks
+    ]
+    return [curve for curves in found for curve in curves.values()]
 
 
 def by_size(lines: Iterable[Curve], sizes: dict[str, Sizes], draws: int = 0) -> pd.DataFrame:
@@ -122,19 +115,10 @@ def by_size(lines: Iterable[Curve], sizes: dict[str, Sizes], draws: int = 0) -> 
         on_S = fit_power_law(at["S"], curve.loss, labels=curve.models)
         for size, x in at.items():
             line = fit_power_law(x, curve.loss, labels=curve.models)
-            low, high = line.alpha_interval
-            row = {
-                "corpus": curve.corpus,
-                "family": curve.family,
-                "quantity": curve.quantity,
-                "n": line.n,
-                "size": size,
-                "decades": float(np.log10(x.max() / x.min())),
-                "alpha": line.alpha,
-                "low": low,
-                "high": high,
-                "R2": line.r2,
-            }
+            row = {"corpus": curve.corpus, "family": curve.family, "quantity": curve.quantity}
+            row |= {"n": line.n, "size": size, "decades": float(np.log10(x.max() / x.min()))}
+            row["alpha"], (row["low"], row["high"]) = line.alpha, line.alpha_interval
+            row["R2"] = line.r2
             if draws:
                 own = size == "S"
                 row["wins if S"] = np.nan if own else power(on_S, at["S"], x, draws)
@@ -153,16 +137,10 @@ def power(
     """
     if draws < 1 or np.shape(S) != np.shape(other):
         raise InputError("power needs draws of at least 1 and two sizes of each model")
-    x = np.log(np.asarray(S, dtype=np.float64))
+    x, z = (np.log(np.asarray(sizes, dtype=np.float64)) for sizes in (S, other))
     noise = np.random.default_rng(seed).normal(0, law.residual_sd, (draws, x.size))
     y = law.intercept + law.slope * x + noise
-    return float((_r2(x, y) > _r2(np.log(np.asarray(other, dtype=np.float64)), y)).mean())
-
-
-def _r2(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Squared correlation of x (n,) with each row of y (draws, n)."""
-    dx, dy = x - x.mean(), y - y.mean(axis=1, keepdims=True)
-    return (dy @ dx) ** 2 / ((dx @ dx) * (dy * dy).sum(axis=1))
+    return float((r2_of_draws(x, y) > r2_of_draws(z, y)).mean())
 
 
 def wins(table: pd.DataFrame, other: str = "all") -> pd.DataFrame:
@@ -177,28 +155,13 @@ def wins(table: pd.DataFrame, other: str = "all") -> pd.DataFrame:
     both = one.merge(two, on=keys, suffixes=("", "_other"))
     rows = []
     for family, group in [*both.groupby("family", sort=False), ("all", both)]:
-        row = {
-            "family": family,
-            "n": group["n"].max(),
-            "lines": len(group),
-            "S_wins": int((group["R2"] > group["R2_other"]).sum()),
-            "decades_S": group["decades"].median(),
-            "decades_other": group["decades_other"].median(),
-            "R2_S": group["R2"].median(),
-            "R2_other": group["R2_other"].median(),
-            "steeper": (group["alpha_other"] / group["alpha"]).median(),
-        }
+        row = {"family": family, "n": group["n"].max(), "lines": len(group)}
+        row["S_wins"] = int((group["R2"] > group["R2_other"]).sum())
+        for name in ("decades", "R2"):
+            row[f"{name}_S"] = group[name].median()
+            row[f"{name}_other"] = group[f"{name}_other"].median()
+        row["steeper"] = (group["alpha_other"] / group["alpha"]).median()
         if "wins if S_other" in group:
             row |= {name: group[f"{name}_other"].mean() for name in ("wins if S", "wins if other")}
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def straightest(table: pd.DataFrame) -> pd.DataFrame:
-    """In how many lines each size of a table has the highest R2: index family, a column a size.
-
-    table: `by_size`, or `ladders.by_size_measure` for training cost as a size.
-    """
-    best = table.loc[table.groupby(["corpus", "family", "quantity"], sort=False)["R2"].idxmax()]
-    counts = pd.crosstab(best["family"], best["size"])
-    return counts.reindex(columns=list(dict.fromkeys(table["size"])), fill_value=0)

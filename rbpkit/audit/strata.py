@@ -19,11 +19,11 @@ from rbpkit import plots
 from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, fit_power_law
 from rbpkit.paper import FAMILIES
-from rbpkit.plots import FAMILY_INK, OTHER_INK
 from rbpkit.pocket import ladders
 from rbpkit.pocket.text import CORPORA, load_pocket_documents
 from rbpkit.records import Records
-from rbpkit.sections.bootstrap import DRAWS, interval, resample_weights, sampling_units
+from rbpkit.sections.bootstrap import DRAWS, finite_interval, resample_weights, sampling_units
+from rbpkit.sections.panels import ink_of, short
 from rbpkit.summary import document_index
 
 KS = (1, 10, 100)
@@ -176,12 +176,12 @@ def strata_alpha(every: Sequence[Records], context: Context, draws: int = DRAWS)
                 row = {"stratification": stratification, "stratum": name, "quantity": quantity}
                 row |= {"n": S.size, "tokens": int(tokens.sum(0)[i]), "alpha": alpha[i, q]}
                 row["t_low"], row["t_high"] = _t_interval(S, log[:, i, q])
-                row["low"], row["high"] = _ends(alphas[:, i, q])
+                row["low"], row["high"] = finite_interval(alphas[:, i, q])
                 if i:
                     ratio = log[:, i, q] - log[:, 0, q]
                     row["difference"] = alpha[i, q] - alpha[0, q]
                     row["t_difference_low"], row["t_difference_high"] = _t_interval(S, ratio)
-                    ends = _ends(alphas[:, i, q] - alphas[:, 0, q])
+                    ends = finite_interval(alphas[:, i, q] - alphas[:, 0, q])
                     row["difference_low"], row["difference_high"] = ends
                 rows.append(row)
     return pd.DataFrame(rows)
@@ -209,10 +209,6 @@ def _t_interval(S: np.ndarray, log: np.ndarray) -> tuple[float, float]:
         return float("nan"), float("nan")
 
 
-def _ends(draws: np.ndarray) -> tuple[float, float]:
-    return interval(draws) if np.isfinite(draws).all() else (float("nan"), float("nan"))
-
-
 def differences(alphas: pd.DataFrame) -> pd.DataFrame:
     """Do the strata differ? From `strata_alpha` of all cells (columns corpus, family, its own).
 
@@ -227,12 +223,12 @@ def differences(alphas: pd.DataFrame) -> pd.DataFrame:
         if last.empty:
             continue
         row = {"stratification": stratification, "of": f"{names[-1]} less {names[0]}"}
-        row |= {"quantity": quantity, "cells": len(last), "smallest": last["difference"].min()}
-        row |= {"median": last["difference"].median(), "largest": last["difference"].max()}
-        row["above, documents"] = int((last["difference_low"] > 0).sum())
-        row["below, documents"] = int((last["difference_high"] < 0).sum())
-        row["above, t"] = int((last["t_difference_low"] > 0).sum())
-        row["below, t"] = int((last["t_difference_high"] < 0).sum())
+        row |= {"quantity": quantity, "cells": len(last)}
+        for name, of in (("smallest", "min"), ("median", "median"), ("largest", "max")):
+            row[name] = last["difference"].agg(of)
+        for name, kind in (("documents", "difference"), ("t", "t_difference")):
+            row[f"above, {name}"] = int((last[f"{kind}_low"] > 0).sum())
+            row[f"below, {name}"] = int((last[f"{kind}_high"] < 0).sum())
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -280,8 +276,8 @@ def figure_strata(
             shown = points[points["corpus"] == corpus].dropna(subset=["alpha", "low"])
             low, high = shown["low"].min(), shown["high"].max()
             room = 0.12 * (high - low)
-            row[0].set_ylim(min(low - room, 0), high + room)
-            row[0].set_ylabel(f"{_LABELS.get(quantity, quantity)}, {_short(corpus)}")
+            row[0].set(ylim=(min(low - room, 0), high + room))
+            row[0].set(ylabel=f"{_LABELS.get(quantity, quantity)}, {short(corpus)}")
         for axes, kind in zip(grid[0], kinds, strict=True):
             axes.set_title(f"by {kind}")
         handles, labels = grid[0][0].get_legend_handles_labels()
@@ -293,7 +289,7 @@ def figure_strata(
 def _strata_panel(axes: Axes, cells: pd.DataFrame, families: Sequence[str]) -> None:
     strata = list(dict.fromkeys(cells["stratum"]))
     for number, family in enumerate(families):
-        ink = FAMILY_INK.get(family, OTHER_INK)
+        ink = ink_of(family)
         line = cells[cells["family"] == family].set_index("stratum").reindex(strata)
         x = np.arange(len(strata)) + 0.17 * (number - (len(families) - 1) / 2)
         axes.vlines(x, line["t_low"], line["t_high"], color=ink.colour, linewidth=0.8, alpha=0.7)
@@ -304,10 +300,6 @@ def _strata_panel(axes: Axes, cells: pd.DataFrame, families: Sequence[str]) -> N
     axes.set_xticks(range(len(strata)), [name.replace(" ", "\n", 1) for name in strata], fontsize=8)
     axes.set_xlim(-0.5, len(strata) - 0.5)
     axes.grid(axis="x", visible=False)
-
-
-def _short(corpus: str) -> str:
-    return corpus.removeprefix("pocket:")
 
 
 FAMILY_CONTEXT_TABLES = {"strata_alpha": strata_alpha}

@@ -237,25 +237,12 @@ def word_fits(table: pd.DataFrame) -> pd.DataFrame:
         except InputError:
             continue
         mean = float(cell["tokens"].iloc[0] / cell["words"].iloc[0])
-        row = {"corpus": corpus, "family": family, "k": k, "n": by_token.n, "tokens a word": mean}
-        row |= {"token": token[-1], "word": word[-1]}
-        row |= {"alpha_token": by_token.alpha, "alpha_word": by_word.alpha}
-        row["difference"] = apart.alpha
-        row["low"], row["high"] = apart.alpha_interval
-        rows.append(row | {"R2_token": by_token.r2, "R2_word": by_word.r2})
-    return pd.DataFrame(rows)
-
-
-def bits_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Bits a word and a token of each job: corpus, family, model, S, tokens a word, bits_token,
-    bits_word; from `words_table` of all jobs.
-    """
-    one = table[(table["length"] == "all") & (table["k"] == KS[0])].copy()
-    bits = one["nll"] / np.log(2)
-    one["tokens a word"] = one["tokens"] / one["words"]
-    one["bits_token"], one["bits_word"] = bits / one["tokens"], bits / one["words"]
-    names = ["corpus", "family", "model", "S", "tokens a word", "bits_token", "bits_word"]
-    return one[names].reset_index(drop=True)
+        row = (corpus, family, k, by_token.n, mean, token[-1], word[-1], by_token.alpha)
+        row += (by_word.alpha, apart.alpha, *apart.alpha_interval, by_token.r2, by_word.r2)
+        rows.append(row)
+    names = ["corpus", "family", "k", "n", "tokens a word", "token", "word", "alpha_token"]
+    names += ["alpha_word", "difference", "low", "high", "R2_token", "R2_word"]
+    return pd.DataFrame(rows, columns=names)
 
 
 def published_by_text(S: float, k: int = 1) -> pd.DataFrame:

@@ -2,13 +2,13 @@
 
 From one job's records, two tables: p_{N,k} against RBP_k^N with intervals, and the correlation of
 ranks and hits by lag, in a part between documents (what is left if each document's tokens are
-shuffled) and a part within them (what goes by order). From summaries and published shares: rules
-that give p_{N,k} from shorter windows, and Eq. 8 as what it is, a Gumbel distribution of ln S.
+shuffled) and a part within them (what goes by order).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,23 +21,17 @@ from matplotlib.lines import Line2D
 from scipy.stats import rankdata
 
 from rbpkit.errors import InputError
-from rbpkit.plots import FAMILY_INK, OTHER_INK, style
+from rbpkit.plots import FAMILY_INK, style
 from rbpkit.records import Records
 from rbpkit.sections import s5_1_windows
-from rbpkit.sections.bootstrap import (
-    DRAWS,
-    interval,
-    resample_weights,
-    sampling_units,
-)
+from rbpkit.sections.bootstrap import DRAWS, finite_interval, resample_weights, sampling_units
+from rbpkit.sections.panels import family_marks, ink_of, short, whiskers
 from rbpkit.summary import document_index, window_maxima
 
 WINDOW_N = (1, 2, 5, 10, 20, 50)
 KS = (1, 10, 100)
 LAGS = (1, 2, 3, 4, 5, 10, 20, 50)
 CLAIM_N = 10  # the hits of longer windows come from single documents
-SUDDEN_K = 100  # of Table 1's k, Eq. 8 climbs faster the larger k
-LN10 = np.log(10)
 ALL_RANKS = "rank"  # the quantity of a Spearman correlation, beside "hit 1", "hit 10", ...
 PARTS = ("total", "within", "within_low", "within_high")
 PARTS += ("between", "between_low", "between_high")
@@ -72,7 +66,7 @@ def windows_table(
         for j, k in enumerate(ks):
             one = (windows, hits[:, j], singles[0], singles[1][:, j])
             p, ratio = (float(value[0]) for value in _ratio(np.ones((1, numbers.size)), N, *one))
-            p_ends, ratio_ends = (_ends(value) for value in _ratio(weights, N, *one, inverse=True))
+            p_ends, ratio_ends = map(finite_interval, _ratio(weights, N, *one, inverse=True))
             counts = _concentration(windows, hits[:, j])
             # inf is the ratio of no hits at all: it is bounded through its inverse
             low, high = (np.inf if end == 0 else 1 / end for end in reversed(ratio_ends))
@@ -118,10 +112,6 @@ def _ratio(
         return p, down / up if inverse else up / down
 
 
-def _ends(values: np.ndarray) -> tuple[float, float]:
-    return interval(values) if np.isfinite(values).all() else (np.nan, np.nan)
-
-
 def _concentration(windows: np.ndarray, hits: np.ndarray) -> tuple[int, int, int, int, int]:
     """Windows, documents that have one, hits, documents that have one, documents for half."""
     total, most_first = int(hits.sum()), np.sort(hits)[::-1]
@@ -163,7 +153,8 @@ def lags_table(
                 continue
             pairs = np.bincount(index[both], minlength=D)
             total, *parts = _parts(every @ _sums(x, index, both, lag, pairs))
-            values = [total[0], *(value for part in parts for value in (part[0], *_ends(part[1:])))]
+            ends = ((part[0], *finite_interval(part[1:])) for part in parts)
+            values = [total[0], *chain.from_iterable(ends)]
             counts = both.size, int((pairs > 0).sum())
             rows.append((name, lag, *counts, *(round(float(value), 4) for value in values)))
     return pd.DataFrame(rows, columns=["quantity", "lag", "pairs", "documents", *PARTS])
@@ -292,9 +283,8 @@ def figure_windows(points: pd.DataFrame) -> Figure:
             axes.plot([low, 1], [low, 1], color="black", linewidth=1, zorder=1)
             for (family, N), some in part.groupby(["family", "N"], sort=False):
                 _shares(axes, some, family, _fill(Ns, N))
-            corpus = part["corpus"].iloc[0].removeprefix("pocket:")
-            axes.set_title(f"{part['source'].iloc[0]}: {corpus}")
-            axes.set_xlabel("$\\mathrm{RBP}_k^{\\,N}$")
+            corpus = short(part["corpus"].iloc[0])
+            axes.set(title=f"{part['source'].iloc[0]}: {corpus}", xlabel="$\\mathrm{RBP}_k^{\\,N}$")
             if place % PANEL_COLUMNS == 0:
                 axes.set_ylabel("$p_{N,k}$")
         for axes in grid.flat[len(panels) :]:
@@ -318,19 +308,13 @@ def _face(colour: str, fill: float) -> tuple:
 
 
 def _shares(axes: Axes, some: pd.DataFrame, family: str, fill: float) -> None:
-    ink = FAMILY_INK.get(family, OTHER_INK)
+    ink = ink_of(family)
     few = (some["p_low"] <= 0).to_numpy()
     axes.plot(some["independent"][few], some["p"][few], "x", color=ink.colour, markersize=5)
     some = some[~few]
     if some["p_low"].notna().any():
-        reach = np.abs(some[["p_low", "p_high"]].to_numpy().T - some["p"].to_numpy())
-        axes.errorbar(
-            *(some["independent"], some["p"], reach),
-            fmt="none",
-            ecolor=ink.colour,
-            elinewidth=0.8,
-            zorder=2,
-        )
+        look = {"fmt": "none", "ecolor": ink.colour, "elinewidth": 0.8, "zorder": 2}
+        axes.errorbar(some["independent"], some["p"], whiskers(some, "p"), **look)
     look = {"color": ink.colour, "marker": ink.marker, "linestyle": "none", "markersize": 4.5}
     look |= {"markerfacecolor": _face(ink.colour, fill), "markeredgewidth": 0.7}
     axes.plot(some["independent"], some["p"], zorder=3, **look)
@@ -338,10 +322,7 @@ def _shares(axes: Axes, some: pd.DataFrame, family: str, fill: float) -> None:
 
 def _handles(families: Sequence[str], Ns: Sequence[int]) -> list[Line2D]:
     none = {"linestyle": "none", "markersize": 6}
-    handles = []
-    for family in families:
-        ink = FAMILY_INK.get(family, OTHER_INK)
-        handles.append(Line2D([], [], color=ink.colour, marker=ink.marker, label=family, **none))
+    handles = family_marks(families, **none)
     for N in Ns:
         face = _face("black", _fill(Ns, N))
         look = {"color": "black", "marker": "o", "markerfacecolor": face, **none}
@@ -381,7 +362,7 @@ def figure_lags(medians: pd.DataFrame) -> Figure:
                 lags = sorted(medians["lag"].unique())
                 axes.set_xticks(lags, [str(lag) for lag in lags])
                 axes.minorticks_off()
-                axes.set_title(f"{corpus.removeprefix('pocket:')}, {title}", fontsize=9.5)
+                axes.set_title(f"{short(corpus)}, {title}", fontsize=9.5)
                 axes.set_xlabel("lag (tokens)")
             row[0].set_ylabel("correlation")
         figure.tight_layout(rect=(0, 0.06, 1, 1))
@@ -394,20 +375,10 @@ def _by_lag(
     axes: Axes, table: pd.DataFrame, part: str, quantity: str, number: int, colour: tuple
 ) -> None:
     marker, dash = LAG_LOOK.get(quantity, ("v", "-"))
-    value = table[part].to_numpy()
-    ends = table[[part + "_low", part + "_high"]].to_numpy().T
-    axes.errorbar(
-        table["lag"] * 1.04 ** (number - 1.5),  # side by side: bars must not hide one another
-        value,
-        np.maximum(np.abs(ends - value), 0),
-        color=colour,
-        marker=marker,
-        linestyle=dash,
-        markersize=4.5,
-        linewidth=1.1,
-        elinewidth=0.8,
-        label=NAMES.get(quantity, quantity),
-    )
+    look = {"color": colour, "marker": marker, "linestyle": dash, "markersize": 4.5}
+    look |= {"linewidth": 1.1, "elinewidth": 0.8, "label": NAMES.get(quantity, quantity)}
+    x = table["lag"] * 1.04 ** (number - 1.5)  # side by side: bars must not hide one another
+    axes.errorbar(x, table[part], whiskers(table, part), **look)
 
 
 TABLES = {"windows": windows_table, "lags": lags_table}

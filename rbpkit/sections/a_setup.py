@@ -21,7 +21,8 @@ from rbpkit import paper
 from rbpkit.curves import Curves
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
-from rbpkit.plots import FAMILY_INK, OTHER_INK, style
+from rbpkit.plots import style
+from rbpkit.sections.panels import family_marks, ink_of, short
 
 CEILING = 1000 * 511
 """Most tokens that the protocol can score: 1,000 documents of 512 tokens, the first unpredicted."""
@@ -120,7 +121,7 @@ def ladders(points: pd.DataFrame) -> Figure:
     with style():
         figure, axes = plt.subplots(figsize=(8.6, 0.55 * len(families) + 1.5))
         for (source, family), group in points.groupby(["source", "family"], sort=False):
-            ink = FAMILY_INK.get(family, OTHER_INK)
+            ink = ink_of(family)
             # Apart by a little: the largest pocket models reach the paper's smallest.
             aside, line, filled = (
                 (-0.12, "-", ink.colour) if source == "paper" else (0.12, ":", "white")
@@ -172,7 +173,7 @@ def r2_panels(by_sizes: pd.DataFrame, level: float = 0.99) -> Figure:
             for axes, (corpus, here) in zip(axes_row, panels, strict=False):
                 axes.set(yscale="log", ylim=(high, low))
                 _r2_panel(axes, here, level, low)
-                axes.set_title(f"{source}: {corpus.removeprefix('pocket:')}")
+                axes.set_title(f"{source}: {short(corpus)}")
             axes_row[0].set_ylabel("$R^2$ (logarithmic in $1 - R^2$)")
         lines = {"-": "the $n$ smallest sizes", "--": "the $n$ largest sizes"}
         lines[":"] = f"$R^2$ = {level:g}"
@@ -180,10 +181,8 @@ def r2_panels(by_sizes: pd.DataFrame, level: float = 0.99) -> Figure:
             Line2D([], [], linestyle=line, label=label, color="black", linewidth=1.2)
             for line, label in lines.items()
         ]
-        for family in dict.fromkeys(by_sizes["family"]):
-            ink = FAMILY_INK.get(family, OTHER_INK)
-            look = {"color": ink.colour, "marker": ink.marker, "markersize": 5}
-            handles.append(Line2D([], [], linestyle="none", label=f"{family}, any sizes", **look))
+        families = dict.fromkeys(by_sizes["family"])
+        handles += family_marks(families, "{}, any sizes", markersize=5)
         figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
 
@@ -191,7 +190,7 @@ def r2_panels(by_sizes: pd.DataFrame, level: float = 0.99) -> Figure:
 def _r2_panel(axes: Axes, here: pd.DataFrame, level: float, low: float) -> None:
     families = list(dict.fromkeys(here["family"]))
     for number, family in enumerate(families):
-        ink = FAMILY_INK.get(family, OTHER_INK)
+        ink = ink_of(family)
         chosen = here[here["family"] == family]
         shift = 0.22 * (number - (len(families) - 1) / 2)
         for n, group in chosen.groupby("n"):
@@ -215,5 +214,4 @@ def _r2_panel(axes: Axes, here: pd.DataFrame, level: float, low: float) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{1 - value:.6g}"))
     axes.yaxis.set_minor_locator(NullLocator())
     sizes = range(int(here["n"].min()), int(here["n"].max()) + 1)
-    axes.set(xticks=list(sizes), xlim=(sizes[0] - 0.6, sizes[-1] + 0.6))
-    axes.set_xlabel("$n$, sizes fitted")
+    axes.set(xticks=list(sizes), xlim=(sizes[0] - 0.6, sizes[-1] + 0.6), xlabel="$n$, sizes fitted")

@@ -27,8 +27,9 @@ from rbpkit import paper
 from rbpkit.curves import ladder
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_rbp_law
-from rbpkit.plots import FAMILY_INK, OTHER_INK, style
+from rbpkit.plots import style
 from rbpkit.sections.bootstrap import resample
+from rbpkit.sections.panels import ink_of, short, whiskers
 from rbpkit.summary import Summary
 
 KS = (1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100)  # the eleven of Figure 9
@@ -46,11 +47,10 @@ def published_points() -> pd.DataFrame:
     S is in non-embedding parameters.
     """
     points = paper.rbp_by_k().rename(columns={"dataset": "corpus"})[_POINT]
-    points = points.assign(
-        loss=-np.log(points["rbp"]), order=points["corpus"].map(paper.CORPORA.index)
-    )
-    points = points.sort_values(["order", "family", "S", "k"], ignore_index=True)
-    return points.drop(columns="order")
+    place = points["corpus"].map(paper.CORPORA.index)
+    points = points.assign(loss=-np.log(points["rbp"]), place=place)
+    points = points.sort_values(["place", "family", "S", "k"], ignore_index=True)
+    return points.drop(columns="place")
 
 
 def measured_points(
@@ -289,8 +289,8 @@ def k_panels(points: pd.DataFrame, source: str) -> Figure:
                 chosen = (points["corpus"] == corpus) & (points["family"] == family)
                 axes.set_visible(bool(chosen.any()))
                 if chosen.any():
-                    _k_lines(axes, points[chosen], FAMILY_INK.get(family, OTHER_INK).colour)
-                    axes.set_title(f"{source}: {corpus.removeprefix('pocket:')}, {family}")
+                    _k_lines(axes, points[chosen], ink_of(family).colour)
+                    axes.set_title(f"{source}: {short(corpus)}, {family}")
             axes_row[0].set_ylabel(r"$-\log\,\mathrm{RBP}_k$")
         for axes in grid[-1]:
             axes.set_xlabel("$k$ (rank threshold)")
@@ -299,8 +299,7 @@ def k_panels(points: pd.DataFrame, source: str) -> Figure:
 
 
 def _k_lines(axes: Axes, points: pd.DataFrame, colour: str) -> None:
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.set(xscale="log", yscale="log")
     models = list(dict.fromkeys(points["model"]))
     shades = sns.light_palette(colour, len(models) + 2)[2:]  # larger models are darker
     for number, model in enumerate(models):
@@ -357,16 +356,15 @@ def slope_errors(errors: pd.DataFrame) -> Figure:
             axes.set_xscale("log")
             here = errors[errors["corpus"] == corpus]
             for number, (family, models) in enumerate(here.groupby("family", sort=False)):
-                ink = FAMILY_INK.get(family, OTHER_INK)
+                ink = ink_of(family)
                 # Beside one another: families share sizes, or nearly.
                 S = models["S"] * 1.08 ** (number - 1 if number > 1 else -number)
                 for name, drawn in (
                     ("regression", {"ecolor": "0.75", "elinewidth": 5}),
                     ("bootstrap", {"ecolor": ink.colour, "elinewidth": 1.5, "capsize": 3}),
                 ):
-                    ends = models["slope"] - models[f"{name}_low"]
-                    ends = np.array([ends, models[f"{name}_high"] - models["slope"]])
-                    axes.errorbar(S, models["slope"], ends, fmt="none", **drawn)
+                    bars = whiskers(models, "slope", name)
+                    axes.errorbar(S, models["slope"], bars, fmt="none", **drawn)
                 axes.plot(
                     *(S, models["slope"], ink.marker),
                     color=ink.colour,
@@ -375,8 +373,8 @@ def slope_errors(errors: pd.DataFrame) -> Figure:
                     label=family,
                 )
                 entries[family] = axes.lines[-1]
-            axes.set_title(f"measured: {corpus.removeprefix('pocket:')}")
-            axes.set_xlabel("$S$ (non-embedding parameters)")
+            axes.set(title=f"measured: {short(corpus)}")
+            axes.set(xlabel="$S$ (non-embedding parameters)")
         row[0][0].set_ylabel(rf"slope in $k$ (${MINUS}\beta$), 95% intervals")
         entries["regression"] = Line2D([], [], color="0.75", linewidth=5)
         entries["documents drawn anew (colour)"] = Line2D([], [], color="0.25", linewidth=1.5)

@@ -25,6 +25,7 @@ from rbpkit.curves import Curve, Measured, ce_curve, rbp_curve
 from rbpkit.errors import InputError
 from rbpkit.fit import PowerLawFit, fit_power_law
 from rbpkit.plots import save, style, write_whole
+from rbpkit.sections.panels import short
 
 Cell = tuple[str, str, str]
 """(dataset, row, family); a row is "CE" or a k, as text."""
@@ -32,7 +33,6 @@ Cell = tuple[str, str, str]
 PAPER_ROWS = ("CE", "1", "10", "100", "500", "2500", "10000")
 # The paper's k, and its k as shares of V: 50,304 rows in Pythia's output matrix, 4,096 here.
 POCKET_ROWS = ("CE", "1", "4", "8", "10", "32", "100", "410")
-PAPER_V = 50304
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -108,15 +108,28 @@ def table1_recomputed() -> pd.DataFrame:
     return table
 
 
-def slope_interval(slope: float, r2: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The t interval of a least-squares slope, from what a paper prints of it.
+def relative_half_width(r2: float | np.ndarray, n: int | np.ndarray, level: float = 0.95):
+    """Half the t interval of an exponent over the exponent, from R2 and the n of the line.
 
-    se = |slope| sqrt((1 / R2 - 1) / (n - 2)) is exact for one regressor; rounded digits give it
-    to their rounding. Missing (nan) where R2 is printed as 0 or 1, which leaves no error to see.
+    t sqrt((1 / R2 - 1) / (n - 2)), exact for one regressor. 1 or more: the interval holds zero.
+    Floats or arrays. Raises InputError for n < 3, or R2 outside 0 to 1 (0 gives inf, 1 gives 0).
+    """
+    r2, n = np.asarray(r2, dtype=np.float64), np.asarray(n)
+    if n.size == 0 or n.min() < 3 or not ((r2 >= 0) & (r2 <= 1)).all():
+        raise InputError("R2 must be 0 to 1, and n at least 3")
+    with np.errstate(divide="ignore"):
+        found = stdtrit(n - 2, (1 + level) / 2) * np.sqrt((1 / r2 - 1) / (n - 2))
+    return float(found) if found.ndim == 0 else found
+
+
+def slope_interval(slope: float, r2: float, n: int, level: float = 0.95) -> tuple[float, float]:
+    """The t interval of a least-squares slope, from what a paper prints of it, to its rounding.
+
+    Missing (nan) where R2 is printed as 0 or 1, which leaves no error to see.
     """
     if not 0 < r2 < 1 or slope == 0 or n < 3:
         return math.nan, math.nan
-    half = float(stdtrit(n - 2, (1 + level) / 2)) * abs(slope) * math.sqrt((1 / r2 - 1) / (n - 2))
+    half = abs(slope) * relative_half_width(r2, n, level)
     return slope - half, slope + half
 
 
@@ -156,9 +169,8 @@ def pocket_table1(
     curves: from `measured_curves`. V: (corpus, family) -> rows of the output matrix (of the
     smallest model: in the paper's families it differs by less than 1%).
     Columns: dataset, k (text, or "CE"), share_of_V (k / V), paper_k_of_same_share (that share of
-    PAPER_V, the rows of most Pythias' output matrix), family, slope, low, high (95% t interval of
-    the slope), R2, n, reason (why there is no fit, else empty). What is named but was not measured
-    has its cells, with the reason.
+    `paper.PAPER_V`), family, slope, low, high (95% t interval of the slope), R2, n, reason (why
+    there is no fit, else empty). What is named but was not measured has its cells, with the reason.
     """
     table = []
     for dataset, row, family in itertools.product(corpora, map(str, rows), families):
@@ -174,7 +186,7 @@ def pocket_table1(
                 fit, reason = (*fit[:4], curve.S.size), str(error)
             else:
                 fit, reason = (fitted.slope, *fitted.slope_interval, fitted.r2, fitted.n), ""
-        table.append((dataset, row, share, share * PAPER_V, family, *fit, reason))
+        table.append((dataset, row, share, share * paper.PAPER_V, family, *fit, reason))
     names = "dataset k share_of_V paper_k_of_same_share family slope low high R2 n reason"
     return pd.DataFrame(table, columns=names.split())
 
@@ -301,7 +313,7 @@ def heat_maps(table: pd.DataFrame, source: str, slope: str = "slope", r2: str = 
                     mask=values.isna(), cbar=False, linewidths=0.6, **scale,
                 )  # fmt: skip
                 axes.grid(False)
-                axes.set_title(f"{source}: {corpus.removeprefix('pocket:')}", fontsize=10)
+                axes.set_title(f"{source}: {short(corpus)}", fontsize=10)
                 axes.set(xlabel="", ylabel="")
                 axes.tick_params(rotation=0, labelsize=8)
                 if name == slope != "slope":

@@ -151,8 +151,8 @@ def figure_C1(grid: pd.DataFrame, published: pd.DataFrame) -> tuple[Figure, pd.D
                     fontsize=8,
                     path_effects=_HALO,
                 )
-            axes.set_title(f"error of {symbol}, closed form against sum")
-            axes.set_xlabel(r"$\mu$ (mean of $\ln R$, untruncated)")
+            axes.set(title=f"error of {symbol}, closed form against sum")
+            axes.set(xlabel=r"$\mu$ (mean of $\ln R$, untruncated)")
             axes.grid(False)
         row[0].set_ylabel(r"$\sigma$ (standard deviation of $\ln R$, untruncated)")
         figure.tight_layout()
@@ -185,8 +185,7 @@ def _beyond_one(axes: Axes, mu: np.ndarray, sigma: np.ndarray) -> None:
     axes.contourf(mu, sigma, p1, levels=[0, np.inf], colors="white", hatches=["///"], zorder=2.5)
     curve = np.linspace(sigma.min(), np.sqrt(-mu.min() / 2), 100)
     axes.plot(-2 * curve**2, curve, "--", color="#0072B2", linewidth=1.8, zorder=3)
-    axes.set_xlim(mu.min(), mu.max())
-    axes.set_ylim(sigma.min(), sigma.max())
+    axes.set(xlim=(mu.min(), mu.max()), ylim=(sigma.min(), sigma.max()))
     axes.annotate(
         r"hatched: $p_1 > 1$;  dashed: $|\mu| = 2\sigma^2$",
         (0.03, 0.04),
@@ -222,9 +221,7 @@ def figure_C2(
             for name, (label, line, colour) in drawn.items():
                 axes.plot(path["S"], path[name], line, color=colour, label=label, linewidth=1.8)
             axes.axhline(0, color="grey", linewidth=0.8)
-            axes.set_xscale("log")
-            axes.set_xlabel("$S$ (non-embedding parameters)")
-            axes.set_ylabel("nats")
+            axes.set(xscale="log", xlabel="$S$ (non-embedding parameters)", ylabel="nats")
         for series, marker in (("neg_log_rbp1", "o"), ("CE", "s")):
             drawn = published[published["series"] == series]
             for axes in (left, middle) if series == "neg_log_rbp1" else (middle,):
@@ -250,9 +247,8 @@ def figure_C2(
         right.xaxis.set_major_locator(FixedLocator([0.1, 0.2, 0.5, 1, 2, 4]))
         right.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         right.xaxis.set_minor_formatter(NullFormatter())
-        right.set_xlabel(r"$b = |\mu| / \sigma^2$")
-        right.set_ylabel("nats")
-        right.set_title(r"Limit $\sigma \to \infty$ at fixed $b$")
+        right.set(xlabel=r"$b = |\mu| / \sigma^2$", ylabel="nats")
+        right.set(title=r"Limit $\sigma \to \infty$ at fixed $b$")
         right.legend(loc="upper right")
         left.legend(loc="lower left")
         middle.legend(loc="upper right")

@@ -16,6 +16,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from rbpkit.fit import fit_power_law
 from rbpkit.plots import plain_log_ticks, style
 from rbpkit.sections.joint_law import JointFit
+from rbpkit.sections.panels import rows_of_panels, wrapped
 from rbpkit.sections.published_models import loss_of
 
 MARKERS = "os^Dv<>PX*hd"
@@ -37,26 +38,19 @@ def law_panels(
     The line is dotted where it predicts the largest; the legend holds slope and R2 of all points.
     value: "share" (of which the loss is -log) or a column of losses.
     """
-    rows = -(-len(panels) // columns)
     with style():
-        figure, grid = plt.subplots(
-            rows, columns, figsize=(4.3 * columns, 4.0 * rows), squeeze=False
-        )
-        for axes in grid.flat[len(panels) :]:
-            axes.set_visible(False)
-        for axes, (title, table) in zip(grid.flat, panels.items(), strict=False):
+        figure, grid = rows_of_panels(wrapped(len(panels), columns), (4.3, 4.0))
+        for axes, (title, table) in zip(np.concatenate(grid), panels.items(), strict=True):
             _law_panel(axes, table, value)
-            axes.set_title(title)
-            axes.set_xlabel(SIZE)
-        for axes in grid[:, 0]:
-            axes.set_ylabel(ylabel)
+            axes.set(title=title, xlabel=SIZE)
+        for row in grid:
+            row[0].set_ylabel(ylabel)
         figure.tight_layout()
     return figure
 
 
 def _law_panel(axes: Axes, table: pd.DataFrame, value: str) -> None:
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.set(xscale="log", yscale="log")
     groups = list(table.dropna(subset=value).groupby("series", sort=False))
     losses = []
     for colour, marker, (series, part) in zip(
@@ -102,11 +96,9 @@ def token_panels(panels: Mapping[str, tuple[pd.DataFrame, JointFit, float]], yla
                 dash = ":" if held <= S else "-"
                 dash = "x" if span[0] == span[-1] else dash  # one model: no curve to draw
                 axes.plot(span, law.predict(S, span), dash, color=colour, linewidth=1.1)
-            axes.set_xscale("log")
-            axes.set_yscale("log")
+            axes.set(xscale="log", yscale="log")
             plain_log_ticks(axes, rows["loss"].min() / 1.05, rows["loss"].max() * 1.05)
-            axes.set_title(title)
-            axes.set_xlabel("training tokens")
+            axes.set(title=title, xlabel="training tokens")
             axes.legend(title="$S$", title_fontsize=8, fontsize=7, loc="lower left", ncols=2)
         grid[0, 0].set_ylabel(ylabel)
         figure.tight_layout()
@@ -135,12 +127,10 @@ def beside_ce(table: pd.DataFrame) -> Figure:
             )  # fmt: skip
         ce = np.array([table["ce_word"].min(), table["ce_word"].max()])
         axes.plot(ce, 0.25 * ce / ce[0], "--", color="grey", linewidth=1, label="slope 1")
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        axes.set(xscale="log", yscale="log")
         _plain_ticks(axes.xaxis, (1, 1.5, 2, 3, 4, 5))
         _plain_ticks(axes.yaxis, (0.25, 0.3, 0.4, 0.5, 0.7, 1, 1.5))
-        axes.set_xlabel("cross-entropy, nats a word of LAMBADA")
-        axes.set_ylabel(r"$-\log$ accuracy")
+        axes.set(xlabel="cross-entropy, nats a word of LAMBADA", ylabel=r"$-\log$ accuracy")
         axes.legend(fontsize=7.5)
         figure.tight_layout()
     return figure
@@ -170,11 +160,9 @@ def window_panels(table: pd.DataFrame, bands: pd.DataFrame) -> Figure:
             label="the paper's windows, $N$ = 20 to 50",
         )  # fmt: skip
         right.axhline(32, color="grey", linestyle="--", linewidth=1, label="32 independent tokens")
-        right.set_ylim(0, 34)
-        right.set_ylabel("effective tokens of a window of 32")
+        right.set(ylim=(0, 34), ylabel="effective tokens of a window of 32")
         for axes in (left, right):
-            axes.set_xscale("log")
-            axes.set_xlabel(SIZE)
+            axes.set(xscale="log", xlabel=SIZE)
             axes.legend(fontsize=7.5, loc="center right")
         figure.tight_layout()
     return figure
@@ -195,8 +183,7 @@ def blind_panels(tried: pd.DataFrame, predictions: pd.DataFrame) -> Figure:
             left.plot(part["share"], part["predicted"], marker, color=colour, label=label)
         ends = [0.05, 0.75]
         left.plot(ends, ends, "--", color="grey", linewidth=1)
-        left.set_xlabel("published accuracy")
-        left.set_ylabel("predicted without that size")
+        left.set(xlabel="published accuracy", ylabel="predicted without that size")
         left.legend(fontsize=7.5)
         off = [predictions["predicted"] - predictions["low"]]
         off += [predictions["high"] - predictions["predicted"]]
@@ -204,9 +191,7 @@ def blind_panels(tried: pd.DataFrame, predictions: pd.DataFrame) -> Figure:
             predictions["S"], predictions["predicted"], yerr=off, fmt="s", color="#D55E00",
             markersize=4.5, capsize=3, label="v1, standard Pile, zero-shot: 95% interval",
         )  # fmt: skip
-        right.set_xscale("log")
-        right.set_xlabel(SIZE)
-        right.set_ylabel("LAMBADA accuracy")
+        right.set(xscale="log", xlabel=SIZE, ylabel="LAMBADA accuracy")
         right.legend(fontsize=7.5)
         figure.tight_layout()
     return figure
@@ -227,11 +212,9 @@ def all_series(table: pd.DataFrame) -> Figure:
                 part["S"], -np.log(part["share"]), MARKERS[groups.index(group)] + "-",
                 color=inks[group], markersize=4, linewidth=0.9, alpha=0.8, label=label,
             )  # fmt: skip
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        axes.set(xscale="log", yscale="log")
         _plain_ticks(axes.yaxis, (0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5))
-        axes.set_xlabel(SIZE)
-        axes.set_ylabel(r"$-\log$ of the share")
+        axes.set(xlabel=SIZE, ylabel=r"$-\log$ of the share")
         axes.legend(title="the share is of", title_fontsize=8)
         figure.tight_layout()
     return figure

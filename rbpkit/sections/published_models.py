@@ -112,16 +112,11 @@ def two_exponents(table: pd.DataFrame) -> pd.DataFrame:
             name = "the residues" if (part["group"] == "masked residues").all() else words
             S, acc = part["S"].to_numpy(float), -np.log(part["share"].to_numpy(float))
             ce = part[column].to_numpy(float)
+            both = fit_power_law(S, acc).slope, fit_power_law(S, ce).slope
             ratio = fit_power_law(S, acc / ce)
-            rows.append(
-                {
-                    **{"series": series, "CE of": name, "n": len(part)},
-                    **{"acc": fit_power_law(S, acc).slope, "CE": fit_power_law(S, ce).slope},
-                    **{"difference": ratio.slope, "low": ratio.slope_interval[0]},
-                    "high": ratio.slope_interval[1],
-                }
-            )
-    return pd.DataFrame(rows)
+            rows.append((series, name, len(part), *both, ratio.slope, *ratio.slope_interval))
+    names = ["series", "CE of", "n", "acc", "CE", "difference", "low", "high"]
+    return pd.DataFrame(rows, columns=names)
 
 
 # -- the blind check --------------------------------------------------------------------------

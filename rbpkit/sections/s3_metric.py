@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from rbpkit.errors import InputError
-from rbpkit.plots import FAMILY_INK, OTHER_INK, style
+from rbpkit.plots import style
+from rbpkit.sections.panels import ink_of, rows_of_panels, short
 
 TARGET, OTHER = "#0072B2", "#C8C8C8"
 
@@ -137,19 +138,14 @@ def staircases(points: pd.DataFrame) -> Figure:
     points: source (a row of panels each), corpus, family, S, k, rbp.
     """
     _refuse_nothing(points)
-    rows = list(points.groupby("source", sort=False))
-    columns = max(table["corpus"].nunique() for _, table in rows)
+    sources = points.groupby("source", sort=False)
+    rows = {source: list(table.groupby("corpus", sort=False)) for source, table in sources}
     with style():
-        figure, grid = plt.subplots(
-            len(rows), columns, figsize=(3.1 * columns, 3.0 * len(rows)), squeeze=False
-        )
-        for (source, table), axes_row in zip(rows, grid, strict=True):
-            panels = list(table.groupby("corpus", sort=False))
-            for axes in axes_row[len(panels) :]:
-                axes.set_visible(False)
-            for axes, (corpus, panel) in zip(axes_row, panels, strict=False):
+        figure, grid = rows_of_panels([len(panels) for panels in rows.values()], (3.1, 3.0))
+        for (source, panels), axes_row in zip(rows.items(), grid, strict=True):
+            for axes, (corpus, panel) in zip(axes_row, panels, strict=True):
                 _stairs(axes, panel, dense=source == "measured")
-                axes.set_title(f"{source}: {corpus.removeprefix('pocket:')}")
+                axes.set_title(f"{source}: {short(corpus)}")
             axes_row[0].set_ylabel(r"$\mathrm{RBP}_k = \Pr(R \leq k)$")
             axes_row[0].legend(loc="lower right", title="dashed: smallest model", title_fontsize=8)
         figure.tight_layout()
@@ -159,7 +155,7 @@ def staircases(points: pd.DataFrame) -> Figure:
 def _stairs(axes: Axes, table: pd.DataFrame, dense: bool) -> None:
     axes.set(xscale="log", ylim=(0, 1.02), xlabel="$k$")
     for number, (family, part) in enumerate(table.groupby("family", sort=False)):
-        ink = FAMILY_INK.get(family, OTHER_INK)
+        ink = ink_of(family)
         # Between the published k nothing is known: straight lines to guide the eye, no steps.
         # Markers of the families are staggered: their curves lie close.
         steps = {"drawstyle": "steps-post", "markevery": (4 * number % 16, 16)} if dense else {}
@@ -177,7 +173,7 @@ def read_at(axes: Axes, rbp: NDArray[np.float64], k: int) -> None:
     axes.plot([k, k, 1], [0, share, share], "--", color=TARGET, linewidth=1.2)
     axes.plot([k], [share], "o", color=TARGET)
     axes.set(xscale="log", ylim=(0, 1.02), xlabel="$k$", ylabel=r"$\Pr(R \leq k)$")
-    axes.set_title(f"$\\mathrm{{RBP}}_{{{k}}}$ = {share:.3f}")
+    axes.set(title=f"$\\mathrm{{RBP}}_{{{k}}}$ = {share:.3f}")
 
 
 def bounds(
@@ -200,7 +196,7 @@ def bounds(
         floor = ce_bound(nll.mean(), k)
         right.plot(k, floor, "--", color="black", label="$1 - \\mathrm{CE}/\\log(k+1)$")
         right.set(xscale="log", ylim=(0, 1.02), xlabel="$k$")
-        right.set_title(f"{title}: CE = {nll.mean():.2f} nats")
+        right.set(title=f"{title}: CE = {nll.mean():.2f} nats")
         right.legend(loc="upper left")
         figure.tight_layout()
     return figure

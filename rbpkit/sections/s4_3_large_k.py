@@ -157,7 +157,11 @@ def noise_only(misses: Misses, *, draws: int = DRAWS, seed: int = 0) -> np.ndarr
     loss = loss[np.ptp(loss, axis=1) > 0]
     if not len(loss):
         raise InputError(f"{_name(curve)}: no drawn set of counts can be fitted; score more tokens")
-    x, y = np.log(curve.S), np.log(loss)
+    return r2_of_draws(np.log(curve.S), np.log(loss))
+
+
+def r2_of_draws(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """R2 of the line through x (n,) and each row of y (draws, n): (draws,)."""
     dx, dy = x - x.mean(), y - y.mean(axis=1, keepdims=True)
     return (dy @ dx) ** 2 / (dx @ dx) / (dy**2).sum(axis=1)
 

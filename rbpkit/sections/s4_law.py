@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -15,7 +15,8 @@ from rbpkit import paper, plots
 from rbpkit.curves import Curves, Measured, fits, ladder, panels
 from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS
-from rbpkit.plots import FAMILY_INK, OTHER_INK, Ink
+from rbpkit.plots import Ink
+from rbpkit.sections.panels import ink_of, rows_of_panels, short, wrapped
 from rbpkit.sections.s4_3_large_k import Misses, k_at_share
 
 # A pocket corpus looks like the paper's corpus that it stands for.
@@ -65,14 +66,13 @@ def fits_by_k(
     every = list(measured)
     names = ["corpus", "family", "quantity", "V", "k", "n", "slope", "low", "high", "R2"]
     found = [pd.DataFrame(columns=names)]
-    for corpus in corpora:
-        for family in families:
-            chosen = ladder(every, corpus, family)
-            if len(chosen) >= MIN_POINTS:
-                V = min(one.manifest.V for one in chosen)
-                table = fits(chosen, k_grid(V)).table.assign(V=V)
-                k = table["quantity"].str.removeprefix("RBP_").replace("CE", None)
-                found.append(table.assign(k=k)[names])
+    for corpus, family in product(corpora, families):
+        chosen = ladder(every, corpus, family)
+        if len(chosen) >= MIN_POINTS:
+            V = min(one.manifest.V for one in chosen)
+            table = fits(chosen, k_grid(V)).table.assign(V=V)
+            k = table["quantity"].str.removeprefix("RBP_").replace("CE", None)
+            found.append(table.assign(k=k)[names])
     table = pd.concat(found[1:] or found, ignore_index=True)
     return table.astype(
         {"V": "int64", "k": "Int64", "n": "int64"} | dict.fromkeys(names[6:], float)
@@ -119,17 +119,12 @@ def figure_5(rows: Mapping[str, Sequence[Misses]]) -> tuple[Figure, pd.DataFrame
     for name, every in drawn.items():
         for one in every:
             by_corpus[name].setdefault(one.curve.corpus, []).append(one)
-    columns = max(map(len, by_corpus.values()))
     with plots.style():
-        figure, grid = plt.subplots(
-            len(drawn), columns, figsize=(3.3 * columns + 0.6, 3.4 * len(drawn)), squeeze=False
-        )
+        figure, grid = rows_of_panels([len(of) for of in by_corpus.values()], (3.3, 3.4), (0.6, 0))
         for axes_row, (name, corpora) in zip(grid, by_corpus.items(), strict=True):
-            for axes in axes_row[len(corpora) :]:
-                axes.set_visible(False)
-            for axes, (corpus, chosen) in zip(axes_row, corpora.items(), strict=False):
+            for axes, (corpus, chosen) in zip(axes_row, corpora.items(), strict=True):
                 _large_k_panel(axes, chosen)
-                axes.set_title(f"{name}: {_short(corpus)}")
+                axes.set_title(f"{name}: {short(corpus)}")
             axes_row[0].set_ylabel(r"$-\log\,\mathrm{RBP}_k$")
         figure.tight_layout()
     points = _points({name: [one.curve for one in every] for name, every in drawn.items()})
@@ -147,7 +142,7 @@ def _large_k_panel(axes: Axes, chosen: Sequence[Misses]) -> None:
         plots.draw_law(axes, one.curve)
         # A point without a miss has no place on the axis, and no fit took it: none gets here.
         bars = np.maximum([loss - low, high - loss], 0)
-        ink = FAMILY_INK.get(one.curve.family, OTHER_INK).colour
+        ink = ink_of(one.curve.family).colour
         look = {"ecolor": ink, "elinewidth": 0.9, "capsize": 2, "alpha": 0.8, "zorder": 2.5}
         axes.errorbar(S, loss, yerr=bars, fmt="none", **look)
     ends = np.concatenate(intervals, axis=None)
@@ -175,15 +170,9 @@ def figure_6(
         raise InputError(f"quantity must be {' or '.join(QUANTITIES)}, not {quantity!r}")
     points = _points_6(quantity, ours, corpora, families)
     shown = list(points.groupby(["source", "family"], sort=False))
-    columns = min(3, len(shown))
-    lines = -(-len(shown) // columns)
     with plots.style():
-        figure, grid = plt.subplots(
-            lines, columns, figsize=(4.2 * columns + 0.3, 3.6 * lines), squeeze=False
-        )
-        for axes in grid.flat[len(shown) :]:
-            axes.set_visible(False)
-        for axes, ((source, family), panel) in zip(grid.flat, shown, strict=False):
+        figure, grid = rows_of_panels(wrapped(len(shown), 3), (4.2, 3.6), (0.3, 0))
+        for axes, ((source, family), panel) in zip(np.concatenate(grid), shown, strict=True):
             _panel_6(axes, panel, quantity)
             axes.set_title(f"{source}: {family}")
         for row in grid:
@@ -217,7 +206,7 @@ def _panel_6(axes: Axes, panel: pd.DataFrame, quantity: str) -> None:
         look = {"color": ink.colour, "linestyle": ink.line}
         dots = {"markersize": 4.5, "markeredgecolor": "white", "markeredgewidth": 0.4}
         by_k = here[here["quantity"] == quantity].sort_values("k")
-        k, label = by_k["k"].astype(float), _short(corpus)
+        k, label = by_k["k"].astype(float), short(corpus)
         axes.plot(k, by_k["value"], marker=ink.marker, linewidth=1.2, label=label, **look, **dots)
         for value in here.loc[here["quantity"] == "ce_slope", "value"]:
             axes.axhline(value, linewidth=0.9, alpha=0.8, **look)
@@ -246,10 +235,6 @@ def _points(rows: Mapping[str, Sequence]) -> pd.DataFrame:
 def _legend(axes: Axes, title: str | None) -> None:
     tight = {"handletextpad": 0.3, "borderpad": 0.3, "labelspacing": 0.25}
     axes.legend(title=title, title_fontsize=8, alignment="left", loc="lower left", **tight)
-
-
-def _short(corpus: str) -> str:
-    return corpus.removeprefix("pocket:")
 
 
 def _log_ticks(axes: Axes) -> None:

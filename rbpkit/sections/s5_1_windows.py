@@ -13,6 +13,7 @@ row a model, k and N:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,9 +27,11 @@ from scipy.special import gammaln
 from scipy.stats import gumbel_r
 
 from rbpkit import paper
+from rbpkit.curves import ladder
 from rbpkit.errors import InputError
 from rbpkit.fit import PowerLawFit, fit_power_law
-from rbpkit.plots import FAMILY_INK, OTHER_INK, style
+from rbpkit.plots import FAMILY_INK, style
+from rbpkit.sections.panels import ink_of, rows_of_panels, short, wrapped
 from rbpkit.summary import Summary
 
 # How far a share read from a figure can be from its fraction: half of the sixth decimal, and some.
@@ -231,14 +234,12 @@ def measured_windows(
     """
     every = list(summaries)
     rows, missing = [], []
-    for corpus in corpora:
-        for family in families:
-            name = (corpus, family)
-            chosen = [s for s in every if (s.manifest.corpus, s.manifest.family) == name]
-            if not chosen:
-                missing.append(f"not measured: {family} on {corpus}")
-            for one in chosen:
-                rows += _rows(one, sorted({1, 2, *Ns}), ks, missing)
+    for corpus, family in product(corpora, families):
+        chosen = ladder(every, corpus, family)
+        if not chosen:
+            missing.append(f"not measured: {family} on {corpus}")
+        for one in chosen:
+            rows += _rows(one, sorted({1, 2, *Ns}), ks, missing)
     table = pd.DataFrame(rows, columns=[*COLUMNS, "longest"])
     table = table.astype(dict.fromkeys(COLUMNS[-4:], np.float64))
     return _derived(table), tuple(dict.fromkeys(missing))
@@ -301,11 +302,11 @@ def figure_7(published: pd.DataFrame, measured: pd.DataFrame, ks: Sequence[int])
     every = sorted({*published["N"], *measured["N"]})
     inks = dict(zip(every, _inks(len(every)), strict=True))
     with style():
-        figure, grid = _grid(-(-len(panels) // PANELS), 2.75)
-        for number, (axes, (source, table, k)) in enumerate(zip(grid.flat, panels, strict=False)):
-            axes.set_visible(True)
+        figure, grid = rows_of_panels(wrapped(len(panels), PANELS), (3.1, 2.75))
+        every_axes = np.concatenate(grid)
+        for number, (axes, (source, table, k)) in enumerate(zip(every_axes, panels, strict=True)):
             _shares(axes, table[table["k"] == k], k, inks)
-            where = f"{table['family'].iloc[0]}, {_plain(table['corpus'].iloc[0])}"
+            where = f"{table['family'].iloc[0]}, {short(table['corpus'].iloc[0])}"
             axes.set_title(f"{source}: {where}, $k = {_thousands(k)}$", fontsize=9.5)
             axes.set_xlabel("$S$ (non-embedding parameters)")
             if number < PANELS:
@@ -317,15 +318,6 @@ def figure_7(published: pd.DataFrame, measured: pd.DataFrame, ks: Sequence[int])
         figure.tight_layout(rect=(0, 0, 0.93, 1))
         figure.legend(handles=handles, title="$N$", loc="center right", fontsize=9)
     return figure
-
-
-def _grid(rows: int, height: float) -> tuple[Figure, np.ndarray]:
-    """Rows of PANELS panels, hidden until they are drawn in."""
-    size = (3.1 * PANELS, height * rows)
-    figure, grid = plt.subplots(rows, PANELS, figsize=size, squeeze=False)
-    for axes in grid.flat:
-        axes.set_visible(False)
-    return figure, grid
 
 
 def _shares(axes: Axes, table: pd.DataFrame, k: int, inks: dict) -> None:
@@ -383,16 +375,15 @@ def effective_panels(published: pd.DataFrame, measured: pd.DataFrame, ks: Sequen
         for corpus, part in largest.groupby("corpus", sort=False):
             drawn = []
             for family, one in part.groupby("family", sort=False):
-                ink = FAMILY_INK.get(family, OTHER_INK)
+                ink = ink_of(family)
                 drawn.append((one, ink.colour, ink.marker, ink.line, family))
-            panels.append((f"measured: {_plain(corpus)}, $k = {_thousands(k)}$", k, drawn))
+            panels.append((f"measured: {short(corpus)}, $k = {_thousands(k)}$", k, drawn))
         rows += [panels[i : i + PANELS] for i in range(0, len(panels), PANELS)]
     with style():
-        figure, grid = _grid(len(rows), 3.1)
+        figure, grid = rows_of_panels([len(panels) for panels in rows], (3.1, 3.1))
         for panels, axes_row in zip(rows, grid, strict=True):
             handles = {"independent": Line2D([], [], color="black")}
-            for axes, (title, k, drawn) in zip(axes_row, panels, strict=False):
-                axes.set_visible(True)
+            for axes, (title, k, drawn) in zip(axes_row, panels, strict=True):
                 for part, *ink, name in drawn:
                     handles[name] = _effective(axes, part[part["k"] == k], *ink)
                 top = max(part["N"].max() for part, *_ in drawn)
@@ -401,7 +392,7 @@ def effective_panels(published: pd.DataFrame, measured: pd.DataFrame, ks: Sequen
                 axes.set(ylim=(0.8, 1.4 * top), title=title)
             axes_row[0].set_ylabel(r"$\log p_{N,k}\,/\,\log \mathrm{RBP}_k$")
             look = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5), "handlelength": 2.6}
-            axes_row[len(panels) - 1].legend(handles.values(), handles.keys(), **look)
+            axes_row[-1].legend(handles.values(), handles.keys(), **look)
         figure.tight_layout()
     return figure
 
@@ -443,9 +434,8 @@ def eq8_panels(published: pd.DataFrame, k: int = 1, N: int = 100) -> Figure:
         green = FAMILY_INK["Pythia"].colour
         right.plot(part["S"], part["markov"], ":s", color=green, label="chain of pairs")
         right.plot(part["S"], part["independent"], "--^", color="#D55E00", label="Eq. 7")
-        right.set_ylim(part["independent"].min() / 1e3, 10)
-        right.set_ylabel(f"$p_{{{N},{k}}}$")
-        right.set_title(f"$N = {N}$, $k = {k}$, published ({part['corpus'].iloc[0]})")
+        right.set(ylim=(part["independent"].min() / 1e3, 10), ylabel=f"$p_{{{N},{k}}}$")
+        right.set(title=f"$N = {N}$, $k = {k}$, published ({part['corpus'].iloc[0]})")
         right.legend(loc="lower right")
         figure.tight_layout()
     return figure
@@ -467,8 +457,7 @@ def _over_all_sizes(axes: Axes, fitted: PowerLawFit) -> None:
     axes.text((low + high) / 2, -0.12, note, ha="center", va="top", fontsize=8)
     axes.set_ylim(-0.24, 1.05)
     axes.set_yticks(np.arange(0, 1.01, 0.2))
-    axes.set_xlabel("$\\log_{10} S$ ($S$: non-embedding parameters)")
-    axes.set_ylabel("$p_{N,k}$")
+    axes.set(xlabel="$\\log_{10} S$ ($S$: non-embedding parameters)", ylabel="$p_{N,k}$")
     axes.legend(loc="lower right")
 
 
@@ -476,10 +465,6 @@ def _inks(count: int) -> list[tuple]:
     """A colour and a marker for each step of a scale; dark to light, none too light to see."""
     colours = sns.color_palette("viridis", count + 1)[:count]
     return [(colour, MARKERS[i % len(MARKERS)]) for i, colour in enumerate(colours)]
-
-
-def _plain(corpus: str) -> str:
-    return corpus.removeprefix("pocket:")
 
 
 def _thousands(k: int) -> str:

@@ -17,8 +17,9 @@ from rbpkit import paper
 from rbpkit.curves import Curve, Curves
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
-from rbpkit.plots import FAMILY_INK, OTHER_INK, Ink, curve_points, plain_log_ticks, style
+from rbpkit.plots import curve_points, plain_log_ticks, style
 from rbpkit.sections import c_derivation
+from rbpkit.sections.panels import ink_of, short, whiskers
 from rbpkit.sections.s5_2_rank_fits import fit_lognormal, lognormal_probability
 from rbpkit.summary import Histogram, Summary
 
@@ -159,16 +160,13 @@ def largest_densities(
     if fitted.empty:
         return []
     known = fitted.set_index(["corpus", "model"])
-    largest: dict[str, Summary] = {}
-    for one in measured:
-        about = one.manifest
-        if (about.corpus, about.model) in known.index:
-            best = largest.setdefault(about.corpus, one)
-            largest[about.corpus] = one if about.S > best.manifest.S else best
+    there = [one for one in measured if (one.manifest.corpus, one.manifest.model) in known.index]
     found = []
-    for corpus, one in largest.items():
+    for corpus in dict.fromkeys(one.manifest.corpus for one in there):
+        here = (one for one in there if one.manifest.corpus == corpus)
+        one = max(here, key=lambda one: one.manifest.S)
         row = known.loc[(corpus, one.manifest.model)]
-        title = f"measured: {corpus.removeprefix('pocket:')}\n{one.manifest.model}"
+        title = f"measured: {short(corpus)}\n{one.manifest.model}"
         found.append((title, density(one.ranks, row["mu"], row["sigma"])))
     return found
 
@@ -220,7 +218,7 @@ def figure_8a(
             axes = figure.add_subplot(grid[1 + number // COLUMNS, number % COLUMNS])
             last = number % COLUMNS == COLUMNS - 1 or corpus == corpora[-1]
             sides = (number % COLUMNS == 0, last)
-            _twin(axes, pairs, f"measured: {_short(corpus)}", sides)
+            _twin(axes, pairs, f"measured: {short(corpus)}", sides)
         figure.tight_layout()
     return figure
 
@@ -238,26 +236,19 @@ def figure_8b(simulated: tuple[Curve, Curve], published: pd.DataFrame, own: pd.D
             (axes_row[1], "CE", "CE in nats"),
             (axes_row[2], "neg_log_rbp1", LOSS_1),
         ):
-            groups = [("published", published)]
-            groups += [] if own.empty else list(own.groupby("family", sort=False))
-            for family, rows in groups:
-                ink = _ink(family)
-                axes.plot(
-                    rows[name],
-                    rows[f"simulated_{name}"],
-                    "*" if family == "published" else ink.marker,
-                    color="black" if family == "published" else ink.colour,
-                    markersize=9 if family == "published" else 5.5,
-                    zorder=4 if family == "published" else 3,
-                    label="published: Pythia, Wiki" if family == "published" else family,
-                    **EDGE,
-                )
-            ends = np.array([published[name].min(), published[name].max()])
-            if not own.empty:
-                ends = np.array([min(ends[0], own[name].min()), max(ends[1], own[name].max())])
+            look = {"linestyle": "none", **EDGE}
+            axes.plot(
+                published[name], published[f"simulated_{name}"], marker="*", color="black",
+                markersize=9, zorder=4, label="published: Pythia, Wiki", **look,
+            )  # fmt: skip
+            for family, rows in [] if own.empty else own.groupby("family", sort=False):
+                ink = ink_of(family)
+                look |= {"marker": ink.marker, "color": ink.colour, "label": family}
+                axes.plot(rows[name], rows[f"simulated_{name}"], markersize=5.5, zorder=3, **look)
+            every = pd.concat([published, own])[name]
+            ends = [every.min(), every.max()]
             axes.plot(ends, ends, color="black", linewidth=1.2, label="simulated = measured")
-            axes.set_xlabel(f"{label}, measured")
-            axes.set_ylabel(f"{label}, from the lognormal")
+            axes.set(xlabel=f"{label}, measured", ylabel=f"{label}, from the lognormal")
             axes.legend(loc="upper left")
             axes.margins(y=0.12)
             axes.set_ylim(top=axes.get_ylim()[1] + 0.3 * np.ptp(axes.get_ylim()))
@@ -278,23 +269,16 @@ def figure_8c(published: Sequence[Density], measured: Sequence[Density]) -> Figu
             seen, fitted = bins["mass"] / width, bins["fitted"] / width
             rest = bins["bin_lo"] >= 2
             first = ~rest
-            axes.plot(
-                middle[rest], seen[rest], "o", color="#0072B2", markersize=4, label="ranks, binned"
-            )
-            axes.plot(
-                middle[rest],
-                fitted[rest],
-                color="#D55E00",
-                label="lognormal, $R \\geq 2$",
-                zorder=3,
-            )
-            axes.plot(middle[first], seen[first], "*", color="#0072B2", ms=11, label="rank 1")
+            blue, red = {"color": "#0072B2"}, {"color": "#D55E00"}
+            axes.plot(middle[rest], seen[rest], "o", markersize=4, label="ranks, binned", **blue)
+            label = "lognormal, $R \\geq 2$"
+            axes.plot(middle[rest], fitted[rest], label=label, zorder=3, **red)
+            axes.plot(middle[first], seen[first], "*", ms=11, label="rank 1", **blue)
             hollow = {"markerfacecolor": "none", "markeredgecolor": "#D55E00", "markersize": 7}
-            axes.plot(middle[:2], fitted[:2], ":", color="#D55E00", linewidth=1.2)
+            axes.plot(middle[:2], fitted[:2], ":", linewidth=1.2, **red)
             label = "lognormal at rank 1"
             axes.plot(middle[first], fitted[first], "D", linestyle="none", label=label, **hollow)
-            axes.set_xscale("log")
-            axes.set_yscale("log")
+            axes.set(xscale="log", yscale="log")
             axes.set_title(title, fontsize=10)
             axes.set_xlabel("rank $R$")
             if column == 0:
@@ -332,12 +316,11 @@ def figure_8d(published: pd.DataFrame, printed: pd.DataFrame, own: pd.DataFrame)
         for number, corpus in enumerate(corpora):
             axes = figure.add_subplot(grid[1 + number // COLUMNS, number % COLUMNS])
             for family, rows in own[own["corpus"] == corpus].groupby("family", sort=False):
-                ink = _ink(family)
+                ink = ink_of(family)
                 style_of = {"color": ink.colour, "marker": ink.marker, "linestyle": ink.line}
-                axes.plot(
-                    rows["S"], rows["ratio"], markersize=5.5, **style_of, **EDGE, label=family
-                )
-            _ratio_axes(axes, f"measured: {_short(corpus)}", True)
+                look = {"markersize": 5.5, "label": family, **style_of, **EDGE}
+                axes.plot(rows["S"], rows["ratio"], **look)
+            _ratio_axes(axes, f"measured: {short(corpus)}", True)
             if number == 0:
                 axes.legend()
         figure.tight_layout()
@@ -376,9 +359,7 @@ def _ratio_axes(axes: Axes, title: str, log: bool) -> None:
         axes.set_xscale("log")
     else:
         axes.ticklabel_format(axis="x", useMathText=True)
-    axes.set_title(title)
-    axes.set_xlabel(S_LABEL)
-    axes.set_ylabel(r"$\mu/\sigma$")
+    axes.set(title=title, xlabel=S_LABEL, ylabel=r"$\mu/\sigma$")
 
 
 def _grid(below: int, first_row: float = 3.4) -> tuple[Figure, GridSpec]:
@@ -405,15 +386,14 @@ def _twin(
     span = max(np.log(loss.max() / loss.min()) for loss in every)
     margin = 0.12 * span
     for number, (side, loss) in enumerate(zip((axes, right), every, strict=True)):
-        side.set_xscale("log")
-        side.set_yscale("log")
+        side.set(xscale="log", yscale="log")
         middle = (np.log(loss.max()) + np.log(loss.min())) / 2
         room = (span + margin, 0.0) if number == 0 else (0.0, span + margin)
         low, high = middle - span / 2 - margin - room[0], middle + span / 2 + margin + room[1]
         side.set_ylim(np.exp(low), np.exp(high))
         plain_log_ticks(side, np.exp(low), np.exp(high))
         for pair in pairs:
-            curve, ink = pair[number], _ink(pair[number].family)
+            curve, ink = pair[number], ink_of(pair[number].family)
             fit = fit_power_law(curve.S, curve.loss, labels=curve.models)
             line = np.geomspace(curve.S.min(), curve.S.max(), 50)
             side.plot(line, fit.predict(line).loss, ink.line, color=ink.colour, linewidth=1.1)
@@ -431,21 +411,17 @@ def _twin(
     right.grid(False)
     axes.set_ylabel("CE in nats (filled)" if sides is None or sides[0] else "")
     right.set_ylabel(f"{LOSS_1} (hollow)" if sides is None or sides[1] else "")
-    axes.set_xlabel(S_LABEL)
-    axes.set_title(title)
+    axes.set(xlabel=S_LABEL, title=title)
 
 
 def _exponents(axes: Axes, table: pd.DataFrame, own: pd.DataFrame) -> None:
     """alpha_1 against alpha_CE: filled as printed, hollow with intervals as measured."""
     for source, rows in (("published", table), ("measured", own)):
         for family, cells in [] if rows.empty else rows.groupby("family", sort=False):
-            ink = _ink(family)
+            ink = ink_of(family)
             face = ink.colour if source == "published" else "white"
             if source == "measured":
-                x, y = (
-                    np.abs(cells[[f"{c}_low", f"{c}_high"]].to_numpy().T - cells[c].to_numpy())
-                    for c in ("alpha_CE", "alpha_1")
-                )
+                x, y = whiskers(cells, "alpha_CE"), whiskers(cells, "alpha_1")
                 bars = {"fmt": "none", "ecolor": ink.colour, "elinewidth": 0.8, "alpha": 0.6}
                 axes.errorbar(cells["alpha_CE"], cells["alpha_1"], xerr=x, yerr=y, **bars)
             edge = {"markerfacecolor": face, "markeredgecolor": ink.colour}
@@ -453,15 +429,6 @@ def _exponents(axes: Axes, table: pd.DataFrame, own: pd.DataFrame) -> None:
             axes.plot(cells["alpha_CE"], cells["alpha_1"], ink.marker, ms=5.5, label=label, **edge)
     ends = [min(table["alpha_CE"]), max(table["alpha_CE"])]
     axes.plot(ends, ends, color="black", linewidth=1, label="equal")
-    axes.set_xlabel(r"$\alpha$ of CE")
-    axes.set_ylabel(r"$\alpha_1$ of $-\log\,\mathrm{RBP}_1$")
-    axes.set_title("exponents by family and corpus")
+    axes.set(xlabel=r"$\alpha$ of CE", ylabel=r"$\alpha_1$ of $-\log\,\mathrm{RBP}_1$")
+    axes.set(title="exponents by family and corpus")
     axes.legend(ncols=2, fontsize=7, loc="lower right")
-
-
-def _ink(family: str) -> Ink:
-    return FAMILY_INK.get(family, OTHER_INK)
-
-
-def _short(corpus: str) -> str:
-    return corpus.removeprefix("pocket:")

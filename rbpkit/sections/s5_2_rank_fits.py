@@ -66,13 +66,8 @@ class LognormalFit:
     V: int | None
     converged: bool
 
-    def probability(self, k: ArrayLike) -> Array:
-        """p_k of this fit, in the shape of `k` (whole numbers); 0 outside k_min..V."""
-        over = {"k_min": self.k_min, "form": self.form}
-        return lognormal_probability(k, self.mu, self.sigma, self.V, **over)
 
-
-def lognormal_log_probability(
+def lognormal_probability(
     k: ArrayLike,
     mu: float,
     sigma: float,
@@ -81,7 +76,7 @@ def lognormal_log_probability(
     k_min: int = 1,
     form: str = "discrete",
 ) -> Array:
-    """log p_k in the shape of `k`, of either form, over k_min..V; -inf outside.
+    """p_k in the shape of `k`, of either form, over k_min..V; 0 outside.
 
     InputError for parameters that cannot be.
     """
@@ -99,12 +94,7 @@ def lognormal_log_probability(
         every = np.log(np.arange(k_min, V + 1))
         log_c = logsumexp(-every - 0.5 * ((every - mu) / sigma) ** 2)
         log_p = -np.log(safe) - 0.5 * ((np.log(safe) - mu) / sigma) ** 2 - log_c
-    return np.where(inside, log_p, -np.inf)
-
-
-def lognormal_probability(k: ArrayLike, mu: float, sigma: float, V: int | None, **over) -> Array:
-    """p_k in the shape of `k`: exp of `lognormal_log_probability`; 0 outside k_min..V."""
-    return np.exp(lognormal_log_probability(k, mu, sigma, V, **over))
+    return np.where(inside, np.exp(log_p), 0.0)
 
 
 def fit_lognormal(

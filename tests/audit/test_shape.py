@@ -107,8 +107,8 @@ def test_few_points_cannot_tell():
 
 
 def test_range_is_unbounded_where_any_floor_will_do():
-    low, high = shape.floor_range(S[:4], np.array([2.0, 1.9, 1.97, 1.89]))
-    assert low == 0 and high == math.inf
+    row = shape.shape_table([a_curve([2.0, 1.9, 1.97, 1.89], S[:4])]).iloc[0]
+    assert (row["floor_low"], row["floor_high"]) == (0, math.inf)
 
 
 def test_a_floor_of_zero_is_the_line_and_no_tie_is_a_win():

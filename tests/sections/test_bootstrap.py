@@ -8,15 +8,8 @@ import numpy as np
 import pytest
 
 from rbpkit.errors import InputError
-from rbpkit.pocket import ladders
 from rbpkit.pocket.text import document_modules
-from rbpkit.records import load_summaries
 from rbpkit.sections import bootstrap
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    return load_summaries(ladders.summaries_root())
 
 
 def test_units_are_modules_of_pocket_corpora_and_documents_of_others():
@@ -44,9 +37,6 @@ def test_weights_take_whole_units_and_as_many_as_there_are():
 def test_bad_bootstrap_is_refused(units, draws):
     with pytest.raises(InputError):
         bootstrap.resample_weights(np.array(units, dtype=int), draws=draws)
-
-
-def test_interval_refuses_what_is_not_finite():
     with pytest.raises(InputError):
         bootstrap.interval(np.array([0.0, np.nan]))
 
@@ -73,19 +63,15 @@ def test_resampled_losses_are_counts_by_hand(shipped):
     units = bootstrap.sampling_units("pocket:legal", models[0].document)
     weights = bootstrap.resample_weights(units, 5)
     for m, one in enumerate(models):
+        hits = one.document_hits[:, list(one.k_grid).index(100)]
+        counts = one.document_tokens, one.document_nll, hits
         for b in range(5):
-            tokens = sum(
-                int(w) * int(t) for w, t in zip(weights[b], one.document_tokens, strict=True)
-            )
-            nll = sum(w * n for w, n in zip(weights[b], one.document_nll, strict=True))
-            column = list(one.k_grid).index(100)
-            hits = sum(
-                int(w) * int(h)
-                for w, h in zip(weights[b], one.document_hits[:, column], strict=True)
+            tokens, nll, hit = (
+                sum(w * float(n) for w, n in zip(weights[b], of, strict=True)) for of in counts
             )
             assert found.ce[b, m] == pytest.approx(nll / tokens)
-            assert found.rbp[b, m, 1] == hits / tokens
-            assert found.loss[b, m, 1] == pytest.approx(-np.log(hits / tokens))
+            assert found.rbp[b, m, 1] == hit / tokens
+            assert found.loss[b, m, 1] == pytest.approx(-np.log(hit / tokens))
 
 
 def test_models_take_the_same_draws_whoever_is_beside_them(shipped):
@@ -96,12 +82,13 @@ def test_models_take_the_same_draws_whoever_is_beside_them(shipped):
 
 def test_what_is_not_paired_is_refused(shipped):
     legal = [one for one in shipped if one.manifest.corpus == "pocket:legal"]
-    with pytest.raises(InputError, match="k = 6 is not counted"):
-        bootstrap.resample(legal, (6,))
-    with pytest.raises(InputError, match="different text"):
-        bootstrap.resample(shipped)
     manifest = dataclasses.replace(legal[0].manifest, fingerprint="other")
-    with pytest.raises(InputError, match="different text"):
-        bootstrap.resample([dataclasses.replace(legal[0], manifest=manifest), legal[1]])
-    with pytest.raises(InputError, match="nothing"):
-        bootstrap.resample([])
+    other = dataclasses.replace(legal[0], manifest=manifest)
+    for given, ks, says in (
+        (legal, (6,), "k = 6 is not counted"),
+        (shipped, (), "different text"),
+        ([other, legal[1]], (), "different text"),
+        ([], (), "nothing"),
+    ):
+        with pytest.raises(InputError, match=says):
+            bootstrap.resample(given, ks)

@@ -6,16 +6,14 @@ The second way of each number is written apart from the package: other formulas,
 from __future__ import annotations
 
 import csv
-import json
 import math
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from scipy.optimize import curve_fit, minimize
+from scipy.optimize import minimize
 
 from rbpkit.errors import InputError
 from rbpkit.sections import published_models as published
@@ -75,6 +73,10 @@ def S_of_shape(block: str, L: int, d: int, inner: int, kv: int) -> int:
     raise AssertionError(block)
 
 
+def openlm_shape(model: str) -> str:
+    return "open_lm-" + model.split("-", 1)[1].rsplit("-", 1)[0].removeprefix("open_lm_")
+
+
 def test_S_follows_from_the_public_shapes():
     shapes = {
         row["model"]: S_of_shape(
@@ -88,7 +90,7 @@ def test_S_follows_from_the_public_shapes():
         assert shapes[name] == int(row["S"]), row["model"]
         used.add(name)
     for row in rows_of("openlm"):
-        name = "open_lm-" + row["model"].split("-", 1)[1].rsplit("-", 1)[0].removeprefix("open_lm_")
+        name = openlm_shape(row["model"])
         assert shapes[name] == int(row["S"]), row["model"]
         used.add(name)
     assert used == set(shapes)
@@ -101,7 +103,7 @@ def test_openlm_sizes_leave_out_both_embedding_matrices():
         stated = {row["model"]: int(row["params_stated"]) for row in csv.DictReader(file)}
     widths = {row["model"]: int(row["width"]) for row in rows_of("shapes")}
     for row in rows_of("openlm"):
-        name = "open_lm-" + row["model"].split("-", 1)[1].rsplit("-", 1)[0].removeprefix("open_lm_")
+        name = openlm_shape(row["model"])
         assert stated[row["model"]] - int(row["S"]) == 2 * 50432 * widths[name]
 
 
@@ -192,18 +194,22 @@ def test_the_forms_are_told_apart():
     assert rms["sum+floor"] < 1e-4 < rms["sum"] < rms["product"] < rms["size"]
 
 
-def test_a_fit_that_cannot_be_is_refused():
-    S, T, loss = made("sum")
-    with pytest.raises(InputError, match="no form 'both'"):
-        fit_joint(S, T, loss, "both")
-    with pytest.raises(InputError, match="loss must be positive"):
-        fit_joint(S, T, loss - loss.max(), "sum")
-    with pytest.raises(InputError, match="4 parameters: 4 point"):
-        fit_joint(S[:4], T[:4], loss[:4], "sum")
-    with pytest.raises(InputError, match="S is the same"):
-        fit_joint(np.full(9, 1e8), T[:9], loss[:9], "size")
-    with pytest.raises(InputError, match="pair up"):
-        fit_joint(S[:5], T, loss, "size")
+@pytest.mark.parametrize(
+    ("change", "form", "says"),
+    [
+        (lambda S, T, loss: (S, T, loss), "both", "no form 'both'"),
+        (lambda S, T, loss: (S, T, loss - loss.max()), "sum", "loss must be positive"),
+        (lambda S, T, loss: (S[:4], T[:4], loss[:4]), "sum", "4 parameters: 4 point"),
+        (lambda S, T, loss: (np.full(9, 1e8), T[:9], loss[:9]), "size", "S is the same"),
+        (lambda S, T, loss: (S[:5], T, loss), "size", "pair up"),
+    ],
+)
+def test_a_fit_that_cannot_be_is_refused(change, form, says):
+    with pytest.raises(InputError, match=says):
+        fit_joint(*change(*made("sum")), form)
+
+
+def test_what_was_not_published_is_refused():
     with pytest.raises(InputError, match="no published table"):
         published.load("llama")
     with pytest.raises(InputError, match="no checkpoints"):
@@ -255,11 +261,17 @@ def simplex_sum(S, T, loss):
     )
 
 
+def pythia_points(suite: str, shots: int) -> tuple[np.ndarray, ...]:
+    """S, tokens and accuracy of the suite's checkpoints after the first thousand steps or so."""
+    rows = [r for r in rows_of("pythia") if (r["suite"], r["shots"]) == (suite, str(shots))]
+    rows = [r for r in rows if int(r["tokens"]) > 6e9]
+    return tuple(np.array([float(r[key]) for r in rows]) for key in ("S", "tokens", "share"))
+
+
 @pytest.mark.parametrize("suite", ["v1", "v1-deduped", "v0"])
 def test_the_held_out_12b_by_another_way(suite):
-    rows = published.checkpoints(suite)
-    S, T = rows["S"].to_numpy(float), rows["tokens"].to_numpy(float)
-    loss = -np.log(rows["share"].to_numpy())
+    S, T, share = pythia_points(suite, 0)
+    loss = -np.log(share)
     held = S == S.max()
     errors = leave_out(S, T, loss, held)
     rms = {form: float(np.sqrt(np.mean(e**2))) for form, e in errors.items()}
@@ -285,12 +297,10 @@ def test_the_blind_predictions_by_another_way():
         for name in ("predicted", "low", "high"):
             assert float(row[name]) == pytest.approx(getattr(made_now, name), abs=2e-4)
         assert 0 < float(row["low"]) < float(row["predicted"]) < float(row["high"]) < 1
-    pythia = [r for r in rows_of("pythia") if r["suite"] == "v1" and r["shots"] == "0"]
-    pythia = [r for r in pythia if int(r["tokens"]) > 6e9]
+    every = np.transpose(pythia_points("v1", 0))
     for row in written:
         size = int(row["S"])
-        rest = [(float(r["S"]), float(r["tokens"]), float(r["share"])) for r in pythia]
-        rest = np.array([r for r in rest if r[0] != size])
+        rest = every[every[:, 0] != size]
         late = rest[rest[:, 1] >= 1e11]
         law = simplex_sum(late[:, 0], late[:, 1], -np.log(late[:, 2]))
         last = rest[rest[:, 1] == rest[:, 1].max()]
@@ -332,226 +342,11 @@ def test_no_row_of_a_size_enters_its_own_prediction(model, monkeypatch):
         published.predict(published.checkpoints("v1"), float(before["S"]), published.FINAL)
 
 
-# -- the notebook's own sums ------------------------------------------------------------------
-
-NOTEBOOK = ROOT / "notebooks" / "14_published_models.ipynb"
-
-
-def printed(mark: str) -> str:
-    """The text outputs of the one code cell whose source holds `mark`."""
-    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
-    found = [c for c in cells if c["cell_type"] == "code" and mark in "".join(c["source"])]
-    assert len(found) == 1, mark
-    texts = [o.get("text") or o["data"].get("text/html", "") for o in found[0]["outputs"]]
-    return "".join("".join(text) for text in texts)
-
-
-class Cells(HTMLParser):
-    """The rows of an HTML table, each cell of several rows repeated in all of them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: list[list[str]] = []
-        self.below: dict[int, tuple[int, str]] = {}
-        self.inside, self.span = False, 1
-
-    def handle_starttag(self, tag, attributes):
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in ("th", "td"):
-            self._repeat()
-            self.inside, self.span = True, int(dict(attributes).get("rowspan", 1))
-            self.rows[-1].append("")
-
-    def handle_data(self, data):
-        if self.inside:
-            self.rows[-1][-1] += data
-
-    def handle_endtag(self, tag):
-        if tag in ("th", "td"):
-            self.inside = False
-            if self.span > 1:
-                self.below[len(self.rows[-1]) - 1] = (self.span - 1, self.rows[-1][-1])
-
-    def _repeat(self) -> None:
-        while (column := len(self.rows[-1])) in self.below:
-            left, text = self.below.pop(column)
-            self.rows[-1].append(text)
-            if left > 1:
-                self.below[column] = (left - 1, text)
-
-
-def shown_table(mark: str) -> list[list[str | float]]:
-    """The body of the table that a cell shows, a list a row: numbers where they are."""
-    parser = Cells()
-    parser.feed(printed(mark).partition("<tbody>")[2])
-
-    def number(text: str) -> str | float:
-        try:
-            return float(text)
-        except ValueError:
-            return text
-
-    return [[number(text) for text in row] for row in parser.rows if row]
-
-
-def points_of(series: str, column: str) -> tuple[np.ndarray, np.ndarray]:
-    rows = [r for r in rows_of("models") if r["series"] == series]
-    if not rows:
-        suite = {name: key for key, name in published.SUITES.items()}[series]
-        rows = [r for r in rows_of("pythia") if r["suite"] == suite and r["shots"] == "0"]
-        rows = [r for r in rows if int(r["tokens"]) == published.FINAL]
-    rows = sorted(rows, key=lambda r: int(r["S"]))
-    return np.array([float(r["S"]) for r in rows]), np.array([float(r[column]) for r in rows])
-
-
-def test_the_notebook_prints_the_bends_that_another_fit_gives():
-    table = shown_table("bent = pd.DataFrame")
-    assert len(table) == 14
-    for series, n, bend, low, high, floor, *_ in table:
-        S, share = points_of(series, "share")
-        y = np.log(-np.log(share))
-        c, covariance = np.polyfit(np.log(S) - np.log(S).mean(), y, 2, cov=True)
-        half = stats.t.ppf(0.975, len(S) - 3) * np.sqrt(covariance[0, 0])
-        assert (n, bend) == (len(S), pytest.approx(c[0], abs=6e-4))
-        assert (low, high) == pytest.approx((c[0] - half, c[0] + half), abs=6e-4)
-
-        def misfit(p, S=S, y=y):
-            return np.sum((np.log(np.exp(p[0] - p[1] * np.log(S / 1e9)) + np.exp(p[2])) - y) ** 2)
-
-        least = np.log(-np.log(share[-1]))
-        starts = [(-1, 0.3, least - gap) for gap in (0.2, 0.6, 2, 6)]
-        options = {"maxiter": 4000, "maxfev": 4000, "xatol": 1e-8, "fatol": 1e-14}
-        found = [minimize(misfit, x0, method="Nelder-Mead", options=options) for x0 in starts]
-        best = min(found, key=lambda one: one.fun)
-        assert floor == pytest.approx(np.exp(best.x[2] - least), abs=8e-3)
-
-
-def test_the_notebook_prints_the_two_exponents_that_another_fit_gives():
-    table = shown_table("exponents = published.two_exponents")
-    assert len(table) == 17
-    for _, series, of, _, *shown in table:
-        S, share = points_of(series, "share")
-        ce = points_of(series, "ce_word" if "LAMBADA" in of else "ce_token")[1]
-        x = np.log2(S)
-        slopes = [
-            stats.linregress(x, np.log2(loss)) for loss in (-np.log(share), ce, -np.log(share) / ce)
-        ]
-        half = stats.t.ppf(0.975, len(S) - 2) * slopes[2].stderr
-        again = [one.slope for one in slopes] + [slopes[2].slope - half, slopes[2].slope + half]
-        assert shown == pytest.approx(again, abs=6e-4)
-
-
-def openlm_points(corpus: str, column: str):
-    rows = [r for r in rows_of("openlm") if r["corpus"] == corpus]
-    if column == "lambada":
-        rows = [r for r in rows if round(float(r["lambada"]) * 5153) >= 30]
-    S, T = (np.array([float(r[name]) for r in rows]) for name in ("S", "tokens"))
-    values = np.array([float(r[column]) for r in rows])
-    return S, T, -np.log(values) if column == "lambada" else values, rows
-
-
-def test_the_notebook_prints_openlm_errors_that_another_fit_gives():
-    cells = shown_table("openlm_errors = pd.concat")
-    rows = {(r[0], r[1].split(",")[0], r[2]): r[3:] for r in cells}
-    for column, name in (("lambada", "accuracy"), ("ce_c4", "CE on C4")):
-        for corpus in ("c4", "redpajama", "refinedweb"):
-            S, T, loss, _ = openlm_points(corpus, column)
-            far = S > 1e9
-            law = simplex_sum(S[~far], T[~far], loss[~far])
-            again = [100 * np.sqrt(np.mean(np.log(law(S[far], T[far]) / loss[far]) ** 2))]
-            for extra in ([], [np.log(T)]):
-                X = np.column_stack([np.ones(len(S)), np.log(S), *extra])
-                found = np.linalg.pinv(X[~far]) @ np.log(loss[~far])
-                again.append(100 * np.sqrt(np.mean((X[far] @ found - np.log(loss[far])) ** 2)))
-            size, product, total, _ = rows[name, corpus, "above 1B"]
-            assert [total, size, product] == pytest.approx(again, abs=0.06)
-
-
-def test_the_notebook_prints_the_error_law_and_twenty_tokens_of_another_fit():
-    by_way = {row[0]: row[1:3] for row in shown_table("def accuracy(p, ce)")}
-    for corpus, n, slope, _, _, r2, _ in shown_table("at_twenty = pd.DataFrame"):
-        S, _, loss, rows = openlm_points(corpus, "lambada")
-        one = np.array([float(r["ratio"]) == 1 for r in rows])
-        fit = stats.linregress(np.log(S[one]), np.log(loss[one]))
-        assert (n, slope, r2) == pytest.approx((one.sum(), fit.slope, fit.rvalue**2), abs=6e-4)
-        rows = [r for r in rows_of("openlm") if r["corpus"] == corpus]
-        ce, acc, S = (np.array([float(r[k]) for r in rows]) for k in ("ce_c4", "lambada", "S"))
-        far = S > 1e9
-
-        def error_law(L, e, k, g):
-            return 1 - e + k * np.exp(-g * L)
-
-        again = []
-        for fitted in (~far & (acc * 5153 >= 29.5), ~far):  # as the other forms; all models
-            law, _ = curve_fit(error_law, ce[fitted], acc[fitted], p0=[1, 7, 1])
-            again.append(np.sqrt(np.mean((error_law(ce[far], *law) - acc[far]) ** 2)))
-        assert by_way[corpus] == pytest.approx(again, abs=6e-4)
-
-
-def test_the_notebook_prints_the_windows_of_another_count():
-    table = shown_table("memorised = table[")
-    emergence = pd.read_csv(ROOT / "rbpkit" / "data" / "paper" / "emergence.csv")
-    one = emergence.query("k == 1 and N == 1").sort_values("S").tail(8)
-    fit = stats.linregress(np.log10(one["S"]), np.log10(-np.log(one["p"])))
-    rbp = dict(zip(one["S"], one["p"], strict=True))
-    shares = {(r["series"], int(r["S"])): float(r["share"]) for r in rows_of("models")}
-    assert len(table) == 16
-    for series, S, share, per_token, on_wiki, eq8, effective in table:
-        p = shares[series, S]
-        assert (share, on_wiki) == pytest.approx((p, rbp[S]), abs=6e-5)
-        assert per_token == pytest.approx(-math.log(p) / 32, abs=6e-5)
-        assert eq8 == pytest.approx(
-            32 * 10 ** (fit.intercept + fit.slope * math.log10(S)), abs=6e-4
-        )
-        assert effective == pytest.approx(math.log(p, rbp[S]), abs=6e-5)
-
-
-def test_the_notebook_prints_the_architectures_of_another_fit():
-    for series, _, slope, _, _, at_1e9 in shown_table("architectures = pd.DataFrame"):
-        S, share = points_of(series, "share")
-        fit = stats.linregress(np.log(S / 1e9), np.log(-np.log(share)))
-        assert (slope, at_1e9) == pytest.approx((fit.slope, math.exp(fit.intercept)), abs=6e-4)
-
-
-def test_the_table_of_verdicts_is_what_the_lines_say():
-    table = pd.read_csv(ROOT / "figures" / "14_verdicts.csv").set_index("data")
-    lines = published.lines(published.final_models()).set_index("series").dropna(subset="above")
-    missed = (100 / (1 + lines["above"] / 100) - 100).abs()
-    grows = lines.index.str.startswith("Cerebras")
-    rest = missed[(lines["group"] == "LAMBADA") & ~grows]
-    row = table.loc["LAMBADA, all other families"]
-    assert row["n"] == len(rest) and row["verdict"] == "fails"
-    shown = list(row[["size alone, median", "worst"]])
-    assert shown == pytest.approx([rest.median(), rest.max()], rel=1e-5)
-    holds = (table["size alone, median"] <= 10) & (table["worst"] <= 15)
-    assert (holds == (table["verdict"] == "holds")).all() and holds.sum() == 6
-    improved = table["instead"].notna()
-    assert (table["instead, median"] < table["size alone, median"])[improved].all()
-
-
-def test_the_notebook_prints_the_errors_along_training_of_another_fit():
-    rows = {(row[0], row[1]): row[2:] for row in shown_table("along = pd.concat")}
-    assert len(rows) == 18
-    for suite, title in published.SUITES.items():
-        points = [r for r in rows_of("pythia") if r["suite"] == suite and r["shots"] == "0"]
-        points = [r for r in points if int(r["tokens"]) > 6e9]
-        S, T, p = (np.array([float(r[k]) for r in points]) for k in ("S", "tokens", "share"))
-        ways = {"the largest size": S == S.max(), "the second half": T > 1.5e11}
-        for way, held in ways.items():
-            law = simplex_sum(S[~held], T[~held], -np.log(p[~held]))
-            again = 100 * np.sqrt(np.mean(np.log(law(S[held], T[held]) / -np.log(p[held])) ** 2))
-            label = f"{title}, from step 3,000".replace("deduplicated", "dedup.")
-            assert rows[label, way][2] == pytest.approx(again, abs=0.06)
-
-
-def test_the_notebook_prints_the_errors_without_a_size_of_another_fit():
-    table = shown_table("published.leave_one_size_out()")
-    assert printed("published.leave_one_size_out()").startswith("6 suites")
-    squares = {"mean": [], "three nearest": [], "sum": [], "line": []}
-    for suite, shots in (*((s, "0") for s in published.SUITES), ("v1", "5"), ("v1-deduped", "5")):
-        points = [r for r in rows_of("pythia") if (r["suite"], r["shots"]) == (suite, shots)]
-        S, T, p = (np.array([float(r[k]) for r in points]) for k in ("S", "tokens", "share"))
+def test_the_errors_without_a_size_by_another_way():
+    table = published.leave_one_size_out().set_index(["suite", "shots", "S", "method"])["predicted"]
+    again = {}
+    for suite, shots in (*((s, 0) for s in published.SUITES), ("v1", 5), ("v1-deduped", 5)):
+        S, T, p = pythia_points(suite, shots)
         end = T.max()
         for size in np.unique(S):
             rest = (S != size) & (T < end)
@@ -564,11 +359,8 @@ def test_the_notebook_prints_the_errors_without_a_size_of_another_fit():
             logs["three nearest"] = np.polyval(np.polyfit(x[near], y[near], 1), np.log(size))
             logs["sum"] = np.log(law(size, end))
             logs["mean"] = (logs["sum"] + logs["three nearest"]) / 2
-            true = p[(S == size) & (T == end)][0]
             for method, log_loss in logs.items():
-                squares[method].append((np.exp(-np.exp(log_loss)) - true) ** 2)
-    order = ["mean", "three nearest", "sum+floor", "sum", "parabola", "line", "product"]
-    printed_row = dict(zip(order, table[-1][1:], strict=True))
-    assert table[-1][0] == "all" and len(squares["mean"]) == 48
-    for method, found in squares.items():
-        assert printed_row[method] == pytest.approx(np.sqrt(np.mean(found)), abs=6e-4)
+                again[suite, shots, size, method] = np.exp(-np.exp(log_loss))
+    again = pd.Series(again)
+    assert len(again) == 4 * 48
+    assert (table.loc[again.index] - again).abs().max() < 1e-3

@@ -10,23 +10,18 @@ import pytest
 from scipy import stats
 
 from rbpkit import paper
-from rbpkit.curves import Curve, published_curves
+from rbpkit.curves import Curve, ladder, published_curves
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_rbp_law
 from rbpkit.pocket import ladders
-from rbpkit.records import load_summaries
 from rbpkit.sections import s4_3_large_k, s4_law
+from rbpkit.sections.s4_3_large_k import Misses, noise_only, noise_table, published_misses
 
 
 @pytest.fixture(scope="module")
-def shipped():
+def shipped(shipped):
     """One family on one corpus of what ships."""
-    every = load_summaries(ladders.summaries_root())
-    return [
-        one
-        for one in every
-        if (one.manifest.family, one.manifest.corpus) == ("Pythia", "pocket:prose")
-    ]
+    return ladder(shipped, "pocket:prose", "Pythia")
 
 
 def a_curve(value, S=(1e6, 1e7, 1e8, 1e9), k=20_000) -> Curve:
@@ -38,19 +33,7 @@ def a_curve(value, S=(1e6, 1e7, 1e8, 1e9), k=20_000) -> Curve:
 # -- k by share of V -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("k", "share"),
-    # k * 4096 / 50304 = 0.81, 4.07, 8.14, 40.71, 203.56, 814.25, 1628.50 (below the half), 2442.75
-    [
-        *((1, 1), (10, 1), (50, 4), (100, 8), (500, 41), (2500, 204)),
-        *((10_000, 814), (20_000, 1628), (30_000, 2443)),
-    ],
-)
-def test_k_at_the_share_of_the_pocket_vocabulary(k, share):
-    assert s4_3_large_k.k_at_share(k, ladders.V) == share
-
-
-@pytest.mark.parametrize("V", [*sorted(set(paper.models()["vocab_rows"])), 7, 32_000, 256_000])
+@pytest.mark.parametrize("V", [*sorted(set(paper.models()["vocab_rows"])), 7, 4096, 256_000])
 def test_k_at_share_is_the_nearest_whole_number(V):
     for k in (1, 10, 336, 30_000):
         exact = k * V / paper.PAPER_V
@@ -80,19 +63,10 @@ def test_grid_ends_at_the_share_of_the_last_k():
 # -- counts ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("corpus", "missed"), [("Wiki", [265, 381, 607, 704]), ("HotpotQA", [95, 77, 87, 90])]
-)
-def test_counts_of_gpt2_at_20_000(corpus, missed):
-    one = s4_3_large_k.published_misses(published_curves(20_000)[corpus, "GPT2"])
-    assert one.missed.tolist() == missed
-    assert set(one.tokens) == {{"Wiki": 317_414, "HotpotQA": 24_141}[corpus]}
-
-
 def test_counts_give_the_published_values_back():
     for k in (100, 20_000, 30_000):
         for curve in published_curves(k).values():
-            one = s4_3_large_k.published_misses(curve)
+            one = published_misses(curve)
             assert np.abs(1 - one.missed / one.tokens - curve.value).max() <= 0.51e-6
 
 
@@ -106,49 +80,45 @@ def test_measured_counts_are_those_of_the_histogram(shipped):
     assert one.missed.tolist() == [by_model[model] for model in curve.models]
 
 
-def test_counts_refuse_other_tokens():
-    with pytest.raises(InputError, match="no share of 317413"):
-        s4_3_large_k.Misses.of(published_curves(1)["Wiki", "GPT2"], np.full(4, 317_413))
-    with pytest.raises(InputError, match="one count of tokens"):
-        s4_3_large_k.Misses.of(a_curve([0.5, 0.6]), [10])
-    with pytest.raises(InputError, match="tokens is not known"):
-        s4_3_large_k.published_misses(dataclasses.replace(a_curve([0.5]), corpus="C4"))
-    with pytest.raises(InputError, match="not measured: m0"):
-        s4_3_large_k.measured_misses([], a_curve([0.5]))
+@pytest.mark.parametrize(
+    ("count", "says"),
+    [
+        (lambda: Misses.of(published_curves(1)["Wiki", "GPT2"], [317_413] * 4), "no share of 3174"),
+        (lambda: Misses.of(a_curve([0.5, 0.6]), [10]), "one count of tokens"),
+        (
+            lambda: published_misses(dataclasses.replace(a_curve([0.5]), corpus="C4")),
+            "tokens is not known",
+        ),
+        (lambda: s4_3_large_k.measured_misses([], a_curve([0.5])), "not measured: m0"),
+    ],
+)
+def test_counts_refuse_other_tokens(count, says):
+    with pytest.raises(InputError, match=says):
+        count()
 
 
 def test_z_of_the_ends():
-    one = s4_3_large_k.published_misses(published_curves(20_000)["Wiki", "GPT2"])
-    assert one.ends_z() == pytest.approx((704 - 265) / np.sqrt(704 + 265), abs=0.03)
-    assert round(one.ends_z()) == 14
-    chi2 = stats.chi2_contingency(
-        [[265, 317_414 - 265], [704, 317_414 - 704]], correction=False
-    ).statistic
+    one = published_misses(published_curves(20_000)["Wiki", "GPT2"])
+    assert one.missed.tolist() == [265, 381, 607, 704] and set(one.tokens) == {317_414}
+    counts = [[265, 317_414 - 265], [704, 317_414 - 704]]
+    chi2 = stats.chi2_contingency(counts, correction=False).statistic
     assert one.ends_z() ** 2 == pytest.approx(chi2)
-    assert np.isnan(s4_3_large_k.Misses.of(a_curve([1.0, 1.0]), [10, 10]).ends_z())
-
-
-def test_interval_is_the_exact_binomial_one():
-    one = s4_3_large_k.Misses.of(a_curve([1.0, 0.97, 0.5, 0.0]), [100] * 4)
-    low, high = one.interval()
-    for count, *ends in zip(one.missed, low, high, strict=True):
-        exact = stats.binomtest(int(count), 100).proportion_ci(0.95, "exact")
-        assert ends == pytest.approx([exact.low, exact.high], abs=1e-9)
+    assert np.isnan(Misses.of(a_curve([1.0, 1.0]), [10, 10]).ends_z())
 
 
 # -- noise -----------------------------------------------------------------------------------
 
 
 def test_noise_alone_leaves_what_pythia_has_on_wiki():
-    misses = s4_3_large_k.published_misses(published_curves(30_000)["Wiki", "Pythia"])
-    row = s4_3_large_k.noise_table([misses]).iloc[0]
+    misses = published_misses(published_curves(30_000)["Wiki", "Pythia"])
+    row = noise_table([misses]).iloc[0]
     assert row["R2 seen"] == pytest.approx(0.940, abs=0.0006)
     assert row["noise median"] == pytest.approx(0.938, abs=0.005)  # a simulation of our own
     assert row["noise low"] < row["R2 seen"] < row["noise high"]
-    r2 = s4_3_large_k.noise_only(misses)
+    r2 = noise_only(misses)
     # A model that misses no token in a draw leaves that draw out.
     assert s4_3_large_k.DRAWS * 0.9 < r2.size < s4_3_large_k.DRAWS
-    assert np.array_equal(r2, s4_3_large_k.noise_only(misses))
+    assert np.array_equal(r2, noise_only(misses))
 
 
 def test_noise_only_recovers_a_law_and_sees_what_is_none():
@@ -156,33 +126,23 @@ def test_noise_only_recovers_a_law_and_sees_what_is_none():
     S, rng = np.geomspace(1e6, 1e10, 6), np.random.default_rng(1)
     tokens, share = 100_000, 1 - np.exp(-0.5 * S**-0.2)
     every = [
-        s4_3_large_k.Misses.of(a_curve(1 - missed / tokens, S), np.full(6, tokens))
+        Misses.of(a_curve(1 - missed / tokens, S), np.full(6, tokens))
         for missed in rng.binomial(tokens, share, (40, 6))
     ]
-    places = s4_3_large_k.noise_table(every, draws=300)["seen above"]
+    places = noise_table(every, draws=300)["seen above"]
     assert stats.kstest(places, "uniform").pvalue > 0.01
     bent = 1 - np.exp(-0.5 * S**-0.2 * np.exp([0, 0.1, -0.1, 0.1, -0.1, 0]))
-    one = s4_3_large_k.Misses.of(a_curve(1 - np.rint(bent * 1e7) / 1e7, S), np.full(6, 10**7))
-    assert s4_3_large_k.noise_table([one], draws=300)["seen above"].item() == 0
-
-
-def test_simulated_r2_are_those_of_the_fit():
-    """One draw: its counts are those of the same generator, its R2 that of `fit_rbp_law`."""
-    misses = s4_3_large_k.published_misses(published_curves(100)["Wiki", "GPT2"])
-    curve, tokens = misses.curve, misses.tokens
-    line = fit_rbp_law(curve.S, curve.value).predict(curve.S).loss
-    drawn = np.random.default_rng(5).binomial(tokens, -np.expm1(-line), (1, tokens.size))[0]
-    (r2,) = s4_3_large_k.noise_only(misses, draws=1, seed=5)
-    assert r2 == pytest.approx(fit_rbp_law(curve.S, 1 - drawn / tokens).r2, abs=1e-9)
+    one = Misses.of(a_curve(1 - np.rint(bent * 1e7) / 1e7, S), np.full(6, 10**7))
+    assert noise_table([one], draws=300)["seen above"].item() == 0
 
 
 def test_noise_only_refuses():
-    good = s4_3_large_k.published_misses(published_curves(20_000)["Wiki", "GPT2"])
+    good = published_misses(published_curves(20_000)["Wiki", "GPT2"])
     with pytest.raises(InputError, match="draws must be at least 1"):
-        s4_3_large_k.noise_only(good, draws=0)
+        noise_only(good, draws=0)
     with pytest.raises(InputError, match="cannot fit"):
-        s4_3_large_k.noise_only(s4_3_large_k.Misses.of(a_curve([0.9, 0.95, 1.0]), [100] * 3))
-    assert s4_3_large_k.noise_table([]).empty
+        noise_only(Misses.of(a_curve([0.9, 0.95, 1.0]), [100] * 3))
+    assert noise_table([]).empty
 
 
 # -- fits by k -------------------------------------------------------------------------------

@@ -9,11 +9,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
-from scipy.optimize import approx_fprime
 from scipy.stats import norm
 
-from rbpkit import paper, plots
+from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.sections import s5_2_lognormal
 from rbpkit.sections.s5_2_rank_fits import (
@@ -105,9 +103,6 @@ def test_probabilities(form):
     assert (p[[0, 1, 51, 52]] == 0).all() and (p[2:51] > 0).all()
     one = lognormal_probability(3, -1.0, 2.0, 50, k_min=2, form=form)
     assert one.shape == () and float(one) == p[3]
-    fit = fit_lognormal(drawn(-1.0, 2.0, form, 2, V=50), 50, k_min=2, form=form)
-    naive = lognormal_probability(k, fit.mu, fit.sigma, 50, k_min=2, form=form)
-    assert fit.probability(k) == pytest.approx(naive)
 
 
 def test_far_tails_keep_their_digits():
@@ -179,22 +174,6 @@ def test_against_powerlaw(powerlaw, mu, sigma, k_min, form, upper):
     assert abs(theirs.sigma - ours.sigma) < 0.1 * ours.sigma_se
 
 
-def test_the_information_is_the_curvature():
-    ranks = drawn(1.19, 3.69, "rounded", 2, V=500, n=20_000)
-    fit = fit_lognormal(ranks, 500, k_min=2, form="rounded")
-
-    def score(parameters):
-        return approx_fprime(
-            parameters, lambda p: naive_log_likelihood(ranks, *p, "rounded", 2, 500), 1e-5
-        )
-
-    at, step = np.array([fit.mu, fit.sigma]), 1e-3
-    curvature = [(score(at + e) - score(at - e)) / (2 * step) for e in step * np.eye(2)]
-    inverse = np.linalg.inv(-np.array(curvature))
-    assert np.array(fit.covariance) == pytest.approx(inverse, rel=0.01)
-    assert fit.mu_se**2 == pytest.approx(fit.covariance[0][0])
-
-
 def test_fast_at_the_size_of_a_real_vocabulary():
     ranks = drawn(-14.29, 5.76, "discrete", 1, V=50_000)
     start = time.process_time()
@@ -249,74 +228,50 @@ def test_other_bad_input():
 # -- Figure 8 --------------------------------------------------------------------------------
 
 
-def read_back(points: pd.DataFrame, name: str, folder) -> pd.DataFrame:
-    """The figure's CSV: as saved just now, and the committed one where there is one."""
-    figure = Figure()
-    plots.save(figure, points, str(folder), name)
-    return pd.read_csv(folder / f"{name}.csv")
+FIGURES = Path(__file__).resolve().parents[2] / "figures"
 
 
-def csvs(points, name, folder):
-    yield read_back(points, name, folder)
-    committed = Path(__file__).resolve().parents[2] / "figures" / f"{name}.csv"
-    if committed.exists():
-        yield pd.read_csv(committed)
+def shown(name: str) -> pd.DataFrame:
+    """The published rows of a figure's committed table."""
+    table = pd.read_csv(FIGURES / f"{name}.csv")
+    return table[table["source" if "source" in table else "panel"].str.startswith("published")]
 
 
-def test_figure_8a_csv_holds_the_published_points(tmp_path):
-    laws, exponents = s5_2_lognormal.published_laws(), s5_2_lognormal.published_exponents()
-    points = s5_2_lognormal.points_8a(
-        s5_2_lognormal.law_curves(laws), exponents, {}, {}, pd.DataFrame()
-    )
+def test_figure_8a_holds_the_published_points():
+    table = shown("figure_8a")
     printed = paper.ce_and_rbp1().query("kind == 'empirical'")
-    for table in csvs(points, "figure_8a", tmp_path):
-        drawn = table[table["source"] == "published"]
-        for quantity, series in (("CE", "CE"), ("RBP_1", "neg_log_rbp1")):
-            there = drawn[drawn["quantity"] == quantity].set_index("model")["loss"]
-            paper_says = printed[printed["series"] == series].set_index("model")["value"]
-            assert len(there) == 10 and (there / paper_says - 1).abs().max() <= SIX_DIGITS
-        cells = paper.table1().set_index(["dataset", "family", "k"])["slope"]
-        for quantity, k in (("alpha_CE", "CE"), ("alpha_1", "1")):
-            rows = drawn[drawn["quantity"] == quantity]
-            assert len(rows) == 24
-            for row in rows.itertuples():
-                assert row.value == pytest.approx(-cells[row.corpus, row.family, k], abs=6e-4)
+    for quantity, series in (("CE", "CE"), ("RBP_1", "neg_log_rbp1")):
+        there = table[table["quantity"] == quantity].set_index("model")["loss"]
+        paper_says = printed[printed["series"] == series].set_index("model")["value"]
+        assert len(there) == 10 and (there / paper_says - 1).abs().max() <= SIX_DIGITS
+    cells = paper.table1().set_index(["dataset", "family", "k"])["slope"]
+    for quantity, k in (("alpha_CE", "CE"), ("alpha_1", "1")):
+        rows = table[table["quantity"] == quantity]
+        assert len(rows) == 24
+        for row in rows.itertuples():
+            assert row.value == pytest.approx(-cells[row.corpus, row.family, k], abs=6e-4)
 
 
 @pytest.mark.parametrize("name", ["figure_8b", "figure_8d"])
-def test_figure_8b_and_8d_csv_hold_the_published_points(name, tmp_path):
-    points = s5_2_lognormal.points_8b(s5_2_lognormal.published_laws(), pd.DataFrame())
-    printed = paper.ce_and_rbp1()
-    for table in csvs(points, name, tmp_path):
-        drawn = table[table["source"] == "published"].set_index("model")
-        for kind, prefix in (("empirical", ""), ("simulated", "simulated_")):
-            for series in ("CE", "neg_log_rbp1"):
-                chosen = (printed["kind"] == kind) & (printed["series"] == series)
-                paper_says = printed[chosen]
-                ratio = drawn[prefix + series] / paper_says.set_index("model")["value"]
-                assert len(ratio) == 10 and (ratio - 1).abs().max() <= SIX_DIGITS
-        for row in paper.lognormal_params().itertuples():
-            assert drawn["mu"][row.model] == pytest.approx(row.mu, abs=0.006)
-            assert drawn["sigma"][row.model] == pytest.approx(row.sigma, abs=0.006)
-        # "approximately linear in S" (ICLR version), inverting Figure 8b: it is in ln S.
-        r2 = [np.corrcoef(x, drawn["ratio"])[0, 1] ** 2 for x in (drawn["S"], np.log(drawn["S"]))]
-        assert r2 == pytest.approx([0.51, 0.993], abs=0.005)
+def test_figures_8b_and_8d_hold_the_published_points(name):
+    table, printed = shown(name).set_index("model"), paper.ce_and_rbp1()
+    for (kind, series), rows in printed.groupby(["kind", "series"]):
+        column = series if kind == "empirical" else f"simulated_{series}"
+        ratio = table[column] / rows.set_index("model")["value"]
+        assert len(ratio) == 10 and (ratio - 1).abs().max() <= SIX_DIGITS
+    in_8c = paper.lognormal_params().set_index("model")[["mu", "sigma"]]
+    assert (table.loc[in_8c.index, ["mu", "sigma"]] - in_8c).abs().to_numpy().max() <= 0.006
+    # "approximately linear in S" (ICLR version), inverting Figure 8b: it is in ln S.
+    r2 = [np.corrcoef(x, table["ratio"])[0, 1] ** 2 for x in (table["S"], np.log(table["S"]))]
+    assert r2 == pytest.approx([0.51, 0.993], abs=0.005)
 
 
-def test_figure_8c_csv_holds_the_published_points(tmp_path):
-    panels = [
-        (
-            f"published: {row.model}",
-            s5_2_lognormal.published_density(row.model, 0.5, row.mu, row.sigma),
-        )
-        for row in paper.lognormal_params().itertuples()
-    ]
-    for table in csvs(s5_2_lognormal.points_8c(panels, []), "figure_8c", tmp_path):
-        drawn = table[table["panel"].str.startswith("published") & (table["bin_lo"] > 1)]
-        bins = paper.rank_density()
-        assert len(drawn) == len(bins) == 167
-        assert drawn["mass"].to_numpy() == pytest.approx(bins["mass"].to_numpy(), abs=1e-6)
-        assert drawn.groupby("panel")["fitted"].sum().between(0.98, 1).all()
+def test_figure_8c_holds_the_published_points():
+    table = shown("figure_8c").query("bin_lo > 1")
+    bins = paper.rank_density()
+    assert len(table) == len(bins) == 167
+    assert table["mass"].to_numpy() == pytest.approx(bins["mass"].to_numpy(), abs=1e-6)
+    assert table.groupby("panel")["fitted"].sum().between(0.98, 1).all()
 
 
 def test_the_density_of_a_histogram_is_its_own():
