@@ -38,10 +38,6 @@ SETTINGS = {
 model's own forward pass gives them in that dtype, as many programs rank them.
 """
 
-# Of the public tokenizers, which are not shipped: no test here counts them anew.
-TOKENIZER_TOKENS = {"GPT2": 50_257, "OPT": 50_265, "Pythia": 50_277, "Qwen": 151_665}
-"""Ids that the family's tokenizer has, added tokens included: `len(tokenizer)`."""
-
 
 def rbp_by_rule(n_greater: np.ndarray, n_equal: np.ndarray, k: int) -> dict[str, float]:
     """RBP_k under each of RULES, from (T,) counts of larger and of equal logits (target left out).
@@ -217,14 +213,3 @@ def fitted(table: pd.DataFrame) -> pd.DataFrame:
 
 def _xy(group: pd.DataFrame, rule: str) -> tuple[np.ndarray, np.ndarray]:
     return group["S"].to_numpy(dtype=np.float64), group[rule].to_numpy()
-
-
-def extra_rows() -> pd.DataFrame:
-    """Rows of the output matrix that no token has, by family and V: they are counted in R.
-
-    Columns: family, V (rows), models (how many have that V), tokens (of the tokenizer), extra.
-    """
-    table = paper.models().groupby(["family", "vocab_rows"], sort=False).size()
-    table = table.rename("models").reset_index().rename(columns={"vocab_rows": "V"})
-    tokens = table["family"].map(TOKENIZER_TOKENS)
-    return table.assign(tokens=tokens, extra=table["V"] - tokens)

@@ -108,7 +108,6 @@ LAWS = {
 """The contest. The last four are -log RBP_k = exp(a(k)) S^-alpha(k): the paper's law in S, with
 alpha(k) constant or linear in ln k and a(k) a line or a cubic in ln k (and a parabola in ln S)."""
 WINNER = "power of S, cubic in ln k"
-BENT = "bent power of S, cubic in ln k"
 LINES = "a line in S at each k"  # the paper's: 2 numbers for every k
 
 

@@ -75,13 +75,6 @@ def test_rounded_logits_tie_as_the_definition_of_bfloat16_says():
     assert (equal > 0).mean() > 0.2, "the case must have ties"
 
 
-def test_extra_rows_of_the_published_models():
-    table = precision.extra_rows()
-    assert table["models"].sum() == 24 and (table["extra"] >= 0).all()
-    pythia = table[table["family"] == "Pythia"]
-    assert pythia["extra"].tolist() == [27, 155, 411]
-
-
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
     """A few pages of Python: loading a pocket corpus takes longer than the models."""
