@@ -218,7 +218,7 @@ for family in ("OPT", "Pythia"):
 # %% [markdown]
 # In the paper's data the largest Pythia and the largest OPT lie above their lines on all four corpora, all but one of them by more than the sampling error. Where the largest model lies above the line, the line predicts a lower loss than the next larger model is likely to have.
 #
-# These points do not show why. All our models saw the same 6 million tokens, so the larger ones are short of data, which bends a curve that way. But our Qwen, trained alike, bends on two corpora of four. The sampling errors take tokens for independent; tokens of one document are alike, so the true errors are larger (notebook 12).
+# These points do not show why. All our models saw the same 6 million tokens, so the larger ones are short of data, which bends a curve that way. But our Qwen, trained alike, bends on two corpora of four. The sampling errors take tokens for independent; tokens of one document are alike, so the true errors are larger (notebook 23).
 #
 # ## What holds, and what does not
 #

@@ -378,7 +378,7 @@ beyond = points[points["bin_lo"] >= 10_000].groupby("panel", sort=False)[["mass"
 (100 * beyond).round(3).rename(columns=lambda name: f"{name}, % of ranks >= 2")
 
 # %% [markdown]
-# At the other end the published lognormals are too large as well: without an upper end they put 2.3 to 3.4 times the measured share on ranks from 10,000 to the last bin. So the ranks $\ge 2$ are long-tailed and close to a lognormal over most of their range. Notebook 12 sets other long-tailed laws beside it, and the lognormal is not singled out.
+# At the other end the published lognormals are too large as well: without an upper end they put 2.3 to 3.4 times the measured share on ranks from 10,000 to the last bin. So the ranks $\ge 2$ are long-tailed and close to a lognormal over most of their range. Notebook 22 sets other long-tailed laws beside it, and the lognormal is not singled out.
 #
 # Figure 8b, then, with the recipe of the paper applied to our models too: $(\mu, \sigma)$ of ranks $\ge 2$ in the authors' form, put into the closed form.
 
