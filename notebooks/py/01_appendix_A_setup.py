@@ -13,13 +13,15 @@
 # %% [markdown]
 # # Appendix A: the set-up
 #
-# **Claim.** The study rests on 24 models of four families. They span "over four orders of magnitude in parameter count" (Appendix A; the abstract says "five"), and the thresholds $k$ "over five orders of magnitude"; each point averages "at least $5 \cdot 10^5$ tokens".
+# **Claim.** The study rests on 24 models of four families. They span "over four orders of magnitude in parameter count" (Appendix A; the abstract says "five orders of magnitude"), and the thresholds $k$ "over five orders of magnitude". Each point averages "over at least 5 · 10^5 tokens".
 #
-# **Answer.** The 24 models and their $S$ are as the paper has them, and its Table 1 follows from that $S$ alone. They span four orders of magnitude, as Appendix A says, and $k$ spans four and a half. Three of the four plotted corpora have fewer than 500,000 scored tokens, as the digits of the published values tell. Of the vocabularies in footnote 2, 13 of 24 are the rows that ranks are counted over.
+# **Answer.** The 24 models and their $S$ are as the paper has them, and its Table 1 follows from that $S$ alone. They span four orders of magnitude, as Appendix A says, and $k$ spans four and a half. Three of the four plotted corpora have fewer than 500,000 scored tokens, which the digits of the published values show.
 #
-# The notebook lists models, corpora, protocol and thresholds, checks what the paper's own numbers let one check ($S$, $V$, the number $T$ of scored tokens), and presents the small models that ship with `rbpkit`, the **pocket ladders**. No network; about a minute on two CPU cores, most of it for loading libraries.
+# ![The 24 models of the paper and the shipped models on one axis of S, a row for each family](../figures/figure_A1.png)
 #
-# The three figures are ours; the paper has none of this kind. Everywhere, $S$ counts **non-embedding parameters**: the base model without the output head, less token and position embeddings.
+# *The sizes of the paper's models and of the shipped ones.*
+#
+# *Reading time: 13 minutes; it runs in about a minute.* The section on digits may be skipped at a first reading. The notebook lists models, corpora, protocol and thresholds, checks what the paper's own numbers let one check, and presents the small models that ship with `rbpkit`, the **pocket ladders**. The three figures are ours. $S$ counts **non-embedding parameters**: the base model without the output head, less token and position embeddings.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -163,7 +165,7 @@ print("Table 1:", ", ".join(f"{int(k):,}" for k in paper.table1()["k"].unique() 
 # %% [markdown]
 # The pocket models below have $V = 4{,}096$: at larger $k$ they have $\mathrm{RBP}_k = 1$.
 #
-# ## How many tokens were scored?
+# ## How many tokens were scored? (may be skipped)
 #
 # Appendix A says at least $5 \cdot 10^5$ tokens a point. The published values can be asked, for $\mathrm{RBP}_k$ is a share,
 #

@@ -13,11 +13,15 @@
 # %% [markdown]
 # # Section 5.2: two laws, one lognormal
 #
-# **Claim.** Cross-entropy and $-\log \mathrm{RBP}_1$ fall as powers of $S$ whose exponents are "nearly identical" (Figure 8a: ten Pythias on Wiki). The ranks $R$ of the correct token are "long-tailed", and the paper's "conjecture" is that they follow a lognormal, which gives both laws (8b, 8c).
+# **Claim.** Cross-entropy and $-\log \mathrm{RBP}_1$ fall as powers of $S$ whose exponents are "nearly identical" (Figure 8a: ten Pythias on Wiki). The ranks $R$ of the correct token are "long-tailed", and the paper's "hypothesis is that the rank distribution follows a lognormal distribution", which gives both laws (8b, 8c).
 #
-# **Answer.** The exponents agree within 10% in 13 of 24 published cells, and Pythia's on Wiki differ by 0.0072 ± 0.0012. For $R \ge 2$ the ranks are long-tailed and close to a lognormal, though that does not single it out. Without rank 1 in its fit, this lognormal reproduces the trends of both laws and not their levels.
+# **Answer.** The exponents agree within 10% in 13 of 24 published cells, and Pythia's on Wiki differ by 0.0072 ± 0.0012. For $R \ge 2$ the ranks are long-tailed and close to a lognormal, which other laws match. Fitted without rank 1, this lognormal reproduces the trends of both laws but not their levels.
 #
-# The notebook follows the figure's panels; each has a **published** half and one **measured** on the models that ship with `rbpkit`. The panel with $\mu/\sigma$ stands in the ICLR version only: the arXiv version withdrew it. No model is run; it takes less than a minute. All $S$ leave out token and position embeddings and the output head.
+# ![Cross-entropy and -log RBP_1 against S, and the exponents of both for each family and corpus](../figures/figure_8a.png)
+#
+# *Figure 8a of the paper (top left), the exponents of all cells (top right), and the shipped models (below).*
+#
+# *Reading time: 12 minutes; it runs in under a minute, and no model is run.* Section 8d may be skipped at a first reading: the panel with $\mu/\sigma$ stands in the ICLR version only, and the arXiv version withdrew it. Each panel has a **published** half and one **measured** on the models that ship with `rbpkit`. $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -415,7 +419,7 @@ if ratio:
     )
 
 # %% [markdown]
-# ## 8d: how the parameters move with $S$
+# ## 8d: how the parameters move with $S$ (may be skipped)
 #
 # The ICLR version has a panel with $\mu / \sigma$ and calls it "approximately linear in $S$". The arXiv version withdrew panel and statement, so what follows is said of the ICLR version alone. Of Figure 8b inverted:
 

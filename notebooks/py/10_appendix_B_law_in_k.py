@@ -13,11 +13,15 @@
 # %% [markdown]
 # # Appendix B: the law in $k$
 #
-# **Claim.** For one model, $-\log \mathrm{RBP}_k$ is also a power law in $k$, for $k$ from 1 to 100, "considerably steeper" than the law in $S$. This stands in an appendix of the ICLR version only (its Figure 9 and its Table 1); the arXiv version does not have it.
+# **Claim.** For one model, $-\log \mathrm{RBP}_k$ is also a power law in $k$, for $k$ from 1 to 100, and its slopes are "considerably steeper than those with respect to model size S". This stands in an appendix of the ICLR version only (its Figure 9 and its Table 1); the arXiv version does not have it.
 #
-# **Answer.** Two numbers describe $-\log \mathrm{RBP}_k$ up to $k = 100$ within a few percent, and the exponent in $k$ exceeds that in $S$ in every family and corpus. The line bends, though, and ends beyond $k = 100$; its interval is an error of form, not of sampling. The exponents in $S$ and in $k$ depend on each other, so the exchange rate between $k$ and $S$ is no constant.
+# **Answer.** A power law in $k$ describes $-\log \mathrm{RBP}_k$ up to $k = 100$ within a few percent, and the exponent in $k$ exceeds that in $S$ in every family and corpus. The line bends, though, and ends beyond $k = 100$: its error is one of form, not of sampling. The exponent in $S$ depends on $k$ and the other way round, so the exchange rate between $k$ and $S$ is not constant.
 #
-# **Published** points and our own are set side by side. Nothing is run on a model; text is drawn anew a thousand times, which takes some seconds. $S$ counts non-embedding parameters everywhere.
+# ![Slope in log k of each shipped model against S, with two 95% intervals, a panel for each corpus](../figures/figure_9_errors.png)
+#
+# *The slope in $k$ of each shipped model, with intervals from the regression (grey) and from resampled documents (colour). It changes with $S$.*
+#
+# *Reading time: 11 minutes; it runs in some seconds, and no model is run.* The section on how sure $\beta$ is may be skipped at a first reading. $S$ counts non-embedding parameters.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -235,7 +239,7 @@ far.groupby(["corpus", "family"]).mean().round(3)
 # %% [markdown]
 # The loss falls below the line beyond $k = 100$ for every published Pythia: to about three quarters of it at 500, a third at 2,500, a tenth or less at 10,000. It must fall, for $-\log \mathrm{RBP}_k$ is zero at $k = V$ and a power of $k$ is not. The law in $k$ is a description of two decades, not an asymptote.
 #
-# ## How sure is $\beta$?
+# ## How sure is $\beta$? (may be skipped)
 #
 # The regression gives an interval, as if the eleven points had errors of their own. They have not: successive $k$ count mostly the same tokens. Two kinds of error are to be told apart.
 #

@@ -19,7 +19,7 @@
 #
 # *Every claim with its verdict, on the paper's own points and on the shipped models.*
 #
-# *Reading time: 14 minutes; running it takes half a minute.* Sections marked so may be skipped at a first reading. The calculations stand in four chapters: [20](20_audit_fits_and_prediction.ipynb) fits and prediction, [21](21_audit_windows_and_emergence.ipynb) windows and emergence, [22](22_audit_rank_laws.ipynb) laws of ranks and CE, [23](23_audit_tokens_and_measurement.ipynb) tokens and measurement.
+# *Reading time: 17 minutes; running it takes half a minute.* Sections marked so may be skipped at a first reading. The calculations stand in four chapters: [20](20_audit_fits_and_prediction.ipynb) fits and prediction, [21](21_audit_windows_and_emergence.ipynb) windows and emergence, [22](22_audit_rank_laws.ipynb) laws of ranks and CE, [23](23_audit_tokens_and_measurement.ipynb) tokens and measurement.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to audit of what was measured

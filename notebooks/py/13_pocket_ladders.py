@@ -11,11 +11,17 @@
 # ---
 
 # %% [markdown]
-# # The pocket ladders: how they were made, and what a recipe can do to a law
+# # The pocket ladders: how they were made, and what a recipe does to a law
 #
-# **Claim to be tested.** The paper fits a line in $\log S$ to models that others trained. We trained our own, so we can ask what a reader of its figures cannot: does the slope change when the size is counted otherwise, when the depth changes and the width does not, when the models see half or double the tokens, or another seed? And is the law there from the start of training?
+# **Question.** The paper fits a line in $\log S$ to models that others trained. We trained our own. Does the slope change when the size is counted otherwise, when depth changes and width does not, when models see half or double the tokens, or with another seed? And is the law there from the start of training?
 #
-# Everything measured here ships with `rbpkit` as summaries and loss curves; nothing is run on a model, and the notebook takes seconds. $S$ leaves out token and position embeddings and the output head.
+# **Answer.** The form of the law is robust: it appears after about a quarter of the training, for each size measure that we tried, and in a state space without attention. The exponent is not: it depends on how size is counted (a factor of 1.4 to 1.8), on depth against width, and most of all on training, where each doubling of the tokens steepens the slope by 45% (median). Another seed moves the losses of the smallest model by at most 3.1%.
+#
+# ![The loss -log RBP_k against S for the shipped ladders of GPT-2, OPT, Pythia, Qwen and Mamba at k = 1 and k = 100, by corpus](../figures/pocket_beside.png)
+#
+# *The four shipped ladders, with Mamba beside them, at $k = 1$ and $k = 100$.*
+#
+# *Reading time: 10 minutes; it runs in seconds, and no model is run.* All of it ships with `rbpkit` as summaries and loss curves. $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # ladders to show
@@ -74,6 +80,8 @@ plots.save(figure, points[~beside_them], figures_dir, "pocket_losses")
 
 # %% [markdown]
 # GPT-2 and OPT, with learned positions and a tied output matrix, learn more slowly and end higher than Pythia and Qwen of the same size. Within each family the larger model is the better one at the end.
+#
+# ### The search for learning rates (may be skipped)
 #
 # The peak learning rate is $c/d$ for width $d$. The constant $c$ was chosen family by family by validation cross-entropy on a quarter of the tokens, before any slope of that family was fitted: 0.35 for GPT-2, OPT and Qwen, 0.7 for Pythia. All runs of that search, each with the cross-entropy it ended at. (*As tokens*: learned positions that start as large as the embeddings. Starting them at zero was worth a quarter of a nat to GPT-2, and the ladders do so.)
 
@@ -242,6 +250,14 @@ print(f"{above.min():+.1f} to {above.max():+.1f}% of Mamba's, above it in {(abov
 # So the *form* of the law is not the transformers' own, and its *exponent* is no property of the text alone: on one text, with one number of tokens, it goes with architecture and recipe. (Intervals from four to six sizes are wide, so that in some cells they overlap.)
 #
 # What this cannot say: whether the steeper slope stays with more tokens or beyond a million parameters. Five sizes of one seed; depth goes from four to six layers only, the learning rate was searched family by family, and a slope that is steeper while a model is short of training may flatten, or the others' steepen.
+#
+# ## What holds, and what does not
+#
+# - *The paper's $S$ is the straightest size here too*: in 75 of 80 cells, against $S + dV$ and the training cost.
+# - *The form is there early*: after a quarter of the training most curves are lines.
+# - *The exponent is not settled.* Each doubling of the tokens steepens the slope by 25 to 87%, median 45%.
+# - *A slope depends on how a ladder grows.* At these sizes depth is worth less than width.
+# - *The law does not need attention.* A state space follows it, with the steepest slope of the five in all 16 cells.
 #
 # ## Exercises
 #

@@ -21,7 +21,7 @@
 #
 # *Each point is a model at one $k$ and $N$. On the line tokens would be independent; above it long windows succeed more often than Eq. 6 says. The shipped models have 95% intervals.*
 #
-# *Reading time: 8 minutes; running it takes some seconds.* The sections on reasoning text and on rules from pairs may be skipped at a first reading. [Notebook 07](07_section_5_1_emergence.ipynb) follows Section 5.1 step by step; this is the second chapter behind [notebook 12](12_claims.ipynb).
+# *Reading time: 7 minutes; running it takes some seconds.* The sections on reasoning text and on rules from pairs may be skipped at a first reading. [Notebook 07](07_section_5_1_emergence.ipynb) follows Section 5.1 step by step; this is the second chapter behind [notebook 12](12_claims.ipynb).
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to audit of what was measured

@@ -21,7 +21,7 @@
 #
 # *Each law of ranks: how far it is behind the best (left), and its error in $\mathrm{RBP}_k$ (right). Stars: published, in-sample; others: the shipped models, held out.*
 #
-# *Reading time: 10 minutes; running it takes some seconds.* The section on one law for both quantities may be skipped at a first reading. [Notebook 08](08_section_5_2_two_laws.ipynb) follows Section 5.2 and [notebook 11](11_appendix_C_derivation.ipynb) the derivation; this is the third chapter behind [notebook 12](12_claims.ipynb).
+# *Reading time: 8 minutes; running it takes some seconds.* The section on one law for both quantities may be skipped at a first reading. [Notebook 08](08_section_5_2_two_laws.ipynb) follows Section 5.2 and [notebook 11](11_appendix_C_derivation.ipynb) the derivation; this is the third chapter behind [notebook 12](12_claims.ipynb).
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to audit of what was measured

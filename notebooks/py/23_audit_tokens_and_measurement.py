@@ -21,7 +21,7 @@
 #
 # *How much of the scatter about the line the noise of the counts explains, by k: published points, and the shipped models.*
 #
-# *Reading time: 11 minutes; running it takes some seconds.* The sections "Which tokens are missed" and "A token is not a token" may be skipped at a first reading. This is the last chapter behind [notebook 12](12_claims.ipynb).
+# *Reading time: 9 minutes; running it takes some seconds.* The sections "Which tokens are missed" and "A token is not a token" may be skipped at a first reading. This is the last chapter behind [notebook 12](12_claims.ipynb).
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to audit of what was measured
