@@ -63,7 +63,7 @@ print("rbpkit", rbpkit.__version__)
 # %% [markdown]
 # ## One token, by hand
 #
-# The model reads *some* text and gives every token $v$ of its vocabulary (of size $V$) a score, its logit $\ell(v)$; softmax makes probabilities of them. The **rank** of the token $t$ that really comes next is Eq. 3 of the paper, the number of tokens that are at least as probable, itself included:
+# The model reads some text and gives every token $v$ of its vocabulary (of size $V$) a score, its logit $\ell(v)$. Softmax turns the logits into probabilities. The **rank** of the token $t$ that really comes next is the number of tokens that are at least as probable, itself included (Eq. 3 of the paper):
 #
 # $$p(v) = \frac{e^{\ell(v)}}{\sum_{u=1}^{V} e^{\ell(u)}}, \qquad R(t) = \sum_{v=1}^{V} \mathbf 1\,[\,p(v) \ge p(t)\,].$$
 
@@ -103,7 +103,7 @@ pd.DataFrame(
 #
 # $$\mathrm{RBP}_k = \Pr(R \le k).$$
 #
-# Over a whole corpus that is one number for each $k$. A **summary** holds the histogram of all ranks (each rank that was seen, and how often), so every $k$ comes from one pass over the text.
+# Over a whole corpus that is one number for each $k$. A **summary** has the histogram of all ranks (each rank that occurred, and how often), so one pass over the text gives $\mathrm{RBP}_k$ for every $k$.
 
 # %%
 summaries = load_summaries(ladders.summaries_root())
@@ -123,11 +123,11 @@ table
 # %% [markdown]
 # ## The law
 #
-# Take logarithms on both sides of the law:
+# Taking logarithms twice gives
 #
 # $$\log(-\log \mathrm{RBP}_k) = \log c - \alpha \log S .$$
 #
-# That is a straight line in $\log S$, and least squares gives its slope $-\alpha$, as in the paper. ($R^2$ and the interval of the slope are written out in `03_section_4_1_k1`.)
+# This is a straight line in $\log S$. As in the paper, least squares gives its slope $-\alpha$. ($R^2$ and the interval of the slope are written out in `03_section_4_1_k1`.)
 
 # %%
 rows = []

@@ -164,7 +164,7 @@ if boot.cells:
         ):
             apart = intervals.difference_table(boot, between)
             counts.append(f"{name} {intervals.excludes_zero(apart, kind).sum()} of {len(apart)}")
-        print(f"beyond zero (95%), {words}: {'; '.join(counts)}")
+        print(f"beyond zero (95%), {words}:", *counts, sep="\n  ")
     naive = slopes["pocket"]["documents_sd"] / slopes["pocket"]["binomial_sd"]
     print(f"bootstrap SD of alpha / SD of independent tokens: {naive.min():.1f} to", end=" ")
     print(f"{naive.max():.1f}, median {naive.median():.1f}")

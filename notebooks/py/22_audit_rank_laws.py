@@ -36,6 +36,8 @@ device = "cpu"
 threads = 1
 
 # %%
+from textwrap import fill
+
 import numpy as np
 import pandas as pd
 from IPython.display import display
@@ -59,7 +61,8 @@ tables = {
     for name, table in tables.items()
 }
 print("rbpkit", rbpkit.__version__)
-print("tables of these records:", ", ".join(tables) or "none (rbpkit audit RECORDS makes them)")
+listed = ", ".join(tables) or "none (rbpkit audit RECORDS makes them)"
+print(fill(f"tables of these records: {listed}"))
 
 # %% [markdown]
 # **Published** are the paper's own numbers; **pocket** are the models that ship with rbpkit (or the records in `records_dir`). The text quotes the shipped models.
@@ -132,7 +135,8 @@ else:
         )
         print(f"within 0.005 in {(lead['lead'] >= -0.005).sum()}")
         won = lead.groupby("corpus", sort=False)["other"].value_counts()
-        print("  ahead of it:", "; ".join(f"{c} {name} {n}" for (c, name), n in won.items()))
+        print("  ahead of it:")
+        print(fill("; ".join(f"{c} {name} {n}" for (c, name), n in won.items()), 80))
 figure = rank_laws.figure_rank_laws(in_sample, held_out)
 points = rank_laws.rank_law_points(in_sample, held_out)
 plots.save(figure, points, figures_dir, "figure_audit_rankmodels")
@@ -158,9 +162,9 @@ else:
         print(
             f"RBP_k within {near} and CE within {within:.0%}, of",
             len(levels) // len(counts),
-            end=": ",
+            end=":\n",
         )
-        print(", ".join(f"{name} {count}" for name, count in counts.items()))
+        print(fill(", ".join(f"{name} {count}" for name, count in counts.items()), 80))
 
 # %% [markdown]
 # Rank 1 is too frequent for a smooth law of two parameters that also fits the tail, whichever law it is. The tight margin is met in at most 20 of 80 cases (Weibull), the loose one in at most 71.

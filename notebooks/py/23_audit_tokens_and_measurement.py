@@ -36,6 +36,8 @@ device = "cpu"
 threads = 1
 
 # %%
+from textwrap import fill
+
 import numpy as np
 from IPython.display import display
 
@@ -57,7 +59,8 @@ tables = {
     for name, table in tables.items()
 }
 print("rbpkit", rbpkit.__version__)
-print("tables of these records:", ", ".join(tables) or "none (rbpkit audit RECORDS makes them)")
+listed = ", ".join(tables) or "none (rbpkit audit RECORDS makes them)"
+print(fill(f"tables of these records: {listed}"))
 
 # %% [markdown]
 # **Published** are the paper's own numbers; **pocket** are the models that ship with rbpkit (or the records in `records_dir`). The text quotes the shipped models. What needs every token comes from small tables (`make audit` computes them).
