@@ -471,11 +471,11 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# **What holds.** The 24 models are those of the figures, and $S$ leaves out embeddings and head: Table 1 follows from that $S$ and from no other that we tried. On the pocket ladders the choice weighs more: with the total all 16 exponents are 43 to 79% larger. The published values behave as shares of a fixed number of tokens, to the last digit.
+# **What holds.** The 24 models are those of the figures, and $S$ leaves out embeddings and head: Table 1 follows from that $S$ and from no other that we tried. On the pocket ladders the choice weighs more: with the total all 16 exponents are 43 to 79% larger. The published values are shares of a fixed number of tokens, to the last digit.
 #
-# **What does not.** The reach of $S$ is four decades, not the abstract's five, and that of $k$ four and a half. Three of the four plotted corpora have fewer than 500,000 scored tokens, HotpotQA twenty times fewer. Footnote 2's $V$ are the rows that ranks are counted over for 13 of 24 models: not for the ten Pythias, nor for the 7B Qwen.
+# **What does not.** $S$ spans four decades, not the abstract's five, and $k$ spans four and a half. Three of the four plotted corpora have fewer than 500,000 scored tokens, HotpotQA twenty times fewer. Footnote 2 gives the number of rows that ranks are counted over for 13 of 24 models: not for the ten Pythias, nor for the 7B Qwen.
 #
-# **What cannot be told.** The counts of C4 and Github; which of two counts is Pythia's, and Qwen's, on AusLegal.
+# **What remains open.** The token counts of C4 and Github, and which of two possible counts is right for Pythia and for Qwen on AusLegal.
 #
 # ## Exercises
 #
