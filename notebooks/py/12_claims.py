@@ -204,7 +204,8 @@ display(Markdown(claims.as_markdown(verdicts, "besides")))
 # %%
 for row in verdicts.itertuples():
     if row.sentence:
-        print(f"{row.name} ({row.source}): {row.sentence}")
+        said = f"{row.name} ({row.source}): {row.sentence}"
+        print(fill(said, 90, subsequent_indent="    "))
 
 # %% [markdown]
 # ## Many rows at once (may be skipped)
