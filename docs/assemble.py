@@ -10,6 +10,7 @@ import base64
 import io
 import re
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import nbformat
@@ -17,6 +18,7 @@ from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+PICTURED = re.compile(r"!\[[^\]]*\]\(\.\./figures/(\w+)\.png\)")
 SAVED = re.compile(r"save(?:_table)?\([^\n]*figures_dir, \"(\w+)\"\)")
 COLOURS = 256  # a palette: a third of the bytes, and no difference that can be seen
 MOST_PIXELS = 2400  # across: three times the column's width
@@ -49,7 +51,8 @@ def assemble(sources: Path) -> list[str]:
     known = known_equations(read)
     for name, notebook in read.items():
         nbformat.write(page(name, notebook, known, list(read)), sources / f"notebooks/{name}.ipynb")
-    (sources / "figures" / "figure_3.png").write_bytes(sharp("figure_3"))
+    for figure in {"figure_3", *pictured(read.values())}:
+        (sources / "figures" / f"{figure}.png").write_bytes(sharp(figure))
     for table, title in (
         ("table_1", "Table 1, computed from the published points"),
         ("pocket_table_1", "The pocket ladders in the form of Table 1"),
@@ -66,6 +69,13 @@ def assemble(sources: Path) -> list[str]:
     shutil.copy(DOCS / "conf.py", sources)
     shutil.copytree(DOCS / "_static", sources / "_static")
     return list(read)
+
+
+def pictured(notebooks: Iterable[nbformat.NotebookNode]) -> set[str]:
+    """Names of the figures that the words of notebooks show."""
+    cells = (cell for notebook in notebooks for cell in notebook.cells)
+    words = (cell.source for cell in cells if cell.cell_type == "markdown")
+    return {figure for text in words for figure in PICTURED.findall(text)}
 
 
 def with_others(index: str) -> str:

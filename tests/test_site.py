@@ -75,6 +75,14 @@ def test_a_page_keeps_words_code_and_numbers():
             assert words == old.source
 
 
+def test_the_pictures_that_notebooks_open_with_are_among_the_sources(tmp_path):
+    assemble.assemble(tmp_path / "sources")
+    read = [nbformat.read(p, 4) for p in sorted(ROOT.glob("notebooks/*.ipynb"))]
+    names = assemble.pictured(read)
+    assert len(names) > 15
+    assert names <= {path.stem for path in (tmp_path / "sources" / "figures").glob("*.png")}
+
+
 def test_alt_texts_name_the_figure_and_say_what_it_shows():
     before = "# Section\n\nSome words.\n\nThe loss $-\\log \\mathrm{RBP}_k$ against `S`, [here](x)."
     text = assemble.alt_text("figure_7_effective", "The law at $k = 1$", before)

@@ -13,13 +13,15 @@
 # %% [markdown]
 # # Appendix A: the set-up
 #
-# **Claim.** The study rests on 24 models of four families. They span "over four orders of magnitude in parameter count" (Appendix A; the abstract says "five"), and the thresholds $k$ "over five orders of magnitude"; each point averages "at least $5 \cdot 10^5$ tokens".
+# **Claim.** The study rests on 24 models of four families. They span "over four orders of magnitude in parameter count" (Appendix A; the abstract says "five orders of magnitude"), and the thresholds $k$ "over five orders of magnitude". Each point averages "over at least 5 · 10^5 tokens".
 #
-# **Answer.** The 24 models and their $S$ are as the paper has them, and its Table 1 follows from that $S$ alone. They span four orders of magnitude, as Appendix A says, and $k$ spans four and a half. Three of the four plotted corpora have fewer than 500,000 scored tokens, as the digits of the published values tell. Of the vocabularies in footnote 2, 13 of 24 are the rows that ranks are counted over.
+# **Answer.** The 24 models and their $S$ are as the paper has them, and its Table 1 follows from that $S$ alone. They span four orders of magnitude, as Appendix A says, and $k$ spans four and a half. Three of the four plotted corpora have fewer than 500,000 scored tokens, which the digits of the published values show.
 #
-# The notebook lists models, corpora, protocol and thresholds, checks what the paper's own numbers let one check ($S$, $V$, the number $T$ of scored tokens), and presents the small models that ship with `rbpkit`, the **pocket ladders**. No network; about a minute on two CPU cores, most of it for loading libraries.
+# ![The 24 models of the paper and the shipped models on one axis of S, a row for each family](../figures/figure_A1.png)
 #
-# The three figures are ours; the paper has none of this kind. Everywhere, $S$ counts **non-embedding parameters**: the base model without the output head, less token and position embeddings.
+# *The sizes of the paper's models and of the shipped ones.*
+#
+# *Reading time: 13 minutes; it runs in about a minute.* The section on digits may be skipped at a first reading. The notebook lists models, corpora, protocol and thresholds, checks what the paper's own numbers let one check, and presents the small models that ship with `rbpkit`, the **pocket ladders**. The three figures are ours. $S$ counts **non-embedding parameters**: the base model without the output head, less token and position embeddings.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -163,7 +165,7 @@ print("Table 1:", ", ".join(f"{int(k):,}" for k in paper.table1()["k"].unique() 
 # %% [markdown]
 # The pocket models below have $V = 4{,}096$: at larger $k$ they have $\mathrm{RBP}_k = 1$.
 #
-# ## How many tokens were scored?
+# ## How many tokens were scored? (may be skipped)
 #
 # Appendix A says at least $5 \cdot 10^5$ tokens a point. The published values can be asked, for $\mathrm{RBP}_k$ is a share,
 #
@@ -469,11 +471,11 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# **What holds.** The 24 models are those of the figures, and $S$ leaves out embeddings and head: Table 1 follows from that $S$ and from no other that we tried. On the pocket ladders the choice weighs more: with the total all 16 exponents are 43 to 79% larger. The published values behave as shares of a fixed number of tokens, to the last digit.
+# **What holds.** The 24 models are those of the figures, and $S$ leaves out embeddings and head: Table 1 follows from that $S$ and from no other that we tried. On the pocket ladders the choice weighs more: with the total all 16 exponents are 43 to 79% larger. The published values are shares of a fixed number of tokens, to the last digit.
 #
-# **What does not.** The reach of $S$ is four decades, not the abstract's five, and that of $k$ four and a half. Three of the four plotted corpora have fewer than 500,000 scored tokens, HotpotQA twenty times fewer. Footnote 2's $V$ are the rows that ranks are counted over for 13 of 24 models: not for the ten Pythias, nor for the 7B Qwen.
+# **What does not.** $S$ spans four decades, not the abstract's five, and $k$ spans four and a half. Three of the four plotted corpora have fewer than 500,000 scored tokens, HotpotQA twenty times fewer. Footnote 2 gives the number of rows that ranks are counted over for 13 of 24 models: not for the ten Pythias, nor for the 7B Qwen.
 #
-# **What cannot be told.** The counts of C4 and Github; which of two counts is Pythia's, and Qwen's, on AusLegal.
+# **What remains open.** The token counts of C4 and Github, and which of two possible counts is right for Pythia and for Qwen on AusLegal.
 #
 # ## Exercises
 #

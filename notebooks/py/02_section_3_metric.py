@@ -13,11 +13,15 @@
 # %% [markdown]
 # # Section 3: the metric
 #
-# **Claim.** Cross-entropy looks at the probability that a model gives to the correct token; the relative-based probability $\mathrm{RBP}_k$ looks at its **rank** among all tokens. The two see different things (Figures 1 and 2 of the paper).
+# **Claim.** Cross-entropy looks at the probability that a model gives to the correct token. The relative-based probability $\mathrm{RBP}_k$ looks at its **rank** among all tokens. The two see different things (Figures 1 and 2 of the paper).
 #
-# **Answer.** They do: one loss can go with several ranks, and one set of ranks with any loss. But they are not free of each other: a cross-entropy sets a floor under every $\mathrm{RBP}_k$ with $k > e^{\mathrm{CE}} - 1$, and among our own models the two metrics pick the same better model in 97% of the pairs or more.
+# **Answer.** They do: one loss can go with several ranks, and one set of ranks with any loss. They still constrain each other: a cross-entropy gives every $\mathrm{RBP}_k$ with $k > e^{\mathrm{CE}} - 1$ a lower bound. Among the shipped models the two metrics pick the same better model in 97% of the pairs or more.
 #
-# The notebook computes Eqs. 2 to 4 on small examples of our own, then on a small model that ships with `rbpkit`: what ties do to a rank, what 16-bit logits do to ties, and what the two metrics say about each other. No network; under half a minute on a CPU. $S$ leaves out token and position embeddings and the output head.
+# ![A Python function with every token coloured by its rank under a small and a larger model](../figures/figure_2_sentence.png)
+#
+# *Every token of a sentence, coloured by its rank under two of the shipped models.*
+#
+# *Reading time: 12 minutes; it runs in under half a minute.* The section "The four ladders" may be skipped at a first reading. The notebook computes Eqs. 2 to 4 on small examples of our own, then on a small model that ships with `rbpkit`. $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -293,7 +297,7 @@ gpt2["free"] = 1 - gpt2["bound"]
 gpt2[gpt2["model"].isin(("gpt2", "gpt2-xl"))].reset_index(drop=True).round(3)
 
 # %% [markdown]
-# For these models the bound is empty at $k = 1$ and $10$. At $k = 100$ it promises 0.26 where GPT-2 has 0.86, at $k = 10{,}000$ 0.63 where it has 0.996. The bound is correct but far below the published values.
+# For these models the bound says nothing at $k = 1$ and $10$. At $k = 100$ it guarantees GPT-2 an $\mathrm{RBP}_k$ of 0.26, and GPT-2 has 0.86; at $k = 10{,}000$ it guarantees 0.63, and GPT-2 has 0.996. The bound is correct but far below the published values.
 #
 # The published numbers also show that the two need not move together: from GPT-2 to GPT-2 XL the cross-entropy falls, and $\mathrm{RBP}_{10{,}000}$ falls too.
 
@@ -305,7 +309,7 @@ pd.DataFrame(
 ).round({"CE": 3, "RBP_10000": 4, "tokens that rank lower": 0})
 
 # %% [markdown]
-# ## The four ladders
+# ## The four ladders (may be skipped)
 #
 # The shipped models share one tokenizer, so on one corpus all of them are scored on the same tokens and can be compared. First the largest model of each family: its loss, $\mathrm{RBP}_k$, and what the bound promises. `tie rule` is the most that the optimistic rule adds to $\mathrm{RBP}_k$ at these $k$.
 
@@ -361,9 +365,9 @@ if len(pairs):
 # %% [markdown]
 # On one text the two metrics nearly always agree on which model is better: of 760 pairs they disagree on 20 at $k = 1$, on 11 at $k = 10$, on 18 at $k = 100$. Few of these are beyond the noise: of the pairs that are clear in both metrics 8 of 722 at $k = 1$, 2 of 736 at $k = 10$, 7 of 725 at $k = 100$. So disagreement exists, as the paper says, and is rare among these models.
 #
-# They were trained on the same tokens; among models that differ more there may be more of it, which these data cannot tell. With 3,040 comparisons some of the clear cases may still be chance.
+# These models were trained on the same tokens; models that differ more may disagree more, which these data cannot show. With 3,040 comparisons some of the clear cases may still be chance.
 #
-# The bound is kept in all 80 measurements and says little: nothing at $k = 1$; at $k = 100$ it promises the largest models 0.17 to 0.29 where they have 0.82 to 0.87, and on `legal` (22,108 tokens, loss over 4.6 nats) nothing at all. The rule for ties moves three of the 320 $\mathrm{RBP}_k$, each by one token: with logits in fp32 a tied target at an edge is that rare.
+# The bound holds in all 80 measurements and is weak. At $k = 1$ it says nothing. At $k = 100$ it guarantees the largest models 0.17 to 0.29, and they have 0.82 to 0.87; on `legal` (22,108 tokens, loss over 4.6 nats) it says nothing at all. The rule for ties changes three of the 320 $\mathrm{RBP}_k$, each by one token: with logits in fp32 it is rare that a tie decides whether a target is within $k$.
 #
 # ## What holds, and what does not
 
@@ -393,10 +397,10 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# - *Two views.* One loss goes with two ranks: a token of probability 0.227 can stand first or second.
-# - *Ours agree.* On the same text the two metrics disagree on which model is better in at most 2.6% of the pairs.
-# - *The loss bounds the rank.* A cross-entropy sets a floor under every $\mathrm{RBP}_k$; at $k = 100$ it is at most 0.29 for our largest models, far below what they have.
-# - *Ties.* Eq. 3 and the authors' program differ on them; with logits in fp32 this changes none of our 80 measurements, with bfloat16 it does.
+# - *The two views differ.* A token of probability 0.227 can have rank 1 or rank 2.
+# - *On the shipped models they nearly always agree.* On the same text they disagree on which model is better in at most 2.6% of the pairs.
+# - *The loss bounds the rank.* A cross-entropy sets a floor under every $\mathrm{RBP}_k$; at $k = 100$ it is at most 0.29 for the largest shipped models, far below what they have.
+# - *Ties.* Eq. 3 and the authors' program differ on them; with logits in fp32 this changes three of the 320 $\mathrm{RBP}_k$ by one token each, with bfloat16 it matters.
 # - *The examples are ours.* The paper prints only $p_A$, $\mathrm{RBP}_2$ and $\mathrm{RBP}_3$; any other logits with these values would do.
 #
 # ## Exercises

@@ -13,15 +13,17 @@
 # %% [markdown]
 # # Section 4.1: the law at $k = 1$
 #
-# **Claim.** The probability that a model's first choice is the correct token follows a power law in the number of non-embedding parameters $S$,
+# **Claim.** "Across all model series and all datasets, RBP1 exhibits precise power-law relationship with model sizes" (Figure 3: four corpora, four families, 24 models). With $S$ the number of non-embedding parameters,
 #
-# $$-\log \mathrm{RBP}_1 \;\propto\; S^{-\alpha_1},$$
+# $$-\log \mathrm{RBP}_1 \;\propto\; S^{-\alpha_1}.$$
 #
-# for every family and every corpus (Figure 3 of the paper: four corpora, four families, 24 models).
+# **Answer.** This holds nearly everywhere. A straight line in log-log has $R^2 \ge 0.97$ in 22 of the paper's 24 cells and in 13 of the 16 of the shipped models; the exponent differs between families and corpora. In 9 of the 12 published lines with five sizes or more, and in 9 of the 12 shipped ones, the largest model lies above its line.
 #
-# **Answer.** Nearly so. A straight line in log-log has $R^2 \ge 0.97$ in 22 of the paper's 24 cells and in 13 of our 16. The exponent differs between families and corpora. And in 9 of 12 lines with five sizes or more, in the paper's data and in ours, the largest model lies above its line.
+# ![The loss -log RBP_1 against S in log-log, a panel for each corpus: published on top, shipped models below](../figures/figure_3.png)
 #
-# Two sources stand side by side: the **published** points of Figure 3, and what we **measured** on models that ship with `rbpkit`. Nothing is run on a model, so the notebook takes seconds. $S$ leaves out token and position embeddings and the output head.
+# *Figure 3 of the paper (top, from its published points) and the same for the shipped models (bottom).*
+#
+# *Reading time: 7 minutes; it runs in seconds, and no model is run.* **Published** are the points of Figure 3; **measured** are the models that ship with `rbpkit`, or the records in `records_dir`. The text quotes the shipped models. $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -53,7 +55,7 @@ print("rbpkit", rbpkit.__version__)
 # %% [markdown]
 # ## One line, by hand
 #
-# A curve holds the points of one family on one corpus: $S$ and $\mathrm{RBP}_1$ of each model. The paper fits a straight line by least squares to the logarithms (natural ones, everywhere),
+# A curve is the points of one family on one corpus: $S$ and $\mathrm{RBP}_1$ of each model. The paper fits a straight line to their logarithms by least squares (all logarithms are natural),
 #
 # $$\log(-\log \mathrm{RBP}_1) = \log c - \alpha_1 \log S ,$$
 #
@@ -72,7 +74,7 @@ R2 = 1 - (e @ e) / (dy @ dy)
 print(f"{curve.family} on {curve.corpus}: slope {slope:.3f}, R2 {R2:.3f}")
 
 # %% [markdown]
-# How sure is the slope? If the $n$ residuals $e_i$ are independent and normal with one spread, the slope's standard error and its 95% interval are
+# How sure is the slope? If the $n$ residuals $e_i$ are independent and normal with the same variance, the slope has the standard error and the 95% interval
 #
 # $$s = \sqrt{\frac{\sum_i e_i^2}{(n - 2) \sum_i (x_i - \bar x)^2}}, \qquad -\hat\alpha_1 \pm t_{0.975,\,n-2}\; s ,$$
 #
@@ -90,7 +92,7 @@ assert np.allclose([slope, R2, low, high], [fitted.slope, fitted.r2, *fitted.slo
 # %% [markdown]
 # ## All sixteen lines
 #
-# `fit_curves` does this for each curve. The fits of the points of Figure 3 must give the cells of Table 1, which prints slope and $R^2$ to three decimals.
+# `fit_curves` does this for each curve. Table 1 prints slope and $R^2$ to three decimals. Fits of the points of Figure 3 should give the same numbers.
 
 # %%
 recomputed = fit_curves(published.values()).table.drop(columns=["quantity", "intercept"])
@@ -107,11 +109,11 @@ r2_gap = (recomputed["R2"] - recomputed["R2 printed"]).abs().max()
 print(f"{len(recomputed)} cells; off Table 1 by at most {slope_gap:.4f} (slope), {r2_gap:.4f} (R2)")
 
 # %% [markdown]
-# All sixteen agree within the rounding of the printed digits: the published points and Table 1 say the same. With the four points of GPT-2 the intervals are wide.
+# All sixteen agree within the rounding of the printed digits, so the published points and Table 1 are consistent. GPT-2 has four models, and its intervals are wide.
 #
 # ## Measured here
 #
-# The same fit on our own ranks. Corpora without records are listed.
+# The same fit on the ranks that we measured. Corpora without records are listed.
 
 # %%
 summaries = load_summaries(records_dir or ladders.summaries_root())
@@ -126,7 +128,7 @@ ours.round(3)
 # %% [markdown]
 # ## Figure 3
 #
-# Top: the paper's points. Bottom: ours. Each legend gives slope and $R^2$. Both axes are logarithmic; the loss axis spans far less than the $S$ axis, so its ticks are plain numbers.
+# Top: the paper's points. Bottom: what we measured. Each legend gives slope and $R^2$. Both axes are logarithmic; the loss axis has plain numbers as ticks because it spans less than a decade.
 
 # %%
 rows = [(name, panels(of)) for name, of in (("published", published), ("measured", measured)) if of]
@@ -153,7 +155,7 @@ if still is not None:
 # %% [markdown]
 # ## How straight?
 #
-# The paper reads Figure 3 as a straight line for every family and corpus. Section 4.4 says of Figure 6, which shows Pythia on four corpora, that "the exponent is less than 0.1"; there it is. The counts, over all 24 cells of Table 1 (six corpora) and over what we measured:
+# The paper reads Figure 3 as a straight line for every family and corpus. Section 4.4 adds that "the exponent is less than 0.1"; it refers to Figure 6, Pythia on four corpora, and there it is right. The table counts all 24 cells of Table 1 (six corpora) and all that we measured.
 
 # %%
 table1 = paper.table1().query("k == '1'").rename(columns={"r2": "R2"})
@@ -172,7 +174,7 @@ def summed_up(cells: pd.DataFrame) -> dict[str, str]:
 pd.DataFrame({"paper says": summed_up(table1), "we get": summed_up(ours)})
 
 # %% [markdown]
-# **Straight?** Two tests of the largest model, in percent of its loss. `in the fit`: how far it lies above the line through all sizes, itself included. `held out`: how far it lies above the line through the smaller ones, so above what that line predicts for it. Beside them stands the sampling error of its loss: for a share $p$ of $T$ tokens, taken as independent,
+# Does the largest model lie on the line? Two tests, in percent of its loss. `in the fit` is its distance above the line through all sizes, itself included. `held out` is its distance above the line through the smaller sizes, which predicts it. Both should be compared with the sampling error of its loss. For a share $p$ of $T$ independent tokens that error is
 #
 # $$\frac{\mathrm{sd}(-\log \mathrm{RBP}_1)}{-\log \mathrm{RBP}_1} \approx \frac{1}{-\log p} \sqrt{\frac{1 - p}{p\,T}}, \qquad p = \mathrm{RBP}_1 .$$
 
@@ -216,17 +218,17 @@ for family in ("OPT", "Pythia"):
             print(f"{source} {family}, in the fit: {shown}")
 
 # %% [markdown]
-# In the paper's data the largest Pythia and the largest OPT lie above their lines on all four corpora, all but one of them by more than the sampling error. Where the largest model lies above the line, the line predicts a lower loss than the next larger model is likely to have.
+# In the paper's data the largest Pythia and the largest OPT lie above their lines on all four corpora, in seven of these eight cases by more than the sampling error. Where the largest model lies above the line, the line probably predicts too low a loss for a still larger one.
 #
-# These points do not show why. All our models saw the same 6 million tokens, so the larger ones are short of data, which bends a curve that way. But our Qwen, trained alike, bends on two corpora of four. The sampling errors take tokens for independent; tokens of one document are alike, so the true errors are larger (notebook 12).
+# These points do not show why. The shipped models all saw the same 6 million tokens. That is little for the larger ones, which would bend a curve in this way; but the shipped Qwen, trained in the same way, lies above its line on only two corpora of four. The sampling errors assume independent tokens. Tokens of one document are alike, so the true errors are larger (notebook 23).
 #
 # ## What holds, and what does not
 #
 # - *A line fits.* $R^2$ is at least 0.97 in 22 of the paper's 24 cells.
-# - *It fits small models too.* $R^2$ is at least 0.97 in 13 of the 16 cells that we measured.
-# - *The exponent is no constant.* It differs between families and corpora, and exceeds 0.1 in 4 of the paper's 24 cells.
+# - *It fits small models too.* $R^2$ is at least 0.97 in 13 of the 16 cells of the shipped models.
+# - *The exponent is not a constant.* It differs between families and corpora, and exceeds 0.1 in 4 of the paper's 24 cells.
 # - *Lines bend.* The largest published Pythia lies above its line on all four corpora, by up to 5.9% of its loss.
-# - *Four points prove little.* On Wiki the 95% interval of GPT-2's exponent reaches 40% of it to either side.
+# - *Four points prove little.* On Wiki the 95% interval of GPT-2's exponent is 0.056 ± 0.023.
 #
 # ## Exercises
 #

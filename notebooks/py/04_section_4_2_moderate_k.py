@@ -13,11 +13,15 @@
 # %% [markdown]
 # # Section 4.2: the law at moderate $k$
 #
-# **Claim.** What holds for the first choice holds for the first $k$: $-\log \mathrm{RBP}_k \propto S^{-\alpha_k}$ at $k = 10$, 50 and 100, in the paper's words with "R2 >= 0.97 across all datasets" (Figure 4: four corpora, four families, 24 models).
+# **Claim.** What holds for the first choice holds for the first $k$: $-\log \mathrm{RBP}_k \propto S^{-\alpha_k}$ at $k = 10$, 50 and 100. "The fitted curves achieve R2 ≥ 0.97 across all datasets" (Figure 4: four corpora, four families, 24 models).
 #
-# **Answer.** 45 of the 48 published lines have an $R^2$ of 0.97 or more; the other three are HumanEval at $k = 100$ and miss it by little. Of our 48 lines 47 reach it. The exponent grows with $k$, in the paper's data and in ours. But most of the lines scatter more than sampling alone would make them, and in most the largest model lies above its line.
+# **Answer.** 45 of the 48 published lines have an $R^2$ of 0.97 or more (the other three, HumanEval at $k = 100$, are just below), and so have 47 of the 48 of the shipped models. The exponent grows with $k$ in both. Most lines scatter more than sampling alone explains, and in most the largest model lies above its line.
 #
-# **Cost.** Nothing is run on a model: seconds on any machine. $S$ is the number of non-embedding parameters: token and position embeddings and the output head are left out. $V$ is the number of rows of the output matrix.
+# ![The loss -log RBP_k against S in log-log at k = 10, 50 and 100, a column for each corpus, published points](../figures/figure_4.png)
+#
+# *Figure 4 of the paper, from its published points.*
+#
+# *Reading time: 8 minutes; it runs in seconds, and no model is run.* The section on the same share of $V$ may be skipped at a first reading. $S$ is the number of non-embedding parameters: token and position embeddings and the output head are left out. $V$ is the number of rows of the output matrix.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -56,11 +60,11 @@ print("rbpkit", rbpkit.__version__)
 # %% [markdown]
 # ## The published points
 #
-# The rank $R$ of a scored token is how many tokens of the vocabulary the model holds at least as probable, itself included (Eq. 3). $\mathrm{RBP}_k$ is the share of scored tokens that the model ranks among its first $k$ (Eq. 4),
+# The rank $R$ of a scored token is the number of tokens of the vocabulary that are at least as probable, itself included (Eq. 3). $\mathrm{RBP}_k$ is the share of scored tokens with a rank of at most $k$ (Eq. 4),
 #
 # $$\mathrm{RBP}_k = \Pr(R \le k).$$
 #
-# Each point of Figure 4 is one model; its loss is $-\log \mathrm{RBP}_k$, natural logarithm. As $k$ grows the loss falls, for more tokens are counted as found.
+# Each point of Figure 4 is one model; its loss is $-\log \mathrm{RBP}_k$, natural logarithm. As $k$ grows the loss falls, because more tokens have a rank of at most $k$.
 
 # %%
 PAPER_KS = (10, 50, 100)
@@ -85,7 +89,7 @@ for k, curve in gpt2.items():
     print(f"k = {k}: alpha = {-slope:.3f}, R2 = {R2:.3f}")
 
 # %% [markdown]
-# The same fit to the points of Figure 4 must give the cells of Table 1, which prints $k = 10$ and 100. It has no row for $k = 50$; there Figure 6 has the four fits of Pythia.
+# The same fit to the points of Figure 4 should give the cells of Table 1, which prints $k = 10$ and 100. For $k = 50$, which Table 1 leaves out, Figure 6 has the four fits of Pythia.
 
 # %%
 fitted = pd.concat(
@@ -109,7 +113,7 @@ for what, cells, r2 in (("Table 1", both, "r2"), ("Figure 6, k = 50", pythia_50,
 #
 # ## Figure 4
 #
-# One row a $k$, one panel a corpus; each legend gives slope and $R^2$. Both axes are logarithmic, and each panel has a loss axis of its own.
+# Each row is a $k$ and each panel a corpus; the legends give slope and $R^2$. Both axes are logarithmic, and each panel has its own loss axis.
 
 # %%
 figure, points = s4_law.figure_4({f"published, k = {k}": curves for k, curves in published.items()})
@@ -118,7 +122,7 @@ plots.save(figure, points, figures_dir, "figure_4")
 # %% [markdown]
 # ## Is $R^2$ at least 0.97 everywhere?
 #
-# The lines that fall short, of all that are drawn:
+# Of the 48 lines these fall short:
 
 # %%
 short = fitted[fitted["R2"] < 0.97]
@@ -126,20 +130,20 @@ print(f"{len(fitted) - len(short)} of {len(fitted)} lines have R2 of 0.97 or mor
 short[["corpus", "family", "k", "n", "slope", "low", "high", "R2"]].round(3)
 
 # %% [markdown]
-# All three are HumanEval at $k = 100$. Could chance do that? HumanEval is small: 42,400 scored tokens with GPT-2's tokenizer, and at $k = 100$ its models miss only 1,458 to 2,068 of them, that is, rank them past $k$.
+# All three are HumanEval at $k = 100$. Could chance explain them? HumanEval is small: with GPT-2's tokenizer it has 42,400 scored tokens, and at $k = 100$ the GPT-2 models miss only 1,458 to 2,068 of them, that is, rank them past $k$.
 #
-# `noise_table` takes the fitted line for exact, draws each model's misses from a binomial distribution with the tokens of `paper.token_counts()`, and fits again, 10,000 times with a fixed seed (notebook 05 writes the simulation out). It takes tokens, and models, for independent of one another. "Seen above" is the share of those simulated $R^2$ that are below the published one.
+# `noise_table` assumes that the fitted line is exact, draws each model's misses from a binomial distribution with the tokens of `paper.token_counts()`, and fits again, 10,000 times (notebook 05 writes the simulation out). It assumes that tokens are independent, and models too. `seen above` is the share of the simulated $R^2$ that are below the published one.
 
 # %%
 human_eval = [published_misses(published[100]["HumanEval", family]) for family in paper.FAMILIES]
 noise_table(human_eval).round(3)
 
 # %% [markdown]
-# Chance alone leaves a median $R^2$ of 0.97 to 1.00 here. OPT and Pythia lie below all, or all but a few, of what was drawn: their points bend or scatter for another reason than the number of tokens. The $R^2$ of the four GPT-2 models is low among those drawn, but within their 95%; chance may be reason enough there, as far as four points can tell.
+# Chance alone leaves a median $R^2$ of 0.97 to 1.00 here. The $R^2$ of OPT and of Pythia is below nearly all simulated ones, so their points bend or scatter for another reason than the number of tokens. The $R^2$ of GPT-2 is low but within the 95% range of the simulation: with four points, chance is a possible reason.
 #
 # ## How the exponent grows with $k$
 #
-# With $\alpha_1$ from Figure 3 beside it. Of Figure 6, which shows Pythia on these four corpora, the paper says that at $k = 100$ "the exponent is close to 0.2".
+# The table adds $\alpha_1$ from Figure 3. The paper says of Figure 6, which shows Pythia on these four corpora, that at $k = 100$ "the exponent is close to 0.2".
 
 # %%
 at_1 = fit_curves(published_curves(1).values()).table.assign(k=1)
@@ -160,7 +164,7 @@ print(f"{alpha_100.between(0.15, 0.25).sum()} of {len(alpha_100)} within 0.05 of
 # %% [markdown]
 # ## Measured here: the same $k$
 #
-# The same fit on our own ranks, of the ladders of small models that ship with `rbpkit`. Whatever was asked for and is not there is named.
+# The same fit on the ranks that we measured, of the small models that ship with `rbpkit` or of the records in `records_dir`. What is missing is listed. The text quotes the shipped models.
 
 # %%
 summaries = load_summaries(records_dir or ladders.summaries_root())
@@ -186,7 +190,7 @@ else:
     print("nothing measured to draw")
 
 # %% [markdown]
-# **Chance, bend and growth.** Three counts over the published lines and over ours: those whose $R^2$ is below what chance alone leaves (`seen above` under 0.025, as for HumanEval above); those whose largest model lies above its line, so that the law promised more; and those whose exponent is larger than at the $k$ before.
+# **Chance, bend and growth.** The next cells count three kinds of lines, published and measured. First, lines whose $R^2$ is below what chance alone leaves (`seen above` under 0.025, as for HumanEval above). Second, lines whose largest model lies above the line, which then predicts too low a loss. Third, lines whose exponent is larger than at the previous $k$.
 
 # %%
 
@@ -225,13 +229,13 @@ if len(ours):
     print(f"measured: S from {min(S):,} to {max(S):,}, {np.log10(max(S) / min(S)):.1f} decades")
 
 # %% [markdown]
-# ## Measured here: the same share of $V$
+# ## Measured here: the same share of $V$ (may be skipped)
 #
-# The first 100 of a vocabulary of 4,096 are a larger part of it than of one of 50,304, Pythia's. `k_at_share` gives the $k'$ that is the same share of $V$,
+# $k = 100$ is a larger part of the shipped models' vocabulary (4,096) than of Pythia's (50,304). `k_at_share` gives the $k'$ that is the same share of $V$,
 #
 # $$k' = \max\left(1, \left\lfloor \frac{k V}{50{,}304} + \frac{1}{2} \right\rfloor\right),$$
 #
-# the nearest whole number, halves up, and never below 1. GPT-2 and OPT have $V$ = 50,257 and 50,272, Pythia 50,304 to 50,688; Qwen's 151,936 and 152,064 are three times that, so the paper's own lines do not share $k/V$ either.
+# rounded to the nearest whole number and at least 1. GPT-2 and OPT have $V$ = 50,257 and 50,272, Pythia 50,304 to 50,688; Qwen's 151,936 and 152,064 are three times that, so the paper's own lines do not share $k/V$ either.
 
 # %%
 V = np.array(sorted({ladders.V, *(one.manifest.V for one in summaries)}))
@@ -251,7 +255,7 @@ else:
 # %% [markdown]
 # ## What holds, and what does not
 #
-# The 48 published lines of Figure 4 against ours, at the same $k$ and at the same share of $V$.
+# The 48 published lines of Figure 4 beside the measured ones, at the same $k$ and at the same share of $V$.
 
 # %%
 shared = fit_curves(curve for curves in at_share.values() for curve in curves.values()).table
@@ -284,14 +288,14 @@ pd.DataFrame(
 ).reindex(summed_up(fitted)).fillna("")
 
 # %% [markdown]
-# **What these data cannot tell.** Our $S$ spans 1.6 decades at most, with 4 to 6 sizes a family, and larger models are not trained on more tokens than small ones. Whether the bend comes from the short training, and whether Qwen is steeper by its architecture or by its learning rate, they do not say. `legal` has 22,108 scored tokens of few licence texts, and mostly tests what was memorised.
+# **What these data cannot show.** $S$ of the shipped models spans 1.6 decades at most, with 4 to 6 sizes a family, and all sizes saw the same number of tokens. So we cannot say whether the bend comes from short training, or whether Qwen is steeper because of its architecture or its learning rate. `legal` has 22,108 scored tokens from few licence texts, and mostly tests what was memorised.
 #
 # **In short.**
 #
 # - *Straight.* $R^2$ is 0.97 or more in 45 of the 48 published lines; the other three are HumanEval at $k = 100$.
-# - *Ours are, too.* $R^2$ is 0.97 or more in 47 of our 48 lines.
+# - *The shipped models' lines are straight too.* $R^2$ is 0.97 or more in 47 of 48.
 # - *The exponent grows with $k$* at every step in 15 of the 16 published cells that Figures 3 and 4 plot.
-# - *"Close to 0.2"* is said of Pythia at $k = 100$; the median over all of Table 1 is 0.152.
+# - *The paper says "close to 0.2" of Pythia at $k = 100$*; the median over all of Table 1 is 0.152.
 # - *An $R^2$ near 1 is not an exact law.* In 35 of the 48 published lines the points scatter more than independent tokens would.
 #
 # ## Exercises

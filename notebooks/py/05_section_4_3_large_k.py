@@ -13,11 +13,15 @@
 # %% [markdown]
 # # Section 4.3: large $k$
 #
-# **Claim.** As $k$ comes near $V$, the number of rows of the output matrix, the points leave the line; the paper conjectures that the reason "might lies in random noise", so few tokens are left to miss (Figure 5: $k$ = 20,000 and 30,000; three corpora, without HumanEval, and three families, without Qwen).
+# **Claim.** As $k$ comes near $V$, the number of rows of the output matrix, the points leave the line. "We conjecture that that reason might lies in random noise": few tokens are left to miss (Figure 5: $k$ = 20,000 and 30,000; three corpora, without HumanEval, and three families, without Qwen).
 #
-# **Answer.** Partly. In 11 of the 18 published lines, and in 27 of our 32, the scatter is what the small counts alone would leave. But GPT-2 on Wiki misses more tokens the larger it is, by fourteen standard errors: that is no noise. And on AusLegal the points scatter more than counts do.
+# **Answer.** Partly. In 11 of the 18 published lines, and in 27 of the 32 of the shipped models, the scatter is what the small counts alone would leave. But GPT-2 on Wiki misses more tokens the larger it is, by fourteen standard errors, and on AusLegal the points scatter more than counts do.
 #
-# **Cost.** Nothing is run on a model. The simulations take seconds. $S$ is the number of non-embedding parameters throughout.
+# ![The loss -log RBP_k against S at k = 20,000 and 30,000 for three corpora, with error bars from the counts of misses](../figures/figure_5.png)
+#
+# *Figure 5 of the paper, from its published points, with error bars that we add from the counts.*
+#
+# *Reading time: 7 minutes; it runs in seconds, and no model is run.* $S$ is the number of non-embedding parameters.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -58,11 +62,11 @@ print("rbpkit", rbpkit.__version__)
 # %% [markdown]
 # ## Figure 5, with counts
 #
-# A token is **missed** at $k$ where its rank $R$ is beyond $k$. Where few are missed,
+# A token is **missed** at $k$ if its rank $R$ exceeds $k$. If few are missed,
 #
 # $$-\log \mathrm{RBP}_k = -\log\left(1 - \frac{\text{missed}}{T}\right) \approx \frac{\text{missed}}{T},$$
 #
-# with $T$ scored tokens. The published $\mathrm{RBP}_k$ carry six decimals, so $T$ (inferred from those digits, `paper.token_counts()`) gives the counts back exactly: no other whole number rounds to the same decimals. Only for Pythia on AusLegal does a second $T$ fit as well (499,125); its counts would be 0.3% smaller.
+# with $T$ scored tokens. The published $\mathrm{RBP}_k$ have six decimals. Together with $T$ (inferred from those digits, `paper.token_counts()`) they give the counts exactly: no other whole number rounds to the same decimals. Only for Pythia on AusLegal does a second $T$ fit as well (499,125); its counts would be 0.3% smaller.
 
 # %%
 published = {k: [published_misses(c) for c in published_curves(k).values()] for k in LARGE_KS}
@@ -92,11 +96,11 @@ plots.save(figure, points, figures_dir, "figure_5")
 # %% [markdown]
 # ## Systematic: GPT-2
 #
-# On Wiki GPT-2 misses *more* tokens the larger it is, well beyond the bars. How far beyond? Of the smallest model's $a$ misses and the largest one's $b$, out of $T$ tokens each, the two-proportion test makes
+# On Wiki GPT-2 misses *more* tokens the larger it is, by far more than the bars. How large is the difference in standard errors? If the smallest model has $a$ misses and the largest $b$, of $T$ tokens each, the two-proportion test gives
 #
 # $$z = \frac{b/T - a/T}{\sqrt{2\,\hat p\,(1 - \hat p) / T}} \approx \frac{b - a}{\sqrt{a + b}}, \qquad \hat p = \frac{a + b}{2T}.$$
 #
-# Both models are scored on the same tokens, which the test leaves out, to the safe side: of those $a + b$ misses some are of the same token, and only the others can differ.
+# Both models are scored on the same tokens, which the test ignores. That makes it cautious: some of the $a + b$ misses are of the same token, and only the others can differ.
 
 # %%
 a, b = one.missed[0], one.missed[-1]
@@ -118,15 +122,15 @@ pd.DataFrame(
 ).round(1)
 
 # %% [markdown]
-# On Wiki $z$ is 14 at both $k$ (14.1 and 13.4): that is no noise. On AusLegal the larger model misses more as well, with $z$ of 2.6 and 4.2; on HotpotQA there is no trend either way. $z$ takes tokens for independent. Those of one document are not, which makes it too large by a factor that counts cannot tell; a factor that brings 14 down to 2 would have to be 7, a variance 49 times the binomial one.
+# On Wiki $z$ is 14.1 and 13.4 at the two $k$: this is not noise. On AusLegal the larger model also misses more, with $z$ of 2.6 and 4.2; on HotpotQA there is no trend. The test assumes independent tokens. Tokens of one document are alike, which makes $z$ too large by a factor that the counts do not show. To bring 14 down to 2 the factor would have to be 7, a variance 49 times the binomial one.
 #
 # ## Noise: what chance alone would do
 #
-# Suppose that every model lies exactly on the fitted line, and draw the misses $M_i$ of model $i$ from its $T$ tokens,
+# Suppose that every model lies exactly on the fitted line, and draw the number $M_i$ of misses of model $i$ among its $T$ tokens,
 #
 # $$M_i \sim \mathrm{Binomial}\left(T,\; 1 - e^{-c\,S_i^{-\alpha}}\right) .$$
 #
-# The line fitted to $\log(-\log(1 - M_i / T))$ on $\log S_i$ has an $R^2$ below 1, from chance alone. Do it 10,000 times, for Pythia on Wiki at $k$ = 30,000:
+# The line fitted to $\log(-\log(1 - M_i / T))$ on $\log S_i$ then has an $R^2$ below 1 by chance alone. The cell does this 10,000 times for Pythia on Wiki at $k$ = 30,000.
 
 # %%
 one = next(o for o in published[30_000] if (o.curve.corpus, o.curve.family) == ("Wiki", "Pythia"))
@@ -146,11 +150,11 @@ tenths = [0.1, 0.5, 0.9]
 assert np.allclose(np.quantile(R2, tenths), np.quantile(noise_only(one), tenths), rtol=1e-3)
 
 # %% [markdown]
-# The published $R^2$ is just what chance leaves. The simulation assumes
+# The published $R^2$ is what chance alone would leave. The simulation assumes
 #
 # - the law: points on the fitted line, with the fitted slope;
-# - tokens independent of one another (those of one document are alike, and real counts scatter more);
-# - models independent of one another (they share their text; what moves all points alike leaves less scatter).
+# - independent tokens (those of one document are alike, so real counts scatter more);
+# - independent models (they share their text, and what moves all points together leaves less scatter).
 #
 # `noise_table` does the same for each line. "Seen above" is the share of simulated $R^2$ below the published one. Near 0 means that the points scatter more than chance explains; anything from 0.025 to 0.975 is what chance alone would leave.
 
@@ -173,11 +177,11 @@ verdict["chance is enough"] = verdict["seen above"].between(0.025, 0.975)
 verdict.pivot(index=["corpus", "family"], columns="k", values="chance is enough")
 
 # %% [markdown]
-# For OPT and Pythia on Wiki and HotpotQA at $k$ = 30,000 the published $R^2$ is just what chance leaves. With counts as small as these, an $R^2$ of that size says nothing against an exact law. On AusLegal, which has the most tokens, only Pythia at $k$ = 30,000 passes, and barely: there the points scatter by more than their bars. On HotpotQA GPT-2 "passes" for another reason: its fitted line is all but flat, and a flat line has a low $R^2$ whatever chance does.
+# For OPT and Pythia on Wiki and HotpotQA at $k$ = 30,000 the published $R^2$ is what chance alone would leave. With such small counts, an $R^2$ of that size is no evidence against an exact law. On AusLegal, which has the most tokens, the points scatter more than their bars; only Pythia at $k$ = 30,000 is compatible with chance, and barely. GPT-2 on HotpotQA is compatible for another reason: its fitted line is almost flat, and a flat line has a low $R^2$ whatever the noise is.
 #
 # ## Measured here
 #
-# Our models have far fewer rows. Where $k \ge V$, $\mathrm{RBP}_k$ is 1 by Eq. 3 and there is nothing to fit. So we go to the same share of $V$ (50,304 is Pythia's up to 2.8B),
+# The shipped models have a vocabulary of $V$ = 4,096. Where $k \ge V$, $\mathrm{RBP}_k$ is 1 by Eq. 3 and there is nothing to fit. So we take the $k'$ that is the same share of $V$ (50,304 is the $V$ of Pythia up to 2.8B),
 #
 # $$k' = \max\left(1, \left\lfloor \frac{k V}{50{,}304} + \frac{1}{2} \right\rfloor\right) .$$
 
@@ -189,7 +193,7 @@ assert all(shares[k].tolist() == [k_at_share(k, int(one)) for one in V] for k in
 pd.DataFrame({f"as k = {k:,}": shares[k] for k in LARGE_KS}, index=pd.Index(V, name="V"))
 
 # %% [markdown]
-# Our ranks are stored in full, so these counts are read and not inferred. A negative $z$ means that the largest model misses less than the smallest.
+# The ranks that we measured are stored in full, so these counts are exact. A negative $z$ means that the largest model misses less than the smallest.
 
 # %%
 measured, missing = {}, []
@@ -272,7 +276,7 @@ pd.DataFrame(
 ).reindex(summed_up(verdict, published[20_000])).fillna("")
 
 # %% [markdown]
-# **What we cannot tell.** Why GPT-2's larger models put more tokens at the end of their ranking: the points show that they do, and no more. Nor what ours would do where misses are as rare as in the paper: at the share of $k$ = 30,000 our largest models still miss 0.17% of the tokens or more. And with 4 to 6 sizes a family, "what chance leaves" is a wide range of $R^2$; to lie within it is weak evidence for the law.
+# **What these data cannot show.** First, why GPT-2's larger models rank more tokens near the end. Second, what the shipped models would do where misses are as rare as in the paper: at the share of $k$ = 30,000 their largest models still miss 0.17% of the tokens or more. Third, with 4 to 6 sizes a family chance leaves a wide range of $R^2$, and a line within it is weak evidence for the law.
 #
 # **In short.**
 #
@@ -280,7 +284,7 @@ pd.DataFrame(
 # - *Noise often suffices.* In 11 of the 18 published lines the scatter is what the small counts alone would leave.
 # - *Not for GPT-2 on Wiki.* It misses more tokens the larger it is, by 14 standard errors.
 # - *Nor on AusLegal.* Of its six lines, only one scatters no more than independent tokens would.
-# - *Ours do not turn up.* In all 32 of our lines the largest model misses fewer tokens than the smallest.
+# - *The shipped models do not rise.* In all 32 of their lines the largest model misses fewer tokens than the smallest.
 #
 # ## Exercises
 #

@@ -13,11 +13,15 @@
 # %% [markdown]
 # # Section 4.4: the law over all $k$
 #
-# **Claim.** $-\log \mathrm{RBP}_k \propto S^{-\alpha_k}$ fits with $R^2$ "above 0.9" for $k$ < 1,000; $\alpha_k$ grows with $k$, from "less than 0.1" at $k = 1$ to "close to 0.2" at $k = 100$, and at $k = 1$ it is near the exponent of CE (Figure 6: Pythia on four corpora; Table 1: all families, six corpora).
+# **Claim.** For $-\log \mathrm{RBP}_k \propto S^{-\alpha_k}$ the "R2 values remain high (above 0.9) when k < 1000". The exponent grows with $k$, from "less than 0.1" at $k = 1$ to "close to 0.2" at $k = 100$, and at $k = 1$ it is near that of CE (Figure 6: Pythia on four corpora; Table 1: all families, six corpora).
 #
-# **Answer.** Of the Pythia that Figure 6 shows, all of it holds, but for $\alpha_{100}$, which is close to 0.2 on two corpora of four. Of all families and corpora: $R^2$ is above 0.9 in 91 of the 96 cells with $k$ < 1,000, $\alpha_1$ is below 0.1 in 20 of 24, and the exponents of CE and $k = 1$ are within 10% of each other in 13 of 24.
+# **Answer.** For the Pythia models that Figure 6 shows all of this holds, except that $\alpha_{100}$ is close to 0.2 on two corpora of four. Over all families and corpora of Table 1 $R^2$ is above 0.9 in 91 of the 96 cells with $k$ < 1,000, and $\alpha_1$ is below 0.1 in 20 of 24. The exponents of CE and of $k = 1$ are within 10% of each other in 13 of 24.
 #
-# **Cost.** Nothing is run on a model: seconds on any machine. $S$ is the number of non-embedding parameters throughout; CE is the mean negative log-likelihood in nats.
+# ![Slope of the line against k, a curve for each corpus: published Pythia and the shipped families](../figures/figure_6b.png)
+#
+# *Figure 6b of the paper (first panel, published) and the same for the shipped models: the slope falls as k grows.*
+#
+# *Reading time: 6 minutes; it runs in seconds, and no model is run.* The section on CE may be skipped at a first reading: notebook 08 takes it up. $S$ is the number of non-embedding parameters; CE is the mean negative log-likelihood in nats.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -48,7 +52,7 @@ print("rbpkit", rbpkit.__version__)
 # %% [markdown]
 # ## What the paper prints, three times
 #
-# Figure 6 has a value for each $k$; Table 1 prints six of these $k$, and Figures 3 to 5 show the points of six. They should agree: to 0.0005 with the three decimals of Table 1, and to far less with fits of the points,
+# Figure 6 has a value for each $k$, Table 1 prints six of these $k$, and Figures 3 to 5 show the points of six. All three should agree: Figure 6 with Table 1 to 0.0005, the rounding of its three decimals, and much more closely with fits of the points,
 #
 # $$\log(-\log \mathrm{RBP}_k) = \log c_k - \alpha_k \log S .$$
 
@@ -86,7 +90,7 @@ for name, source in (
 # %% [markdown]
 # ## Measured here
 #
-# A fit for each family and corpus at each $k$ of `s4_law.k_grid`: the paper's $k$, and those that are the same share of $V$ (the number of rows of the output matrix) as the paper's are of 50,304, rounded to the nearest whole number. The grid ends at the share of $k$ = 30,000, the last of Figure 6a. A $k$ at which $\mathrm{RBP}_k$ is 1 for some model has no logarithm to fit; it is left out and counted.
+# A fit for each family and corpus at each $k$ of `s4_law.k_grid`: the paper's $k$, and those that are the same share of $V$ (the number of rows of the output matrix) as the paper's are of 50,304, rounded to the nearest whole number. The grid ends at the share of $k$ = 30,000, the last of Figure 6a. Where $\mathrm{RBP}_k$ is 1 for some model, its loss is 0 and has no logarithm; such a $k$ is left out, and the cell prints how many there are.
 
 # %%
 summaries = load_summaries(records_dir or ladders.summaries_root())
@@ -110,7 +114,7 @@ figure, points = s4_law.figure_6("R2", ours, corpus_names, families)
 plots.save(figure, points, figures_dir, "figure_6a")
 
 # %% [markdown]
-# In the paper's words "R2 values remain high (above 0.9) when k < 1000", of Figure 6a, which shows Pythia. Table 1 has the other families.
+# The paper says of Figure 6a, which shows Pythia, that "R2 values remain high (above 0.9) when k < 1000". Table 1 has the other families.
 
 # %%
 below_1000 = figure_6.query("quantity == 'R2' and k < 1000")
@@ -138,24 +142,24 @@ cells[cells["R2"] <= 0.9].reset_index(drop=True)
 ours_1000.loc[ours_1000["R2"] <= 0.9, ["corpus", "family", "V", "k", "n", "slope", "R2"]].round(3)
 
 # %% [markdown]
-# At larger $k$ one cell of Table 1 is not what it seems:
+# At larger $k$ one cell of Table 1 is not a fit:
 
 # %%
 table1.query("k == '10000' and slope == 0").reset_index(drop=True)
 
 # %% [markdown]
-# A slope of 0.000 with an $R^2$ of 1.000. Presumably every model ranks every token within 10,000 there, so $\mathrm{RBP}_k$ is 1 and nothing was fitted; the paper shows no points for it, so we cannot check.
+# It has a slope of 0.000 and an $R^2$ of 1.000. Presumably every model ranks every token within 10,000 there, so $\mathrm{RBP}_k$ is 1 and nothing was fitted. The paper shows no points for this cell, so we cannot check.
 #
 # ## Figure 6b: the slope by $k$
 #
-# The horizontal lines are the slopes of log CE on log $S$, in the ink of their corpus. As in the paper the panel ends at $k$ = 10,000, or the same share of $V$.
+# The horizontal lines are the slopes of log CE on log $S$, in the colour of their corpus. As in the paper the panels end at $k$ = 10,000, or the same share of $V$.
 
 # %%
 figure, points = s4_law.figure_6("slope", ours, corpus_names, families)
 plots.save(figure, points, figures_dir, "figure_6b")
 
 # %% [markdown]
-# The slope is $-\alpha_k$: it falls with $k$ where the exponent rises. (The caption says "decreases" where the text says that the exponent increases; with that sign both can be meant.) In how many of the steps between two neighbouring $k$ does the exponent rise? Over the whole range the steps of Table 1 are wide, those of Figure 6b and ours narrow.
+# The slope is $-\alpha_k$, so it falls where the exponent rises. (The paper's caption says "decreases" and its text says that the exponent increases; both are right if the caption means the slope.) In how many of the steps between two neighbouring $k$ does the exponent rise? The steps of Table 1 are wide; those of Figure 6b and of our grid are narrow.
 
 # %%
 
@@ -190,7 +194,7 @@ pd.DataFrame(
 # %% [markdown]
 # ## "Less than 0.1" and "close to 0.2"
 #
-# The paper says both of Figure 6, so of Pythia on the four plotted corpora. Beside it all of Table 1, and ours:
+# The paper says both of Figure 6, that is, of Pythia on the four plotted corpora. The table adds all of Table 1, and what we measured.
 
 # %%
 
@@ -224,9 +228,9 @@ pd.DataFrame(
 table1[(table1["k"] == "1") & (table1["slope"] < -0.1)].reset_index(drop=True)
 
 # %% [markdown]
-# ## CE and $k = 1$
+# ## CE and $k = 1$ (may be skipped)
 #
-# The paper calls the exponents of CE and of $-\log \mathrm{RBP}_1$ "nearly identical" where it shows Pythia on Wiki (Figure 8a). Their ratio in all of Table 1, where 1 means the same:
+# The paper calls the exponents of CE and of $-\log \mathrm{RBP}_1$ "nearly identical" where it shows Pythia on Wiki (Figure 8a). The cell gives their ratio in all of Table 1; 1 means equal exponents.
 
 # %%
 pair = table1[table1["k"].isin(["CE", "1"])].pivot(
@@ -249,11 +253,11 @@ github = table1.query("corpus == 'Github' and family == 'GPT2' and k in ['CE', '
 print(github[["k", "slope", "R2"]].to_string(index=False))
 
 # %% [markdown]
-# Is a difference of a few per cent real? Figure 8a has both losses of the same ten Pythias on Wiki. If both are power laws, so is their ratio,
+# Is a difference of a few percent real? Figure 8a has both losses of the same ten Pythias on Wiki. If both losses are power laws, so is their ratio,
 #
 # $$\log \frac{\mathrm{CE}}{-\log \mathrm{RBP}_1} = \mathrm{const} - (\alpha_{\mathrm{CE}} - \alpha_1) \log S ,$$
 #
-# and the slope of its line is the difference of the two exponents, with an interval of its own:
+# and the slope of its line is the difference of the two exponents, which gets an interval of its own:
 
 # %%
 losses = paper.ce_and_rbp1().query("kind == 'empirical'")
@@ -266,7 +270,7 @@ low, high = difference.alpha_interval
 print(f"alpha of CE less alpha_1: {difference.alpha:.4f} ({low:.4f} to {high:.4f}, 95%, n = 10)")
 
 # %% [markdown]
-# The same for what was measured here; the difference is again the exponent of CE less $\alpha_1$, with its 95% interval:
+# The same for what we measured. The difference is again the exponent of CE minus $\alpha_1$, with its 95% interval:
 
 # %%
 asked = (summaries, corpus_names, families)
@@ -290,11 +294,11 @@ else:
 # %% [markdown]
 # ## What holds, and what does not
 #
-# **What these data cannot tell.** Fits at neighbouring $k$ share nearly all of their tokens and all of their models: our 400 fits are 16 ladders seen many times. A ladder has 4 to 6 sizes and spans 1.4 to 1.6 decades of $S$, and all sizes were trained on the same 6.0 million tokens. So our smaller exponents may come from the small sizes, from the short training or from the small vocabulary.
+# **What these data cannot show.** Fits at neighbouring $k$ share nearly all of their tokens and all of their models, so the 400 fits of the shipped models are not 400 pieces of evidence: they come from 16 cells. A family has 4 to 6 sizes over 1.4 to 1.6 decades of $S$, all trained on the same 6.0 million tokens. So the smaller exponents may come from the small sizes, the short training or the small vocabulary.
 #
 # **In short.**
 #
-# - *Pythia, of which the paper speaks.* $R^2$ is above 0.94 at every $k$ below 1,000, on all four corpora of Figure 6.
+# - *For Pythia, which Figure 6 shows, it holds*: $R^2$ is above 0.94 at every $k$ below 1,000, on all four corpora of Figure 6.
 # - *Other families.* $R^2$ is above 0.9 in 91 of the 96 cells of Table 1 with $k$ < 1,000.
 # - *$\alpha_1$ "less than 0.1"* holds in 20 of 24 cells.
 # - *$\alpha_{100}$ "close to 0.2"* holds on two corpora of Figure 6; the median of Table 1 is 0.152.

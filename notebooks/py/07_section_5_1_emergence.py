@@ -13,11 +13,15 @@
 # %% [markdown]
 # # Section 5.1: emergence
 #
-# **Claim.** "Assuming independence and stationarity across positions", the success rate of $N$ tokens in a row is $p_{N,k} = (\mathrm{RBP}_k)^N$ (Eq. 6), so that "sequence-level log-error scales smoothly with model size" and "larger $N$ sharpens the transition" (Figure 7: ten Pythias on Wiki, eight $k$, nine $N$).
+# **Claim.** "Assuming independence and stationarity across positions", the success rate of $N$ tokens in a row is $p_{N,k} = (\mathrm{RBP}_k)^N$ (Eq. 6). From this the paper concludes that "sequence-level log-error scales smoothly with model size" and that "larger $N$ sharpens the transition" (Figure 7: ten Pythias on Wiki, eight $k$, nine $N$).
 #
-# **Answer.** $-\log p_{N,k}$ is a smooth power of $S$ at every $N$ with enough hits: $R^2$ of 0.97 or more in 55 of 59 series. Independence, which the paper assumes and does not claim, fails: ten tokens count for five to nine. A larger $N$ moves the curve of Eq. 8 and leaves its width, so nothing sharpens in $\ln S$.
+# **Answer.** The first conclusion holds: $-\log p_{N,k}$ is a smooth power of $S$, with $R^2 \ge 0.97$ in 55 of 59 series. Independence, which the paper assumes and does not claim, fails: ten tokens in a row count for five to nine independent ones. The transition does not sharpen: in Eq. 8 a larger $N$ moves the curve along $\ln S$ and leaves its width.
 #
-# The paper's 720 **published** shares stand beside shares **measured** on the models that ship with `rbpkit`. No model is run; it takes seconds. All $S$ leave out token and position embeddings and the output head.
+# ![Left: Eq. 8 at k = 1 for N = 1 to 1,000, curves of one shape moved to the right. Right: counted shares at N = 100 far above Eq. 7](../figures/figure_7_eq8.png)
+#
+# *Eq. 8 for the published Pythias (left): N moves the curve and keeps its width. At N = 100 the counted shares (right) lie far above it.*
+#
+# *Reading time: 15 minutes; it runs in seconds, and no model is run.* Two sections marked so may be skipped at a first reading. **Published** are the paper's 720 shares; **measured** are the models that ship with `rbpkit`, or the records in `records_dir`. The text quotes the shipped models. $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -62,7 +66,7 @@ every = np.lib.stride_tricks.sliding_window_view(R <= 1, 3).all(axis=1)
 print(f"{every.sum()} of {every.size} windows of 3 hit; RBP_1^3 = {(R <= 1).mean() ** 3:.3f}")
 
 # %% [markdown]
-# Figure 7 shows shares, not counts. But a share is a whole number of windows over all windows, and one number of windows fits all eighty shares of an $N$ (for $N = 500$: the smallest that does). So we can recover the counts.
+# Figure 7 shows shares, not counts. Each share is a whole number of successful windows divided by the number of all windows. For each $N$ one total fits all eighty shares (for $N = 500$ we take the smallest that does), and so we can recover the counts.
 
 # %%
 published = s5_1_windows.published_windows()
@@ -74,15 +78,15 @@ windows["hits of Pythia-12B, k = 1"] = published.query("model == 'pythia-12b' an
 windows
 
 # %% [markdown]
-# From $N = 1$ to $2$ exactly 1,000 windows are lost, and 1,000 more with each further token up to $N = 10$: one for each of the 1,000 documents. The windows do stay inside documents, as they should. At $N = 500$ there are 4,549; a document cut at 512 tokens has 511 scored ones and gives 12, so at least 380 documents are that long.
+# From $N = 1$ to $N = 2$ the number of windows falls by exactly 1,000, and by 1,000 more with each further token up to $N = 10$: one for each of the 1,000 documents. So the windows stay inside documents, as they should. At $N = 500$ there are 4,549 windows. A document cut at 512 tokens has 511 scored tokens and gives 12 such windows, so at least 380 documents are that long.
 #
 # ## Eqs. 6 and 7: from tokens to windows
 #
-# If each token hit or missed regardless of the others, the chances would multiply:
+# A token *hits* if its rank is at most $k$. If each token hit or missed independently of the others, the probabilities would multiply:
 #
 # $$p_{N,k} = \prod_{i=1}^{N} \Pr(R_i \le k) = \mathrm{RBP}_k^{\,N}.$$
 #
-# The paper declares this an assumption. Beside it, the number of independent tokens that a window counts for, $\log p_{N,k} / \log \mathrm{RBP}_k$, which would be $N$. These are GPT-2's shares on Wiki, published by the authors in full precision.
+# The paper says that this is an assumption. To test it we compute the number of independent tokens that a window counts for, $\log p_{N,k} / \log \mathrm{RBP}_k$; under Eq. 6 it is $N$. The table has GPT-2's shares on Wiki, which the authors published in full precision; the column `effective` has that number.
 
 # %%
 authors = paper.gpt2_wiki_metrics().query("model == 'gpt2'").set_index("k")
@@ -105,13 +109,13 @@ for name, part in (("k = 1", ten.query("k == 1")), ("k > 1", ten.query("k > 1"))
     print(f"four GPT-2 models, {name}: ten tokens count for {low:.1f} to {high:.1f}")
 
 # %% [markdown]
-# Five tokens in a row hit almost twice as often as the product says, ten in a row nineteen times as often ($k = 1$). Hits come in clusters. The larger $k$, the closer to independence, but ten tokens never count for ten.
+# At $k = 1$ five tokens in a row hit 1.9 times as often as Eq. 6 says, and ten in a row 19 times. Hits come in clusters. For larger $k$ the tokens are closer to independent, but ten of them never count for more than 8.8.
 #
-# Is it enough that a hit makes the *next* hit more likely? A chain of two states that knows only pairs has
+# Can the clusters be explained by pairs alone, that is, by a hit that makes the *next* hit more likely? A Markov chain with the two states hit and miss, fitted to pairs, has
 #
 # $$p_{N,k} = p_1 \Big(\frac{p_2}{p_1}\Big)^{N-1}, \qquad p_1 = \mathrm{RBP}_k, \quad p_2 = p_{2,k},$$
 #
-# both in Figure 7.
+# and Figure 7 gives both.
 
 # %%
 largest = published.query("model == 'pythia-12b' and k in (1, 10, 100) and N in (5, 10, 20)")
@@ -121,11 +125,11 @@ assert np.allclose(largest["markov"], chain_of_pairs)
 largest[["k", "N", "p", "independent", "markov", "effective"]].round(4)
 
 # %% [markdown]
-# It is not enough. For Pythia-12B at $k = 1$ the chain says 0.0075 for ten tokens, the count 0.0378: five times as many. Either the dependence is longer than one step, or some documents are easy throughout. Figure 7 cannot tell these two apart; records can, below.
+# They cannot. For Pythia-12B at $k = 1$ and ten tokens the chain gives 0.0075, and the count is 0.0378, five times as much. Either the dependence reaches further than one token, or some documents are easy throughout. Figure 7 cannot separate these two explanations; the records below can.
 #
 # ## Measured here
 #
-# The same shares of our own ranks. Pocket documents are at most 256 tokens long, so long windows are few. What is missing is named.
+# The same shares, from the ranks that we measured. Documents of the shipped corpora are cut at 256 tokens, so there are few long windows. Missing combinations are listed.
 
 # %%
 summaries = load_summaries(records_dir or ladders.summaries_root())
@@ -146,13 +150,13 @@ else:
         print(hit.fillna(0).astype(int).to_string())
 
 # %% [markdown]
-# A window that hits shares most of its tokens with the next one: a run of $L$ tokens that hit holds $L - N + 1$ of them. What counts as evidence is the number of separate runs. Runs are not stored, but the hit counts at neighbouring $N$ bound their number, `runs_low` to `runs_high`: with $r(n)$ runs of at least $n$ tokens, $\sum_{n \ge N} r(n)$ windows hit, and $r(n)$ falls as $n$ rises.
+# Neighbouring windows share most of their tokens, so successful windows are not independent evidence. A *run* is a stretch of $L$ consecutive hits; it contains $L - N + 1$ successful windows. The evidence is the number of separate runs. Runs are not stored, but the counts at neighbouring $N$ bound their number, `runs_low` to `runs_high`. If $r(n)$ runs have at least $n$ tokens, then $\sum_{n \ge N} r(n)$ windows succeed, and $r(n)$ cannot increase with $n$.
 #
-# `shuffled` is what $p_{N,k}$ would be on average if the tokens of each document were put in random order. It keeps that some documents are easier than others and drops everything else. Document $d$ has $n_d$ tokens and $h_d$ hits, so
+# `shuffled` is the average $p_{N,k}$ after the tokens of each document are put in random order. Shuffling keeps the differences between easy and hard documents and removes the effect of order. If document $d$ has $n_d$ tokens and $h_d$ hits,
 #
 # $$\mathrm{shuffled} = \sum_d (n_d - N + 1) \binom{h_d}{N} \Big/ \binom{n_d}{N} \;\Big/ \sum_d (n_d - N + 1).$$
 #
-# By hand for one model, then in the table for the largest model of each family on each corpus, at $N = 10$ or the nearest to it.
+# The cell computes it by hand for one model. The table has the largest model of each family on each corpus, at $N = 10$ or the nearest to it.
 
 
 # %%
@@ -176,7 +180,7 @@ print(f"N = {some_N}; the shares are of 1,000 windows")
 at_ten[names + shares + ["effective"]].reset_index(drop=True).round(3)
 
 # %% [markdown]
-# How much of the way from the product to the count is due to documents that differ? In logarithms, $\log(\text{shuffled}/\text{independent}) \,/\, \log(p/\text{independent})$: 0 if shuffling leaves the product, 1 if it leaves the count. Only where at least five separate runs hit.
+# How much of the gap between Eq. 6 and the count do differences between documents explain? In logarithms this share is $\log(\text{shuffled}/\text{independent}) \,/\, \log(p/\text{independent})$: 0 if they explain nothing, 1 if they explain all. We compute it only where there are at least five separate runs.
 
 # %%
 sound = top[(top["N"] == some_N) & (top["runs_low"] >= 5)].copy()
@@ -189,11 +193,11 @@ if len(sound):
 # %% [markdown]
 # ## Figure 7
 #
-# With $-\log \mathrm{RBP}_k = c\, S^{-\alpha}$, the law of Section 4, Eq. 7 becomes Eq. 8:
+# Put the law of Section 4, $-\log \mathrm{RBP}_k = c\, S^{-\alpha}$, into Eq. 7. The result is Eq. 8:
 #
 # $$p_{N,k} = \exp(-N c\, S^{-\alpha}).$$
 #
-# The regression and the curve for Pythia at $k = 100$, then the figure. Top: the paper's eight panels. The paper's $x$ axis is $\ln S$ labelled as powers of ten; here $S$ stands below and $\ln S$ above. Bottom: ours. Dashed is Eq. 8, with the $c$ and $\alpha$ of the line through $N = 1$.
+# First the regression and the curve for Pythia at $k = 100$, then the figure. Top: the paper's eight panels. The paper's $x$ axis is $\ln S$ labelled as powers of ten; here $S$ stands below and $\ln S$ above. Bottom: what we measured. The dashed curves are Eq. 8 with $c$ and $\alpha$ fitted at $N = 1$.
 
 # %%
 at_one = published.query("k == 100 and N == 1")
@@ -223,7 +227,7 @@ points = s5_1_windows.window_points(published, measured)
 plots.save(figure, points, figures_dir, "figure_7")
 
 # %% [markdown]
-# The dashed curves lie below the points wherever $N > 1$: Eq. 8 inherits the product. The next figure shows by how much, for every published model and the largest of ours. A hollow point may rest on fewer than five runs of hits.
+# The dashed curves lie below the points wherever $N > 1$, because Eq. 8 contains the independence of Eq. 6. The next figure shows how many tokens a window counts for, for every published model and the largest measured ones. A hollow point may rest on fewer than five runs.
 
 # %%
 figure = s5_1_windows.effective_panels(published, measured, ks)
@@ -232,7 +236,7 @@ plots.save(figure, points, figures_dir, "figure_7_effective")
 # %% [markdown]
 # ## The smooth power law of long windows
 #
-# Figure 7's main point needs no independence: $-\log p_{N,k}$ falls as a power of $S$, also at $N > 1$. One series by hand, then all 72 (8 $k$, 9 $N$). Shares read as $10^{-9}$ or less are zeros, and a series with a zero has no logarithm.
+# Figure 7's main point does not need independence: $-\log p_{N,k}$ falls as a power of $S$ for $N > 1$ too. The cell fits one series by hand and then all 72 (8 $k$, 9 $N$). A share of $10^{-9}$ or less counts as zero, and a series with a zero is left out, since zero has no logarithm.
 
 # %%
 one = published.query("k == 100 and N == 20")
@@ -253,11 +257,11 @@ print(
 free.pivot(index="k", columns="N", values="alpha").round(3).astype(object).fillna("")
 
 # %% [markdown]
-# It holds: in 55 of 59 series, and in 47 of the 51 with $N > 1$. For $k \le 500$ the exponent keeps its value up to $N$ of about 10 and falls beyond; at $k \ge 2500$ it first rises. Eq. 8 would have it the same in each row. So the power law holds for windows too, with an exponent of their own.
+# The power law holds, with $R^2 \ge 0.97$ in 55 of 59 series, and in 47 of the 51 with $N > 1$. By Eq. 8 the exponent would be the same along each row of the table. For $k \le 500$ it is, roughly, up to $N = 10$, and then it falls; at $k \ge 2500$ it first rises. So windows follow a power law with an exponent of their own.
 #
-# ## Where the printed exponents come from
+# ## Where the printed exponents come from (may be skipped)
 #
-# Figure 7 prints one $\alpha$ and one $R^2$ in each panel, though each panel has nine lines. At $N = 1$ the exponent is that of Section 4. Compare:
+# Figure 7 prints one $\alpha$ and one $R^2$ in each panel, although each panel has nine lines. The table compares the printed values with the exponent at $N = 1$, which is that of Section 4, and with the mean over all nine $N$.
 
 # %%
 at_ten = published[published["k"] == 10]
@@ -283,15 +287,15 @@ for clip in (1e-10, 1e-11, 1e-12, 1e-13, 1e-14):
     print(f"zeros raised to {clip:.0e}: alpha off by at most {gap:.4f}")
 
 # %% [markdown]
-# This recipe gives all sixteen printed numbers to their three decimals: for each of the nine $N$ fit $\log(-\log p_{N,k})$ on $\log S$, with $p$ raised to $10^{-12}$ where no window hit; count a series of zeros alone as slope 0 and $R^2 = 1$; average the nine. The recipe is our inference: the paper does not print it, but no other floor for $p$ that we tried fits. The nine fits at $k = 1$:
+# The following recipe gives all sixteen printed numbers to their three decimals. For each of the nine $N$, fit $\log(-\log p_{N,k})$ on $\log S$, with $p$ raised to $10^{-12}$ where no window hit. Count a series of only zeros as slope 0 and $R^2 = 1$. Average the nine fits. The paper does not state this recipe; we infer it, and no other floor for $p$ that we tried fits. The nine fits at $k = 1$:
 
 # %%
 by_window[by_window["k"] == 1].round(3)
 
 # %% [markdown]
-# At $k = 1$ the mean is made of five exponents from 0.072 to 0.079 ($N \le 20$), of three from 0.12 to 0.18 in which one to six zeros were raised to the floor ($N$ = 50, 100, 200), and of one series without a single hit, which adds a slope of 0 and an $R^2$ of 1. The floor decides the result: one zero raised to $10^{-12}$ is $-\log p = 27.6$, far above its neighbours.
+# At $k = 1$ the mean has five exponents from 0.072 to 0.079 ($N \le 20$), three from 0.12 to 0.18 in which one to six zeros were raised to the floor ($N$ = 50, 100, 200), and one series without a single hit ($N$ = 500), which adds a slope of 0 and an $R^2$ of 1. The floor decides the result: a zero raised to $10^{-12}$ has $-\log p = 27.6$, far above its neighbours.
 #
-# So the printed exponents are not those of Eq. 8, in which $\alpha$ does not depend on $N$. They are larger than those of $N = 1$ at $k = 1$, and smaller from $k = 5$ to 500.
+# In Eq. 8 $\alpha$ does not depend on $N$, so it is the exponent at $N = 1$. The printed exponents are larger than that at $k = 1$, and smaller from $k = 5$ to 500.
 #
 # ## Does a larger $N$ sharpen the transition?
 #
@@ -299,11 +303,11 @@ by_window[by_window["k"] == 1].round(3)
 #
 # $$p_{N,k} = \exp\!\big(-e^{-\alpha (x - \ln (N c)/\alpha)}\big),$$
 #
-# a Gumbel distribution function with location $\ln(Nc)/\alpha$ and scale $1/\alpha$. A larger $N$ moves the curve to the right by $\ln N/\alpha$ and **leaves its shape**: against $\ln S$ it does not get steeper. It passes $p$ at
+# This is the distribution function of a Gumbel variable with location $\ln(Nc)/\alpha$ and scale $1/\alpha$. A larger $N$ moves the curve to the right by $\ln N/\alpha$ and **leaves its shape**: against $\ln S$ it does not get steeper. The curve reaches the value $p$ at
 #
 # $$\ln S = \frac{\ln(Nc) - \ln(-\ln p)}{\alpha},$$
 #
-# so from 10 to 90% it takes $\big(\ln \ln 10 - \ln \ln \tfrac{10}{9}\big)/\alpha = 3.08/\alpha$.
+# so the rise from 10 to 90% takes $\big(\ln \ln 10 - \ln \ln \tfrac{10}{9}\big)/\alpha = 3.08/\alpha$ in $\ln S$, whatever $N$ is.
 
 
 # %%
@@ -343,7 +347,7 @@ figure = s5_1_windows.eq8_panels(published, k=1, N=100)
 plots.save(figure, points, figures_dir, "figure_7_eq8")
 
 # %% [markdown]
-# The knee of Eq. 8 is where $p_{N,k} = \tfrac12$. Here it moves with $N$ and $k$, over one range of $S$, with $N = 1$ in grey: $N$ shifts the curve, only $k$ changes its width, by $\alpha$. Sliders in JupyterLab or Jupyter Notebook, a still picture elsewhere.
+# The knee of Eq. 8 is where $p_{N,k} = \tfrac12$. The next picture shows it for several $N$ and $k$ over one range of $S$, with $N = 1$ in grey. $N$ shifts the curve; only $k$ changes its width, through $\alpha$. In JupyterLab or Jupyter Notebook the cell has sliders; elsewhere it is a still picture.
 
 # %%
 stills = [(1, 1), (100, 1), (100, 100)]  # (N, k)
@@ -355,7 +359,7 @@ if still is not None:
 # %% [markdown]
 # ## $N = 100$ at $k = 1$
 #
-# A hundred tokens in a row, all guessed first: the case in which emergence should be most striking. Eq. 8 puts it out of reach of every model. The counts are larger than Eq. 8 by twenty orders of magnitude and more, and still no curve:
+# If success appears suddenly anywhere, it should be here: a hundred tokens in a row, each the model's first choice. By Eq. 8 no model comes near it. The counts are larger than Eq. 8 says by twenty orders of magnitude and more, but they do not form a curve:
 
 # %%
 hundred = published.query("k == 1 and N in (50, 100, 200)")
@@ -388,11 +392,11 @@ bound = published.query("k == 1 and N == 100")["independent"].max()
 print(f"Eq. 7 for Pythia-12B: {bound:.1e}")
 
 # %% [markdown]
-# Each of the four GPT-2 models hits 16 windows of 100, and all 16 lie in a single run of 115 tokens. The windows of 200 that the four largest Pythias hit lie in a single run each, of 319 or 452 tokens; for Pythia-12B that one run also makes up 353 of its 428 windows of 100. Such a stretch is text that a model can copy or knows by heart: at $k = 1$ and $N \ge 100$ Figure 7 shows a handful of passages.
+# Each of the four GPT-2 models hits 16 windows of 100, and all 16 lie in a single run of 115 tokens. The windows of 200 that the four largest Pythias hit lie in a single run each, of 319 or 452 tokens. For Pythia-12B that run also contains 353 of its 428 windows of 100. Such a run is probably text that a model can copy or has memorised. So at $k = 1$ and $N \ge 100$ Figure 7 shows a handful of passages.
 #
-# ## The four ladders
+# ## The four ladders (may be skipped)
 #
-# The same questions of our own models. First: does $p_{N,k}$ rise from one size of a family to the next? Counted are the steps between neighbouring sizes at which both shares rest on at least five separate runs.
+# The same questions for the models that we measured. First: does $p_{N,k}$ rise from one size of a family to the next? The table counts steps between neighbouring sizes, where both shares rest on at least five separate runs.
 
 # %%
 steps = []
@@ -408,7 +412,7 @@ if len(steps):
     print(steps["what"].unstack("k").to_string())
 
 # %% [markdown]
-# Second: Eq. 8 has one exponent for all $N$, that of $N = 1$. The table has the exponent at $N = 1$ and at the $N$ of the tables above, for the largest $k$, where windows of ten suffice for a fit.
+# Second: in Eq. 8 the exponent is the same for all $N$. Is it? The table compares the exponent at $N = 1$ with that at $N = 10$ (or the nearest), at the largest $k$, where enough windows hit for a fit.
 #
 # `low` and `high` are its 95% interval by the residuals (Student's $t$, $n - 2$ degrees of freedom; $n$ is the number of models). `climb` is how many decades of $S$ Eq. 8 takes from 10 to 90% with the exponent of $N = 1$; `decades` is what the ladder spans.
 
@@ -451,13 +455,13 @@ if len(both):
     print(by_family.unstack("family").fillna("").sort_index().to_string())
 
 # %% [markdown]
-# All four ladders agree with the paper that windows succeed more often in larger models: at $N = 1$ in 253 of 256 steps between sizes (all $k$ together), at $N = 10$ in 217 of 228, at $N = 50$ in 87 of 103. Some of the other steps will be noise.
+# In the shipped models windows succeed more often in larger models, as the paper says: at $N = 1$ in 253 of 256 steps between sizes (all $k$ together), at $N = 10$ in 216 of 226, at $N = 50$ in 87 of 103. Some of the other steps will be noise.
 #
-# None agrees with Eq. 7. Ten tokens count for 4.7 to 5.6 at $k = 1$ and for 6.8 to 8.3 at $k = 100$, in every family: less than in the published GPT-2 models. Shuffling tells the reasons apart, which Figure 7 could not: for the largest models, documents that differ make up 0.41 to 0.77 of the way from the product to the count at $k = 1$, and 0.39 to 0.69 at $k = 100$. The rest is order inside a document.
+# None of the shipped families agrees with Eq. 7. Ten tokens count for 4.7 to 5.6 at $k = 1$ and for 6.8 to 8.3 at $k = 100$, fewer than in the published GPT-2 models. Shuffling separates the two explanations, which Figure 7 could not. In the largest models differences between documents explain 0.41 to 0.77 of the gap at $k = 1$, and 0.38 to 0.69 at $k = 100$. The rest is order inside a document.
 #
-# The exponent at $N = 10$ is 0.56 to 1.01 times that at $N = 1$ ($k = 100$), below 1 in 15 of 16 ladders; the intervals fail to meet in one (Qwen on `legal`). So Eq. 8's single exponent is about right on three corpora and doubtful on `legal`, where the hits come from few passages. With four to six models a ladder, intervals of plus or minus 10 to 43% of the exponent, and the same tokens behind both fits, no more can be said.
+# At $k = 100$ the exponent at $N = 10$ is 0.56 to 1.01 times that at $N = 1$, below 1 in 15 of the 16 shipped cells. The two intervals are disjoint in one (Qwen on `legal`). So Eq. 8's single exponent is about right on three corpora and doubtful on `legal`, where the hits come from few passages. With four to six models a family, wide intervals, and the same tokens behind both fits, we cannot say more.
 #
-# Of emergence these ladders can show nothing: by Eq. 8 the climb takes 11 to 19 decades of $S$, and they span 1.4 to 1.6. At $k = 1$ no window of 50 hits, and of 20 at most 74 do; on `legal` at $N = 10$ all hits of the largest models lie in two to four passages.
+# The shipped models cannot show emergence: by Eq. 8 the rise takes 11 to 19 decades of $S$, and they span 1.4 to 1.6. At $k = 1$ no window of 50 hits, and at most 74 windows of 20 do. On `legal` at $N = 10$ all hits of the largest models lie in two to four runs.
 #
 # ## What holds, and what does not
 
@@ -494,15 +498,15 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# **What these numbers cannot tell.** How much $p_{N,k}$ would scatter on other text: the summaries hold no windows by document, so it has no interval here, only bounds on its runs. What our ladders would do over more than 1.6 decades of $S$. Whether tasks that people care about need $N$ tokens in a row at all.
+# **What these numbers cannot show.** First, how much $p_{N,k}$ would vary on other text: the summaries do not store windows by document, so $p_{N,k}$ has no interval here (notebook 21 has intervals). Second, what the shipped families would do over more than 1.6 decades of $S$. Third, whether tasks that people care about need $N$ correct tokens in a row at all.
 #
 # **In short.**
 #
-# - *A smooth power law.* $-\log p_{N,k}$ is a power of $S$ with $R^2$ of 0.97 or more in 55 of the 59 published series without a zero.
+# - *The smooth power law holds.* $-\log p_{N,k}$ is a power of $S$ with $R^2$ of 0.97 or more in 55 of the 59 published series without a zero.
 # - *Tokens are not independent.* Ten tokens in a row hit 19 times as often as Eq. 7 says (GPT-2, $k = 1$).
 # - *The printed exponents are means of nine fits*, some of zeros raised to a floor. The law's own exponent at $k = 1$ is 0.079, where the figure prints 0.090.
-# - *"Larger $N$ sharpens the transition"* does not follow from Eq. 8: $N$ moves the curve and leaves its width, which is 17 decades of $S$ at $k = 1$.
-# - *At $k = 1$, $N = 100$ there is no curve to see.* Of the windows that Pythia-12B hits, 82% lie in one passage.
+# - *That "larger $N$ sharpens the transition"* does not follow from Eq. 8: $N$ moves the curve and leaves its width, which is 17 decades of $S$ at $k = 1$.
+# - *At $k = 1$, $N = 100$ there is no curve to see.* Of the 428 windows that Pythia-12B hits, 353 lie in one run.
 #
 # ## Exercises
 #

@@ -13,11 +13,15 @@
 # %% [markdown]
 # # Section 5.2: two laws, one lognormal
 #
-# **Claim.** Cross-entropy and $-\log \mathrm{RBP}_1$ fall as powers of $S$ whose exponents are "nearly identical" (Figure 8a: ten Pythias on Wiki). The ranks $R$ of the correct token are "long-tailed", and the paper's "conjecture" is that they follow a lognormal, which gives both laws (8b, 8c).
+# **Claim.** Cross-entropy and $-\log \mathrm{RBP}_1$ fall as powers of $S$ whose exponents are "nearly identical" (Figure 8a: ten Pythias on Wiki). The ranks $R$ of the correct token are "long-tailed", and the paper's "hypothesis is that the rank distribution follows a lognormal distribution", which gives both laws (8b, 8c).
 #
-# **Answer.** The exponents agree within 10% in 13 of 24 published cells, and Pythia's on Wiki differ by 0.0072 ± 0.0012. For $R \ge 2$ the ranks are long-tailed and close to a lognormal, though that does not single it out. Without rank 1 in its fit, this lognormal reproduces the trends of both laws and not their levels.
+# **Answer.** The exponents agree within 10% in 13 of 24 published cells, and Pythia's on Wiki differ by 0.0072 ± 0.0012. For $R \ge 2$ the ranks are long-tailed and close to a lognormal, which other laws match. Fitted without rank 1, this lognormal reproduces the trends of both laws but not their levels.
 #
-# The notebook follows the figure's panels; each has a **published** half and one **measured** on the models that ship with `rbpkit`. The panel with $\mu/\sigma$ stands in the ICLR version only: the arXiv version withdrew it. No model is run; it takes less than a minute. All $S$ leave out token and position embeddings and the output head.
+# ![Cross-entropy and -log RBP_1 against S, and the exponents of both for each family and corpus](../figures/figure_8a.png)
+#
+# *Figure 8a of the paper (top left), the exponents of all cells (top right), and the shipped models (below).*
+#
+# *Reading time: 12 minutes; it runs in under a minute, and no model is run.* Section 8d may be skipped at a first reading: the panel with $\mu/\sigma$ stands in the ICLR version only, and the arXiv version withdrew it. Each panel has a **published** half and one **measured** on the models that ship with `rbpkit`. $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -55,7 +59,7 @@ print("rbpkit", rbpkit.__version__)
 # %% [markdown]
 # ## 8a: two laws
 #
-# For each model the paper has the cross-entropy, CE, in nats a token, and $-\log \mathrm{RBP}_1$. Both are fitted alike,
+# For each model the paper gives the cross-entropy, CE, in nats a token, and $-\log \mathrm{RBP}_1$. Both are fitted in the same way,
 #
 # $$\log \mathrm{CE} = a - \alpha_{\mathrm{CE}} \log S, \qquad \log(-\log \mathrm{RBP}_1) = a' - \alpha_1 \log S .$$
 
@@ -74,7 +78,7 @@ assert np.allclose(ours_of_8a[["CE", "neg_log_rbp1"]], [ce_line.slope, rbp_line.
 refitted.round(3)
 
 # %% [markdown]
-# The points give the printed slopes and $R^2$. Are the two exponents of 8a the same? Both laws are of the same ten models on the same text, so what disturbs one point mostly disturbs both. Their ratio is free of it:
+# The points give the printed slopes and $R^2$. Are the two exponents of 8a the same? Both laws are fitted to the same ten models on the same text, so most of the scatter is common to both. It cancels in their ratio:
 #
 # $$\log \frac{\mathrm{CE}}{-\log \mathrm{RBP}_1} = a - a' - (\alpha_{\mathrm{CE}} - \alpha_1) \log S.$$
 
@@ -86,7 +90,7 @@ half = (apart.alpha_interval[1] - apart.alpha_interval[0]) / 2
 print(f"alpha_CE - alpha_1 = {apart.alpha:.4f} +- {half:.4f} (95%, n = {apart.n})")
 
 # %% [markdown]
-# Small, but not zero: CE is the steeper of the two, by 0.0072 ± 0.0012, or 9% of $\alpha_1$.
+# The difference is small but not zero: CE is the steeper of the two, by 0.0072 ± 0.0012, or 9% of $\alpha_1$.
 #
 # ### In the other 23 cells
 #
@@ -109,7 +113,7 @@ for within in (0.05, 0.1, 0.2):
     print(f"within {within:.0%}: {((exponents['ratio'] - 1).abs() <= within).sum()} of 24")
 
 # %% [markdown]
-# "Nearly identical" is said of Figure 8a. Within 10% it holds in 13 of 24 cells, within 20% in 20. The rest differ in a way that goes by corpus and by family, so it is not scatter: on HotpotQA all four families have the steeper $\mathrm{RBP}_1$, and OPT has the shallower one on all five other corpora. On Github the CE of GPT-2's four models lies on no line at all, while $-\log \mathrm{RBP}_1$ does.
+# The paper says "nearly identical" of Figure 8a. The exponents agree within 10% in 13 of 24 cells and within 20% in 20. The differences follow corpus and family, so they are not scatter: on HotpotQA $\mathrm{RBP}_1$ is steeper in all four families, and for OPT it is shallower on all five other corpora. On Github the CE of GPT-2's four models does not follow a line, while $-\log \mathrm{RBP}_1$ does.
 #
 # ### Measured here
 
@@ -143,7 +147,7 @@ if not ours.empty:
     print(f"S spans {min(decades):.1f} to {max(decades):.1f} decades")
 
 # %% [markdown]
-# In each panel below both axes span the same factor, so equal exponents are parallel lines. The upper line, filled, is CE; the lower, hollow, is $-\log \mathrm{RBP}_1$. Top right: all pairs of exponents, with 95% intervals where we could compute them.
+# In each panel below both axes span the same factor, so equal exponents give parallel lines. The upper line (filled) is CE, the lower (hollow) is $-\log \mathrm{RBP}_1$. Top right: all pairs of exponents, with 95% intervals where we could compute them.
 
 # %%
 published = s5_2_lognormal.law_curves(laws)
@@ -201,11 +205,11 @@ for name, stem in (("simulated_CE", "CE"), ("simulated_neg_log_rbp1", "-log p_1"
     print(f"{stem}: off by at most {gap_closed:.2%} (closed form), {gap_sum:.2%} (sum)")
 
 # %% [markdown]
-# Figure 8b is Appendix C's closed form, within what two printed decimals of $\mu$ and $\sigma$ allow. The closed form inverts, so each of the ten simulated pairs gives back its $(\mu, \sigma)$, of which the paper prints four.
+# Figure 8b is Appendix C's closed form, as far as two printed decimals of $\mu$ and $\sigma$ can show. The closed form can be inverted, so each of the ten simulated pairs gives its $(\mu, \sigma)$; the paper prints four of them.
 #
 # ### Levels and order
 #
-# The caption of 8b says that CE and $-\log \mathrm{RBP}_1$ "show similar scaling patterns": it claims trends, and both simulated series do fall as powers of $S$. Levels are our question. The values of one beside those of the other:
+# The caption of 8b says that CE and $-\log \mathrm{RBP}_1$ "show similar scaling patterns": this is a claim about trends, and both simulated series do fall as powers of $S$. We ask about levels too. Simulated and measured values side by side:
 
 # %%
 beside = laws[["model", "CE", "simulated_CE", "neg_log_rbp1", "simulated_neg_log_rbp1"]].copy()
@@ -215,13 +219,13 @@ beside.round(3)
 
 # %% [markdown]
 # - *Levels.* The simulated CE is the measured one plus 1.20 to 1.24 nats. The simulated $-\log \mathrm{RBP}_1$ is 1.69 to 1.72 times the measured.
-# - *Order.* The lognormal's exponents are 0.061 (CE) and 0.080 ($\mathrm{RBP}_1$): CE is the *shallower*. Measured it is the *steeper*, 0.087 against 0.079. A constant factor leaves a log-log slope unchanged; an added constant flattens it. The error of the simulated $-\log \mathrm{RBP}_1$ is a factor, that of CE a sum.
+# - *Order.* The lognormal's exponents are 0.061 (CE) and 0.080 ($\mathrm{RBP}_1$): CE is the *shallower*. Measured it is the *steeper*, 0.087 against 0.079. The reason: the simulated $-\log \mathrm{RBP}_1$ is off by a constant factor, which leaves a log-log slope unchanged; the simulated CE is off by an added constant, which flattens it.
 #
-# Both errors are almost the same for all ten models. Where do they come from? Figure 8c tells.
+# Both errors are almost the same for all ten models. Figure 8c shows where they come from.
 #
 # ## 8c: the ranks and the lognormal
 #
-# First, what the figure's bars hold. They add up to 1 over ranks from 2 on. If rank 1 was left out, the bar at rank 2 is $(\mathrm{RBP}_2 - \mathrm{RBP}_1) / (1 - \mathrm{RBP}_1)$, and Figure 9 of the ICLR version has both for three of the four models:
+# First, what do the figure's bars contain? They add up to 1 over ranks from 2 on. If rank 1 was left out, the bar at rank 2 is $(\mathrm{RBP}_2 - \mathrm{RBP}_1) / (1 - \mathrm{RBP}_1)$, and Figure 9 of the ICLR version has both for three of the four models:
 
 # %%
 by_k = paper.rbp_by_k().query("dataset == 'Wiki' and k in [1, 2]")
@@ -231,9 +235,9 @@ from_rbp = ((by_k[2] - by_k[1]) / (1 - by_k[1])).rename("from RBP_1, RBP_2")
 pd.concat([bars, from_rbp], axis=1, join="inner").round(4)
 
 # %% [markdown]
-# It was. The most frequent rank, 33% to 58% of all tokens, is not in the figure, nor in the fit.
+# So rank 1 was left out. The most frequent rank, with 33% to 58% of all tokens, is neither in the figure nor in the fit.
 #
-# Next, which lognormal was fitted. Two forms are in use. The paper's text has $p_k = \psi(k)/c$, a sum up to $V$ ("discrete"). The Python package `powerlaw`, which the authors' program calls, rounds a continuous lognormal ("rounded"): with $z(x) = (\ln x - \mu)/\sigma$, a rank from $k$ to $k'$ has the mass
+# Next, which lognormal was fitted? Two forms are in use. The paper's text has $p_k = \psi(k)/c$, a sum up to $V$ ("discrete"). The Python package `powerlaw`, which the authors' program calls, rounds a continuous lognormal ("rounded"): with $z(x) = (\ln x - \mu)/\sigma$, a rank from $k$ to $k'$ has the mass
 #
 # $$p_{k..k'} = \frac{\Phi\big(z(k' + \tfrac12)\big) - \Phi\big(z(k - \tfrac12)\big)}{1 - \Phi\big(z(\tfrac32)\big)},$$
 #
@@ -281,7 +285,7 @@ for row in printed.itertuples():
 pd.DataFrame(by_form).T.round(2)
 
 # %% [markdown]
-# The printed parameters are those of the rounded form without an upper end. What Figure 8b then does is put them into the *other* form, and start it at rank 1. Fitted in the form of the text, $\mu$ and $\sigma$ would be quite different ones: $-27.4$ and $7.57$ for the 12B, not $-14.29$ and $5.76$. ($\mu$ and $\sigma$ are almost collinear here: only the upper tail of the lognormal lies on ranks.)
+# The printed parameters are those of the rounded form without an upper end. Figure 8b then puts these parameters into the *other* form, starting at rank 1. Fitted in the form of the text, $\mu$ and $\sigma$ of the 12B would be $-27.4$ and $7.57$, not $-14.29$ and $5.76$. ($\mu$ and $\sigma$ are almost collinear here: only the upper tail of the lognormal lies on ranks.)
 #
 # So 8b goes from the measured to the simulated values in three steps:
 
@@ -308,11 +312,11 @@ for row in printed.itertuples():
 pd.DataFrame(levels).T.round(3)
 
 # %% [markdown]
-# 1. *CE is not the entropy of the ranks.* `entropy_at_most` is the entropy of the paper's own rank histogram (its bins taken as even inside, so a little too high). It exceeds CE by up to 0.30 to 0.35 nats. A model's distribution differs from context to context; the histogram mixes them all, and a mixture has more entropy than its parts have on average.
+# 1. *CE is not the entropy of the ranks.* `entropy_at_most` is the entropy of the paper's own rank histogram (a little too high, since we spread each bin evenly over its ranks). It exceeds CE by up to 0.30 to 0.35 nats. A model's distribution differs from context to context; the histogram mixes all contexts, and a mixture has more entropy than its parts on average.
 # 2. *The lognormal of ranks $\ge 2$ misses rank 1.* Extended to rank 1 it has $-\log p_1$ of 1.83 for the smallest model, where 1.10 was measured: half of the first choices are lost. They go to higher ranks, and the entropy rises by another 0.63 to 0.73 nats.
 # 3. *The change of form* adds 0.17 to 0.24 nats, and 0.05 to 0.06 to $-\log p_1$.
 #
-# What if rank 1 is kept in the fit? Below, the lognormals of the models that ship with `rbpkit`, in the authors' form, from $k_{\min} = 2$ (without rank 1) and from $k_{\min} = 1$. Standard errors take tokens for independent, which flatters them.
+# What if rank 1 is kept in the fit? Below, the lognormals of the models that ship with `rbpkit`, in the authors' form, from $k_{\min} = 2$ (without rank 1) and from $k_{\min} = 1$. The standard errors assume independent tokens, so they are too small.
 
 # %%
 of_ranks, refused = s5_2_lognormal.lognormals(summaries)
@@ -325,7 +329,7 @@ of_ranks.loc[largest].drop(
 ).round(3)
 
 # %% [markdown]
-# Over all of the models that were measured, what the fitted lognormal says against what the ranks say: $-\log p_1$ as a ratio, the entropy of the ranks as a difference in nats; and the entropy of the ranks less CE.
+# The table compares the fitted lognormal with the ranks over all measured models: $-\log p_1$ as a ratio and the entropy of the ranks as a difference in nats. The last column is the entropy of the ranks minus CE.
 
 # %%
 for k_min, rows in [] if of_ranks.empty else of_ranks.groupby("k_min"):
@@ -339,7 +343,7 @@ if not of_ranks.empty:
     print(f"entropy of the ranks less CE: {mixture.min():.2f} to {mixture.max():.2f} nats")
 
 # %% [markdown]
-# And in the form of the paper's text, a sum up to $V$. Where rank 1 is kept, the most likely lognormal may not exist: the likelihood then rises without end with $\sigma$, towards a power law. The published bins are among those, once $\mathrm{RBP}_1$ is put in front of them.
+# The same in the form of the paper's text, a sum up to $V$. If rank 1 is kept, a most likely lognormal may not exist: the likelihood then keeps rising with $\sigma$, towards a power law. This happens for the published bins with $\mathrm{RBP}_1$ added in front.
 
 # %%
 without = 0
@@ -357,7 +361,7 @@ for k_min in (1, 2):
     print(f"discrete, k_min = {k_min}: {count} of {len(summaries)} without a most likely lognormal")
 
 # %% [markdown]
-# The figure: shares of the ranks $\ge 2$ (dots, in bins), the lognormal fitted to them, and at rank 1 what was measured (star) and where the curve would be (diamond). Above as published, below the largest measured model of each corpus.
+# The figure shows the shares of the ranks $\ge 2$ (dots, in bins), the lognormal fitted to them, and at rank 1 the measured share (star) and the value of the curve (diamond). Top: published. Bottom: the largest measured model of each corpus.
 
 # %%
 authors_form = of_ranks[of_ranks["k_min"] == 2] if len(of_ranks) else of_ranks
@@ -378,9 +382,9 @@ beyond = points[points["bin_lo"] >= 10_000].groupby("panel", sort=False)[["mass"
 (100 * beyond).round(3).rename(columns=lambda name: f"{name}, % of ranks >= 2")
 
 # %% [markdown]
-# At the other end the published lognormals are too large as well: without an upper end they put 2.3 to 3.4 times the measured share on ranks from 10,000 to the last bin. So the ranks $\ge 2$ are long-tailed and close to a lognormal over most of their range. Notebook 12 sets other long-tailed laws beside it, and the lognormal is not singled out.
+# The published lognormals are too large in the tail as well: without an upper end they put 2.3 to 3.4 times the measured share on ranks from 10,000 to the last bin. So the ranks $\ge 2$ are long-tailed and close to a lognormal over most of their range. Notebook 22 compares it with other long-tailed laws; several fit as well or better.
 #
-# Figure 8b, then, with the recipe of the paper applied to our models too: $(\mu, \sigma)$ of ranks $\ge 2$ in the authors' form, put into the closed form.
+# Figure 8b again, with the paper's recipe applied to the measured models too: $(\mu, \sigma)$ of ranks $\ge 2$ in the authors' form, put into the closed form.
 
 # %%
 simulated = s5_2_lognormal.law_curves(laws, "simulated_")
@@ -398,7 +402,7 @@ for corpus, cells in [] if authors_form.empty else authors_form.groupby("corpus"
     print(f"simulated over measured -log RBP_1 {factor.min():.2f} to {factor.max():.2f}")
 
 # %% [markdown]
-# And the two exponents that these simulated values have, for each corpus and family of three sizes or more:
+# The exponents of these simulated values, for each corpus and each family of three sizes or more:
 
 # %%
 ratio = []
@@ -415,9 +419,9 @@ if ratio:
     )
 
 # %% [markdown]
-# ## 8d: how the parameters move with $S$
+# ## 8d: how the parameters move with $S$ (may be skipped)
 #
-# The ICLR version has a panel with $\mu / \sigma$ and calls it "approximately linear in $S$". The arXiv version withdrew panel and statement, so what follows is said of the ICLR version alone. Of Figure 8b inverted:
+# The ICLR version has a panel with $\mu / \sigma$ and calls it "approximately linear in $S$". The arXiv version withdrew panel and statement, so this section is about the ICLR version alone. From Figure 8b, inverted:
 
 # %%
 laws[["model", "S", "mu", "sigma", "ratio"]].round(3)
@@ -433,7 +437,7 @@ print(f"mu / sigma against S: R2 {r2['S']:.2f}; against ln S: {r2['ln S']:.3f}")
 print(f"the four printed: off by at most {gap_mu:.3f} in mu, {gap_sigma:.3f} in sigma")
 
 # %% [markdown]
-# The line is in $\ln S$ ($R^2 = 0.993$), not in $S$ (0.51). For our models, $\mu / \sigma$ of ranks $\ge 2$:
+# $\mu/\sigma$ is linear in $\ln S$ ($R^2 = 0.993$), not in $S$ (0.51). For the measured models, $\mu / \sigma$ of ranks $\ge 2$:
 
 # %%
 rows = []
@@ -490,15 +494,15 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# **What these data cannot tell.** How the authors chose to leave out rank 1, and whether another $k_{\min}$ or an upper end would have changed their reading. Whether the order of our exponents turns with size, with the length of training or with the text: our ladders end at a million parameters, about where the paper's smallest Pythia begins. And our 16 cells share text, tokenizer and order of training, so they are not 16 trials.
+# **What these data cannot show.** First, why the authors left out rank 1, and whether another $k_{\min}$ or an upper end would have changed their reading. Second, whether the order of the shipped models' exponents depends on size, on the length of training or on the text: these models end at a million parameters, about where the paper's smallest Pythia begins. Their 16 cells share text, tokenizer and order of training, so they are not 16 trials.
 #
 # **In short.**
 #
 # - *Two power laws.* On Wiki CE and $-\log \mathrm{RBP}_1$ of the ten Pythias fall as powers of $S$, both with $R^2$ of 0.99.
-# - *"Nearly identical" exponents.* They agree within 10% in 13 of the 24 cells of Table 1.
+# - *The exponents are near each other.* They agree within 10% in 13 of the 24 cells of Table 1.
 # - *One lognormal gives both trends, not the levels.* The CE that it simulates is 1.2 nats above the measured.
 # - *CE is not the entropy of the ranks.* The entropy of the published histograms exceeds CE by up to 0.35 nats.
-# - *Ours have the reverse order.* $-\log \mathrm{RBP}_1$ is steeper than CE in all 16 cells, as on the paper's HotpotQA.
+# - *The shipped models have the reverse order.* $-\log \mathrm{RBP}_1$ is steeper than CE in all 16 cells, as on the paper's HotpotQA.
 #
 # ## Exercises
 #

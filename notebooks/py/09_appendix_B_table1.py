@@ -13,11 +13,15 @@
 # %% [markdown]
 # # Appendix B: Table 1, every fit on $S$
 #
-# **Claim.** For six corpora and four families, $-\log \mathrm{RBP}_k$ is a power law in $S$ from $k = 1$ to $k = 10{,}000$; the exponent grows with $k$, and that of CE is near that of $\mathrm{RBP}_1$. Table 1 prints $R^2$ and slope of all 168 fits (in the ICLR version it is Table 2).
+# **Claim.** For six corpora and four families, $-\log \mathrm{RBP}_k$ is a power law in $S$ from $k = 1$ to $k = 10{,}000$. The exponent grows with $k$, and that of CE is near that of $\mathrm{RBP}_1$. Table 1 prints $R^2$ and slope of all 168 fits (in the ICLR version it is Table 2).
 #
-# **Answer.** Wherever points are published, 54 cells of 168, Table 1 says what they say, to its last digit. The exponent grows with $k$ in all 24 families and corpora from $k = 1$ to 10, in 22 to 100, and as a rule no further. Our own table has the same shape, with smaller exponents, but on our ladders $\mathrm{RBP}_1$ is the steeper law, not CE.
+# **Answer.** In the 54 cells of 168 whose points are published, Table 1 agrees with the points to its last digit. The exponent grows with $k$ in all 24 families and corpora from $k = 1$ to 10, in 22 to 100, and rarely further. The table of the shipped models has the same shape and smaller exponents, but there $\mathrm{RBP}_1$ is the steeper law, not CE.
 #
-# Each printed cell stands beside what other **published** numbers give for it; then the same table is made of the models that we **measured**. Nothing is run on a model: seconds. $S$ counts non-embedding parameters everywhere.
+# ![Slopes and R2 of the 168 cells of Table 1 as coloured grids, by corpus, family and k](../figures/table_1.png)
+#
+# *Table 1 of the paper as a picture: slopes on top, $R^2$ below.*
+#
+# *Reading time: 10 minutes; it runs in seconds, and no model is run.* The section "Where both tables agree, and where not" may be skipped at a first reading. Each printed cell stands beside what other **published** numbers give for it; then the same table is made of the models that were **measured**. $S$ counts non-embedding parameters.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -82,7 +86,7 @@ print(
 #
 # Points of 54 cells are published: 48 in Figures 3 and 4, two more among the authors' own results for GPT-2 on Wiki, and four for Pythia on Wiki, where Figure 8a shows CE and Figure 7, at $N = 1$, shows $\mathrm{RBP}_k$ at $k = 500$, 2,500 and 10,000.
 #
-# For twelve more Pythia cells Figure 6 shows the paper's own slope (and, but for CE, its $R^2$): that is a second reading of the same fit, and its line for CE is drawn at three decimals, so it adds nothing to the printed cell. The rest cannot be recomputed.
+# For twelve more Pythia cells Figure 6 shows the paper's own slope (and, except for CE, its $R^2$). That is the same fit printed a second time, so it is no independent check. The rest cannot be recomputed.
 
 # %%
 published = b_table1.table1_recomputed()
@@ -96,7 +100,7 @@ by_source = published.groupby("source").agg(
 by_source.round(4)
 
 # %% [markdown]
-# Three printed decimals leave 0.0005, and all recomputed cells stay within 0.0006. So where there are points, Table 1 says what they say. The whole table, in the paper's layout: the printed value, and in brackets the recomputed one. A cell without brackets cannot be recomputed and rests on the printed table alone: all of C4 and Github, and of the other four corpora most of the rows CE and $k \ge 500$.
+# Rounding to three decimals allows differences of 0.0005, and all recomputed cells are within 0.0006. So where there are points, Table 1 agrees with them. The next output is the whole table in the paper's layout: the printed value, and in brackets the recomputed one. A cell without brackets cannot be recomputed: all of C4 and Github, and on the other four corpora most of the rows CE and $k \ge 500$.
 
 # %%
 layout = {"slope text": "slope", "R2 text": "R2"}
@@ -104,7 +108,7 @@ published_wide = b_table1.to_wide(b_table1.as_text(published), layout)
 published_wide
 
 # %% [markdown]
-# The same as a picture. Red is a loss that falls with $S$, blue one that rises. A dot marks the cells that stand beside a recomputed slope.
+# The same as a picture. Red means that the loss falls with $S$, blue that it rises. A dot marks the cells with a recomputed slope.
 
 # %%
 picture = b_table1.heat_maps(published, "published", "slope_printed", "R2_printed")
@@ -113,7 +117,7 @@ b_table1.save_table(picture, published, published_wide, figures_dir, "table_1")
 # %% [markdown]
 # ## What the table says
 #
-# **How straight.** $R^2$ of the 24 cells of each row. `holds 0` counts the cells whose 95% interval of the slope holds zero: there the table does not even tell whether larger models do better. A printed cell has an interval too, to the rounding of its digits, if all models of the family are in the fit, since slope, $R^2$ and $n$ give
+# **How straight.** $R^2$ of the 24 cells of each row. `holds 0` counts the cells whose 95% interval of the slope contains zero: there the table does not show whether larger models do better. The interval of a printed cell follows from its digits, if all models of the family are in the fit, because slope, $R^2$ and $n$ give
 #
 # $$\mathrm{se} = |\mathrm{slope}| \sqrt{\frac{1/R^2 - 1}{n - 2}}.$$
 
@@ -147,7 +151,7 @@ published_rows = by_row(published, "slope_printed", "R2_printed")
 published_rows.round(3)
 
 # %% [markdown]
-# $R^2$ sinks as $k$ rises: at $k = 10$, 23 of 24 cells reach 0.97, at $k = 10{,}000$ nine. One version of the paper names "$R^2 > 0.9$ for $k < 1000$", where the other draws the line "typically under 100". These cells are not above 0.9:
+# $R^2$ falls as $k$ rises: at $k = 10$, 23 of 24 cells reach 0.97, at $k = 10{,}000$ nine. One version of the paper says that $R^2$ is above 0.9 for $k < 1000$, the other that it is so for $k$ "typically under 100". These cells are not above 0.9:
 
 # %%
 below_1000 = published[published["k"].isin(["1", "10", "100", "500"])]
@@ -156,13 +160,13 @@ print(f"{len(weak)} of {len(below_1000)} cells with k < 1000")
 weak[["dataset", "k", "family", "R2_printed", "slope_printed"]].reset_index(drop=True)
 
 # %% [markdown]
-# Three of the five are GPT-2 on Github, whose CE is no power law either ($R^2 = 0.091$): not a matter of large $k$, and there are no points to see what it is.
+# Three of the five are GPT-2 on Github, whose CE is no power law either ($R^2 = 0.091$). So large $k$ is not the reason there, and no points are published that would show the reason.
 #
-# **How steep.** Each row against the row before it, within a family and corpus. `steeper` counts the slopes that became more negative. Where both cells have points, the change has an interval of its own, in which what both losses share drops out: it is the slope of the log of their ratio,
+# **How steep.** Each row is compared with the row before it, within a family and corpus. `steeper` counts the slopes that became more negative. Where both cells have points, the change gets an interval of its own from the slope of the log of their ratio, in which common scatter cancels:
 #
 # $$\log \frac{-\log \mathrm{RBP}_{k'}}{-\log \mathrm{RBP}_k} = \mathrm{const} - (\alpha_{k'} - \alpha_k) \log S.$$
 #
-# `with interval` counts those, `surely` those of them that are steeper beyond it.
+# `with interval` counts these cells, and `surely` those whose interval lies wholly on the steeper side.
 
 # %%
 before, after = (curves["Wiki", k, "Pythia"][0] for k in ("10", "100"))
@@ -200,11 +204,13 @@ print(f"alpha_1 {alpha_1.min():.3f} to {alpha_1.max():.3f}, over 0.1: {(alpha_1 
 print(f"alpha_100 {alpha_100.min():.3f} to {alpha_100.max():.3f}, median {alpha_100.median():.3f}")
 
 # %% [markdown]
-# From $k = 1$ to 10 the exponent $\alpha_k$ grows in all 24, to 100 in 22, and the more rarely the larger $k$ is; 14 of 24 grow at every step. The text of Section 4.4 has it right (it grows), and its caption, which says that it "decreases", fits only the slope $-\alpha_k$ or is a slip.
+# From $k = 1$ to 10 the exponent $\alpha_k$ grows in all 24, to 100 in 22, and less often at larger $k$; in 14 of 24 it grows at every step. The text of Section 4.4 is right that it grows. Its caption says "decreases", which is right for the slope $-\alpha_k$.
 #
-# "Less than 0.1" for $\alpha_1$ holds in 20 of 24 cells. $\alpha_{100}$ "close to 0.2" is a loose summary: the values spread by a factor of nearly four, and their median is 0.15.
+# $\alpha_1$ is "less than 0.1" in 20 of 24 cells. That $\alpha_{100}$ is "close to 0.2" is a loose summary for all cells (the paper says it of Pythia): the values spread by a factor of nearly four, and their median is 0.15.
 #
-# **One cell is no fit.** HumanEval, Qwen, $k = 10{,}000$ prints $R^2 = 1.000$ and slope $0.000$. A loss that changes at all, changes by whole tokens. At $k = 100$ the five models miss 209 to 398 of 30,655 scored tokens (that count is inferred from the digits of Figure 4), so at $k = 10{,}000$ no more than that. If two of the models differed there by a single token, the spread of $\log(-\log \mathrm{RBP})$ would exceed what a slope below 0.0005 can explain with $R^2 \ge 0.9995$:
+# **One cell is no fit.** HumanEval, Qwen, $k = 10{,}000$ prints $R^2 = 1.000$ and slope $0.000$. If the loss differs between models, it differs by whole tokens. At $k = 100$ the five models miss 209 to 398 of 30,655 scored tokens (that count is inferred from the digits of Figure 4), so at $k = 10{,}000$ they miss no more than that.
+#
+# If two of the models differed there by a single token, the spread of $\log(-\log \mathrm{RBP})$ would exceed what a slope below 0.0005 can explain with $R^2 \ge 0.9995$:
 
 # %%
 qwen = paper.points("HumanEval", "Qwen", 100)
@@ -220,9 +226,9 @@ print(
 )
 
 # %% [markdown]
-# So all five models miss the same number of tokens, most likely none: a line through five equal values, with no $R^2$ (0/0). `rbpkit` refuses such a fit. The row $k = 10{,}000$ has 23 fits.
+# So all five models miss the same number of tokens, most likely none. The line goes through five equal values, and its $R^2$ is not defined (0/0). `rbpkit` refuses such a fit. The row $k = 10{,}000$ has 23 fits.
 #
-# **CE beside $\mathrm{RBP}_1$.** Is the slope of CE inside the 95% interval of the slope of $\mathrm{RBP}_1$? The difference is slope of $\mathrm{RBP}_1$ less slope of CE, in all 24 printed pairs.
+# **CE beside $\mathrm{RBP}_1$.** Is the slope of CE inside the 95% interval of the slope of $\mathrm{RBP}_1$? The difference is the slope of $\mathrm{RBP}_1$ minus the slope of CE, in all 24 printed pairs.
 
 
 # %%
@@ -248,11 +254,11 @@ paired = published_steps[(published_steps["step"] == "CE to 1") & published_step
 paired.round(3)
 
 # %% [markdown]
-# In 16 of 24 pairs one interval covers both, but most of those intervals are wide, with four or five models. In 17 pairs CE is the steeper one; on HotpotQA $\mathrm{RBP}_1$ is, in all four families. Where both have points, the paired difference is sharper: for Pythia on Wiki it is 0.007, with an interval that leaves out zero. The two exponents are near; they are not equal.
+# In 16 of 24 pairs it is, but most of those intervals are wide, with four or five models. In 17 pairs CE is steeper; on HotpotQA $\mathrm{RBP}_1$ is steeper in all four families. Where both have points, the paired difference is more precise: for Pythia on Wiki it is 0.007, with an interval that does not contain zero. The two exponents are near each other and not equal.
 #
 # ## The pocket Table 1
 #
-# The same table of what was measured here. Our vocabulary has 4,096 entries, Pythia's output matrix mostly 50,304 rows, so a $k$ of the paper can be carried over in two ways: as the same number of ranks (1, 10, 100) or as the same share of $V$. $k = 4$ and 8 are nearly the shares of the paper's 50 and 100, and 410, a tenth of $V$, that of 5,000; 32 lies near the share of 400. The exact shares:
+# The same table for the models that were measured. The vocabulary of the shipped models has 4,096 entries, Pythia's output matrix mostly 50,304 rows. So a $k$ of the paper can be carried over in two ways: as the same number of ranks (1, 10, 100) or as the same share of $V$. The shares of 4, 8, 32 and 410 are near those of the paper's 50, 100, 400 and 5,000. The exact shares:
 
 # %%
 summaries = load_summaries(records_dir or ladders.summaries_root())
@@ -272,7 +278,7 @@ ours_wide = b_table1.to_wide(b_table1.as_text(ours), layout)
 ours_wide
 
 # %% [markdown]
-# As a picture. The colours have scales of their own here: $R^2$ has less to span than in the published table, and so have the slopes.
+# As a picture. Its colour scales differ from those of the published table, because $R^2$ and slopes span less.
 
 # %%
 fitted_here = ours["slope"].notna().any()
@@ -281,7 +287,7 @@ if fitted_here:
     b_table1.save_table(picture, ours, ours_wide, figures_dir, "pocket_table_1")
 
 # %% [markdown]
-# How many scored tokens are behind a point. `legal` is the weakest of the four: licence texts are few and repeat one another, so it mostly tests how well a model has memorised a few texts, and it has the fewest scored tokens.
+# The next table has the number of scored tokens behind a point. `legal` is the weakest of the four corpora: it has the fewest scored tokens, and licence texts are few and repeat one another, so it mostly tests how well a model has memorised a few texts.
 
 # %%
 manifests = [m for m in manifests if m.corpus in corpus_names]
@@ -292,7 +298,7 @@ counts = pd.DataFrame(
 counts.groupby(["corpus", "family"])["tokens"].agg(models="size", fewest="min", most="max")
 
 # %% [markdown]
-# ## Where both tables agree, and where not
+# ## Where both tables agree, and where not (may be skipped)
 #
 # First the rows: how straight, how steep.
 
@@ -324,7 +330,7 @@ by_corpus.insert(0, "steps", our_in_k.groupby("dataset", sort=False).size())
 by_corpus
 
 # %% [markdown]
-# By which factor does the exponent grow? $k = 10$ and 100 are the same numbers of ranks in both tables; our $k = 8$ is the share of $V$ that the paper's $k = 100$ is.
+# By which factor does the exponent grow? $k = 10$ and 100 are the same numbers of ranks in both tables; $k = 8$ of the shipped models is the same share of $V$ as the paper's $k = 100$.
 
 
 # %%
@@ -344,7 +350,7 @@ pd.DataFrame(
 ).T.round(2)
 
 # %% [markdown]
-# And CE beside $\mathrm{RBP}_1$. The second table is the paired difference, slope of $\mathrm{RBP}_1$ less slope of CE.
+# Last, CE beside $\mathrm{RBP}_1$. The second table is the paired difference, the slope of $\mathrm{RBP}_1$ minus the slope of CE.
 
 # %%
 our_ce = ce_beside_rbp1(ours, "slope")
@@ -362,7 +368,7 @@ print(f"RBP_1 surely steeper than CE: {surely} of {len(our_paired)}")
 ).round(2)
 
 # %% [markdown]
-# How much a single cell can tell. `decades of S` is what a family spans; `half` is half the width of a slope's 95% interval, as a share of the slope, over all cells of the family.
+# How precise is a single cell? `decades of S` is the span of a family; `half` is half the width of a slope's 95% interval, as a share of the slope, over all cells of the family.
 
 # %%
 fitted = ours.dropna(subset="slope")
@@ -414,15 +420,15 @@ pd.DataFrame(
 # %% [markdown]
 # ## What holds, and what does not
 #
-# **What these data cannot tell.** Our lines have 4 to 6 models over 1.4 to 1.6 decades of $S$; on so short a range other falling curves have a high $R^2$ too. The 16 columns are no 16 experiments: the same 20 models were scored on all four corpora, and each size was trained once. All were trained on the same 6.0 million tokens, and the losses of GPT-2 and OPT still fell fast at the end, so families should not be compared as if only the architecture differed.
+# **What these data cannot show.** The lines of the shipped models have 4 to 6 models over 1.4 to 1.6 decades of $S$; on so short a range other falling curves have a high $R^2$ too. The 16 columns are not 16 experiments: the same 20 models were scored on all four corpora, and each size was trained once. All were trained on the same 6.0 million tokens, and the losses of GPT-2 and OPT still fell fast at the end. So families differ in more than their architecture.
 #
 # **In short.**
 #
-# - *The table says what its points say.* All 54 cells that can be recomputed agree with it within 0.0006.
+# - *The table agrees with its points.* All 54 cells that can be recomputed agree with it within 0.0006.
 # - *Most of it cannot be checked.* For 102 of the 168 cells the paper gives no points.
-# - *The exponent grows from $k = 1$ to 10* in all 24 families and corpora; beyond 100 that is no rule.
+# - *The exponent grows from $k = 1$ to 10* in all 24 families and corpora; beyond 100 it often does not.
 # - *CE and $\mathrm{RBP}_1$ are near, not equal.* CE is the steeper one in 17 of 24 pairs.
-# - *Ours have the other order.* $\mathrm{RBP}_1$ is the steeper one in all 16 pairs.
+# - *The shipped models have the other order.* $\mathrm{RBP}_1$ is the steeper one in all 16 pairs.
 #
 # ## Exercises
 #

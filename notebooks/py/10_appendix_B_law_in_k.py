@@ -13,11 +13,15 @@
 # %% [markdown]
 # # Appendix B: the law in $k$
 #
-# **Claim.** For one model, $-\log \mathrm{RBP}_k$ is also a power law in $k$, for $k$ from 1 to 100, "considerably steeper" than the law in $S$. This stands in an appendix of the ICLR version only (its Figure 9 and its Table 1); the arXiv version does not have it.
+# **Claim.** For one model, $-\log \mathrm{RBP}_k$ is also a power law in $k$, for $k$ from 1 to 100, and its slopes are "considerably steeper than those with respect to model size S". This stands in an appendix of the ICLR version only (its Figure 9 and its Table 1); the arXiv version does not have it.
 #
-# **Answer.** Two numbers describe $-\log \mathrm{RBP}_k$ up to $k = 100$ within a few percent, and the exponent in $k$ exceeds that in $S$ in every family and corpus. The line bends, though, and ends beyond $k = 100$; its interval is an error of form, not of sampling. The exponents in $S$ and in $k$ depend on each other, so the exchange rate between $k$ and $S$ is no constant.
+# **Answer.** A power law in $k$ describes $-\log \mathrm{RBP}_k$ up to $k = 100$ within a few percent, and the exponent in $k$ exceeds that in $S$ in every family and corpus. The line bends, though, and ends beyond $k = 100$: its error is one of form, not of sampling. The exponent in $S$ depends on $k$ and the other way round, so the exchange rate between $k$ and $S$ is not constant.
 #
-# **Published** points and our own are set side by side. Nothing is run on a model; text is drawn anew a thousand times, which takes some seconds. $S$ counts non-embedding parameters everywhere.
+# ![Slope in log k of each shipped model against S, with two 95% intervals, a panel for each corpus](../figures/figure_9_errors.png)
+#
+# *The slope in $k$ of each shipped model, with intervals from the regression (grey) and from resampled documents (colour). It changes with $S$.*
+#
+# *Reading time: 11 minutes; it runs in some seconds, and no model is run.* The section on how sure $\beta$ is may be skipped at a first reading. $S$ counts non-embedding parameters.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -68,7 +72,7 @@ one[["k", "rbp", "loss"]].round(3).reset_index(drop=True)
 # %% [markdown]
 # ## Figure 9, published
 #
-# Sixteen models, four corpora, eleven $k$: $1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100$. We draw a row a family and a panel a corpus; larger models are darker.
+# Sixteen models, four corpora, eleven $k$: $1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100$. Each row is a family and each panel a corpus; larger models are darker.
 
 # %%
 picture = b_law_in_k.k_panels(published, "published")
@@ -106,7 +110,7 @@ printed
 #
 # ## Measured here
 #
-# The same eleven $k$ on our own ranks. Our $V$ is 4,096, so $k = 100$ is the share of $V$ that 1,228 is of Pythia's 50,304: we look further into the tail than the paper does.
+# The same eleven $k$ on the ranks that we measured. $V$ of the shipped models is 4,096, so $k = 100$ is the same share of $V$ as $k$ = 1,228 is of Pythia's 50,304. These curves reach further into the tail than the paper's.
 
 # %%
 summaries = load_summaries(records_dir or ladders.summaries_root())
@@ -137,11 +141,11 @@ if len(measured):
 # %% [markdown]
 # ## Is it a line?
 #
-# $R^2$ says little here. $\mathrm{RBP}_k$ is one distribution function, read at eleven places: it can only rise, and smoothly, so that any such curve lies close to some line. Three other looks:
+# $R^2$ is a weak test here. The eleven $\mathrm{RBP}_k$ are values of one distribution function; they rise smoothly, and any such curve is close to some line. Three sharper tests:
 #
-# - the largest distance from the line (`worst`, % of the loss), beside that of another smooth curve with two numbers: a *lognormal* over ranks, fitted to the same eleven points. It is no power law; which $R^2$ would it have?
+# - the largest distance from the line (`worst`, % of the loss), beside that of another smooth curve with two numbers: a *lognormal* over ranks, fitted to the same eleven points. It is not a power law; which $R^2$ does it have?
 # - the sign of the residuals along $k$. Independent residuals of eleven points would change sign about five times.
-# - the slope between neighbouring $k$, which a power law has the same everywhere.
+# - the slope between neighbouring $k$, which is constant for a power law.
 #
 # A lognormal is a line in $z_k = \Phi^{-1}(\mathrm{RBP}_k)$ against $\ln(k + \tfrac12)$, so least squares fit it:
 #
@@ -189,7 +193,7 @@ if len(measured):
 pd.DataFrame(looks)
 
 # %% [markdown]
-# A published point lies 3% from its line at the median and 14% at most; from the lognormal 12% and 25%. So with two numbers the power law is the better description, although a lognormal, which is none, has an $R^2$ of 0.986 or more as well: an $R^2$ of 0.99 proves little here. And the residuals are no noise: at the median they change sign twice, not five times. The same bend shows in the slope between neighbouring $k$, averaged over models:
+# On the median published line the farthest point is 3% off, on the worst line 14%; for the lognormal it is 12% and 25%. So of two descriptions with two numbers the power law is the better one. But the lognormal, which is not a power law, also has an $R^2$ of 0.986 or more, so an $R^2$ of 0.99 proves little here. The residuals are not noise: at the median they change sign twice, not five times. The slope between neighbouring $k$, averaged over models, shows the same bend:
 
 # %%
 from_k, to_k = b_law_in_k.KS[:-1], b_law_in_k.KS[1:]
@@ -209,7 +213,7 @@ pd.concat([local_slopes(published), *([local_slopes(measured)] if len(measured) 
 )
 
 # %% [markdown]
-# The published slope is shallowest in the middle and steepens toward $k = 100$; only on HumanEval it is steepest at $k = 1$ to 2. Does the line go on past 100? For Pythia on Wiki, Figure 7 shows $\mathrm{RBP}_k$ (its $N = 1$) at $k = 1, 5, 10, 50, 100$ and then at 500, 2,500 and 10,000. Fitted on the first five, the line says of the last three, as the ratio of the loss seen to the loss promised:
+# The published slope is shallowest in the middle and steepens toward $k = 100$; only on HumanEval is it steepest at $k = 1$ to 2. Does the line continue beyond $k = 100$? For Pythia on Wiki, Figure 7 shows $\mathrm{RBP}_k$ (its $N = 1$) at $k = 1, 5, 10, 50, 100$ and then at 500, 2,500 and 10,000. The line is fitted to the first five. For the last three, the table gives the ratio of the loss to the line's prediction:
 
 # %%
 windows = paper.emergence().query("N == 1")
@@ -233,16 +237,16 @@ far = pd.DataFrame(rows, columns=["corpus", "family", *(f"k = {k}" for k in FAR)
 far.groupby(["corpus", "family"]).mean().round(3)
 
 # %% [markdown]
-# The loss falls below the line beyond $k = 100$ for every published Pythia: to about three quarters of it at 500, a third at 2,500, a tenth or less at 10,000. It must fall, for $-\log \mathrm{RBP}_k$ is zero at $k = V$ and a power of $k$ is not. The law in $k$ is a description of two decades, not an asymptote.
+# The loss falls below the line beyond $k = 100$ for every published Pythia: to about three quarters of it at 500, a third at 2,500, about a tenth at 10,000. It must fall, for $-\log \mathrm{RBP}_k$ is zero at $k = V$ and a power of $k$ is not. So the law in $k$ describes two decades of $k$ and cannot hold in the limit.
 #
-# ## How sure is $\beta$?
+# ## How sure is $\beta$? (may be skipped)
 #
-# The regression gives an interval, as if the eleven points had errors of their own. They have not: successive $k$ count mostly the same tokens. Two kinds of error are to be told apart.
+# The regression gives an interval that assumes independent errors of the eleven points. They are not independent: neighbouring $k$ count mostly the same tokens. There are two kinds of error.
 #
-# - *Another text.* Had other text been scored, all eleven points would have moved, and together. We draw the documents anew, with replacement (of our own corpora whole source modules, since those were sampled), and refit: `se_documents`. `se_tokens` takes single tokens for independent: a lower bound, and all that the published numbers allow.
-# - *Another form.* The residuals of the line are its bend; `se_regression` measures this bend and takes it for noise.
+# - *Another text.* On other text all eleven points would move, and together. We resample documents with replacement (for the shipped corpora whole source modules, since those were sampled) and refit: `se_documents`. `se_tokens` assumes independent tokens: it is a lower bound, and all that the published numbers allow.
+# - *Another form.* The residuals of the line are its bend; `se_regression` treats this bend as noise.
 #
-# With weights $w_k$ of least squares, the slope is $\sum_k w_k \log(-\log \mathrm{RBP}_k)$, and over $T$ independent tokens
+# With the least-squares weights $w_k$ the slope is $\sum_k w_k \log(-\log \mathrm{RBP}_k)$, and over $T$ independent tokens
 #
 # $$\mathrm{Cov}(\mathrm{RBP}_j, \mathrm{RBP}_k) = \mathrm{RBP}_j (1 - \mathrm{RBP}_k)/T, \qquad j \le k.$$
 
@@ -283,7 +287,7 @@ if len(sampled):
     print(grouped.mean().round(2).to_string())
 
 # %% [markdown]
-# Each measured model: in grey the regression's interval, in colour that of the bootstrap over text.
+# For each measured model, the regression's interval is grey and that of the bootstrap over text is coloured.
 
 # %%
 if len(sampled):
@@ -291,15 +295,15 @@ if len(sampled):
     plots.save(picture, sampled, figures_dir, "figure_9_errors")
 
 # %% [markdown]
-# How to read the two tables. Points that share their tokens move together (`neighbours' correlation`), which shifts the line; where `documents / unlinked` is near 1, it hardly turns it. So the dependence alone does not make the error of $\beta$ much larger than that of eleven unlinked points with the same spread.
+# How to read the two tables: points that share their tokens move together (`neighbours' correlation`). This shifts the line; where `documents / unlinked` is near 1, it hardly changes its slope. So the dependence alone does not make the error of $\beta$ much larger than that of eleven independent points with the same spread.
 #
-# Where `regression / documents` is above 1, the regression's interval is wider than another text would need, since it takes the bend for noise; below 1 it is too narrow. `documents / tokens` is what documents add to independent tokens.
+# Where `regression / documents` is above 1, the regression's interval is wider than another text would need, because it treats the bend as noise; below 1 it is too narrow. `documents / tokens` is the error by documents over that of independent tokens.
 #
-# On the published corpora the regression's error is 5.5 times that of independent tokens on AusLegal and 2.5 times on Wiki, but no larger than it on HumanEval and HotpotQA (1.1 and 1.0 times), where far fewer tokens were scored. Whatever documents add there, the published numbers cannot tell; it makes the printed line of those two corpora less sure than its own interval says. And on no corpus is the regression's interval one for *the* exponent: the slopes between neighbouring $k$ lie far outside of it.
+# On the published corpora the regression's error is 5.5 times that of independent tokens on AusLegal and 2.5 times on Wiki, but no larger on HumanEval and HotpotQA (1.1 and 1.0 times), where far fewer tokens were scored. There documents add an unknown amount, so the line is less certain than the regression's interval says. And on no corpus does that interval bound one exponent for all $k$: the slopes between neighbouring $k$ lie far outside it.
 #
 # ## The trade of $k$ against $S$
 #
-# The appendix gives a rule for a small change of $k$, made good by one of $S$: $\Delta S / S \approx -(\alpha_k/\alpha_S)\, \Delta k / k$, with the two slopes. If $-\log \mathrm{RBP}_k \propto S^{-\alpha} k^{-\beta}$, the ratio is $\beta/\alpha$, and a doubled $k$ gains what a model larger by the factor
+# The appendix gives a rule for how a change of $S$ can compensate a small change of $k$: $\Delta S / S \approx -(\alpha_k/\alpha_S)\, \Delta k / k$, with the two slopes. If $-\log \mathrm{RBP}_k \propto S^{-\alpha} k^{-\beta}$, the ratio is $\beta/\alpha$, and a doubled $k$ gains what a model larger by the factor
 #
 # $$2^{\beta/\alpha}$$
 #
@@ -307,7 +311,7 @@ if len(sampled):
 #
 # $$\log(-\log \mathrm{RBP}_k) = \mathrm{const} - \alpha \log S - \beta \log k - \gamma \log S \log k$$
 #
-# to all points of a family on a corpus, both logarithms measured from a centre: $\alpha$ and $\beta$ are the exponents there. $\gamma > 0$ says at once that $\alpha$ grows with $k$ and that $\beta$ grows with $S$: one fact, seen from two sides. `low` and `high` carry the regression's errors, and the covariance of both exponents, into the factor. They take residuals for independent, with the reservation above. One family by hand:
+# to all points of a family on a corpus, both logarithms measured from a centre: $\alpha$ and $\beta$ are the exponents there. $\gamma > 0$ means both that $\alpha$ grows with $k$ and that $\beta$ grows with $S$. `low` and `high` are the factor's 95% interval, from the regression's errors and the covariance of both exponents; they assume independent residuals, which is doubtful as said above. One family by hand:
 
 # %%
 cell = published.query("corpus == 'Wiki' and family == 'Pythia'")
@@ -348,7 +352,7 @@ compared.insert(6, "r2, gamma 0", plain["r2"])
 compared.round({"factor": 1, "low": 1, "high": 1, "at k = 1": 0, "at k = 100": 1}).round(3)
 
 # %% [markdown]
-# In the middle of the range ($k \approx 11$), a doubled $k$ is worth a model 5 to 27 times as large. The factor is no constant of a family: it falls with $k$ in all sixteen cases, since $\alpha_k$ grows (for GPT-2 on HumanEval hardly). Over the sixteen:
+# In the middle of the range ($k \approx 11$), a doubled $k$ is worth a model 5 to 27 times as large. The factor is not constant within a family: it falls with $k$ in all sixteen cases, since $\alpha_k$ grows (for GPT-2 on HumanEval hardly). Over the sixteen:
 
 # %%
 for name in ("at k = 1", "factor", "at k = 100"):
@@ -361,7 +365,7 @@ print(
 )
 
 # %% [markdown]
-# Measured, with a third interval: text drawn anew, the same for all models of a family (`bootstrap`).
+# The measured models, with a third interval from resampled text, the same for all models of a family (`bootstrap`):
 
 # %%
 our_trades, no_trade = b_law_in_k.trades(measured, summaries)
@@ -408,15 +412,15 @@ pd.DataFrame(both)
 # %% [markdown]
 # ## What holds, and what does not
 #
-# **What these data cannot tell.** Our $k = 100$ is a larger share of $V$ than the paper's, which may be why our lines bend more; the data do not separate the two. In 7 of our 16 cases the factor of $S$ that a doubled $k$ is worth exceeds the whole ladder's span, and is an extrapolation. The bootstrap knows only of other text, not of the bend, nor of another training of the same model. So families should not be ranked by these factors.
+# **What these data cannot show.** For the shipped models $k = 100$ is a larger share of $V$ than for the paper's, which may be why their lines bend more; the data do not separate the two. In 7 of their 16 cases the factor of $S$ that a doubled $k$ is worth exceeds the span of the family, and is an extrapolation. The bootstrap accounts for other text only, not for the bend or for another training run. So families should not be ranked by these factors.
 #
 # **In short.**
 #
-# - *Two numbers describe $-\log \mathrm{RBP}_k$ up to $k = 100$.* A published point lies 3% from its line at the median.
+# - *Two numbers describe $-\log \mathrm{RBP}_k$ up to $k = 100$.* The farthest point of the median published line is 3% off.
 # - *The law in $k$ is the steeper one*, by a factor of at least 2.4 in all 16 families and corpora.
 # - *$R^2$ is no test of it.* A lognormal, which is no power law, has an $R^2$ of 0.986 or more on the same points.
 # - *It ends at $k = 100$.* At $k$ = 2,500 the loss of a Pythia on Wiki is a third of what its line says.
-# - *No constant exchange rate.* The factor of $S$ that a doubled $k$ is worth falls with $k$ in all 16 cases.
+# - *The exchange rate is not constant.* The factor of $S$ that a doubled $k$ is worth falls with $k$ in all 16 cases.
 #
 # ## Exercises
 #

@@ -13,13 +13,15 @@
 # %% [markdown]
 # # Appendix C: two laws from one lognormal?
 #
-# **Claim**, as we read it. If the rank $R$ of the correct token follows a discrete lognormal with parameters $\mu, \sigma$, then $-\log \mathrm{RBP}_1$ and the cross-entropy CE are both functions of $\mu$ and $\sigma$, and as models grow one term comes to dominate both, so that the two laws have the same exponent.
+# **Claim**, as we read it. If the rank $R$ of the correct token follows a discrete lognormal with parameters $\mu, \sigma$, then $-\log \mathrm{RBP}_1$ and the cross-entropy CE are both functions of $\mu$ and $\sigma$. As models grow one term comes to dominate both, so that the two laws have the same exponent.
 #
 # **Answer.** The algebra is right, and its closed form is what Figure 8b shows. But the limit argument fails: the two terms that are said to dominate cancel each other. As models become perfect, CE falls more slowly than $-\log p_1$, so the two laws cannot keep one exponent.
 #
-# Every step is computed twice here: by the **sum** over all ranks, with a bound on its error, and by the paper's **closed form**, which replaces sums by integrals. Then the limit argument is taken in each of its three texts. Each claim ends with "holds", "holds when ..." or "does not hold", and the number.
+# ![Terms of -log p_1 and of CE for ten Pythias, and their limit: the dominant terms cancel](../figures/figure_C2.png)
 #
-# No model is run and nothing is measured here: notebook 08 fits $\mu$ and $\sigma$ to ranks. It takes less than a minute. $S$ counts non-embedding parameters; logarithms are natural.
+# *The terms of both laws at the sizes of the ten Pythias, and in the limit.*
+#
+# *Reading time: 14 minutes; it runs in under a minute.* Sections 4 and 6 may be skipped at a first reading. Every step is computed twice: by the **sum** over all ranks, with a bound on its error, and by the paper's **closed form**, which replaces sums by integrals. No model is run; notebook 08 fits $\mu$ and $\sigma$ to ranks. $S$ counts non-embedding parameters; logarithms are natural.
 #
 # **Equation numbers** are those of the arXiv version, 10 to 26. The ICLR version's B.1 to B.3 print 10 to 21 alike; in the draft's Appendix D each number is one higher. Section 4 lists all seventeen with what was checked.
 
@@ -225,7 +227,7 @@ if still is not None:
     plots.save(still, explorers.lognormal_points(stills), figures_dir, "figure_C_slider")
 
 # %% [markdown]
-# ## 4. The seventeen equations
+# ## 4. The seventeen equations (may be skipped)
 #
 # Numbers of the arXiv version, and what this notebook finds for each.
 
@@ -312,7 +314,7 @@ r2_S, r2_log_S = (line(x, path["mu / sigma"])[2] for x in (S, np.log(S)))
 print(f"mu / sigma, n = {len(S)}: R2 = {r2_S:.3f} on S, {r2_log_S:.3f} on ln S")
 
 # %% [markdown]
-# ## 6. How good is the trapezoid rule?
+# ## 6. How good is the trapezoid rule? (may be skipped)
 #
 # Error of each approximated quantity, (closed form - sum) / sum in percent: at the ten models, then over a grid of $\mu$ from $-30$ to 9 and $\sigma$ from 2 to 8.
 

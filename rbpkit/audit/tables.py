@@ -1,7 +1,8 @@
 """Small tables of the audit that need every token, computed once from records.
 
 A table holds rows of every job, each begun by corpus, family, model, S and V. `rbpkit audit` writes
-them; those of the pocket models ship in rbpkit/data/pocket/audit. Notebook 12 reads them.
+them; those of the pocket models ship in rbpkit/data/pocket/audit. Notebooks 12 and 21 to
+23 read them.
 """
 
 from __future__ import annotations

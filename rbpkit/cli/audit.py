@@ -1,4 +1,4 @@
-"""`rbpkit audit`: the small tables that notebook 12 reads, from records."""
+"""`rbpkit audit`: the small tables that notebooks 12 and 21 to 23 read, from records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def audit(
 ) -> None:
     """Compute what the audit needs token by token: strata, lags, rank fits, missed tokens, words.
 
-    For notebook 12: papermill notebooks/12_audit.ipynb out.ipynb -p audit_dir OUT.
+    For notebooks 12 and 21 to 23: papermill notebooks/12_claims.ipynb out.ipynb -p audit_dir OUT.
     """
     folder = folder_to_write(out)
     from rbpkit.audit.tables import write_tables

@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = notebook_names()
 MOST_WORDS = 90  # of a paragraph or of an item of a list
 SECTIONS = [name for name in NAMES if "02" <= name[:2] <= "11"]
+OPENED = [name for name in NAMES if name[:2] not in ("14", "15", "16")]
 SAVED = re.compile(r"save(?:_table)?\([^\n]*figures_dir, \"(\w+)\"\)")
 
 
@@ -176,6 +177,40 @@ def prose(notebook: nbformat.NotebookNode) -> list[str]:
 def test_no_paragraph_is_long(name):
     long = [part for part in prose(committed(name)) if len(part.split()) > MOST_WORDS]
     assert not long, f"over {MOST_WORDS} words: {long}"
+
+
+def reading_minutes(notebook: nbformat.NotebookNode) -> float:
+    """200 words a minute of text and displayed tables of text, 20 s an equation or a figure."""
+    text = "\n\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    equations = re.findall(r"\$\$.*?\$\$", text, flags=re.DOTALL)
+    figures = len(re.findall(r"!\[", text)) + len(images(notebook))
+    outputs = [output for cell in code_cells(notebook) for output in cell.outputs]
+    text += "\n".join(output.get("data", {}).get("text/markdown", "") for output in outputs)
+    words = re.sub(r"\$\$.*?\$\$|!\[[^\]]*\]\([^)]*\)", "", text, flags=re.DOTALL).split()
+    return len(words) / 200 + (len(equations) + figures) / 3
+
+
+@pytest.mark.parametrize("name", OPENED)
+def test_a_notebook_opens_with_its_answer_a_picture_and_its_reading_time(name):
+    notebook = committed(name)
+    first = notebook.cells[0].source
+    [answer] = re.findall(r"^\*\*Answer\.\*\* (.*)$", first, re.MULTILINE)
+    assert 1 <= len(re.findall(r"\.(?= [A-Z$`]|$)", answer)) <= 3, answer
+    [(words, picture)] = re.findall(
+        r"^!\[([^\]]+)\]\(\.\./figures/(\w+)\.png\)$", first, re.MULTILINE
+    )
+    assert len(words) > 30 and (ROOT / "figures" / f"{picture}.png").is_file()
+    [stated] = re.findall(r"\*Reading time: (\d+) minutes[.;]", first)
+    counted = reading_minutes(notebook)
+    assert 3 / 4 <= counted / int(stated) <= 4 / 3, f"{counted:.1f} minutes by count"
+    assert counted <= 20
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "20" <= name[:2]])
+def test_a_chapter_closes_in_five_lines(name):
+    text = "\n".join(c.source for c in committed(name).cells if c.cell_type == "markdown")
+    closing = text[text.index("## What holds, and what does not") : text.index("## Exercises")]
+    assert 3 <= len(re.findall(r"^- ", closing, re.MULTILINE)) <= 5
 
 
 @pytest.mark.parametrize("name", SECTIONS)
