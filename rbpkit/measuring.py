@@ -254,8 +254,13 @@ def out_of_memory(error: BaseException) -> bool:
     if isinstance(error, torch.OutOfMemoryError):
         return True
     # Two wordings, one for each kind of system.
-    told = ("DefaultCPUAllocator: can't allocate memory", "DefaultCPUAllocator: not enough memory")
-    return isinstance(error, RuntimeError) and any(words in str(error) for words in told)
+    allocator_errors = (
+        "DefaultCPUAllocator: can't allocate memory",
+        "DefaultCPUAllocator: not enough memory",
+    )
+    return isinstance(error, RuntimeError) and any(
+        words in str(error) for words in allocator_errors
+    )
 
 
 def _attempt(work: Callable[[Batch], Found], batch: Batch) -> tuple[Found, None] | tuple[None, str]:

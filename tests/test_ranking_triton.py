@@ -71,12 +71,12 @@ def spilled_bytes(ptx, capability):
         source = Path(folder, "kernel.ptx")
         source.write_text(ptx, encoding="utf-8")
         command = [tool, "-v", "--regAllocOptLevel=2", f"--gpu-name={ARCHITECTURES[capability]}"]
-        told = subprocess.run(
+        output = subprocess.run(
             [*command, source, "-o", os.devnull], capture_output=True, text=True, check=True
         ).stderr
-    found = [int(number) for number in re.findall(r"(\d+) bytes spill (?:stores|loads)", told)]
-    assert len(found) == 2, told
-    return sum(found), told
+    found = [int(number) for number in re.findall(r"(\d+) bytes spill (?:stores|loads)", output)]
+    assert len(found) == 2, output
+    return sum(found), output
 
 
 @pytest.mark.parametrize("column_stride", [1, 2] if ALL else [1])
@@ -88,8 +88,8 @@ def spilled_bytes(ptx, capability):
 )
 def test_compiles_and_spills_nothing(config, capability, dtype, aligned, column_stride):
     ptx = compiled(config, dtype, capability, aligned, column_stride)
-    spilled, told = spilled_bytes(ptx, capability)
-    assert spilled == 0, told
+    spilled, output = spilled_bytes(ptx, capability)
+    assert spilled == 0, output
     # Denormals that were flushed to zero would tie with it.
     comparisons = re.findall(r"^\s*setp\.(?:gt|eq|neu|lt)\S*f32", ptx, flags=re.MULTILINE)
     assert comparisons and not any("ftz" in one for one in comparisons)
@@ -98,8 +98,8 @@ def test_compiles_and_spills_nothing(config, capability, dtype, aligned, column_
 def test_a_spill_would_be_seen():
     """16 warps with 32 logits each ask for more registers than a multiprocessor has."""
     config = triton.Config({"BLOCK": 2**14}, num_warps=16)
-    spilled, told = spilled_bytes(compiled(config, "fp32", 90), 90)
-    assert spilled > 0, told
+    spilled, output = spilled_bytes(compiled(config, "fp32", 90), 90)
+    assert spilled > 0, output
 
 
 def test_interpreted():

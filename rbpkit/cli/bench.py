@@ -152,14 +152,14 @@ def bench_batches(
 
     text = load_corpus(corpus, documents=documents)
     from rbpkit.models import load_model
-    from rbpkit.tools.effects import BUDGETS, batch_effects, effect_table
+    from rbpkit.tools.comparisons import BUDGETS, compare_batch_sizes, comparison_table
 
     _set_threads(threads)
     loaded = load_model(model, dtype=dtype, device=device, progress=True)
-    effects = batch_effects(
+    results = compare_batch_sizes(
         loaded, text, tuple(budget or BUDGETS), ks=ks, max_length=max_length, say=_say
     )
-    _print_table(effect_table(effects), as_json)
+    _print_table(comparison_table(results), as_json)
 
 
 def bench_dtypes(
@@ -184,10 +184,10 @@ def bench_dtypes(
 
     text = load_corpus(corpus, documents=documents)
     from rbpkit.models import DTYPES
-    from rbpkit.tools.effects import dtype_effects, effect_table
+    from rbpkit.tools.comparisons import compare_dtypes, comparison_table
 
     _set_threads(threads)
-    effects = dtype_effects(
+    results = compare_dtypes(
         model,
         text,
         tuple(dtype or DTYPES),
@@ -197,7 +197,7 @@ def bench_dtypes(
         batch_tokens=batch_tokens,
         say=_say,
     )
-    _print_table(effect_table(effects), as_json)
+    _print_table(comparison_table(results), as_json)
 
 
 COMMANDS = (bench, bench_batches, bench_dtypes)

@@ -17,7 +17,7 @@ from rbpkit.errors import InputError
 from rbpkit.study.params import load_params
 
 if TYPE_CHECKING:
-    from rbpkit.study.needs import Listed, Survey
+    from rbpkit.study.hub_repositories import HubListing, ListedRepository
     from rbpkit.study.plan import PlannedJob
 
 ParamsFile = Annotated[Path, typer.Argument(help="A parameter file, as params/paper.yaml.")]
@@ -37,9 +37,9 @@ def fetch(
     """
     loaded = load_params(params)
     from rbpkit.study.fetch import check_space, download, shown
-    from rbpkit.study.needs import needs_of, survey
+    from rbpkit.study.hub_repositories import list_repositories, repositories_of
 
-    asked = survey(needs_of(loaded), allow_pickle=loaded.allow_pickle)
+    asked = list_repositories(repositories_of(loaded), allow_pickle=loaded.allow_pickle)
     if as_json:
         typer.echo(json.dumps(_plain(asked)))
     else:
@@ -102,7 +102,7 @@ def plan(
 COMMANDS = (fetch, plan)
 
 
-def _show(asked: Survey) -> None:
+def _show(asked: HubListing) -> None:
     if not asked.listed:
         return
     import pandas as pd
@@ -123,13 +123,13 @@ def _show(asked: Survey) -> None:
     typer.echo(pd.DataFrame(rows).to_string(index=False))
 
 
-def _size(one: Listed, shown) -> str:
+def _size(one: ListedRepository, shown) -> str:
     if one.size is None:
         return "?"
     return ("~" if one.estimated else "") + shown(one.size)
 
 
-def _state(one: Listed, unreached: str, shown) -> str:
+def _state(one: ListedRepository, unreached: str, shown) -> str:
     if one.complete:
         return "in the cache"
     if one.problem:
@@ -137,7 +137,7 @@ def _state(one: Listed, unreached: str, shown) -> str:
     return f"{shown(one.cached)} in the cache" if one.cached else "to download"
 
 
-def _plain(asked: Survey) -> dict:
+def _plain(asked: HubListing) -> dict:
     rows = [
         {**asdict(one), "need": asdict(one.need), "files": dict(one.files)} for one in asked.listed
     ]

@@ -92,7 +92,7 @@ def run_on_ray(
     folder = Path(out).expanduser().absolute()
     standard = sys.stdout
 
-    def told(line: str) -> None:
+    def say_outside(line: str) -> None:
         with contextlib.redirect_stdout(standard):
             say(line)
 
@@ -118,7 +118,7 @@ def run_on_ray(
                 done, _ = ray.wait(list(running), num_returns=1, timeout=1.0)
                 for ref in done:
                     group = running.pop(ref)
-                    outcomes.update(_collect(ray, ref, group, folder, told))
+                    outcomes.update(_collect(ray, ref, group, folder, say_outside))
         finally:
             for ref in running:  # empty unless interrupted, or the disk is full
                 with contextlib.suppress(Exception):

@@ -26,8 +26,8 @@ from rbpkit.models import load_model
 from rbpkit.pocket import ladders
 from rbpkit.ranking import counting_path
 from rbpkit.tools.bench import Speed, paper_speeds, random_tokens, study_time
+from rbpkit.tools.comparisons import compare_dtypes
 from rbpkit.tools.cost import DEVICES, predicted_speeds
-from rbpkit.tools.effects import dtype_effects
 
 MINUTES = 9.0  # of ten; the tests take the rest
 _FEW = 40  # documents of the pocket corpora
@@ -57,8 +57,8 @@ def dtypes(ends: float) -> dict:
             break
         folder = ladders.model_folder(family, len(shapes) - 1)
         corpus = load_corpus("pocket:code", documents=_FEW)
-        effects = dtype_effects(folder, corpus, device="cuda", max_length=ladders.CONTEXT)
-        found[folder.name] = [asdict(one) for one in effects]
+        results = compare_dtypes(folder, corpus, device="cuda", max_length=ladders.CONTEXT)
+        found[folder.name] = [asdict(one) for one in results]
     return found
 
 
@@ -118,8 +118,8 @@ def markdown(report: dict) -> str:
     if "dtypes" in report:
         lines += ["| model | body | ranks changed | CE change, nats | largest RBP_k change |"]
         lines += ["| --- | --- | ---: | ---: | ---: |"]
-        for name, effects in report["dtypes"].items():
-            for one in effects[1:]:
+        for name, results in report["dtypes"].items():
+            for one in results[1:]:
                 worst = max(map(abs, one["rbp_change"].values()))
                 lines.append(
                     f"| {name} | {one['setting']} | {one['changed']:,} of {one['tokens']:,}"

@@ -212,11 +212,11 @@ import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import rbpkit.measuring as module
 ranks = module.measured_ranks
-def told(*arguments):
+def interrupted_ranks(*arguments):
     for number, found in enumerate(ranks(*arguments)):
         print("batch", number, flush=True)
         yield found
-module.measured_ranks = told
+module.measured_ranks = interrupted_ranks
 from rbpkit.cli.app import main
 main()
 """

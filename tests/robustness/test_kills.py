@@ -151,12 +151,12 @@ def kill_again_and_again(grid: Path, good: Path, out: Path, kills: int, work: fl
             process.wait(rng.uniform(0, work))
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
-        _, told = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=60)
         if process.returncode == 0:
             check_equal(out, good)
             shutil.rmtree(out)
             continue
-        assert process.returncode == -signal.SIGKILL, told
+        assert process.returncode == -signal.SIGKILL, stderr
         # A compiler that it had started, of the loop in C, lives on for half a second.
         deadline = time.monotonic() + 10
         while members(process.pid) and time.monotonic() < deadline:
@@ -185,12 +185,12 @@ def test_twenty_kills(tmp_path, capsys):
     first = start(grid, good)
     at_work(first, good)
     begun = time.monotonic()
-    _, told = first.communicate(timeout=300)
-    assert first.returncode == 0, told
+    _, stderr = first.communicate(timeout=300)
+    assert first.returncode == 0, stderr
     seen = kill_again_and_again(grid, good, out, 20, time.monotonic() - begun)
     last = start(grid, out)
-    _, told = last.communicate(timeout=300)
-    assert last.returncode == 0, told
+    _, stderr = last.communicate(timeout=300)
+    assert last.returncode == 0, stderr
     check_equal(out, good)
     hidden = sorted(path.name for path in out.rglob(".*") if path.name != ".lock")
     with capsys.disabled():
@@ -205,16 +205,16 @@ def test_an_interrupted_sweep_leaves_no_process_and_goes_on(name, small, tmp_pat
     process = start(grid, out, "-c", CTRL_C_AS_ASKED)
     at_work(process, out)
     process.send_signal(getattr(signal, name))
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == 130, told
-    assert told.splitlines()[-1] == "rbpkit: interrupted" and "Traceback" not in told
-    assert "the same command goes on" in told
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert stderr.splitlines()[-1] == "rbpkit: interrupted" and "Traceback" not in stderr
+    assert "the same command goes on" in stderr
     assert not members(process.pid)
     assert not list(out.rglob("*.claim")) and not list(out.rglob("*.tmp"))
     assert check_whole(out, good) < 4
     again = start(grid, out)
-    _, told = again.communicate(timeout=120)
-    assert again.returncode == 0, told
+    _, stderr = again.communicate(timeout=120)
+    assert again.returncode == 0, stderr
     check_equal(out, good)
 
 
@@ -223,11 +223,11 @@ def test_two_processes_on_one_folder(small, tmp_path):
     grid, good = small
     out = tmp_path / "out"
     both = [start(grid, out) for _ in range(2)]
-    told = [process.communicate(timeout=120)[1] for process in both]
-    assert [process.returncode for process in both] == [0, 0], told
-    lines = "\n".join(told).splitlines()
-    assert sum(line.startswith("measured:") for line in lines) == 4, told
-    assert sum(line.startswith("done before:") for line in lines) == 4, told
+    stderr = [process.communicate(timeout=120)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], stderr
+    lines = "\n".join(stderr).splitlines()
+    assert sum(line.startswith("measured:") for line in lines) == 4, stderr
+    assert sum(line.startswith("done before:") for line in lines) == 4, stderr
     check_equal(out, good)
 
 

@@ -236,12 +236,12 @@ def test_a_killed_worker_costs_nothing_but_time(cluster, tmp_path):
     assert pid != process.pid
     os.kill(pid, signal.SIGKILL)
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.json")}
-    printed, told = process.communicate(timeout=300)
-    assert process.returncode == 0 and printed == "", told
-    lines = told.splitlines()
+    printed, stderr = process.communicate(timeout=300)
+    assert process.returncode == 0 and printed == "", stderr
+    lines = stderr.splitlines()
     # Beside them only Ray's own word of the worker that died.
-    assert sum(line.startswith(("measured:", "done before:")) for line in lines) == 4, told
-    assert "done before:" in told, "the task was not run again"
+    assert sum(line.startswith(("measured:", "done before:")) for line in lines) == 4, stderr
+    assert "done before:" in stderr, "the task was not run again"
     assert lines[-1].startswith("4 jobs done, 0 failed")
     assert all(path.stat().st_mtime_ns == then for path, then in before.items())
     manifests = [one.manifest for one in iter_manifests(out)]
@@ -291,10 +291,10 @@ def test_a_running_cluster_of_two_nodes(two_nodes, cluster, tmp_path):
                 environment = Path(f"/proc/{who.pid}/environ").read_bytes().split(b"\0")
                 nodes |= {one for one in environment if one.startswith(b"RAY_RAYLET_PID=")}
         time.sleep(0.02)
-    printed, told = process.communicate()
-    assert process.returncode == 0 and printed == "", told
-    assert told.splitlines()[-1].startswith("4 jobs done, 0 failed")
-    assert len(nodes) == 2, (nodes, told)
+    printed, stderr = process.communicate()
+    assert process.returncode == 0 and printed == "", stderr
+    assert stderr.splitlines()[-1].startswith("4 jobs done, 0 failed")
+    assert len(nodes) == 2, (nodes, stderr)
     sweep(load_params(study), tmp_path / "alone")
     for path in (tmp_path / "alone").rglob("*.parquet"):
         assert path.read_bytes() == (out / path.relative_to(tmp_path / "alone")).read_bytes()
@@ -307,8 +307,8 @@ def test_ctrl_c_leaves_no_process(cluster, tmp_path):
     process = cluster(study, out)
     os.kill(working(study, out, process, done=0), signal.SIGCONT)
     process.send_signal(signal.SIGINT)
-    printed, told = process.communicate(timeout=100)
-    assert process.returncode == 130 and printed == "", told
-    assert "the same command goes on" in told and told.endswith("rbpkit: interrupted\n")
-    assert "Traceback" not in told
+    printed, stderr = process.communicate(timeout=100)
+    assert process.returncode == 130 and printed == "", stderr
+    assert "the same command goes on" in stderr and stderr.endswith("rbpkit: interrupted\n")
+    assert "Traceback" not in stderr
     # The fixture sees that nothing is left running.

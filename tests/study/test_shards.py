@@ -227,10 +227,10 @@ def test_three_shards_as_processes_one_killed_and_run_again(grid, tmp_path):
     assert len(list(out.rglob("*.parquet"))) == 3
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
     again = start(f"{victim}/3")
-    _, told = again.communicate(timeout=110)
-    assert again.returncode == 0, told
-    assert told.count("done before:") == 1 and told.count("\nmeasured:") == 1, told
-    assert "all 3 shards: 4 of 4 jobs done" in told
+    _, stderr = again.communicate(timeout=110)
+    assert again.returncode == 0, stderr
+    assert stderr.count("done before:") == 1 and stderr.count("\nmeasured:") == 1, stderr
+    assert "all 3 shards: 4 of 4 jobs done" in stderr
     assert all(path.stat().st_mtime_ns == time_ns for path, time_ns in before.items())
     # Once each, whole, and to the byte as one process alone makes them.
     manifests = [(one.manifest.model, one.manifest.corpus) for one in iter_manifests(out)]
@@ -267,10 +267,10 @@ def test_the_slurm_file_runs_its_shard(grid, tmp_path):
 
 def slurm_answers() -> bool:
     try:
-        told = subprocess.run(["sinfo", "-h"], capture_output=True, text=True, timeout=20)
+        stderr = subprocess.run(["sinfo", "-h"], capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return told.returncode == 0 and told.stdout.strip() != ""
+    return stderr.returncode == 0 and stderr.stdout.strip() != ""
 
 
 @pytest.mark.slow
@@ -326,9 +326,9 @@ def test_a_real_slurm_runs_the_array_and_a_killed_task_again(grid, tmp_path):
         wait(job, lambda: gone(job))
     finally:
         subprocess.run(["scancel", job], capture_output=True)
-    told = log.read_text()
-    assert told.count("done before:") == 1 and told.count("measured:") == 1, told
-    assert "all 3 shards: 4 of 4 jobs done" in told
+    stderr = log.read_text()
+    assert stderr.count("done before:") == 1 and stderr.count("measured:") == 1, stderr
+    assert "all 3 shards: 4 of 4 jobs done" in stderr
     assert all(path.stat().st_mtime_ns == time_ns for path, time_ns in before.items())
     sweep(load_params(grid), tmp_path / "alone")
     assert digests(out) == digests(tmp_path / "alone")

@@ -169,9 +169,9 @@ def test_the_command_shows_a_table_and_json(rbpkit, measured, tmp_path):
         f"{len(measured[1][ONE].target):,}",
     ]
     status, text, _ = rbpkit("--json")
-    told = json.loads(text)
-    assert status == 0 and (told["done"], told["waiting"]) == (1, 3)
-    assert told["jobs"][0]["seconds"] == 2.0 and told["remaining_seconds"] > 0
+    reported = json.loads(text)
+    assert status == 0 and (reported["done"], reported["waiting"]) == (1, 3)
+    assert reported["jobs"][0]["seconds"] == 2.0 and reported["remaining_seconds"] > 0
     remember_failure(job_stem(tmp_path / "out", TWO), "why")
     status, table, _ = rbpkit()
     assert status == 1 and "why" in table
