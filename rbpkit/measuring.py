@@ -27,9 +27,10 @@ from rbpkit.corpora import Corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, check_batch_tokens, encode
 from rbpkit.errors import InputError, one_line
 from rbpkit.files.manifest import Manifest
+from rbpkit.files.recordfiles import find_done, find_stale
 from rbpkit.models import LoadedModel
 from rbpkit.ranking import MEMORY_BYTES, TokenRanks, counting_path, logit_ranks, token_ranks
-from rbpkit.records import Records, find_done, find_stale, summary_of, write_records
+from rbpkit.records import Records, summary_of, write_records
 from rbpkit.summary import Summary
 
 BATCH_TOKENS = 8192

@@ -2,8 +2,8 @@
 
 `load_model` opens a hub id or a local folder and refuses what would give wrong numbers without a
 word: a tokenizer that is not there, weights that are missing and so would be random, NaN, a model
-that looks ahead. Where the files are is for `checkpoints`, S and V for `architectures`, whose
-names are here too.
+that looks ahead. `files.checkpoints` finds the files, `files.weights` reads them, and
+`files.architectures` counts S and V; its names are here too.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from transformers import PreTrainedModel
 
-from rbpkit.devices import SPREAD, check_device_map, input_device, torch_device
 from rbpkit.errors import InputError, reason
 from rbpkit.files.architectures import (
     ARCHITECTURES,
@@ -29,7 +28,9 @@ from rbpkit.files.architectures import (
     parameter_counts,
 )
 from rbpkit.files.checkpoints import find_checkpoint, load_tokenizer
+from rbpkit.files.devices import SPREAD, check_device_map, input_device, torch_device
 from rbpkit.files.libraries import quiet
+from rbpkit.files.weights import check_finite, check_tokenizer, read_network
 
 __all__ = [
     "ARCHITECTURES",
@@ -48,11 +49,6 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 
 # How far two ways to the same logits may differ, relative to the largest logit: a few last bits.
 _TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2, torch.float16: 5e-3}
-
-_PROBE_TEXT = "The model ranks 50,257 tokens;\n\tdef rank(x): return x"
-
-# Constants in older checkpoints of GPT-2 and OPT; the library itself knows the other families'.
-_STALE = ("attn.masked_bias", "decoder.version")
 
 
 class Head(NamedTuple):
@@ -162,15 +158,15 @@ def load_model(
         }
         with reason(f"{checkpoint.folder}: the tokenizer cannot be loaded"):
             tokenizer = load_tokenizer(checkpoint.folder, options)
-        network = _network(checkpoint.folder, DTYPES[dtype], allow_pickle, options, device_map)
+        network = read_network(checkpoint.folder, DTYPES[dtype], allow_pickle, options, device_map)
         if device_map is not None:
             place = input_device(network, checkpoint.name)
         with reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}"):
             network = network.to(place) if device_map is None else network
-            _check_finite(network, checkpoint.name, dtype)
+            check_finite(network, checkpoint.name, dtype)
             head, V = linear_head(network, checkpoint.name)
     rows = min(V, network.get_input_embeddings().weight.shape[0])
-    _check_tokenizer(tokenizer, rows, checkpoint.folder)
+    check_tokenizer(tokenizer, rows, checkpoint.folder)
     config = network.config.get_text_config()
     return LoadedModel(
         name=checkpoint.name,
@@ -185,49 +181,6 @@ def load_model(
         head=head,
         model=network,
     )
-
-
-def _network(
-    folder: Path, dtype: torch.dtype, allow_pickle: bool, options: dict, device_map: Any
-) -> Any:
-    """The model with every weight read from the checkpoint, and every weight of it used."""
-    with reason(f"{folder / 'config.json'}: no causal language model's config"):
-        config = AutoConfig.from_pretrained(folder, **options)
-    with reason(f"{folder}: the weights cannot be loaded"):
-        network, info = AutoModelForCausalLM.from_pretrained(
-            folder,
-            config=config,
-            dtype=dtype,
-            device_map=device_map,
-            use_safetensors=None if allow_pickle else True,
-            ignore_mismatched_sizes=True,  # so that they are listed, and refused here
-            output_loading_info=True,
-            **options,
-        )
-    mismatched = [key for key, *_ in info["mismatched_keys"]]
-    unexpected = [key for key in info["unexpected_keys"] if not key.endswith(_STALE)]
-    for keys, fault in (
-        (info["missing_keys"], "lacks, and the library would make up at random,"),
-        (mismatched, "has in another shape than config.json says"),
-        (unexpected, "has, though config.json's model does not use them,"),
-    ):
-        if keys:
-            shown = ", ".join(sorted(keys)[:3]) + (", ..." if len(keys) > 3 else "")
-            raise InputError(
-                f"{folder}: the checkpoint {fault} {len(keys)} weight(s): {shown};"
-                " give the folder of a whole causal language model"
-            )
-    return network.eval().requires_grad_(False)
-
-
-def _check_finite(network: PreTrainedModel, name: str, dtype: str) -> None:
-    for key, parameter in network.named_parameters():
-        # A layer on meta waits outside the devices: the logits tell, in every pass.
-        if parameter.numel() and parameter.is_floating_point() and not parameter.is_meta:
-            # The least and the greatest are NaN where any is: one pass, no copy.
-            if not all(bound.isfinite() for bound in torch.aminmax(parameter)):
-                hint = " (does it fit? try float32)" if dtype == "float16" else ""
-                raise InputError(f"{name}: weight {key} holds NaN or Inf in {dtype}{hint}")
 
 
 @torch.no_grad()
@@ -272,17 +225,3 @@ def _close(one: Tensor, other: Tensor) -> bool:
         return False
     allowed = _TOLERANCE[one.dtype] * other.abs().max()
     return bool((one.float() - other.float()).abs().max() <= allowed)
-
-
-def _check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
-    ids = tokenizer(_PROBE_TEXT, add_special_tokens=False)["input_ids"]
-    if not set(ids) - set(tokenizer.all_special_ids):
-        raise InputError(
-            f"{folder}: the tokenizer encodes text to nothing; save the model's own there"
-        )
-    largest = max(tokenizer.get_vocab().values())
-    if largest >= rows:
-        raise InputError(
-            f"{folder}: the tokenizer has ids up to {largest}, the model only {rows} rows;"
-            " save the model's own tokenizer there"
-        )

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
 from rbpkit.curves import Curve
 from rbpkit.errors import InputError
-from rbpkit.files.changes import DRAWN_BY, changed
+from rbpkit.files.changes import DRAWN_BY
+from rbpkit.files.whole import as_csv, write_whole
 from rbpkit.fit import PowerLawFit, fit_power_law
 
 
@@ -228,35 +228,6 @@ def _drawn_by() -> str:
     shell = get_ipython()
     total.update((shell.user_ns["In"][-1] if shell else "").encode())
     return total.hexdigest()[:16]
-
-
-def as_csv(table: pd.DataFrame) -> str:
-    """The table as CSV: six significant digits, but all digits in a column of whole numbers."""
-    whole = {
-        name: "Int64"
-        for name, column in table.select_dtypes("float").items()
-        if (column.isna() | (column == np.rint(column))).all() and not np.isinf(column).any()
-    }
-    return table.astype(whole).to_csv(index=False, float_format="%.6g", lineterminator="\n")
-
-
-def write_whole(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files (name -> content) into a folder that is made if need be.
-
-    One that is there and says the same stays as it is (see `files.changes`). The others are all
-    written under other names first, then renamed: a full disk leaves the old ones.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    files = changed(folder, files)
-    temporary = {folder / name: folder / f".{name}.tmp" for name in files}
-    try:
-        for path, new in temporary.items():
-            new.write_bytes(files[path.name])
-        for path, new in temporary.items():
-            os.replace(new, path)
-    finally:
-        for new in temporary.values():
-            new.unlink(missing_ok=True)
 
 
 def show(figure: Figure) -> None:

@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from rbpkit.curves import ce_curve, points, rbp_curve, success_curve, table
+from rbpkit.cli.common import measured_table
+from rbpkit.curves import ce_curve, points, rbp_curve, success_curve
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
 from rbpkit.records import Records
@@ -90,7 +91,7 @@ def test_bad_k_and_N_come_through():
 
 
 def test_table():
-    frame = table([*LADDER, make("code", 5, [1, 1], corpus="Code").summary()], ks=(1, 2))
+    frame = measured_table([*LADDER, make("code", 5, [1, 1], corpus="Code").summary()], ks=(1, 2))
     columns = ["corpus", "family", "model", "S", "V", "documents", "max_length", "tokens"]
     columns += ["CE", "RBP_1", "RBP_2"]
     assert list(frame.columns) == columns
@@ -99,4 +100,4 @@ def test_table():
     assert frame.tokens.tolist() == [2, 4, 4, 4]
     assert frame.CE[1] == SMALL.ce()
     with pytest.raises(InputError, match="no measured model"):
-        table([])
+        measured_table([], (1,))

@@ -76,8 +76,8 @@ def test_without_accelerate_it_says_so(monkeypatch):
 
 def test_the_device_auto_is_all_devices(monkeypatch):
     asked = []
-    network = models._network
-    monkeypatch.setattr(models, "_network", lambda *a: (asked.append(a[-1]), network(*a))[1])
+    network = models.read_network
+    monkeypatch.setattr(models, "read_network", lambda *a: (asked.append(a[-1]), network(*a))[1])
     folder = ladders.model_folder("Pythia", 0)
     spread = load_model(folder, device="auto")
     assert torch.device(spread.device).type == devices.torch_device("auto").type

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from rbpkit.cli.common import Device, Dtype, Model, say
 from rbpkit.errors import InputError
 from rbpkit.study.checks import within
 
@@ -15,20 +16,15 @@ MOST_TOP = 50  # alternatives to a token: more make a page of many megabytes
 
 
 def look(
-    model: Annotated[str, typer.Option(help="Hub id, or a folder in the Hugging Face layout.")],
+    model: Model,
     text: Annotated[str, typer.Option(help="A text file, UTF-8; all of it is one document.")],
     out: Annotated[
         str | None, typer.Option("--out", help="The page; by default NAME.look.html, here.")
     ] = None,
     top: Annotated[int, typer.Option(help="How many alternatives to show at each token.")] = 5,
     max_length: Annotated[int, typer.Option(help="Cut the text at this many tokens.")] = 512,
-    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16 (head in float32).")] = (
-        "float32"
-    ),
-    device: Annotated[
-        str | None,
-        typer.Option(help="cpu, cuda, or auto: over all GPUs; by default one GPU if there is."),
-    ] = None,
+    dtype: Dtype = "float32",
+    device: Device = None,
 ) -> None:
     """Colour each token of a text by its rank under a model: one HTML page."""
     within("--top", top, 1, MOST_TOP)
@@ -47,10 +43,9 @@ def look(
     cut = (
         f" of {seen.text_tokens:,}, the rest is cut" if seen.text_tokens > len(seen.tokens) else ""
     )
-    typer.echo(
+    say(
         f"{seen.model}: S {seen.S:,}, V {seen.V:,}; {len(seen.tokens):,} tokens{cut};"
-        f" CE {seen.ce():.4f}, RBP_1 {seen.rbp(1):.4f}, RBP_10 {seen.rbp(10):.4f}",
-        err=True,
+        f" CE {seen.ce():.4f}, RBP_1 {seen.rbp(1):.4f}, RBP_10 {seen.rbp(10):.4f}"
     )
     typer.echo(str(target))
 

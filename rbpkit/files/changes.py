@@ -12,8 +12,6 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from PIL import Image
-
 RTOL = 2e-5  # of two numbers: a step in the sixth digit, which is the last that is written
 ATOL = 1e-9  # of two numbers near zero: differences that should be zero are about 1e-16
 DRAWN_BY = "Drawn by"  # a PNG's text: what its code was, see `plots.save`
@@ -49,6 +47,8 @@ def same_text(old: str, new: str) -> bool:
 
 def same_picture(old: bytes, new: bytes) -> bool:
     """Whether two PNGs were drawn by the same code, or have the same pixels."""
+    from PIL import Image  # not needed where no figure is drawn
+
     try:
         with Image.open(io.BytesIO(old)) as there, Image.open(io.BytesIO(new)) as made:
             code = made.info.get(DRAWN_BY)

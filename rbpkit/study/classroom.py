@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from rbpkit.errors import InputError
-from rbpkit.plots import as_csv, write_whole
+from rbpkit.files.whole import as_csv, write_whole
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
 from rbpkit.study.notebooks import notebook_names, run

@@ -21,10 +21,16 @@ from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line
 from rbpkit.files.checkpoints import find_checkpoint
 from rbpkit.files.libraries import quiet
-from rbpkit.files.recordfiles import SUFFIXES, read_manifest, with_suffix
+from rbpkit.files.recordfiles import (
+    SUFFIXES,
+    RecordFile,
+    find_done,
+    read_manifest,
+    with_suffix,
+)
 from rbpkit.measuring import Measurement, measure
 from rbpkit.models import load_model, torch_device
-from rbpkit.records import RecordFile, find_done, summary_of
+from rbpkit.records import summary_of
 from rbpkit.study.jobs import Group, Job
 from rbpkit.study.jobstate import claimed, forget_failure, holder, job_stem, remember_failure
 from rbpkit.study.params import Params

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from rbpkit.corpora import Corpus
-from rbpkit.devices import SPREAD
 from rbpkit.errors import InputError, one_line
+from rbpkit.files.devices import SPREAD
 from rbpkit.study.checks import cores
 from rbpkit.study.engines import Outcome, run_here, set_threads
 from rbpkit.study.jobs import Group, Job

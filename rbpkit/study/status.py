@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from rbpkit.devices import SPREAD
 from rbpkit.errors import InputError
+from rbpkit.files.devices import SPREAD
 from rbpkit.files.manifest import Manifest
 from rbpkit.files.recordfiles import SUFFIXES, read_manifest, with_suffix
 from rbpkit.study.jobs import Group, Job, corpus_names, model_name, models_of, plan

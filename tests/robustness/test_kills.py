@@ -18,8 +18,9 @@ import torch
 from conftest import TEXTS
 
 from rbpkit.corpora import load_corpus
+from rbpkit.files.recordfiles import iter_manifests
 from rbpkit.pocket import ladders
-from rbpkit.records import Records, iter_manifests, load_summaries
+from rbpkit.records import Records, load_summaries
 from rbpkit.study.params import load_params
 from rbpkit.study.sweep import sweep
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from made_summaries import made
 
-from rbpkit import paper, plots
+from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law, fit_rbp_law
 from rbpkit.plots import save
@@ -195,7 +195,7 @@ def test_a_failed_write_leaves_the_old_file(published, tmp_path, monkeypatch):
     def full(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr(plots.os, "replace", full)
+    monkeypatch.setattr("os.replace", full)
     with pytest.raises(OSError, match="no space"):
         b_table1.save_table(picture, published, wide, str(tmp_path), "t")
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]

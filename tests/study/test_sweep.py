@@ -16,8 +16,9 @@ import torch
 
 from rbpkit.cli import app
 from rbpkit.errors import InputError
+from rbpkit.files.recordfiles import iter_manifests
 from rbpkit.pocket import ladders
-from rbpkit.records import Records, iter_manifests
+from rbpkit.records import Records
 from rbpkit.study import engines
 from rbpkit.study.jobs import Job, model_name, models_of, plan
 from rbpkit.study.jobstate import claimed, holder, job_stem, past_failure
