@@ -6,16 +6,13 @@ that a figure reads in grey and for the colour-blind (Okabe and Ito's palette).
 
 from __future__ import annotations
 
-import hashlib
 import io
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -26,7 +23,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
 from rbpkit.curves import Curve
 from rbpkit.errors import InputError
-from rbpkit.files.changes import DRAWN_BY
+from rbpkit.files.changes import DRAWN_BY, drawing_code
 from rbpkit.files.whole import as_csv, write_whole
 from rbpkit.fit import PowerLawFit, fit_power_law
 
@@ -208,26 +205,11 @@ def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> N
     look = {
         "dpi": SAVED_DPI,
         "bbox_inches": "tight",
-        "metadata": {"Software": None, DRAWN_BY: _drawn_by()},
+        "metadata": {"Software": None, DRAWN_BY: drawing_code()},
     }
     figure.savefig(picture, format="png", **look)
     files = {f"{name}.png": picture.getvalue(), f"{name}.csv": as_csv(points).encode()}
     write_whole(Path(figures_dir), files)
-
-
-def _drawn_by() -> str:
-    """A fingerprint of what draws: the modules of rbpkit that do, the notebook's cell, versions."""
-    from IPython import get_ipython
-
-    total = hashlib.sha256(f"{matplotlib.__version__} {sns.__version__}".encode())
-    for name, module in sorted(sys.modules.items()):
-        if name.startswith("rbpkit.") and getattr(module, "__file__", None):
-            source = Path(module.__file__).read_bytes()
-            if b"matplotlib" in source:
-                total.update(source)
-    shell = get_ipython()
-    total.update((shell.user_ns["In"][-1] if shell else "").encode())
-    return total.hexdigest()[:16]
 
 
 def show(figure: Figure) -> None:

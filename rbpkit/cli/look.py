@@ -10,6 +10,7 @@ import typer
 
 from rbpkit.cli.common import Device, Dtype, Model, say
 from rbpkit.errors import InputError
+from rbpkit.files.text import read_txt
 from rbpkit.study.checks import within
 
 MOST_TOP = 50  # alternatives to a token: more make a page of many megabytes
@@ -31,7 +32,9 @@ def look(
     within("--max-length", max_length, 2)
     source = Path(text).expanduser()
     # The text and the page first: their faults show at once, a model may take minutes to load.
-    words = read_text(source)
+    words = read_txt(source)
+    if not words.strip():
+        raise InputError(f"--text {source}: the file is empty; give one with text")
     target = _target(source, out)
     from rbpkit.models import load_model
     from rbpkit.tools.look import look as run
@@ -48,27 +51,6 @@ def look(
         f" CE {seen.ce():.4f}, RBP_1 {seen.rbp(1):.4f}, RBP_10 {seen.rbp(10):.4f}"
     )
     typer.echo(str(target))
-
-
-def read_text(path: Path) -> str:
-    """The text of a file of any ending, as a .txt corpus is read: UTF-8, no byte-order mark.
-
-    Raises InputError where it is not there, not a file, not UTF-8, or without a visible character.
-    """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"--text {path}: cannot be read ({error.strerror or error})") from error
-    try:
-        text = data.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"--text {path}:{line}: not UTF-8 at byte {error.start}; convert the file to UTF-8"
-        ) from error
-    if not text.strip():
-        raise InputError(f"--text {path}: the file is empty; give one with text")
-    return text
 
 
 def _target(source: Path, out: str | None) -> Path:

@@ -26,13 +26,12 @@ from rbpkit.encoding import Batch, EncodedCorpus, EncodedDocument, check_batch_t
 from rbpkit.errors import InputError, one_line
 from rbpkit.files.architectures import ARCHITECTURES, FAMILIES, paper_config, parameter_counts
 from rbpkit.files.libraries import quiet
+from rbpkit.kernels.memory import DoesNotFitError, out_of_memory
 from rbpkit.measuring import (
     BATCH_TOKENS,
     MAX_LENGTH,
-    DoesNotFitError,
     by_batches,
     measured_ranks,
-    out_of_memory,
     states_of,
 )
 from rbpkit.models import DTYPES, Head, LoadedModel

@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 from rbpkit.cli import bench as cli_bench
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import ARCHITECTURES, paper_config
-from rbpkit.measuring import DoesNotFitError, measured_ranks
+from rbpkit.kernels.memory import DoesNotFitError
+from rbpkit.measuring import measured_ranks
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
 from rbpkit.tools import bench
