@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from rbpkit import devices, models
+from rbpkit import models
 from rbpkit.corpora import load_corpus
 from rbpkit.encoding import encode
 from rbpkit.errors import InputError
+from rbpkit.files import devices
 from rbpkit.measuring import rank_columns
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
