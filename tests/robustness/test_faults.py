@@ -29,16 +29,10 @@ from rbpkit.corpora import load_corpus
 from rbpkit.curves import fits, measured_curves
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import FORMAT
+from rbpkit.files.recordfiles import find_done, find_stale, iter_manifests
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
-from rbpkit.records import (
-    Records,
-    find_done,
-    find_stale,
-    iter_manifests,
-    load_summaries,
-    write_records,
-)
+from rbpkit.records import Records, load_summaries, write_records
 from rbpkit.study import notebooks
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,7 +15,7 @@ from rbpkit.corpora import HUB_CORPORA, PART_CORPORA, corpus_on_hub, load_corpus
 from rbpkit.errors import InputError
 from rbpkit.files import hub
 from rbpkit.pocket import ladders
-from rbpkit.study import fetch, needs
+from rbpkit.study import fetch, hub_repositories
 from rbpkit.study.estimates import corpus_bytes, model_bytes
 from rbpkit.study.hub_repositories import (
     HubListing,
@@ -100,14 +100,19 @@ def test_revisions_go_to_what_they_name():
 def test_files_of_a_model():
     safe = ["config.json", "model.safetensors", "pytorch_model.bin", "tokenizer.json", "x.msgpack"]
     wanted = ["config.json", "model.safetensors", "tokenizer.json"]
-    assert needs._model_files(safe, False) == needs._model_files(safe, True) == (wanted, "")
+    files = hub_repositories._model_files
+    assert files(safe, False) == files(safe, True) == (wanted, "")
     pickles = [name for name in safe if "safe" not in name]
-    assert "allow_pickle" in needs._model_files(pickles, False)[1]
-    assert needs._model_files(pickles, True)[0] == ["config.json", "pytorch_model.bin", wanted[2]]
-    assert "no model" in needs._model_files(["config.json"], True)[1]
-    assert "no config.json" in needs._model_files(["model.safetensors"], True)[1]
+    assert "allow_pickle" in hub_repositories._model_files(pickles, False)[1]
+    assert hub_repositories._model_files(pickles, True)[0] == [
+        "config.json",
+        "pytorch_model.bin",
+        wanted[2],
+    ]
+    assert "no model" in hub_repositories._model_files(["config.json"], True)[1]
+    assert "no config.json" in hub_repositories._model_files(["model.safetensors"], True)[1]
     parts = ["config.json", "model-00001-of-00002.safetensors", "model.safetensors.index.json"]
-    assert set(needs._model_files(parts, False)[0]) == set(parts)
+    assert set(hub_repositories._model_files(parts, False)[0]) == set(parts)
 
 
 # --- files of a data set -------------------------------------------------------------------
