@@ -35,40 +35,29 @@ def save_model(config, folder: Path, seed: int = 0) -> Path:
     return folder
 
 
+TINY = {
+    "vocab_size": ladders.V,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "max_position_embeddings": 128,
+    "bos_token_id": 0,
+    "eos_token_id": 0,
+}
+
+
 @pytest.fixture(scope="session")
 def llama_folder(tmp_path_factory) -> Path:
     """A family that none of the code names: two layers of width 32."""
-    config = LlamaConfig(
-        vocab_size=ladders.V,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        max_position_embeddings=128,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
-    return save_model(config, tmp_path_factory.mktemp("models") / "tiny-llama")
+    return save_model(LlamaConfig(**TINY), tmp_path_factory.mktemp("models") / "tiny-llama")
 
 
 @pytest.fixture(scope="session")
 def capped_folder(tmp_path_factory) -> Path:
     """A model whose logits are soft-capped, so that its head is not one linear map."""
-    config = Gemma2Config(
-        vocab_size=ladders.V,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        head_dim=16,
-        max_position_embeddings=128,
-        final_logit_softcapping=3.0,
-        bos_token_id=0,
-        eos_token_id=0,
-        pad_token_id=0,
-    )
+    config = Gemma2Config(**TINY, head_dim=16, final_logit_softcapping=3.0, pad_token_id=0)
     return save_model(config, tmp_path_factory.mktemp("models") / "tiny-gemma2")
 
 

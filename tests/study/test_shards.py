@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbpkit.cli import app
 from rbpkit.corpora import HUB_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.files.recordfiles import iter_manifests
@@ -127,18 +126,6 @@ def test_a_hub_model_of_unknown_size_cannot_be_divided(monkeypatch):
     assert plan(study)[0].S == 0  # without shards it is tried, and fails by itself
     with pytest.raises(InputError, match="nobody/nothing"):
         plan(study, shard=Shard(1, 2))
-
-
-@pytest.mark.parametrize("text", ["0/3", "4/3", "1/0", "1", "a/b", "1/2/3", "-1/3", "", "1/99999"])
-def test_bad_shards_are_one_line(text, tmp_path, monkeypatch, capsys):
-    study = tmp_path / "study.yaml"
-    study.write_text(json.dumps(PAPER.model_dump(mode="json")))
-    arguments = ["rbpkit", "sweep", str(study), "--out", str(tmp_path / "out"), f"--shard={text}"]
-    monkeypatch.setattr(sys, "argv", arguments)
-    with pytest.raises(SystemExit) as stop:
-        app.main()
-    error = capsys.readouterr().err
-    assert stop.value.code == 2 and error.count("\n") == 1 and "I/N" in error
 
 
 def test_more_shards_than_jobs_leaves_some_with_nothing(tmp_path):

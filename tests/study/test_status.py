@@ -190,10 +190,5 @@ def test_watch_looks_until_all_is_settled(rbpkit, measured, tmp_path, monkeypatc
     assert status == 0 and looks == [0, 1, 2, 3, 4]
 
 
-def test_bad_input_is_one_line(rbpkit):
-    status, _, error = rbpkit("--every", "0")
-    assert status == 2 and "--every" in error and error.count("\n") == 1
-
-
 def test_an_empty_study_is_settled():
     assert StudyStatus((), None).settled

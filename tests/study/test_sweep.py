@@ -14,7 +14,6 @@ from collections import Counter
 import pytest
 import torch
 
-from rbpkit.cli import app
 from rbpkit.errors import InputError
 from rbpkit.files.recordfiles import iter_manifests
 from rbpkit.pocket import ladders
@@ -261,24 +260,3 @@ def test_a_folder_of_the_hubs_cache_has_the_hubs_name(tmp_path):
     study = Params(source="hub", model_ids=["owner/name", str(folder)], corpus_names=["Wiki"])
     with pytest.raises(InputError, match="both called 'owner/name'"):
         models_of(study)
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--engine", "spark"], "process, ray"),
-        (["--workers", "2"], "--engine ray"),
-        (["--address", "auto"], "--engine ray"),
-        (["--engine", "ray", "--workers", "0"], "--workers must be at least 1"),
-    ],
-)
-def test_bad_engines_are_one_line(options, says, study, tmp_path, monkeypatch, capsys):
-    path = tmp_path / "study.yaml"
-    path.write_text(json.dumps(study.model_dump(mode="json")))
-    arguments = ["rbpkit", "sweep", str(path), "--out", str(tmp_path / "out"), *options]
-    monkeypatch.setattr(sys, "argv", arguments)
-    with pytest.raises(SystemExit) as stop:
-        app.main()
-    error = capsys.readouterr().err
-    assert stop.value.code == 2 and error.count("\n") == 1 and says in error
-    assert not (tmp_path / "out").exists()

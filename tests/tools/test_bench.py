@@ -42,7 +42,7 @@ def model():
 
 def run(*arguments: object):
     app = typer.Typer()
-    for command in cli_bench.COMMANDS:
+    for command in (cli_bench.bench, cli_bench.bench_batches, cli_bench.bench_dtypes):
         app.command()(command)
     return CliRunner().invoke(app, list(map(str, arguments)))
 
