@@ -2,7 +2,7 @@
 
 `load_model` opens a hub id or a local folder and refuses what would give wrong numbers without a
 word: a tokenizer that is not there, weights that are missing and so would be random, NaN, a model
-that looks ahead. `files.checkpoints` finds the files, `files.weights` reads them, and
+that looks ahead. `files.checkpoints` finds the files, `files.networks` reads and probes them, and
 `files.architectures` counts S and V; its names are here too.
 """
 
@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 from transformers import PreTrainedModel
 
 from rbpkit.errors import InputError, reason
@@ -30,7 +29,7 @@ from rbpkit.files.architectures import (
 from rbpkit.files.checkpoints import find_checkpoint, load_tokenizer
 from rbpkit.files.devices import SPREAD, check_device_map, input_device, torch_device
 from rbpkit.files.libraries import quiet
-from rbpkit.files.weights import check_finite, check_tokenizer, read_network
+from rbpkit.files.networks import Head, check_finite, check_tokenizer, linear_head, read_network
 
 __all__ = [
     "ARCHITECTURES",
@@ -38,6 +37,7 @@ __all__ = [
     "Head",
     "LoadedModel",
     "ParameterCounts",
+    "linear_head",
     "load_model",
     "non_embedding_parameters",
     "paper_config",
@@ -46,16 +46,6 @@ __all__ = [
 ]
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-
-# How far two ways to the same logits may differ, relative to the largest logit: a few last bits.
-_TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2, torch.float16: 5e-3}
-
-
-class Head(NamedTuple):
-    """An output head that is one linear map: logits = hidden @ weight.T + bias."""
-
-    weight: Tensor  # (V, d)
-    bias: Tensor | None  # (V,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,47 +171,3 @@ def load_model(
         head=head,
         model=network,
     )
-
-
-@torch.no_grad()
-def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
-    """Run a few random ids: is the model causal, is its head one linear map? -> (head, V)."""
-    embedding = network.get_input_embeddings().weight
-    rows = embedding.shape[0]
-    ids = torch.randint(rows, (1, 6), generator=torch.Generator().manual_seed(0))
-    ids = ids.repeat(2, 1).to(embedding.device)
-    ids[1, -1] = (ids[1, -1] + 1) % rows  # only the last token differs
-    layer = network.get_output_embeddings()
-    seen: list[Tensor] = []
-    hook = None
-    if isinstance(layer, nn.Linear):
-        hook = layer.register_forward_hook(lambda _, given, out: seen.append(out))
-    logits = network(input_ids=ids, use_cache=False).logits
-    if hook is not None:
-        hook.remove()
-    if not logits.isfinite().all():
-        raise InputError(f"{name}: the logits hold NaN or Inf in {network.dtype}; try float32")
-    if not _close(logits[0, :-1], logits[1, :-1]):
-        raise InputError(
-            f"{name}: changing a token changes the logits before it, so the model"
-            f" ({network.config.model_type}) is not causal; give a left-to-right language model"
-        )
-    V = logits.shape[-1]
-    base = network.base_model
-    if len(seen) != 1 or base is network:
-        return None, V
-    hidden = base(input_ids=ids, use_cache=False).last_hidden_state
-    # Two links, so that a soft cap is found even where the probe's logits are too small to feel
-    # it: what the head gives is linear in the hidden state, and nothing touches it afterwards.
-    # A spread model's states may be elsewhere, Mamba's are float32 in any dtype.
-    hidden, own = hidden.to(layer.weight.device, layer.weight.dtype), seen[0]
-    linear = _close(F.linear(hidden, layer.weight, layer.bias), own)
-    linear = linear and torch.equal(own.to(logits.device).float(), logits.float())
-    return (Head(layer.weight, layer.bias) if linear else None), V
-
-
-def _close(one: Tensor, other: Tensor) -> bool:
-    if one.shape != other.shape:
-        return False
-    allowed = _TOLERANCE[one.dtype] * other.abs().max()
-    return bool((one.float() - other.float()).abs().max() <= allowed)
