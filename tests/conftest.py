@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from pathlib import Path
 
 import pytest
 import torch
+import yaml
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
 from rbpkit.cli import app
@@ -21,6 +23,36 @@ TEXTS = (
     "Figures 3, 4 and 5 plot -log RBP_k against S on logarithmic axes. " * 12,
     "Ünïcödé, naïve façade, 漢字 and emoji 🙂 are bytes to this tokenizer.",
 )
+
+
+# A shell starts background jobs, as CI may be one, with Ctrl-C ignored: undo that first.
+COMMAND_LINE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from rbpkit.cli.app import main
+main()
+"""
+
+
+def study_file(folder: Path, models, corpora, **settings) -> Path:
+    """A parameter file: these models (hub ids, folders) on these corpora, by one CPU thread."""
+    values = {
+        "source": "hub",
+        "model_ids": [str(one) for one in models],
+        "corpus_names": [str(one) for one in corpora],
+        **{"device": "cpu", "threads": 1, **settings},
+    }
+    path = folder / "study.yaml"
+    path.write_text(yaml.safe_dump(values))
+    return path
+
+
+def digests(out: Path) -> dict[str, str]:
+    """sha256 of every Parquet file below, by its path."""
+    return {
+        str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(out.rglob("*.parquet"))
+    }
 
 
 def save_model(config, folder: Path, seed: int = 0) -> Path:

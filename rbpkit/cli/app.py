@@ -31,7 +31,6 @@ from rbpkit.cli.common import (
     measured_table,
     print_table,
     say,
-    set_threads,
 )
 from rbpkit.cli.fetch import fetch, plan
 from rbpkit.cli.look import look
@@ -39,7 +38,13 @@ from rbpkit.cli.pocket import pocket_app
 from rbpkit.cli.predict import predict
 from rbpkit.cli.sweep import status, sweep
 from rbpkit.errors import InputError
-from rbpkit.study.checks import MOST_THREADS, folder_to_write, missing_extra, within
+from rbpkit.study.checks import (
+    MOST_THREADS,
+    folder_to_write,
+    missing_extra,
+    set_threads,
+    within,
+)
 from rbpkit.summary import DEFAULT_KS
 
 # The base of typer's errors, by way of a public one: typer carries a copy of click of its own.

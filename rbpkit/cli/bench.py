@@ -23,13 +23,12 @@ from rbpkit.cli.common import (
     checked_ks,
     print_table,
     say,
-    set_threads,
 )
 from rbpkit.errors import InputError
-from rbpkit.study.checks import MOST_THREADS, within
+from rbpkit.study.checks import MOST_THREADS, set_threads, within
 
 if TYPE_CHECKING:
-    from rbpkit.tools.bench import Speed
+    from rbpkit.tools.bench import Speed, StudyTime
     from rbpkit.tools.comparisons import SettingResult
 
 SHAPES = ("pocket", "paper")
@@ -111,7 +110,7 @@ def bench(
     ran = [one for one in speeds if not one.skipped]
     study = study_time(speeds) if shapes == "paper" and ran else None
     if as_json:
-        typer.echo(json.dumps(_plain({"speeds": speeds, "study": study})))
+        _print_json(speeds, study)
     else:
         typer.echo(_shown(speeds))
         if study:
@@ -225,7 +224,7 @@ def _print_predicted(
     speeds = [speed for speed, _ in found]
     study = study_time(speeds)
     if as_json:
-        typer.echo(json.dumps(_plain({"speeds": speeds, "study": study})))
+        _print_json(speeds, study)
         return
     typer.echo(cost_table(found).to_string(index=False, float_format="{:.3f}".format))
     typer.echo(
@@ -271,13 +270,11 @@ def _checked(
     return checked_ks(k, (1, 10, 100))
 
 
-def _plain(found: dict) -> dict:
-    """As JSON takes it: no NaN, which is not JSON."""
-    speeds = [
-        {key: None if value != value else value for key, value in asdict(one).items()}
-        for one in found["speeds"]
-    ]
-    return {"speeds": speeds, "study": found["study"] and asdict(found["study"])}
+def _print_json(speeds: list[Speed], study: StudyTime | None) -> None:
+    from rbpkit.tools.bench import plain_speeds
+
+    found = {"speeds": plain_speeds(speeds), "study": study and asdict(study)}
+    typer.echo(json.dumps(found))
 
 
 def _shown(speeds: list[Speed]) -> str:

@@ -47,14 +47,6 @@ def checked_ks(k: list[int] | None, default: tuple[int, ...] = DEFAULT_KS) -> tu
     return tuple(dict.fromkeys(k)) if k else default
 
 
-def set_threads(threads: int) -> None:
-    """torch's threads on the CPU, 0 for its default."""
-    if threads:
-        import torch
-
-        torch.set_num_threads(threads)
-
-
 def print_table(frame: pd.DataFrame, as_json: bool, digits: int = 4) -> None:
     """One table on standard output: so many decimals for people, all of them as JSON."""
     if as_json:

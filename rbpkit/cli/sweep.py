@@ -61,7 +61,7 @@ def sweep(
         raise
     say(f"{len(result.measured)} jobs done, {len(result.failures)} failed; records in {folder}")
     for failure in result.failures:
-        say(f"missing: {failure.model} on {failure.corpus}: {failure.reason}")
+        say(f"missing: {failure.job.model} on {failure.job.corpus}: {failure.reason}")
     if result.failures:
         say(f"mend that, and the same command runs what is missing; {again}")
     if part is not None:

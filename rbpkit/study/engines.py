@@ -237,9 +237,3 @@ def _failed(job: Job, error: Exception, out: str | Path) -> Outcome:
     trace = "" if plain else "".join(traceback.format_exception(error))
     remember_failure(job_stem(out, job), reason, trace)
     return Outcome(job, None, reason)
-
-
-def set_threads(threads: int) -> None:
-    """torch's threads on the CPU, 0 for its default."""
-    if threads:
-        torch.set_num_threads(threads)

@@ -71,7 +71,7 @@ def reproduce(
         "figures_dir": str((figures or out / "figures").resolve()),
     }
     fine = not result.failures
-    failed = [f"{one.model} on {one.corpus}: {one.reason}" for one in result.failures]
+    failed = [f"{one.job.model} on {one.job.corpus}: {one.reason}" for one in result.failures]
     before = _digests(figures) if figures else {}
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=spawn) as pool:

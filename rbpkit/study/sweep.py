@@ -11,21 +11,12 @@ from typing import Literal
 
 from rbpkit.errors import InputError
 from rbpkit.measuring import Measurement
-from rbpkit.study.checks import cores
-from rbpkit.study.engines import run_here, set_threads
+from rbpkit.study.checks import cores, set_threads
+from rbpkit.study.engines import Outcome, run_here
 from rbpkit.study.jobs import Job, Shard, corpus_names, model_name, models_of, plan, read_corpora
 from rbpkit.study.params import Params
 
-__all__ = ["Failure", "SweepResult", "models_of", "sweep"]
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A job that came to nothing, and the one line that says why."""
-
-    model: str
-    corpus: str
-    reason: str
+__all__ = ["SweepResult", "models_of", "sweep"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +24,7 @@ class SweepResult:
     """What a sweep measured or found done, in the order of the study, and what failed."""
 
     measured: tuple[Measurement, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[Outcome, ...]
 
 
 def sweep(
@@ -84,11 +75,7 @@ def sweep(
     ]
     return SweepResult(
         tuple(one.measured for one in in_order if one.measured is not None),
-        tuple(
-            Failure(one.job.model, one.job.corpus, one.reason)
-            for one in in_order
-            if one.measured is None
-        ),
+        tuple(one for one in in_order if one.measured is None),
     )
 
 

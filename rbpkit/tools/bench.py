@@ -225,6 +225,14 @@ def speed_table(speeds: Iterable[Speed]) -> pd.DataFrame:
     return table
 
 
+def plain_speeds(speeds: Iterable[Speed]) -> list[dict]:
+    """As JSON takes them: None for NaN, which is not JSON."""
+    return [
+        {key: None if value != value else value for key, value in asdict(one).items()}
+        for one in speeds
+    ]
+
+
 def random_model(
     name: str, config: PreTrainedConfig, S: int, dtype: str, device: str
 ) -> LoadedModel:

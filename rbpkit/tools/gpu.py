@@ -25,7 +25,7 @@ from rbpkit.measuring import rank_columns
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
 from rbpkit.ranking import counting_path
-from rbpkit.tools.bench import Speed, paper_speeds, random_tokens, study_time
+from rbpkit.tools.bench import Speed, paper_speeds, plain_speeds, random_tokens, study_time
 from rbpkit.tools.comparisons import compare_dtypes
 from rbpkit.tools.cost import DEVICES, predicted_speeds
 
@@ -44,9 +44,11 @@ def bench(ends: float) -> dict:
         print(f"  {name}: {speeds[-1].with_ranks:,.0f} tokens/s {speeds[-1].skipped}")
     ran = [one for one in speeds if not one.skipped]
     study = asdict(study_time(ran)) if ran else None
-    # NaN is not JSON.
-    rows = [{k: None if v != v else v for k, v in asdict(one).items()} for one in speeds]
-    return {"speeds": rows, "study": study, "not_run": len(ARCHITECTURES) - len(ran)}
+    return {
+        "speeds": plain_speeds(speeds),
+        "study": study,
+        "not_run": len(ARCHITECTURES) - len(ran),
+    }
 
 
 def dtypes(ends: float) -> dict:

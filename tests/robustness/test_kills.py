@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import TEXTS
+from conftest import COMMAND_LINE, TEXTS, study_file
 
 from rbpkit.corpora import load_corpus
 from rbpkit.files.recordfiles import iter_manifests
@@ -26,13 +26,6 @@ from rbpkit.study.sweep import sweep
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-# A shell starts background jobs with Ctrl-C ignored, and so may what runs the tests.
-CTRL_C_AS_ASKED = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from rbpkit.cli.app import main
-main()
-"""
 
 
 def pocket_texts(documents: int) -> dict[str, tuple[str, ...]]:
@@ -47,14 +40,8 @@ def write_grid(folder: Path, models: list[tuple[str, int]], corpora: dict) -> Pa
     for name, texts in corpora.items():
         files.append(folder / f"{name}.jsonl")
         files[-1].write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    grid = folder / "grid.yaml"
-    folders = [str(ladders.model_folder(family, size)) for family, size in models]
-    grid.write_text(
-        f"source: hub\nmodel_ids: {json.dumps(folders)}\n"
-        f"corpus_names: {json.dumps([str(file) for file in files])}\n"
-        "documents: 0\nmax_length: 256\ndevice: cpu\nthreads: 1\nbatch_tokens: 1024\n"
-    )
-    return grid
+    folders = [ladders.model_folder(family, size) for family, size in models]
+    return study_file(folder, folders, files, documents=0, max_length=256, batch_tokens=1024)
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +190,7 @@ def test_twenty_kills(tmp_path, capsys):
 def test_an_interrupted_sweep_leaves_no_process_and_goes_on(name, small, tmp_path):
     grid, good = small
     out = tmp_path / "out"
-    process = start(grid, out, "-c", CTRL_C_AS_ASKED)
+    process = start(grid, out, "-c", COMMAND_LINE)
     at_work(process, out)
     process.send_signal(getattr(signal, name))
     _, stderr = process.communicate(timeout=60)
@@ -250,7 +237,7 @@ notebooks.run("long", {}, folder / "out")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
 def test_a_notebooks_kernel_goes_with_its_driver(name, tmp_path):
-    code = NOTEBOOK if name == "SIGKILL" else CTRL_C_AS_ASKED.split("from")[0] + NOTEBOOK
+    code = NOTEBOOK if name == "SIGKILL" else COMMAND_LINE.split("from")[0] + NOTEBOOK
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)],
         env=ENVIRONMENT,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
 import signal
 import subprocess
@@ -17,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from conftest import COMMAND_LINE, digests, study_file
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -111,7 +110,7 @@ def cluster(tmp_path):
     def start(study: Path, out: Path, *more: str) -> subprocess.Popen:
         command = f"sweep {study} --out {out} --engine ray --workers 2".split() + list(more)
         process = subprocess.Popen(
-            [sys.executable, "-c", WITH_CTRL_C, *command],
+            [sys.executable, "-c", COMMAND_LINE, *command],
             **{"cwd": ROOT, "env": environment, "text": True},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -135,15 +134,6 @@ def cluster(tmp_path):
     assert killed or not left, f"left running: {left}"
 
 
-# A shell starts background jobs, as CI may be one, with Ctrl-C ignored: undo that first.
-WITH_CTRL_C = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from rbpkit.cli.app import main
-main()
-"""
-
-
 def processes(mark: str) -> list[int]:
     """Those whose environment holds this mark."""
     found = []
@@ -157,14 +147,9 @@ def processes(mark: str) -> list[int]:
 
 
 def a_grid(tmp_path: Path, documents: int) -> Path:
-    models = [str(ladders.model_folder("Pythia", size)) for size in (0, 1)]
-    path = tmp_path / "grid.yaml"
-    path.write_text(
-        f"source: hub\nmodel_ids: {json.dumps(models)}\n"
-        'corpus_names: ["pocket:prose", "pocket:qa"]\n'
-        f"documents: {documents}\nmax_length: 256\ndevice: cpu\nthreads: 1\n"
-    )
-    return path
+    models = [ladders.model_folder("Pythia", size) for size in (0, 1)]
+    corpora = ["pocket:prose", "pocket:qa"]
+    return study_file(tmp_path, models, corpora, documents=documents, max_length=256)
 
 
 def working(study: Path, out: Path, process: subprocess.Popen, *, done: int) -> int:
@@ -251,14 +236,7 @@ def test_a_killed_worker_costs_nothing_but_time(cluster, tmp_path):
     assert not [path for path in out.rglob(".*") if path.name != ".lock"]
     # To the byte what this process makes alone.
     sweep(load_params(study), tmp_path / "alone")
-    digests = [
-        {
-            path.relative_to(folder): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in folder.rglob("*.parquet")
-        }
-        for folder in (out, tmp_path / "alone")
-    ]
-    assert digests[0] == digests[1]
+    assert digests(out) == digests(tmp_path / "alone")
     for path in out.rglob("*.parquet"):
         Records.load(path)
 

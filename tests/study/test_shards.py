@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import signal
 import subprocess
@@ -13,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from conftest import digests, study_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -161,21 +160,9 @@ main()
 @pytest.fixture
 def grid(tmp_path) -> Path:
     """A params file: the two smallest Pythias on two pocket corpora, 20 documents each."""
-    models = [str(ladders.model_folder("Pythia", size)) for size in (0, 1)]
-    path = tmp_path / "grid.yaml"
-    path.write_text(
-        f"source: hub\nmodel_ids: {json.dumps(models)}\n"
-        'corpus_names: ["pocket:legal", "pocket:qa"]\n'
-        "documents: 20\nmax_length: 256\ndevice: cpu\nthreads: 1\n"
-    )
-    return path
-
-
-def digests(out: Path) -> dict[str, str]:
-    return {
-        str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(out.rglob("*.parquet"))
-    }
+    models = [ladders.model_folder("Pythia", size) for size in (0, 1)]
+    corpora = ["pocket:legal", "pocket:qa"]
+    return study_file(tmp_path, models, corpora, documents=20, max_length=256)
 
 
 @pytest.mark.slow

@@ -135,7 +135,7 @@ def test_a_failure_is_remembered_until_the_job_is_done(study, tmp_path):
     study = study.model_copy(update={"model_ids": (str(broken), str(MIDDLE))})
     result = sweep(study, tmp_path / "out")
     assert len(result.measured) == 2
-    assert [failure.model for failure in result.failures] == ["broken", "broken"]
+    assert [failure.job.model for failure in result.failures] == ["broken", "broken"]
     stem = job_stem(tmp_path / "out", Job("broken", "one.jsonl"))
     failure = past_failure(stem)
     assert "damaged" in failure.reason and failure.time and not failure.trace
