@@ -65,7 +65,7 @@ def sweep(
         )
     else:
         set_threads(params.threads)
-        with _helped(processes - 1, params, out, trained=trained, shard=shard):
+        with _more_processes(processes - 1, params, out, trained=trained, shard=shard):
             outcomes = run_here(groups, corpora, params, out, say=say, progress=progress)
     in_order = [
         outcomes[job]
@@ -91,11 +91,11 @@ def idle_processes(params: Params) -> int:
 
 
 @contextmanager
-def _helped(helpers: int, params: Params, out: str | Path, **chosen) -> Iterator[None]:
+def _more_processes(helpers: int, params: Params, out: str | Path, **chosen) -> Iterator[None]:
     """While the block runs, `helpers` more processes take jobs of the same sweep."""
     context = multiprocessing.get_context("spawn")
     started = [
-        context.Process(target=_help, args=(params, out, chosen), daemon=True)
+        context.Process(target=_take_jobs, args=(params, out, chosen), daemon=True)
         for _ in range(helpers)
     ]
     for process in started:
@@ -108,7 +108,7 @@ def _helped(helpers: int, params: Params, out: str | Path, **chosen) -> Iterator
             process.join()
 
 
-def _help(params: Params, out: str | Path, chosen: dict) -> None:
+def _take_jobs(params: Params, out: str | Path, chosen: dict) -> None:
     """Run what jobs of a sweep are free; what fails is left for the process that is helped."""
     try:
         sweep(params, out, **chosen)
