@@ -29,7 +29,6 @@ from rbpkit.kernels import one_pass
 ARCHITECTURES = {80: "sm_80", 90: "sm_90a"}  # A100; H100 and H200
 CONFIGS = one_pass.CONFIGS
 DTYPES = ("fp32", "bf16", "fp16")
-ALIGNED = {"aligned": 16, "odd": 1}  # V and the stride of the rows: 50,304 or 50,257
 TYPES = {
     **{"row_stride": "i32", "column_stride": "i32", "targets": "*i64", "V": "i32"},
     **{"n_greater": "*i32", "n_equal": "*i32", "finite": "*i8", "BLOCK": "constexpr"},
