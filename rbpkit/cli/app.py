@@ -38,11 +38,11 @@ from rbpkit.cli.pocket import pocket_app
 from rbpkit.cli.predict import predict
 from rbpkit.cli.sweep import status, sweep
 from rbpkit.errors import InputError
+from rbpkit.files.devices import set_threads
 from rbpkit.study.checks import (
     MOST_THREADS,
     folder_to_write,
     missing_extra,
-    set_threads,
     within,
 )
 from rbpkit.summary import DEFAULT_KS

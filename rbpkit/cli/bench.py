@@ -25,7 +25,8 @@ from rbpkit.cli.common import (
     say,
 )
 from rbpkit.errors import InputError
-from rbpkit.study.checks import MOST_THREADS, set_threads, within
+from rbpkit.files.devices import set_threads
+from rbpkit.study.checks import MOST_THREADS, within
 
 if TYPE_CHECKING:
     from rbpkit.tools.bench import Speed, StudyTime

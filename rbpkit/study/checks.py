@@ -44,14 +44,6 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def set_threads(threads: int) -> None:
-    """torch's threads on the CPU, 0 for its default."""
-    if threads:
-        import torch
-
-        torch.set_num_threads(threads)
-
-
 def missing_extra(error: ModuleNotFoundError) -> str:
     """One line that names the extra of rbpkit that a missing module comes with; "" for none."""
     module = (error.name or "").partition(".")[0]

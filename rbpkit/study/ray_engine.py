@@ -21,8 +21,8 @@ from typing import Any
 
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line
-from rbpkit.files.devices import SPREAD
-from rbpkit.study.checks import cores, set_threads
+from rbpkit.files.devices import SPREAD, set_threads
+from rbpkit.study.checks import cores
 from rbpkit.study.engines import Outcome, run_here
 from rbpkit.study.jobs import Group, Job
 from rbpkit.study.jobstate import job_stem, remember_failure

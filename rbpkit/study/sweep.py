@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 from rbpkit.errors import InputError
+from rbpkit.files.devices import set_threads
 from rbpkit.measuring import Measurement
-from rbpkit.study.checks import cores, set_threads
+from rbpkit.study.checks import cores
 from rbpkit.study.engines import Outcome, run_here
 from rbpkit.study.jobs import Job, Shard, corpus_names, model_name, models_of, plan, read_corpora
 from rbpkit.study.params import Params
