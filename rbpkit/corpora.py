@@ -1,13 +1,12 @@
 """Corpora: the paper's six by name, the pocket corpora, anyone's files (Appendix A).
 
-The authors' protocol: shuffle the documents with seed 42, take the first 1,000. Reading files
-is in `textfiles`, tokenizing and batching in `encoding`.
+The authors' protocol: shuffle the documents with seed 42, take the first 1,000. `files.text` reads
+files, `files.hub_corpora` the hub; tokenizing and batching are in `encoding`.
 """
 
 from __future__ import annotations
 
 import difflib
-import itertools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rbpkit.errors import InputError
-from rbpkit.files.hub_corpora import HUB_CORPORA, PART_CORPORA, HubCorpus
+from rbpkit.files.hub_corpora import HUB_CORPORA, PART_CORPORA, HubCorpus, read_hub
 from rbpkit.files.text import SUFFIXES, list_files, read_texts, suffix_of, text_fingerprint
 
 __all__ = [
@@ -33,8 +32,6 @@ __all__ = [
 ]
 
 PROTOCOL_DOCUMENTS = 1000  # of the authors, from each corpus
-STREAM_BUFFER = 10_000  # rows that a streamed shuffle holds
-
 
 ON_HUB = HUB_CORPORA | PART_CORPORA
 POCKET_CORPORA = ("pocket:prose", "pocket:code", "pocket:qa", "pocket:legal")
@@ -197,68 +194,20 @@ def _from_hub(
     name: str, documents: int | None, seed: int | None, streaming: bool, revision: str | None
 ) -> Corpus:
     hub = ON_HUB[name]
-    streamed = streaming or hub.in_order
     seed = None if hub.in_order else seed
-    import datasets
-    from huggingface_hub import is_offline_mode
-
-    from rbpkit.files.hub import fetched_files
-
-    try:
-        fetched = fetched_files(hub.path, hub.files, revision) if is_offline_mode() else None
-        if fetched:
-            # As `rbpkit fetch` left them; the library itself finds no files of a data set that
-            # it did not load before, and streams none offline.
-            revision = fetched.commit
-            rows = datasets.load_dataset(
-                "parquet" if fetched.paths[0].suffix == ".parquet" else "json",
-                data_files={"fetched": [str(path) for path in fetched.paths]},
-                split="fetched",
-                streaming=streamed,
-            )
-        else:
-            rows = datasets.load_dataset(
-                hub.path,
-                name=hub.config,
-                data_files=dict(hub.data_files) if hub.data_files else None,
-                split=hub.split,
-                revision=revision,
-                streaming=streamed,
-            )
-        if hub.keep is not None:
-            rows = rows.filter(hub.keep)
-        rows = rows.select_columns(list(hub.fields))  # HotpotQA's contexts are 100 times its text
-        if streamed:
-            available = None
-            if seed is not None:
-                rows = rows.shuffle(seed=seed, buffer_size=STREAM_BUFFER)
-        else:
-            available = len(rows)
-            # Not rows.shuffle: the same order, but it leaves an index file in the cache.
-            rows = rows.select(protocol_order(available, seed)[:documents])
-        texts = ["\n".join(row[f] for f in hub.fields) for row in itertools.islice(rows, documents)]
-    except InputError:
-        raise
-    except Exception as error:
-        # The one place that talks to the network, through four libraries that share no base
-        # class of errors; whichever it was, the reader needs its reason and not its traceback.
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        offline = "offline: run `rbpkit fetch` with a network first"
-        way_out = offline if is_offline_mode() else "offline, or gated: `hf auth login`?"
-        raise InputError(
-            f"{name}: cannot load {hub.path} from the Hugging Face hub: {lines[0][:200]} "
-            f"({way_out}); try again, or give a local copy of it as a file"
-        ) from error
+    streamed = streaming or hub.in_order
+    found = read_hub(name, hub, documents, seed, streamed, revision, protocol_order)
     source = {
         "kind": "hub",
         "path": hub.path,
         "config": hub.config,
         "split": hub.split,
-        "revision": revision,
+        "revision": found.revision,
         "field": "+".join(hub.fields),
         "streaming": streamed,
         "files": list(hub.files),
     }
     order = "in order" if seed is None else "stream-shuffled" if streamed else "shuffled"
+    available = found.available
     protocol = {"order": order, "seed": seed, "requested": documents, "available": available}
-    return _make(name, texts, source, protocol)
+    return _make(name, found.texts, source, protocol)

@@ -17,6 +17,7 @@ from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
 from rbpkit.fit import fit_power_law
 from rbpkit.paper import Points
+from rbpkit.summary import DEFAULT_KS
 
 
 class Measured(Protocol):
@@ -151,34 +152,6 @@ def success_curve(
     return points(measured, corpus, family, lambda one: one.success(N, k), name)
 
 
-def table(measured: Iterable[Measured], ks: Sequence[int] = (1, 10, 50, 100)) -> pd.DataFrame:
-    """One row a model and corpus, sorted by corpus, family, S.
-
-    Columns: corpus, family, model, S, V, documents, max_length, tokens (scored), CE (nats), then
-    RBP_<k> for each of `ks`.
-    InputError when there is nothing to show, and for k < 1.
-    """
-    rows = [
-        {
-            "corpus": one.manifest.corpus,
-            "family": one.manifest.family,
-            "model": one.manifest.model,
-            "S": one.manifest.S,
-            "V": one.manifest.V,
-            "documents": one.manifest.documents,
-            "max_length": one.manifest.max_length,
-            "tokens": one.manifest.tokens,
-            "CE": one.ce(),
-            **{f"RBP_{k}": one.rbp(k) for k in ks},
-        }
-        for one in measured
-    ]
-    if not rows:
-        raise InputError("no measured model to show")
-    frame = pd.DataFrame(rows)
-    return frame.sort_values(["corpus", "family", "S", "model"], ignore_index=True)
-
-
 @dataclass(frozen=True, eq=False)
 class Fits:
     """Fitted laws as a table, and one line for each that could not be fitted.
@@ -211,7 +184,7 @@ def fit_curves(curves: Iterable[Curve]) -> Fits:
     return Fits(pd.DataFrame(rows, columns=names), tuple(refused))
 
 
-def fits(measured: Iterable[Measured], ks: Sequence[int] = (1, 10, 50, 100)) -> Fits:
+def fits(measured: Iterable[Measured], ks: Sequence[int] = DEFAULT_KS) -> Fits:
     """Fit CE and -log RBP_k against S for every family and corpus that was measured.
 
     InputError when nothing was measured, when one model was measured twice, and for k < 1.

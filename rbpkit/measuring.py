@@ -8,7 +8,6 @@ in halves, and the rest with the smaller budget: no document is lost, none is do
 
 from __future__ import annotations
 
-import gc
 import platform
 import time
 from collections.abc import Callable, Iterator
@@ -25,11 +24,13 @@ from tqdm import tqdm
 import rbpkit
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, check_batch_tokens, encode
-from rbpkit.errors import InputError, one_line
+from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
+from rbpkit.files.recordfiles import find_done, find_stale
+from rbpkit.kernels.memory import DoesNotFitError, attempt
 from rbpkit.models import LoadedModel
 from rbpkit.ranking import MEMORY_BYTES, TokenRanks, counting_path, logit_ranks, token_ranks
-from rbpkit.records import Records, find_done, find_stale, summary_of, write_records
+from rbpkit.records import Records, summary_of, write_records
 from rbpkit.summary import Summary
 
 BATCH_TOKENS = 8192
@@ -218,10 +219,6 @@ def _planned(
 # -- batch by batch: where memory does not suffice, with smaller ones -------------------------
 
 
-class DoesNotFitError(InputError):
-    """One document alone is too much for the memory."""
-
-
 def by_batches(
     encoded: EncodedCorpus,
     batch_tokens: int,
@@ -241,35 +238,12 @@ def by_batches(
     done = 0
     while done < len(encoded.documents):
         for batch in batches(encoded, batch_tokens, done):
-            found, failure = _attempt(work, batch)
+            found, failure = attempt(work, batch)
             if failure is not None:
                 batch_tokens = _smaller(batch, failure, f"{model} on {encoded.corpus}", say)
                 break
             yield batch, found
             done += len(batch.input_ids)
-
-
-def out_of_memory(error: BaseException) -> bool:
-    """Whether torch found no memory for a tensor, on a GPU or (a plain RuntimeError) on the CPU."""
-    if isinstance(error, torch.OutOfMemoryError):
-        return True
-    # Two wordings, one for each kind of system.
-    told = ("DefaultCPUAllocator: can't allocate memory", "DefaultCPUAllocator: not enough memory")
-    return isinstance(error, RuntimeError) and any(words in str(error) for words in told)
-
-
-def _attempt(work: Callable[[Batch], Found], batch: Batch) -> tuple[Found, None] | tuple[None, str]:
-    """What `work` makes of the batch, or else the line in which memory ran out."""
-    try:
-        return work(batch), None
-    except RuntimeError as error:
-        if not out_of_memory(error):
-            raise
-        failure = one_line(error)
-    # Only here, where the error is gone: its traceback held the tensors of the failed pass.
-    gc.collect()
-    torch.cuda.empty_cache()  # does nothing where CUDA was never used
-    return None, failure
 
 
 def _smaller(batch: Batch, failure: str, what: str, say: Callable[[str], None]) -> int:

@@ -17,13 +17,13 @@ InputError if its file is missing or is not the one this module was written for.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import resources
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from rbpkit.errors import InputError
+from rbpkit.files.paper_tables import read_table
 
 FAMILIES = ("GPT2", "OPT", "Pythia", "Qwen")
 # The first four are plotted in the figures; of C4 and Github the paper prints Table 1 only.
@@ -39,32 +39,6 @@ PAPER_V = 50_304
 # Footnote 2. Its second number for Qwen is for the models above 7B.
 _FOOTNOTE_V = {"GPT2": 50_257, "OPT": 50_272, "Pythia": 50_256, "Qwen": 151_936}
 _FOOTNOTE_V_ABOVE_7B = {"Qwen2.5-14B": 152_064}
-
-_POINT = "figure dataset k family model S rbp"
-_COLUMNS = {
-    "models": "family model hub_id S embedding_params vocab_rows",
-    "rbp_by_size": _POINT,
-    "rbp_by_k": _POINT,
-    "fit_by_k": "figure quantity dataset k value",
-    "emergence": "figure dataset k N model S p",
-    "emergence_fits": "figure k alpha_printed r2_printed",
-    "ce_and_rbp1": "figure kind dataset series model S value",
-    "ce_and_rbp1_fits": "figure kind series slope_printed r2_printed",
-    "lognormal_params": "figure model S mu sigma",
-    "rank_density": "figure model bin_lo bin_hi mass",
-    "table1": "dataset k family r2 slope",
-    "table_k_law": "family model dataset r2 slope",
-    "token_counts": "dataset family tokens also_admissible",
-    "gpt2_wiki_metrics": "model S k ce p_N1 p_N5 p_N10 p_N50 p_N100",
-}
-# A column means the same in every file, so its type goes by its name; what is left is float64.
-_TEXT = frozenset("figure dataset family model hub_id quantity kind series".split())
-_COUNT = frozenset("S k N embedding_params vocab_rows bin_lo bin_hi tokens".split())
-_EXCEPTIONS = {
-    ("table1", "k"): "str",  # one of the seven rows of a block is "CE"
-    ("fit_by_k", "k"): "Int64",  # missing where the quantity is of CE, which has no k
-    ("token_counts", "also_admissible"): "Int64",  # missing where one count alone fits
-}
 
 
 @dataclass(frozen=True)
@@ -90,7 +64,7 @@ def models() -> pd.DataFrame:
     Columns: family, model, hub_id, S (base model without the output head, less token and position
     embeddings), embedding_params (those that S leaves out), vocab_rows (V, output matrix rows).
     """
-    return _read("models")
+    return read_table("models")
 
 
 def vocabularies() -> pd.DataFrame:
@@ -107,7 +81,7 @@ def rbp_by_size() -> pd.DataFrame:
     498 rows: figure, dataset, k, family, model, S, rbp. Four corpora and 24 models; Figure 5 has
     neither HumanEval nor Qwen. The paper plots -log RBP_k.
     """
-    return _read("rbp_by_size")
+    return read_table("rbp_by_size")
 
 
 def rbp_by_k() -> pd.DataFrame:
@@ -115,7 +89,7 @@ def rbp_by_k() -> pd.DataFrame:
 
     704 rows, columns as in `rbp_by_size`: 16 models (four a family), four corpora.
     """
-    return _read("rbp_by_k")
+    return read_table("rbp_by_k")
 
 
 def fit_by_k() -> pd.DataFrame:
@@ -125,7 +99,7 @@ def fit_by_k() -> pd.DataFrame:
     "slope" (6b, of log(-log RBP_k) on log S; 20 k up to 10,000) or "ce_slope" (6b's horizontal
     line, of log CE; its k is missing).
     """
-    return _read("fit_by_k")
+    return read_table("fit_by_k")
 
 
 def emergence() -> pd.DataFrame:
@@ -134,12 +108,12 @@ def emergence() -> pd.DataFrame:
     720 rows: figure, dataset (Wiki), k, N, model (ten Pythias), S, p. As read: 73 values below
     EMERGENCE_ZERO are zeros (no window succeeded), not small probabilities.
     """
-    return _read("emergence")
+    return read_table("emergence")
 
 
 def emergence_fits() -> pd.DataFrame:
     """Figure 7's annotations: figure, k, alpha_printed (positive), r2_printed; 8 rows."""
-    return _read("emergence_fits")
+    return read_table("emergence_fits")
 
 
 def ce_and_rbp1() -> pd.DataFrame:
@@ -148,12 +122,12 @@ def ce_and_rbp1() -> pd.DataFrame:
     40 rows, ten Pythias on Wiki: figure, kind, dataset, series, model, S, value. series "CE" is in
     nats, "neg_log_rbp1" is -log RBP_1 (natural).
     """
-    return _read("ce_and_rbp1")
+    return read_table("ce_and_rbp1")
 
 
 def ce_and_rbp1_fits() -> pd.DataFrame:
     """The lines printed in Figures 8a and 8b: figure, kind, series, slope_printed, r2_printed."""
-    return _read("ce_and_rbp1_fits")
+    return read_table("ce_and_rbp1_fits")
 
 
 def lognormal_params() -> pd.DataFrame:
@@ -161,7 +135,7 @@ def lognormal_params() -> pd.DataFrame:
 
     mu and sigma are those of ln R, two decimals as printed; the curve is drawn over ranks >= 2.
     """
-    return _read("lognormal_params")
+    return read_table("lognormal_params")
 
 
 def rank_density() -> pd.DataFrame:
@@ -170,7 +144,7 @@ def rank_density() -> pd.DataFrame:
     167 rows: figure, model, bin_lo, bin_hi, mass. A bin holds the ranks bin_lo <= R < bin_hi; mass
     is its share of all ranks >= 2 (rank 1 is left out, so that a model's masses add up to 1).
     """
-    return _read("rank_density")
+    return read_table("rank_density")
 
 
 def table1() -> pd.DataFrame:
@@ -179,7 +153,7 @@ def table1() -> pd.DataFrame:
     168 rows: dataset (six corpora), k (text: "CE", "1", "10", "100", "500", "2500", "10000"),
     family, r2, slope; of log(-log RBP_k), or of log CE, on log S. Three decimals as printed.
     """
-    return _read("table1")
+    return read_table("table1")
 
 
 def table_k_law() -> pd.DataFrame:
@@ -187,7 +161,7 @@ def table_k_law() -> pd.DataFrame:
 
     96 rows: family, model (24), dataset (four), r2, slope. Three decimals as printed.
     """
-    return _read("table_k_law")
+    return read_table("table_k_law")
 
 
 def token_counts() -> pd.DataFrame:
@@ -197,7 +171,7 @@ def token_counts() -> pd.DataFrame:
     Not printed in the paper: inferred from the digits of the published RBP values, which are
     multiples of 1/tokens. also_admissible is a second count that fits as well, else missing.
     """
-    return _read("token_counts")
+    return read_table("token_counts")
 
 
 def gpt2_wiki_metrics() -> pd.DataFrame:
@@ -206,7 +180,7 @@ def gpt2_wiki_metrics() -> pd.DataFrame:
     16 rows: model, S, k (1, 10, 100, 10000), ce (nats; the same at every k), p_N1 (RBP_k), p_N5,
     p_N10, p_N50, p_N100.
     """
-    return _read("gpt2_wiki_metrics")
+    return read_table("gpt2_wiki_metrics")
 
 
 def points(dataset: str, family: str, k: int) -> Points:
@@ -247,26 +221,3 @@ def points(dataset: str, family: str, k: int) -> Points:
 def _known(what: str, name: str, names: tuple[str, ...]) -> None:
     if name not in names:
         raise InputError(f"unknown {what} {name!r}; the paper has {', '.join(names)}")
-
-
-def _read(name: str) -> pd.DataFrame:
-    columns = _COLUMNS[name].split()
-    types = {column: _EXCEPTIONS.get((name, column), _type(column)) for column in columns}
-    source = resources.files("rbpkit") / "data" / "paper" / f"{name}.csv"
-    try:
-        with source.open(encoding="utf-8") as file:
-            table = pd.read_csv(file, dtype=types)
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read {source}: {error}; install rbpkit again") from error
-    if list(table.columns) != columns:
-        raise InputError(
-            f"{source} has the columns {', '.join(table.columns)},"
-            f" not {', '.join(columns)}; install rbpkit again"
-        )
-    return table
-
-
-def _type(column: str) -> str:
-    if column in _TEXT:
-        return "str"
-    return "int64" if column in _COUNT else "float64"

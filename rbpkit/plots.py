@@ -6,17 +6,13 @@ that a figure reads in grey and for the colour-blind (Okabe and Ito's palette).
 
 from __future__ import annotations
 
-import hashlib
 import io
-import os
 import re
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -27,7 +23,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
 from rbpkit.curves import Curve
 from rbpkit.errors import InputError
-from rbpkit.files.changes import DRAWN_BY, changed
+from rbpkit.files.changes import DRAWN_BY, drawing_code
+from rbpkit.files.whole import as_csv, write_whole
 from rbpkit.fit import PowerLawFit, fit_power_law
 
 
@@ -208,55 +205,11 @@ def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> N
     look = {
         "dpi": SAVED_DPI,
         "bbox_inches": "tight",
-        "metadata": {"Software": None, DRAWN_BY: _drawn_by()},
+        "metadata": {"Software": None, DRAWN_BY: drawing_code()},
     }
     figure.savefig(picture, format="png", **look)
     files = {f"{name}.png": picture.getvalue(), f"{name}.csv": as_csv(points).encode()}
     write_whole(Path(figures_dir), files)
-
-
-def _drawn_by() -> str:
-    """A fingerprint of what draws: the modules of rbpkit that do, the notebook's cell, versions."""
-    from IPython import get_ipython
-
-    total = hashlib.sha256(f"{matplotlib.__version__} {sns.__version__}".encode())
-    for name, module in sorted(sys.modules.items()):
-        if name.startswith("rbpkit.") and getattr(module, "__file__", None):
-            source = Path(module.__file__).read_bytes()
-            if b"matplotlib" in source:
-                total.update(source)
-    shell = get_ipython()
-    total.update((shell.user_ns["In"][-1] if shell else "").encode())
-    return total.hexdigest()[:16]
-
-
-def as_csv(table: pd.DataFrame) -> str:
-    """The table as CSV: six significant digits, but all digits in a column of whole numbers."""
-    whole = {
-        name: "Int64"
-        for name, column in table.select_dtypes("float").items()
-        if (column.isna() | (column == np.rint(column))).all() and not np.isinf(column).any()
-    }
-    return table.astype(whole).to_csv(index=False, float_format="%.6g", lineterminator="\n")
-
-
-def write_whole(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files (name -> content) into a folder that is made if need be.
-
-    One that is there and says the same stays as it is (see `files.changes`). The others are all
-    written under other names first, then renamed: a full disk leaves the old ones.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    files = changed(folder, files)
-    temporary = {folder / name: folder / f".{name}.tmp" for name in files}
-    try:
-        for path, new in temporary.items():
-            new.write_bytes(files[path.name])
-        for path, new in temporary.items():
-            os.replace(new, path)
-    finally:
-        for new in temporary.values():
-            new.unlink(missing_ok=True)
 
 
 def show(figure: Figure) -> None:

@@ -5,7 +5,8 @@ finds at least as likely. Softmax keeps the order, so logits are counted. The ta
 gathered from the very tensor that is counted: recomputed, its last bit would change the count.
 
 Three programs in `kernels` count, and agree to the integer: `one_pass` (Triton) on a GPU, `c_loop`
-where there is a C compiler, and `tiles` (torch), the others' fallback and oracle.
+where there is a C compiler, and `tiles` (torch), the others' fallback and oracle. `kernels.head`
+checks what is given and divides the memory.
 """
 
 from __future__ import annotations
@@ -20,18 +21,16 @@ import torch
 from torch import Tensor
 
 from rbpkit.errors import InputError
+from rbpkit.kernels.head import (
+    CHUNK_ROWS,
+    MEMORY_BYTES,
+    check_matrix,
+    check_targets,
+    plan,
+    tile_rows,
+)
 from rbpkit.kernels.tiles import Chunks, bounded_product, by_tiles
 
-MEMORY_BYTES = 512 * 2**20
-"""Default bound on all temporaries of the head step together, in bytes."""
-
-# Floats of a tile, for each core: with its scratch 1 MiB, to be read again from the cache.
-_TILE_FLOATS = 2**17
-# Rows of one product: fewer waste time on packing the matrix. On a GPU a launch must be worth
-# its while, and at T = 16k chunk and scratch stay under T x V x 4 / 16.
-_CHUNK_ROWS = {"cpu": 512, "cuda": 448}
-_BLOCKED_ROWS = 1024  # each chunk widens the matrix anew: enough rows to hide that
-_DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 # n_greater, n_equal, nll, p_max, entropy, and whether a row has finite logits only.
 _RESULTS = (torch.int32, torch.int32, torch.float32, torch.float32, torch.float32, torch.bool)
 
@@ -103,8 +102,8 @@ def token_ranks(
     Raises InputError on a wrong shape, dtype or device, on a target out of range or a
     memory_bytes too small for one row; NonFiniteError on NaN or Inf in any logit.
     """
-    _, tile, _ = _plan(hidden, unembedding, bias, memory_bytes)
-    _check_targets(targets, hidden)
+    _, tile, _ = plan(hidden, unembedding, bias, memory_bytes)
+    check_targets(targets, hidden)
     if fused:
         ranks = _fused_ranks(hidden, unembedding, targets, bias, memory_bytes, entropy)
         if ranks is not None:
@@ -128,11 +127,11 @@ def logit_ranks(logits: Tensor, targets: Tensor, *, entropy: bool = False) -> To
     The logits are only read. Errors as in `token_ranks`; -inf is one too: a masked entry has
     no place in Eq. 3, so leave its column out.
     """
-    _check_matrix("logits", logits)
-    _check_targets(targets, logits)
+    check_matrix("logits", logits)
+    check_targets(targets, logits)
     V = logits.shape[1]
-    tile = _tile_rows(logits.device, V, MEMORY_BYTES)
-    rows = tile if _one_pass(logits.device) is None else max(tile, _CHUNK_ROWS["cpu"])
+    tile = tile_rows(logits.device, V, MEMORY_BYTES)
+    rows = tile if _one_pass(logits.device) is None else max(tile, CHUNK_ROWS["cpu"])
 
     def chunks() -> Iterator[tuple[int, Tensor]]:
         return ((i, logits[i : i + rows]) for i in range(0, len(logits), rows))
@@ -164,7 +163,7 @@ def logit_chunks(
     One buffer serves all chunks: copy what must outlive the next step. Arguments and errors
     as in `token_ranks`. For oracles, and as the head without ranks in a benchmark.
     """
-    rows, _, block = _plan(hidden, unembedding, bias, memory_bytes)
+    rows, _, block = plan(hidden, unembedding, bias, memory_bytes)
     T, V = len(hidden), len(unembedding)
     buffer = hidden.new_empty((min(rows, T), V), dtype=torch.float32)
     if block == V:
@@ -183,37 +182,6 @@ def logit_chunks(
         if bias is not None:
             logits.add_(bias)
         yield start, logits
-
-
-def _plan(
-    hidden: Tensor, unembedding: Tensor, bias: Tensor | None, memory_bytes: int
-) -> tuple[int, int, int]:
-    """Check the head's arguments and divide memory_bytes: rows of a product, rows of a tile,
-    and vocabulary rows widened to fp32 at a time (V: once for all; 0: the product widens)."""
-    _check_matrix("hidden", hidden)
-    _check_matrix("unembedding", unembedding)
-    (T, d), (V, width) = hidden.shape, unembedding.shape
-    if d != width:
-        raise InputError(f"hidden is (T, {d}) but unembedding is (V, {width}): widths differ")
-    if bias is not None and (bias.shape != (V,) or bias.dtype not in _DTYPES):
-        raise InputError(f"bias must be ({V},) floats, not {tuple(bias.shape)} {bias.dtype}")
-    if len({t.device for t in (hidden, unembedding, bias) if t is not None}) > 1:
-        raise InputError("hidden, unembedding and bias must be on one device")
-    narrow = hidden.dtype == unembedding.dtype != torch.float32
-    widen = not (narrow and _has_wide_product(hidden.device, hidden.dtype))
-    tile = _tile_rows(hidden.device, V, memory_bytes)
-    rows, block = max(tile, _CHUNK_ROWS.get(hidden.device.type, 512)), V
-    fixed = 4 * V * tile + 64 * T  # the scratch of a tile, some vectors along T
-    if unembedding.dtype != torch.float32 and widen:
-        if 4 * V * d > memory_bytes * 3 // 8:
-            rows, block = max(tile, _BLOCKED_ROWS), min(V, max(1, memory_bytes // (32 * d)))
-        fixed += 4 * block * d
-    row = 4 * V + 4 * d
-    rows = min(rows, (memory_bytes - fixed) // row)
-    if rows < 1:
-        need = f"T={T}, V={V}, d={d} needs {fixed + row}"
-        raise InputError(f"memory_bytes={memory_bytes} does not hold one row of logits: {need}")
-    return rows, tile, block if widen else 0
 
 
 def _ranked(
@@ -314,40 +282,3 @@ def _one_pass(device: torch.device) -> Callable[[Tensor, Tensor, tuple[Tensor, .
 
         return c_loop.one_pass()
     return None
-
-
-def _tile_rows(device: torch.device, V: int, memory_bytes: int) -> int:
-    """Rows of one reduction, with a scratch of at most a quarter of memory_bytes."""
-    if not 1 <= V < 2**24:  # counts are summed in fp32, exact up to here
-        raise InputError(f"the vocabulary has {V} entries; 1 to {2**24 - 1} can be counted")
-    cached = _TILE_FLOATS * torch.get_num_threads() // V
-    rows = cached if device.type == "cpu" else _CHUNK_ROWS.get(device.type, 512)
-    return max(1, min(rows, memory_bytes // (16 * V)))
-
-
-@functools.cache
-def _has_wide_product(device: torch.device, dtype: torch.dtype) -> bool:
-    """Whether torch multiplies 16-bit matrices into fp32 here: CUDA, and a recent torch."""
-    a = torch.zeros((16, 16), dtype=dtype, device=device)
-    try:
-        torch.mm(a, a, out_dtype=torch.float32, out=a.float())
-    except torch.OutOfMemoryError:
-        raise  # says nothing of what torch can do, and the answer is kept
-    except (TypeError, RuntimeError):
-        return False
-    return True
-
-
-def _check_matrix(name: str, tensor: Tensor) -> None:
-    if tensor.dim() != 2 or tensor.dtype not in _DTYPES or tensor.shape[1] == 0:
-        found = f"{tuple(tensor.shape)} {tensor.dtype}"
-        raise InputError(f"{name} must be a matrix of float32, bfloat16 or float16, not {found}")
-
-
-def _check_targets(targets: Tensor, rows: Tensor) -> None:
-    right = (targets.shape, targets.device) == (rows.shape[:1], rows.device)
-    if not right or targets.dtype not in (torch.int64, torch.int32):
-        raise InputError(
-            f"targets must be ({len(rows)},) int64 or int32 on {rows.device}, "
-            f"not {tuple(targets.shape)} {targets.dtype} on {targets.device}"
-        )

@@ -1,35 +1,29 @@
-"""Records: one row a scored token, measured once; what they say, and the folder they lie in.
+"""Records: one row a scored token, measured once; RBP_k, CE and windows from them, and summaries.
 
-A folder of records holds, for each corpus and model, `<corpus>/<model>.parquet` (the rows), `.json`
-(the manifest, written last: it alone says "done") and `.summary.npz` (the summary, made from
-finished records and made anew from them when it is missing).
+`files.recordfiles` says how they lie in a folder; a summary is made from finished records, and
+made anew from them when it is missing.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rbpkit.errors import InputError
+from rbpkit.files.columns import check_columns, columns_of, schema_of
 from rbpkit.files.manifest import Manifest
 from rbpkit.files.recordfiles import (
-    COLUMNS,
-    PREDICTION,
-    SUFFIXES,
-    columns_of,
+    RecordFile,
     damaged,
+    iter_manifests,
     locked,
     open_verified,
-    read_manifest,
-    schema_of,
+    record_stem,
     stem_of,
     with_suffix,
     write_beside,
@@ -45,19 +39,12 @@ from rbpkit.summary import (
     window_maxima,
 )
 
-# nll >= ln R is exact for exact arithmetic: R terms of the sum are at least exp(z_t). In float32,
-# nll = logsumexp(z) - z_t errs by half a last place of |logsumexp(z)| for every chunk of V that is
-# merged: 2^-13 is that for logits of up to 1024 and four merges, or of up to 128 and thirty-two.
-# The result's own rounding, and the exponentials', are relative: 2^-20 of nll, eight last places.
-NLL_TOLERANCE = 2.0**-13
-NLL_TOLERANCE_RELATIVE = 2.0**-20
-PREDICTION_TOLERANCE = 2.0**-16  # relative: sums of V terms in float32
 PIECE = 1 << 20  # tokens that a summary takes at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """What one model made of one corpus: (T,) a column, in the order of the protocol.
+    """The ranks and losses of one model on one corpus: (T,) a column, in the protocol's order.
 
     `document` (from 0), `position` of the scored token in it (from 1), `target` its id,
     `n_greater` and `n_equal` how many other tokens had a greater and the same logit: int32;
@@ -165,94 +152,7 @@ def summary_of_columns(columns: dict[str, np.ndarray], manifest: Manifest) -> Su
     return builder.finish(manifest)
 
 
-def check_columns(columns: dict[str, np.ndarray], manifest: Manifest, name: object) -> None:
-    """InputError that begins with `name` and gives the first row that cannot be."""
-    document, position, target, n_greater, n_equal, nll = (columns[c] for c in COLUMNS)
-    prediction = [columns[c] for c in PREDICTION if c in columns]
-    V = manifest.V
-    same = np.diff(document, prepend=-1) == 0
-    rank = n_greater.astype(np.int64) + n_equal + 1
-    faults = {
-        f"document outside 0 to {manifest.documents - 1}": (document < 0)
-        | (document >= manifest.documents),
-        "documents out of order": np.diff(document, prepend=document[:1]) < 0,
-        "position below 1": position < 1,
-        "position does not rise": same & (np.diff(position, prepend=0) <= 0),
-        f"target outside 0 to V - 1 = {V - 1}": (target < 0) | (target >= V),
-        "negative count": (n_greater < 0) | (n_equal < 0),
-        f"rank above V = {V}": rank > V,
-        "nll not a finite number >= 0": ~(np.isfinite(nll) & (nll >= 0)),
-        "nll below ln R (rank and probability contradict each other)": (
-            nll.astype(np.float64) * (1 + NLL_TOLERANCE_RELATIVE) + NLL_TOLERANCE
-            < np.log(np.maximum(rank, 1))
-        ),
-    }
-    if prediction:
-        faults |= _prediction_faults(*prediction, n_greater, nll, V)
-    for fault, where in faults.items():
-        if where.any():
-            row = int(where.argmax())
-            values = ", ".join(f"{column} {array[row]}" for column, array in columns.items())
-            raise InputError(f"{name}: {fault} at row {row} ({values})")
-
-
-def _prediction_faults(
-    p_max: np.ndarray, entropy: np.ndarray, n_greater: np.ndarray, nll: np.ndarray, V: int
-) -> dict[str, np.ndarray]:
-    """Where p_max and entropy contradict each other, the rank or -log p(t): fault -> (T,) bool.
-
-    A target that nothing is ahead of has p(t) = p_max, any other p(t) <= p_max. Of all
-    predictions with that p_max the least entropy is -log p_max, and the largest is log V.
-    """
-    whole = np.isfinite(p_max) & (p_max > 0) & (p_max <= 1 + PREDICTION_TOLERANCE)
-    least = -np.log(np.where(whole, p_max, 1).astype(np.float64))
-    room = NLL_TOLERANCE + PREDICTION_TOLERANCE * (1 + nll.astype(np.float64))
-    return {
-        "p_max outside 0 to 1": ~whole,
-        "p_max below p(t)": nll < least - room,
-        "p_max is not p(t), though nothing is ahead of the target": (n_greater == 0)
-        & (nll > least + room),
-        "entropy below -log p_max or above log V": ~(
-            (entropy >= least - room) & (entropy <= np.log(V) + room)
-        ),
-    }
-
-
 # -- a folder of records ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class RecordFile:
-    """A finished job on disk: `path` of its Parquet file, its manifest.
-
-    summary: where it was made in this call, else None; `summary_of` gives it in any case.
-    """
-
-    path: Path
-    manifest: Manifest
-    summary: Summary | None = field(default=None, compare=False, repr=False)
-
-
-def slug(name: str) -> str:
-    """A model or corpus id as a file name; no two ids share one, none leaves its folder.
-
-    "/" becomes "+", all but ASCII letters, digits and "-_.~" is percent-encoded, and so is a
-    leading ".". An id too long for a file name keeps its head and gets a hash. (Where the file
-    system does not tell upper from lower case, neither do the names; the key still does.)
-    """
-    text = quote(name, safe="/", errors="surrogatepass").replace("/", "+")
-    text = "%2E" + text[1:] if text.startswith(".") else text
-    if len(text) > 160:  # 255 less suffixes and what a temporary name adds
-        # "%~" is in no other name
-        text = f"{text[:120]}%~{hashlib.sha256(text.encode()).hexdigest()[:32]}"
-    if not text:
-        raise InputError("a model or corpus without a name cannot be written")
-    return text
-
-
-def record_stem(directory: str | Path, manifest: Manifest) -> Path:
-    """Where the job's files lie: `<directory>/<corpus>/<model>`, less the suffix."""
-    return Path(directory) / slug(manifest.corpus) / slug(manifest.model)
 
 
 def write_records(directory: str | Path, records: Records) -> RecordFile:
@@ -269,49 +169,7 @@ def write_records(directory: str | Path, records: Records) -> RecordFile:
         manifest = write_job(stem, records.columns(), records.manifest)
         summary = summary_of_columns(records.columns(), manifest)
         write_beside(with_suffix(stem, ".summary.npz"), summary.to_bytes())
-    return RecordFile(with_suffix(stem, ".parquet"), manifest, summary)
-
-
-def find_done(directory: str | Path, manifest: Manifest) -> RecordFile | None:
-    """The finished job with `manifest`'s key, its bytes verified; None if there is none.
-
-    `manifest` is that of a job yet to run: tokens, seconds and sha256 do not matter.
-    InputError when there is one and it is damaged.
-    """
-    stem = record_stem(directory, manifest)
-    if not all(with_suffix(stem, suffix).exists() for suffix in SUFFIXES[:2]):
-        return None
-    if read_manifest(stem).key() != manifest.key():
-        return None
-    found, file, path = open_verified(stem)
-    file.close()
-    return RecordFile(path, found) if found.key() == manifest.key() else None
-
-
-def find_stale(directory: str | Path, manifest: Manifest) -> dict[str, tuple]:
-    """Why a finished job of this model and corpus is another: setting -> (there, asked for).
-
-    Empty when there is none, or when it has `manifest`'s key. `write_records` replaces it.
-    """
-    stem = record_stem(directory, manifest)
-    if not all(with_suffix(stem, suffix).exists() for suffix in SUFFIXES[:2]):
-        return {}
-    return read_manifest(stem).differences(manifest)
-
-
-def iter_manifests(directory: str | Path) -> Iterator[RecordFile]:
-    """The finished jobs under `directory`, sorted by path; the Parquet bytes are not read.
-
-    A manifest whose Parquet file is gone is no finished job. InputError for a folder that is
-    not there and for a damaged manifest.
-    """
-    if not Path(directory).is_dir():
-        raise InputError(f"{directory}: no such folder of records")
-    for marker in sorted(Path(directory).rglob("*.json")):
-        stem = stem_of(marker)
-        parquet = with_suffix(stem, ".parquet")
-        if parquet.exists() and not marker.name.startswith("."):
-            yield RecordFile(parquet, read_manifest(stem))
+    return RecordFile(with_suffix(stem, ".parquet"), manifest)
 
 
 def load_summaries(directory: str | Path) -> list[Summary]:
@@ -345,8 +203,6 @@ def summary_of(job: RecordFile) -> Summary:
 
     Read from its .summary.npz; made anew where that is missing, damaged or of other records.
     """
-    if job.summary is not None:
-        return job.summary
     try:
         stored = _read_summary(with_suffix(stem_of(job.path), ".summary.npz"))
     except InputError:

@@ -1,4 +1,4 @@
-"""What a job found, small enough to commit.
+"""Summaries: what records say of RBP_k, CE and windows, small enough to commit.
 
 A summary answers what its records answer (RBP_k and p_{N,k} at every k, CE) with the same
 integers, without the records: tens of kB where they are megabytes.
@@ -6,11 +6,7 @@ integers, without the records: tens of kB where they are megabytes.
 
 from __future__ import annotations
 
-import io
 import math
-import struct
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -18,17 +14,15 @@ import numpy as np
 
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
+from rbpkit.files.npz import pack, refuse_damage, unpack
 
+DEFAULT_KS = (1, 10, 50, 100)  # shown where no k is named
 WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # N of Figure 7
 # k of Figures 3 to 9 and of Table 1; powers of two; 410, a tenth of the pocket models' V.
 PAPER_K = (1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100, 200, 336, 500, 886, 1438, 2500, 3793)
 PAPER_K += (6158, 10000, 20000, 30000)
 MEANS = ("nll", "p_max", "entropy")  # columns that are summed by document
 K_GRID = tuple(sorted({*PAPER_K, 410, *(2**i for i in range(18))}))
-
-# All that a flipped byte in an .npz has raised.
-_DAMAGE = (OSError, ValueError, LookupError, TypeError, EOFError, RuntimeError, MemoryError)
-_DAMAGE += (SyntaxError, struct.error, zlib.error, zipfile.BadZipFile)
 
 
 def check_k(k: int | np.ndarray) -> np.ndarray:
@@ -207,27 +201,16 @@ class Summary:
         for N in rest:
             arrays[f"ranks_{N}"] = np.diff(self.windows[N].values, prepend=0)
             arrays[f"counts_{N}"] = self.windows[N].counts
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, **{name: _narrow(array) for name, array in arrays.items()})
-        return buffer.getvalue()
+        return pack(arrays)
 
     @classmethod
     def from_bytes(cls, data: bytes, where: object = "summary") -> Summary:
         """Of what `to_bytes` gave; InputError that begins with `where` if it is damaged."""
-        try:
-            return cls._from_bytes(data, where)
-        except _DAMAGE as error:
-            if str(error).startswith(f"{where}: "):  # the manifest's own, such as a newer format
-                raise
-            raise InputError(
-                f"{where}: damaged or not a summary ({error}); delete it, it is made anew "
-                "from its records"
-            ) from error
+        with refuse_damage(where):
+            return cls._of_arrays(unpack(data), where)
 
     @classmethod
-    def _from_bytes(cls, data: bytes, where: object) -> Summary:
-        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+    def _of_arrays(cls, arrays: Mapping[str, np.ndarray], where: object) -> Summary:
         manifest = Manifest.from_json(arrays["manifest"].tobytes(), where)
 
         def histogram(suffix: str = "") -> Histogram:
@@ -259,14 +242,6 @@ def _dense(histogram: Histogram, V: int) -> np.ndarray:
     dense = np.zeros(V + 1, dtype=np.int64)
     dense[histogram.values] = histogram.counts
     return dense
-
-
-def _narrow(array: np.ndarray) -> np.ndarray:
-    """Integers in the smallest type that holds them all; floats as they are."""
-    if array.dtype.kind not in "iu" or not array.size:
-        return array
-    ends = np.min_scalar_type(array.min()), np.min_scalar_type(array.max())
-    return array.astype(np.result_type(*ends))
 
 
 def window_maxima(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from pathlib import Path
 
 import pytest
 import torch
+import yaml
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
 from rbpkit.cli import app
@@ -24,6 +26,36 @@ TEXTS = (
 )
 
 
+# A shell starts background jobs, as CI may be one, with Ctrl-C ignored: undo that first.
+COMMAND_LINE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from rbpkit.cli.app import main
+main()
+"""
+
+
+def study_file(folder: Path, models, corpora, **settings) -> Path:
+    """A parameter file: these models (hub ids, folders) on these corpora, by one CPU thread."""
+    values = {
+        "source": "hub",
+        "model_ids": [str(one) for one in models],
+        "corpus_names": [str(one) for one in corpora],
+        **{"device": "cpu", "threads": 1, **settings},
+    }
+    path = folder / "study.yaml"
+    path.write_text(yaml.safe_dump(values))
+    return path
+
+
+def digests(out: Path) -> dict[str, str]:
+    """sha256 of every Parquet file below, by its path."""
+    return {
+        str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(out.rglob("*.parquet"))
+    }
+
+
 def save_model(config, folder: Path, seed: int = 0) -> Path:
     """A randomly initialised model in hub layout, with the pocket tokenizer."""
     torch.manual_seed(seed)
@@ -36,40 +68,29 @@ def save_model(config, folder: Path, seed: int = 0) -> Path:
     return folder
 
 
+TINY = {
+    "vocab_size": ladders.V,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "max_position_embeddings": 128,
+    "bos_token_id": 0,
+    "eos_token_id": 0,
+}
+
+
 @pytest.fixture(scope="session")
 def llama_folder(tmp_path_factory) -> Path:
     """A family that none of the code names: two layers of width 32."""
-    config = LlamaConfig(
-        vocab_size=ladders.V,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        max_position_embeddings=128,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
-    return save_model(config, tmp_path_factory.mktemp("models") / "tiny-llama")
+    return save_model(LlamaConfig(**TINY), tmp_path_factory.mktemp("models") / "tiny-llama")
 
 
 @pytest.fixture(scope="session")
 def capped_folder(tmp_path_factory) -> Path:
     """A model whose logits are soft-capped, so that its head is not one linear map."""
-    config = Gemma2Config(
-        vocab_size=ladders.V,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        head_dim=16,
-        max_position_embeddings=128,
-        final_logit_softcapping=3.0,
-        bos_token_id=0,
-        eos_token_id=0,
-        pad_token_id=0,
-    )
+    config = Gemma2Config(**TINY, head_dim=16, final_logit_softcapping=3.0, pad_token_id=0)
     return save_model(config, tmp_path_factory.mktemp("models") / "tiny-gemma2")
 
 

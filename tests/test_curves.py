@@ -6,10 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from rbpkit.curves import ce_curve, points, rbp_curve, success_curve, table
+from rbpkit import curves, paper
+from rbpkit.cli.common import measured_table
+from rbpkit.curves import ce_curve, points, rbp_curve, success_curve
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
-from rbpkit.records import Records
+from rbpkit.pocket import ladders
+from rbpkit.records import Records, load_summaries
 
 VERSIONS = {"torch": "2", "transformers": "5", "tokenizers": "1"}
 
@@ -90,7 +93,7 @@ def test_bad_k_and_N_come_through():
 
 
 def test_table():
-    frame = table([*LADDER, make("code", 5, [1, 1], corpus="Code").summary()], ks=(1, 2))
+    frame = measured_table([*LADDER, make("code", 5, [1, 1], corpus="Code").summary()], ks=(1, 2))
     columns = ["corpus", "family", "model", "S", "V", "documents", "max_length", "tokens"]
     columns += ["CE", "RBP_1", "RBP_2"]
     assert list(frame.columns) == columns
@@ -99,4 +102,60 @@ def test_table():
     assert frame.tokens.tolist() == [2, 4, 4, 4]
     assert frame.CE[1] == SMALL.ce()
     with pytest.raises(InputError, match="no measured model"):
-        table([])
+        measured_table([], (1,))
+
+
+# -- both sources ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("k", "lines"), [(1, 16), (100, 16), (30_000, 9), (78, 16)])
+def test_published_curves_are_the_plotted_points(k, lines):
+    found = curves.published_curves(k)
+    assert len(found) == lines
+    for (corpus, family), curve in found.items():
+        points = paper.points(corpus, family, k)
+        assert (curve.corpus, curve.family, curve.quantity) == (corpus, family, f"RBP_{k}")
+        assert (curve.value == points.rbp).all() and (curve.S == points.S).all()
+    assert [c for c, _ in found] == sorted((c for c, _ in found), key=paper.CORPORA.index)
+
+
+def test_a_k_that_is_in_no_figure_is_refused():
+    with pytest.raises(InputError, match=r"no RBP_k at k = 4 .*plotted k: 1, "):
+        curves.published_curves(4)
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return load_summaries(ladders.summaries_root())
+
+
+def test_measured_curves_and_what_is_missing(shipped):
+    found = curves.measured_curves(
+        shipped, ["pocket:code", "Wiki"], ["Pythia"], lambda one: one.rbp(1), "RBP_1"
+    )
+    assert list(found.curves) == [("pocket:code", "Pythia")]
+    assert found.curves["pocket:code", "Pythia"].quantity == "RBP_1"
+    assert found.missing == ("not measured: Pythia on Wiki",)
+    assert curves.panels(found.curves) == [[found.curves["pocket:code", "Pythia"]]]
+
+
+def test_what_cannot_be_fitted_is_missing_with_the_reason(shipped):
+    ladder = [s for s in shipped if s.manifest.family == "Pythia"]
+    few = [s for s in ladder if s.manifest.corpus == "pocket:code"][:2]
+    asked = (["pocket:code"], ["Pythia"])
+    found = curves.measured_curves(few, *asked, lambda one: one.ce(), "CE")
+    assert found.curves == {} and curves.panels(found.curves) == []
+    assert len(found.missing) == 1
+    assert found.missing[0].startswith("no fit: Pythia, pocket:code, CE: ")
+    certain = curves.measured_curves(ladder, *asked, lambda one: one.rbp(4096), "RBP_4096")
+    assert certain.curves == {} and "RBP_4096" in certain.missing[0]
+
+
+def test_models_measured_on_other_text_are_an_error_not_missing(shipped):
+    one, *others = [
+        s for s in shipped if (s.manifest.corpus, s.manifest.family) == ("pocket:code", "Pythia")
+    ]
+    changed = dataclasses.replace(one.manifest, fingerprint="another")
+    mixed = [dataclasses.replace(one, manifest=changed), *others]
+    with pytest.raises(InputError, match="different fingerprint"):
+        curves.measured_curves(mixed, ["pocket:code"], ["Pythia"], lambda s: s.ce(), "CE")

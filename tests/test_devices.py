@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from rbpkit import devices, models
+from rbpkit import models
 from rbpkit.corpora import load_corpus
 from rbpkit.encoding import encode
 from rbpkit.errors import InputError
+from rbpkit.files import devices
 from rbpkit.measuring import rank_columns
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
@@ -76,8 +77,8 @@ def test_without_accelerate_it_says_so(monkeypatch):
 
 def test_the_device_auto_is_all_devices(monkeypatch):
     asked = []
-    network = models._network
-    monkeypatch.setattr(models, "_network", lambda *a: (asked.append(a[-1]), network(*a))[1])
+    network = models.read_network
+    monkeypatch.setattr(models, "read_network", lambda *a: (asked.append(a[-1]), network(*a))[1])
     folder = ladders.model_folder("Pythia", 0)
     spread = load_model(folder, device="auto")
     assert torch.device(spread.device).type == devices.torch_device("auto").type

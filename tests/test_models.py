@@ -1,6 +1,5 @@
 """Models: S of the paper's 24, the output head of four architectures, and what is refused."""
 
-import csv
 import dataclasses
 import json
 import logging
@@ -32,6 +31,7 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
+from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.models import (
     ARCHITECTURES,
@@ -42,7 +42,6 @@ from rbpkit.models import (
     parameter_counts,
 )
 
-ROOT = Path(__file__).resolve().parents[1]
 V = 320
 
 LINES = [
@@ -52,30 +51,18 @@ LINES = [
 ]
 
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": V}
+SMALL |= {"max_position_embeddings": 64}
+GATED = {**SMALL, "intermediate_size": 64, "num_key_value_heads": 2}
 CONFIGS = {
     "gpt2": GPT2Config(n_embd=32, n_layer=2, n_head=4, n_positions=64, vocab_size=V),
-    "opt": OPTConfig(**SMALL, ffn_dim=64, max_position_embeddings=64),
+    "opt": OPTConfig(**SMALL, ffn_dim=64),
     "opt-350m-like": OPTConfig(
-        **SMALL,
-        ffn_dim=64,
-        max_position_embeddings=64,
-        word_embed_proj_dim=16,
-        do_layer_norm_before=False,
+        **SMALL, ffn_dim=64, word_embed_proj_dim=16, do_layer_norm_before=False
     ),
-    "gpt_neox": GPTNeoXConfig(**SMALL, intermediate_size=64, max_position_embeddings=64),
-    "gpt_neox-tied": GPTNeoXConfig(
-        **SMALL, intermediate_size=64, max_position_embeddings=64, tie_word_embeddings=True
-    ),
-    "qwen2": Qwen2Config(
-        **SMALL, intermediate_size=64, num_key_value_heads=2, max_position_embeddings=64
-    ),
-    "qwen2-tied": Qwen2Config(
-        **SMALL,
-        intermediate_size=64,
-        num_key_value_heads=2,
-        max_position_embeddings=64,
-        tie_word_embeddings=True,
-    ),
+    "gpt_neox": GPTNeoXConfig(**SMALL, intermediate_size=64),
+    "gpt_neox-tied": GPTNeoXConfig(**SMALL, intermediate_size=64, tie_word_embeddings=True),
+    "qwen2": Qwen2Config(**GATED),
+    "qwen2-tied": Qwen2Config(**GATED, tie_word_embeddings=True),
 }
 FAMILY = {"gpt2": "GPT2", "opt": "OPT", "gpt_neox": "Pythia", "qwen2": "Qwen"}
 
@@ -138,42 +125,23 @@ def refused(model, **options) -> str:
     return message
 
 
+def assert_logits(loaded, reference) -> None:
+    """The loaded model's own logits are the reference's."""
+    with torch.no_grad():
+        expected = reference(some_ids()).logits
+    torch.testing.assert_close(loaded.logits(some_ids()), expected)
+
+
 # ---- the paper's 24
 
 
-def published() -> dict[str, dict[str, str]]:
-    places = [ROOT / "rbpkit/data/paper/models.csv", ROOT.parent / "shared/paper/models.csv"]
-    for path in places:
-        if path.is_file():
-            with path.open(newline="") as file:
-                return {row["hub_id"]: row for row in csv.DictReader(file)}
-    return {}
-
-
-needs_table = pytest.mark.skipif(
-    not published(), reason="needs models.csv (rbpkit/data/paper or ../shared/paper)"
-)
-
-
-@needs_table
-def test_the_24_are_those_of_the_paper():
-    table = published()
-    assert list(ARCHITECTURES) == list(table)
-    for hub_id, architecture in ARCHITECTURES.items():
-        assert (architecture.family, architecture.name) == (
-            table[hub_id]["family"],
-            table[hub_id]["model"],
-        )
-
-
-@needs_table
-@pytest.mark.parametrize("hub_id", ARCHITECTURES)
+@pytest.mark.parametrize("hub_id", paper.models()["hub_id"])
 def test_published_counts(hub_id):
-    row = published()[hub_id]
-    counts = parameter_counts(hub_id)
-    assert counts.S == int(row["S"])
-    assert counts.embedding == int(row["embedding_params"])
-    assert counts.V == int(row["vocab_rows"])
+    row = paper.models().set_index("hub_id").loc[hub_id]
+    one = ARCHITECTURES[hub_id]
+    assert (one.family, one.name) == (row["family"], row["model"]) and len(ARCHITECTURES) == 24
+    expected = (row["S"], row["embedding_params"], row["vocab_rows"])
+    assert tuple(parameter_counts(hub_id)) == expected
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
@@ -271,15 +239,9 @@ def test_a_head_with_a_bias(save):
 
 
 CAPPED = {
-    "soft-capped": Gemma2Config(
-        **SMALL, intermediate_size=64, num_key_value_heads=2, head_dim=8, max_position_embeddings=64
-    ),
-    "scaled up": CohereConfig(
-        **SMALL, intermediate_size=64, max_position_embeddings=64, logit_scale=0.0625
-    ),
-    "scaled down": GraniteConfig(
-        **SMALL, intermediate_size=64, max_position_embeddings=64, logits_scaling=8.0
-    ),
+    "soft-capped": Gemma2Config(**GATED, head_dim=8),
+    "scaled up": CohereConfig(**SMALL, intermediate_size=64, logit_scale=0.0625),
+    "scaled down": GraniteConfig(**SMALL, intermediate_size=64, logits_scaling=8.0),
 }
 
 
@@ -290,8 +252,7 @@ def test_logits_that_are_not_linear_fall_back(kind, spread, save):
     folder, reference = save(CAPPED[kind], spread=spread)
     loaded = load_model(folder)
     assert loaded.head is None
-    with torch.no_grad():
-        torch.testing.assert_close(loaded.logits(some_ids()), reference(some_ids()).logits)
+    assert_logits(loaded, reference)
 
 
 def test_a_hidden_state_scaled_before_the_head_falls_back():
@@ -344,47 +305,37 @@ def test_sharded_weights(save, tokenizer):
     reference.save_pretrained(folder, max_shard_size="40KB")
     shards = sorted(folder.glob("model-*.safetensors"))
     assert len(shards) > 1
-    with torch.no_grad():
-        expected = reference(some_ids()).logits
-    torch.testing.assert_close(load_model(folder).logits(some_ids()), expected)
+    assert_logits(load_model(folder), reference)
     shards[1].unlink()
     assert shards[1].name in refused(folder)
 
 
-def test_weights_as_published_years_ago(save):
-    # GPT-2 and OPT on the hub have no "transformer." or "model." in their names; GPT-2
-    # stores the causal mask; Pythia calls its head embed_out and stores masks and rotary
-    # frequencies.
-    folder, reference = save(CONFIGS["gpt2"])
-    path = folder / "model.safetensors"
-    old = {key.removeprefix("transformer."): value for key, value in load_file(path).items()}
-    old["h.0.attn.bias"] = torch.ones(1, 1, 64, 64)
-    old["h.0.attn.masked_bias"] = torch.tensor(-1e4)
-    save_file(old, path, metadata={"format": "pt"})
-    with torch.no_grad():
-        expected = reference(some_ids()).logits
-    torch.testing.assert_close(load_model(folder).logits(some_ids()), expected)
+def as_published(kind: str, weights: dict) -> dict:
+    """GPT-2 and OPT on the hub have no "transformer." or "model." in their names; GPT-2 stores the
+    causal mask; Pythia calls its head embed_out and stores masks and rotary frequencies."""
+    if kind == "gpt2":
+        old = {key.removeprefix("transformer."): value for key, value in weights.items()}
+        old["h.0.attn.bias"] = torch.ones(1, 1, 64, 64)
+        return old | {"h.0.attn.masked_bias": torch.tensor(-1e4)}
+    if kind == "opt":
+        old = {key.removeprefix("model."): value for key, value in weights.items()}
+        return old | {"decoder.version": torch.ones(1)}
+    head = next(key for key in weights if key.startswith(("lm_head", "embed_out")))
+    layer = "gpt_neox.layers.0.attention"
+    return {key: value for key, value in weights.items() if key != head} | {
+        "embed_out.weight": weights[head],
+        f"{layer}.bias": torch.ones(1, 1, 64, 64, dtype=torch.bool),
+        f"{layer}.masked_bias": torch.tensor(-1e9),
+        f"{layer}.rotary_emb.inv_freq": torch.ones(1),
+    }
 
-    folder, reference = save(CONFIGS["opt"], "opt")
-    path = folder / "model.safetensors"
-    old = {key.removeprefix("model."): value for key, value in load_file(path).items()}
-    save_file(old | {"decoder.version": torch.ones(1)}, path, metadata={"format": "pt"})
-    with torch.no_grad():
-        expected = reference(some_ids()).logits
-    torch.testing.assert_close(load_model(folder).logits(some_ids()), expected)
 
-    folder, reference = save(CONFIGS["gpt_neox"], "pythia")
+@pytest.mark.parametrize("kind", ["gpt2", "opt", "gpt_neox"])
+def test_weights_as_published_years_ago(kind, save):
+    folder, reference = save(CONFIGS[kind])
     path = folder / "model.safetensors"
-    old = load_file(path)
-    head = next(key for key in old if key.startswith(("lm_head", "embed_out")))
-    old["embed_out.weight"] = old.pop(head)
-    old["gpt_neox.layers.0.attention.bias"] = torch.ones(1, 1, 64, 64, dtype=torch.bool)
-    old["gpt_neox.layers.0.attention.masked_bias"] = torch.tensor(-1e9)
-    old["gpt_neox.layers.0.attention.rotary_emb.inv_freq"] = torch.ones(1)
-    save_file(old, path, metadata={"format": "pt"})
-    with torch.no_grad():
-        expected = reference(some_ids()).logits
-    torch.testing.assert_close(load_model(folder).logits(some_ids()), expected)
+    save_file(as_published(kind, load_file(path)), path, metadata={"format": "pt"})
+    assert_logits(load_model(folder), reference)
 
 
 class Listener(logging.Handler):
@@ -586,9 +537,7 @@ def test_pickle_only_on_request(save):
     (folder / "model.safetensors").unlink()
     torch.save(reference.state_dict(), folder / "pytorch_model.bin")
     assert "allow_pickle" in refused(folder)
-    with torch.no_grad():
-        expected = reference(some_ids()).logits
-    torch.testing.assert_close(load_model(folder, allow_pickle=True).logits(some_ids()), expected)
+    assert_logits(load_model(folder, allow_pickle=True), reference)
 
 
 class Code:
@@ -618,7 +567,7 @@ def test_own_code_is_not_run(neox, tmp_path, monkeypatch):
 
 
 def test_a_model_that_looks_ahead(save):
-    config = BertConfig(**SMALL, intermediate_size=64, max_position_embeddings=64)
+    config = BertConfig(**SMALL, intermediate_size=64)
     assert "not causal" in refused(save(config)[0])
 
 

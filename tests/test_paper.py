@@ -11,6 +11,7 @@ import pytest
 
 from rbpkit import paper
 from rbpkit.errors import InputError
+from rbpkit.files import paper_tables
 from rbpkit.fit import fit_power_law, fit_rbp_law
 
 # The tables print three decimals (half a unit: 0.0005); the rest is for six-decimal RBP values.
@@ -98,7 +99,7 @@ def test_sizes_are_those_of_the_models():
 def test_a_damaged_installation_is_an_error(monkeypatch, tmp_path):
     folder = tmp_path / "data" / "paper"
     folder.mkdir(parents=True)
-    monkeypatch.setattr(paper.resources, "files", lambda package: tmp_path)
+    monkeypatch.setattr(paper_tables.resources, "files", lambda package: tmp_path)
     with pytest.raises(InputError, match=r"cannot read .*emergence_fits\.csv"):
         paper.emergence_fits()
     (folder / "emergence_fits.csv").write_text("figure,k,alpha\n7,1,0.09\n")

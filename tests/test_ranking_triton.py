@@ -29,7 +29,6 @@ from rbpkit.kernels import fused_head, one_pass
 ARCHITECTURES = {80: "sm_80", 90: "sm_90a"}  # A100; H100 and H200
 CONFIGS = one_pass.CONFIGS
 DTYPES = ("fp32", "bf16", "fp16")
-ALIGNED = {"aligned": 16, "odd": 1}  # V and the stride of the rows: 50,304 or 50,257
 TYPES = {
     **{"row_stride": "i32", "column_stride": "i32", "targets": "*i64", "V": "i32"},
     **{"n_greater": "*i32", "n_equal": "*i32", "finite": "*i8"},
@@ -79,12 +78,12 @@ def spilled_bytes(ptx, capability):
         source = Path(folder, "kernel.ptx")
         source.write_text(ptx, encoding="utf-8")
         command = [tool, "-v", "--regAllocOptLevel=2", f"--gpu-name={ARCHITECTURES[capability]}"]
-        told = subprocess.run(
+        output = subprocess.run(
             [*command, source, "-o", os.devnull], capture_output=True, text=True, check=True
         ).stderr
-    found = [int(number) for number in re.findall(r"(\d+) bytes spill (?:stores|loads)", told)]
-    assert len(found) == 2, told
-    return sum(found), told
+    found = [int(number) for number in re.findall(r"(\d+) bytes spill (?:stores|loads)", output)]
+    assert len(found) == 2, output
+    return sum(found), output
 
 
 @pytest.mark.parametrize("column_stride", [1, 2] if ALL else [1])
@@ -96,8 +95,8 @@ def spilled_bytes(ptx, capability):
 )
 def test_compiles_and_spills_nothing(config, capability, dtype, aligned, column_stride):
     ptx = compiled(config, dtype, capability, aligned, column_stride)
-    spilled, told = spilled_bytes(ptx, capability)
-    assert spilled == 0, told
+    spilled, output = spilled_bytes(ptx, capability)
+    assert spilled == 0, output
     # Denormals that were flushed to zero would tie with it.
     comparisons = re.findall(r"^\s*setp\.(?:gt|eq|neu|lt)\S*f32", ptx, flags=re.MULTILINE)
     assert comparisons and not any("ftz" in one for one in comparisons)
@@ -124,8 +123,8 @@ def test_a_fused_head_multiplies_by_matrix_units_and_spills_nothing(
 def test_a_spill_would_be_seen():
     """16 warps with 32 logits each ask for more registers than a multiprocessor has."""
     config = triton.Config({"BLOCK": 2**14}, num_warps=16)
-    spilled, told = spilled_bytes(compiled(config, "fp32", 90), 90)
-    assert spilled > 0, told
+    spilled, output = spilled_bytes(compiled(config, "fp32", 90), 90)
+    assert spilled > 0, output
 
 
 def test_interpreted():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -13,15 +12,40 @@ from typing import Annotated
 import typer
 
 from rbpkit.cli.audit import audit
-from rbpkit.cli.bench import COMMANDS as BENCH_COMMANDS
+from rbpkit.cli.bench import bench, bench_batches, bench_dtypes
 from rbpkit.cli.classroom import classroom
+from rbpkit.cli.common import (
+    AsJson,
+    BatchTokens,
+    CorpusName,
+    Device,
+    Dtype,
+    Ks,
+    MaxLength,
+    Model,
+    Out,
+    ParamsFile,
+    RecordsDir,
+    Threads,
+    checked_ks,
+    measured_table,
+    print_table,
+    say,
+)
 from rbpkit.cli.fetch import fetch, plan
 from rbpkit.cli.look import look
 from rbpkit.cli.pocket import pocket_app
 from rbpkit.cli.predict import predict
-from rbpkit.cli.sweep import ParamsFile, status, sweep
+from rbpkit.cli.sweep import status, sweep
 from rbpkit.errors import InputError
-from rbpkit.study.checks import MOST_THREADS, folder_to_write, missing_extra, within
+from rbpkit.files.devices import set_threads
+from rbpkit.study.checks import (
+    MOST_THREADS,
+    folder_to_write,
+    missing_extra,
+    within,
+)
+from rbpkit.summary import DEFAULT_KS
 
 # The base of typer's errors, by way of a public one: typer carries a copy of click of its own.
 ClickException = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -35,17 +59,6 @@ app = typer.Typer(
 )
 app.add_typer(pocket_app, name="pocket")
 
-RecordsDir = Annotated[Path, typer.Argument(help="A folder of records or summaries.")]
-Ks = Annotated[list[int] | None, typer.Option("--k", help="k of RBP_k; may be repeated.")]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON for machines instead of a table.")]
-Device = Annotated[
-    str | None,
-    typer.Option(help="cpu, cuda, or auto: over all GPUs; by default one GPU if there is."),
-]
-Out = Annotated[str, typer.Option("--out", help="The folder that records go to.")]
-
-DEFAULT_KS = (1, 10, 50, 100)
-
 
 @app.callback(invoke_without_command=True)
 def _help(context: typer.Context) -> None:
@@ -53,30 +66,24 @@ def _help(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-def _say(line: str) -> None:
-    typer.echo(line, err=True)
-
-
 @app.command()
 def measure(
-    model: Annotated[str, typer.Option(help="Hub id, or a folder in the Hugging Face layout.")],
-    corpus: Annotated[str, typer.Option(help="A corpus by name, or a file or folder of text.")],
+    model: Model,
+    corpus: CorpusName,
     out: Out,
     documents: Annotated[
         int | None,
         typer.Option(help="How many to take, 0 for all; by default 1000, all of a pocket corpus."),
     ] = None,
-    max_length: Annotated[int, typer.Option(help="Truncate documents at this many tokens.")] = 512,
+    max_length: MaxLength = 512,
     field: Annotated[str | None, typer.Option(help="Column with the text; a+b joins two.")] = None,
-    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16 (head in float32).")] = (
-        "float32"
-    ),
+    dtype: Dtype = "float32",
     device: Device = None,
     revision: Annotated[str | None, typer.Option(help="Of a model on the hub.")] = None,
     name: Annotated[str | None, typer.Option(help="Call the model so in the records.")] = None,
-    batch_tokens: Annotated[int, typer.Option(help="Most tokens of one forward pass.")] = 8192,
+    batch_tokens: BatchTokens = 8192,
     seed: Annotated[int, typer.Option(help="Of the shuffle that picks the documents.")] = 42,
-    threads: Annotated[int, typer.Option(help="CPU threads; 0 for torch's default.")] = 0,
+    threads: Threads = 0,
     allow_pickle: Annotated[bool, typer.Option(help="Admit weights that are pickle files.")] = (
         False
     ),
@@ -90,17 +97,13 @@ def measure(
     within("--max-length", max_length, 2)
     folder = folder_to_write(out)
     from rbpkit.corpora import load_corpus
-    from rbpkit.curves import table
 
     # The corpus first: its faults show at once, a model may take minutes to load.
     text = load_corpus(corpus, documents=documents, field=field, seed=seed)
-    import torch
-
     from rbpkit.measuring import measure as run
     from rbpkit.models import load_model
 
-    if threads:
-        torch.set_num_threads(threads)
+    set_threads(threads)
     loaded = load_model(
         model,
         dtype=dtype,
@@ -119,26 +122,25 @@ def measure(
         max_length=max_length,
         batch_tokens=batch_tokens,
         progress=sys.stderr.isatty(),
-        say=_say,
+        say=say,
     )
     manifest = done.summary.manifest
     speed = manifest.tokens / max(manifest.seconds, 1e-9)
     state = "done before, not measured again" if done.found_done else f"{speed:,.0f} tokens/s"
-    _say(
+    say(
         f"{manifest.tokens:,} tokens scored in {manifest.documents - manifest.skipped_documents:,}"
         f" documents, {manifest.skipped_documents:,} skipped (nothing to score); {state}"
     )
-    _print_table(table([done.summary], DEFAULT_KS), as_json)
+    print_table(measured_table([done.summary], DEFAULT_KS), as_json)
 
 
 @app.command()
 def show(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
     """CE and RBP_k of every model and corpus in a folder."""
-    from rbpkit.curves import table
     from rbpkit.records import load_summaries
 
-    ks = _ks(k)
-    _print_table(table(load_summaries(records), ks), as_json)
+    ks = checked_ks(k)
+    print_table(measured_table(load_summaries(records), ks), as_json)
 
 
 @app.command()
@@ -150,30 +152,25 @@ def fit(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
     from rbpkit.curves import fits
     from rbpkit.records import load_summaries
 
-    ks = _ks(k)
+    ks = checked_ks(k)
     every = load_summaries(records)
     found = fits(every, ks)
     if found.table.empty:
         raise InputError(f"{records}: nothing could be fitted; {found.refused[0]}")
     for reason in found.refused:
-        _say(f"no fit: {reason}")
-    _print_table(found.table, as_json)
+        say(f"no fit: {reason}")
+    print_table(found.table, as_json)
     from rbpkit.audit.noise import trust_lines  # matplotlib: after the table
 
     for line in trust_lines(every):
-        _say(line)
+        say(line)
 
 
-for command in BENCH_COMMANDS:
+for command in (
+    *(bench, bench_batches, bench_dtypes, audit, classroom, look, fetch, plan, predict),
+    *(sweep, status),
+):
     app.command()(command)
-app.command()(audit)
-app.command()(classroom)
-app.command()(look)
-app.command()(fetch)
-app.command()(plan)
-app.command()(predict)
-app.command()(sweep)
-app.command()(status)
 
 
 @app.command()
@@ -196,20 +193,6 @@ def reproduce(
     progress = sys.stderr.isatty()
     if not run(loaded, folder, figures=figures, say=typer.echo, progress=progress):
         raise typer.Exit(1)
-
-
-def _ks(k: list[int] | None) -> tuple[int, ...]:
-    for one in k or ():
-        within("--k", one, 1)
-    return tuple(dict.fromkeys(k)) if k else DEFAULT_KS
-
-
-def _print_table(frame, as_json: bool) -> None:
-    """One table on standard output; four decimals for people, all of them for machines."""
-    if as_json:
-        typer.echo(json.dumps(json.loads(frame.to_json(orient="records", double_precision=15))))
-        return
-    typer.echo(frame.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rbpkit.cli.common import say
 from rbpkit.study.checks import folder_to_write
 
 
@@ -24,8 +25,5 @@ def audit(
     folder = folder_to_write(out)
     from rbpkit.audit.tables import write_tables
 
-    paths = write_tables(
-        records, folder, models=models, say=lambda line: typer.echo(line, err=True)
-    )
-    for path in paths:
+    for path in write_tables(records, folder, models=models, say=say):
         typer.echo(path)

@@ -1,7 +1,4 @@
-"""`rbpkit bench`, `bench-batches`, `bench-dtypes`: what measuring costs, and what settings change.
-
-Register all three: `for command in COMMANDS: app.command()(command)`.
-"""
+"""`rbpkit bench`, `bench-batches`, `bench-dtypes`: speed, and what batch size and dtype change."""
 
 from __future__ import annotations
 
@@ -13,30 +10,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rbpkit.cli.common import (
+    AsJson,
+    BatchTokens,
+    CorpusName,
+    Device,
+    Dtype,
+    Ks,
+    MaxLength,
+    Model,
+    Threads,
+    checked_ks,
+    print_table,
+    say,
+)
 from rbpkit.errors import InputError
+from rbpkit.files.devices import set_threads
 from rbpkit.study.checks import MOST_THREADS, within
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from rbpkit.tools.bench import Speed
+    from rbpkit.tools.bench import Speed, StudyTime
+    from rbpkit.tools.comparisons import SettingResult
 
 SHAPES = ("pocket", "paper")
-DEFAULT_KS = (1, 10, 100)
-
-Model = Annotated[str, typer.Option(help="Hub id, or a folder in the Hugging Face layout.")]
-CorpusName = Annotated[str, typer.Option(help="A corpus by name, or a file or folder of text.")]
 Documents = Annotated[int | None, typer.Option(help="How many to take, 0 for all.")]
-MaxLength = Annotated[int, typer.Option(help="Truncate documents at this many tokens.")]
-BatchTokens = Annotated[int, typer.Option(help="Most tokens of one forward pass.")]
-Device = Annotated[
-    str | None,
-    typer.Option(help="cpu, cuda, or auto: over all GPUs; by default one GPU if there is."),
-]
-Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16 (head in float32).")]
-Ks = Annotated[list[int] | None, typer.Option("--k", help="k of RBP_k; may be repeated.")]
-Threads = Annotated[int, typer.Option(help="CPU threads; 0 for torch's default.")]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON for machines instead of a table.")]
 
 
 def bench(
@@ -78,14 +75,12 @@ def bench(
         raise InputError(f"--shapes {shapes!r} is not known; use {' or '.join(SHAPES)}")
     if shapes == "pocket" and model:
         raise InputError("--shapes pocket is all shipped models: leave out --model, or --shapes")
-    import torch
 
-    from rbpkit.devices import SPREAD, torch_device
     from rbpkit.files.architectures import ARCHITECTURES
+    from rbpkit.files.devices import SPREAD, torch_device
     from rbpkit.tools.bench import paper_speeds, study_time
 
-    if threads:
-        torch.set_num_threads(threads)
+    set_threads(threads)
     settings = {"tokens": tokens, "max_length": max_length, "rounds": rounds}
     settings["batch_tokens"] = batch_tokens
     if predict is not None:
@@ -105,18 +100,18 @@ def bench(
         if device == SPREAD:
             raise InputError("--shapes paper makes its models on one device: give --device cuda")
         names = tuple(model or ARCHITECTURES)
-        found = paper_speeds(names, dtype=dtype, device=str(place), say=_say, **settings)
+        found = paper_speeds(names, dtype=dtype, device=str(place), say=say, **settings)
     else:
         found = _loaded_speeds(model, dtype, device, settings)
     speeds = []
     for one in found:
         speeds.append(one)
         what = one.skipped or f"{one.with_ranks:,.0f} tokens/s with ranks"
-        _say(f"{one.model}: {'skipped, ' if one.skipped else ''}{what}")
+        say(f"{one.model}: {'skipped, ' if one.skipped else ''}{what}")
     ran = [one for one in speeds if not one.skipped]
     study = study_time(speeds) if shapes == "paper" and ran else None
     if as_json:
-        typer.echo(json.dumps(_plain({"speeds": speeds, "study": study})))
+        _print_json(speeds, study)
     else:
         typer.echo(_shown(speeds))
         if study:
@@ -152,14 +147,14 @@ def bench_batches(
 
     text = load_corpus(corpus, documents=documents)
     from rbpkit.models import load_model
-    from rbpkit.tools.effects import BUDGETS, batch_effects, effect_table
+    from rbpkit.tools.comparisons import BUDGETS, compare_batch_sizes
 
-    _set_threads(threads)
+    set_threads(threads)
     loaded = load_model(model, dtype=dtype, device=device, progress=True)
-    effects = batch_effects(
-        loaded, text, tuple(budget or BUDGETS), ks=ks, max_length=max_length, say=_say
+    results = compare_batch_sizes(
+        loaded, text, tuple(budget or BUDGETS), ks=ks, max_length=max_length, say=say
     )
-    _print_table(effect_table(effects), as_json)
+    _print_comparison(results, as_json)
 
 
 def bench_dtypes(
@@ -184,10 +179,10 @@ def bench_dtypes(
 
     text = load_corpus(corpus, documents=documents)
     from rbpkit.models import DTYPES
-    from rbpkit.tools.effects import dtype_effects, effect_table
+    from rbpkit.tools.comparisons import compare_dtypes
 
-    _set_threads(threads)
-    effects = dtype_effects(
+    set_threads(threads)
+    results = compare_dtypes(
         model,
         text,
         tuple(dtype or DTYPES),
@@ -195,12 +190,9 @@ def bench_dtypes(
         ks=ks,
         max_length=max_length,
         batch_tokens=batch_tokens,
-        say=_say,
+        say=say,
     )
-    _print_table(effect_table(effects), as_json)
-
-
-COMMANDS = (bench, bench_batches, bench_dtypes)
+    _print_comparison(results, as_json)
 
 
 def _shipped() -> list[str]:
@@ -218,7 +210,7 @@ def _loaded_speeds(
 
     for model in models or _shipped():
         loaded = load_model(model, dtype=dtype, device=device, progress=True)
-        yield speed_of(loaded, say=_say, **settings)
+        yield speed_of(loaded, say=say, **settings)
 
 
 def _print_predicted(
@@ -233,7 +225,7 @@ def _print_predicted(
     speeds = [speed for speed, _ in found]
     study = study_time(speeds)
     if as_json:
-        typer.echo(json.dumps(_plain({"speeds": speeds, "study": study})))
+        _print_json(speeds, study)
         return
     typer.echo(cost_table(found).to_string(index=False, float_format="{:.3f}".format))
     typer.echo(
@@ -258,7 +250,7 @@ def _print_beside(models: list[str] | None, settings: dict[str, int]) -> None:
             )
             shape = Shape.of(speed.model, AutoConfig.from_pretrained(model))
         except InputError as error:
-            _say(f"{model}: {error}")
+            say(f"{model}: {error}")
             continue
         guess = cost(shape, cpu_rates(shape, length), "float32", length=length)
         found = [1 / speed.body, 1 / speed.with_head - 1 / speed.body]
@@ -273,32 +265,17 @@ def _checked(
     k: list[int] | None, documents: int | None, max_length: int, threads: int
 ) -> tuple[int, ...]:
     """The k to show, once all four are checked."""
-    for one in k or ():
-        within("--k", one, 1)
     within("--documents", documents or 0, 0)
     within("--max-length", max_length, 2)
     within("--threads", threads, 0, MOST_THREADS)
-    return tuple(dict.fromkeys(k)) if k else DEFAULT_KS
+    return checked_ks(k, (1, 10, 100))
 
 
-def _set_threads(threads: int) -> None:
-    if threads:
-        import torch
+def _print_json(speeds: list[Speed], study: StudyTime | None) -> None:
+    from rbpkit.tools.bench import plain_speeds
 
-        torch.set_num_threads(threads)
-
-
-def _say(line: str) -> None:
-    typer.echo(line, err=True)
-
-
-def _plain(found: dict) -> dict:
-    """As JSON takes it: no NaN, which is not JSON."""
-    speeds = [
-        {key: None if value != value else value for key, value in asdict(one).items()}
-        for one in found["speeds"]
-    ]
-    return {"speeds": speeds, "study": found["study"] and asdict(found["study"])}
+    found = {"speeds": plain_speeds(speeds), "study": study and asdict(study)}
+    typer.echo(json.dumps(found))
 
 
 def _shown(speeds: list[Speed]) -> str:
@@ -319,13 +296,10 @@ def _number(value: float, form: str) -> str:
     return "" if math.isnan(value) else form.format(value)
 
 
-def _print_table(frame: pd.DataFrame, as_json: bool) -> None:
-    if as_json:
-        rows = frame.to_json(orient="records", double_precision=15)
-        typer.echo(json.dumps(json.loads(rows)))
-        return
-    rates = [f"{rate:,.0f}" for rate in frame["tokens_s"]]
-    # Changes of RBP_k are a few in 100,000.
-    typer.echo(
-        frame.assign(tokens_s=rates).to_string(index=False, float_format=lambda x: f"{x:.6f}")
-    )
+def _print_comparison(results: list[SettingResult], as_json: bool) -> None:
+    from rbpkit.tools.comparisons import comparison_table
+
+    frame = comparison_table(results)
+    if not as_json:
+        frame["tokens_s"] = [f"{rate:,.0f}" for rate in frame["tokens_s"]]
+    print_table(frame, as_json, digits=6)  # changes of RBP_k are a few in 100,000

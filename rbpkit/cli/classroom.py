@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rbpkit.cli.common import say
 from rbpkit.study.checks import folder_to_write
 
 
@@ -19,7 +20,7 @@ def classroom(
     target = folder_to_write(out)
     from rbpkit.study.classroom import run_class
 
-    result = run_class(folder, notebook, target, say=lambda line: typer.echo(line, err=True))
+    result = run_class(folder, notebook, target, say=say)
     typer.echo(
         f"{len(result.done)} ran, {len(result.failures)} failed; "
         f"{', '.join(sorted(f'{name}.csv' for name in (*result.tables, 'failures')))} in {target}"

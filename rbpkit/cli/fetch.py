@@ -1,7 +1,4 @@
-"""`rbpkit fetch` and `rbpkit plan`: what a study downloads, and what it takes.
-
-Register both: `for command in COMMANDS: app.command()(command)`.
-"""
+"""`rbpkit fetch` and `rbpkit plan`: what a study downloads, and what it takes."""
 
 from __future__ import annotations
 
@@ -13,15 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rbpkit.cli.common import AsJson, ParamsFile, say
 from rbpkit.errors import InputError
 from rbpkit.study.params import load_params
 
 if TYPE_CHECKING:
-    from rbpkit.study.needs import Listed, Survey
+    from rbpkit.study.hub_repositories import HubListing, ListedRepository
     from rbpkit.study.plan import PlannedJob
 
-ParamsFile = Annotated[Path, typer.Argument(help="A parameter file, as params/paper.yaml.")]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON for machines instead of a table.")]
 OFFLINE = "all of it is in the cache: set HF_HUB_OFFLINE=1, and nothing asks the hub any more"
 
 
@@ -37,36 +33,36 @@ def fetch(
     """
     loaded = load_params(params)
     from rbpkit.study.fetch import check_space, download, shown
-    from rbpkit.study.needs import needs_of, survey
+    from rbpkit.study.hub_repositories import list_repositories, repositories_of
 
-    asked = survey(needs_of(loaded), allow_pickle=loaded.allow_pickle)
+    asked = list_repositories(repositories_of(loaded), allow_pickle=loaded.allow_pickle)
     if as_json:
         typer.echo(json.dumps(_plain(asked)))
     else:
         _show(asked)
     for one in () if asked.unreached else asked.problems:
-        _say(f"{one.need.id}: {one.problem}")
+        say(f"{one.need.id}: {one.problem}")
     if asked.unreached:
-        _say(f"the hub is not reached ({asked.unreached}): sizes are estimates")
+        say(f"the hub is not reached ({asked.unreached}): sizes are estimates")
     bad = len(asked.problems)
     if bad and not (dry_run and asked.unreached):
         ways = "; nothing was downloaded" if not dry_run else ""
         raise InputError(f"{params}: {bad} of {len(asked.listed)} repositories cannot be had{ways}")
     missing = sum(not one.complete for one in asked.listed)
     if not missing:
-        _say(OFFLINE if asked.listed else f"{params}: nothing in it is on the hub")
+        say(OFFLINE if asked.listed else f"{params}: nothing in it is on the hub")
         return
     if dry_run:
         about = "about " if any(one.estimated for one in asked.listed) else ""
-        _say(
+        say(
             f"{missing} of {len(asked.listed)} repositories to download: {about}"
             f"{shown(asked.missing)}; {about}{shown(asked.space)} on the disk with the copies that"
             " reading the corpora makes"
         )
         return
     check_space(asked)
-    download(asked, say=_say, progress=sys.stderr.isatty())
-    _say(OFFLINE)
+    download(asked, say=say, progress=sys.stderr.isatty())
+    say(OFFLINE)
 
 
 def plan(
@@ -92,17 +88,14 @@ def plan(
     seconds = sum(job.seconds for job in jobs)
     counted = sum(job.published for job in jobs)
     how = f"at {tflops:g} x 10^12 operations a second" if measured is None else f"by {speeds}"
-    _say(
+    say(
         f"{len(jobs)} jobs, {sum(job.tokens for job in jobs):,} scored tokens ({counted} jobs by"
         f" the paper's own counts, the others estimated); {_time(seconds)} of ranking {how}, an"
         f" estimate without loading; {loaded.dtype}, batches of {loaded.batch_tokens:,} tokens"
     )
 
 
-COMMANDS = (fetch, plan)
-
-
-def _show(asked: Survey) -> None:
+def _show(asked: HubListing) -> None:
     if not asked.listed:
         return
     import pandas as pd
@@ -123,13 +116,13 @@ def _show(asked: Survey) -> None:
     typer.echo(pd.DataFrame(rows).to_string(index=False))
 
 
-def _size(one: Listed, shown) -> str:
+def _size(one: ListedRepository, shown) -> str:
     if one.size is None:
         return "?"
     return ("~" if one.estimated else "") + shown(one.size)
 
 
-def _state(one: Listed, unreached: str, shown) -> str:
+def _state(one: ListedRepository, unreached: str, shown) -> str:
     if one.complete:
         return "in the cache"
     if one.problem:
@@ -137,7 +130,7 @@ def _state(one: Listed, unreached: str, shown) -> str:
     return f"{shown(one.cached)} in the cache" if one.cached else "to download"
 
 
-def _plain(asked: Survey) -> dict:
+def _plain(asked: HubListing) -> dict:
     rows = [
         {**asdict(one), "need": asdict(one.need), "files": dict(one.files)} for one in asked.listed
     ]
@@ -169,7 +162,3 @@ def _time(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.1f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def _say(line: str) -> None:
-    typer.echo(line, err=True)

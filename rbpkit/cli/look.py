@@ -8,34 +8,33 @@ from typing import Annotated
 
 import typer
 
+from rbpkit.cli.common import Device, Dtype, Model, say
 from rbpkit.errors import InputError
+from rbpkit.files.text import read_txt
 from rbpkit.study.checks import within
 
 MOST_TOP = 50  # alternatives to a token: more make a page of many megabytes
 
 
 def look(
-    model: Annotated[str, typer.Option(help="Hub id, or a folder in the Hugging Face layout.")],
+    model: Model,
     text: Annotated[str, typer.Option(help="A text file, UTF-8; all of it is one document.")],
     out: Annotated[
         str | None, typer.Option("--out", help="The page; by default NAME.look.html, here.")
     ] = None,
     top: Annotated[int, typer.Option(help="How many alternatives to show at each token.")] = 5,
     max_length: Annotated[int, typer.Option(help="Cut the text at this many tokens.")] = 512,
-    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16 (head in float32).")] = (
-        "float32"
-    ),
-    device: Annotated[
-        str | None,
-        typer.Option(help="cpu, cuda, or auto: over all GPUs; by default one GPU if there is."),
-    ] = None,
+    dtype: Dtype = "float32",
+    device: Device = None,
 ) -> None:
     """Colour each token of a text by its rank under a model: one HTML page."""
     within("--top", top, 1, MOST_TOP)
     within("--max-length", max_length, 2)
     source = Path(text).expanduser()
     # The text and the page first: their faults show at once, a model may take minutes to load.
-    words = read_text(source)
+    words = read_txt(source)
+    if not words.strip():
+        raise InputError(f"--text {source}: the file is empty; give one with text")
     target = _target(source, out)
     from rbpkit.models import load_model
     from rbpkit.tools.look import look as run
@@ -47,33 +46,11 @@ def look(
     cut = (
         f" of {seen.text_tokens:,}, the rest is cut" if seen.text_tokens > len(seen.tokens) else ""
     )
-    typer.echo(
+    say(
         f"{seen.model}: S {seen.S:,}, V {seen.V:,}; {len(seen.tokens):,} tokens{cut};"
-        f" CE {seen.ce():.4f}, RBP_1 {seen.rbp(1):.4f}, RBP_10 {seen.rbp(10):.4f}",
-        err=True,
+        f" CE {seen.ce():.4f}, RBP_1 {seen.rbp(1):.4f}, RBP_10 {seen.rbp(10):.4f}"
     )
     typer.echo(str(target))
-
-
-def read_text(path: Path) -> str:
-    """The text of a file of any ending, as a .txt corpus is read: UTF-8, no byte-order mark.
-
-    Raises InputError where it is not there, not a file, not UTF-8, or without a visible character.
-    """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"--text {path}: cannot be read ({error.strerror or error})") from error
-    try:
-        text = data.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"--text {path}:{line}: not UTF-8 at byte {error.start}; convert the file to UTF-8"
-        ) from error
-    if not text.strip():
-        raise InputError(f"--text {path}: the file is empty; give one with text")
-    return text
 
 
 def _target(source: Path, out: str | None) -> Path:

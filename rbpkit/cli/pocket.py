@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from rbpkit.cli.common import say
 from rbpkit.errors import InputError
 from rbpkit.study.checks import folder_to_write, within
 
@@ -21,10 +22,6 @@ pocket_app = typer.Typer(
 def _help(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-def _say(line: str) -> None:
-    typer.echo(line, err=True)
 
 
 @pocket_app.command("list")
@@ -80,8 +77,8 @@ def train(
     from rbpkit.pocket.training import train_runs
 
     progress = sys.stderr.isatty()
-    train_runs(runs, folder, device=device, say=_say, progress=progress, snapshots=snapshots)
-    _say(f"losses: {save_losses(folder)}")
+    train_runs(runs, folder, device=device, say=say, progress=progress, snapshots=snapshots)
+    say(f"losses: {save_losses(folder)}")
 
 
 @pocket_app.command("ship", hidden=True)
@@ -98,11 +95,11 @@ def ship(
     if runs and extras:
         from rbpkit.pocket.extras import ship_extras
 
-        ship_extras(runs, say=_say)
+        ship_extras(runs, say=say)
     elif runs:
-        shipping.ship_models(runs, say=_say)
+        shipping.ship_models(runs, say=say)
     if records:
-        shipping.ship_summaries(records, say=_say)
+        shipping.ship_summaries(records, say=say)
 
 
 @pocket_app.command("next", hidden=True)
@@ -117,8 +114,8 @@ def next_ladders(
 
     folder = folder_to_write(out)
     if harvest:
-        next_runs.harvest(folder, say=_say)
+        next_runs.harvest(folder, say=say)
     elif restore:
-        next_runs.restore(folder, say=_say)
+        next_runs.restore(folder, say=say)
     else:
-        next_runs.work(folder, most=most, say=_say)
+        next_runs.work(folder, most=most, say=say)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rbpkit.cli.common import AsJson, Ks, checked_ks, print_table, say
 from rbpkit.errors import InputError
-from rbpkit.study.checks import within
 
 if TYPE_CHECKING:
     import pandas as pd
-
-DEFAULT_KS = (1, 10, 50, 100)
 
 
 def predict(
@@ -23,18 +20,17 @@ def predict(
         list[float],
         typer.Option("--size", help="Non-embedding parameters, as 7e9; may be repeated."),
     ],
-    k: Annotated[list[int] | None, typer.Option("--k", help="k of RBP_k; may be repeated.")] = None,
+    k: Ks = None,
     corpus: Annotated[str | None, typer.Option(help="This corpus only.")] = None,
     family: Annotated[str | None, typer.Option(help="This family only.")] = None,
     level: Annotated[float, typer.Option(help="Of the prediction interval.")] = 0.95,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """CE and RBP_k of a new model of a family, by the law fitted to those measured.
 
     The interval is for one new model of the family on the same documents.
     """
-    for one in k or ():
-        within("--k", one, 1)
+    ks = checked_ks(k)
     from rbpkit.audit.prediction import measured_losses, predict_sizes
     from rbpkit.records import load_summaries
 
@@ -50,23 +46,21 @@ def predict(
             f"{records}: nothing measured for corpus {corpus or 'any'}, family {family or 'any'};"
             f" there is (corpus / family): {'; '.join(f'{c} / {f}' for c, f in there)}"
         )
-    curves = measured_losses(chosen, tuple(dict.fromkeys(k)) if k else DEFAULT_KS)
+    curves = measured_losses(chosen, ks)
     found = predict_sizes(curves, tuple(dict.fromkeys(size)), level)
     if found.table.empty:
         raise InputError(f"{records}: nothing could be fitted; {found.refused[0]}")
     for reason in found.refused:
-        typer.echo(f"no prediction: {reason}", err=True)
+        say(f"no prediction: {reason}")
     for warning in _beyond(found.table):
-        typer.echo(warning, err=True)
-    if as_json:
-        rows = found.table.to_json(orient="records", double_precision=15)
-        typer.echo(json.dumps(json.loads(rows)))
-        return
-    shown = found.table.assign(
-        S=[f"{S:.6g}" for S in found.table["S"]],
-        decades=[f"{decades:+.2f}" for decades in found.table["decades"]],
-    )
-    typer.echo(shown.to_string(index=False, float_format=lambda value: f"{value:.4f}", na_rep=""))
+        say(warning)
+    shown = found.table
+    if not as_json:
+        shown = shown.assign(
+            S=[f"{S:.6g}" for S in shown["S"]],
+            decades=[f"{decades:+.2f}" for decades in shown["decades"]],
+        )
+    print_table(shown, as_json)
 
 
 def _beyond(table: pd.DataFrame) -> list[str]:

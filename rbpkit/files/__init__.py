@@ -1,4 +1,4 @@
-"""Bytes, paths and locks, on disk and on the hub: text, checkpoints, manifests, whole writes.
+"""Bytes, paths, locks and devices: text, checkpoints, records on disk, the hub, whole writes.
 
 The lowest folder: it imports nothing of the helper. For everything above it.
 """

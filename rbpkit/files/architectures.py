@@ -1,14 +1,17 @@
 """The paper's 24 models (its Appendix A) as numbers: what decides the shape of every weight.
 
 The numbers are those of the models' public `config.json` files on the Hugging Face hub, written
-down so that `non_embedding_parameters`, the paper's S (Section 3), can be counted with no download
-and no weights. Importing this module imports neither torch nor transformers.
+down in `data/paper/architectures.jsonl` so that `non_embedding_parameters`, the paper's S
+(Section 3), can be counted with no download and no weights. Importing this module imports neither
+torch nor transformers.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 from dataclasses import dataclass
+from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 from rbpkit.errors import InputError, reason
@@ -55,91 +58,17 @@ class Architecture:
         return self.hub_id.split("/")[1]
 
 
-def _gpt2(width: int, layers: int, heads: int) -> dict[str, int | bool]:
-    return {
-        "vocab_size": 50257,
-        "n_positions": 1024,
-        "n_embd": width,
-        "n_layer": layers,
-        "n_head": heads,
-        "tie_word_embeddings": True,
-    }
+def _read() -> dict[str, Architecture]:
+    source = resources.files("rbpkit") / "data" / "paper" / "architectures.jsonl"
+    found = {}
+    for line in source.read_text(encoding="ascii").splitlines():
+        numbers = json.loads(line)
+        one = Architecture(numbers.pop("hub_id"), numbers.pop("model_type"), numbers)
+        found[one.hub_id] = one
+    return found
 
 
-def _opt(width: int, layers: int, heads: int, **other: int | bool) -> dict[str, int | bool]:
-    return {
-        "vocab_size": 50272,
-        "max_position_embeddings": 2048,
-        "hidden_size": width,
-        "num_hidden_layers": layers,
-        "num_attention_heads": heads,
-        "ffn_dim": 4 * width,
-        "tie_word_embeddings": True,
-        **other,
-    }
-
-
-def _pythia(width: int, layers: int, heads: int, vocab: int = 50304) -> dict[str, int | bool]:
-    return {
-        "vocab_size": vocab,
-        "max_position_embeddings": 2048,
-        "hidden_size": width,
-        "num_hidden_layers": layers,
-        "num_attention_heads": heads,
-        "intermediate_size": 4 * width,
-        "tie_word_embeddings": False,
-    }
-
-
-def _qwen(
-    width: int, layers: int, heads: int, kv_heads: int, inner: int, vocab: int, tied: bool
-) -> dict[str, int | bool]:
-    return {
-        "vocab_size": vocab,
-        "hidden_size": width,
-        "num_hidden_layers": layers,
-        "num_attention_heads": heads,
-        "num_key_value_heads": kv_heads,
-        "intermediate_size": inner,
-        "tie_word_embeddings": tied,
-    }
-
-
-# OPT-350m embeds tokens in 512 dimensions and projects in and out of its 1,024; it also
-# normalises after each block, and so has no final layer norm.
-_OPT_350M = {"word_embed_proj_dim": 512, "do_layer_norm_before": False}
-
-_NUMBERS = {
-    "openai-community/gpt2": ("gpt2", _gpt2(768, 12, 12)),
-    "openai-community/gpt2-medium": ("gpt2", _gpt2(1024, 24, 16)),
-    "openai-community/gpt2-large": ("gpt2", _gpt2(1280, 36, 20)),
-    "openai-community/gpt2-xl": ("gpt2", _gpt2(1600, 48, 25)),
-    "facebook/opt-125m": ("opt", _opt(768, 12, 12)),
-    "facebook/opt-350m": ("opt", _opt(1024, 24, 16, **_OPT_350M)),
-    "facebook/opt-1.3b": ("opt", _opt(2048, 24, 32)),
-    "facebook/opt-2.7b": ("opt", _opt(2560, 32, 32)),
-    "facebook/opt-6.7b": ("opt", _opt(4096, 32, 32)),
-    "EleutherAI/pythia-14m": ("gpt_neox", _pythia(128, 6, 4)),
-    "EleutherAI/pythia-31m": ("gpt_neox", _pythia(256, 6, 8)),
-    "EleutherAI/pythia-70m": ("gpt_neox", _pythia(512, 6, 8)),
-    "EleutherAI/pythia-160m": ("gpt_neox", _pythia(768, 12, 12)),
-    "EleutherAI/pythia-410m": ("gpt_neox", _pythia(1024, 24, 16)),
-    "EleutherAI/pythia-1b": ("gpt_neox", _pythia(2048, 16, 8)),
-    "EleutherAI/pythia-1.4b": ("gpt_neox", _pythia(2048, 24, 16)),
-    "EleutherAI/pythia-2.8b": ("gpt_neox", _pythia(2560, 32, 32)),
-    "EleutherAI/pythia-6.9b": ("gpt_neox", _pythia(4096, 32, 32, vocab=50432)),
-    "EleutherAI/pythia-12b": ("gpt_neox", _pythia(5120, 36, 40, vocab=50688)),
-    "Qwen/Qwen2.5-0.5B": ("qwen2", _qwen(896, 24, 14, 2, 4864, 151936, True)),
-    "Qwen/Qwen2.5-1.5B": ("qwen2", _qwen(1536, 28, 12, 2, 8960, 151936, True)),
-    "Qwen/Qwen2.5-3B": ("qwen2", _qwen(2048, 36, 16, 2, 11008, 151936, True)),
-    "Qwen/Qwen2.5-7B": ("qwen2", _qwen(3584, 28, 28, 4, 18944, 152064, False)),
-    "Qwen/Qwen2.5-14B": ("qwen2", _qwen(5120, 48, 40, 8, 13824, 152064, False)),
-}
-
-ARCHITECTURES = {
-    hub_id: Architecture(hub_id, model_type, numbers)
-    for hub_id, (model_type, numbers) in _NUMBERS.items()
-}
+ARCHITECTURES = _read()
 """The paper's 24 models by hub id, family by family and by size."""
 
 

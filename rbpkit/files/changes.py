@@ -6,13 +6,13 @@ a table and the edges of a picture (a marker is drawn at a whole pixel). Neither
 
 from __future__ import annotations
 
+import hashlib
 import io
 import math
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
-
-from PIL import Image
 
 RTOL = 2e-5  # of two numbers: a step in the sixth digit, which is the last that is written
 ATOL = 1e-9  # of two numbers near zero: differences that should be zero are about 1e-16
@@ -49,6 +49,8 @@ def same_text(old: str, new: str) -> bool:
 
 def same_picture(old: bytes, new: bytes) -> bool:
     """Whether two PNGs were drawn by the same code, or have the same pixels."""
+    from PIL import Image  # not needed where no figure is drawn
+
     try:
         with Image.open(io.BytesIO(old)) as there, Image.open(io.BytesIO(new)) as made:
             code = made.info.get(DRAWN_BY)
@@ -58,6 +60,23 @@ def same_picture(old: bytes, new: bytes) -> bool:
             return there.size == made.size and there.tobytes() == made.tobytes()
     except (OSError, SyntaxError, ValueError):
         return False
+
+
+def drawing_code() -> str:
+    """A fingerprint of what draws: the modules of rbpkit that do, the notebook's cell, versions."""
+    import matplotlib
+    import seaborn
+    from IPython import get_ipython
+
+    total = hashlib.sha256(f"{matplotlib.__version__} {seaborn.__version__}".encode())
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith("rbpkit.") and getattr(module, "__file__", None):
+            source = Path(module.__file__).read_bytes()
+            if b"matplotlib" in source:
+                total.update(source)
+    shell = get_ipython()
+    total.update((shell.user_ns["In"][-1] if shell else "").encode())
+    return total.hexdigest()[:16]
 
 
 def _close(old: str, new: str) -> bool:

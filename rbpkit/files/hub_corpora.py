@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from rbpkit.errors import InputError
+from rbpkit.files.hub import fetched_files
+
+STREAM_BUFFER = 10_000  # rows that a streamed shuffle holds
 
 
 def _is_github_code(row: Mapping[str, Any]) -> bool:
@@ -78,3 +84,76 @@ PART_CORPORA: dict[str, HubCorpus] = {
         "wikimedia/wikipedia", None, "train", data_files={"train": _PART}, files=(_PART,)
     ),
 }
+
+
+@dataclass(frozen=True)
+class HubTexts:
+    """Texts of a data set; available: rows to choose from, None of a stream; its revision."""
+
+    texts: list[str]
+    available: int | None
+    revision: str | None
+
+
+def read_hub(
+    name: str,
+    hub: HubCorpus,
+    documents: int | None,
+    seed: int | None,
+    streamed: bool,
+    revision: str | None,
+    order: Callable[[int, int | None], Sequence[int]],
+) -> HubTexts:
+    """The first `documents` texts (None: all) of a data set, in the order of the protocol.
+
+    order: (rows, seed) -> the order in which rows are taken; a stream is shuffled by a buffer.
+    Offline, `rbpkit fetch`'s files are read. Raises InputError, one line, for whatever the hub's
+    libraries say.
+    """
+    import datasets
+    from huggingface_hub import is_offline_mode
+
+    try:
+        fetched = fetched_files(hub.path, hub.files, revision) if is_offline_mode() else None
+        if fetched:
+            # The library itself finds no files of a data set that it did not load before, and
+            # streams none offline.
+            revision = fetched.commit
+            rows = datasets.load_dataset(
+                "parquet" if fetched.paths[0].suffix == ".parquet" else "json",
+                data_files={"fetched": [str(path) for path in fetched.paths]},
+                split="fetched",
+                streaming=streamed,
+            )
+        else:
+            rows = datasets.load_dataset(
+                hub.path,
+                name=hub.config,
+                data_files=dict(hub.data_files) if hub.data_files else None,
+                split=hub.split,
+                revision=revision,
+                streaming=streamed,
+            )
+        if hub.keep is not None:
+            rows = rows.filter(hub.keep)
+        rows = rows.select_columns(list(hub.fields))  # HotpotQA's contexts are 100 times its text
+        available = None if streamed else len(rows)
+        if available is not None:
+            # Not rows.shuffle: the same order, but it leaves an index file in the cache.
+            rows = rows.select(order(available, seed)[:documents])
+        elif seed is not None:
+            rows = rows.shuffle(seed=seed, buffer_size=STREAM_BUFFER)
+        texts = ["\n".join(row[f] for f in hub.fields) for row in itertools.islice(rows, documents)]
+        return HubTexts(texts, available, revision)
+    except InputError:
+        raise
+    except Exception as error:
+        # The one place that talks to the network, through four libraries that share no base
+        # class of errors; whichever it was, the reader needs its reason and not its traceback.
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        offline = "offline: run `rbpkit fetch` with a network first"
+        way_out = offline if is_offline_mode() else "offline, or gated: `hf auth login`?"
+        raise InputError(
+            f"{name}: cannot load {hub.path} from the Hugging Face hub: {lines[0][:200]} "
+            f"({way_out}); try again, or give a local copy of it as a file"
+        ) from error

@@ -1,7 +1,7 @@
-"""One job's files: their names, read back verified, and written so that nothing is half there.
+"""A folder of records: the files of each job, read back verified, never half written.
 
-`<model>.parquet` are the rows, `.json` the manifest (written last: it alone says "done"),
-`.summary.npz` the summary. `store` says in which folder they lie.
+`<corpus>/<model>.parquet` are the rows, `.json` the manifest (written last: it alone says "done"),
+`.summary.npz` the summary.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import dataclasses
 import hashlib
 import io
 import os
-import secrets
 import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -24,23 +25,11 @@ import pyarrow.parquet as pq
 from filelock import FileLock
 
 from rbpkit.errors import InputError
+from rbpkit.files.columns import schema_of
 from rbpkit.files.manifest import Manifest
+from rbpkit.files.whole import sync_folder, write_temporary
 
-COLUMNS = {"document": np.int32, "position": np.int32, "target": np.int32}
-COLUMNS |= {"n_greater": np.int32, "n_equal": np.int32, "nll": np.float32}
-PREDICTION = {"p_max": np.float32, "entropy": np.float32}  # from format 2 on
 SUFFIXES = (".parquet", ".json", ".summary.npz")
-
-
-def columns_of(manifest: Manifest) -> dict[str, type]:
-    """Name -> dtype of the columns that records of this manifest's format have."""
-    return COLUMNS if manifest.format == 1 else COLUMNS | PREDICTION
-
-
-def schema_of(manifest: Manifest) -> pa.Schema:
-    """The Parquet schema of these columns, none of them with missing values."""
-    types = columns_of(manifest).items()
-    return pa.schema([pa.field(name, pa.from_numpy_dtype(dtype), False) for name, dtype in types])
 
 
 def with_suffix(stem: Path, suffix: str) -> Path:
@@ -163,8 +152,8 @@ def write_job(stem: Path, columns: dict[str, np.ndarray], manifest: Manifest) ->
     try:
         data = _parquet(columns, manifest)
         manifest = dataclasses.replace(manifest, sha256=hashlib.sha256(data).hexdigest())
-        new = _write_temporary(parquet, data)
-        new_marker = _write_temporary(marker, manifest.to_json().encode())
+        new = write_temporary(parquet, data)
+        new_marker = write_temporary(marker, manifest.to_json().encode())
         if marker.exists() and parquet.exists():
             _link(parquet, _previous(stem))
         os.replace(new, parquet)
@@ -174,7 +163,7 @@ def write_job(stem: Path, columns: dict[str, np.ndarray], manifest: Manifest) ->
         if not marker.exists():
             parquet.unlink(missing_ok=True)
         raise
-    _sync_folder(stem.parent)
+    sync_folder(stem.parent)
     _settle(stem)
     return manifest
 
@@ -185,11 +174,11 @@ def write_beside(path: Path, data: bytes) -> None:
     A failure leaves no temporary file, and what `path` held.
     """
     try:
-        os.replace(_write_temporary(path, data), path)
+        os.replace(write_temporary(path, data), path)
     except BaseException:
         _settle(stem_of(path))
         raise
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def _parquet(columns: dict[str, np.ndarray], manifest: Manifest) -> bytes:
@@ -210,22 +199,6 @@ def _parquet(columns: dict[str, np.ndarray], manifest: Manifest) -> bytes:
     return data
 
 
-def _write_temporary(path: Path, data: bytes) -> Path:
-    """`data` to a temporary file beside `path`, synced, read again and compared; its path."""
-    new = _temporary(path)
-    with new.open("xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    if new.read_bytes() != data:
-        raise OSError(f"{path}: what was read back is not what was written; is the disk failing?")
-    return new
-
-
-def _temporary(path: Path) -> Path:
-    return path.parent / f".{path.name}.{secrets.token_hex(4)}.tmp"
-
-
 def _link(path: Path, other: Path) -> None:
     try:
         os.link(path, other)
@@ -233,10 +206,75 @@ def _link(path: Path, other: Path) -> None:
         shutil.copy2(path, other)
 
 
-def _sync_folder(folder: Path) -> None:
-    """So that the names too survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+# -- a folder of records ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RecordFile:
+    """A finished job on disk: `path` of its Parquet file, its manifest."""
+
+    path: Path
+    manifest: Manifest
+
+
+def slug(name: str) -> str:
+    """A model or corpus id as a file name; no two ids share one, none leaves its folder.
+
+    "/" becomes "+", all but ASCII letters, digits and "-_.~" is percent-encoded, and so is a
+    leading ".". An id too long for a file name keeps its head and gets a hash.
+    """
+    text = quote(name, safe="/", errors="surrogatepass").replace("/", "+")
+    text = "%2E" + text[1:] if text.startswith(".") else text
+    if len(text) > 160:  # 255 less suffixes and what a temporary name adds
+        # "%~" is in no other name
+        text = f"{text[:120]}%~{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+    if not text:
+        raise InputError("a model or corpus without a name cannot be written")
+    return text
+
+
+def record_stem(directory: str | Path, manifest: Manifest) -> Path:
+    """Where the job's files lie: `<directory>/<corpus>/<model>`, less the suffix."""
+    return Path(directory) / slug(manifest.corpus) / slug(manifest.model)
+
+
+def find_done(directory: str | Path, manifest: Manifest) -> RecordFile | None:
+    """The finished job with `manifest`'s key, its bytes verified; None if there is none.
+
+    `manifest` is that of a job yet to run: tokens, seconds and sha256 do not matter.
+    InputError when there is one and it is damaged.
+    """
+    stem = record_stem(directory, manifest)
+    if not all(with_suffix(stem, suffix).exists() for suffix in SUFFIXES[:2]):
+        return None
+    if read_manifest(stem).key() != manifest.key():
+        return None
+    found, file, path = open_verified(stem)
+    file.close()
+    return RecordFile(path, found) if found.key() == manifest.key() else None
+
+
+def find_stale(directory: str | Path, manifest: Manifest) -> dict[str, tuple]:
+    """Why a finished job of this model and corpus is another: setting -> (there, asked for).
+
+    Empty when there is none, or when it has `manifest`'s key. `write_records` replaces it.
+    """
+    stem = record_stem(directory, manifest)
+    if not all(with_suffix(stem, suffix).exists() for suffix in SUFFIXES[:2]):
+        return {}
+    return read_manifest(stem).differences(manifest)
+
+
+def iter_manifests(directory: str | Path) -> Iterator[RecordFile]:
+    """The finished jobs under `directory`, sorted by path; the Parquet bytes are not read.
+
+    A manifest whose Parquet file is gone is no finished job. InputError for a folder that is
+    not there and for a damaged manifest.
+    """
+    if not Path(directory).is_dir():
+        raise InputError(f"{directory}: no such folder of records")
+    for marker in sorted(Path(directory).rglob("*.json")):
+        stem = stem_of(marker)
+        parquet = with_suffix(stem, ".parquet")
+        if parquet.exists() and not marker.name.startswith("."):
+            yield RecordFile(parquet, read_manifest(stem))

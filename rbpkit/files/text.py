@@ -63,14 +63,15 @@ def read_texts(files: Iterable[Path], field: str) -> Iterator[str]:
     for path in files:
         kind = suffix_of(path)
         if kind == ".txt":
-            yield _read_txt(path)
+            yield read_txt(path)
         elif kind == ".parquet":
             yield from _read_parquet(path, names)
         else:
             yield from _read_jsonl(path, names)
 
 
-def _read_txt(path: Path) -> str:
+def read_txt(path: Path) -> str:
+    """The text of a file, UTF-8, without a byte-order mark. Raises InputError as `read_texts`."""
     try:
         data = path.read_bytes()
     except OSError as error:

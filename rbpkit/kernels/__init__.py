@@ -1,4 +1,4 @@
-"""The counting inside `ranking`, three times: torch operations, a loop in C, a Triton kernel.
+"""The counting inside `ranking` (torch operations, a loop in C, a Triton kernel), and memory.
 
-All give the same integers. For whoever wants to know why it is fast, or has another device.
+All three count the same integers. For whoever wants to know why it is fast, or has another device.
 """

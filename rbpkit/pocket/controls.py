@@ -11,13 +11,11 @@ import gzip
 import json
 import math
 import zlib
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
@@ -75,8 +73,7 @@ def control_named(name: str) -> Control:
 class Totals:
     """CE and RBP_k of one model on one corpus, at the k of a summary's grid and no other.
 
-    A summary's per-document counts, added up over documents: `nll` in nats, `hits` k -> tokens
-    with R <= k. Unlike a summary these are exact for any part of the documents.
+    A summary's counts, added up over documents: `nll` in nats, `hits` k -> tokens with R <= k.
     """
 
     manifest: Manifest
@@ -95,22 +92,12 @@ class Totals:
         return self.hits[k] / self.manifest.tokens
 
 
-def totals_of(summary: Summary, without: Collection[int], fingerprint: str) -> Totals:
-    """The totals of a summary over its documents except those numbered in `without`.
-
-    fingerprint: of the text that remains.
-    """
-    kept = ~np.isin(summary.document, list(without))
-    manifest = replace(
-        summary.manifest,
-        documents=summary.manifest.documents - len(without),
-        tokens=int(summary.document_tokens[kept].sum()),
-        fingerprint=fingerprint,
-    )
-    hits = summary.document_hits[kept].sum(0)
+def totals_of(summary: Summary) -> Totals:
+    """The totals of a summary over its documents."""
+    hits = summary.document_hits.sum(0)
     return Totals(
-        manifest=manifest,
-        nll=math.fsum(summary.document_nll[kept]),
+        manifest=summary.manifest,
+        nll=math.fsum(summary.document_nll),
         hits={int(k): int(n) for k, n in zip(summary.k_grid, hits, strict=True)},
     )
 

@@ -61,7 +61,7 @@ def ship_extras(runs: Path, *, say: Callable[[str], None] = lambda line: None) -
             with tempfile.TemporaryDirectory() as scratch:
                 for corpus in corpora:
                     summary = measure(model, corpus, scratch, max_length=CONTEXT).summary
-                    done.append(totals_of(summary, (), summary.manifest.fingerprint))
+                    done.append(totals_of(summary))
             save_totals(done, path)
             if path == controls_path():
                 log = folder.parent / "log.csv"

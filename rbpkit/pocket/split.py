@@ -10,8 +10,8 @@ That misses a docstring that stands inside a longer function of another corpus. 
 document half or more of whose twelve-word sequences occur anywhere in the training text of the
 four corpora is left out.
 
-Held-out documents that some supported installation lacks were taken out of the finished lists by
-`leave_out`. The training text stayed as the shipped models have read it.
+Held-out documents that some supported installation lacks (see `portable`) were taken out of the
+finished lists. The training text stayed as the shipped models have read it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,13 @@ from datasketch import MinHash, MinHashLSH
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from rbpkit.errors import InputError
 from rbpkit.files.text import text_fingerprint
-from rbpkit.pocket.portable import everywhere
 from rbpkit.pocket.text import (
     CORPORA,
     Document,
     documents_of_file,
     licence_files,
     lists_path,
-    load_pocket_documents,
     module_files,
 )
 
@@ -185,35 +182,7 @@ def write_lists() -> dict[str, dict[str, int]]:
             for corpus, by_split in splits.items()
         },
     }
-    _write(lists)
-    return {c: {s: len(ds) for s, ds in by_split.items()} for c, by_split in splits.items()}
-
-
-def _write(lists: dict) -> None:
     data = json.dumps(lists, separators=(",", ":")).encode()
     lists_path().parent.mkdir(parents=True, exist_ok=True)
     lists_path().write_bytes(gzip.compress(data, 9, mtime=0))
-
-
-def leave_out() -> dict[str, dict[str, list[int]]]:
-    """Take held-out documents that are not `everywhere` out of the lists, in place.
-
-    Returns {corpus: {split: numbers of those taken out}} of the test and validation splits, in
-    the order of the lists before. Raises InputError where the installed text is not the listed
-    one, so that the new fingerprints are of that text.
-    """
-    lists = json.loads(gzip.decompress(lists_path().read_bytes()))
-    gone: dict[str, dict[str, list[int]]] = {}
-    for corpus in CORPORA:
-        for split in ("test", "valid"):
-            loaded = load_pocket_documents(corpus, split)
-            if not loaded.as_shipped:
-                raise InputError(f"pocket:{corpus} {split}: install the pinned packages first")
-            listed = lists["documents"][corpus][split]
-            names = [(lists["files"][i], name) for i, name in listed["entries"]]
-            kept = [n for n, name in enumerate(names) if everywhere(*name)]
-            gone.setdefault(corpus, {})[split] = sorted(set(range(len(names))) - set(kept))
-            listed["entries"] = [listed["entries"][n] for n in kept]
-            listed["fingerprint"] = text_fingerprint(loaded.documents[n] for n in kept)
-    _write(lists)
-    return gone
+    return {c: {s: len(ds) for s, ds in by_split.items()} for c, by_split in splits.items()}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from rbpkit.errors import InputError
-from rbpkit.plots import as_csv, write_whole
+from rbpkit.files.whole import as_csv, write_whole
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
 from rbpkit.study.notebooks import notebook_names, run
@@ -85,7 +85,7 @@ def run_class(
     for number, path in enumerate(files, 1):
         place = f"{number} of {len(files)}: {path.name}"
         try:
-            found = _one(path, name, out / "runs" / path.name)
+            found = _tables_of(path, name, out / "runs" / path.name)
         except (InputError, OSError, RuntimeError, ValueError) as error:
             # RuntimeError: a kernel that died. ValueError: records that are not what they say.
             reason = " ".join(str(error).split()) or type(error).__name__
@@ -104,7 +104,7 @@ def run_class(
     return ClassroomResult(tuple(done), tuple(failures), tables)
 
 
-def _one(path: Path, notebook: str, out: Path) -> dict[str, pd.DataFrame]:
+def _tables_of(path: Path, notebook: str, out: Path) -> dict[str, pd.DataFrame]:
     """The tables of one file: those of its notebook, and the comparison."""
     params = load_params(path)
     values = params.model_dump(mode="json")

@@ -21,10 +21,16 @@ from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line
 from rbpkit.files.checkpoints import find_checkpoint
 from rbpkit.files.libraries import quiet
-from rbpkit.files.recordfiles import SUFFIXES, read_manifest, with_suffix
+from rbpkit.files.recordfiles import (
+    SUFFIXES,
+    RecordFile,
+    find_done,
+    read_manifest,
+    with_suffix,
+)
 from rbpkit.measuring import Measurement, measure
 from rbpkit.models import load_model, torch_device
-from rbpkit.records import RecordFile, find_done, summary_of
+from rbpkit.records import summary_of
 from rbpkit.study.jobs import Group, Job
 from rbpkit.study.jobstate import claimed, forget_failure, holder, job_stem, remember_failure
 from rbpkit.study.params import Params
@@ -231,9 +237,3 @@ def _failed(job: Job, error: Exception, out: str | Path) -> Outcome:
     trace = "" if plain else "".join(traceback.format_exception(error))
     remember_failure(job_stem(out, job), reason, trace)
     return Outcome(job, None, reason)
-
-
-def set_threads(threads: int) -> None:
-    """torch's threads on the CPU, 0 for its default."""
-    if threads:
-        torch.set_num_threads(threads)

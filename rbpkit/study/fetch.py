@@ -12,10 +12,10 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from rbpkit.errors import InputError, one_line
 from rbpkit.files.checkpoints import NoBar
 from rbpkit.files.libraries import quiet
-from rbpkit.study.needs import Listed, Survey, refusal
+from rbpkit.study.hub_repositories import HubListing, ListedRepository, hub_error
 
 
-def check_space(asked: Survey, cache: str | Path | None = None) -> None:
+def check_space(asked: HubListing, cache: str | Path | None = None) -> None:
     """Raise InputError where the disk of the hub's cache has too little room."""
     folder = Path(cache or constants.HF_HUB_CACHE)
     while not folder.exists():
@@ -29,7 +29,7 @@ def check_space(asked: Survey, cache: str | Path | None = None) -> None:
 
 
 def download(
-    asked: Survey,
+    asked: HubListing,
     *,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
@@ -48,7 +48,8 @@ def download(
         except Exception as error:  # HTTP library, sockets, a wrong size: no common base class
             cause = error.__cause__ if isinstance(error, LocalEntryNotFoundError) else None
             why = (
-                refusal(cause or error, one.need) or f"not downloaded ({one_line(cause or error)})"
+                hub_error(cause or error, one.need)
+                or f"not downloaded ({one_line(cause or error)})"
             )
             raise InputError(
                 f"{one.need.id}: {why}; {number - 1} of {len(todo)} repositories are complete, and"
@@ -64,7 +65,7 @@ def shown(size: int) -> str:
     return f"{size} B"
 
 
-def _download(one: Listed, progress: bool) -> None:
+def _download(one: ListedRepository, progress: bool) -> None:
     need, names = one.need, [name for name, _ in one.files]
     where = {"revision": need.revision, "repo_type": need.kind}
     where |= {"tqdm_class": None if progress else NoBar}

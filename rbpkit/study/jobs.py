@@ -20,8 +20,8 @@ from rbpkit.files.architectures import parameter_counts
 from rbpkit.files.libraries import quiet
 from rbpkit.files.text import list_files
 from rbpkit.pocket import ladders
-from rbpkit.study.enough import load_enough, readers_of
 from rbpkit.study.params import Params
+from rbpkit.study.token_budget import load_token_budget, model_tokenizers
 
 MOST_SHARDS = 10_000  # a number far beyond is a slip
 
@@ -172,7 +172,7 @@ def corpus_names(params: Params) -> dict[str, str]:
 def read_corpora(params: Params, wanted: Collection[str]) -> dict[str, Corpus]:
     """These of the study's corpora, by the names of `corpus_names`. Raises as `load_corpus`."""
     corpora = {}
-    readers = readers_of(models_of(params), params) if params.least_tokens else {}
+    tokenizers = model_tokenizers(models_of(params), params) if params.least_tokens else {}
     for name, given in corpus_names(params).items():
         if name in wanted:
             options = {
@@ -181,7 +181,9 @@ def read_corpora(params: Params, wanted: Collection[str]) -> dict[str, Corpus]:
                 "revision": params.revision_of(ON_HUB[name].path) if name in ON_HUB else None,
             }
             if params.least_tokens:
-                corpora[name], _ = load_enough(given, params.least_tokens, readers, **options)
+                corpora[name], _ = load_token_budget(
+                    given, params.least_tokens, tokenizers, **options
+                )
             else:
                 corpora[name] = load_corpus(given, documents=params.documents, **options)
     return corpora

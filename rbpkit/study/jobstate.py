@@ -19,8 +19,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from rbpkit.files.recordfiles import locked, write_beside
-from rbpkit.records import slug
+from rbpkit.files.recordfiles import locked, slug, write_beside
 from rbpkit.study.jobs import Job
 
 

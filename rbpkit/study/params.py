@@ -41,9 +41,9 @@ class Params(BaseModel):
     pickle files, as OPT's on the hub.
     ks, Ns: k of RBP_k and N of p_{N,k} in the notebooks. documents: how many a corpus gives, 0
     for all; null for the protocol's 1,000, and all of a pocket corpus. least_tokens: in place of
-    `documents`, as many as give each model that many scored tokens (see `enough`). max_length:
-    where documents are truncated, in tokens. device: null for a GPU if there is one; auto for a
-    model spread over all. threads: of torch on the CPU, 0 for its default.
+    `documents`, as many as give each model that many scored tokens (see `token_budget`).
+    max_length: where documents are truncated, in tokens. device: null for a GPU if there is one;
+    auto for a model spread over all. threads: of torch on the CPU, 0 for its default.
     records_dir, audit_dir, figures_dir: where notebooks read records and the audit's tables, and
     where they write; empty for what is shipped and for nowhere.
     """

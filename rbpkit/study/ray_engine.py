@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from rbpkit.corpora import Corpus
-from rbpkit.devices import SPREAD
 from rbpkit.errors import InputError, one_line
+from rbpkit.files.devices import SPREAD, set_threads
 from rbpkit.study.checks import cores
-from rbpkit.study.engines import Outcome, run_here, set_threads
+from rbpkit.study.engines import Outcome, run_here
 from rbpkit.study.jobs import Group, Job
 from rbpkit.study.jobstate import job_stem, remember_failure
 from rbpkit.study.params import Params
@@ -92,7 +92,7 @@ def run_on_ray(
     folder = Path(out).expanduser().absolute()
     standard = sys.stdout
 
-    def told(line: str) -> None:
+    def say_outside(line: str) -> None:
         with contextlib.redirect_stdout(standard):
             say(line)
 
@@ -118,7 +118,7 @@ def run_on_ray(
                 done, _ = ray.wait(list(running), num_returns=1, timeout=1.0)
                 for ref in done:
                     group = running.pop(ref)
-                    outcomes.update(_collect(ray, ref, group, folder, told))
+                    outcomes.update(_collect(ray, ref, group, folder, say_outside))
         finally:
             for ref in running:  # empty unless interrupted, or the disk is full
                 with contextlib.suppress(Exception):

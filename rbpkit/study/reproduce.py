@@ -24,7 +24,7 @@ from rbpkit.study.sweep import idle_processes, sweep
 from rbpkit.summary import Summary
 
 AGREE = 1e-4  # the most that RBP_k, and CE in nats, may differ from the shipped values
-OBSTACLES = {
+NOT_COMPARABLE = {
     "fingerprint": "the installed packages hold another text (other versions)",
     "revision": "other weights",
     "max_length": "truncated at another length",
@@ -71,7 +71,7 @@ def reproduce(
         "figures_dir": str((figures or out / "figures").resolve()),
     }
     fine = not result.failures
-    failed = [f"{one.model} on {one.corpus}: {one.reason}" for one in result.failures]
+    failed = [f"{one.job.model} on {one.job.corpus}: {one.reason}" for one in result.failures]
     before = _digests(figures) if figures else {}
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=spawn) as pool:
@@ -157,9 +157,9 @@ def shipped_for(one: Summary, shipped: Sequence[Summary]) -> Summary | None:
     return None
 
 
-def obstacle(one: Summary, shipped: Summary) -> str:
+def why_not_comparable(one: Summary, shipped: Summary) -> str:
     """What forbids comparing two summaries of one name; empty where nothing does."""
-    for setting, reason in OBSTACLES.items():
+    for setting, reason in NOT_COMPARABLE.items():
         if getattr(one.manifest, setting) != getattr(shipped.manifest, setting):
             return reason
     return ""
@@ -184,7 +184,7 @@ def compare_with_shipped(
     reasons: dict[tuple[str, str], int] = {}
     for one in measured:
         other = shipped_for(one, shipped)
-        reason = obstacle(one, other) if other else ""
+        reason = why_not_comparable(one, other) if other else ""
         if reason:
             key = (one.manifest.corpus, reason)
             reasons[key] = reasons.get(key, 0) + 1
@@ -221,7 +221,7 @@ def comparison(measured: Sequence[Summary], ks: Sequence[int]) -> pd.DataFrame:
     alone = {
         (one.manifest.corpus, one.manifest.family)
         for one in measured
-        if (other := same[id(one)]) is None or obstacle(one, other)
+        if (other := same[id(one)]) is None or why_not_comparable(one, other)
     }
     before = [
         other

@@ -6,13 +6,13 @@ Read from the records folder alone, while sweeps write into it, and with no mode
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from rbpkit.devices import SPREAD
 from rbpkit.errors import InputError
+from rbpkit.files.devices import SPREAD
 from rbpkit.files.manifest import Manifest
 from rbpkit.files.recordfiles import SUFFIXES, read_manifest, with_suffix
 from rbpkit.study.jobs import Group, Job, corpus_names, model_name, models_of, plan
@@ -140,26 +140,20 @@ def _status(
 
 def _other_settings(manifest: Manifest, params: Params) -> str:
     """What of a finished job is not as the study asks, one line; empty where nothing is."""
-    # None and "auto" ask for no kind of device.
-    device = params.device.split(":")[0] if params.device not in (None, SPREAD) else None
-    pairs = {
-        "dtype": (manifest.dtype, params.dtype),
-        "batch_tokens": (manifest.batch_tokens, params.batch_tokens),
-        # A model's context can be shorter than what is asked for, a corpus too.
-        "max_length": (manifest.max_length, min(manifest.max_length, params.max_length)),
-        "documents": (
-            manifest.documents,
-            min(manifest.documents, params.documents or manifest.documents),
-        ),
-        "seed": (manifest.seed, params.seed if manifest.seed else 0),  # 0: nothing was shuffled
-        "threads": (manifest.threads, params.threads or manifest.threads),
-        "device": (manifest.device.split(":")[0], device or manifest.device.split(":")[0]),
-    }
-    return ", ".join(
-        f"{name} was {there}, is {asked}"
-        for name, (there, asked) in pairs.items()
-        if there != asked
+    # None and "auto" ask for no kind of device; a model's context can be shorter than what is
+    # asked for, a corpus too; seed 0: nothing was shuffled.
+    asked = replace(
+        manifest,
+        dtype=params.dtype,
+        batch_tokens=params.batch_tokens,
+        max_length=min(manifest.max_length, params.max_length),
+        documents=min(manifest.documents, params.documents or manifest.documents),
+        seed=params.seed if manifest.seed else 0,
+        threads=params.threads or manifest.threads,
+        device=manifest.device if params.device in (None, SPREAD) else params.device,
     )
+    differ = manifest.differences(asked).items()
+    return ", ".join(f"{name} was {there}, is {wanted}" for name, (there, wanted) in differ)
 
 
 def _remaining(

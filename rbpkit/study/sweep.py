@@ -10,22 +10,14 @@ from pathlib import Path
 from typing import Literal
 
 from rbpkit.errors import InputError
+from rbpkit.files.devices import set_threads
 from rbpkit.measuring import Measurement
 from rbpkit.study.checks import cores
-from rbpkit.study.engines import run_here, set_threads
+from rbpkit.study.engines import Outcome, run_here
 from rbpkit.study.jobs import Job, Shard, corpus_names, model_name, models_of, plan, read_corpora
 from rbpkit.study.params import Params
 
-__all__ = ["Failure", "SweepResult", "models_of", "sweep"]
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A job that came to nothing, and the one line that says why."""
-
-    model: str
-    corpus: str
-    reason: str
+__all__ = ["SweepResult", "models_of", "sweep"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +25,7 @@ class SweepResult:
     """What a sweep measured or found done, in the order of the study, and what failed."""
 
     measured: tuple[Measurement, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[Outcome, ...]
 
 
 def sweep(
@@ -74,7 +66,7 @@ def sweep(
         )
     else:
         set_threads(params.threads)
-        with _helped(processes - 1, params, out, trained=trained, shard=shard):
+        with _more_processes(processes - 1, params, out, trained=trained, shard=shard):
             outcomes = run_here(groups, corpora, params, out, say=say, progress=progress)
     in_order = [
         outcomes[job]
@@ -84,11 +76,7 @@ def sweep(
     ]
     return SweepResult(
         tuple(one.measured for one in in_order if one.measured is not None),
-        tuple(
-            Failure(one.job.model, one.job.corpus, one.reason)
-            for one in in_order
-            if one.measured is None
-        ),
+        tuple(one for one in in_order if one.measured is None),
     )
 
 
@@ -104,11 +92,11 @@ def idle_processes(params: Params) -> int:
 
 
 @contextmanager
-def _helped(helpers: int, params: Params, out: str | Path, **chosen) -> Iterator[None]:
+def _more_processes(helpers: int, params: Params, out: str | Path, **chosen) -> Iterator[None]:
     """While the block runs, `helpers` more processes take jobs of the same sweep."""
     context = multiprocessing.get_context("spawn")
     started = [
-        context.Process(target=_help, args=(params, out, chosen), daemon=True)
+        context.Process(target=_take_jobs, args=(params, out, chosen), daemon=True)
         for _ in range(helpers)
     ]
     for process in started:
@@ -121,7 +109,7 @@ def _helped(helpers: int, params: Params, out: str | Path, **chosen) -> Iterator
             process.join()
 
 
-def _help(params: Params, out: str | Path, chosen: dict) -> None:
+def _take_jobs(params: Params, out: str | Path, chosen: dict) -> None:
     """Run what jobs of a sweep are free; what fails is left for the process that is helped."""
     try:
         sweep(params, out, **chosen)

@@ -26,13 +26,12 @@ from rbpkit.encoding import Batch, EncodedCorpus, EncodedDocument, check_batch_t
 from rbpkit.errors import InputError, one_line
 from rbpkit.files.architectures import ARCHITECTURES, FAMILIES, paper_config, parameter_counts
 from rbpkit.files.libraries import quiet
+from rbpkit.kernels.memory import DoesNotFitError, out_of_memory
 from rbpkit.measuring import (
     BATCH_TOKENS,
     MAX_LENGTH,
-    DoesNotFitError,
     by_batches,
     measured_ranks,
-    out_of_memory,
     states_of,
 )
 from rbpkit.models import DTYPES, Head, LoadedModel
@@ -224,6 +223,14 @@ def speed_table(speeds: Iterable[Speed]) -> pd.DataFrame:
     cost = table["with_head"] / table["with_ranks"] - 1
     table.insert(table.columns.get_loc("skipped"), "ranks_cost", cost)
     return table
+
+
+def plain_speeds(speeds: Iterable[Speed]) -> list[dict]:
+    """As JSON takes them: None for NaN, which is not JSON."""
+    return [
+        {key: None if value != value else value for key, value in asdict(one).items()}
+        for one in speeds
+    ]
 
 
 def random_model(

@@ -25,9 +25,9 @@ from rbpkit.measuring import rank_columns
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
 from rbpkit.ranking import counting_path
-from rbpkit.tools.bench import Speed, paper_speeds, random_tokens, study_time
+from rbpkit.tools.bench import Speed, paper_speeds, plain_speeds, random_tokens, study_time
+from rbpkit.tools.comparisons import compare_dtypes
 from rbpkit.tools.cost import DEVICES, predicted_speeds
-from rbpkit.tools.effects import dtype_effects
 
 MINUTES = 9.0  # of ten; the tests take the rest
 _FEW = 40  # documents of the pocket corpora
@@ -44,9 +44,11 @@ def bench(ends: float) -> dict:
         print(f"  {name}: {speeds[-1].with_ranks:,.0f} tokens/s {speeds[-1].skipped}")
     ran = [one for one in speeds if not one.skipped]
     study = asdict(study_time(ran)) if ran else None
-    # NaN is not JSON.
-    rows = [{k: None if v != v else v for k, v in asdict(one).items()} for one in speeds]
-    return {"speeds": rows, "study": study, "not_run": len(ARCHITECTURES) - len(ran)}
+    return {
+        "speeds": plain_speeds(speeds),
+        "study": study,
+        "not_run": len(ARCHITECTURES) - len(ran),
+    }
 
 
 def dtypes(ends: float) -> dict:
@@ -57,8 +59,8 @@ def dtypes(ends: float) -> dict:
             break
         folder = ladders.model_folder(family, len(shapes) - 1)
         corpus = load_corpus("pocket:code", documents=_FEW)
-        effects = dtype_effects(folder, corpus, device="cuda", max_length=ladders.CONTEXT)
-        found[folder.name] = [asdict(one) for one in effects]
+        results = compare_dtypes(folder, corpus, device="cuda", max_length=ladders.CONTEXT)
+        found[folder.name] = [asdict(one) for one in results]
     return found
 
 
@@ -118,8 +120,8 @@ def markdown(report: dict) -> str:
     if "dtypes" in report:
         lines += ["| model | body | ranks changed | CE change, nats | largest RBP_k change |"]
         lines += ["| --- | --- | ---: | ---: | ---: |"]
-        for name, effects in report["dtypes"].items():
-            for one in effects[1:]:
+        for name, results in report["dtypes"].items():
+            for one in results[1:]:
                 worst = max(map(abs, one["rbp_change"].values()))
                 lines.append(
                     f"| {name} | {one['setting']} | {one['changed']:,} of {one['tokens']:,}"

@@ -8,8 +8,6 @@ focus with the arrow keys.
 from __future__ import annotations
 
 import hashlib
-import os
-import secrets
 import unicodedata
 from base64 import b64encode
 from bisect import bisect_left
@@ -17,6 +15,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
+from rbpkit.files.whole import write_whole
 from rbpkit.tools.look import Look, Token
 
 BUCKETS = ("1", "2\u20135", "6\u201310", "11\u2013100", "101\u20131000", "above 1000")
@@ -140,15 +139,7 @@ def write_page(look: Look, path: str | Path) -> Path:
     Raises OSError where it cannot be written; `path` then holds what it held.
     """
     path = Path(path)
-    new = path.parent / f".{path.name}.{secrets.token_hex(4)}.tmp"
-    try:
-        with new.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(page(look))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, path)
-    finally:
-        new.unlink(missing_ok=True)
+    write_whole(path.parent, {path.name: page(look).encode()})
     return path
 
 

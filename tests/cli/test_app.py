@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import save_model
+from conftest import save_model, study_file
 from transformers import GPT2Config
 
 from rbpkit.cli import app
@@ -78,7 +78,15 @@ def bad_inputs(tmp_path: Path, model: Path, text: Path) -> dict[str, tuple[list,
         (bare / file).write_bytes((model / file).read_bytes())
     out = ["--out", tmp_path / "out"]
     start = ["measure", "--model", model]
+    sweep = ["sweep", ROOT / "params" / "paper.yaml", *out]
+    shards = ("0/3", "4/3", "1/0", "1", "a/b", "1/2/3", "-1/3", "", "1/99999")
     return {
+        **{f"shard {one}": ([*sweep, f"--shard={one}"], "I/N") for one in shards},
+        "engine": ([*sweep, "--engine", "spark"], "process, ray"),
+        "workers": ([*sweep, "--workers", 2], "--engine ray"),
+        "address": ([*sweep, "--address", "auto"], "--engine ray"),
+        "no workers": ([*sweep, "--engine", "ray", "--workers", 0], "--workers must be at least 1"),
+        "every": (["status", *sweep[1:], "--every", 0], "--every"),
         "missing model": (
             ["measure", "--model", tmp_path / "none", "--corpus", text, *out],
             "no such folder",
@@ -162,10 +170,7 @@ def test_two_corpora_of_one_name_are_refused(rbpkit, ladder, text_file, tmp_path
     twin = tmp_path / "elsewhere" / text_file.name
     twin.parent.mkdir()
     shutil.copyfile(text_file, twin)
-    study = tmp_path / "study.yaml"
-    study.write_text(
-        f"source: hub\nmodel_ids: ['{ladder[0]}']\ncorpus_names: ['{text_file}', '{twin}']\n"
-    )
+    study = study_file(tmp_path, ladder[:1], [text_file, twin])
     status, _, err = rbpkit("sweep", study, "--out", tmp_path / "out")
     assert status == 2 and "two corpora" in err and not (tmp_path / "out").exists()
 
@@ -185,11 +190,8 @@ def test_no_command_is_help(rbpkit):
 
 
 def test_sweep_goes_on_after_a_failure(rbpkit, ladder, text_file, tmp_path):
-    study = tmp_path / "study.yaml"
-    study.write_text(
-        f"source: hub\nmodel_ids: ['{ladder[0]}', '{tmp_path / 'gone'}', '{ladder[1]}']\n"
-        f"corpus_names: ['{text_file}']\ntext_field: text\nmax_length: 64\n"
-    )
+    models = [ladder[0], tmp_path / "gone", ladder[1]]
+    study = study_file(tmp_path, models, [text_file], text_field="text", max_length=64)
     status, _, err = rbpkit("sweep", study, "--out", tmp_path / "out")
     assert status == 1 and "2 jobs done, 1 failed" in err and "gone" in err
     assert len(list((tmp_path / "out").rglob("*.parquet"))) == 2
@@ -198,10 +200,7 @@ def test_sweep_goes_on_after_a_failure(rbpkit, ladder, text_file, tmp_path):
 def test_two_folders_of_one_name_are_refused(rbpkit, ladder, text_file, tmp_path):
     twin = tmp_path / "elsewhere" / ladder[0].name
     twin.mkdir(parents=True)
-    study = tmp_path / "study.yaml"
-    study.write_text(
-        f"source: hub\nmodel_ids: ['{ladder[0]}', '{twin}']\ncorpus_names: ['{text_file}']\n"
-    )
+    study = study_file(tmp_path, [ladder[0], twin], [text_file])
     status, _, err = rbpkit("sweep", study, "--out", tmp_path / "out")
     assert status == 2 and "rename" in err and not (tmp_path / "out").exists()
 
@@ -212,11 +211,11 @@ import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import rbpkit.measuring as module
 ranks = module.measured_ranks
-def told(*arguments):
+def interrupted_ranks(*arguments):
     for number, found in enumerate(ranks(*arguments)):
         print("batch", number, flush=True)
         yield found
-module.measured_ranks = told
+module.measured_ranks = interrupted_ranks
 from rbpkit.cli.app import main
 main()
 """

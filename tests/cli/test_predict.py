@@ -50,9 +50,9 @@ def test_prediction_is_the_fits_own_and_its_reach_is_said(predict, folder):
     assert status == 0
     ce, rbp = json.loads(out)
     curve = rbp_curve(load_summaries(folder), 1, "pocket:prose", "Pythia")
-    told = fit_power_law(curve.S, curve.loss).predict(7e9)
+    predicted = fit_power_law(curve.S, curve.loss).predict(7e9)
     assert (rbp["loss"], rbp["loss_low"], rbp["loss_high"]) == pytest.approx(
-        (told.loss, told.low, told.high)
+        (predicted.loss, predicted.low, predicted.high)
     )
     assert rbp["RBP_low"] < rbp["RBP"] < rbp["RBP_high"] and rbp["n"] == 6
     assert ce["quantity"] == "CE" and ce["RBP"] is None
@@ -75,7 +75,7 @@ def test_level_widens_the_interval(predict):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("--size", "0"), "a size must be a positive number of parameters, not 0"),
         (("--size", "nan"), "must be a positive number of parameters, not nan"),
@@ -87,9 +87,9 @@ def test_level_widens_the_interval(predict):
         (("--size", "1e6", "--family", "Llama"), "nothing measured for corpus any, family Llama"),
     ],
 )
-def test_bad_input_is_one_line_and_status_2(predict, arguments, told):
+def test_bad_input_is_one_line_and_status_2(predict, arguments, message):
     status, out, err = predict(*arguments)
-    assert (status, out) == (2, "") and told in err and err.count("\n") == 1
+    assert (status, out) == (2, "") and message in err and err.count("\n") == 1
 
 
 def test_empty_folder_and_too_few_sizes(predict, tmp_path):

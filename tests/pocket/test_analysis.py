@@ -172,27 +172,16 @@ def test_what_ships_beside_the_ladders_is_on_the_same_text(path, shipped):
         assert (one.V, one.max_length) == (ladders.V, ladders.CONTEXT)
 
 
-def test_totals_without_some_documents_are_what_those_that_remain_give(shipped, tmp_path):
+def test_totals_are_those_of_the_summary(shipped, tmp_path):
     one = next(s for s in shipped if s.manifest.corpus == "pocket:legal")
-    whole = totals_of(one, (), one.manifest.fingerprint)
+    whole = totals_of(one)
     assert whole.manifest == one.manifest and whole.ce() == one.ce()
     assert all(whole.rbp(int(k)) == one.rbp(int(k)) for k in one.k_grid)
-
-    gone = one.document[[0, 3, -1]]
-    rest = [i for i in range(one.document.size) if i not in (0, 3, one.document.size - 1)]
-    tokens = sum(int(one.document_tokens[i]) for i in rest)
-    part = totals_of(one, gone, "of the rest")
-    assert part.manifest.fingerprint == "of the rest"
-    assert part.manifest.documents == one.manifest.documents - 3
-    assert part.ce() == math.fsum(one.document_nll[i] for i in rest) / tokens
-    ten = list(one.k_grid).index(10)
-    assert part.rbp(10) == sum(int(one.document_hits[i, ten]) for i in rest) / tokens
     with pytest.raises(InputError, match=f"k = 11: {one.manifest.model} was counted at k = 1, 2"):
-        part.rbp(11)
-
+        whole.rbp(11)
     path = tmp_path / "totals.jsonl.gz"
-    save_totals([whole, part], path)
-    assert load_totals(path) == [whole, part]
+    save_totals([whole], path)
+    assert load_totals(path) == [whole]
     path.write_bytes(path.read_bytes()[:-20])
     for broken in (path, tmp_path / "none.jsonl.gz"):
         with pytest.raises(InputError, match=f"{broken.name}: missing or damaged"):

@@ -249,11 +249,6 @@ def test_a_licence_of_one_paragraph(characters, sections):
 # --- installed files -----------------------------------------------------------------------
 
 
-def test_a_split_is_named_by_its_texts_and_their_order():
-    prints = [text_fingerprint(t) for t in (["a", "bc"], ["ab", "c"], ["bc", "a"], ["abc"], [])]
-    assert len(set(prints)) == 5
-
-
 def test_module_files_leave_tests_out(tmp_path, monkeypatch):
     for file in ("__init__.py", "b.py", "sub/a.py", "tests/test_b.py", "sub/testing/c.py"):
         path = tmp_path / "rbpkit_fake" / file
@@ -327,13 +322,6 @@ def test_the_installed_text_has_the_shipped_fingerprint(corpus, split):
     assert loaded.as_shipped
     assert len(loaded.documents) == len(listed(corpus, split))
     assert text_fingerprint(loaded.documents) == loaded.fingerprint
-
-
-@pytest.mark.parametrize("corpus", CORPORA)
-def test_no_source_is_on_two_sides_of_a_corpus(corpus):
-    sides = [{source_of(corpus, file) for file, _ in listed(corpus, s)} for s in SPLITS]
-    assert all(sides)
-    assert len(set.union(*sides)) == sum(map(len, sides))
 
 
 def test_no_source_is_tested_in_one_corpus_and_trained_on_in_another():

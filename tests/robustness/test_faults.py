@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -21,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from conftest import save_model
+from conftest import save_model, study_file
 from test_records import few, make_manifest, make_records, same  # noqa: F401
 from transformers import GPT2Config
 
@@ -29,16 +30,10 @@ from rbpkit.corpora import load_corpus
 from rbpkit.curves import fits, measured_curves
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import FORMAT
+from rbpkit.files.recordfiles import find_done, find_stale, iter_manifests
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
-from rbpkit.records import (
-    Records,
-    find_done,
-    find_stale,
-    iter_manifests,
-    load_summaries,
-    write_records,
-)
+from rbpkit.records import Records, load_summaries, write_records
 from rbpkit.study import notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,14 +55,7 @@ def base(tmp_path_factory) -> Path:
     return save_model(config, tmp_path_factory.mktemp("models") / "base")
 
 
-def study(folder: Path, models: list, corpora: list) -> Path:
-    path = folder / "study.yaml"
-    names = [json.dumps([str(one) for one in given]) for given in (models, corpora)]
-    path.write_text(
-        f"source: hub\nmodel_ids: {names[0]}\ncorpus_names: {names[1]}\n"
-        "max_length: 64\ndevice: cpu\nthreads: 1\n"
-    )
-    return path
+study = partial(study_file, max_length=64)
 
 
 def content(folder: Path) -> dict[str, bytes]:

@@ -22,7 +22,8 @@ from test_records import make_manifest, make_records, same
 
 from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
-from rbpkit.records import Records, find_done, load_summaries, record_stem, summarise, write_records
+from rbpkit.files.recordfiles import find_done, record_stem
+from rbpkit.records import Records, load_summaries, summarise, write_records
 from rbpkit.study.params import Params, load_params
 from rbpkit.summary import Histogram, Summary
 

@@ -15,23 +15,17 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import TEXTS
+from conftest import COMMAND_LINE, TEXTS, study_file
 
 from rbpkit.corpora import load_corpus
+from rbpkit.files.recordfiles import iter_manifests
 from rbpkit.pocket import ladders
-from rbpkit.records import Records, iter_manifests, load_summaries
+from rbpkit.records import Records, load_summaries
 from rbpkit.study.params import load_params
 from rbpkit.study.sweep import sweep
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-# A shell starts background jobs with Ctrl-C ignored, and so may what runs the tests.
-CTRL_C_AS_ASKED = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from rbpkit.cli.app import main
-main()
-"""
 
 
 def pocket_texts(documents: int) -> dict[str, tuple[str, ...]]:
@@ -46,14 +40,8 @@ def write_grid(folder: Path, models: list[tuple[str, int]], corpora: dict) -> Pa
     for name, texts in corpora.items():
         files.append(folder / f"{name}.jsonl")
         files[-1].write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    grid = folder / "grid.yaml"
-    folders = [str(ladders.model_folder(family, size)) for family, size in models]
-    grid.write_text(
-        f"source: hub\nmodel_ids: {json.dumps(folders)}\n"
-        f"corpus_names: {json.dumps([str(file) for file in files])}\n"
-        "documents: 0\nmax_length: 256\ndevice: cpu\nthreads: 1\nbatch_tokens: 1024\n"
-    )
-    return grid
+    folders = [ladders.model_folder(family, size) for family, size in models]
+    return study_file(folder, folders, files, documents=0, max_length=256, batch_tokens=1024)
 
 
 @pytest.fixture(scope="module")
@@ -151,12 +139,12 @@ def kill_again_and_again(grid: Path, good: Path, out: Path, kills: int, work: fl
             process.wait(rng.uniform(0, work))
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
-        _, told = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=60)
         if process.returncode == 0:
             check_equal(out, good)
             shutil.rmtree(out)
             continue
-        assert process.returncode == -signal.SIGKILL, told
+        assert process.returncode == -signal.SIGKILL, stderr
         # A compiler that it had started, of the loop in C, lives on for half a second.
         deadline = time.monotonic() + 10
         while members(process.pid) and time.monotonic() < deadline:
@@ -185,12 +173,12 @@ def test_twenty_kills(tmp_path, capsys):
     first = start(grid, good)
     at_work(first, good)
     begun = time.monotonic()
-    _, told = first.communicate(timeout=300)
-    assert first.returncode == 0, told
+    _, stderr = first.communicate(timeout=300)
+    assert first.returncode == 0, stderr
     seen = kill_again_and_again(grid, good, out, 20, time.monotonic() - begun)
     last = start(grid, out)
-    _, told = last.communicate(timeout=300)
-    assert last.returncode == 0, told
+    _, stderr = last.communicate(timeout=300)
+    assert last.returncode == 0, stderr
     check_equal(out, good)
     hidden = sorted(path.name for path in out.rglob(".*") if path.name != ".lock")
     with capsys.disabled():
@@ -202,19 +190,19 @@ def test_twenty_kills(tmp_path, capsys):
 def test_an_interrupted_sweep_leaves_no_process_and_goes_on(name, small, tmp_path):
     grid, good = small
     out = tmp_path / "out"
-    process = start(grid, out, "-c", CTRL_C_AS_ASKED)
+    process = start(grid, out, "-c", COMMAND_LINE)
     at_work(process, out)
     process.send_signal(getattr(signal, name))
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == 130, told
-    assert told.splitlines()[-1] == "rbpkit: interrupted" and "Traceback" not in told
-    assert "the same command goes on" in told
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert stderr.splitlines()[-1] == "rbpkit: interrupted" and "Traceback" not in stderr
+    assert "the same command goes on" in stderr
     assert not members(process.pid)
     assert not list(out.rglob("*.claim")) and not list(out.rglob("*.tmp"))
     assert check_whole(out, good) < 4
     again = start(grid, out)
-    _, told = again.communicate(timeout=120)
-    assert again.returncode == 0, told
+    _, stderr = again.communicate(timeout=120)
+    assert again.returncode == 0, stderr
     check_equal(out, good)
 
 
@@ -223,11 +211,11 @@ def test_two_processes_on_one_folder(small, tmp_path):
     grid, good = small
     out = tmp_path / "out"
     both = [start(grid, out) for _ in range(2)]
-    told = [process.communicate(timeout=120)[1] for process in both]
-    assert [process.returncode for process in both] == [0, 0], told
-    lines = "\n".join(told).splitlines()
-    assert sum(line.startswith("measured:") for line in lines) == 4, told
-    assert sum(line.startswith("done before:") for line in lines) == 4, told
+    stderr = [process.communicate(timeout=120)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], stderr
+    lines = "\n".join(stderr).splitlines()
+    assert sum(line.startswith("measured:") for line in lines) == 4, stderr
+    assert sum(line.startswith("done before:") for line in lines) == 4, stderr
     check_equal(out, good)
 
 
@@ -249,7 +237,7 @@ notebooks.run("long", {}, folder / "out")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
 def test_a_notebooks_kernel_goes_with_its_driver(name, tmp_path):
-    code = NOTEBOOK if name == "SIGKILL" else CTRL_C_AS_ASKED.split("from")[0] + NOTEBOOK
+    code = NOTEBOOK if name == "SIGKILL" else COMMAND_LINE.split("from")[0] + NOTEBOOK
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)],
         env=ENVIRONMENT,

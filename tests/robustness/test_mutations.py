@@ -98,10 +98,10 @@ BREAKS = {
         'np.lexsort((columns["position"],))', ("test_measuring.py",),
     ),
     "p_max of another token": Break(
-        "records.py", "& (nll > least + room),", "& (nll > least + 1 + room),", RECORDS
+        "files/columns.py", "& (nll > least + room),", "& (nll > least + 1 + room),", RECORDS
     ),
     "records of format 2 without its columns": Break(
-        "files/recordfiles.py", "COLUMNS if manifest.format == 1 else COLUMNS | PREDICTION",
+        "files/columns.py", "COLUMNS if manifest.format == 1 else COLUMNS | PREDICTION",
         "COLUMNS", RECORDS,
     ),
     "records of format 1 are refused": Break(

@@ -13,7 +13,8 @@ import torch
 from rbpkit.corpora import load_corpus
 from rbpkit.encoding import encode
 from rbpkit.errors import InputError
-from rbpkit.measuring import measure, measured_ranks, out_of_memory, rank_columns
+from rbpkit.kernels.memory import out_of_memory
+from rbpkit.measuring import measure, measured_ranks, rank_columns
 from rbpkit.models import load_model
 from rbpkit.records import Records
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from rbpkit.files.manifest import Manifest
-from rbpkit.files.recordfiles import write_job
-from rbpkit.records import record_stem
+from rbpkit.files.recordfiles import record_stem, write_job
 
 FILES, ROWS, V, LENGTH = 7, 10_000_000, 50_257, 500
 LIBRARIES = dict.fromkeys(("torch", "transformers", "tokenizers"), "none")

@@ -15,9 +15,15 @@ from rbpkit.corpora import HUB_CORPORA, PART_CORPORA, corpus_on_hub, load_corpus
 from rbpkit.errors import InputError
 from rbpkit.files import hub
 from rbpkit.pocket import ladders
-from rbpkit.study import fetch, needs
+from rbpkit.study import fetch, hub_repositories
 from rbpkit.study.estimates import corpus_bytes, model_bytes
-from rbpkit.study.needs import Listed, Need, Survey, needs_of, survey
+from rbpkit.study.hub_repositories import (
+    HubListing,
+    ListedRepository,
+    Repository,
+    list_repositories,
+    repositories_of,
+)
 from rbpkit.study.params import Params, load_params
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,7 +64,7 @@ def put(cache: Path, kind: str, id: str, files: dict[str, bytes], commit: str = 
 
 
 def test_the_papers_study_needs_24_models_and_six_data_sets():
-    found = needs_of(load_params(ROOT / "params" / "paper.yaml"))
+    found = repositories_of(load_params(ROOT / "params" / "paper.yaml"))
     assert [one.kind for one in found] == ["model"] * 24 + ["dataset"] * 6
     assert len({one.id for one in found}) == 30
     assert {one.id for one in found[24:]} == {hub.path for hub in HUB_CORPORA.values()}
@@ -67,39 +73,46 @@ def test_the_papers_study_needs_24_models_and_six_data_sets():
 
 def test_what_is_here_needs_nothing(tmp_path, text_file):
     folder = str(ladders.model_folder("Pythia", 0))
-    assert needs_of(study(model_ids=[folder], corpus_names=[str(text_file), "pocket:qa"])) == ()
-    assert survey(()) == Survey((), "")
+    assert (
+        repositories_of(study(model_ids=[folder], corpus_names=[str(text_file), "pocket:qa"])) == ()
+    )
+    assert list_repositories(()) == HubListing((), "")
     with pytest.raises(InputError, match=r"\./none: no such folder"):
-        needs_of(study(model_ids=["./none"]))
+        repositories_of(study(model_ids=["./none"]))
     with pytest.raises(InputError, match="did you mean Wiki"):
-        needs_of(study(corpus_names=["wikki"]))
+        repositories_of(study(corpus_names=["wikki"]))
 
 
 def test_one_data_set_for_two_corpora_of_it():
-    (_, one) = needs_of(study(corpus_names=["wiki", "Wiki:part"]))
+    (_, one) = repositories_of(study(corpus_names=["wiki", "Wiki:part"]))
     assert one.corpora == ("Wiki", "Wiki:part") and len(one.patterns) == 2
     assert corpus_on_hub("WIKI:PART") == "Wiki:part" and corpus_on_hub("pocket:qa") is None
 
 
 def test_revisions_go_to_what_they_name():
     pins = [f"EleutherAI/pythia-14m@{COMMIT}", "openai/openai_humaneval@refs/pr/1"]
-    model, corpus = needs_of(study(revisions=pins))
+    model, corpus = repositories_of(study(revisions=pins))
     assert (model.revision, corpus.revision) == (COMMIT, "refs/pr/1")
     with pytest.raises(InputError, match="pythia-31m is no model and no data set"):
-        needs_of(study(revisions=["EleutherAI/pythia-31m@main"]))
+        repositories_of(study(revisions=["EleutherAI/pythia-31m@main"]))
 
 
 def test_files_of_a_model():
     safe = ["config.json", "model.safetensors", "pytorch_model.bin", "tokenizer.json", "x.msgpack"]
     wanted = ["config.json", "model.safetensors", "tokenizer.json"]
-    assert needs._model_files(safe, False) == needs._model_files(safe, True) == (wanted, "")
+    files = hub_repositories._model_files
+    assert files(safe, False) == files(safe, True) == (wanted, "")
     pickles = [name for name in safe if "safe" not in name]
-    assert "allow_pickle" in needs._model_files(pickles, False)[1]
-    assert needs._model_files(pickles, True)[0] == ["config.json", "pytorch_model.bin", wanted[2]]
-    assert "no model" in needs._model_files(["config.json"], True)[1]
-    assert "no config.json" in needs._model_files(["model.safetensors"], True)[1]
+    assert "allow_pickle" in hub_repositories._model_files(pickles, False)[1]
+    assert hub_repositories._model_files(pickles, True)[0] == [
+        "config.json",
+        "pytorch_model.bin",
+        wanted[2],
+    ]
+    assert "no model" in hub_repositories._model_files(["config.json"], True)[1]
+    assert "no config.json" in hub_repositories._model_files(["model.safetensors"], True)[1]
     parts = ["config.json", "model-00001-of-00002.safetensors", "model.safetensors.index.json"]
-    assert set(needs._model_files(parts, False)[0]) == set(parts)
+    assert set(hub_repositories._model_files(parts, False)[0]) == set(parts)
 
 
 # --- files of a data set -------------------------------------------------------------------
@@ -169,7 +182,7 @@ def test_what_is_in_the_cache_is_known_offline(cache, tmp_path, capsys):
     shutil.copytree(
         ladders.model_folder("Pythia", 0), put(cache, "model", "me/small", {}), dirs_exist_ok=True
     )
-    asked = survey(needs_of(study(model_ids=["me/small", "me/none"])))
+    asked = list_repositories(repositories_of(study(model_ids=["me/small", "me/none"])))
     assert [one.complete for one in asked.listed] == [True, False, False]
     assert asked.listed[1].size is None and asked.listed[2].size == 84_000
     path = tmp_path / "one.yaml"
@@ -178,7 +191,7 @@ def test_what_is_in_the_cache_is_known_offline(cache, tmp_path, capsys):
     assert "set HF_HUB_OFFLINE=1" in capsys.readouterr().err
     (weights,) = cache.rglob("model.safetensors")
     weights.write_bytes(weights.read_bytes()[:-9])
-    assert not survey(needs_of(load_params(path))).listed[0].complete
+    assert not list_repositories(repositories_of(load_params(path))).listed[0].complete
 
 
 def test_json_is_json(cache, capsys):
@@ -204,12 +217,12 @@ def test_estimates_are_near_the_published_sizes():
 # --- space, refusals -----------------------------------------------------------------------
 
 
-def listed(size: int, kind: str = "model", cached: int = 0) -> Listed:
-    return Listed(Need(kind, f"a/{kind}"), COMMIT, (("x", size),), size, cached)
+def listed(size: int, kind: str = "model", cached: int = 0) -> ListedRepository:
+    return ListedRepository(Repository(kind, f"a/{kind}"), COMMIT, (("x", size),), size, cached)
 
 
 def test_space_is_checked_before(monkeypatch, tmp_path):
-    asked = Survey((listed(100, cached=40), listed(10, "dataset")), "")
+    asked = HubListing((listed(100, cached=40), listed(10, "dataset")), "")
     assert asked.missing == 70 and asked.space == 90
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(fetch.shutil, "disk_usage", lambda _: usage(0, 0, 90))
@@ -223,9 +236,9 @@ def test_a_file_of_another_size_than_the_hubs_is_refused(monkeypatch, tmp_path):
     (tmp_path / "x").write_bytes(b"12345")
     monkeypatch.setattr(fetch, "hf_hub_download", lambda _, name, **__: str(tmp_path / name))
     monkeypatch.setattr(fetch, "snapshot_download", lambda *_, **__: None)
-    fetch.download(Survey((listed(5),), ""))
+    fetch.download(HubListing((listed(5),), ""))
     with pytest.raises(InputError, match=r"a/model: .*5 bytes, the hub has 6.*0 of 1"):
-        fetch.download(Survey((listed(6),), ""))
+        fetch.download(HubListing((listed(6),), ""))
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
@@ -235,7 +248,7 @@ def test_ctrl_c_goes_through(monkeypatch, error):
 
     monkeypatch.setattr(fetch, "hf_hub_download", stop)
     with pytest.raises(error):
-        fetch.download(Survey((listed(5),), ""))
+        fetch.download(HubListing((listed(5),), ""))
 
 
 def test_sizes_for_people():

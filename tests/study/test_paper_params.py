@@ -15,10 +15,10 @@ from rbpkit.encoding import encode
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import ARCHITECTURES
 from rbpkit.pocket import ladders
-from rbpkit.study.enough import Reader, load_enough, readers_of
 from rbpkit.study.params import Params, load_params
 from rbpkit.study.plan import read_speeds, study_jobs
 from rbpkit.study.sweep import sweep
+from rbpkit.study.token_budget import ModelTokenizer, load_token_budget, model_tokenizers
 from rbpkit.tools.bench import random_model
 
 PARAMS = Path(__file__).resolve().parents[2] / "params"
@@ -175,10 +175,10 @@ def counts(path: Path, documents: int, max_length: int) -> list[int]:
 @pytest.mark.parametrize("least", [1, 900, 14_000])
 def test_the_fewest_documents_that_have_so_many_tokens(many, least):
     tokenizer = ladders.load_tokenizer()
-    readers = {"long": Reader(tokenizer, 64), "short": Reader(tokenizer, 9)}
-    corpus, tokens = load_enough(many, least, readers)
+    tokenizers = {"long": ModelTokenizer(tokenizer, 64), "short": ModelTokenizer(tokenizer, 9)}
+    corpus, tokens = load_token_budget(many, least, tokenizers)
     taken = len(corpus.documents)
-    naive = {name: counts(many, 2500, reader.max_length) for name, reader in readers.items()}
+    naive = {name: counts(many, 2500, reader.max_length) for name, reader in tokenizers.items()}
     assert tokens == {name: sum(found[:taken]) for name, found in naive.items()}
     assert min(tokens.values()) >= least > sum(naive["short"][: taken - 1])
     assert corpus.documents == load_corpus(many, documents=2500).documents[:taken]
@@ -186,10 +186,14 @@ def test_the_fewest_documents_that_have_so_many_tokens(many, least):
 
 
 def test_a_corpus_with_too_few_is_taken_whole(many):
-    corpus, tokens = load_enough(many, 10**9, {"a": Reader(ladders.load_tokenizer(), 64)})
+    corpus, tokens = load_token_budget(
+        many, 10**9, {"a": ModelTokenizer(ladders.load_tokenizer(), 64)}
+    )
     assert corpus.fingerprint == load_corpus(many, documents=0).fingerprint
     assert 0 < tokens["a"] < 10**9
-    poorer, _ = load_enough("pocket:legal", 10**9, {"a": Reader(ladders.load_tokenizer(), 256)})
+    poorer, _ = load_token_budget(
+        "pocket:legal", 10**9, {"a": ModelTokenizer(ladders.load_tokenizer(), 256)}
+    )
     assert poorer.fingerprint == load_corpus("pocket:legal").fingerprint
 
 
@@ -202,9 +206,9 @@ def test_a_sweep_gives_every_model_so_many(many, tmp_path):
     manifests = [one.summary.manifest for one in done.measured]
     assert len({m.fingerprint for m in manifests}) == 1
     assert all(3000 <= m.tokens < 3100 for m in manifests)
-    assert readers_of(folders, params)[folders[0]].max_length == 64
+    assert model_tokenizers(folders, params)[folders[0]].max_length == 64
     assert encode(
-        load_corpus(many, documents=3), readers_of(folders, params)[folders[1]].tokenizer
+        load_corpus(many, documents=3), model_tokenizers(folders, params)[folders[1]].tokenizer
     ).tokens
 
 

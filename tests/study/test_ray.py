@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
 import signal
 import subprocess
@@ -17,14 +15,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from conftest import COMMAND_LINE, digests, study_file
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rbpkit.corpora import load_corpus
-from rbpkit.devices import SPREAD
 from rbpkit.errors import InputError
+from rbpkit.files.devices import SPREAD
+from rbpkit.files.recordfiles import iter_manifests
 from rbpkit.pocket import ladders
-from rbpkit.records import Records, iter_manifests
+from rbpkit.records import Records
 from rbpkit.study import ray_engine
 from rbpkit.study.engines import run_here
 from rbpkit.study.jobs import plan
@@ -110,7 +110,7 @@ def cluster(tmp_path):
     def start(study: Path, out: Path, *more: str) -> subprocess.Popen:
         command = f"sweep {study} --out {out} --engine ray --workers 2".split() + list(more)
         process = subprocess.Popen(
-            [sys.executable, "-c", WITH_CTRL_C, *command],
+            [sys.executable, "-c", COMMAND_LINE, *command],
             **{"cwd": ROOT, "env": environment, "text": True},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -134,15 +134,6 @@ def cluster(tmp_path):
     assert killed or not left, f"left running: {left}"
 
 
-# A shell starts background jobs, as CI may be one, with Ctrl-C ignored: undo that first.
-WITH_CTRL_C = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from rbpkit.cli.app import main
-main()
-"""
-
-
 def processes(mark: str) -> list[int]:
     """Those whose environment holds this mark."""
     found = []
@@ -156,14 +147,9 @@ def processes(mark: str) -> list[int]:
 
 
 def a_grid(tmp_path: Path, documents: int) -> Path:
-    models = [str(ladders.model_folder("Pythia", size)) for size in (0, 1)]
-    path = tmp_path / "grid.yaml"
-    path.write_text(
-        f"source: hub\nmodel_ids: {json.dumps(models)}\n"
-        'corpus_names: ["pocket:prose", "pocket:qa"]\n'
-        f"documents: {documents}\nmax_length: 256\ndevice: cpu\nthreads: 1\n"
-    )
-    return path
+    models = [ladders.model_folder("Pythia", size) for size in (0, 1)]
+    corpora = ["pocket:prose", "pocket:qa"]
+    return study_file(tmp_path, models, corpora, documents=documents, max_length=256)
 
 
 def working(study: Path, out: Path, process: subprocess.Popen, *, done: int) -> int:
@@ -236,12 +222,12 @@ def test_a_killed_worker_costs_nothing_but_time(cluster, tmp_path):
     assert pid != process.pid
     os.kill(pid, signal.SIGKILL)
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.json")}
-    printed, told = process.communicate(timeout=300)
-    assert process.returncode == 0 and printed == "", told
-    lines = told.splitlines()
+    printed, stderr = process.communicate(timeout=300)
+    assert process.returncode == 0 and printed == "", stderr
+    lines = stderr.splitlines()
     # Beside them only Ray's own word of the worker that died.
-    assert sum(line.startswith(("measured:", "done before:")) for line in lines) == 4, told
-    assert "done before:" in told, "the task was not run again"
+    assert sum(line.startswith(("measured:", "done before:")) for line in lines) == 4, stderr
+    assert "done before:" in stderr, "the task was not run again"
     assert lines[-1].startswith("4 jobs done, 0 failed")
     assert all(path.stat().st_mtime_ns == then for path, then in before.items())
     manifests = [one.manifest for one in iter_manifests(out)]
@@ -250,14 +236,7 @@ def test_a_killed_worker_costs_nothing_but_time(cluster, tmp_path):
     assert not [path for path in out.rglob(".*") if path.name != ".lock"]
     # To the byte what this process makes alone.
     sweep(load_params(study), tmp_path / "alone")
-    digests = [
-        {
-            path.relative_to(folder): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in folder.rglob("*.parquet")
-        }
-        for folder in (out, tmp_path / "alone")
-    ]
-    assert digests[0] == digests[1]
+    assert digests(out) == digests(tmp_path / "alone")
     for path in out.rglob("*.parquet"):
         Records.load(path)
 
@@ -291,10 +270,10 @@ def test_a_running_cluster_of_two_nodes(two_nodes, cluster, tmp_path):
                 environment = Path(f"/proc/{who.pid}/environ").read_bytes().split(b"\0")
                 nodes |= {one for one in environment if one.startswith(b"RAY_RAYLET_PID=")}
         time.sleep(0.02)
-    printed, told = process.communicate()
-    assert process.returncode == 0 and printed == "", told
-    assert told.splitlines()[-1].startswith("4 jobs done, 0 failed")
-    assert len(nodes) == 2, (nodes, told)
+    printed, stderr = process.communicate()
+    assert process.returncode == 0 and printed == "", stderr
+    assert stderr.splitlines()[-1].startswith("4 jobs done, 0 failed")
+    assert len(nodes) == 2, (nodes, stderr)
     sweep(load_params(study), tmp_path / "alone")
     for path in (tmp_path / "alone").rglob("*.parquet"):
         assert path.read_bytes() == (out / path.relative_to(tmp_path / "alone")).read_bytes()
@@ -307,8 +286,8 @@ def test_ctrl_c_leaves_no_process(cluster, tmp_path):
     process = cluster(study, out)
     os.kill(working(study, out, process, done=0), signal.SIGCONT)
     process.send_signal(signal.SIGINT)
-    printed, told = process.communicate(timeout=100)
-    assert process.returncode == 130 and printed == "", told
-    assert "the same command goes on" in told and told.endswith("rbpkit: interrupted\n")
-    assert "Traceback" not in told
+    printed, stderr = process.communicate(timeout=100)
+    assert process.returncode == 130 and printed == "", stderr
+    assert "the same command goes on" in stderr and stderr.endswith("rbpkit: interrupted\n")
+    assert "Traceback" not in stderr
     # The fixture sees that nothing is left running.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import signal
 import subprocess
@@ -13,14 +11,15 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from conftest import digests, study_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbpkit.cli import app
 from rbpkit.corpora import HUB_CORPORA
 from rbpkit.errors import InputError
+from rbpkit.files.recordfiles import iter_manifests
 from rbpkit.pocket import ladders
-from rbpkit.records import Records, iter_manifests
+from rbpkit.records import Records
 from rbpkit.study import jobs
 from rbpkit.study.jobs import Group, Shard, divide, expected_tokens, model_size, plan
 from rbpkit.study.params import Params, load_params
@@ -128,18 +127,6 @@ def test_a_hub_model_of_unknown_size_cannot_be_divided(monkeypatch):
         plan(study, shard=Shard(1, 2))
 
 
-@pytest.mark.parametrize("text", ["0/3", "4/3", "1/0", "1", "a/b", "1/2/3", "-1/3", "", "1/99999"])
-def test_bad_shards_are_one_line(text, tmp_path, monkeypatch, capsys):
-    study = tmp_path / "study.yaml"
-    study.write_text(json.dumps(PAPER.model_dump(mode="json")))
-    arguments = ["rbpkit", "sweep", str(study), "--out", str(tmp_path / "out"), f"--shard={text}"]
-    monkeypatch.setattr(sys, "argv", arguments)
-    with pytest.raises(SystemExit) as stop:
-        app.main()
-    error = capsys.readouterr().err
-    assert stop.value.code == 2 and error.count("\n") == 1 and "I/N" in error
-
-
 def test_more_shards_than_jobs_leaves_some_with_nothing(tmp_path):
     study = Params(
         source="pocket", families=["Pythia"], corpus_names=["pocket:legal"], documents=1, threads=1
@@ -173,21 +160,9 @@ main()
 @pytest.fixture
 def grid(tmp_path) -> Path:
     """A params file: the two smallest Pythias on two pocket corpora, 20 documents each."""
-    models = [str(ladders.model_folder("Pythia", size)) for size in (0, 1)]
-    path = tmp_path / "grid.yaml"
-    path.write_text(
-        f"source: hub\nmodel_ids: {json.dumps(models)}\n"
-        'corpus_names: ["pocket:legal", "pocket:qa"]\n'
-        "documents: 20\nmax_length: 256\ndevice: cpu\nthreads: 1\n"
-    )
-    return path
-
-
-def digests(out: Path) -> dict[str, str]:
-    return {
-        str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(out.rglob("*.parquet"))
-    }
+    models = [ladders.model_folder("Pythia", size) for size in (0, 1)]
+    corpora = ["pocket:legal", "pocket:qa"]
+    return study_file(tmp_path, models, corpora, documents=20, max_length=256)
 
 
 @pytest.mark.slow
@@ -227,10 +202,10 @@ def test_three_shards_as_processes_one_killed_and_run_again(grid, tmp_path):
     assert len(list(out.rglob("*.parquet"))) == 3
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
     again = start(f"{victim}/3")
-    _, told = again.communicate(timeout=110)
-    assert again.returncode == 0, told
-    assert told.count("done before:") == 1 and told.count("\nmeasured:") == 1, told
-    assert "all 3 shards: 4 of 4 jobs done" in told
+    _, stderr = again.communicate(timeout=110)
+    assert again.returncode == 0, stderr
+    assert stderr.count("done before:") == 1 and stderr.count("\nmeasured:") == 1, stderr
+    assert "all 3 shards: 4 of 4 jobs done" in stderr
     assert all(path.stat().st_mtime_ns == time_ns for path, time_ns in before.items())
     # Once each, whole, and to the byte as one process alone makes them.
     manifests = [(one.manifest.model, one.manifest.corpus) for one in iter_manifests(out)]
@@ -267,10 +242,10 @@ def test_the_slurm_file_runs_its_shard(grid, tmp_path):
 
 def slurm_answers() -> bool:
     try:
-        told = subprocess.run(["sinfo", "-h"], capture_output=True, text=True, timeout=20)
+        stderr = subprocess.run(["sinfo", "-h"], capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return told.returncode == 0 and told.stdout.strip() != ""
+    return stderr.returncode == 0 and stderr.stdout.strip() != ""
 
 
 @pytest.mark.slow
@@ -326,9 +301,9 @@ def test_a_real_slurm_runs_the_array_and_a_killed_task_again(grid, tmp_path):
         wait(job, lambda: gone(job))
     finally:
         subprocess.run(["scancel", job], capture_output=True)
-    told = log.read_text()
-    assert told.count("done before:") == 1 and told.count("measured:") == 1, told
-    assert "all 3 shards: 4 of 4 jobs done" in told
+    stderr = log.read_text()
+    assert stderr.count("done before:") == 1 and stderr.count("measured:") == 1, stderr
+    assert "all 3 shards: 4 of 4 jobs done" in stderr
     assert all(path.stat().st_mtime_ns == time_ns for path, time_ns in before.items())
     sweep(load_params(grid), tmp_path / "alone")
     assert digests(out) == digests(tmp_path / "alone")

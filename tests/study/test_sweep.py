@@ -14,10 +14,10 @@ from collections import Counter
 import pytest
 import torch
 
-from rbpkit.cli import app
 from rbpkit.errors import InputError
+from rbpkit.files.recordfiles import iter_manifests
 from rbpkit.pocket import ladders
-from rbpkit.records import Records, iter_manifests
+from rbpkit.records import Records
 from rbpkit.study import engines
 from rbpkit.study.jobs import Job, model_name, models_of, plan
 from rbpkit.study.jobstate import claimed, holder, job_stem, past_failure
@@ -135,7 +135,7 @@ def test_a_failure_is_remembered_until_the_job_is_done(study, tmp_path):
     study = study.model_copy(update={"model_ids": (str(broken), str(MIDDLE))})
     result = sweep(study, tmp_path / "out")
     assert len(result.measured) == 2
-    assert [failure.model for failure in result.failures] == ["broken", "broken"]
+    assert [failure.job.model for failure in result.failures] == ["broken", "broken"]
     stem = job_stem(tmp_path / "out", Job("broken", "one.jsonl"))
     failure = past_failure(stem)
     assert "damaged" in failure.reason and failure.time and not failure.trace
@@ -260,24 +260,3 @@ def test_a_folder_of_the_hubs_cache_has_the_hubs_name(tmp_path):
     study = Params(source="hub", model_ids=["owner/name", str(folder)], corpus_names=["Wiki"])
     with pytest.raises(InputError, match="both called 'owner/name'"):
         models_of(study)
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--engine", "spark"], "process, ray"),
-        (["--workers", "2"], "--engine ray"),
-        (["--address", "auto"], "--engine ray"),
-        (["--engine", "ray", "--workers", "0"], "--workers must be at least 1"),
-    ],
-)
-def test_bad_engines_are_one_line(options, says, study, tmp_path, monkeypatch, capsys):
-    path = tmp_path / "study.yaml"
-    path.write_text(json.dumps(study.model_dump(mode="json")))
-    arguments = ["rbpkit", "sweep", str(path), "--out", str(tmp_path / "out"), *options]
-    monkeypatch.setattr(sys, "argv", arguments)
-    with pytest.raises(SystemExit) as stop:
-        app.main()
-    error = capsys.readouterr().err
-    assert stop.value.code == 2 and error.count("\n") == 1 and says in error
-    assert not (tmp_path / "out").exists()

@@ -17,6 +17,7 @@ from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
 from rbpkit.sections import c_derivation, s5_1_windows
 from rbpkit.tools import explorers, sentence_explorer
+from rbpkit.tools.exercises import check, close
 from rbpkit.tools.look import look
 
 matplotlib.use("Agg")
@@ -228,3 +229,14 @@ def test_without_a_server_there_is_a_still_and_nothing_is_refused(looks, monkeyp
     for bad in (([], [1]), (looks, [])):
         with pytest.raises(InputError):
             sentence_explorer.explore_sentence(*bad)
+
+
+# -- exercises -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [(None, "not answered yet"), (2.04, "right"), (2.06, "not yet"), ("two", "not yet")],
+)
+def test_a_self_check_says_right_or_wrong_and_no_more(answer, says):
+    assert check(3, answer, close(2.0, 0.05)) == f"3: {says}"

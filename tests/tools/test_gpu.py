@@ -39,14 +39,14 @@ def test_parts_run_one_by_one_join_in_one_report(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA X (80 GB)")
     monkeypatch.setattr(gpu, "counting_path", lambda device: "triton")
-    real = gpu.dtype_effects
+    real = gpu.compare_dtypes
     small = gpu.ladders.model_folder("Pythia", 0)
 
     def on_cpu(folder, corpus, device, max_length):
         assert device == "cuda"
         return real(small, corpus, ("float32", "bfloat16"), device="cpu", max_length=max_length)
 
-    monkeypatch.setattr(gpu, "dtype_effects", on_cpu)
+    monkeypatch.setattr(gpu, "compare_dtypes", on_cpu)
     monkeypatch.setattr(gpu, "_FEW", 2)
     paper_speeds = gpu.paper_speeds
 

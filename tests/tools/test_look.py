@@ -21,7 +21,6 @@ from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
 from rbpkit.records import Records
-from rbpkit.tools import look_page
 from rbpkit.tools.look import Alternative, look, pieces
 from rbpkit.tools.look_page import BUCKETS, PAGES, RAMPS, bucket, page, visible, write_page
 
@@ -368,7 +367,7 @@ def test_a_page_is_written_whole_or_not_at_all(odd, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(look_page.os, "fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         write_page(odd, path)
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["page.html"]

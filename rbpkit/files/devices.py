@@ -37,6 +37,14 @@ def torch_device(device: str | None) -> torch.device:
     return place
 
 
+def set_threads(threads: int) -> None:
+    """torch's threads on the CPU, 0 for its default."""
+    if threads:
+        import torch
+
+        torch.set_num_threads(threads)
+
+
 def check_device_map(device: str | None) -> None:
     """InputError where a device map cannot be used: a device is given too, or no accelerate."""
     if device is not None:

@@ -1,4 +1,4 @@
-"""As many documents as a number of scored tokens takes, the same ones for every tokenizer.
+"""The first documents of a corpus that have a given number of scored tokens in every tokenizer.
 
 The paper states about 5 x 10^5 tokens a point. Its 1,000 documents give that on long texts only:
 317,000 on Wiki, 24,000 on HotpotQA. Here documents are taken on, in the protocol's order, until
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-class Reader(NamedTuple):
-    """How a model reads: its tokenizer, and where its documents are truncated."""
+class ModelTokenizer(NamedTuple):
+    """A model's tokenizer, and the tokens at which its documents are truncated."""
 
     tokenizer: PreTrainedTokenizerBase
     max_length: int
 
 
-def readers_of(models: Iterable[str], params: Params) -> dict[str, Reader]:
+def model_tokenizers(models: Iterable[str], params: Params) -> dict[str, ModelTokenizer]:
     """The tokenizers of these models, by hub id or folder; no weights are loaded.
 
     Raises InputError as `find_checkpoint`, for each model of the study must be there.
     """
     from transformers import AutoConfig
 
-    readers = {}
+    tokenizers = {}
     for model in models:
         options = {"revision": params.revision_of(model), "allow_pickle": params.allow_pickle}
         folder = find_checkpoint(model, **options).folder
@@ -52,16 +52,16 @@ def readers_of(models: Iterable[str], params: Params) -> dict[str, Reader]:
             tokenizer = load_tokenizer(folder, {"local_files_only": True})
             config = AutoConfig.from_pretrained(folder, local_files_only=True).get_text_config()
         context = getattr(config, "max_position_embeddings", None) or params.max_length
-        readers[model] = Reader(tokenizer, min(params.max_length, context))
-    return readers
+        tokenizers[model] = ModelTokenizer(tokenizer, min(params.max_length, context))
+    return tokenizers
 
 
-def load_enough(
-    name: str, least_tokens: int, readers: Mapping[str, Reader], **options
+def load_token_budget(
+    name: str, least_tokens: int, tokenizers: Mapping[str, ModelTokenizer], **options
 ) -> tuple[Corpus, dict[str, int]]:
-    """The fewest first documents that have `least_tokens` scored tokens for every reader.
+    """The fewest first documents that have `least_tokens` scored tokens for every tokenizer.
 
-    readers: at least one, by a name for it. options: of `load_corpus`, all but `documents`.
+    tokenizers: at least one, by a name for it. options: of `load_corpus`, all but `documents`.
     Returns the corpus and its scored tokens for each; a corpus that has too few is taken whole,
     which the numbers then say. `protocol["least_tokens"]` keeps what was asked for. Raises
     InputError as `load_corpus` and `encode`.
@@ -69,7 +69,7 @@ def load_enough(
     wanted = PROTOCOL_DOCUMENTS
     while True:
         corpus = load_corpus(name, documents=wanted, **options)
-        needed, tokens = _needed(corpus, least_tokens, readers)
+        needed, tokens = _needed(corpus, least_tokens, tokenizers)
         available = corpus.protocol["available"]
         read = len(corpus.documents) + corpus.source["empty"]
         if needed is not None or read < wanted or (available is not None and available <= wanted):
@@ -82,11 +82,11 @@ def load_enough(
 
 
 def _needed(
-    corpus: Corpus, least: int, readers: Mapping[str, Reader]
+    corpus: Corpus, least: int, tokenizers: Mapping[str, ModelTokenizer]
 ) -> tuple[int | None, dict[str, int]]:
-    """How many first documents do for every reader (None: all are too few), and their tokens."""
+    """How many first documents do for every tokenizer (None: all are too few), and their tokens."""
     sums = {}
-    for name, (tokenizer, max_length) in readers.items():
+    for name, (tokenizer, max_length) in tokenizers.items():
         counts = np.zeros(len(corpus.documents), dtype=np.int64)
         for document in encode(corpus, tokenizer, max_length=max_length).documents:
             counts[document.document] = document.tokens

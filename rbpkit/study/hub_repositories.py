@@ -1,4 +1,4 @@
-"""What a study needs from the Hugging Face hub: repositories, files, sizes, and what is amiss.
+"""The repositories of the Hugging Face hub that a study reads: their files, sizes and faults.
 
 Every repository is asked for, so that all gated, missing and unreachable ones show together.
 Where the hub is not reached, sizes are estimates.
@@ -45,7 +45,7 @@ COPIES = {"model": 1, "dataset": 3}
 
 
 @dataclass(frozen=True)
-class Need:
+class Repository:
     """A repository that the study reads: `kind` of the hub's two, id, revision (None: newest).
 
     corpora: the study's names of what is read from a data set. patterns: of its files.
@@ -59,14 +59,15 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Listed:
-    """What is known of a need. size, cached: bytes, of all its files and of those in the cache.
+class ListedRepository:
+    """One repository as the hub lists it.
 
-    files: (name, bytes), empty where the hub was not reached; then `estimated` is set and size
-    is None where nothing is known of it. problem: why it cannot be had, "" where it can.
+    size, cached: bytes, of all its files and of those in the cache. files: (name, bytes), empty
+    where the hub was not reached; then `estimated` is set and size is None where nothing is known
+    of it. problem: why it cannot be had, "" where it can.
     """
 
-    need: Need
+    need: Repository
     commit: str = ""
     files: tuple[tuple[str, int], ...] = ()
     size: int | None = None
@@ -77,14 +78,14 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Survey:
-    """All needs of a study, in its order; unreached: why the hub does not answer, else ""."""
+class HubListing:
+    """A study's repositories, in its order; unreached: why the hub does not answer, else ""."""
 
-    listed: tuple[Listed, ...]
+    listed: tuple[ListedRepository, ...]
     unreached: str
 
     @property
-    def problems(self) -> tuple[Listed, ...]:
+    def problems(self) -> tuple[ListedRepository, ...]:
         """Those that cannot be had."""
         return tuple(one for one in self.listed if one.problem)
 
@@ -103,27 +104,27 @@ class Survey:
         )
 
 
-def needs_of(params: Params) -> tuple[Need, ...]:
+def repositories_of(params: Params) -> tuple[Repository, ...]:
     """The hub's repositories that a study reads: models smallest first, then data sets.
 
     Folders, files and pocket corpora need nothing. Raises InputError as `models_of`, for a
     corpus that is not there, and for a revision of something that the study does not read.
     """
     needs = [
-        Need("model", model, params.revision_of(model))
+        Repository("model", model, params.revision_of(model))
         for model in models_of(params)
         if not Path(model).expanduser().is_dir()
     ]
     for one in needs:
         if one.id.startswith((".", "/", "~")) or one.id.count("/") > 1:
             raise InputError(f"{one.id}: no such folder; give a model's folder or a hub id")
-    sets: dict[str, Need] = {}
+    sets: dict[str, Repository] = {}
     for given in params.corpus_names:
         name = corpus_on_hub(given)
         if name is None:
             continue
         hub = ON_HUB[name]
-        before = sets.get(hub.path) or Need("dataset", hub.path, params.revision_of(hub.path))
+        before = sets.get(hub.path) or Repository("dataset", hub.path, params.revision_of(hub.path))
         patterns = tuple(dict.fromkeys((*before.patterns, *hub.files)))
         sets[hub.path] = replace(before, corpora=(*before.corpora, name), patterns=patterns)
     needs += sets.values()
@@ -133,13 +134,13 @@ def needs_of(params: Params) -> tuple[Need, ...]:
     return tuple(needs)
 
 
-def survey(needs: Sequence[Need], *, allow_pickle: bool = False) -> Survey:
+def list_repositories(needs: Sequence[Repository], *, allow_pickle: bool = False) -> HubListing:
     """Ask the hub for every need; problems are in the result, none is raised.
 
     Where it does not answer at all, what the cache holds and estimates are given instead.
     """
     if not needs:
-        return Survey((), "")
+        return HubListing((), "")
     unreached, first = "", None
     if is_offline_mode():
         unreached = "HF_HUB_OFFLINE is set"
@@ -149,29 +150,29 @@ def survey(needs: Sequence[Need], *, allow_pickle: bool = False) -> Survey:
         except Exception as error:  # no answer: HTTP library, sockets and names have no base class
             unreached = one_line(error)
     if unreached:
-        return Survey(tuple(_unasked(need, allow_pickle) for need in needs), unreached)
+        return HubListing(tuple(_unasked(need, allow_pickle) for need in needs), unreached)
     with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
         rest = list(pool.map(lambda need: _asked(need, allow_pickle), needs[1:]))
-    return Survey((first, *rest), "")
+    return HubListing((first, *rest), "")
 
 
-def _asked(need: Need, allow_pickle: bool) -> Listed:
+def _asked(need: Repository, allow_pickle: bool) -> ListedRepository:
     try:
         return _ask(need, allow_pickle)
-    except Exception as error:  # as in `survey`
-        return Listed(need, problem=f"no answer ({one_line(error)})")
+    except Exception as error:  # as in `list_repositories`
+        return ListedRepository(need, problem=f"no answer ({one_line(error)})")
 
 
-def _ask(need: Need, allow_pickle: bool) -> Listed:
+def _ask(need: Repository, allow_pickle: bool) -> ListedRepository:
     """Raises what the network does; what the hub answers is in the result."""
     try:
         with quiet():
             return _list(need, allow_pickle)
     except (HfHubHTTPError, HFValidationError) as error:
-        return Listed(need, problem=refusal(error, need))
+        return ListedRepository(need, problem=hub_error(error, need))
 
 
-def _list(need: Need, allow_pickle: bool) -> Listed:
+def _list(need: Repository, allow_pickle: bool) -> ListedRepository:
     api, revision = HfApi(), need.revision or constants.DEFAULT_REVISION
     if need.kind == "model":
         info = api.model_info(need.id, revision=revision, files_metadata=True, timeout=TIMEOUT)
@@ -193,7 +194,7 @@ def _list(need: Need, allow_pickle: bool) -> Listed:
         missing = lacking(sizes, need.patterns)
         problem = f"has no {missing[0]} (any more)" if missing else ""
     if problem:
-        return Listed(need, info.sha, problem=problem)
+        return ListedRepository(need, info.sha, problem=problem)
     # A gated repository tells its files to everybody, but gives none.
     address = hf_hub_url(need.id, names[0], repo_type=need.kind, revision=info.sha)
     get_hf_file_metadata(address, timeout=TIMEOUT)
@@ -202,7 +203,7 @@ def _list(need: Need, allow_pickle: bool) -> Listed:
     # By name too: offline, a revision is found by the name that it was fetched by.
     complete = len(cached) == len(files) and _in_cache(need, names[0], revision)
     total, there = (sum(size for _, size in some) for some in (files, cached))
-    return Listed(need, info.sha, files, total, there, complete)
+    return ListedRepository(need, info.sha, files, total, there, complete)
 
 
 def _model_files(names: Iterable[str], allow_pickle: bool) -> tuple[list[str], str]:
@@ -218,12 +219,12 @@ def _model_files(names: Iterable[str], allow_pickle: bool) -> tuple[list[str], s
     return list(dict.fromkeys([CONFIG, *weights, *matching(names, TOKENIZER_FILES)])), ""
 
 
-def _in_cache(need: Need, name: str, revision: str) -> bool:
+def _in_cache(need: Repository, name: str, revision: str) -> bool:
     found = try_to_load_from_cache(need.id, name, repo_type=need.kind, revision=revision)
     return isinstance(found, str)
 
 
-def _unasked(need: Need, allow_pickle: bool) -> Listed:
+def _unasked(need: Repository, allow_pickle: bool) -> ListedRepository:
     """What can be said without the hub."""
     size = model_bytes(need.id) if need.kind == "model" else corpus_bytes(need.corpora)
     try:
@@ -235,10 +236,10 @@ def _unasked(need: Need, allow_pickle: bool) -> Listed:
     except InputError:
         complete = False
     problem = "" if complete else "not in the cache, and the hub is not reached"
-    return Listed(need, size=size, complete=complete, estimated=True, problem=problem)
+    return ListedRepository(need, size=size, complete=complete, estimated=True, problem=problem)
 
 
-def refusal(error: Exception, need: Need) -> str:
+def hub_error(error: Exception, need: Repository) -> str:
     """The hub's refusal in words; "" where it is none."""
     place = "datasets/" if need.kind == "dataset" else ""
     status = getattr(getattr(error, "response", None), "status_code", None)

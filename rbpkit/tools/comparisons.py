@@ -1,4 +1,4 @@
-"""What a setting of the engine changes in the numbers: the batch budget, and the body's dtype.
+"""The same tokens ranked under several batch sizes or dtypes, and how far the numbers differ.
 
 The same tokens are ranked under each setting and compared, token by token, with the first.
 Batches change the order of sums, so last bits and now and then a rank; a 16-bit body changes more.
@@ -32,7 +32,7 @@ BUDGETS = (BATCH_TOKENS, BATCH_TOKENS // 8)
 
 
 @dataclass(frozen=True)
-class Effect:
+class SettingResult:
     """One setting on one corpus, and how far it is from the first setting on the same tokens.
 
     setting: "8192 tokens a batch", "bfloat16". tokens: scored. changed: how many of their ranks
@@ -53,7 +53,7 @@ class Effect:
     speed: float
 
 
-def batch_effects(
+def compare_batch_sizes(
     model: LoadedModel,
     corpus: Corpus,
     budgets: Sequence[int] = BUDGETS,
@@ -62,7 +62,7 @@ def batch_effects(
     max_length: int = MAX_LENGTH,
     progress: bool = False,
     say: Callable[[str], None] = lambda line: None,
-) -> list[Effect]:
+) -> list[SettingResult]:
     """The same model and corpus with each of `budgets` (most tokens of a batch, padding included).
 
     Raises InputError for fewer than two different budgets, and as `measure`.
@@ -79,7 +79,7 @@ def batch_effects(
     return _compared(runs, ks)
 
 
-def dtype_effects(
+def compare_dtypes(
     model: str | Path,
     corpus: Corpus,
     dtypes: Sequence[str] = tuple(DTYPES),
@@ -91,7 +91,7 @@ def dtype_effects(
     progress: bool = False,
     say: Callable[[str], None] = lambda line: None,
     **load: object,
-) -> list[Effect]:
+) -> list[SettingResult]:
     """The same corpus under the model in each of `dtypes` (of the body; the head is in float32).
 
     model, device, load: as `load_model`, which is called anew for each dtype: one at a time is in
@@ -115,12 +115,12 @@ def dtype_effects(
     return _compared(runs, ks)
 
 
-def effect_table(effects: Sequence[Effect]) -> pd.DataFrame:
+def comparison_table(results: Sequence[SettingResult]) -> pd.DataFrame:
     """A row a setting: its counts, CE and RBP_k, each with its change from the first setting."""
     import pandas as pd
 
     rows = []
-    for one in effects:
+    for one in results:
         row = {
             "setting": one.setting,
             "tokens": one.tokens,
@@ -171,16 +171,16 @@ def _timed(
 
 def _compared(
     runs: Sequence[tuple[str, dict[str, np.ndarray], float]], ks: Sequence[int]
-) -> list[Effect]:
-    effects: list[Effect] = []
+) -> list[SettingResult]:
+    results: list[SettingResult] = []
     reference = _rank(runs[0][1])
     for setting, columns, speed in runs:
         rank = _rank(columns)
         CE = float(columns["nll"].mean(dtype=np.float64))
         rbp = {k: float(np.mean(rank <= k)) for k in dict.fromkeys(ks)}
-        first = effects[0] if effects else None
-        effects.append(
-            Effect(
+        first = results[0] if results else None
+        results.append(
+            SettingResult(
                 setting=setting,
                 tokens=rank.size,
                 changed=int(np.count_nonzero(rank != reference)),
@@ -193,7 +193,7 @@ def _compared(
                 speed=speed,
             )
         )
-    return effects
+    return results
 
 
 def _rank(columns: dict[str, np.ndarray]) -> np.ndarray:

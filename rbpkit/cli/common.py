@@ -1,0 +1,86 @@
+"""What the commands share: options, checks, and how lines and tables are printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rbpkit.errors import InputError
+from rbpkit.study.checks import within
+from rbpkit.summary import DEFAULT_KS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rbpkit.curves import Measured
+
+Model = Annotated[str, typer.Option(help="Hub id, or a folder in the Hugging Face layout.")]
+CorpusName = Annotated[str, typer.Option(help="A corpus by name, or a file or folder of text.")]
+RecordsDir = Annotated[Path, typer.Argument(help="A folder of records or summaries.")]
+ParamsFile = Annotated[Path, typer.Argument(help="A parameter file, as params/pocket.yaml.")]
+Out = Annotated[str, typer.Option("--out", help="The folder that records go to.")]
+MaxLength = Annotated[int, typer.Option(help="Truncate documents at this many tokens.")]
+BatchTokens = Annotated[int, typer.Option(help="Most tokens of one forward pass.")]
+Threads = Annotated[int, typer.Option(help="CPU threads; 0 for torch's default.")]
+Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16 (head in float32).")]
+Device = Annotated[
+    str | None,
+    typer.Option(help="cpu, cuda, or auto: over all GPUs; by default one GPU if there is."),
+]
+Ks = Annotated[list[int] | None, typer.Option("--k", help="k of RBP_k; may be repeated.")]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON for machines instead of a table.")]
+
+
+def say(line: str) -> None:
+    """A line for people, on standard error."""
+    typer.echo(line, err=True)
+
+
+def checked_ks(k: list[int] | None, default: tuple[int, ...] = DEFAULT_KS) -> tuple[int, ...]:
+    """Each k once, or the default. Raises InputError for one below 1."""
+    for one in k or ():
+        within("--k", one, 1)
+    return tuple(dict.fromkeys(k)) if k else default
+
+
+def print_table(frame: pd.DataFrame, as_json: bool, digits: int = 4) -> None:
+    """One table on standard output: so many decimals for people, all of them as JSON."""
+    if as_json:
+        typer.echo(json.dumps(json.loads(frame.to_json(orient="records", double_precision=15))))
+        return
+    shown = frame.to_string(index=False, float_format=lambda x: f"{x:.{digits}f}", na_rep="")
+    typer.echo(shown)
+
+
+def measured_table(measured: Iterable[Measured], ks: Sequence[int]) -> pd.DataFrame:
+    """One row a model and corpus, sorted by corpus, family, S.
+
+    Columns: corpus, family, model, S, V, documents, max_length, tokens (scored), CE (nats), then
+    RBP_<k> for each of `ks`.
+    InputError when there is nothing to show, and for k < 1.
+    """
+    import pandas as pd
+
+    rows = [
+        {
+            "corpus": one.manifest.corpus,
+            "family": one.manifest.family,
+            "model": one.manifest.model,
+            "S": one.manifest.S,
+            "V": one.manifest.V,
+            "documents": one.manifest.documents,
+            "max_length": one.manifest.max_length,
+            "tokens": one.manifest.tokens,
+            "CE": one.ce(),
+            **{f"RBP_{k}": one.rbp(k) for k in ks},
+        }
+        for one in measured
+    ]
+    if not rows:
+        raise InputError("no measured model to show")
+    frame = pd.DataFrame(rows)
+    return frame.sort_values(["corpus", "family", "S", "model"], ignore_index=True)
