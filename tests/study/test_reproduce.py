@@ -10,11 +10,20 @@ import pytest
 
 from rbpkit import paper
 from rbpkit.errors import InputError
+from rbpkit.files.manifest import Manifest
 from rbpkit.pocket import ladders
 from rbpkit.pocket.text import CORPORA, load_pocket_documents
 from rbpkit.records import load_summaries
 from rbpkit.study.params import Params, load_params
-from rbpkit.study.reproduce import compare_with_shipped, comparison, reproduce, train_anew
+from rbpkit.study.reproduce import (
+    PROCESSOR_CE,
+    PROCESSOR_TOKENS,
+    compare_with_shipped,
+    comparison,
+    reproduce,
+    tokens_moved,
+    train_anew,
+)
 from rbpkit.study.sweep import models_of
 from rbpkit.summary import Summary
 
@@ -71,18 +80,45 @@ class Moved:
     """A measured summary some of whose tokens fell out of the top k, or cost more."""
 
     one: Summary
-    share: float
-    nats: float
+    share: float = 0.0
+    nats: float = 0.0
+    manifest: Manifest = None
+
+    def __post_init__(self):
+        object.__setattr__(self, "manifest", self.manifest or self.one.manifest)
 
     @property
-    def manifest(self):
-        return self.one.manifest
+    def k_grid(self):
+        return self.one.k_grid
+
+    @property
+    def document_hits(self):
+        hits = self.one.document_hits.astype(int)
+        hits[0] -= round(self.share * self.one.tokens)
+        return hits
 
     def rbp(self, k: int) -> float:
         return self.one.rbp(k) - self.share
 
     def ce(self) -> float:
         return self.one.ce() + self.nats
+
+
+def test_what_a_processor_moves_leaves_the_study_the_shipped_one(shipped):
+    first, *others = shipped
+    other_weights = dataclasses.replace(first.manifest, revision="another")
+    token = 1 / first.tokens
+    for tokens, changed in (
+        (0, {}),
+        (PROCESSOR_TOKENS, {"share": PROCESSOR_TOKENS * token}),
+        (None, {"share": (PROCESSOR_TOKENS + 1) * token}),
+        (0, {"nats": 0.9 * PROCESSOR_CE}),
+        (None, {"nats": 1.1 * PROCESSOR_CE}),
+        (None, {"manifest": other_weights}),
+    ):
+        assert tokens_moved([Moved(first, **changed), *others]) == tokens, changed
+    assert tokens_moved(others) is None  # a size is lacking
+    assert tokens_moved([one for one in shipped if one.manifest.corpus == "pocket:qa"]) == 0
 
 
 @pytest.mark.parametrize(
