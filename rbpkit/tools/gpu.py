@@ -1,7 +1,8 @@
 """All that needs a GPU, in parts, with one report: `make gpu`, or python -m rbpkit.tools.gpu PART.
 
 bench: the paper's 24 shapes in bfloat16, random weights. dtypes:
-a 16-bit body on the pocket models. memory: batches that do not fit. Each part is kept in one JSON
+a 16-bit body on the pocket models. memory: batches that do not fit. fused: ranks without logits in
+memory, beside the usual ones. Each part is kept in one JSON
 file as it is done, and the Markdown table beside it is made anew.
 """
 
@@ -24,13 +25,14 @@ from rbpkit.files.architectures import ARCHITECTURES
 from rbpkit.measuring import rank_columns
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
-from rbpkit.ranking import counting_path
+from rbpkit.ranking import counting_path, token_ranks
 from rbpkit.tools.bench import Speed, paper_speeds, plain_speeds, random_tokens, study_time
 from rbpkit.tools.comparisons import compare_dtypes
 from rbpkit.tools.cost import DEVICES, predicted_speeds
 
 MINUTES = 9.0  # of ten; the tests take the rest
 _FEW = 40  # documents of the pocket corpora
+_HEADS = ((512, 50_304), (2048, 50_304), (5120, 152_064))  # (d, V) of Pythia-70M and 1.4B, Qwen-32B
 
 
 def bench(ends: float) -> dict:
@@ -83,8 +85,34 @@ def memory(ends: float) -> dict:
     return {"halved": len(lines), "tokens": encoded.tokens, "ranks_changed": changed}
 
 
+def fused(ends: float, device: str = "cuda", tokens: int = 8192) -> dict:
+    """Seconds of `token_ranks` with logits in memory and without, at three of the paper's heads."""
+    rows = []
+    for d, V in _HEADS:
+        if time.monotonic() > ends:
+            break
+        drawn = torch.Generator(device).manual_seed(0)
+        kind = {"generator": drawn, "device": device, "dtype": torch.bfloat16}
+        hidden, matrix = torch.randn(tokens, d, **kind), torch.randn(V, d, **kind) / d**0.5
+        targets = torch.randint(V, (tokens,), generator=drawn, device=device)
+        seconds, ranks = {}, {}
+        for way in (False, True):
+            rounds = []
+            for _ in range(4):  # the first one tunes
+                begin = time.perf_counter()
+                ranks[way] = token_ranks(hidden, matrix, targets, fused=way).rank()
+                ranks[way].sum().item()  # waits for the device
+                rounds.append(time.perf_counter() - begin)
+            seconds[way] = min(rounds[1:])
+        moved = (ranks[True] != ranks[False]).sum().item()
+        row = {"d": d, "V": V, "tokens": tokens, "usual": seconds[False], "fused": seconds[True]}
+        rows.append(row | {"ranks_changed": moved})
+    return {"heads": rows}
+
+
 PARTS: dict[str, Callable[[float], dict]] = {
     "memory": memory,
+    "fused": fused,
     "dtypes": dtypes,
     "bench": bench,
 }
@@ -101,6 +129,15 @@ def markdown(report: dict) -> str:
             f" {one['ranks_changed']} of {one['tokens']:,} ranks differ from small batches.",
             "",
         ]
+    if "fused" in report:
+        lines += ["| d | V | ranks, ms | without logits, ms | ranks that differ |"]
+        lines += ["| ---: | ---: | ---: | ---: | ---: |"]
+        for row in report["fused"]["heads"]:
+            lines.append(
+                f"| {row['d']} | {row['V']:,} | {1e3 * row['usual']:.2f} | {1e3 * row['fused']:.2f}"
+                f" | {row['ranks_changed']:,} of {row['tokens']:,} |"
+            )
+        lines.append("")
     if "bench" in report:
         lines += ["| model | body, tokens/s | with head | with ranks | ranks over head |"]
         lines += ["| --- | ---: | ---: | ---: | ---: |"]

@@ -58,12 +58,18 @@ def test_parts_run_one_by_one_join_in_one_report(tmp_path, monkeypatch, capsys):
         return list(paper_speeds(names, device="cpu", **settings))
 
     monkeypatch.setattr(gpu, "paper_speeds", few)
+    # Without a GPU both ways are the usual one.
+    monkeypatch.setattr(gpu, "_HEADS", ((32, 50),))
+    ranks, by_heads = gpu.token_ranks, gpu.fused
+    monkeypatch.setattr(gpu, "token_ranks", lambda *given, fused: ranks(*given))
+    monkeypatch.setitem(gpu.PARTS, "fused", lambda ends: by_heads(ends, "cpu", 10))
     monkeypatch.chdir(ROOT)
-    for parts in (["bench"], ["dtypes"]):
+    for parts in (["bench"], ["dtypes"], ["fused"]):
         assert gpu.main([*parts, "--out", str(tmp_path)]) == 0
     report = json.loads((tmp_path / "gpu-nvidia-x-80-gb-.json").read_text())
     assert len(report["dtypes"]) == len(gpu.ladders.LADDERS)
     assert report["bench"]["not_run"] == 23
+    assert report["fused"]["heads"][0]["ranks_changed"] == 0
     page = (tmp_path / "gpu-nvidia-x-80-gb-.md").read_text()
     for expected in ("# rbpkit on NVIDIA X", "EleutherAI/pythia-14m", "left out", "GPU-minutes"):
         assert expected in page
