@@ -269,6 +269,6 @@ def measured_curves(
 
 
 def panels(curves: Curves) -> list[list[Curve]]:
-    """The curves as `figures.law_panels` takes them: a list a corpus, of a curve a family."""
+    """The curves as `plots.law_panels` takes them: a list a corpus, of a curve a family."""
     corpora = dict.fromkeys(corpus for corpus, _ in curves)
     return [[curve for (c, _), curve in curves.items() if c == corpus] for corpus in corpora]

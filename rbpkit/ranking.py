@@ -5,14 +5,13 @@ finds at least as likely. Softmax keeps the order, so logits are counted. The ta
 gathered from the very tensor that is counted: recomputed, its last bit would change the count.
 
 Three programs in `kernels` count, and agree to the integer: `one_pass` (Triton) on a GPU, `c_loop`
-where there is a C compiler, and `tiles` (torch), the others' fallback and oracle. `kernels.head`
-checks what is given and divides the memory.
+where there is a C compiler, and `tiles` (torch), the others' fallback and oracle; a fourth,
+`fused_head`, is an option. `kernels.head` checks what is given and divides the memory.
 """
 
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -229,17 +228,18 @@ def _fused_ranks(
 
     A token whose own logit was another in the scan is counted from its logits.
     """
-    here = hidden.device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1"
-    if not (here and find_spec("triton")):
-        raise InputError(f"fused=True needs a GPU and triton, not a tensor on {hidden.device}")
+    if find_spec("triton") is None:
+        raise InputError("fused=True needs triton: pip install 'rbpkit[gpu]'")
+    from rbpkit.kernels import fused_head
+
+    if not fused_head.runs_on(hidden.device):
+        raise InputError(f"fused=True needs a GPU, not a tensor on {hidden.device}")
     d = hidden.shape[1]
     if hidden.dtype != unembedding.dtype or hidden.dtype == torch.float32 or d % 16:
         raise InputError(
             "fused=True needs bfloat16 or float16, hidden as unembedding, and a width in sixteens,"
             f" not {hidden.dtype}, {unembedding.dtype} and {d}"
         )
-    from rbpkit.kernels import fused_head
-
     column = targets.long().clamp(0, len(unembedding) - 1)
     results = tuple(
         torch.empty(len(targets), dtype=dtype, device=hidden.device) for dtype in _RESULTS

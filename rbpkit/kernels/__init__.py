@@ -1,4 +1,4 @@
-"""The counting inside `ranking` (torch operations, a loop in C, a Triton kernel), and memory.
+"""The counting inside `ranking` (torch operations, a loop in C, Triton kernels), and memory.
 
-All three count the same integers. For whoever wants to know why it is fast, or has another device.
+All count the same integers. For whoever wants to know why it is fast, or has another device.
 """

@@ -109,6 +109,11 @@ _INTERPRETED = not isinstance(kernel, triton.JITFunction)  # it has no clock to 
 _tuned = triton.autotune(CONFIGS[:1] if _INTERPRETED else CONFIGS, key=["V", "d"])(kernel)
 
 
+def runs_on(device: torch.device) -> bool:
+    """Whether the kernel can be launched there: a GPU, or any device under the interpreter."""
+    return _INTERPRETED or device.type == "cuda"
+
+
 def count(
     hidden: Tensor,
     matrix: Tensor,

@@ -1,7 +1,7 @@
 """The pocket ladders: small models of the paper's architectures, and of Mamba, that ship.
 
 A ladder is one family's sizes. Every model sees the same tokens in the same order, once. This
-module says what the models are and where they lie; `pocket_train` trains them.
+module says what the models are and where they lie; `pocket.training` trains them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
 """What stands beside the study: rank view, Trainer callback, bench, notebook widgets, self-checks.
 
-Nothing else depends on these modules but the command line. For their users.
+Only the command line and the notebooks depend on these modules. For their users.
 """
