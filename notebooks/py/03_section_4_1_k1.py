@@ -17,13 +17,13 @@
 #
 # $$-\log \mathrm{RBP}_1 \;\propto\; S^{-\alpha_1}.$$
 #
-# **Answer.** This holds nearly everywhere. A straight line in log-log has $R^2 \ge 0.97$ in 22 of the paper's 24 cells and in 13 of the 16 of the shipped models; the exponent differs between families and corpora. In 9 of the 12 published lines with five sizes or more, and in 9 of the 12 shipped ones, the largest model lies above its line.
+# **Answer.** This holds nearly everywhere: a straight line in log-log has $R^2 \ge 0.97$ for 22 of the 24 pairs of family and corpus (*cells*) in the paper's Table 1, and for 13 of the 16 of the shipped models. The exponent differs between families and corpora. In 9 of the 12 published lines with five sizes or more, and in 9 of the 12 shipped ones, the largest model lies above its line; chance alone would give 6, and the four lines of a family share one largest model.
 #
 # ![The loss -log RBP_1 against S in log-log, a panel for each corpus: published on top, shipped models below](../figures/figure_3.png)
 #
 # *Figure 3 of the paper (top, from its published points) and the same for the shipped models (bottom).*
 #
-# *Reading time: 7 minutes; it runs in seconds, and no model is run.* **Published** are the points of Figure 3; **measured** are the models that ship with `rbpkit`, or the records in `records_dir`. The text quotes the shipped models. $S$ leaves out token and position embeddings and the output head.
+# *Reading time: 7 minutes; it runs in seconds, and no model is run.* *Published* points are those of Figure 3. *Measured* points come from the small models shipped with `rbpkit`, or from your own measurements in `records_dir`. Numbers in the text are for the shipped models. $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -113,7 +113,7 @@ print(f"{len(recomputed)} cells; off Table 1 by at most {slope_gap:.4f} (slope),
 #
 # ## Measured here
 #
-# The same fit on the ranks that we measured. Corpora without records are listed.
+# The same fit on the ranks that we measured. The cell prints the corpora that have no measurements.
 
 # %%
 summaries = load_summaries(records_dir or ladders.summaries_root())
@@ -142,7 +142,7 @@ points = pd.concat(
 plots.save(figure, points, figures_dir, "figure_3")
 
 # %% [markdown]
-# The next figure shows one line at a time. The band is the 95% prediction interval for one unmeasured model of the family (Student's $t$, from the scatter of its points about the line), up to ten times the largest $S$. In JupyterLab or Jupyter Notebook the cell asks for corpus, family and $k$; elsewhere it is a still picture of some.
+# The next figure shows one line at a time. The band is the 95% prediction interval for one unmeasured model of the family, from the scatter of the points about the line (Student's $t$). It extends to ten times the largest $S$. In Jupyter you can choose corpus, family and $k$; elsewhere a few examples are shown.
 
 # %%
 curves = explorers.law_curves(summaries, corpus_names, families, [1, 2, 5, 10, 20, 50, 100])
@@ -155,7 +155,7 @@ if still is not None:
 # %% [markdown]
 # ## How straight?
 #
-# The paper reads Figure 3 as a straight line for every family and corpus. Section 4.4 adds that "the exponent is less than 0.1"; it refers to Figure 6, Pythia on four corpora, and there it is right. The table counts all 24 cells of Table 1 (six corpora) and all that we measured.
+# The paper reads Figure 3 as a straight line for every family and corpus. Section 4.4 adds that "the exponent is less than 0.1"; it refers to Figure 6, Pythia on four corpora, and there it is right. The next table summarises all 24 cells of the paper's Table 1 (six corpora) and our 16.
 
 # %%
 table1 = paper.table1().query("k == '1'").rename(columns={"r2": "R2"})
@@ -174,9 +174,9 @@ def summed_up(cells: pd.DataFrame) -> dict[str, str]:
 pd.DataFrame({"paper says": summed_up(table1), "we get": summed_up(ours)})
 
 # %% [markdown]
-# Does the largest model lie on the line? Two tests, in percent of its loss. `in the fit` is its distance above the line through all sizes, itself included. `held out` is its distance above the line through the smaller sizes, which predicts it. Both should be compared with the sampling error of its loss. For a share $p$ of $T$ independent tokens that error is
+# Does the largest model lie on the line? We test this in two ways, in percent of the model's loss. `in the fit` is its distance above the line through all sizes, itself included. `held out` is its distance above a line fitted to the smaller models only, so this is a prediction. Both should be compared with the sampling error (one standard error) of the loss. If $p = \mathrm{RBP}_1$ is measured on $T$ independent tokens, the relative error of the loss is
 #
-# $$\frac{\mathrm{sd}(-\log \mathrm{RBP}_1)}{-\log \mathrm{RBP}_1} \approx \frac{1}{-\log p} \sqrt{\frac{1 - p}{p\,T}}, \qquad p = \mathrm{RBP}_1 .$$
+# $$\frac{\mathrm{sd}(-\log \mathrm{RBP}_1)}{-\log \mathrm{RBP}_1} \approx \frac{1}{-\log p} \sqrt{\frac{1 - p}{p\,T}} .$$
 
 # %%
 tokens = paper.token_counts().set_index(["dataset", "family"])["tokens"].to_dict()
@@ -218,16 +218,18 @@ for family in ("OPT", "Pythia"):
             print(f"{source} {family}, in the fit: {shown}")
 
 # %% [markdown]
-# In the paper's data the largest Pythia and the largest OPT lie above their lines on all four corpora, in seven of these eight cases by more than the sampling error. Where the largest model lies above the line, the line probably predicts too low a loss for a still larger one.
+# In the paper's data the largest Pythia and the largest OPT lie above their lines on all four corpora. With the model itself in the fit, the distance exceeds one sampling error in seven of these eight cases and two sampling errors in six. For Pythia, and for OPT on Wiki and AusLegal, the line probably predicts too low a loss for a still larger model. For Qwen it does not seem to: the largest one lies below its line on three of the four corpora.
 #
-# These points do not show why. The shipped models all saw the same 6 million tokens. That is little for the larger ones, which would bend a curve in this way; but the shipped Qwen, trained in the same way, lies above its line on only two corpora of four. The sampling errors assume independent tokens. Tokens of one document are alike, so the true errors are larger (notebook 23).
+# These points do not show why. The shipped models all saw the same 6 million tokens, which is little for the larger ones. Too few tokens would raise the loss of the larger models and bend the curve upwards. But that cannot be the whole reason: the shipped Qwen, trained in the same way, lies above its line on only two corpora of four.
+#
+# The sampling errors assume independent tokens. Tokens of one document are alike, so the true errors are larger (notebook 23).
 #
 # ## What holds, and what does not
 #
-# - *A line fits.* $R^2$ is at least 0.97 in 22 of the paper's 24 cells.
+# - *A line fits.* $R^2$ is at least 0.97 in 22 of the 24 cells of Table 1, and on 15 of the 16 lines of Figure 3.
 # - *It fits small models too.* $R^2$ is at least 0.97 in 13 of the 16 cells of the shipped models.
-# - *The exponent is not a constant.* It differs between families and corpora, and exceeds 0.1 in 4 of the paper's 24 cells.
-# - *Lines bend.* The largest published Pythia lies above its line on all four corpora, by up to 5.9% of its loss.
+# - *The exponent depends on family and corpus*, as the paper's Table 1 shows: it lies between 0.049 and 0.134, and exceeds 0.1 in 4 of the 24 cells.
+# - *The largest model may lie off the line.* The largest published Pythia lies above it on all four corpora, by up to 5.9% of its loss with itself in the fit and 8.2% held out. The largest published Qwen lies below on three of four.
 # - *Four points prove little.* On Wiki the 95% interval of GPT-2's exponent is 0.056 ± 0.023.
 #
 # ## Exercises

@@ -13,15 +13,15 @@
 # %% [markdown]
 # # Section 5.1: emergence
 #
-# **Claim.** "Assuming independence and stationarity across positions", the success rate of $N$ tokens in a row is $p_{N,k} = (\mathrm{RBP}_k)^N$ (Eq. 6). From this the paper concludes that "sequence-level log-error scales smoothly with model size" and that "larger $N$ sharpens the transition" (Figure 7: ten Pythias on Wiki, eight $k$, nine $N$).
+# **Claim.** "Assuming independence and stationarity across positions", the probability that $N$ tokens in a row all have rank at most $k$ is $p_{N,k} = (\mathrm{RBP}_k)^N$ (Eq. 6). From this the paper concludes that "sequence-level log-error scales smoothly with model size" and that "larger $N$ sharpens the transition" (Figure 7: ten Pythias on Wiki, eight $k$, nine $N$).
 #
-# **Answer.** The first conclusion holds: $-\log p_{N,k}$ is a smooth power of $S$, with $R^2 \ge 0.97$ in 55 of 59 series. Independence, which the paper assumes and does not claim, fails: ten tokens in a row count for five to nine independent ones. The transition does not sharpen: in Eq. 8 a larger $N$ moves the curve along $\ln S$ and leaves its width.
+# **Answer.** The first conclusion holds: $-\log p_{N,k}$ is a power of $S$, with $R^2 \ge 0.97$ in 55 of the 59 series (of 72) without a zero. Independence, which the paper only assumes, fails: in the published GPT-2 models ten tokens in a row hit as often as 6.6 to 8.8 independent ones. In Eq. 8 a larger $N$ shifts the transition without sharpening it, but the counted exponents rise with $N$ at $k \ge 2500$ (0.306 to 0.369 at $k = 10{,}000$) and mostly fall at smaller $k$.
 #
-# ![Left: Eq. 8 at k = 1 for N = 1 to 1,000, curves of one shape moved to the right. Right: counted shares at N = 100 far above Eq. 7](../figures/figure_7_eq8.png)
+# ![Left: Eq. 8 at k = 1 for N = 1 to 1,000, curves of one shape shifted to the right. Right: counted shares at N = 100 far above those of independent tokens](../figures/figure_7_eq8.png)
 #
-# *Eq. 8 for the published Pythias (left): N moves the curve and keeps its width. At N = 100 the counted shares (right) lie far above it.*
+# *Eq. 8 for the published Pythias (left): a larger N shifts the curve and does not change its width. At N = 100 the counted shares (right) lie far above those of independent tokens (labelled Eq. 7).*
 #
-# *Reading time: 15 minutes; it runs in seconds, and no model is run.* Two sections marked so may be skipped at a first reading. **Published** are the paper's 720 shares; **measured** are the models that ship with `rbpkit`, or the records in `records_dir`. The text quotes the shipped models. $S$ leaves out token and position embeddings and the output head.
+# *Reading time: 15 minutes; it runs in seconds, and no model is run.* Two sections, marked *may be skipped*, can be left out at first. *Published* shares are the paper's 720. *Measured* shares come from the small models shipped with `rbpkit`, or from your own measurements in `records_dir`. Numbers in the text are for the shipped models. $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -58,7 +58,7 @@ print("rbpkit", rbpkit.__version__)
 # %% [markdown]
 # ## What is counted
 #
-# Take every window of $N$ consecutive scored tokens that lies inside one document. $p_{N,k}$ is the share of windows in which **every** rank is at most $k$. With $N = 1$ it is $\mathrm{RBP}_k$ itself. A document of ten tokens, $k = 1$, $N = 3$:
+# Take every window of $N$ consecutive scored tokens that lies inside one document. A token *hits* if its rank is at most $k$, and a window hits if **every** token in it hits. $p_{N,k}$ is the share of windows that hit. With $N = 1$ it is $\mathrm{RBP}_k$ itself. A document of ten tokens, $k = 1$, $N = 3$:
 
 # %%
 R = np.array([1, 1, 1, 1, 7, 1, 2, 1, 1, 1])
@@ -66,7 +66,7 @@ every = np.lib.stride_tricks.sliding_window_view(R <= 1, 3).all(axis=1)
 print(f"{every.sum()} of {every.size} windows of 3 hit; RBP_1^3 = {(R <= 1).mean() ** 3:.3f}")
 
 # %% [markdown]
-# Figure 7 shows shares, not counts. Each share is a whole number of successful windows divided by the number of all windows. For each $N$ one total fits all eighty shares (for $N = 500$ we take the smallest that does), and so we can recover the counts.
+# Figure 7 shows shares, not counts. Each share is the number of windows that hit divided by the number of all windows. For each $N$ we look for the number of windows that makes all 80 shares (10 models, 8 $k$) whole counts; a larger $N$ must have fewer windows. Exactly one number does, except for $N = 500$, where several do and we take the smallest.
 
 # %%
 published = s5_1_windows.published_windows()
@@ -78,15 +78,15 @@ windows["hits of Pythia-12B, k = 1"] = published.query("model == 'pythia-12b' an
 windows
 
 # %% [markdown]
-# From $N = 1$ to $N = 2$ the number of windows falls by exactly 1,000, and by 1,000 more with each further token up to $N = 10$: one for each of the 1,000 documents. So the windows stay inside documents, as they should. At $N = 500$ there are 4,549 windows. A document cut at 512 tokens has 511 scored tokens and gives 12 such windows, so at least 380 documents are that long.
+# From $N = 1$ to $N = 2$ the number of windows falls by exactly 1,000, and by 1,000 more with each further token up to $N = 10$: one for each of the 1,000 documents. So the windows stay inside documents, as they should. At $N = 500$ there are 4,549 windows. A document cut at 512 tokens has 511 scored tokens and gives at most 12 such windows, so at least 380 documents have 500 scored tokens or more.
 #
-# ## Eqs. 6 and 7: from tokens to windows
+# ## Eq. 6: from tokens to windows
 #
-# A token *hits* if its rank is at most $k$. If each token hit or missed independently of the others, the probabilities would multiply:
+# If each token hit or missed independently of the others, the probabilities would multiply:
 #
 # $$p_{N,k} = \prod_{i=1}^{N} \Pr(R_i \le k) = \mathrm{RBP}_k^{\,N}.$$
 #
-# The paper says that this is an assumption. To test it we compute the number of independent tokens that a window counts for, $\log p_{N,k} / \log \mathrm{RBP}_k$; under Eq. 6 it is $N$. The table has GPT-2's shares on Wiki, which the authors published in full precision; the column `effective` has that number.
+# We call this power Eq. 6. The paper's Eq. 7 is the same power; only the legend of one figure here uses that label. The paper says that independence is an assumption. To test it we compute how many independent tokens would hit as often as the window does: $\log p_{N,k} / \log \mathrm{RBP}_k$, which is $N$ under Eq. 6. The table has GPT-2's shares on Wiki, which the authors published in full precision. The column `effective` is the number of independent tokens.
 
 # %%
 authors = paper.gpt2_wiki_metrics().query("model == 'gpt2'").set_index("k")
@@ -106,16 +106,18 @@ shown.round({"p": 4, "independent": 5, "effective": 1, "p / independent": 1})
 ten = gpt2.query("N == 10")
 for name, part in (("k = 1", ten.query("k == 1")), ("k > 1", ten.query("k > 1"))):
     low, high = part["effective"].min(), part["effective"].max()
-    print(f"four GPT-2 models, {name}: ten tokens count for {low:.1f} to {high:.1f}")
+    print(
+        f"four GPT-2 models, {name}: ten in a row hit like {low:.1f} to {high:.1f} independent tokens"
+    )
 
 # %% [markdown]
-# At $k = 1$ five tokens in a row hit 1.9 times as often as Eq. 6 says, and ten in a row 19 times. Hits come in clusters. For larger $k$ the tokens are closer to independent, but ten of them never count for more than 8.8.
+# At $k = 1$ five tokens in a row hit 1.9 times as often as Eq. 6 says, and ten in a row 19 times. Hits come in clusters. For larger $k$ the tokens are closer to independent: ten in a row hit as often as 8.4 to 8.8 independent tokens would.
 #
 # Can the clusters be explained by pairs alone, that is, by a hit that makes the *next* hit more likely? A Markov chain with the two states hit and miss, fitted to pairs, has
 #
-# $$p_{N,k} = p_1 \Big(\frac{p_2}{p_1}\Big)^{N-1}, \qquad p_1 = \mathrm{RBP}_k, \quad p_2 = p_{2,k},$$
+# $$p_{N,k} = p_1 \Big(\frac{p_2}{p_1}\Big)^{N-1}, \qquad p_1 = \mathrm{RBP}_k, \quad p_2 = p_{2,k}.$$
 #
-# and Figure 7 gives both.
+# Figure 7 gives $p_1$ and $p_2$.
 
 # %%
 largest = published.query("model == 'pythia-12b' and k in (1, 10, 100) and N in (5, 10, 20)")
@@ -129,7 +131,7 @@ largest[["k", "N", "p", "independent", "markov", "effective"]].round(4)
 #
 # ## Measured here
 #
-# The same shares, from the ranks that we measured. Documents of the shipped corpora are cut at 256 tokens, so there are few long windows. Missing combinations are listed.
+# The same shares, from the ranks that we measured. Documents of the shipped corpora are cut at 256 tokens, so there are few long windows. The cell prints the combinations that are missing.
 
 # %%
 summaries = load_summaries(records_dir or ladders.summaries_root())
@@ -150,7 +152,9 @@ else:
         print(hit.fillna(0).astype(int).to_string())
 
 # %% [markdown]
-# Neighbouring windows share most of their tokens, so successful windows are not independent evidence. A *run* is a stretch of $L$ consecutive hits; it contains $L - N + 1$ successful windows. The evidence is the number of separate runs. Runs are not stored, but the counts at neighbouring $N$ bound their number, `runs_low` to `runs_high`. If $r(n)$ runs have at least $n$ tokens, then $\sum_{n \ge N} r(n)$ windows succeed, and $r(n)$ cannot increase with $n$.
+# Neighbouring windows share most of their tokens, so their hits are not independent evidence. A *run* is a stretch of $L$ consecutive hits; it contains $L - N + 1$ windows that hit. What counts as evidence is the number of separate runs, not of windows.
+#
+# Runs are not stored, but the counts at neighbouring $N$ bound their number, `runs_low` to `runs_high`. Let $r(n)$ be the number of runs of at least $n$ tokens. Then $\sum_{n \ge N} r(n)$ windows hit; since $r(n)$ cannot increase with $n$, the counts bound it from both sides.
 #
 # `shuffled` is the average $p_{N,k}$ after the tokens of each document are put in random order. Shuffling keeps the differences between easy and hard documents and removes the effect of order. If document $d$ has $n_d$ tokens and $h_d$ hits,
 #
@@ -180,7 +184,7 @@ print(f"N = {some_N}; the shares are of 1,000 windows")
 at_ten[names + shares + ["effective"]].reset_index(drop=True).round(3)
 
 # %% [markdown]
-# How much of the gap between Eq. 6 and the count do differences between documents explain? In logarithms this share is $\log(\text{shuffled}/\text{independent}) \,/\, \log(p/\text{independent})$: 0 if they explain nothing, 1 if they explain all. We compute it only where there are at least five separate runs.
+# How much of the gap between Eq. 6 and the count is due to differences between documents? In logarithms this share is $\log(\text{shuffled}/\text{independent}) \,/\, \log(p/\text{independent})$: 0 if none of it is, 1 if all of it is. We compute it only where there are at least five separate runs.
 
 # %%
 sound = top[(top["N"] == some_N) & (top["runs_low"] >= 5)].copy()
@@ -193,11 +197,11 @@ if len(sound):
 # %% [markdown]
 # ## Figure 7
 #
-# Put the law of Section 4, $-\log \mathrm{RBP}_k = c\, S^{-\alpha}$, into Eq. 7. The result is Eq. 8:
+# Put the law of Section 4, $-\log \mathrm{RBP}_k = c\, S^{-\alpha}$, into Eq. 6. The result is Eq. 8:
 #
 # $$p_{N,k} = \exp(-N c\, S^{-\alpha}).$$
 #
-# First the regression and the curve for Pythia at $k = 100$, then the figure. Top: the paper's eight panels. The paper's $x$ axis is $\ln S$ labelled as powers of ten; here $S$ stands below and $\ln S$ above. Bottom: what we measured. The dashed curves are Eq. 8 with $c$ and $\alpha$ fitted at $N = 1$.
+# First the regression and the curve for Pythia at $k = 100$, then the figure. Top: the paper's eight panels. The paper's $x$ axis is $\ln S$ labelled as powers of ten; here the lower axis shows $S$, the upper $\ln S$. Bottom: what we measured. The dashed curves are Eq. 8 with $c$ and $\alpha$ fitted at $N = 1$.
 
 # %%
 at_one = published.query("k == 100 and N == 1")
@@ -227,7 +231,7 @@ points = s5_1_windows.window_points(published, measured)
 plots.save(figure, points, figures_dir, "figure_7")
 
 # %% [markdown]
-# The dashed curves lie below the points wherever $N > 1$, because Eq. 8 contains the independence of Eq. 6. The next figure shows how many tokens a window counts for, for every published model and the largest measured ones. A hollow point may rest on fewer than five runs.
+# The dashed curves lie below the points wherever $N > 1$, because Eq. 8 contains the independence of Eq. 6. The next figure shows how many independent tokens would hit as often as a window, for every published model and the largest measured ones. The diagonal is Eq. 6. A hollow point may rest on fewer than five runs.
 
 # %%
 figure = s5_1_windows.effective_panels(published, measured, ks)
@@ -236,7 +240,7 @@ plots.save(figure, points, figures_dir, "figure_7_effective")
 # %% [markdown]
 # ## The smooth power law of long windows
 #
-# Figure 7's main point does not need independence: $-\log p_{N,k}$ falls as a power of $S$ for $N > 1$ too. The cell fits one series by hand and then all 72 (8 $k$, 9 $N$). A share of $10^{-9}$ or less counts as zero, and a series with a zero is left out, since zero has no logarithm.
+# Figure 7's main point does not need independence: $-\log p_{N,k}$ falls as a power of $S$ for $N > 1$ too. The cell fits one series by hand and then all 72 (8 $k$, 9 $N$). A share of $10^{-9}$ or less counts as zero, and a series with a zero is left out, since zero has no logarithm. This leaves 59 series; in each of the other 13 at least one model has no hit.
 
 # %%
 one = published.query("k == 100 and N == 20")
@@ -257,7 +261,9 @@ print(
 free.pivot(index="k", columns="N", values="alpha").round(3).astype(object).fillna("")
 
 # %% [markdown]
-# The power law holds, with $R^2 \ge 0.97$ in 55 of 59 series, and in 47 of the 51 with $N > 1$. By Eq. 8 the exponent would be the same along each row of the table. For $k \le 500$ it is, roughly, up to $N = 10$, and then it falls; at $k \ge 2500$ it first rises. So windows follow a power law with an exponent of their own.
+# The power law holds, with $R^2 \ge 0.97$ in 55 of 59 series, and in 47 of the 51 with $N > 1$. By Eq. 8 the exponent would be the same along each row of the table.
+#
+# For $k$ from 5 to 500 the exponent changes by at most about a tenth up to $N = 10$ and then falls. For $k \ge 2500$ it rises up to $N$ about 20 and then falls. At $k = 1$ it stays between 0.072 and 0.079. So windows follow a power law, but its exponent depends on $N$.
 #
 # ## Where the printed exponents come from (may be skipped)
 #
@@ -284,18 +290,18 @@ print(f"mean of nine fits, off the printed by at most {alpha_gap:.4f} (alpha), {
 for clip in (1e-10, 1e-11, 1e-12, 1e-13, 1e-14):
     other = s5_1_windows.annotations(published, clip)
     gap = (other["alpha"] - other["alpha_printed"]).abs().max()
-    print(f"zeros raised to {clip:.0e}: alpha off by at most {gap:.4f}")
+    print(f"zeros replaced by {clip:.0e}: alpha off by at most {gap:.4f}")
 
 # %% [markdown]
-# The following recipe gives all sixteen printed numbers to their three decimals. For each of the nine $N$, fit $\log(-\log p_{N,k})$ on $\log S$, with $p$ raised to $10^{-12}$ where no window hit. Count a series of only zeros as slope 0 and $R^2 = 1$. Average the nine fits. The paper does not state this recipe; we infer it, and no other floor for $p$ that we tried fits. The nine fits at $k = 1$:
+# The following recipe gives all sixteen printed numbers to their three decimals. For each of the nine $N$, fit $\log(-\log p_{N,k})$ on $\log S$, with $p$ replaced by $10^{-12}$ where no window hit. Count a series of only zeros as slope 0 and $R^2 = 1$. Average the nine fits. The paper does not state this recipe; we infer it, and no other replacement that we tried fits. The nine fits at $k = 1$:
 
 # %%
 by_window[by_window["k"] == 1].round(3)
 
 # %% [markdown]
-# At $k = 1$ the mean has five exponents from 0.072 to 0.079 ($N \le 20$), three from 0.12 to 0.18 in which one to six zeros were raised to the floor ($N$ = 50, 100, 200), and one series without a single hit ($N$ = 500), which adds a slope of 0 and an $R^2$ of 1. The floor decides the result: a zero raised to $10^{-12}$ has $-\log p = 27.6$, far above its neighbours.
+# At $k = 1$ five of the nine exponents ($N \le 20$) lie between 0.072 and 0.079. Three ($N$ = 50, 100, 200) lie between 0.119 and 0.185; in these, one to six zeros were replaced. The ninth series ($N$ = 500) has no hit at all and adds a slope of 0 and an $R^2$ of 1. The replacement decides the result: $-\log 10^{-12} = 27.6$ is far above the values of the neighbouring models.
 #
-# In Eq. 8 $\alpha$ does not depend on $N$, so it is the exponent at $N = 1$. The printed exponents are larger than that at $k = 1$, and smaller from $k = 5$ to 500.
+# In Eq. 8 $\alpha$ is the same for every $N$, hence equal to the exponent at $N = 1$. At $k = 1$ the printed exponent is larger than the one at $N = 1$; from $k = 5$ to 500 it is smaller; at 2500 it is about equal, and at 10,000 larger.
 #
 # ## Does a larger $N$ sharpen the transition?
 #
@@ -303,11 +309,11 @@ by_window[by_window["k"] == 1].round(3)
 #
 # $$p_{N,k} = \exp\!\big(-e^{-\alpha (x - \ln (N c)/\alpha)}\big),$$
 #
-# This is the distribution function of a Gumbel variable with location $\ln(Nc)/\alpha$ and scale $1/\alpha$. A larger $N$ moves the curve to the right by $\ln N/\alpha$ and **leaves its shape**: against $\ln S$ it does not get steeper. The curve reaches the value $p$ at
+# This is the distribution function of a Gumbel variable with location $\ln(Nc)/\alpha$ and scale $1/\alpha$. A larger $N$ shifts the curve along $\ln S$ by $\ln N/\alpha$ and **does not change its width**: it does not get steeper. The curve reaches the value $p$ at
 #
 # $$\ln S = \frac{\ln(Nc) - \ln(-\ln p)}{\alpha},$$
 #
-# so the rise from 10 to 90% takes $\big(\ln \ln 10 - \ln \ln \tfrac{10}{9}\big)/\alpha = 3.08/\alpha$ in $\ln S$, whatever $N$ is.
+# so the rise from 10 to 90% takes $\big(\ln \ln 10 - \ln \ln \tfrac{10}{9}\big)/\alpha = 3.08/\alpha$ in $\ln S$, whatever $N$ is. This is a property of Eq. 8. The counted exponents depend on $N$: at $k = 10{,}000$ they rise from 0.306 ($N = 1$) to 0.369 ($N = 20$), which is a somewhat sharper transition, and for $k$ from 5 to 500 those of large $N$ are lower.
 
 
 # %%
@@ -347,7 +353,7 @@ figure = s5_1_windows.eq8_panels(published, k=1, N=100)
 plots.save(figure, points, figures_dir, "figure_7_eq8")
 
 # %% [markdown]
-# The knee of Eq. 8 is where $p_{N,k} = \tfrac12$. The next picture shows it for several $N$ and $k$ over one range of $S$, with $N = 1$ in grey. $N$ shifts the curve; only $k$ changes its width, through $\alpha$. In JupyterLab or Jupyter Notebook the cell has sliders; elsewhere it is a still picture.
+# The knee of Eq. 8 is where $p_{N,k} = \tfrac12$. The next picture shows the curve and its knee for several $N$ and $k$; $N = 1$ is grey. $N$ shifts the curve; only $k$ changes its width, through $\alpha$. In Jupyter you can choose $N$ and $k$; elsewhere a few examples are shown.
 
 # %%
 stills = [(1, 1), (100, 1), (100, 100)]  # (N, k)
@@ -359,7 +365,7 @@ if still is not None:
 # %% [markdown]
 # ## $N = 100$ at $k = 1$
 #
-# If success appears suddenly anywhere, it should be here: a hundred tokens in a row, each the model's first choice. By Eq. 8 no model comes near it. The counts are larger than Eq. 8 says by twenty orders of magnitude and more, but they do not form a curve:
+# If hits appear suddenly anywhere, it should be here: a hundred tokens in a row, each the model's first choice. By Eq. 8 no model should ever hit such a window. Wherever a window hits, the share is at least $10^{20}$ times what Eq. 6 gives. But the shares do not form a smooth curve:
 
 # %%
 hundred = published.query("k == 1 and N in (50, 100, 200)")
@@ -369,7 +375,7 @@ table["runs of 100 or more"] = [
     f"{low} to {high}" for low, high in zip(only["runs_low"], only["runs_high"], strict=True)
 ]
 table["p"] = only["p"].map("{:.1e}".format)
-table["Eq. 7"] = only["independent"].map("{:.1e}".format)
+table["Eq. 6"] = only["independent"].map("{:.1e}".format)
 table.insert(0, "model", only["model"])
 table.reset_index(drop=True)
 
@@ -389,12 +395,13 @@ run = single_runs(published.query("model == 'pythia-12b' and N == 200"))["length
 hits = int(published.query("model == 'pythia-12b' and k == 1 and N == 100")["hits"].iloc[0])
 print(f"Pythia-12B: {run - 99} of the {hits} windows of 100 lie in one run of {run} tokens")
 bound = published.query("k == 1 and N == 100")["independent"].max()
-print(f"Eq. 7 for Pythia-12B: {bound:.1e}")
+p_100 = published.query("model == 'pythia-12b' and k == 1 and N == 100")["p"].iloc[0]
+print(f"share of Pythia-12B: {p_100:.1e}; by Eq. 6: {bound:.1e}")
 
 # %% [markdown]
-# Each of the four GPT-2 models hits 16 windows of 100, and all 16 lie in a single run of 115 tokens. The windows of 200 that the four largest Pythias hit lie in a single run each, of 319 or 452 tokens. For Pythia-12B that run also contains 353 of its 428 windows of 100. Such a run is probably text that a model can copy or has memorised. So at $k = 1$ and $N \ge 100$ Figure 7 shows a handful of passages.
+# Each of the four GPT-2 models hits 16 windows of 100, and all 16 lie in a single run of 115 tokens. The windows of 200 that the four largest Pythias hit lie in a single run each, of 319 or 452 tokens. For Pythia-12B that run also contains 353 of its 428 windows of 100. Such a run is probably text that a model can copy or has memorised. So at $k = 1$ and $N \ge 100$ Figure 7 rests on a handful of passages of text.
 #
-# ## The four ladders (may be skipped)
+# ## The four shipped families (may be skipped)
 #
 # The same questions for the models that we measured. First: does $p_{N,k}$ rise from one size of a family to the next? The table counts steps between neighbouring sizes, where both shares rest on at least five separate runs.
 
@@ -414,7 +421,7 @@ if len(steps):
 # %% [markdown]
 # Second: in Eq. 8 the exponent is the same for all $N$. Is it? The table compares the exponent at $N = 1$ with that at $N = 10$ (or the nearest), at the largest $k$, where enough windows hit for a fit.
 #
-# `low` and `high` are its 95% interval by the residuals (Student's $t$, $n - 2$ degrees of freedom; $n$ is the number of models). `climb` is how many decades of $S$ Eq. 8 takes from 10 to 90% with the exponent of $N = 1$; `decades` is what the ladder spans.
+# `low` and `high` bound the 95% interval of each exponent, computed from the residuals (Student's $t$, $n - 2$ degrees of freedom; $n$ is the number of models). `climb` is the number of decades of $S$ that Eq. 8 needs to rise from 10 to 90%, with the exponent at $N = 1$; `decades` is the range of $S$ of the family.
 
 # %%
 there = measured.loc[measured["N"] == some_N, ["corpus", "family"]].drop_duplicates()
@@ -445,23 +452,25 @@ if len(both):
     print(f"intervals that do not meet: {apart.sum()} of {len(both)}")
     print(f"lower at N = {some_N}: {(other < 1).sum()} of {len(both)}")
     print(f"climb: {both['climb'].min():.1f} to {both['climb'].max():.1f} decades", end="; ")
-    print(f"ladders: {both['decades'].min():.1f} to {both['decades'].max():.1f}")
+    print(f"families span: {both['decades'].min():.1f} to {both['decades'].max():.1f}")
     at = measured[measured["N"] == some_N].copy()
     at = at[at["runs_low"] >= 5]
-    print(f"\nall models, N = {some_N}, five runs or more: a window counts for")
+    print(f"\nall models, N = {some_N}, five runs or more: range of effective (models)")
     by_family = at.groupby(["k", "family"], sort=False)["effective"].agg(
         lambda part: f"{part.min():.1f} to {part.max():.1f} ({len(part)})"
     )
     print(by_family.unstack("family").fillna("").sort_index().to_string())
 
 # %% [markdown]
-# In the shipped models windows succeed more often in larger models, as the paper says: at $N = 1$ in 253 of 256 steps between sizes (all $k$ together), at $N = 10$ in 216 of 226, at $N = 50$ in 87 of 103. Some of the other steps will be noise.
+# In the shipped models windows hit more often in larger models, as the paper says: at $N = 1$ in 253 of 256 steps between sizes (all $k$ together), at $N = 10$ in 216 of 226, at $N = 50$ in 87 of 103. Some of the steps without a rise may be chance.
 #
-# None of the shipped families agrees with Eq. 7. Ten tokens count for 4.7 to 5.6 at $k = 1$ and for 6.8 to 8.3 at $k = 100$, fewer than in the published GPT-2 models. Shuffling separates the two explanations, which Figure 7 could not. In the largest models differences between documents explain 0.41 to 0.77 of the gap at $k = 1$, and 0.38 to 0.69 at $k = 100$. The rest is order inside a document.
+# None of the shipped families agrees with independence (Eq. 6). Ten tokens in a row hit as often as 4.7 to 5.6 independent tokens at $k = 1$, and 6.8 to 8.3 at $k = 100$, fewer than in the published GPT-2 models. At $k = 1$ this leaves out `legal`, which has fewer than five runs.
 #
-# At $k = 100$ the exponent at $N = 10$ is 0.56 to 1.01 times that at $N = 1$, below 1 in 15 of the 16 shipped cells. The two intervals are disjoint in one (Qwen on `legal`). So Eq. 8's single exponent is about right on three corpora and doubtful on `legal`, where the hits come from few passages. With four to six models a family, wide intervals, and the same tokens behind both fits, we cannot say more.
+# Shuffling separates the two explanations, which Figure 7 could not. In the largest models 0.41 to 0.77 of the gap at $k = 1$ (again without `legal`) is due to differences between documents, and 0.38 to 0.69 at $k = 100$. By definition of this split, the rest is due to order inside a document.
 #
-# The shipped models cannot show emergence: by Eq. 8 the rise takes 11 to 19 decades of $S$, and they span 1.4 to 1.6. At $k = 1$ no window of 50 hits, and at most 74 windows of 20 do. On `legal` at $N = 10$ all hits of the largest models lie in two to four runs.
+# At $k = 100$ the exponent at $N = 10$ is 0.56 to 1.01 times that at $N = 1$, below 1 in 15 of the 16 shipped cells (pairs of family and corpus). The two intervals are disjoint in one (Qwen on `legal`). So Eq. 8's single exponent is not contradicted on three corpora and doubtful on `legal`, where the hits come from few passages. Each family has only four to six models, the intervals are wide, and both fits use the same tokens. So we cannot say more.
+#
+# The shipped models cannot show emergence: by Eq. 8 the rise takes 11 to 19 decades of $S$, and they span 1.4 to 1.6. At $k = 1$ no model hits any window of 50, and no model more than 74 windows of 20 on one corpus. At $k = 1$, $N = 10$ on `legal`, all hits of the largest models lie in two to four runs.
 #
 # ## What holds, and what does not
 
@@ -469,43 +478,45 @@ if len(both):
 ours_too = []
 if len(both):
     for k, part in at.groupby("k")["effective"]:
-        counts_for = f"{part.min():.1f} to {part.max():.1f}"
-        ours_too.append(
-            (f"ours: {some_N} tokens count for, k = {k}", f"{some_N} (Eq. 7)", counts_for)
-        )
-    ratio = f"{other.min():.2f} to {other.max():.2f}"
-    ours_too.append((f"ours: alpha, N = {some_N} over N = 1, k = {ks[-1]}", "1 (Eq. 8)", ratio))
+        name = f"ours: effective, N = {some_N}, k = {k}"
+        ours_too.append((name, f"{some_N}", f"{part.min():.1f} to {part.max():.1f}"))
 row = gpt2.query("model == 'gpt2' and k == 1").set_index("N")
 chain = published.query("model == 'pythia-12b' and k == 1 and N == 10").iloc[0]
-by_k = made.set_index("k")
 pd.DataFrame(
     [
-        ("GPT-2, k = 1, N = 5", f"{row['independent'][5]:.4f} (Eq. 7)", f"{row['p'][5]:.4f}"),
-        ("GPT-2, k = 1, N = 10", f"{row['independent'][10]:.5f} (Eq. 7)", f"{row['p'][10]:.5f}"),
-        ("12B, k = 1, N = 10", f"{chain['independent']:.4f} (Eq. 7)", f"{chain['p']:.4f}"),
-        *(
-            (
-                f"alpha, k = {k}",
-                f"{by_k['alpha_printed'][k]:.3f}",
-                f"{by_k['alpha at N = 1'][k]:.3f}",
-            )
-            for k in (1, 10, 100)
-        ),
-        ("12B, k = 1, N = 100", f"{bound:.1e} (Eq. 7)", f"{hits} windows, {run - 99} in one run"),
+        ("GPT-2, k = 1, N = 5", f"{row['independent'][5]:.4f}", f"{row['p'][5]:.4f}"),
+        ("GPT-2, k = 1, N = 10", f"{row['independent'][10]:.5f}", f"{row['p'][10]:.5f}"),
+        ("12B, k = 1, N = 10", f"{chain['independent']:.4f}", f"{chain['p']:.4f}"),
+        ("12B, k = 1, N = 100", f"{bound:.1e}", f"{p_100:.1e}"),
         *ours_too,
     ],
-    columns=["", "paper says", "we get"],
+    columns=["", "Eq. 6 gives", "counted"],
 )
+
+# %%
+by_k = made.set_index("k")
+exponents = [
+    (
+        f"alpha, k = {k}",
+        f"{by_k['alpha_printed'][k]:.3f} (printed)",
+        f"{by_k['alpha at N = 1'][k]:.3f}",
+    )
+    for k in (1, 10, 100)
+]
+if len(both):
+    ratio = f"{other.min():.2f} to {other.max():.2f}"
+    exponents.append((f"ours: alpha, N = {some_N} over N = 1, k = {ks[-1]}", "1 (Eq. 8)", ratio))
+pd.DataFrame(exponents, columns=["", "paper says", "we get"])
 
 # %% [markdown]
 # **What these numbers cannot show.** First, how much $p_{N,k}$ would vary on other text: the summaries do not store windows by document, so $p_{N,k}$ has no interval here (notebook 21 has intervals). Second, what the shipped families would do over more than 1.6 decades of $S$. Third, whether tasks that people care about need $N$ correct tokens in a row at all.
 #
 # **In short.**
 #
-# - *The smooth power law holds.* $-\log p_{N,k}$ is a power of $S$ with $R^2$ of 0.97 or more in 55 of the 59 published series without a zero.
-# - *Tokens are not independent.* Ten tokens in a row hit 19 times as often as Eq. 7 says (GPT-2, $k = 1$).
-# - *The printed exponents are means of nine fits*, some of zeros raised to a floor. The law's own exponent at $k = 1$ is 0.079, where the figure prints 0.090.
-# - *That "larger $N$ sharpens the transition"* does not follow from Eq. 8: $N$ moves the curve and leaves its width, which is 17 decades of $S$ at $k = 1$.
+# - *The smooth power law holds.* $-\log p_{N,k}$ is a power of $S$ with $R^2$ of 0.97 or more in 55 of the 59 published series without a zero (of 72).
+# - *Tokens are not independent.* Ten tokens in a row hit 19 times as often as Eq. 6 says (GPT-2, $k = 1$).
+# - *The printed exponents are means of nine fits*, in some of which zeros were replaced by $10^{-12}$. The law's own exponent at $k = 1$ is 0.079, where the figure prints 0.090.
+# - *That "larger $N$ sharpens the transition"* does not follow from Eq. 8: a larger $N$ shifts the curve and does not change its width, 17 decades of $S$ at $k = 1$. The counted exponents rise with $N$ at $k \ge 2500$, up to $N$ about 20.
 # - *At $k = 1$, $N = 100$ there is no curve to see.* Of the 428 windows that Pythia-12B hits, 353 lie in one run.
 #
 # ## Exercises
