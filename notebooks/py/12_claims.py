@@ -13,13 +13,13 @@
 # %% [markdown]
 # # The paper's claims
 #
-# **Answer.** We tested 28 statements on the paper's own points. Six hold in all cases and eight in most. Three are contradicted: two counts of orders of magnitude, and a transition that sharpens with $N$. Independent tokens, an assumption, are contradicted too. The other ten depend on margin, reading or size, hold in some cases, cannot be told, or were withdrawn. The law itself holds: $-\log \mathrm{RBP}_k$ falls as a power of $S$ for $k$ below 1,000. At $k = 1$, its line is as straight as that of cross-entropy.
+# **Answer.** Of 28 statements tested on the paper's own points, six hold in all cases and eight in most; three are contradicted (two counts of orders of magnitude, a transition that sharpens with $N$), as is one assumption (independent tokens). The other ten depend on margin, reading or size, hold in some cases, cannot be told, or were withdrawn. The law itself holds: $-\log \mathrm{RBP}_k$ falls as a power of $S$ for $k < 1000$, at $k = 1$ as straight as cross-entropy.
 #
 # ![Each claim of the paper with the share of cases in which it holds, on published points and on the shipped models, coloured by verdict](../figures/figure_claims.png)
 #
 # *Every claim with its verdict, on the paper's own points and on the shipped models.*
 #
-# *Reading time: 17 minutes; running it takes half a minute.* Two sections may be skipped at a first reading: *Each number in a sentence* and *Many rows at once*. The calculations stand in four chapters: [20](20_audit_fits_and_prediction.ipynb) fits and prediction, [21](21_audit_windows_and_emergence.ipynb) windows and emergence, [22](22_audit_rank_laws.ipynb) laws of ranks and CE, [23](23_audit_tokens_and_measurement.ipynb) tokens and measurement.
+# *Reading time: 19 minutes; running it takes half a minute.* Two sections may be skipped at a first reading: *Each number in a sentence* and *Many rows at once*. The calculations stand in four chapters: [20](20_audit_fits_and_prediction.ipynb) fits and prediction, [21](21_audit_windows_and_emergence.ipynb) windows and emergence, [22](22_audit_rank_laws.ipynb) laws of ranks and CE, [23](23_audit_tokens_and_measurement.ipynb) tokens and measurement.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to audit of what was measured
@@ -145,7 +145,9 @@ display(table_of("windows"))
 display(table_of("two laws"))
 
 # %% [markdown]
-# **Two laws** (Section 5.2, Appendices C and D; notebooks 02, 08, 11 and 22). The exponents of CE and $-\log \mathrm{RBP}_1$ are near each other in most published cells, and $\mathrm{RBP}_1$ cannot be deduced from CE. A lognormal describes the ranks well, but other distributions do so as well or better. It does not follow that the exponents are equal. Whether the simulated patterns are similar depends on the reading: both are power laws, with exponents that differ. That $\log c$ dominates CE is said of a limit; at the sizes that exist it does not.
+# **Two laws** (Section 5.2, Appendices C and D; notebooks 02, 08, 11 and 22). The exponents of CE and $-\log \mathrm{RBP}_1$ are near each other in most published cells, and $\mathrm{RBP}_1$ cannot be deduced from CE. A lognormal describes the ranks well, but other distributions do so as well or better. It does not follow that the exponents are equal.
+#
+# Whether the simulated patterns are similar depends on the reading: both are power laws, with exponents that differ. That $\log c$ dominates CE is said of a limit; at the sizes that exist it does not.
 #
 # ## All claims in one picture
 #
@@ -242,8 +244,7 @@ verdicts.groupby(["table", "source", "verdict"]).size().unstack(fill_value=0)
 #
 # ## Where the evidence stands
 #
-# - *The power law in $S$ holds at $k = 1$*: 23 of 24 published cells fall with $R^2 \ge 0.9$, and all 16 of the shipped models, which are far smaller.
-# - *It holds at $k$ = 10, 50, 100*: 59 of 64 published cells fall with $R^2 \ge 0.97$, and 47 of 48 of the shipped models.
+# - *The power law in $S$ holds*, read as a falling line with $R^2 \ge 0.9$: at $k = 1$ in 23 of 24 published cells and in all 16 of the shipped models; at $k$ = 10, 50, 100 in 62 of 64 and in all 48.
 # - *What the line predicts is less sure*: the largest model lies in the interval in 60 of 64 cells, but in 39 the interval is so wide that it also contains the loss of the next smaller model. For Pythia alone, half a decade ahead and more, 38 of 80 losses lie inside, and all 80 above the line.
 # - *Noise may explain half of the bad fits at large $k$*: for 6 of 12 it would be enough.
 # - *Windows follow a power law of their own*. Independence, an assumption, does not hold (ratio 0.83 instead of 1), and a larger $N$ does not sharpen the transition.
