@@ -23,7 +23,12 @@ from rbpkit.plots import write_whole
 SOURCES = ("published", "pocket")
 TABLES = ("paper", "besides")
 VERDICTS = ("holds", "in most cases", "in some cases", "contradicted", "depends on the margin")
-VERDICTS += ("undecided", "withdrawn")
+VERDICTS += ("undecided", "cannot be told", "depends on the reading", "not at these sizes")
+VERDICTS += ("withdrawn", "assumption, holds", "assumption, contradicted")
+VERDICTS += ("assumption, depends on the margin", "assumption, undecided")
+# What becomes of "contradicted" where the paper does not claim the row as it is tested.
+SOFTENED = {"loose": "depends on the reading", "limit": "not at these sizes"}
+STANDINGS = ("claimed", "assumed", "withdrawn", *SOFTENED)
 
 
 # -- claims and verdicts -----------------------------------------------------------------------
@@ -33,7 +38,8 @@ VERDICTS += ("undecided", "withdrawn")
 class Claim:
     """One entry of claims.yaml; its header says what the fields are.
 
-    margins: labels for kind "share", closed ranges for kind "value". sentences: by source.
+    margins: labels for kind "share", closed ranges for kind "value"; mild to strict. sentences: by
+    source. standing: one of STANDINGS.
     """
 
     name: str
@@ -46,15 +52,24 @@ class Claim:
     sentences: Mapping[str, str]
     words: str = ""
     versions: str = ""
-    withdrawn: bool = False
+    standing: str = "claimed"
 
     def __post_init__(self) -> None:
+        if self.standing not in STANDINGS:
+            raise InputError(f"claim {self.name}: standing is one of {', '.join(STANDINGS)}")
+        if self.standing == "assumed" and self.kind != "value":
+            raise InputError(f"claim {self.name}: an assumption is tested by a value")
         if self.table not in TABLES or self.kind not in ("share", "value") or not self.margins:
             raise InputError(f"claim {self.name}: table, kind or margins are not as they must be")
         if (self.table == "paper") != bool(self.words):
             raise InputError(f"claim {self.name}: a claim of the paper has its words, no other has")
         if self.kind == "value" and any(low > high for low, high in self.margins):
             raise InputError(f"claim {self.name}: a margin must be a range, low end first")
+        if self.kind == "value" and any(
+            low < wide[0] or high > wide[1]
+            for wide, (low, high) in zip(self.margins, self.margins[1:], strict=False)
+        ):
+            raise InputError(f"claim {self.name}: margins go from mild to strict")
 
 
 @dataclass(frozen=True)
@@ -63,7 +78,8 @@ class Finding:
 
     of: what is counted ("cells", "models"). counts: of a share, (cases, of how many) at each
     margin. value, low, high, n: of a value, its 95% interval (None where none is honest) and how
-    many it rests on. numbers: what the claim's sentence names.
+    many it rests on. numbers: what the claim's sentence names. blind: in how many of the cases at
+    the first margin the test is too weak to find the opposite.
     """
 
     claim: str
@@ -75,6 +91,7 @@ class Finding:
     high: float | None = None
     n: int = 0
     numbers: Mapping[str, object] = field(default_factory=dict)
+    blind: int = 0
 
     def __post_init__(self) -> None:
         about = f"finding on {self.claim}"
@@ -84,6 +101,8 @@ class Finding:
             raise InputError(f"{about}: give counts or a value")
         if any(not 0 <= cases <= n or n < 1 for cases, n in self.counts):
             raise InputError(f"{about}: counts must be cases of at least one, not {self.counts}")
+        if self.blind and not 0 < self.blind <= max((n for _, n in self.counts[:1]), default=0):
+            raise InputError(f"{about}: {self.blind} blind cases of {self.counts}")
         if self.value is not None:
             ends = (self.value if end is None else end for end in (self.low, self.high))
             low, high = ends
@@ -106,24 +125,46 @@ def verdict(claim: Claim, finding: Finding) -> str:
     """One of VERDICTS.
 
     A share "holds" if it is so in all cases, "in most cases" in more than half, "in some cases" in
-    fewer, and is "contradicted" in none. A value holds inside a margin and is contradicted outside.
-    "undecided": an interval that reaches from one to the other at the widest margin. Margins that
-    give different words give "depends on the margin".
+    half or fewer, and is "contradicted" in none. Over several margins it "holds" if it does at
+    each; it is "in most cases" if it is all or most at each, "in some cases" if it is that or none
+    at each; else it "depends on the margin". All or most becomes "cannot be told" if the test is
+    blind in more than half of the cases.
+
+    A value holds inside a margin and is contradicted outside; where margins differ it "depends on
+    the margin". "undecided": its interval reaches from inside to outside of the widest margin.
+
+    A claim that is "loose" or of a "limit" is not contradicted but what SOFTENED says; on what the
+    paper assumes, "assumption, " stands before the word.
     """
-    if claim.withdrawn:
+    if claim.standing == "withdrawn":
         return "withdrawn"
-    if claim.kind == "share":
-        if len(finding.counts) > len(claim.margins):
-            raise InputError(f"{claim.name}: {len(claim.margins)} margins, {finding.counts}")
-        words = {_share_word(*count) for count in finding.counts}
-    else:
-        words = {"holds" if low <= finding.value <= high else "contradicted"
-                 for low, high in claim.margins}  # fmt: skip
-        if finding.low is not None:
-            low, high = claim.margins[-1]
-            inside = low <= finding.low and finding.high <= high
-            if not inside and not (finding.high < low or finding.low > high):
-                return "undecided"
+    word = _share_verdict(claim, finding) if claim.kind == "share" else _value_word(claim, finding)
+    if word == "contradicted":
+        word = SOFTENED.get(claim.standing, word)
+    return f"assumption, {word}" if claim.standing == "assumed" else word
+
+
+def _share_verdict(claim: Claim, finding: Finding) -> str:
+    if len(finding.counts) > len(claim.margins):
+        raise InputError(f"{claim.name}: {len(claim.margins)} margins, {finding.counts}")
+    words = {_share_word(*count) for count in finding.counts}
+    if words <= {"holds", "in most cases"}:
+        if 2 * finding.blind > finding.counts[0][1]:
+            return "cannot be told"
+        return words.pop() if len(words) == 1 else "in most cases"
+    if words <= {"contradicted", "in some cases"}:
+        return words.pop() if len(words) == 1 else "in some cases"
+    return "depends on the margin"
+
+
+def _value_word(claim: Claim, finding: Finding) -> str:
+    words = {"holds" if low <= finding.value <= high else "contradicted"
+             for low, high in claim.margins}  # fmt: skip
+    if finding.low is not None:
+        low, high = claim.margins[0]
+        inside = low <= finding.low and finding.high <= high
+        if not inside and not (finding.high < low or finding.low > high):
+            return "undecided"
     return words.pop() if len(words) == 1 else "depends on the margin"
 
 
@@ -143,24 +184,44 @@ def sentence(claim: Claim, finding: Finding) -> str:
 
 
 def number(claim: Claim, finding: Finding) -> str:
-    """The finding in figures: "13, 18, 20 of 24 (within 10%, 15%, 20%)" or "0.64 [0.6, 0.7]"."""
+    """The finding in figures: "20, 18 of 24 cells (within 20%, 15%)", "0.64 [0.6, 0.7] (...)"."""
     if claim.kind == "value":
         text = _figure(finding.value)
         if finding.low is not None:
             text += f" [{_figure(finding.low)}, {_figure(finding.high)}]"
-        return f"{text} ({finding.n} {finding.of})"
+        margins = ", ".join(_range(*margin) for margin in claim.margins)
+        plural = "s" if len(claim.margins) > 1 else ""
+        return f"{text} ({_counted(finding.n, finding.of)}; margin{plural} {margins})"
     labels = claim.margins[: len(finding.counts)]
     if len({n for _, n in finding.counts}) == 1:
         cases = ", ".join(str(cases) for cases, _ in finding.counts)
-        return f"{cases} of {finding.counts[0][1]} {finding.of} ({', '.join(labels)})"
-    each = zip(finding.counts, labels, strict=True)
-    return "; ".join(f"{cases} of {n} ({label})" for (cases, n), label in each)
+        of = _counted(finding.counts[0][1], finding.of)
+        text = f"{cases} of {of} ({', '.join(labels)})"
+    else:
+        each = zip(finding.counts, labels, strict=True)
+        text = "; ".join(f"{cases} of {n} ({label})" for (cases, n), label in each)
+    if finding.blind:
+        text += f"; the test cannot tell in {finding.blind} of {finding.counts[0][1]}"
+    return text
+
+
+def _counted(n: int, of: str) -> str:
+    first, *others = of.split(" ")
+    return " ".join([str(n), first.removesuffix("s") if n == 1 else first, *others])
+
+
+def _range(low: float, high: float) -> str:
+    if high == math.inf:
+        return f"at least {low:g}"
+    return f"{low:g} to {high:g}" if low else f"at most {high:g}"
 
 
 def _figure(value: float) -> str:
     if value == int(value):
         return f"{value:.0f}"
     size = abs(value)
+    if 0.95 <= size < 1:  # where margins have three digits
+        return f"{value:.3f}"
     return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 0.1 else f"{value:.2g}"
 
 
@@ -231,7 +292,12 @@ def claims_json(findings: Iterable[Finding], claims: Mapping[str, Claim]) -> str
             {
                 **{key: getattr(one, key) for key in ("source", "of", "counts")},
                 **{key: _six(getattr(one, key)) for key in ("value", "low", "high")},
-                **{"n": one.n, "verdict": verdict(claim, one), "sentence": sentence(claim, one)},
+                **{
+                    "n": one.n,
+                    "blind": one.blind,
+                    "verdict": verdict(claim, one),
+                    "sentence": sentence(claim, one),
+                },
             }
             for one in every
             if one.claim == name

@@ -21,7 +21,8 @@ SHARE = Claim(
     "c", "paper", "1", "cases", "share", "chosen after the number", ("10%", "20%"),
     {"pocket": "{n} were tried."}, words="so it is", versions="both",
 )  # fmt: skip
-VALUE = replace(SHARE, kind="value", margins=((0.9, 1.1), (0.8, 1.2)))
+VALUE = replace(SHARE, kind="value", margins=((0.8, 1.2), (0.9, 1.1)))
+ASSUMED, LIMIT, LOOSE = (replace(VALUE, standing=s) for s in ("assumed", "limit", "loose"))
 
 
 def counted(*counts, **more) -> Finding:
@@ -40,7 +41,18 @@ def valued(value, low=None, high=None) -> Finding:
         (SHARE, counted((1, 9), (4, 9)), "in some cases"),
         (SHARE, counted((4, 8), (4, 8)), "in some cases"),  # half is not most
         (SHARE, counted((0, 9), (0, 9)), "contradicted"),
-        (SHARE, counted((8, 9), (9, 9)), "depends on the margin"),
+        (SHARE, counted((9, 9), (8, 9)), "in most cases"),  # all or most at each margin
+        (SHARE, counted((9, 9), (5, 9)), "in most cases"),
+        (SHARE, counted((9, 9), (4, 9)), "depends on the margin"),
+        (SHARE, counted((5, 9), (4, 9)), "depends on the margin"),
+        (SHARE, counted((9, 9), (0, 9)), "depends on the margin"),
+        (SHARE, counted((1, 9), (0, 9)), "in some cases"),  # some or none at each margin
+        (SHARE, counted((9, 9), blind=5), "cannot be told"),
+        (SHARE, counted((5, 8), blind=5), "cannot be told"),
+        (SHARE, counted((9, 9), blind=4), "holds"),
+        (SHARE, counted((8, 8), blind=4), "holds"),  # half is not more than half
+        (SHARE, counted((4, 9), blind=9), "in some cases"),  # what is found is found
+        (SHARE, counted((8, 9), (3, 9), blind=9), "depends on the margin"),
         (SHARE, counted((8, 9)), "in most cases"),  # the other margin has no number here
         (VALUE, valued(1.0), "holds"),
         (VALUE, valued(0.9), "holds"),  # margins are closed
@@ -50,7 +62,18 @@ def valued(value, low=None, high=None) -> Finding:
         (VALUE, valued(1.0, 0.7, 1.1), "undecided"),
         (VALUE, valued(1.3, 1.1, 1.5), "undecided"),
         (VALUE, valued(1.5, 1.3, 1.6), "contradicted"),
-        (replace(VALUE, withdrawn=True), valued(1.0), "withdrawn"),
+        (VALUE, valued(1.0, 0.85, 1.19), "holds"),  # the interval inside the widest margin
+        (ASSUMED, valued(1.0), "assumption, holds"),
+        (ASSUMED, valued(1.3), "assumption, contradicted"),
+        (ASSUMED, valued(1.15), "assumption, depends on the margin"),
+        (ASSUMED, valued(1.0, 0.7, 1.1), "assumption, undecided"),
+        (LIMIT, valued(1.3), "not at these sizes"),
+        (LIMIT, valued(1.0), "holds"),
+        (LOOSE, valued(1.3), "depends on the reading"),
+        (LOOSE, valued(1.15), "depends on the margin"),
+        (replace(SHARE, standing="loose"), counted((0, 9), (0, 9)), "depends on the reading"),
+        (replace(SHARE, standing="loose"), counted((9, 9), (0, 9)), "depends on the margin"),
+        (replace(VALUE, standing="withdrawn"), valued(1.0), "withdrawn"),
     ],
 )
 def test_verdicts(claim, finding, word):
@@ -60,8 +83,14 @@ def test_verdicts(claim, finding, word):
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=2))
 def test_no_share_holds_by_one_margin_alone(cases):
     word = verdict(SHARE, counted(*((one, 9) for one in cases)))
-    if word != "depends on the margin":
-        assert len({verdict(SHARE, counted((one, 9))) for one in cases}) == 1
+    alone = {verdict(SHARE, counted((one, 9))) for one in cases}
+    most = [2 * one > 9 for one in cases]
+    assert (word == "depends on the margin") == (any(most) and not all(most))
+    if word in ("holds", "contradicted"):
+        assert alone == {word}
+    elif word != "depends on the margin":
+        assert word in alone
+        assert all(most) == (word == "in most cases")
 
 
 @pytest.mark.parametrize(
@@ -71,6 +100,8 @@ def test_no_share_holds_by_one_margin_alone(cases):
         ({"counts": ()}, "counts or a value"),
         ({"value": 1.0}, "counts or a value"),
         ({"counts": ((3, 2),)}, "cases of at least one"),
+        ({"blind": 3}, "3 blind cases"),
+        ({"blind": -1}, "-1 blind cases"),
     ],
 )
 def test_a_finding_without_substance_is_refused(change, message):
@@ -82,11 +113,34 @@ def test_a_finding_without_substance_is_refused(change, message):
 
 
 @pytest.mark.parametrize(
-    "change", [{"words": ""}, {"table": "besides"}, {"margins": ()}, {"kind": "guess"}]
+    "change",
+    [
+        *({"words": ""}, {"table": "besides"}, {"margins": ()}, {"kind": "guess"}),
+        *({"standing": "doubted"}, {"standing": "assumed"}),  # an assumption has a value
+    ],
 )
 def test_a_claim_of_the_paper_has_its_words(change):
     with pytest.raises(InputError, match="claim c"):
         replace(SHARE, **change)
+
+
+def test_margins_go_from_mild_to_strict():
+    with pytest.raises(InputError, match="mild to strict"):
+        replace(VALUE, margins=((0.9, 1.1), (0.8, 1.2)))
+    for one in claims.load_claims().values():
+        for wide, narrow in zip(one.margins, one.margins[1:], strict=False):
+            assert one.kind == "share" or (wide[0] <= narrow[0] and narrow[1] <= wide[1])
+
+
+def test_a_number_shows_what_it_is_judged_by():
+    assert claims.number(SHARE, counted((9, 9), (8, 9), blind=7)) == (
+        "9, 8 of 9 cells (10%, 20%); the test cannot tell in 7 of 9"
+    )
+    assert claims.number(SHARE, counted((1, 1))) == "1 of 1 cell (10%)"
+    half = replace(VALUE, margins=((0, 0.5), (0, 0.2)))
+    assert claims.number(half, valued(0.3)) == "0.30 (9 cells; margins at most 0.5, at most 0.2)"
+    endless = replace(VALUE, margins=((4, float("inf")),))
+    assert claims.number(endless, replace(valued(4.05), n=1)) == "4.05 (1 cell; margin at least 4)"
 
 
 def test_a_sentence_names_its_numbers_or_is_refused():
@@ -106,7 +160,12 @@ def test_every_entry_of_the_file_is_well_formed():
         assert one.margin in ("the paper's", "fixed before", "chosen after the number")
         if one.table == "paper":
             assert one.versions
-    assert [name for name, one in known.items() if one.withdrawn] == ["mu-over-sigma-linear"]
+    assert {name: one.standing for name, one in known.items() if one.standing != "claimed"} == {
+        "windows-are-independent": "assumed",
+        "simulated-exponents": "loose",
+        "log-c-dominates": "limit",
+        "mu-over-sigma-linear": "withdrawn",
+    }
 
 
 def test_table_page_and_files_say_the_same(tmp_path):
@@ -120,7 +179,9 @@ def test_table_page_and_files_say_the_same(tmp_path):
         "| “so it is” (`c`) | 1; both | cases; margin chosen after the number |  |"
         " **depends on the margin** 1, 8 of 9 cells (10%, 20%) |"
     )
-    assert "1.15 [1.10, 1.20] (9 cells)" in claims.as_markdown(table, "besides")
+    assert "1.15 [1.10, 1.20] (9 cells; margins 0.8 to 1.2, 0.9 to 1.1)" in claims.as_markdown(
+        table, "besides"
+    )
     claims.save_verdicts(findings, known, str(tmp_path))
     assert (tmp_path / "verdicts.md").read_text(encoding="utf-8") == claims.page(table)
     assert len(pd.read_csv(tmp_path / "verdicts.csv")) == 2
@@ -139,7 +200,7 @@ def test_endless_margins_are_null():
     decades = replace(decades, numbers={"least": 1, "most": 2})
     content = json.loads(claims.claims_json([decades], known))
     assert [entry["name"] for entry in content] == list(known)
-    assert content[0]["margins"] == [[5.0, None], [4.5, None]]
+    assert content[0]["margins"] == [[4.5, None], [5.0, None]]
 
 
 # -- the paper's numbers -----------------------------------------------------------------------
