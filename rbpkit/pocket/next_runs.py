@@ -3,8 +3,9 @@
 First the rate: for each family and two widths short runs at c / width, c doubled or halved until
 the best by validation CE has a worse one on either side. A family's one c is the geometric mean of
 the two best. Then Pythia at four numbers of tokens, each with a schedule of its own, cheapest
-first, then the other ladders. `work` takes one run after the other; any number of processes may do
-so on one folder, be stopped at any moment and started again.
+first, its two largest at the most tokens only, then the other ladders. `work` takes one run after
+the other; any number of processes may do so on one folder, be stopped at any moment and started
+again.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ LADDERS_NEXT: dict[str, tuple[Shape, ...]] = {
     "Qwen": (*LADDERS["Qwen"], Shape(128, 8, 4, inner=704, untied=True)),
     "Mamba": LADDERS["Mamba"],
 }
+GRID = {("Pythia", shape) for shape in LADDERS_NEXT["Pythia"][:-2]}  # trained at each of TOKENS
 # Of each family the sizes of widths 32 and 64 (of OPT 80), and where their brackets begin: near
 # the best of the search on the earlier text (`data/pocket/runs/rate_search.csv`).
 BRACKETS: dict[str, dict[int, float]] = {
@@ -121,9 +123,12 @@ def pending(out: Path) -> Iterator[Run]:
     wanted.sort(key=cost)
     for family in LADDERS_NEXT:
         c = rate_of(out, family)
-        sizes = TOKENS if family == "Pythia" else TOKENS[-1:]
         if c is not None:
-            runs = [ladder_run(family, s, D, c) for s in LADDERS_NEXT[family] for D in sizes]
+            runs = [
+                ladder_run(family, shape, D, c)
+                for shape in LADDERS_NEXT[family]
+                for D in (TOKENS if (family, shape) in GRID else TOKENS[-1:])
+            ]
             wanted += sorted(runs, key=cost)
     return (run for run in wanted if not (out / run.name / "result.json").is_file())
 
