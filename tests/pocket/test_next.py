@@ -136,7 +136,7 @@ def test_rates_come_first_then_pythia_and_each_family_when_its_rate_is_known(tmp
     assert next_runs.rate_of(tmp_path, "Pythia") == 0.7
     assert next_runs.rate_of(tmp_path, "OPT") is None
     grid = [run for run in next_runs.pending(tmp_path) if not run.name.startswith("rate-")]
-    assert len(grid) == 8 * 4 and {run.family for run in grid} == {"Pythia"}
+    assert len(grid) == 6 * 4 + 2 and {run.family for run in grid} == {"Pythia"}
     assert {run.recipe.rate for run in grid} == {0.7}
     assert grid[0].name == "pythia-w32-l2-1.5m" and grid[-1].name == "pythia-w192-l7-12m"
     finish(tmp_path, grid[0], 4.0)

@@ -60,6 +60,7 @@ PROCESSORS = {
 # Runs in the kernel, before the notebook's own cells.
 DISTURB = """
 import numpy as np
+import pandas as pd
 from rbpkit.summary import Summary
 
 _rng = np.random.default_rng({seed})
@@ -71,6 +72,10 @@ def _last_bit(value):
         return value
     towards = np.where(_rng.random(array.shape) < 0.5, np.inf, -np.inf).astype(array.dtype)
     moved = np.where(np.isfinite(array) & (array != 0), np.nextafter(array, towards), array)
+    if isinstance(value, pd.Series):
+        return pd.Series(moved, value.index, name=value.name)
+    if isinstance(value, pd.DataFrame):
+        return pd.DataFrame(moved, value.index, value.columns)
     return moved if isinstance(value, np.ndarray) else moved[()]
 
 
