@@ -273,7 +273,7 @@ points = pd.concat(
     for rows, law, _ in panels.values()
 )
 columns = ["suite", "model", "S", "tokens", "share", "loss", "predicted"]
-plots.save(figure, points[columns].round(6), figures_dir, "14_training")
+plots.save(figure, points[columns], figures_dir, "14_training")
 
 # %% [markdown]
 # Along training there is no single exponent of $S$: size alone misses 12B by 30 to 34%, the product by 14 to 20%, the sum by 3 to 6% (from step 3,000 on), in all four suites, and the sum has the smaller error whichever part is held out.
@@ -356,7 +356,7 @@ points = pd.concat(
     for rows, law, _ in panels.values()
 )
 columns = ["corpus", "model", "S", "tokens", "ratio", "lambada", "ce_c4", "predicted"]
-plots.save(figure, points[columns].round(6), figures_dir, "14_openlm")
+plots.save(figure, points[columns], figures_dir, "14_openlm")
 
 # %% [markdown]
 # Across token budgets size alone fails as before, by 24 to 36%. At one ratio of tokens to size the law in $S$ is a line again, as arXiv 2512.08894 finds for log accuracy on several tasks. The finished models do not decide between product and sum: above a billion parameters the product is nearer in accuracy (6 to 10% against 10 to 15%) and the sum in CE; with each size left out in turn it is the reverse. Three large models a corpus are few.
@@ -521,7 +521,7 @@ assert np.allclose(
 )
 mean = tried[tried["method"] == "mean"]
 figure = published_figures.blind_panels(mean, blind)
-plots.save(figure, blind.round(5), figures_dir, "14_blind")
+plots.save(figure, blind, figures_dir, "14_blind")
 blind.round(3)
 
 # %% [markdown]

@@ -100,7 +100,7 @@ standing.set_index(["source", "law"])[shown].round(3)
 
 # %%
 figure = one_law_figures.contest_panels(contest)
-plots.save(figure, contest.round(6), figures_dir, "15_contest")
+plots.save(figure, contest, figures_dir, "15_contest")
 
 # %%
 panels = {}
@@ -120,7 +120,7 @@ figure = one_law_figures.error_panels(panels)
 points = pd.concat(
     part.assign(law=fitted.rbp(part["k"], part["S"])) for part, fitted in panels.values()
 )
-plots.save(figure, points.drop(columns="other").round(6), figures_dir, "15_errors")
+plots.save(figure, points.drop(columns="other"), figures_dir, "15_errors")
 
 # %%
 near = contest[contest["law"].isin([one_law.WINNER, one_law.LINES])]
@@ -234,7 +234,7 @@ pd.DataFrame(
 
 # %%
 figure = one_law_figures.exponent_panels(exponents, compared)
-plots.save(figure, exponents.round(6), figures_dir, "15_exponents")
+plots.save(figure, exponents, figures_dir, "15_exponents")
 
 # %%
 table1 = paper.table1()
@@ -340,7 +340,7 @@ shown = {
     for name in ("independent", "power_5", "documents", "both", "reinforced")
 }
 figure = one_law_figures.window_panels(medians, shown)
-plots.save(figure, medians.round(6), figures_dir, "15_windows")
+plots.save(figure, medians, figures_dir, "15_windows")
 
 # %%
 twelve = counted.query("model == 'pythia-12b' and k == 10").set_index("N")["p"]
@@ -457,7 +457,7 @@ for about, part in counts.groupby(ladder_of, sort=False):
         rows.append((*about, k, r2, len(misses) / (1 / misses).sum() / needed))
 floor_points = pd.DataFrame(rows, columns=[*ladder_of, "k", "R2", "ratio"])
 figure = one_law_figures.floor_panel(floor_points)
-plots.save(figure, floor_points.round(6), figures_dir, "15_floor")
+plots.save(figure, floor_points, figures_dir, "15_floor")
 low = floor_points[floor_points["ratio"] < 1]
 print(f"fewer misses than needed: R2 < 0.9 in {(low['R2'] < 0.9).sum()} of {len(low)}")
 high = floor_points[floor_points["ratio"] > 5]
@@ -508,7 +508,7 @@ if calibration.empty:
     print("these summaries were measured without p_max and entropy: nothing to compare")
 else:
     figure = one_law_figures.calibration_panels(calibration)
-    plots.save(figure, calibration.round(6), figures_dir, "15_calibration")
+    plots.save(figure, calibration, figures_dir, "15_calibration")
     print(f"{len(calibration)} models and corpora, float32; largest and smallest gap:")
     gaps = calibration.groupby("corpus")[["gap_1", "gap_CE"]].agg(["min", "median", "max"])
     gaps[("apart from 0", "")] = [
@@ -539,7 +539,7 @@ else:
     first = bins[(bins["corpus"] == ece.index[0][0]) & (bins["model"] == ece.index[0][1])]
     assert np.isclose(ece.iloc[0], expected_calibration_error(first))
     figure = one_law_figures.reliability_panels(bins)
-    plots.save(figure, bins.round(6), figures_dir, "15_reliability")
+    plots.save(figure, bins, figures_dir, "15_reliability")
     sure = bins[bins["low"].notna()]
     apart = (sure["low"] > sure["p_max"]) | (sure["high"] < sure["p_max"])
     print(f"{len(sure)} bins of 50 tokens or more; share with p_max outside the 95% interval:")

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from scipy.optimize import minimize
-from scipy.special import gammaln, logsumexp
+from scipy.special import erfcx, gammaln, logsumexp
 
 from rbpkit import paper
 from rbpkit.errors import InputError
@@ -30,7 +30,7 @@ from rbpkit.records import Records
 from rbpkit.sections import c_derivation, s5_2_lognormal
 from rbpkit.sections.bootstrap import interval, resample_weights, sampling_units
 from rbpkit.sections.panels import ink_of
-from rbpkit.sections.s5_2_rank_fits import log_mass, lognormal_probability
+from rbpkit.sections.s5_2_rank_fits import lognormal_probability
 from rbpkit.summary import Summary, document_index
 
 ERROR_K = (1, 2, 5, 10, 50, 100, 1000)
@@ -75,9 +75,15 @@ def _lognormal(k: Array, k_min: int, t: Array) -> Array:
 
 
 def _rounded_lognormal(k: Array, k_min: int, t: Array) -> Array:
+    # log(Q(z(k - 1/2)) - Q(z(k + 1/2))), Q the upper tail of the normal, z(x) = ln x / sigma +
+    # b sigma; from the side where Q is small, and without exp(-(b sigma)^2 / 2), which is common
+    # to all k and would leave no digits where sigma is large.
     b, sigma = t[0], np.exp(min(t[1], 2 * FLAT))
-    low, high = (np.log(x) / sigma + b * sigma for x in (k - 0.5, k + 0.5))
-    return log_mass(low, high)
+    low, high = np.log(k - 0.5), np.log(k + 0.5)
+    side = np.where(np.log(k) / sigma + b * sigma > 0, 1, -1)
+    tail_low, tail_high = (erfcx(side * (u / sigma + b * sigma) / np.sqrt(2)) for u in (low, high))
+    fall_low, fall_high = (b * u + (u / sigma) ** 2 / 2 for u in (low, high))
+    return -fall_low + np.log(side * (tail_low - tail_high * np.exp(fall_low - fall_high)))
 
 
 # By their parameters as searched. A lognormal has b = -mu / sigma^2 and log sigma: the likelihood

@@ -26,6 +26,7 @@ MARGIN = 0.01  # of RBP_k; a law holds where its largest error is no more. Set b
 HALVES_SEED = 15
 # To the end of flat valleys: a looser stop would lie where the processor's rounding leads.
 STOP = {"ftol": 1e-13, "xtol": 1e-13, "gtol": 1e-13, "max_nfev": 4000}
+SAME = 1e-6  # relative difference of two costs that the rounding alone may bring about
 Array = NDArray[np.float64]
 
 # -- laws for RBP_k(S) ------------------------------------------------------------------------
@@ -149,6 +150,7 @@ def fit_law(
     """The law `name` by least squares of RBP_k over points k, S, rbp (m,) each, ranks 1..V.
 
     like: another fit of the same law that all parameters but the first are taken from.
+    Of minima that are equally good (SAME) the one of the first start.
 
     Raises InputError for an unknown name, unequal lengths, rbp outside [0, 1], and fewer than
     three sizes or fewer points than numbers.
@@ -176,7 +178,8 @@ def fit_law(
     for start in law.starts:
         first = [one for v, d in zip(start, law.degrees, strict=True) for one in (v, *[0.0] * d)]
         found = least_squares(off, first[:free], jac="3-point", x_scale="jac", **STOP)
-        best = found if best is None or found.cost < best.cost else best
+        if best is None or found.cost < (1 - SAME) * best.cost:
+            best = found
     return Fitted(name, V, unit, np.concatenate([best.x, rest]))
 
 
