@@ -1,7 +1,7 @@
 """Corpora: the paper's six by name, the pocket corpora, anyone's files (Appendix A).
 
-The authors' protocol: shuffle the documents with seed 42, take the first 1,000. `files.text` reads
-files, `files.hub_corpora` the hub; tokenizing and batching are in `encoding`.
+The authors' protocol: shuffle the documents with seed 42, take the first 1,000. `files.text_files`
+reads files, `files.hub_corpora` the hub; tokenizing and batching are in `encoding`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from rbpkit.errors import InputError
 from rbpkit.files.hub_corpora import HUB_CORPORA, PART_CORPORA, HubCorpus, read_hub
-from rbpkit.files.text import SUFFIXES, list_files, read_texts, suffix_of, text_fingerprint
+from rbpkit.files.text_files import SUFFIXES, list_files, read_texts, suffix_of, text_fingerprint
 
 __all__ = [
     "HUB_CORPORA",
@@ -173,7 +173,7 @@ def _from_files(path: Path, documents: int | None, field: str | None, seed: int 
 
 
 def _from_pocket(name: str, documents: int | None) -> Corpus:
-    from rbpkit.pocket.text import load_pocket_documents
+    from rbpkit.pocket.documents import load_pocket_documents
 
     pocket = load_pocket_documents(name.removeprefix("pocket:"))
     source = {

@@ -2,7 +2,7 @@
 
 `load_model` opens a hub id or a local folder and refuses what would give wrong numbers without a
 word: a tokenizer that is not there, weights that are missing and so would be random, NaN, a model
-that looks ahead. `files.checkpoints` finds the files, `files.networks` reads and probes them, and
+that looks ahead. `files.model_folders` finds the files, `files.networks` reads and probes them, and
 `files.architectures` counts S and V; its names are here too.
 """
 
@@ -26,9 +26,9 @@ from rbpkit.files.architectures import (
     paper_config,
     parameter_counts,
 )
-from rbpkit.files.checkpoints import find_checkpoint, load_tokenizer
 from rbpkit.files.devices import SPREAD, check_device_map, input_device, torch_device
 from rbpkit.files.libraries import quiet
+from rbpkit.files.model_folders import find_checkpoint, load_tokenizer
 from rbpkit.files.networks import Head, check_finite, check_tokenizer, linear_head, read_network
 
 __all__ = [

@@ -6,7 +6,7 @@ gathered from the very tensor that is counted: recomputed, its last bit would ch
 
 Three programs in `kernels` count, and agree to the integer: `one_pass` (Triton) on a GPU, `c_loop`
 where there is a C compiler, and `tiles` (torch), the others' fallback and oracle; a fourth,
-`fused_head`, is an option. `kernels.head` checks what is given and divides the memory.
+`fused_head`, is an option. `kernels.head_plan` checks what is given and divides the memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from rbpkit.errors import InputError
-from rbpkit.kernels.head import (
+from rbpkit.kernels.head_plan import (
     CHUNK_ROWS,
     MEMORY_BYTES,
     check_matrix,

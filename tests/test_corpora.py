@@ -22,7 +22,7 @@ from rbpkit import corpora
 from rbpkit.corpora import Corpus, load_corpus, protocol_order
 from rbpkit.encoding import PAD_ID, EncodedCorpus, EncodedDocument, batches, encode
 from rbpkit.errors import InputError
-from rbpkit.files.text import text_fingerprint
+from rbpkit.files.text_files import text_fingerprint
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 HUMANEVAL = SHARED / "corpora" / "HumanEval.jsonl.gz"
@@ -291,7 +291,7 @@ def pocket(monkeypatch):
         )
 
     module = SimpleNamespace(load_pocket_documents=load_pocket_documents)
-    monkeypatch.setitem(sys.modules, "rbpkit.pocket.text", module)
+    monkeypatch.setitem(sys.modules, "rbpkit.pocket.documents", module)
     return asked
 
 

@@ -29,8 +29,8 @@ INSTALL = "pip install -c constraints.txt -e .[test]"
 MAY_IMPORT = {
     "files": {"errors"},
     "kernels": {"errors"},
-    "": {"files", "kernels", "pocket.text"},  # the documents of the pocket corpora
-    "sections": {"", "pocket.text"},
+    "": {"files", "kernels", "pocket.documents"},  # the documents of the pocket corpora
+    "sections": {"", "pocket.documents"},
     "pocket": {"sections"},
     "audit": {"sections", "pocket"},
     "tools": {"sections", "pocket", "audit"},

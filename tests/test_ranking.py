@@ -62,7 +62,7 @@ def joined(*args, **kwargs):
 @pytest.mark.parametrize(("T", "V"), [(1, 1), (1, 37), (5, 1), (300, 53), (613, 40)])
 def test_equals_the_naive_count_on_the_same_logits(dtype, bias, T, V, monkeypatch):
     # Several tiles a chunk, and several chunks.
-    monkeypatch.setattr("rbpkit.kernels.head._TILE_FLOATS", 40 * V)
+    monkeypatch.setattr("rbpkit.kernels.head_plan._TILE_FLOATS", 40 * V)
     hidden, matrix, targets = head(T, 16, V, dtype)
     bias = torch.linspace(-3, 3, V).to(dtype) if bias else None
     logits = joined(hidden, matrix, bias=bias)
@@ -200,7 +200,9 @@ def test_non_finite_logits_are_named(value, is_target):
 @pytest.mark.parametrize("where", ["hidden", "unembedding", "bias"])
 @pytest.mark.parametrize("d", [8, 800])  # fewer and more than T: two ways to notice
 def test_non_finite_heads_are_named(value, where, d, monkeypatch):
-    monkeypatch.setattr("rbpkit.kernels.head._TILE_FLOATS", 50 * 30)  # several tiles before row 613
+    monkeypatch.setattr(
+        "rbpkit.kernels.head_plan._TILE_FLOATS", 50 * 30
+    )  # several tiles before row 613
     hidden, matrix, targets = head(700, d, 50)
     targets %= 17  # never the bad column: -inf there leaves no trace in the loss
     hidden, matrix, bias = hidden.abs() + 4, matrix.abs() + 4, torch.full((50,), 3e38)

@@ -43,7 +43,7 @@ from IPython.display import Markdown, display
 
 import rbpkit
 from rbpkit import load_summaries, plots
-from rbpkit.audit import claims
+from rbpkit.audit import verdicts
 from rbpkit.audit.findings import all_findings
 from rbpkit.audit.tables import load_tables
 from rbpkit.pocket import ladders
@@ -84,10 +84,10 @@ print(fill(f"tables of these records: {listed}"))
 # The round brackets give the number of cases behind a value, and the margins. Most shares have no interval: cases of one family share models and text, so they are not independent trials.
 
 # %%
-known = claims.load_claims()
+known = verdicts.load_claims()
 findings = all_findings(summaries, tables, corpus_names, families)
-verdicts = claims.verdict_table(findings, known)
-claims.save_verdicts(findings, known, figures_dir)
+table = verdicts.verdict_table(findings, known)
+verdicts.save_verdicts(findings, known, figures_dir)
 
 GROUPS = {
     "set-up": "five-orders over-four-orders k-over-five-orders sample-size vocabularies",
@@ -99,14 +99,14 @@ GROUPS = {
     "two laws": "near-identical-exponents ranks-are-lognormal simulated-exponents"
     " log-c-dominates mu-over-sigma-linear not-from-ce",
 }
-of_paper = verdicts[verdicts["table"] == "paper"]
+of_paper = table[table["table"] == "paper"]
 assert {n for names in GROUPS.values() for n in names.split()} >= set(of_paper["name"])
 
 
 def table_of(group: str) -> Markdown:
     """The claims of one group: the paper's words, our test, and a verdict for each source."""
     rows = of_paper[of_paper["name"].isin(GROUPS[group].split())]
-    return Markdown(claims.as_markdown(rows, "paper"))
+    return Markdown(verdicts.as_markdown(rows, "paper"))
 
 
 display(table_of("set-up"))
@@ -166,13 +166,13 @@ INK = {
     "withdrawn": "#777777",
     "contradicted": "#D55E00",
 }
-INK |= {verdict: "#8C564B" for verdict in claims.VERDICTS if verdict.startswith("assumption")}
+INK |= {verdict: "#8C564B" for verdict in verdicts.VERDICTS if verdict.startswith("assumption")}
 drawn = []
 for one in findings:
     claim = known[one.claim]
     if claim.table == "paper":
         about = {"claim": claim.name, "where": claim.where, "source": one.source}
-        about |= {"verdict": claims.verdict(claim, one), "number": claims.number(claim, one)}
+        about |= {"verdict": verdicts.verdict(claim, one), "number": verdicts.number(claim, one)}
         if one.value is not None:
             drawn.append({**about, "value": one.value, "n": one.n})
         for (cases, n), label in zip(one.counts, claim.margins, strict=False):
@@ -185,7 +185,7 @@ about_text = {"ha": "center", "va": "center", "fontsize": 8}
 about_text["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 1}
 with plots.style():
     figure, panels = plt.subplots(1, 2, figsize=(11, 0.3 * len(order) + 1.4), sharey=True)
-    for axes, source_name in zip(panels, claims.SOURCES, strict=True):
+    for axes, source_name in zip(panels, verdicts.SOURCES, strict=True):
         for name, rows in points[points["source"] == source_name].groupby("claim"):
             y, verdict = order.index(name), rows["verdict"].iloc[0]
             if rows["share"].isna().all():
@@ -211,13 +211,13 @@ plots.save(figure, points, figures_dir, "figure_claims")
 # No version of the paper claims what these rows test.
 
 # %%
-display(Markdown(claims.as_markdown(verdicts, "besides")))
+display(Markdown(verdicts.as_markdown(table, "besides")))
 
 # %% [markdown]
 # ## Each number in a sentence (may be skipped)
 
 # %%
-for row in verdicts.itertuples():
+for row in table.itertuples():
     if row.sentence:
         said = f"{row.name} ({row.source}): {row.sentence}"
         print(fill(said, 90, subsequent_indent="    "))
@@ -232,10 +232,10 @@ for row in verdicts.itertuples():
 # %%
 level, cells = 0.025, 16
 at_least_one = 1 - (1 - level) ** cells
-assert np.isclose(at_least_one, claims.chance_failures(cells, level))
-papers = verdicts[(verdicts["table"] == "paper") & (verdicts["source"] == "published")]
+assert np.isclose(at_least_one, verdicts.chance_failures(cells, level))
+papers = table[(table["table"] == "paper") & (table["source"] == "published")]
 print(f"{at_least_one:.2f}; {len(papers)} statements of the paper are tested on its own points")
-verdicts.groupby(["table", "source", "verdict"]).size().unstack(fill_value=0)
+table.groupby(["table", "source", "verdict"]).size().unstack(fill_value=0)
 
 # %% [markdown]
 # That is one time in three. So no row is judged by a single failing cell: the counts stand in the table. The rows also share models and text. A correction for many independent tests would be too strict here, so we apply none. Each 95% interval is for its row alone.
@@ -256,4 +256,4 @@ verdicts.groupby(["table", "source", "verdict"]).size().unstack(fill_value=0)
 
 # %%
 answer_1 = None  # a probability
-print(check(1, answer_1, close(claims.chance_failures(24, level), 0.006)))
+print(check(1, answer_1, close(verdicts.chance_failures(24, level), 0.006)))

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rbpkit.audit.precision import DOCUMENTS, of_pocket_models
-from rbpkit.pocket.text import CORPORA
+from rbpkit.pocket.documents import CORPORA
 from rbpkit.records import Records
 from rbpkit.sections.bootstrap import DRAWS, interval, resample_weights, sampling_units
 

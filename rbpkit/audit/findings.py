@@ -32,7 +32,7 @@ from rbpkit.audit.cells import (
     steps,
     tally,
 )
-from rbpkit.audit.claims import Finding
+from rbpkit.audit.verdicts import Finding
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.sections import a_setup, b_law_in_k, s4_3_large_k, s5_1_windows, s5_2_lognormal

@@ -20,7 +20,7 @@ from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, fit_power_law
 from rbpkit.paper import FAMILIES
 from rbpkit.pocket import ladders
-from rbpkit.pocket.text import CORPORA, load_pocket_documents
+from rbpkit.pocket.documents import CORPORA, load_pocket_documents
 from rbpkit.records import Records
 from rbpkit.sections.bootstrap import DRAWS, finite_interval, resample_weights, sampling_units
 from rbpkit.sections.panels import ink_of, short

@@ -10,7 +10,7 @@ import typer
 
 from rbpkit.cli.common import Device, Dtype, Model, say
 from rbpkit.errors import InputError
-from rbpkit.files.text import read_txt
+from rbpkit.files.text_files import read_txt
 from rbpkit.study.checks import within
 
 MOST_TOP = 50  # alternatives to a token: more make a page of many megabytes

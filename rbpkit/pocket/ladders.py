@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError
-from rbpkit.pocket.text import CORPORA, load_pocket_documents
+from rbpkit.pocket.documents import CORPORA, load_pocket_documents
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

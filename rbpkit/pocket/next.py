@@ -5,12 +5,12 @@
 `qa`      qualified name and signature, newline, the one-line summary
 `readme`  sections of the long descriptions (README, changes) that distributions carry
 
-Only what every supported installation has (`pocket_portable`), torch's own modules among it. The
+Only what every supported installation has (`pocket.portable`), torch's own modules among it. The
 side of a document is decided by a hash of its source, the module or for `readme` the distribution:
 one threshold for all modules, whatever the corpus. One index of near-duplicates goes over all
 documents of all corpora and sides, the held-out ones first; then held-out documents half or more
 of whose twelve-word sequences stand in the training text are left out, in validation too.
-When the ladders switch, this replaces `pocket_text` and `pocket_split`.
+When the ladders switch, this replaces `pocket.documents` and `pocket.split`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rbpkit.errors import InputError
-from rbpkit.files.text import text_fingerprint
-from rbpkit.pocket.portable import everywhere
-from rbpkit.pocket.text import (
+from rbpkit.files.text_files import text_fingerprint
+from rbpkit.pocket.documents import (
     _LINE_END,
     GENERATED,
     PROSE_MIN_CHARACTERS,
@@ -50,6 +49,7 @@ from rbpkit.pocket.text import (
     module_files,
     sections,
 )
+from rbpkit.pocket.portable import everywhere
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

@@ -24,10 +24,10 @@ import torch
 
 from rbpkit.errors import InputError
 from rbpkit.pocket import next as next_text
-from rbpkit.pocket.checkpoints import replace_file
 from rbpkit.pocket.ladders import LADDERS, Recipe, Run, Shape, V, name_of
 from rbpkit.pocket.objective import stream_of
 from rbpkit.pocket.training import Text, train
+from rbpkit.pocket.training_state import replace_file
 
 RATE_TOKENS = 1_500_000
 TOKENS = (1_500_000, 3_000_000, 6_000_000, 12_000_000)

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from rbpkit.errors import InputError
+from rbpkit.pocket.documents import CORPORA, load_pocket_documents
 from rbpkit.pocket.ladders import CONTEXT, END_OF_TEXT, Recipe, load_tokenizer
 from rbpkit.pocket.scan import training_scan
-from rbpkit.pocket.text import CORPORA, load_pocket_documents
 
 ORDER_SEED = 42
 HEAD_ROWS = 128  # rows of a block of the loss: its logits stay in a core's cache

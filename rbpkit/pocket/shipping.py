@@ -17,7 +17,7 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
-from rbpkit.pocket.text import CORPORA, load_pocket_documents
+from rbpkit.pocket.documents import CORPORA, load_pocket_documents
 
 SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 

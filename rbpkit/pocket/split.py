@@ -28,8 +28,8 @@ from datasketch import MinHash, MinHashLSH
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from rbpkit.files.text import text_fingerprint
-from rbpkit.pocket.text import (
+from rbpkit.files.text_files import text_fingerprint
+from rbpkit.pocket.documents import (
     CORPORA,
     Document,
     documents_of_file,

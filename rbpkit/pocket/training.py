@@ -24,7 +24,6 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 from rbpkit.errors import InputError
 from rbpkit.files.libraries import quiet
 from rbpkit.models import torch_device
-from rbpkit.pocket.checkpoints import load_checkpoint, replace_file, run_key, save_checkpoint
 from rbpkit.pocket.configs import initial_model
 from rbpkit.pocket.ladders import CONTEXT, Recipe, Run, Shape, load_tokenizer
 from rbpkit.pocket.objective import (
@@ -34,6 +33,7 @@ from rbpkit.pocket.objective import (
     token_stream,
     validation_ce,
 )
+from rbpkit.pocket.training_state import load_checkpoint, replace_file, run_key, save_checkpoint
 
 LOG_EVERY = 20
 CHECKPOINT_SECONDS = 60.0

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbpkit.errors import InputError
-from rbpkit.pocket.text import document_modules
+from rbpkit.pocket.documents import document_modules
 from rbpkit.summary import Summary
 
 SEED = 42

@@ -19,8 +19,8 @@ from transformers import AutoConfig
 
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line
-from rbpkit.files.checkpoints import find_checkpoint
 from rbpkit.files.libraries import quiet
+from rbpkit.files.model_folders import find_checkpoint
 from rbpkit.files.recordfiles import (
     SUFFIXES,
     RecordFile,

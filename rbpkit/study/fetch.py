@@ -10,8 +10,8 @@ from huggingface_hub import constants, hf_hub_download, snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
 
 from rbpkit.errors import InputError, one_line
-from rbpkit.files.checkpoints import NoBar
 from rbpkit.files.libraries import quiet
+from rbpkit.files.model_folders import NoBar
 from rbpkit.study.hub_repositories import HubListing, ListedRepository, hub_error
 
 

@@ -31,9 +31,15 @@ from huggingface_hub.errors import (
 from rbpkit.corpora import ON_HUB, corpus_on_hub
 from rbpkit.errors import InputError, one_line
 from rbpkit.files.architectures import nearest_model
-from rbpkit.files.checkpoints import CONFIG, PICKLES, SAFETENSORS, TOKENIZER_FILES, find_checkpoint
 from rbpkit.files.hub import fetched_files, lacking, matching
 from rbpkit.files.libraries import quiet
+from rbpkit.files.model_folders import (
+    CONFIG,
+    PICKLES,
+    SAFETENSORS,
+    TOKENIZER_FILES,
+    find_checkpoint,
+)
 from rbpkit.study.estimates import corpus_bytes, model_bytes
 from rbpkit.study.jobs import models_of
 from rbpkit.study.params import Params

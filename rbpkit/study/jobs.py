@@ -18,7 +18,7 @@ from rbpkit.corpora import ON_HUB, POCKET_CORPORA, PROTOCOL_DOCUMENTS, Corpus, l
 from rbpkit.errors import InputError, reason
 from rbpkit.files.architectures import parameter_counts
 from rbpkit.files.libraries import quiet
-from rbpkit.files.text import list_files
+from rbpkit.files.text_files import list_files
 from rbpkit.pocket import ladders
 from rbpkit.study.params import Params
 from rbpkit.study.token_budget import load_token_budget, model_tokenizers

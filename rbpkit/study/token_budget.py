@@ -21,9 +21,9 @@ import numpy as np
 from rbpkit.corpora import PROTOCOL_DOCUMENTS, Corpus, load_corpus
 from rbpkit.encoding import encode
 from rbpkit.errors import reason
-from rbpkit.files.checkpoints import find_checkpoint, load_tokenizer
 from rbpkit.files.libraries import quiet
-from rbpkit.files.text import text_fingerprint
+from rbpkit.files.model_folders import find_checkpoint, load_tokenizer
+from rbpkit.files.text_files import text_fingerprint
 from rbpkit.study.params import Params
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from rbpkit.corpora import Corpus
 from rbpkit.encoding import EncodedCorpus, check_batch_tokens, encode
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import family_of
-from rbpkit.files.text import text_fingerprint
+from rbpkit.files.text_files import text_fingerprint
 from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, measured_ranks
 from rbpkit.models import Head, LoadedModel, linear_head, non_embedding_parameters
 from rbpkit.ranking import NonFiniteError

@@ -17,7 +17,7 @@ import torch
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import Batch, encode
 from rbpkit.errors import InputError
-from rbpkit.files.text import text_fingerprint
+from rbpkit.files.text_files import text_fingerprint
 from rbpkit.measuring import MAX_LENGTH, measured_ranks, states_of
 from rbpkit.models import LoadedModel
 from rbpkit.ranking import logit_chunks

@@ -13,10 +13,10 @@ import pytest
 import torch
 
 from rbpkit import paper
-from rbpkit.audit import claims, strata, tables
-from rbpkit.audit.claims import load_claims, verdict_table
+from rbpkit.audit import strata, tables, verdicts
 from rbpkit.audit.findings import all_findings
 from rbpkit.audit.tables import JOB, JOBS, SAME, audit_root, load_tables, write_tables
+from rbpkit.audit.verdicts import load_claims, verdict_table
 from rbpkit.cli import app
 from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
@@ -134,7 +134,7 @@ def test_the_page_of_claims_and_the_figures_say_what_is_found():
     written = pd.read_csv(ROOT / "figures" / "verdicts.csv", keep_default_na=False)
     for column in table:
         assert list(written[column]) == list(table[column].fillna("")), column
-    page = claims.page(table)
+    page = verdicts.page(table)
     assert (ROOT / "figures" / "verdicts.md").read_text(encoding="utf-8") == page
     text = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
     assert text.endswith(page), "copy figures/verdicts.md to the end of docs/claims.md"
@@ -145,7 +145,7 @@ def test_the_page_of_claims_and_the_figures_say_what_is_found():
             cases = [cases for cases, _ in one.counts]
             assert cases == sorted(cases, reverse=True), one.claim
     blind = {(one.claim, one.source): one.blind for one in found if one.blind}
-    weak = [("no-floor", "published"), *(("predicts-larger", s) for s in claims.SOURCES)]
+    weak = [("no-floor", "published"), *(("predicts-larger", s) for s in verdicts.SOURCES)]
     assert blind == dict(zip(weak, (12, 39, 32), strict=True))
 
 

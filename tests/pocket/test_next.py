@@ -13,8 +13,8 @@ import torch
 from rbpkit.errors import InputError
 from rbpkit.pocket import next as next_text
 from rbpkit.pocket import next_runs
+from rbpkit.pocket.documents import Document
 from rbpkit.pocket.ladders import CONTEXT, Recipe, Run, Shape, load_tokenizer
-from rbpkit.pocket.text import Document
 from rbpkit.pocket.training import Text
 
 LONG = "\n".join(f"    Line {i} of a docstring that is long enough to be prose." for i in range(12))

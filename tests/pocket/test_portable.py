@@ -3,9 +3,14 @@
 import pytest
 
 from rbpkit.errors import InputError
-from rbpkit.pocket import text as pocket_text
+from rbpkit.pocket import documents as pocket_documents
+from rbpkit.pocket.documents import (
+    CORPORA,
+    document_modules,
+    documents_of_file,
+    load_pocket_documents,
+)
 from rbpkit.pocket.portable import everywhere
-from rbpkit.pocket.text import CORPORA, document_modules, documents_of_file, load_pocket_documents
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
@@ -34,5 +39,5 @@ def test_modules_stand_in_the_order_of_the_documents(corpus, split):
 
 
 def listed(corpus, split):
-    lists = pocket_text._lists()
+    lists = pocket_documents._lists()
     return [(lists["files"][i], name) for i, name in lists["documents"][corpus][split]["entries"]]

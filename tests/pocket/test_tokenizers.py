@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen2Config
 
 from rbpkit.pocket import ladders
 from rbpkit.pocket.configs import initial_model
-from rbpkit.pocket.text import CORPORA, load_pocket_documents
+from rbpkit.pocket.documents import CORPORA, load_pocket_documents
 
 FOLDERS = sorted(path for path in ladders.models_root().iterdir() if path.is_dir())
 

@@ -25,6 +25,7 @@ from rbpkit.models import load_model, non_embedding_parameters
 from rbpkit.pocket import ladders, objective, scan, shipping, training
 from rbpkit.pocket.configs import RESIDUAL_OUTPUTS, config_of, initial_model
 from rbpkit.pocket.controls import CONTROLS, control_named
+from rbpkit.pocket.documents import PocketDocuments, load_pocket_documents
 from rbpkit.pocket.ladders import CONTEXT, LADDERS, Recipe, Shape, V
 from rbpkit.pocket.objective import (
     HEAD_ROWS,
@@ -33,7 +34,6 @@ from rbpkit.pocket.objective import (
     rows_of,
     validation_ce,
 )
-from rbpkit.pocket.text import PocketDocuments, load_pocket_documents
 from rbpkit.pocket.training import train, train_runs
 
 SHAPE = Shape(32, 2, 1)

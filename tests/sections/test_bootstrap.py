@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rbpkit.errors import InputError
-from rbpkit.pocket.text import document_modules
+from rbpkit.pocket.documents import document_modules
 from rbpkit.sections import bootstrap
 
 

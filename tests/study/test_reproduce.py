@@ -12,7 +12,7 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
 from rbpkit.pocket import ladders
-from rbpkit.pocket.text import CORPORA, load_pocket_documents
+from rbpkit.pocket.documents import CORPORA, load_pocket_documents
 from rbpkit.records import load_summaries
 from rbpkit.study.params import Params, load_params
 from rbpkit.study.reproduce import (

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from rbpkit import paper
 from rbpkit.audit import cells as audit_cells
-from rbpkit.audit import claims, findings, precision
-from rbpkit.audit.claims import Claim, Finding, verdict
+from rbpkit.audit import findings, precision, verdicts
+from rbpkit.audit.verdicts import Claim, Finding, verdict
 from rbpkit.errors import InputError
 
 SHARE = Claim(
@@ -77,7 +77,7 @@ def valued(value, low=None, high=None) -> Finding:
     ],
 )
 def test_verdicts(claim, finding, word):
-    assert verdict(claim, finding) == word and word in claims.VERDICTS
+    assert verdict(claim, finding) == word and word in verdicts.VERDICTS
 
 
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=2))
@@ -127,35 +127,37 @@ def test_a_claim_of_the_paper_has_its_words(change):
 def test_margins_go_from_mild_to_strict():
     with pytest.raises(InputError, match="mild to strict"):
         replace(VALUE, margins=((0.9, 1.1), (0.8, 1.2)))
-    for one in claims.load_claims().values():
+    for one in verdicts.load_claims().values():
         for wide, narrow in zip(one.margins, one.margins[1:], strict=False):
             assert one.kind == "share" or (wide[0] <= narrow[0] and narrow[1] <= wide[1])
 
 
 def test_a_number_shows_what_it_is_judged_by():
-    assert claims.number(SHARE, counted((9, 9), (8, 9), blind=7)) == (
+    assert verdicts.number(SHARE, counted((9, 9), (8, 9), blind=7)) == (
         "9, 8 of 9 cells (10%, 20%); the test cannot tell in 7 of 9"
     )
-    assert claims.number(SHARE, counted((1, 1))) == "1 of 1 cell (10%)"
+    assert verdicts.number(SHARE, counted((1, 1))) == "1 of 1 cell (10%)"
     half = replace(VALUE, margins=((0, 0.5), (0, 0.2)))
-    assert claims.number(half, valued(0.3)) == "0.30 (9 cells; margins at most 0.5, at most 0.2)"
+    assert verdicts.number(half, valued(0.3)) == "0.30 (9 cells; margins at most 0.5, at most 0.2)"
     endless = replace(VALUE, margins=((4, float("inf")),))
-    assert claims.number(endless, replace(valued(4.05), n=1)) == "4.05 (1 cell; margin at least 4)"
+    assert (
+        verdicts.number(endless, replace(valued(4.05), n=1)) == "4.05 (1 cell; margin at least 4)"
+    )
 
 
 def test_a_sentence_names_its_numbers_or_is_refused():
-    assert claims.sentence(SHARE, counted((1, 2))) == "9 were tried."
-    assert claims.sentence(SHARE, replace(counted((1, 2)), source="published")) == ""
+    assert verdicts.sentence(SHARE, counted((1, 2))) == "9 were tried."
+    assert verdicts.sentence(SHARE, replace(counted((1, 2)), source="published")) == ""
     with pytest.raises(InputError, match="no number for"):
-        claims.sentence(SHARE, replace(counted((1, 2)), numbers={}))
+        verdicts.sentence(SHARE, replace(counted((1, 2)), numbers={}))
 
 
 def test_every_entry_of_the_file_is_well_formed():
-    known = claims.load_claims()
-    assert {one.table for one in known.values()} == set(claims.TABLES)
+    known = verdicts.load_claims()
+    assert {one.table for one in known.values()} == set(verdicts.TABLES)
     for one in known.values():
         assert (
-            one.where and one.test and one.sentences and set(one.sentences) <= set(claims.SOURCES)
+            one.where and one.test and one.sentences and set(one.sentences) <= set(verdicts.SOURCES)
         )
         assert one.margin in ("the paper's", "fixed before", "chosen after the number")
         if one.table == "paper":
@@ -172,33 +174,33 @@ def test_table_page_and_files_say_the_same(tmp_path):
     known = {"c": SHARE, "d": replace(VALUE, name="d", table="besides", words="")}
     second = replace(valued(1.15, 1.1, 1.2), claim="d", source="published")
     findings = [second, counted((1, 9), (8, 9))]
-    table = claims.verdict_table(findings, known)
+    table = verdicts.verdict_table(findings, known)
     assert list(table["name"]) == ["c", "d"]
-    row = claims.as_markdown(table, "paper").splitlines()[-1]
+    row = verdicts.as_markdown(table, "paper").splitlines()[-1]
     assert row == (
         "| “so it is” (`c`) | 1; both | cases; margin chosen after the number |  |"
         " **depends on the margin** 1, 8 of 9 cells (10%, 20%) |"
     )
-    assert "1.15 [1.10, 1.20] (9 cells; margins 0.8 to 1.2, 0.9 to 1.1)" in claims.as_markdown(
+    assert "1.15 [1.10, 1.20] (9 cells; margins 0.8 to 1.2, 0.9 to 1.1)" in verdicts.as_markdown(
         table, "besides"
     )
-    claims.save_verdicts(findings, known, str(tmp_path))
-    assert (tmp_path / "verdicts.md").read_text(encoding="utf-8") == claims.page(table)
+    verdicts.save_verdicts(findings, known, str(tmp_path))
+    assert (tmp_path / "verdicts.md").read_text(encoding="utf-8") == verdicts.page(table)
     assert len(pd.read_csv(tmp_path / "verdicts.csv")) == 2
     content = json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))
     assert [entry["findings"][0]["verdict"] for entry in content] == ["depends on the margin"] * 2
-    claims.save_verdicts(findings, known, "")  # nowhere
+    verdicts.save_verdicts(findings, known, "")  # nowhere
     with pytest.raises(InputError, match="no claim 'e'"):
-        claims.verdict_table([replace(findings[0], claim="e")], known)
+        verdicts.verdict_table([replace(findings[0], claim="e")], known)
     with pytest.raises(InputError, match="twice"):
-        claims.verdict_table([findings[0], findings[0]], known)
+        verdicts.verdict_table([findings[0], findings[0]], known)
 
 
 def test_endless_margins_are_null():
-    known = claims.load_claims()
+    known = verdicts.load_claims()
     decades = Finding("five-orders", "published", "models", value=4.05, n=24)
     decades = replace(decades, numbers={"least": 1, "most": 2})
-    content = json.loads(claims.claims_json([decades], known))
+    content = json.loads(verdicts.claims_json([decades], known))
     assert [entry["name"] for entry in content] == list(known)
     assert content[0]["margins"] == [[4.5, None], [5.0, None]]
 
@@ -247,6 +249,6 @@ def _ties(shift):
 )
 def test_ties_are_judged_on_float32_logits(shift, word):
     (one,) = findings._ties(_ties(shift))
-    known = claims.load_claims()["ties"]
+    known = verdicts.load_claims()["ties"]
     assert one.value == pytest.approx(shift) and verdict(known, one) == word
-    assert "bfloat16 logits" in claims.sentence(known, one)
+    assert "bfloat16 logits" in verdicts.sentence(known, one)

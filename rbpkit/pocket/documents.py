@@ -30,7 +30,7 @@ from importlib import resources
 from pathlib import Path
 
 from rbpkit.errors import InputError
-from rbpkit.files.text import text_fingerprint
+from rbpkit.files.text_files import text_fingerprint
 
 CORPORA = ("prose", "code", "qa", "legal")
 SPLITS = ("train", "valid", "test")

@@ -13,10 +13,9 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from rbpkit.errors import InputError
+from rbpkit.pocket import documents as pocket_documents
 from rbpkit.pocket import split as pocket_split
-from rbpkit.pocket import text as pocket_text
-from rbpkit.pocket.split import BUDGETS, Budget, split_corpus, split_of
-from rbpkit.pocket.text import (
+from rbpkit.pocket.documents import (
     CORPORA,
     PACKAGES,
     SPLITS,
@@ -27,6 +26,7 @@ from rbpkit.pocket.text import (
     load_pocket_documents,
     text_fingerprint,
 )
+from rbpkit.pocket.split import BUDGETS, Budget, split_corpus, split_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = "\n".join(f"    Line {i} of a docstring that is long enough to be prose." for i in range(12))
@@ -255,8 +255,8 @@ def test_module_files_leave_tests_out(tmp_path, monkeypatch):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(FORMS)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(pocket_text, "PACKAGES", ("rbpkit_fake",))
-    assert pocket_text.module_files() == [
+    monkeypatch.setattr(pocket_documents, "PACKAGES", ("rbpkit_fake",))
+    assert pocket_documents.module_files() == [
         "rbpkit_fake/__init__.py",
         "rbpkit_fake/b.py",
         "rbpkit_fake/sub/a.py",
@@ -265,9 +265,9 @@ def test_module_files_leave_tests_out(tmp_path, monkeypatch):
     assert "rbpkit_fake.sub.a.Outer.size#2" in names
     assert documents_of_file("rbpkit_fake/gone.py") == ()
     assert documents_of_file("rbpkit-no-such.dist-info/LICENSE") == ()
-    monkeypatch.setattr(pocket_text, "PACKAGES", ("rbpkit_no_such",))
+    monkeypatch.setattr(pocket_documents, "PACKAGES", ("rbpkit_no_such",))
     with pytest.raises(InputError, match="rbpkit_no_such is not installed"):
-        pocket_text.module_files()
+        pocket_documents.module_files()
 
 
 # --- the shipped lists ---------------------------------------------------------------------
@@ -275,7 +275,7 @@ def test_module_files_leave_tests_out(tmp_path, monkeypatch):
 
 def listed(corpus: str, split: str) -> list[tuple[str, str]]:
     """(file, name) of every document of a split, from the list alone."""
-    lists = pocket_text._lists()
+    lists = pocket_documents._lists()
     entries = lists["documents"][corpus][split]["entries"]
     return [(lists["files"][i], name) for i, name in entries]
 
@@ -411,9 +411,9 @@ def test_a_name_that_is_not_there_is_refused(corpus, split):
 
 
 def test_lists_that_are_not_there_are_an_error(monkeypatch, tmp_path):
-    monkeypatch.setattr(pocket_text, "lists_path", lambda: tmp_path / "documents.json.gz")
+    monkeypatch.setattr(pocket_documents, "lists_path", lambda: tmp_path / "documents.json.gz")
     with pytest.raises(InputError, match=r"documents\.json\.gz is missing"):
-        pocket_text._lists.__wrapped__()
+        pocket_documents._lists.__wrapped__()
 
 
 def test_documents_that_are_gone_or_changed_are_seen(monkeypatch):
@@ -426,7 +426,7 @@ def test_documents_that_are_gone_or_changed_are_seen(monkeypatch):
     def without(file):
         return () if file == gone else documents_of_file(file)
 
-    monkeypatch.setattr(pocket_text, "documents_of_file", without)
+    monkeypatch.setattr(pocket_documents, "documents_of_file", without)
     loaded = load_pocket_documents("legal", "test")
     assert loaded.missing == as_it_was.missing + lost
     assert len(loaded.documents) == len(as_it_was.documents) - lost
@@ -439,7 +439,7 @@ def test_documents_that_are_gone_or_changed_are_seen(monkeypatch):
             return found
         return tuple(Document(d.corpus, d.file, d.name, d.text + "!") for d in found)
 
-    monkeypatch.setattr(pocket_text, "documents_of_file", changed)
+    monkeypatch.setattr(pocket_documents, "documents_of_file", changed)
     loaded = load_pocket_documents("legal", "test")
     assert loaded.missing == as_it_was.missing
     assert loaded.documents[0] == as_it_was.documents[0] + "!"
