@@ -7,6 +7,7 @@ that a figure reads in grey and for the colour-blind (Okabe and Ito's palette).
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -46,6 +47,24 @@ FAMILY_INK = {
 }
 OTHER_INK = Ink("#444444", "v", "-")
 SAVED_DPI = 200
+FORMATS = ("png", "pdf", "svg")
+FORMAT_VARIABLE = "RBPKIT_FIGURE_FORMAT"  # of the environment, so that notebooks' kernels have it
+# Beside a paper's text: Times-like letters, and text in the file that stays text.
+VECTOR = {
+    "font.family": "STIXGeneral",
+    "mathtext.fontset": "stix",
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "rbpkit",
+}
+
+
+def figure_format() -> str:
+    """The format of saved figures, one of `FORMATS`. InputError for any other."""
+    form = os.environ.get(FORMAT_VARIABLE, "png")
+    if form not in FORMATS:
+        raise InputError(f"{FORMAT_VARIABLE} is {form!r}: it must be {', '.join(FORMATS)}")
+    return form
 
 
 @contextmanager
@@ -61,6 +80,7 @@ def style() -> Iterator[None]:
                 "xtick.labelsize": 9,
                 "ytick.labelsize": 9,
                 "grid.linewidth": 0.5,
+                **({} if figure_format() == "png" else VECTOR),
             }
         ):
             yield
@@ -193,6 +213,7 @@ def curve_points(source: str, curves: Sequence[Curve]) -> pd.DataFrame:
 def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> None:
     """Show the figure; write `name.png` and `name.csv` (its points) into a folder, if one is named.
 
+    `name.pdf` or `name.svg` instead where the environment's RBPKIT_FIGURE_FORMAT says so.
     In a notebook it is shown once, wherever in the cell this is called; elsewhere not at all.
     Values carry six significant digits, S all of its digits. Files that are there and say the same
     (see `files.changes`) stay as they are: the table by its numbers, the picture by its table and
@@ -202,13 +223,16 @@ def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> N
     if not figures_dir:
         return
     picture = io.BytesIO()
-    look = {
-        "dpi": SAVED_DPI,
-        "bbox_inches": "tight",
-        "metadata": {"Software": None, DRAWN_BY: drawing_code()},
-    }
-    figure.savefig(picture, format="png", **look)
-    files = {f"{name}.png": picture.getvalue(), f"{name}.csv": as_csv(points).encode()}
+    form = figure_format()
+    look = {"dpi": SAVED_DPI, "bbox_inches": "tight"}
+    look["metadata"] = {  # no date: the same figure is the same bytes
+        "png": {"Software": None, DRAWN_BY: drawing_code()},
+        "pdf": {"CreationDate": None},
+        "svg": {"Date": None},
+    }[form]
+    with plt.rc_context({} if form == "png" else VECTOR):
+        figure.savefig(picture, format=form, **look)
+    files = {f"{name}.{form}": picture.getvalue(), f"{name}.csv": as_csv(points).encode()}
     write_whole(Path(figures_dir), files)
 
 

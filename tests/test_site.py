@@ -44,6 +44,13 @@ def test_mentions_of_equations_and_notebooks_become_links():
     )
 
 
+def test_every_paper_that_a_notebook_names_can_be_cited():
+    named = re.compile(r"arXiv:? ?(\d{4}\.\d{5})")
+    known = set(re.findall(r"eprint = {(.*?)}", (DOCS / "references.bib").read_text("utf-8")))
+    for path in (ROOT / "notebooks" / "py").glob("*.py"):
+        assert set(named.findall(path.read_text(encoding="utf-8"))) <= known, path.name
+
+
 def test_a_number_after_one_equation_is_no_equation():
     linked = assemble._linked("Eq. 8, 6 of 9 and Eq. 6, 12%", {"6": "six", "8": "eight"}, [], "")
     assert linked == "Eq. [8](#eight), 6 of 9 and Eq. [6](#six), 12%"

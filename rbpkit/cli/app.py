@@ -185,14 +185,20 @@ def reproduce(
     notebook: Annotated[
         list[str] | None, typer.Option(help="Only this notebook, as 03; may be given again.")
     ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="Of the figures: png, or pdf or svg for a paper.")
+    ] = "png",
 ) -> None:
     """Measure, run the notebooks, write the figures, and compare with what is published."""
     from rbpkit.study.params import load_params
 
     loaded = load_params(params)
     folder = folder_to_write(f"out/{params.stem}" if out is None else out)
+    from rbpkit.plots import FORMAT_VARIABLE, figure_format
     from rbpkit.study.reproduce import reproduce as run
 
+    os.environ[FORMAT_VARIABLE] = form  # the notebooks' kernels have it too
+    figure_format()
     progress = sys.stderr.isatty()
     wanted = {"figures": figures, "notebooks": notebook or ()}
     if not run(loaded, folder, **wanted, say=typer.echo, progress=progress):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from rbpkit import plots
 from rbpkit.files.changes import ATOL, DRAWN_BY, RTOL, changed, same_picture, same_text
 from rbpkit.plots import as_csv, write_whole
 
@@ -79,3 +80,16 @@ def test_a_table_with_its_last_bits_disturbed_is_left_alone(seed, tmp_path):
 def test_a_csv_has_six_digits_and_counts_have_all():
     table = pd.DataFrame({"S": [11327027200.0, np.nan], "loss": [1 / 3, 2e-7 / 3], "n": [3, 10**9]})
     assert as_csv(table) == "S,loss,n\n11327027200,0.333333,3\n,6.66667e-08,1000000000\n"
+
+
+@pytest.mark.parametrize(("form", "begins"), [("pdf", b"%PDF"), ("svg", b"<?xml")])
+def test_figures_as_vectors_are_the_same_bytes_each_time(form, begins, tmp_path, monkeypatch):
+    monkeypatch.setenv(plots.FORMAT_VARIABLE, form)
+    for folder in ("once", "again"):
+        with plots.style():
+            figure, axes = plt.subplots()
+            axes.set_title("$R^2$ of a line")
+        plots.save(figure, pd.DataFrame({"k": [1]}), str(tmp_path / folder), "one")
+    once, again = ((tmp_path / folder / f"one.{form}").read_bytes() for folder in ("once", "again"))
+    assert once == again and once.startswith(begins)
+    assert b"STIX" in once  # letters that match a paper's
