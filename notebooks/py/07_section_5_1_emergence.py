@@ -264,7 +264,7 @@ for name, table in (("published", published), (ours, shown)):
 # %% [markdown]
 # At $N \ge 5$ the dashed curves lie below all points that are not zero, because Eq. 8 contains the independence of Eq. 6. At $N = 2$ dependence changes little, and the scatter about the fitted line puts some points below the curve, by 0.007 at most.
 #
-# The next figure shows how many independent tokens would all hit as often as a window (`effective` in the tables), for every published model and the largest shipped one of each family. The diagonal is Eq. 6. A hollow point may rest on fewer than five runs. The families have markers of falling size, so that none hides another; the published models go from dark (smallest) to light. At $N = 2$ the points of `qa` lie on the diagonal or just above it.
+# The next figure shows how many independent tokens would all hit as often as a window (`effective` in the tables), for every published model and the largest shipped one of each family. The diagonal is Eq. 6. A hollow point may rest on fewer than five runs. The families have markers of falling size, so that none hides another; the published models go from dark (smallest) to light. At $N = 2$ and $k = 100$ the points of `legal` and `qa` lie just above the diagonal: there two tokens in a row hit a little less often than independent ones.
 
 # %%
 figure = s5_1_windows.effective_panels(published, measured, ks, ours)

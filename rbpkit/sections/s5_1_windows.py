@@ -295,7 +295,8 @@ def figure_7(
     """p_{N,k} against S, a panel for each k: the paper's eight, and below those measured.
 
     published: of one family on one corpus; measured: the same, or empty; `name` it has in the
-    titles. Points are counted shares, dashed lines Eq. 8 with alpha and c from N = 1. InputError for nothing to draw.
+    titles. Points are counted shares, dashed lines Eq. 8 with alpha and c from N = 1. InputError
+    for nothing to draw.
     """
     if published.empty:
         raise InputError("nothing to draw: the published table is empty")
