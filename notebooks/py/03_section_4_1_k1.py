@@ -17,7 +17,7 @@
 #
 # $$-\log \mathrm{RBP}_1 \;\propto\; S^{-\alpha_1}.$$
 #
-# **Answer.** This holds nearly everywhere: a straight line in log-log has $R^2 \ge 0.97$ in 22 of the 24 *cells* of the paper's Table 1 (a cell is one family on one corpus at one $k$, here $k = 1$), and in 13 of 16 cells of the small models that ship with `rbpkit`. The exponent differs between families and corpora. The largest model tends to lie above its line: in 9 of 12 published lines and in 9 of 12 of the shipped models, where chance alone would give about 6.
+# **Answer.** This holds nearly everywhere: a straight line in log-log has $R^2 \ge 0.97$ in 22 of the 24 *cells* of the paper's Table 1 (one family on one corpus at one $k$, here $k = 1$), and in 13 of 16 of the small models that ship with `rbpkit`. The exponent differs between families and corpora. The largest model tends to lie above its line: in 9 of 12 published lines and in 9 of 12 of the shipped models, where chance alone would give 6.
 #
 # ![The loss -log RBP_1 against S in log-log, a panel for each corpus: published on top, shipped models below](../figures/figure_3.png)
 #
@@ -175,7 +175,9 @@ def summed_up(cells: pd.DataFrame) -> dict[str, str]:
 pd.DataFrame({"the paper's Table 1": summed_up(table1), ours: summed_up(our_fits)})
 
 # %% [markdown]
-# Does the largest model lie on the line? We measure its distance from the line in two ways, in percent of the loss that the line gives. `in the fit` is the distance of the largest model above a line fitted to all models, the largest included. `held out` is its distance above a line fitted to the smaller models only, so there the line predicts it. Both should be compared with the sampling error (one standard error) of the loss, in percent of that loss. If $p = \mathrm{RBP}_1$ is measured on $T$ independent tokens, the relative error of the loss is
+# Does the largest model lie on the line? We measure its distance from the line in two ways, in percent of the loss that the line gives. `in the fit` is the distance of the largest model above a line fitted to all models, the largest included. `held out` is its distance above a line fitted to the smaller models only, so there the line predicts it.
+#
+# Both should be compared with the sampling error (one standard error) of the loss, in percent of that loss. If $p = \mathrm{RBP}_1$ is measured on $T$ independent tokens, the relative error of the loss is
 #
 # $$\frac{\mathrm{sd}(-\log \mathrm{RBP}_1)}{-\log \mathrm{RBP}_1} \approx \frac{1}{-\log p} \sqrt{\frac{1 - p}{p\,T}} .$$
 
@@ -227,7 +229,9 @@ for family in ("OPT", "Pythia"):
             print(f"{source} {family}, in the fit: {shown}")
 
 # %% [markdown]
-# In the paper's data the largest Pythia and the largest OPT lie above their lines on all four corpora. With the model itself in the fit, the distance exceeds one sampling error in seven of these eight cases and two sampling errors in six. For Pythia, and for OPT on Wiki and AusLegal, the line probably predicts too low a loss for a still larger model. For Qwen the line does not seem to predict too low a loss: the largest published Qwen lies below it on three of the four corpora.
+# In the paper's data the largest Pythia and the largest OPT lie above their lines on all four corpora. With the model itself in the fit, the distance exceeds one sampling error in seven of these eight cases and two sampling errors in six. For Pythia, and for OPT on Wiki and AusLegal, the line probably predicts too low a loss for a still larger model.
+#
+# For Qwen the line does not seem to predict too low a loss: the largest published Qwen lies below it on three of the four corpora.
 #
 # Why the largest Pythia and OPT lie above their lines, these points do not show. Too few training tokens would raise the loss of the larger models and bend the curve upwards. All shipped models saw the same 6 million tokens, which is little for the larger ones. But for them this cannot be the whole reason: the largest shipped Qwen saw as many tokens, and lies above its line on only two of the four corpora.
 #

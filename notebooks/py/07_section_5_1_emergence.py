@@ -15,7 +15,7 @@
 #
 # **Claim.** "Assuming independence and stationarity across positions", the probability that $N$ tokens in a row all have rank at most $k$ is $p_{N,k} = (\mathrm{RBP}_k)^N$ (Eq. 6). From this the paper concludes that "sequence-level log-error scales smoothly with model size" and that "larger $N$ sharpens the transition" (Figure 7: ten Pythias on Wiki, eight $k$, nine $N$).
 #
-# **Answer.** The first conclusion holds: of the 72 curves of Figure 7 (one for each $N$ and $k$), 59 have no share of zero, and in 55 of these $-\log p_{N,k}$ is a power of $S$ with $R^2 \ge 0.97$. Independence, which the paper only assumes, fails: in the four published GPT-2 models, ten tokens in a row all have rank at most $k$ as often as 6.6 to 8.8 independent tokens would, depending on model and $k$. A larger $N$ does not sharpen the transition in general: not in the paper's law (Eq. 8), and in the published shares only at $k \ge 2500$.
+# **Answer.** The first conclusion holds: of the 72 curves of Figure 7 (nine $N$, eight $k$), 59 have no zero, and in 55 of these $-\log p_{N,k}$ is a power of $S$ with $R^2 \ge 0.97$. Independence, which the paper only assumes, fails: in the published GPT-2 models ten tokens in a row succeed as often as 6.6 to 8.8 independent tokens would. A larger $N$ does not sharpen the transition in Eq. 8, the paper's law, and in the published shares only at $k \ge 2500$.
 #
 # ![Left: Eq. 8 at k = 1 for N = 1 to 1,000, curves of one shape shifted to the right. Right: counted shares at N = 100 far above those of independent tokens](../figures/figure_7_eq8.png)
 #
@@ -67,7 +67,9 @@ every = np.lib.stride_tricks.sliding_window_view(R <= 1, 3).all(axis=1)
 print(f"{every.sum()} of {every.size} windows of 3 hit; RBP_1^3 = {(R <= 1).mean() ** 3:.3f}")
 
 # %% [markdown]
-# Figure 7 shows shares, not counts. Each share is the number of windows that hit divided by the number of all windows. The number of all windows is not published, but we can find it. For each $N$ we try all numbers up to the number of scored tokens, and keep those for which all 80 shares (10 models, 8 $k$) are whole counts. A larger $N$ must also have fewer windows. Exactly one number passes for each $N$, except for $N = 500$: there several pass, and we take the smallest.
+# Figure 7 shows shares, not counts. Each share is the number of windows that hit divided by the number of all windows. The number of all windows is not published, but we can find it.
+#
+# For each $N$ we try all numbers up to the number of scored tokens, and keep those for which all 80 shares (10 models, 8 $k$) are whole counts. A larger $N$ must also have fewer windows. Exactly one number passes for each $N$, except for $N = 500$: there several pass, and we take the smallest.
 
 # %%
 published = s5_1_windows.published_windows()
@@ -264,7 +266,9 @@ for name, table in (("published", published), (ours, shown)):
 # %% [markdown]
 # At $N \ge 5$ the dashed curves lie below all points that are not zero, because Eq. 8 contains the independence of Eq. 6. At $N = 2$ dependence changes little, and the scatter about the fitted line puts some points below the curve, by 0.007 at most.
 #
-# The next figure shows how many independent tokens would all hit as often as a window (`effective` in the tables), for every published model and the largest shipped one of each family. The diagonal is Eq. 6. A hollow point may rest on fewer than five runs. The families have markers of falling size, so that none hides another; the published models go from dark (smallest) to light. At $N = 2$ and $k = 100$ the points of `legal` and `qa` lie just above the diagonal: there two tokens in a row hit a little less often than independent ones.
+# The next figure shows how many independent tokens would all hit as often as a window (`effective` in the tables), for every published model and the largest shipped one of each family. The diagonal is Eq. 6. A hollow point may rest on fewer than five runs.
+#
+# The families have markers of falling size, so that none hides another; the published models go from dark (smallest) to light. At $N = 2$ and $k = 100$ the points of `legal` and `qa` lie just above the diagonal: there two tokens in a row hit a little less often than independent ones.
 
 # %%
 figure = s5_1_windows.effective_panels(published, measured, ks, ours)
@@ -348,7 +352,9 @@ by_window[by_window["k"] == 1].round(3)
 #
 # so the rise from 10 to 90% takes $\big(\ln \ln 10 - \ln \ln \tfrac{10}{9}\big)/\alpha = 3.08/\alpha$ in $\ln S$, whatever $N$ is. This is a property of Eq. 8.
 #
-# **The data.** The exponents fitted to the published shares do depend on $N$, and a larger exponent means a sharper transition. At $k = 10{,}000$ they rise from 0.306 ($N = 1$) to 0.369 ($N = 20$): the transition becomes somewhat sharper. At $k = 2500$ they rise less (0.292 to 0.316) and fall below 0.292 from $N = 200$ on. For $k$ from 5 to 500 they are lower at large $N$: it becomes less sharp. At $k = 1$ they hardly change. **The verdict:** a larger $N$ does not sharpen the transition in general; it does so somewhat at $k \ge 2500$.
+# **The data.** The exponents fitted to the published shares do depend on $N$, and a larger exponent means a sharper transition. At $k = 10{,}000$ they rise from 0.306 ($N = 1$) to 0.369 ($N = 20$): the transition becomes somewhat sharper. At $k = 2500$ they rise less (0.292 to 0.316) and fall below 0.292 from $N = 200$ on. For $k$ from 5 to 500 they are lower at large $N$: it becomes less sharp. At $k = 1$ they hardly change.
+#
+# **The verdict for the data:** a larger $N$ does not sharpen the transition in general; it does so somewhat at $k \ge 2500$.
 
 
 # %%
@@ -441,7 +447,9 @@ count = published.query("N == 100")["windows"].iloc[0]
 print(f"hits expected by Eq. 6 among {count:,} windows: {bound * count:.1e}")
 
 # %% [markdown]
-# Each of the four GPT-2 models hits 16 windows of 100, and all 16 lie in a single run of 115 tokens. Each of the four largest Pythias hits windows of 200 in one run only: 319 tokens long for the two smaller of them, 452 for the two larger. For Pythia-12B that run also contains 353 of its 428 windows of 100. Such a run is probably text that a model can copy or has memorised. So at $k = 1$ and $N \ge 100$ Figure 7 rests on a handful of passages of text.
+# Each of the four GPT-2 models hits 16 windows of 100, and all 16 lie in a single run of 115 tokens. Each of the four largest Pythias hits windows of 200 in one run only: 319 tokens long for the two smaller of them, 452 for the two larger.
+#
+# For Pythia-12B that run also contains 353 of its 428 windows of 100. Such a run is probably text that a model can copy or has memorised. So at $k = 1$ and $N \ge 100$ Figure 7 rests on a handful of passages of text.
 #
 # ## The four shipped families (may be skipped)
 #
@@ -511,7 +519,9 @@ if len(both):
 #
 # Shuffling separates the two explanations of the clusters, dependence over several tokens and documents that are easy throughout. In the largest models 0.41 to 0.77 of the gap at $k = 1$ (again without `legal`) is due to differences between documents, and 0.38 to 0.69 at $k = 100$. By definition of this split, the rest is due to order inside a document.
 #
-# At $k = 100$, divide the exponent at $N = 10$ by that at $N = 1$. The ratio is 0.56 to 1.01, and below 1 in 15 of the 16 cells of the shipped models. The two intervals are disjoint in one (Qwen on `legal`). So Eq. 8's single exponent is not contradicted on three corpora and doubtful on `legal`, where the hits come from few passages. Each family has only four to six models, the intervals are wide, and both fits use the same tokens. So we cannot say more.
+# At $k = 100$, divide the exponent at $N = 10$ by that at $N = 1$. The ratio is 0.56 to 1.01, and below 1 in 15 of the 16 cells of the shipped models. The two intervals are disjoint in one (Qwen on `legal`).
+#
+# So Eq. 8's single exponent is not contradicted on three corpora and doubtful on `legal`, where the hits come from few passages. Each family has only four to six models, the intervals are wide, and both fits use the same tokens. So we cannot say more.
 #
 # The shipped models cannot show emergence: by Eq. 8 the rise takes 11 to 19 decades of $S$, and they span 1.4 to 1.6. At $k = 1$ no model hits any window of 50, and the most that one model hits on one corpus is 74 windows of 20. At $k = 1$, $N = 10$ on `legal`, all hits of the largest models lie in two to four runs.
 #

@@ -13,13 +13,13 @@
 # %% [markdown]
 # # The paper's claims
 #
-# **Answer.** We tested 28 statements on the paper's own points: six hold, eight hold in most cases, three are contradicted (that the models span five orders of magnitude, that $k$ does, and that a larger $N$ sharpens the transition), one assumption is contradicted (that tokens are independent), and for ten the answer is less clear. The law itself holds: for $k < 1000$, $-\log \mathrm{RBP}_k$ falls as a power of $S$. At $k = 1$ the published points lie as close to a straight line as those of cross-entropy (median $R^2$ 0.992 against 0.9885), those of the shipped models less close (0.985 against 0.992).
+# **Answer.** Of 28 statements tested on the paper's points, six hold, eight hold in most cases; three are contradicted (models and $k$ span five orders of magnitude; larger $N$ sharpens the transition), as is one assumption (independent tokens), and ten are less clear. The law itself holds: for $k < 1000$, $-\log \mathrm{RBP}_k$ falls as a power of $S$. At $k = 1$ it is as straight as that of cross-entropy on the published points (median $R^2$ 0.992, CE 0.9885), less straight on the shipped models (0.985, CE 0.992).
 #
 # ![Each claim of the paper with the share of cases in which it holds, on published points and on the shipped models, coloured by verdict](../figures/figure_claims.png)
 #
 # *Every claim with its verdict, on the paper's own points and on the shipped models. Equal shares at several margins coincide in one dot.*
 #
-# *Reading time: 18 minutes; 27 with the two sections that may be skipped at a first reading, *Each number in a sentence* and *Many rows at once*. Running it takes half a minute.* The calculations stand in four chapters: [20](20_audit_fits_and_prediction.ipynb) fits and prediction, [21](21_audit_windows_and_emergence.ipynb) windows and emergence, [22](22_audit_rank_laws.ipynb) laws of ranks and CE, [23](23_audit_tokens_and_measurement.ipynb) tokens and measurement.
+# *Reading time: 19 minutes; 32 with the three sections that are marked *may be skipped*. Running it takes half a minute.* The calculations stand in four chapters: [20](20_audit_fits_and_prediction.ipynb) fits and prediction, [21](21_audit_windows_and_emergence.ipynb) windows and emergence, [22](22_audit_rank_laws.ipynb) laws of ranks and CE, [23](23_audit_tokens_and_measurement.ipynb) tokens and measurement.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to audit of what was measured
@@ -132,9 +132,11 @@ display(table_of("set-up"))
 display(table_of("law in S"))
 
 # %% [markdown]
-# **The law in $S$** (Sections 4 to 4.4; notebooks 03, 04, 06, 09 and 20). This is the paper's main claim, and it holds: a falling straight line in log-log, in nearly all published cells and in the shipped models too. The exponent grows with $k$. These points cannot show whether the loss has a floor. At $k = 1$ the line is as straight as that of cross-entropy in the published cells ($R^2$ at or above that of CE in 16 of 24), but not in those of the shipped models (in 3 of 16).
+# **The law in $S$** (Sections 4 to 4.4; notebooks 03, 04, 06, 09 and 20). This is the paper's main claim, and it holds: a falling straight line in log-log, in nearly all published cells and in the shipped models too.
 #
-# The largest models tend to lie above the line of the smaller ones (49 of 64 losses, and 58 of 64 of the shipped models; see *What we asked besides*). The interval of the prediction is so wide that the test is weak: in 39 of 64 cells it also contains the loss of the next smaller model, so that a model with no gain at all would have passed. In the row `predicts-larger` the two counts are of two tests, not of two margins. For the shipped models that weakness is in 32 of 64 cells, exactly half; with one more the verdict would be *cannot be told*.
+# The exponent grows with $k$. These points cannot show whether the loss has a floor. At $k = 1$ the line is as straight as that of cross-entropy in the published cells ($R^2$ at or above that of CE in 16 of 24), but not in those of the shipped models (in 3 of 16).
+#
+# The largest models tend to lie above the line of the smaller ones (49 of 64 losses, and 58 of 64 of the shipped models). The interval of the prediction is so wide that the test is weak: in 39 of 64 cells it also contains the loss of the next smaller model, so that a model with no gain at all would have passed.
 #
 # ## Large $k$, and the law in $k$
 
@@ -153,7 +155,9 @@ display(table_of("windows"))
 # %% [markdown]
 # **Windows** (Section 5.1; notebooks 07 and 21). The smooth power law of a window's success holds. Independence, which the paper assumes, does not hold; the published ratio of 0.83 lies close to the mildest margin (0.85).
 #
-# In Eq. 8 a larger $N$ moves the rise to larger models without making it steeper. The 8.8 decades in the table are the width of that rise, wider than the widest margin (4 decades); so the row is *contradicted*. The stronger reason is that in Eq. 8 the width is the same for every $N$. The exponents fitted to the published shares do change with $N$: they rise at $k \ge 2500$, which is somewhat sharper, and at smaller $k$ they fall for large $N$ or hardly change (notebook 07).
+# In Eq. 8 a larger $N$ moves the rise to larger models without making it steeper. The 8.8 decades in the table are the width of that rise, wider than the widest margin (4 decades); so the row is *contradicted*. The stronger reason is that in Eq. 8 the width is the same for every $N$.
+#
+# The exponents fitted to the published shares do change with $N$: they rise at $k \ge 2500$, which is somewhat sharper, and at smaller $k$ they fall for large $N$ or hardly change (notebook 07).
 #
 # ## CE, $\mathrm{RBP}_1$ and the lognormal
 
@@ -161,7 +165,9 @@ display(table_of("windows"))
 display(table_of("two laws"))
 
 # %% [markdown]
-# **Two laws** (Section 5.2, Appendices C and D; notebooks 02, 08, 11 and 22). The exponents of CE and $-\log \mathrm{RBP}_1$ are near each other in most published cells (20, 18 and 13 of 24), but in few cells of the shipped models (6, 2 and 2 of 16), where $\alpha_1$ is the larger in all 16. $\mathrm{RBP}_1$ cannot be deduced from CE. A lognormal describes the ranks well, but other distributions do so as well or better. And even if ranks were lognormal, the two exponents need not be equal.
+# **Two laws** (Section 5.2, Appendices C and D; notebooks 02, 08, 11 and 22). The exponents of CE and $-\log \mathrm{RBP}_1$ are near each other in most published cells (20, 18 and 13 of 24), but in few cells of the shipped models (6, 2 and 2 of 16), where $\alpha_1$ is the larger in all 16.
+#
+# $\mathrm{RBP}_1$ cannot be deduced from CE. A lognormal describes the ranks well, but other distributions do so as well or better. And even if ranks were lognormal, the two exponents need not be equal.
 #
 # The paper simulates CE and $\mathrm{RBP}_k$ from a lognormal and calls their patterns similar (Figure 8b). Both are power laws, but their exponents differ; so it depends on what "similar" means. Appendix D splits CE into $\log c$ and a rest, and says that $\log c$ dominates in a limit. At the sizes that exist the rest is the larger part: 0.69 of CE in the median of the published models, 0.61 in that of the shipped ones.
 #
@@ -224,7 +230,7 @@ with plots.style():
 plots.save(figure, points, figures_dir, "figure_claims")
 
 # %% [markdown]
-# ## What we asked besides
+# ## What we asked besides (may be skipped)
 #
 # No version of the paper claims what these rows test.
 
