@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,24 +86,21 @@ def style() -> Iterator[None]:
             yield
 
 
-def draw_law(axes: Axes, curve: Curve) -> PowerLawFit:
-    """Points and fitted power law of one curve on log-log axes; the legend holds slope and R2."""
+def draw_law(axes: Axes, curve: Curve, hollow: bool = False) -> PowerLawFit:
+    """Points and fitted power law of one curve on log-log axes; the legend holds slope and R2.
+
+    hollow: open markers, a little larger, through which other points can be seen.
+    """
     ink = FAMILY_INK.get(curve.family, OTHER_INK)
     fitted = fit_power_law(curve.S, curve.loss, labels=curve.models)
     line = np.geomspace(curve.S.min(), curve.S.max(), 50)
     axes.plot(line, fitted.predict(line).loss, ink.line, color=ink.colour, linewidth=1.2, zorder=2)
     label = _signed(f"{curve.family}: {fitted.slope:.3f}, {fitted.r2:.3f}")
-    axes.plot(
-        curve.S,
-        curve.loss,
-        ink.marker,
-        color=ink.colour,
-        markersize=5.5,
-        markeredgecolor="white",
-        markeredgewidth=0.6,
-        label=label,
-        zorder=3,
-    )
+    look = {"markersize": 5.5, "markeredgecolor": "white", "markeredgewidth": 0.6, "zorder": 3}
+    if hollow:
+        look |= {"markersize": 6.5, "markerfacecolor": "none", "markeredgecolor": ink.colour}
+        look |= {"markeredgewidth": 1.1, "zorder": 4}
+    axes.plot(curve.S, curve.loss, ink.marker, color=ink.colour, label=label, **look)
     return fitted
 
 
@@ -125,10 +122,15 @@ def plain_log_ticks(axes: Axes, low: float, high: float) -> None:
     axes.yaxis.set_minor_locator(FixedLocator([]))
 
 
-def law_panels(rows: Sequence[tuple[str, Sequence[Sequence[Curve]]]], ylabel: str) -> Figure:
+def law_panels(
+    rows: Sequence[tuple[str, Sequence[Sequence[Curve]]]],
+    ylabel: str,
+    hollow: Collection[str] = (),
+) -> Figure:
     """A grid of log-log panels: a row a source (its name, its panels), a panel a corpus.
 
-    Each panel holds the curves of its families. Raises InputError for a source without panels.
+    Each panel holds the curves of its families; those in `hollow` have open markers. Raises
+    InputError for a source without panels.
     """
     if not rows or not all(panels for _, panels in rows):
         raise InputError("nothing to draw: a source has no corpus that was measured")
@@ -144,7 +146,7 @@ def law_panels(rows: Sequence[tuple[str, Sequence[Sequence[Curve]]]], ylabel: st
                 axes.set_xscale("log")
                 axes.set_yscale("log")
                 for curve in curves:
-                    draw_law(axes, curve)
+                    draw_law(axes, curve, hollow=curve.family in hollow)
                 losses = np.concatenate([curve.loss for curve in curves])
                 low, high = losses.min(), losses.max()
                 # Room below the points: the lines fall to the right, so the legend is there.

@@ -15,13 +15,13 @@
 #
 # **Claim.** "Assuming independence and stationarity across positions", the probability that $N$ tokens in a row all have rank at most $k$ is $p_{N,k} = (\mathrm{RBP}_k)^N$ (Eq. 6). From this the paper concludes that "sequence-level log-error scales smoothly with model size" and that "larger $N$ sharpens the transition" (Figure 7: ten Pythias on Wiki, eight $k$, nine $N$).
 #
-# **Answer.** The first conclusion holds: $-\log p_{N,k}$ is a power of $S$, with $R^2 \ge 0.97$ in 55 of the 59 series (of 72) without a zero. Independence, which the paper only assumes, fails: in the published GPT-2 models ten tokens in a row hit as often as 6.6 to 8.8 independent ones. In Eq. 8 a larger $N$ shifts the transition without sharpening it, but the counted exponents rise with $N$ at $k \ge 2500$ (0.306 to 0.369 at $k = 10{,}000$) and mostly fall at smaller $k$.
+# **Answer.** The first conclusion holds: of the 72 curves of Figure 7 (nine $N$, eight $k$), 59 have no zero, and in 55 of these $-\log p_{N,k}$ is a power of $S$ with $R^2 \ge 0.97$. Independence, which the paper only assumes, fails: in the published GPT-2 models ten tokens in a row succeed as often as 6.6 to 8.8 independent tokens would. A larger $N$ does not sharpen the transition in Eq. 8, the paper's law, and in the published shares only at $k \ge 2500$.
 #
 # ![Left: Eq. 8 at k = 1 for N = 1 to 1,000, curves of one shape shifted to the right. Right: counted shares at N = 100 far above those of independent tokens](../figures/figure_7_eq8.png)
 #
-# *Eq. 8 for the published Pythias (left): a larger N shifts the curve and does not change its width. At N = 100 the counted shares (right) lie far above those of independent tokens (labelled Eq. 7).*
+# *Eq. 8 for the published Pythias (left): a larger N shifts the curve and does not change its width. At N = 100 the counted shares (right) lie far above those of independent tokens (Eq. 6). Pythia-14m has no hit there, and zero has no place on a logarithmic axis.*
 #
-# *Reading time: 15 minutes; it runs in seconds, and no model is run.* Two sections, marked *may be skipped*, can be left out at first. *Published* shares are the paper's 720. *Measured* shares come from the small models shipped with `rbpkit`, or from your own measurements in `records_dir`. Numbers in the text are for the shipped models. $S$ leaves out token and position embeddings and the output head.
+# *Reading time: 17 minutes; 23 with the two sections marked *may be skipped*. It runs in seconds, and no model is run.* *Published* shares are the 720 values of Figure 7 (10 models, 8 $k$, 9 $N$). The *shipped models* are the small ones that come with `rbpkit`; with `records_dir` your own measurements take their place, and tables and figures call them *measured*. A *cell* is one family on one corpus at one $k$. $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -53,6 +53,7 @@ from rbpkit.tools import explorers
 from rbpkit.tools.exercises import check, close
 
 check_parameters(globals())
+ours = "measured" if records_dir else "shipped models"
 print("rbpkit", rbpkit.__version__)
 
 # %% [markdown]
@@ -66,7 +67,9 @@ every = np.lib.stride_tricks.sliding_window_view(R <= 1, 3).all(axis=1)
 print(f"{every.sum()} of {every.size} windows of 3 hit; RBP_1^3 = {(R <= 1).mean() ** 3:.3f}")
 
 # %% [markdown]
-# Figure 7 shows shares, not counts. Each share is the number of windows that hit divided by the number of all windows. For each $N$ we look for the number of windows that makes all 80 shares (10 models, 8 $k$) whole counts; a larger $N$ must have fewer windows. Exactly one number does, except for $N = 500$, where several do and we take the smallest.
+# Figure 7 shows shares, not counts. Each share is the number of windows that hit divided by the number of all windows. The number of all windows is not published, but we can find it.
+#
+# For each $N$ we try all numbers up to the number of scored tokens, and keep those for which all 80 shares (10 models, 8 $k$) are whole counts. A larger $N$ must also have fewer windows. Exactly one number passes for each $N$, except for $N = 500$: there several pass, and we take the smallest.
 
 # %%
 published = s5_1_windows.published_windows()
@@ -86,7 +89,7 @@ windows
 #
 # $$p_{N,k} = \prod_{i=1}^{N} \Pr(R_i \le k) = \mathrm{RBP}_k^{\,N}.$$
 #
-# We call this power Eq. 6. The paper's Eq. 7 is the same power; only the legend of one figure here uses that label. The paper says that independence is an assumption. To test it we compute how many independent tokens would hit as often as the window does: $\log p_{N,k} / \log \mathrm{RBP}_k$, which is $N$ under Eq. 6. The table has GPT-2's shares on Wiki, which the authors published in full precision. The column `effective` is the number of independent tokens.
+# We call this power Eq. 6. (The paper's Eq. 7 is the same power.) The paper says that independence is an assumption. To test it we compute how many independent tokens would all hit as often as the window does: $\log p_{N,k} / \log \mathrm{RBP}_k$, which is $N$ under Eq. 6. The table has the shares on Wiki of the smallest of the four GPT-2 models, which the authors published in full precision; the lines after it are for all four. The column `effective` is the number of independent tokens.
 
 # %%
 authors = paper.gpt2_wiki_metrics().query("model == 'gpt2'").set_index("k")
@@ -100,6 +103,7 @@ assert np.allclose(small.pivot(index="k", columns="N", values="independent"), pr
 assert np.allclose(small.pivot(index="k", columns="N", values="effective"), effective)
 shown = small[["k", "N", "hits", "p", "independent", "effective"]].copy()
 shown["p / independent"] = shown["p"] / shown["independent"]
+shown = shown.reset_index(drop=True)
 shown.round({"p": 4, "independent": 5, "effective": 1, "p / independent": 1})
 
 # %%
@@ -111,27 +115,27 @@ for name, part in (("k = 1", ten.query("k == 1")), ("k > 1", ten.query("k > 1"))
     )
 
 # %% [markdown]
-# At $k = 1$ five tokens in a row hit 1.9 times as often as Eq. 6 says, and ten in a row 19 times. Hits come in clusters. For larger $k$ the tokens are closer to independent: ten in a row hit as often as 8.4 to 8.8 independent tokens would.
+# At $k = 1$ five tokens in a row hit 1.9 times as often as Eq. 6 says, and ten in a row 19 times. Hits come in clusters. In the four models ten tokens hit as often as 6.6 to 7.1 independent ones. For larger $k$ the tokens are closer to independent: ten in a row hit as often as 8.4 to 8.8 independent tokens would.
 #
 # Can the clusters be explained by pairs alone, that is, by a hit that makes the *next* hit more likely? A Markov chain with the two states hit and miss, fitted to pairs, has
 #
 # $$p_{N,k} = p_1 \Big(\frac{p_2}{p_1}\Big)^{N-1}, \qquad p_1 = \mathrm{RBP}_k, \quad p_2 = p_{2,k}.$$
 #
-# Figure 7 gives $p_1$ and $p_2$.
+# Figure 7 gives $p_1$ and $p_2$. The table is for its largest model.
 
 # %%
 largest = published.query("model == 'pythia-12b' and k in (1, 10, 100) and N in (5, 10, 20)")
 p_1, p_2, N = largest["p_1"], largest["p_2"], largest["N"]
 chain_of_pairs = p_1 * (p_2 / p_1) ** (N - 1)
 assert np.allclose(largest["markov"], chain_of_pairs)
-largest[["k", "N", "p", "independent", "markov", "effective"]].round(4)
+largest[["k", "N", "p", "independent", "markov", "effective"]].reset_index(drop=True).round(4)
 
 # %% [markdown]
-# They cannot. For Pythia-12B at $k = 1$ and ten tokens the chain gives 0.0075, and the count is 0.0378, five times as much. Either the dependence reaches further than one token, or some documents are easy throughout. Figure 7 cannot separate these two explanations; the records below can.
+# Pairs alone cannot explain the clusters. For Pythia-12B at $k = 1$ and ten tokens the chain gives 0.0075, and the count is 0.0378, five times as much. Either the dependence reaches further than one token, or some documents are easy throughout. Figure 7 cannot separate these two explanations; the records below can.
 #
-# ## Measured here
+# ## The shipped models
 #
-# The same shares, from the ranks that we measured. Documents of the shipped corpora are cut at 256 tokens, so there are few long windows. The cell prints the combinations that are missing.
+# We now count the same shares for the shipped models, and print what is missing. Their documents are cut at 256 tokens, so there are few long windows. $\mathrm{RBP}_k$ is the share over all tokens, but a window of $N$ fits only into a document of $N$ tokens or more. The last table of the cell has the share of the tokens that stand in such documents.
 
 # %%
 summaries = load_summaries(records_dir or ladders.summaries_root())
@@ -148,13 +152,25 @@ else:
     for k in (ks[0], ks[-1]):
         hit = measured[measured["k"] == k]
         hit = hit.pivot_table(index=["corpus", "family"], columns="N", values="hits", aggfunc="max")
-        print(f"\nmost windows that hit, k = {k}")
+        print(f"\nwindows that hit, k = {k} (the model of each family with most hits)")
         print(hit.fillna(0).astype(int).to_string())
+    lengths = {one.manifest.corpus: one.document_tokens for one in summaries}
+    inside = {
+        corpus: {N: n[n >= N].sum() / n.sum() for N in counts.columns}
+        for corpus, n in lengths.items()
+        if corpus in counts.index
+    }
+    print("\nshare of the tokens in documents of N tokens or more")
+    print(pd.DataFrame(inside).T.sort_index().round(2).to_string())
 
 # %% [markdown]
+# Up to $N = 10$ every document is long enough, so at $N = 10$ the comparisons below are of the same documents. On `qa` only 46% of the tokens stand in documents of 50 or more, and 11% in documents of 100: there part of a difference may come from which documents are left.
+#
 # Neighbouring windows share most of their tokens, so their hits are not independent evidence. A *run* is a stretch of $L$ consecutive hits; it contains $L - N + 1$ windows that hit. What counts as evidence is the number of separate runs, not of windows.
 #
-# Runs are not stored, but the counts at neighbouring $N$ bound their number, `runs_low` to `runs_high`. Let $r(n)$ be the number of runs of at least $n$ tokens. Then $\sum_{n \ge N} r(n)$ windows hit; since $r(n)$ cannot increase with $n$, the counts bound it from both sides.
+# Runs are not stored. But the counts of windows at the next larger and the next smaller $N$ of our list bound their number from below and from above, `runs_low` and `runs_high`. Let $r(n)$ be the number of runs of at least $n$ tokens, which cannot increase with $n$. The number of windows of $N$ that hit is $h(N) = \sum_{n \ge N} r(n)$.
+#
+# For the next larger $N'$ of the list, $h(N) - h(N')$ is a sum of $N' - N$ terms, none larger than $r(N)$; so $r(N) \ge (h(N) - h(N'))/(N' - N)$. For the next smaller $N''$, $h(N'') - h(N)$ is a sum of $N - N''$ terms, none smaller than $r(N)$; so $r(N) \le (h(N'') - h(N))/(N - N'')$. Where both bounds are 1, there is one run.
 #
 # `shuffled` is the average $p_{N,k}$ after the tokens of each document are put in random order. Shuffling keeps the differences between easy and hard documents and removes the effect of order. If document $d$ has $n_d$ tokens and $h_d$ hits,
 #
@@ -180,10 +196,12 @@ names = ["corpus", "family", "k", "hits", "runs_low", "runs_high"]
 shares = ["p", "independent", "markov", "shuffled"]
 at_ten = top[(top["N"] == some_N) & top["k"].isin((ks[0], ks[-1]))].copy()
 at_ten[shares] *= 1000
-print(f"N = {some_N}; the shares are of 1,000 windows")
+print(f"N = {some_N}; p, independent, markov and shuffled are per 1,000 windows")
 at_ten[names + shares + ["effective"]].reset_index(drop=True).round(3)
 
 # %% [markdown]
+# The chain of pairs does not always lie above Eq. 6: on `legal` and `qa` at $k = 100$ it gives less, because there $p_2 < p_1^2$. Neighbouring tokens of these corpora are not more alike than Eq. 6 says, and yet ten in a row hit more often.
+#
 # How much of the gap between Eq. 6 and the count is due to differences between documents? In logarithms this share is $\log(\text{shuffled}/\text{independent}) \,/\, \log(p/\text{independent})$: 0 if none of it is, 1 if all of it is. We compute it only where there are at least five separate runs.
 
 # %%
@@ -201,7 +219,7 @@ if len(sound):
 #
 # $$p_{N,k} = \exp(-N c\, S^{-\alpha}).$$
 #
-# First the regression and the curve for Pythia at $k = 100$, then the figure. Top: the paper's eight panels. The paper's $x$ axis is $\ln S$ labelled as powers of ten; here the lower axis shows $S$, the upper $\ln S$. Bottom: what we measured. The dashed curves are Eq. 8 with $c$ and $\alpha$ fitted at $N = 1$.
+# First the regression and the curve for Pythia at $k = 100$, then the figure. Top: the paper's eight panels. The paper plots against $\ln S$ but prints its ticks as powers of ten ($\ln S = 14$ appears as $10^{14}$). Here the lower axis shows $S$, and the upper one, drawn on the first row, $\ln S$. Bottom: one family of the shipped models on one corpus. The dashed curves are Eq. 8 with $c$ and $\alpha$ fitted at $N = 1$.
 
 # %%
 at_one = published.query("k == 100 and N == 1")
@@ -226,15 +244,34 @@ if len(measured):
     of_first = measured[measured["family"] == first]
     corpus = next(name for name in corpus_names if name in set(of_first["corpus"]))
     shown = of_first[of_first["corpus"] == corpus]
-figure = s5_1_windows.figure_7(published, shown, ks)
+figure = s5_1_windows.figure_7(published, shown, ks, ours)
 points = s5_1_windows.window_points(published, measured)
 plots.save(figure, points, figures_dir, "figure_7")
 
+# %%
+for name, table in (("published", published), (ours, shown)):
+    hit = table[(table["N"] > 1) & (table["p"] > 0)].copy()
+    for k in hit["k"].unique():
+        law = s5_1_windows.line(table, k)
+        here = hit["k"] == k
+        c_k = np.exp(law.intercept)
+        hit.loc[here, "Eq. 8"] = np.exp(-hit["N"] * c_k * hit["S"] ** -law.alpha)[here]
+    for some, of in (("N = 2", hit[hit["N"] == 2]), ("N of 5 or more", hit[hit["N"] >= 5])):
+        below = int((of["Eq. 8"] < of["p"]).sum())
+        above = max(0, (of["Eq. 8"] - of["p"]).max())
+        print(
+            f"{name}, {some}: Eq. 8 below {below} of {len(of)} points, above by {above:.3f} at most"
+        )
+
 # %% [markdown]
-# The dashed curves lie below the points wherever $N > 1$, because Eq. 8 contains the independence of Eq. 6. The next figure shows how many independent tokens would hit as often as a window, for every published model and the largest measured ones. The diagonal is Eq. 6. A hollow point may rest on fewer than five runs.
+# At $N \ge 5$ the dashed curves lie below all points that are not zero, because Eq. 8 contains the independence of Eq. 6. At $N = 2$ dependence changes little, and the scatter about the fitted line puts some points below the curve, by 0.007 at most.
+#
+# The next figure shows how many independent tokens would all hit as often as a window (`effective` in the tables), for every published model and the largest shipped one of each family. The diagonal is Eq. 6. A hollow point may rest on fewer than five runs.
+#
+# The families have markers of falling size, so that none hides another; the published models go from dark (smallest) to light. At $N = 2$ and $k = 100$ the points of `legal` and `qa` lie just above the diagonal: there two tokens in a row hit a little less often than independent ones.
 
 # %%
-figure = s5_1_windows.effective_panels(published, measured, ks)
+figure = s5_1_windows.effective_panels(published, measured, ks, ours)
 plots.save(figure, points, figures_dir, "figure_7_effective")
 
 # %% [markdown]
@@ -263,11 +300,11 @@ free.pivot(index="k", columns="N", values="alpha").round(3).astype(object).filln
 # %% [markdown]
 # The power law holds, with $R^2 \ge 0.97$ in 55 of 59 series, and in 47 of the 51 with $N > 1$. By Eq. 8 the exponent would be the same along each row of the table.
 #
-# For $k$ from 5 to 500 the exponent changes by at most about a tenth up to $N = 10$ and then falls. For $k \ge 2500$ it rises up to $N$ about 20 and then falls. At $k = 1$ it stays between 0.072 and 0.079. So windows follow a power law, but its exponent depends on $N$.
+# For $k$ from 5 to 500 the exponent stays within about 11% of its value at $N = 1$ up to $N = 10$, and then falls, at $k = 500$ only from $N = 50$ on. For $k \ge 2500$ it rises up to $N$ about 20 and then falls, at $k = 10{,}000$ to a value still above that at $N = 1$. At $k = 1$ it stays between 0.072 and 0.079. So windows follow a power law, but its exponent depends on $N$.
 #
 # ## Where the printed exponents come from (may be skipped)
 #
-# Figure 7 prints one $\alpha$ and one $R^2$ in each panel, although each panel has nine lines. The table compares the printed values with the exponent at $N = 1$, which is that of Section 4, and with the mean over all nine $N$.
+# Figure 7 prints one $\alpha$ and one $R^2$ in each panel, although each panel has nine lines. The table compares the printed values with the exponent at $N = 1$, which is that of Section 4, and with the means over all nine $N$ (columns `alpha` and `R2`), in which zeros were replaced as explained below.
 
 # %%
 at_ten = published[published["k"] == 10]
@@ -307,13 +344,17 @@ by_window[by_window["k"] == 1].round(3)
 #
 # Put $x = \ln S$ into Eq. 8:
 #
-# $$p_{N,k} = \exp\!\big(-e^{-\alpha (x - \ln (N c)/\alpha)}\big),$$
+# $$p_{N,k} = \exp\!\big(-e^{-\alpha (x - \ln (N c)/\alpha)}\big).$$
 #
 # This is the distribution function of a Gumbel variable with location $\ln(Nc)/\alpha$ and scale $1/\alpha$. A larger $N$ shifts the curve along $\ln S$ by $\ln N/\alpha$ and **does not change its width**: it does not get steeper. The curve reaches the value $p$ at
 #
 # $$\ln S = \frac{\ln(Nc) - \ln(-\ln p)}{\alpha},$$
 #
-# so the rise from 10 to 90% takes $\big(\ln \ln 10 - \ln \ln \tfrac{10}{9}\big)/\alpha = 3.08/\alpha$ in $\ln S$, whatever $N$ is. This is a property of Eq. 8. The counted exponents depend on $N$: at $k = 10{,}000$ they rise from 0.306 ($N = 1$) to 0.369 ($N = 20$), which is a somewhat sharper transition, and for $k$ from 5 to 500 those of large $N$ are lower.
+# so the rise from 10 to 90% takes $\big(\ln \ln 10 - \ln \ln \tfrac{10}{9}\big)/\alpha = 3.08/\alpha$ in $\ln S$, whatever $N$ is. This is a property of Eq. 8.
+#
+# **The data.** The exponents fitted to the published shares do depend on $N$, and a larger exponent means a sharper transition. At $k = 10{,}000$ they rise from 0.306 ($N = 1$) to 0.369 ($N = 20$): the transition becomes somewhat sharper. At $k = 2500$ they rise less (0.292 to 0.316) and fall below 0.292 from $N = 200$ on. For $k$ from 5 to 500 they are lower at large $N$: it becomes less sharp. At $k = 1$ they hardly change.
+#
+# **The verdict for the data:** a larger $N$ does not sharpen the transition in general; it does so somewhat at $k \ge 2500$.
 
 
 # %%
@@ -329,7 +370,9 @@ assert np.isclose(s5_1_windows.knee(10, c, alpha, 0.9), passes(0.9, 10))
 assert np.isclose(s5_1_windows.width(alpha), passes(0.9, 10) - passes(0.1, 10))
 for N in (1, 10, 1000):
     low, high = passes(0.1, N) / np.log(10), passes(0.9, N) / np.log(10)
-    print(f"k = 100, N = {N}: from 10 to 90% in {high - low:.1f} decades of S, from 10^{low:.1f}")
+    print(
+        f"k = 100, N = {N}: 10% is reached at S = 10^{low:.1f}, 90% {high - low:.1f} decades later"
+    )
 
 # %%
 sharpness = []
@@ -348,12 +391,15 @@ for k in sorted(published["k"].unique()):
 print(f"alpha = 0.08: {s5_1_windows.width(0.08) / np.log(10):.1f} decades from 10 to 90%")
 pd.DataFrame(sharpness).round(2)
 
+# %% [markdown]
+# The next figure is the one at the top of this notebook. Left: Eq. 8 over sizes that no model has. Right: the shares at $k = 1$, $N = 100$ as counted, beside Eq. 6 and the chain of pairs. Pythia-14m is missing from the counted points: it has no hit, and zero has no place on a logarithmic axis.
+
 # %%
 figure = s5_1_windows.eq8_panels(published, k=1, N=100)
 plots.save(figure, points, figures_dir, "figure_7_eq8")
 
 # %% [markdown]
-# The knee of Eq. 8 is where $p_{N,k} = \tfrac12$. The next picture shows the curve and its knee for several $N$ and $k$; $N = 1$ is grey. $N$ shifts the curve; only $k$ changes its width, through $\alpha$. In Jupyter you can choose $N$ and $k$; elsewhere a few examples are shown.
+# The knee of Eq. 8 is where $p_{N,k} = \tfrac12$. The next picture shows the curve and its knee for several $N$ and $k$; where $N > 1$, the curve of $N = 1$ is drawn in grey. $N$ shifts the curve; only $k$ changes its width, through $\alpha$. In Jupyter you can choose $N$ and $k$; elsewhere a few examples are shown.
 
 # %%
 stills = [(1, 1), (100, 1), (100, 100)]  # (N, k)
@@ -365,7 +411,7 @@ if still is not None:
 # %% [markdown]
 # ## $N = 100$ at $k = 1$
 #
-# If hits appear suddenly anywhere, it should be here: a hundred tokens in a row, each the model's first choice. By Eq. 8 no model should ever hit such a window. Wherever a window hits, the share is at least $10^{20}$ times what Eq. 6 gives. But the shares do not form a smooth curve:
+# If hits appear suddenly anywhere, it should be here: a hundred tokens in a row, each the model's first choice. By Eq. 6 none of these models should hit such a window even once: with 225,086 windows, the expected number of hits is below $10^{-18}$. Wherever a window hits, the share is at least $10^{20}$ times what Eq. 6 gives. But the shares do not form a smooth curve:
 
 # %%
 hundred = published.query("k == 1 and N in (50, 100, 200)")
@@ -397,13 +443,17 @@ print(f"Pythia-12B: {run - 99} of the {hits} windows of 100 lie in one run of {r
 bound = published.query("k == 1 and N == 100")["independent"].max()
 p_100 = published.query("model == 'pythia-12b' and k == 1 and N == 100")["p"].iloc[0]
 print(f"share of Pythia-12B: {p_100:.1e}; by Eq. 6: {bound:.1e}")
+count = published.query("N == 100")["windows"].iloc[0]
+print(f"hits expected by Eq. 6 among {count:,} windows: {bound * count:.1e}")
 
 # %% [markdown]
-# Each of the four GPT-2 models hits 16 windows of 100, and all 16 lie in a single run of 115 tokens. The windows of 200 that the four largest Pythias hit lie in a single run each, of 319 or 452 tokens. For Pythia-12B that run also contains 353 of its 428 windows of 100. Such a run is probably text that a model can copy or has memorised. So at $k = 1$ and $N \ge 100$ Figure 7 rests on a handful of passages of text.
+# Each of the four GPT-2 models hits 16 windows of 100, and all 16 lie in a single run of 115 tokens. Each of the four largest Pythias hits windows of 200 in one run only: 319 tokens long for the two smaller of them, 452 for the two larger.
+#
+# For Pythia-12B that run also contains 353 of its 428 windows of 100. Such a run is probably text that a model can copy or has memorised. So at $k = 1$ and $N \ge 100$ Figure 7 rests on a handful of passages of text.
 #
 # ## The four shipped families (may be skipped)
 #
-# The same questions for the models that we measured. First: does $p_{N,k}$ rise from one size of a family to the next? The table counts steps between neighbouring sizes, where both shares rest on at least five separate runs.
+# We ask the same questions of the shipped models. First: does $p_{N,k}$ rise from one size of a family to the next? The table counts steps between neighbouring sizes, where both shares rest on at least five separate runs.
 
 # %%
 steps = []
@@ -455,7 +505,8 @@ if len(both):
     print(f"families span: {both['decades'].min():.1f} to {both['decades'].max():.1f}")
     at = measured[measured["N"] == some_N].copy()
     at = at[at["runs_low"] >= 5]
-    print(f"\nall models, N = {some_N}, five runs or more: range of effective (models)")
+    print(f"\nrange of `effective` at N = {some_N}; in brackets the number of cases,")
+    print("one for each model and corpus, with five runs or more")
     by_family = at.groupby(["k", "family"], sort=False)["effective"].agg(
         lambda part: f"{part.min():.1f} to {part.max():.1f} ({len(part)})"
     )
@@ -466,11 +517,13 @@ if len(both):
 #
 # None of the shipped families agrees with independence (Eq. 6). Ten tokens in a row hit as often as 4.7 to 5.6 independent tokens at $k = 1$, and 6.8 to 8.3 at $k = 100$, fewer than in the published GPT-2 models. At $k = 1$ this leaves out `legal`, which has fewer than five runs.
 #
-# Shuffling separates the two explanations, which Figure 7 could not. In the largest models 0.41 to 0.77 of the gap at $k = 1$ (again without `legal`) is due to differences between documents, and 0.38 to 0.69 at $k = 100$. By definition of this split, the rest is due to order inside a document.
+# Shuffling separates the two explanations of the clusters, dependence over several tokens and documents that are easy throughout. In the largest models 0.41 to 0.77 of the gap at $k = 1$ (again without `legal`) is due to differences between documents, and 0.38 to 0.69 at $k = 100$. By definition of this split, the rest is due to order inside a document.
 #
-# At $k = 100$ the exponent at $N = 10$ is 0.56 to 1.01 times that at $N = 1$, below 1 in 15 of the 16 shipped cells (pairs of family and corpus). The two intervals are disjoint in one (Qwen on `legal`). So Eq. 8's single exponent is not contradicted on three corpora and doubtful on `legal`, where the hits come from few passages. Each family has only four to six models, the intervals are wide, and both fits use the same tokens. So we cannot say more.
+# At $k = 100$, divide the exponent at $N = 10$ by that at $N = 1$. The ratio is 0.56 to 1.01, and below 1 in 15 of the 16 cells of the shipped models. The two intervals are disjoint in one (Qwen on `legal`).
 #
-# The shipped models cannot show emergence: by Eq. 8 the rise takes 11 to 19 decades of $S$, and they span 1.4 to 1.6. At $k = 1$ no model hits any window of 50, and no model more than 74 windows of 20 on one corpus. At $k = 1$, $N = 10$ on `legal`, all hits of the largest models lie in two to four runs.
+# So Eq. 8's single exponent is not contradicted on three corpora and doubtful on `legal`, where the hits come from few passages. Each family has only four to six models, the intervals are wide, and both fits use the same tokens. So we cannot say more.
+#
+# The shipped models cannot show emergence: by Eq. 8 the rise takes 11 to 19 decades of $S$, and they span 1.4 to 1.6. At $k = 1$ no model hits any window of 50, and the most that one model hits on one corpus is 74 windows of 20. At $k = 1$, $N = 10$ on `legal`, all hits of the largest models lie in two to four runs.
 #
 # ## What holds, and what does not
 
@@ -478,7 +531,7 @@ if len(both):
 ours_too = []
 if len(both):
     for k, part in at.groupby("k")["effective"]:
-        name = f"ours: effective, N = {some_N}, k = {k}"
+        name = f"{ours}: effective, N = {some_N}, k = {k}"
         ours_too.append((name, f"{some_N}", f"{part.min():.1f} to {part.max():.1f}"))
 row = gpt2.query("model == 'gpt2' and k == 1").set_index("N")
 chain = published.query("model == 'pythia-12b' and k == 1 and N == 10").iloc[0]
@@ -505,7 +558,7 @@ exponents = [
 ]
 if len(both):
     ratio = f"{other.min():.2f} to {other.max():.2f}"
-    exponents.append((f"ours: alpha, N = {some_N} over N = 1, k = {ks[-1]}", "1 (Eq. 8)", ratio))
+    exponents.append((f"{ours}: alpha, N = {some_N} over N = 1, k = {ks[-1]}", "1 (Eq. 8)", ratio))
 pd.DataFrame(exponents, columns=["", "paper says", "we get"])
 
 # %% [markdown]
@@ -513,10 +566,10 @@ pd.DataFrame(exponents, columns=["", "paper says", "we get"])
 #
 # **In short.**
 #
-# - *The smooth power law holds.* $-\log p_{N,k}$ is a power of $S$ with $R^2$ of 0.97 or more in 55 of the 59 published series without a zero (of 72).
+# - *The smooth power law holds.* $-\log p_{N,k}$ is a power of $S$ with $R^2$ of 0.97 or more in 55 of the 59 published series without a zero (there are 72).
 # - *Tokens are not independent.* Ten tokens in a row hit 19 times as often as Eq. 6 says (GPT-2, $k = 1$).
 # - *The printed exponents are means of nine fits*, in some of which zeros were replaced by $10^{-12}$. The law's own exponent at $k = 1$ is 0.079, where the figure prints 0.090.
-# - *That "larger $N$ sharpens the transition"* does not follow from Eq. 8: a larger $N$ shifts the curve and does not change its width, 17 decades of $S$ at $k = 1$. The counted exponents rise with $N$ at $k \ge 2500$, up to $N$ about 20.
+# - *That "larger $N$ sharpens the transition"* is not so in general. In Eq. 8 a larger $N$ shifts the curve and does not change its width, 17 decades of $S$ at $k = 1$. In the published shares the transition becomes somewhat sharper at $k \ge 2500$ (up to $N$ about 20), less sharp for $k$ from 5 to 500, and hardly changes at $k = 1$.
 # - *At $k = 1$, $N = 100$ there is no curve to see.* Of the 428 windows that Pythia-12B hits, 353 lie in one run.
 #
 # ## Exercises

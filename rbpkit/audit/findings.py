@@ -224,6 +224,7 @@ def _large_k(misses: Sequence[s4_3_large_k.Misses], source: str) -> list[Finding
     suffices = (broken["R2 seen"] >= broken["noise low"]) & ~rising[broken.index]
     gpt2 = table.query("corpus == 'Wiki' and family == 'GPT2'")["trend z"]
     numbers = {"lines": len(table), "n": len(broken), "named": list_cells(broken[suffices])}
+    numbers |= (by_k := {"k_before": table["k"].min(), "k_after": table["k"].max()})
     if len(gpt2):
         numbers |= {"z_low": gpt2.min(), "z_high": gpt2.max()}
     found = []
@@ -232,9 +233,8 @@ def _large_k(misses: Sequence[s4_3_large_k.Misses], source: str) -> list[Finding
         found.append(Finding(name, source, "broken lines", tally(suffices), numbers=numbers))
     # One k of the two for each family, so the order of k within a cell tells them apart.
     pairs = table.sort_values("k").groupby(["corpus", "family"])["R2 seen"].agg(["first", "last"])
-    ks = table["k"].min(), table["k"].max()
     numbers = {"before": pairs["first"].median(), "after": pairs["last"].median()}
-    numbers |= {"k_before": ks[0], "k_after": ks[1]}
+    numbers |= by_k
     falls = pairs["last"] < pairs["first"]
     return [
         *found,
@@ -277,6 +277,7 @@ def _line(source: str, measured: Sequence[Summary] = ()) -> list[Finding]:
         numbers = {"last": int(held["last_inside"].sum()), "held": len(held)}
         numbers |= {"pooled": int(held.loc[held["pooled"], "inside"].sum())}
         numbers |= {"pooled_n": int(held["pooled"].sum())}
+        numbers["limit"] = len(held) // 2 + 1  # so many blind cases are more than half
         tests = [held["inside"]]
         if source == "published":
             far = prediction.far_record(curves)
@@ -289,7 +290,9 @@ def _line(source: str, measured: Sequence[Summary] = ()) -> list[Finding]:
         found.append(Finding("predicts-larger", source, "losses", **about))
         parts = held.groupby("family", sort=False)["above"].agg(["sum", "size"])
         by = ", ".join(f"{family} {r['sum']} of {r['size']}" for family, r in parts.iterrows())
-        numbers = {"by_family": by, "median": 100 * held["error"].median()}
+        error = 100 * held["error"].median()
+        too = f"{abs(error):.1f}% too {'low' if error < 0 else 'high'}"
+        numbers = {"by_family": by, "median": too}
         found.append(Finding("no-bias", source, "losses", tally(held["above"]), numbers=numbers))
     long = [one for one in curves if one.S.size >= shape.LEAST]
     if long:
@@ -477,7 +480,7 @@ def _size(
     if table.empty:
         return []
     *by, total = sizes.wins(table, "all").to_dict("records")
-    numbers = {"expected": total["wins if S"]}
+    numbers = {"expected": total["wins if S"], "won": total["S_wins"] / total["lines"]}
     numbers["by_family"] = ", ".join(f"{o['family']} {o['S_wins']} of {o['lines']}" for o in by)
     won = total["S_wins"], total["lines"]
     return [Finding("size-is-S", source, "lines", (won,), numbers=numbers)]

@@ -21,6 +21,7 @@ from rbpkit.errors import InputError
 from rbpkit.plots import write_whole
 
 SOURCES = ("published", "pocket")
+OURS = "shipped models"  # what pages call the source "pocket"
 TABLES = ("paper", "besides")
 VERDICTS = ("holds", "in most cases", "in some cases", "contradicted", "depends on the margin")
 VERDICTS += ("undecided", "cannot be told", "depends on the reading", "not at these sizes")
@@ -249,10 +250,14 @@ def verdict_table(findings: Iterable[Finding], claims: Mapping[str, Claim]) -> p
     return pd.DataFrame(rows)
 
 
-def as_markdown(verdicts: pd.DataFrame, table: str) -> str:
-    """The claims of one table ("paper" or "besides") of `verdict_table`, a row each."""
+def as_markdown(verdicts: pd.DataFrame, table: str, ours: str = OURS) -> str:
+    """The claims of one table ("paper" or "besides") of `verdict_table`, a row each.
+
+    ours: the heading of the source "pocket".
+    """
     asked = ["the paper's words", "where", "our test"]
-    heading = [*(asked if table == "paper" else ["what we asked", "where"]), *SOURCES]
+    asked = asked if table == "paper" else ["what we asked", "where"]
+    heading = [*asked, *(_named(source, ours) for source in SOURCES)]
     lines = [_row(heading), _row(["---"] * len(heading))]
     for name, rows in verdicts[verdicts["table"] == table].groupby("name", sort=False):
         one = rows.iloc[0]
@@ -268,15 +273,22 @@ def as_markdown(verdicts: pd.DataFrame, table: str) -> str:
     return "".join(lines)
 
 
-def page(verdicts: pd.DataFrame) -> str:
-    """Both tables, then a sentence on each finding, as Markdown."""
-    parts = ["## The paper's claims\n\n", as_markdown(verdicts, "paper")]
+def page(verdicts: pd.DataFrame, ours: str = OURS) -> str:
+    """Both tables, then a sentence on each finding, as Markdown; `ours` as in `as_markdown`."""
+    parts = ["## The paper's claims\n\n", as_markdown(verdicts, "paper", ours)]
     if (verdicts["table"] == "besides").any():
-        parts += ["\n## What we asked besides\n\n", as_markdown(verdicts, "besides")]
+        parts += ["\n## What we asked besides\n\n", as_markdown(verdicts, "besides", ours)]
     parts.append("\n## Each number\n\n")
     spoken = verdicts[verdicts["sentence"] != ""]
-    parts += [f"- `{r.name}`, {r.source}: {r.sentence}\n" for r in spoken.itertuples(index=False)]
+    parts += [
+        f"- `{r.name}`, {_named(r.source, ours)}: {r.sentence}\n"
+        for r in spoken.itertuples(index=False)
+    ]
     return "".join(parts)
+
+
+def _named(source: str, ours: str) -> str:
+    return ours if source == "pocket" else source
 
 
 def claims_json(findings: Iterable[Finding], claims: Mapping[str, Claim]) -> str:
@@ -316,15 +328,18 @@ def _six(value: float | None) -> float | None:
 
 
 def save_verdicts(
-    findings: Sequence[Finding], claims: Mapping[str, Claim], figures_dir: str
+    findings: Sequence[Finding], claims: Mapping[str, Claim], figures_dir: str, ours: str = OURS
 ) -> None:
-    """verdicts.csv, verdicts.md and claims.json, each whole or not at all; nothing if not asked."""
+    """verdicts.csv, verdicts.md and claims.json, each whole or not at all; nothing if not asked.
+
+    ours: as in `as_markdown`.
+    """
     if not figures_dir:
         return
     table = verdict_table(findings, claims)
     files = {
         "verdicts.csv": table.to_csv(index=False, lineterminator="\n"),
-        "verdicts.md": page(table),
+        "verdicts.md": page(table, ours),
         "claims.json": claims_json(findings, claims),
     }
     write_whole(Path(figures_dir), {name: text.encode() for name, text in files.items()})

@@ -5,7 +5,7 @@ RBP_k^N, and with the law in S a Gumbel distribution function of ln S. A table o
 row a model, k and N:
 
     corpus, family, model, S (non-embedding parameters), k, N, windows, hits, p = p_{N,k},
-    p_1 = RBP_k, p_2 and shuffled (NaN where not known), independent (Eq. 7: RBP_k^N), markov (the
+    p_1 = RBP_k, p_2 and shuffled (NaN where not known), independent (Eq. 6: RBP_k^N), markov (the
     chain of pairs, p_1 (p_2 / p_1)^(N - 1)), effective (log p / log p_1), runs_low and runs_high
     (see `run_bounds`); sorted by corpus, family, S, k, N.
 """
@@ -118,7 +118,7 @@ def annotations(table: pd.DataFrame, clip: float = CLIP) -> pd.DataFrame:
 
 
 def effective_tokens(p_N: ArrayLike, p_1: ArrayLike) -> NDArray[np.float64]:
-    """log p_{N,k} / log p_{1,k}: for how many independent tokens a window counts; N under Eq. 7.
+    """log p_{N,k} / log p_{1,k}: for how many independent tokens a window counts; N under Eq. 6.
 
     NaN where p_{N,k} is 0, or where p_{1,k} is 1 and nothing can be told.
     """
@@ -289,16 +289,19 @@ def window_points(published: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFra
 # -- figures -----------------------------------------------------------------------------------
 
 
-def figure_7(published: pd.DataFrame, measured: pd.DataFrame, ks: Sequence[int]) -> Figure:
+def figure_7(
+    published: pd.DataFrame, measured: pd.DataFrame, ks: Sequence[int], name: str = "measured"
+) -> Figure:
     """p_{N,k} against S, a panel for each k: the paper's eight, and below those measured.
 
-    published: of one family on one corpus; measured: the same, or empty. Points are counted
-    shares, dashed lines Eq. 8 with alpha and c from N = 1. InputError for nothing to draw.
+    published: of one family on one corpus; measured: the same, or empty; `name` it has in the
+    titles. Points are counted shares, dashed lines Eq. 8 with alpha and c from N = 1. InputError
+    for nothing to draw.
     """
     if published.empty:
         raise InputError("nothing to draw: the published table is empty")
     panels = [("published", published, k) for k in sorted(published["k"].unique())]
-    panels += [("measured", measured, k) for k in ks if len(measured)]
+    panels += [(name, measured, k) for k in ks if len(measured)]
     every = sorted({*published["N"], *measured["N"]})
     inks = dict(zip(every, _inks(len(every)), strict=True))
     with style():
@@ -352,19 +355,22 @@ def _as_printed(axes: Axes) -> None:
     top.set_xlabel(r"$\ln S$, labelled $10^{\ln S}$ in the paper", fontsize=8, labelpad=3)
 
 
-def effective_panels(published: pd.DataFrame, measured: pd.DataFrame, ks: Sequence[int]) -> Figure:
+def effective_panels(
+    published: pd.DataFrame, measured: pd.DataFrame, ks: Sequence[int], name: str = "measured"
+) -> Figure:
     """log p_{N,k} / log RBP_k against N: for how many independent tokens a window counts.
 
     Top: all published models, a panel for each of (up to four) k. Below: of what was measured
-    the largest model of each family, a panel a corpus, at the first and at the last k. The
-    diagonal is Eq. 7. A hollow point may come from fewer than FEW_RUNS separate runs of hits.
+    the largest model of each family, a panel a corpus, at the first and at the last k; `name` it
+    has in the titles. Its families have markers of falling size, so that none hides another. The
+    diagonal is Eq. 6. A hollow point may come from fewer than FEW_RUNS separate runs of hits.
     InputError for nothing to draw.
     """
     if published.empty:
         raise InputError("nothing to draw: the published table is empty")
     models = published.drop_duplicates("model").sort_values("S")["model"].tolist()
     inks = zip(models, _inks(len(models)), strict=True)
-    every = [(published[published["model"] == model], *ink, "-", model) for model, ink in inks]
+    every = [(published[published["model"] == model], *ink, "-", 5, model) for model, ink in inks]
     shown = [k for k in ks if k in set(published["k"])][:PANELS] or [1, 10, 50, 100]
     rows = [[(f"published: $k = {_thousands(k)}$", k, every) for k in shown]]
     largest = measured[
@@ -374,37 +380,41 @@ def effective_panels(published: pd.DataFrame, measured: pd.DataFrame, ks: Sequen
         panels = []
         for corpus, part in largest.groupby("corpus", sort=False):
             drawn = []
-            for family, one in part.groupby("family", sort=False):
-                ink = ink_of(family)
-                drawn.append((one, ink.colour, ink.marker, ink.line, family))
-            panels.append((f"measured: {short(corpus)}, $k = {_thousands(k)}$", k, drawn))
+            families = list(part.groupby("family", sort=False))
+            for place, (family, one) in enumerate(families):
+                ink, size = ink_of(family), 2 * (len(families) - place) + 2
+                drawn.append((one, ink.colour, ink.marker, ink.line, size, family))
+            panels.append((f"{name}: {short(corpus)}, $k = {_thousands(k)}$", k, drawn))
         rows += [panels[i : i + PANELS] for i in range(0, len(panels), PANELS)]
     with style():
         figure, grid = rows_of_panels([len(panels) for panels in rows], (3.1, 3.1))
         for panels, axes_row in zip(rows, grid, strict=True):
             handles = {"independent": Line2D([], [], color="black")}
             for axes, (title, k, drawn) in zip(axes_row, panels, strict=True):
-                for part, *ink, name in drawn:
-                    handles[name] = _effective(axes, part[part["k"] == k], *ink)
+                for part, *ink, label in drawn:
+                    handles[label] = _effective(axes, part[part["k"] == k], *ink)
                 top = max(part["N"].max() for part, *_ in drawn)
                 axes.plot([1, top], [1, top], color="black", linewidth=1.1)
                 axes.set(xscale="log", yscale="log", xlabel="$N$ (tokens of a window)")
                 axes.set(ylim=(0.8, 1.4 * top), title=title)
-            axes_row[0].set_ylabel(r"$\log p_{N,k}\,/\,\log \mathrm{RBP}_k$")
+            few = {"marker": "o", "markeredgecolor": "0.3", "markerfacecolor": "white"}
+            few = Line2D([], [], linestyle="none", markersize=5, **few)
+            handles[f"perhaps under {FEW_RUNS} runs"] = few
+            axes_row[0].set_ylabel(r"effective: $\log p_{N,k}\,/\,\log \mathrm{RBP}_k$")
             look = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5), "handlelength": 2.6}
             axes_row[-1].legend(handles.values(), handles.keys(), **look)
         figure.tight_layout()
     return figure
 
 
-def _effective(axes: Axes, part: pd.DataFrame, colour, marker, dash) -> Line2D:
+def _effective(axes: Axes, part: pd.DataFrame, colour, marker, dash, size) -> Line2D:
     part = part[part["effective"].notna()]
     axes.plot(part["N"], part["effective"], color=colour, linestyle=dash, linewidth=1.1)
-    look = {"linestyle": "none", "marker": marker, "markersize": 5, "markeredgecolor": colour}
+    look = {"linestyle": "none", "marker": marker, "markersize": size, "markeredgecolor": colour}
     for few, face in ((False, colour), (True, "white")):
         some = part[(part["runs_low"] < FEW_RUNS) == few]
         axes.plot(some["N"], some["effective"], markerfacecolor=face, zorder=3, **look)
-    return Line2D([], [], color=colour, marker=marker, markersize=5, linestyle=dash)
+    return Line2D([], [], color=colour, marker=marker, markersize=size, linestyle=dash)
 
 
 def eq8_panels(published: pd.DataFrame, k: int = 1, N: int = 100) -> Figure:
@@ -433,7 +443,9 @@ def eq8_panels(published: pd.DataFrame, k: int = 1, N: int = 100) -> Figure:
                 right.plot(some["S"], some["p"], markerfacecolor=face, label=what, **look)
         green = FAMILY_INK["Pythia"].colour
         right.plot(part["S"], part["markov"], ":s", color=green, label="chain of pairs")
-        right.plot(part["S"], part["independent"], "--^", color="#D55E00", label="Eq. 7")
+        right.plot(part["S"], part["independent"], "--^", color="#D55E00", label="Eq. 6")
+        if none := ", ".join(part.loc[part["p"] == 0, "model"]):
+            right.plot([], [], " ", label=f"no hit, so not shown: {none}")
         right.set(ylim=(part["independent"].min() / 1e3, 10), ylabel=f"$p_{{{N},{k}}}$")
         right.set(title=f"$N = {N}$, $k = {k}$, published ({part['corpus'].iloc[0]})")
         right.legend(loc="lower right")
