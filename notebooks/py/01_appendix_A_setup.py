@@ -36,6 +36,7 @@ device = "cpu"
 
 # %%
 import tempfile
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -174,24 +175,45 @@ print("Table 1:", ", ".join(f"{int(k):,}" for k in paper.table1()["k"].unique() 
 # stored with six decimals. So a count $T$ is possible only if each value lies within $5 \cdot 10^{-7}$ of a multiple of $1/T$. One value leaves a share of about $10^{-6}\,T$ of the candidates near $T$: 3% near 30,000, half of them near 500,000. A few dozen values that share one $T$ leave almost nothing. For GPT-2 on Wiki:
 
 # %%
-values = pd.concat([paper.rbp_by_size(), paper.rbp_by_k()])
-values = values.query("dataset == 'Wiki' and family == 'GPT2'")["rbp"].unique()
-T = np.arange(1, 1000 * 511 + 1)
-for value in values:
+HALF_DIGIT = 0.5e-6 + 1e-12  # and binary rounding
+MOST = 1000 * 511
+
+
+def that_fit(T: np.ndarray, value: float) -> np.ndarray:
+    """Those of the counts T for which value is c / T, c whole, to six decimals."""
     c = np.rint(T * value)  # the whole number of tokens that comes nearest
-    T = T[np.abs(c / T - value) <= a_setup.HALF_DIGIT]
+    return T[np.abs(c / T - value) <= HALF_DIGIT]
+
+
+value = round(120 / 317, 6)
+naive = [T for T in range(1, 1001) if any(round(c / T, 6) == value for c in range(T + 1))]
+assert naive == that_fit(np.arange(1, 1001), value).tolist()
+
+shares = pd.concat([paper.rbp_by_size(), paper.rbp_by_k()])
+values = shares.query("dataset == 'Wiki' and family == 'GPT2'")["rbp"].unique()
+T = np.arange(1, MOST + 1)
+for value in values:
+    T = that_fit(T, value)
 print(f"{len(values)} values leave T = {T.tolist()}")
-assert np.array_equal(T, a_setup.compatible_counts(values))
 
 # %% [markdown]
 # **This is an inference, not a reading:** the paper does not print these counts, and it takes one $T$ for all models of a family on a corpus. For all of them:
 
 # %%
-steps = a_setup.narrowing()
+rows = []
+for corpus, family in product(paper.PLOTTED_CORPORA, paper.FAMILIES):
+    values = np.unique(shares.query("dataset == @corpus and family == @family")["rbp"])
+    T = np.arange(1, MOST + 1)
+    for used in range(len(values) + 1):
+        T = that_fit(T, values[used - 1]) if used else T
+        rows.append((corpus, family, used, len(T), T[0], T[-1], (T % T[0] == 0).sum()))
+names = ["corpus", "family", "used", "compatible", "smallest", "largest", "multiples"]
+steps = pd.DataFrame(rows, columns=names)
 tokens = steps.groupby(["corpus", "family"], sort=False).tail(1)
 tokens = tokens.rename(columns={"used": "values"})
 shipped = paper.token_counts().rename(columns={"dataset": "corpus"})
 tokens = tokens.merge(shipped, on=["corpus", "family"])
+assert tokens.apply(lambda row: row["tokens"] in (row["smallest"], row["largest"]), axis=1).all()
 tokens
 
 # %% [markdown]
