@@ -322,7 +322,8 @@ at_ten.insert(0, "model", path["model"])
 at_ten.round(2)
 
 # %%
-grid = c_derivation_figures.error_grid(np.linspace(-30, 9, 40), np.linspace(2, 8, 25))
+mu_grid, sigma_grid = np.meshgrid(np.linspace(-30, 9, 40), np.linspace(2, 8, 25))
+grid = c_derivation_figures.errors(mu_grid.ravel(), sigma_grid.ravel())
 usable = grid["mu"] > -0.5 * grid["sigma"] ** 2
 steps = c_derivation_figures.step_errors(grid["mu"][usable], grid["sigma"][usable]).drop(
     columns=["mu", "sigma"]

@@ -20,19 +20,12 @@ LEVELS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 _HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]
 
 
-def error_grid(mu: ArrayLike, sigma: ArrayLike) -> pd.DataFrame:
-    """The paper's approximation against the sum, at every pair of a mu and a sigma.
-
-    mu, sigma: (m,) and (n,) values. m n rows: mu, sigma, then for each of QUANTITIES the sum, NAME
-    (no unit; CE in nats), the closed form, NAME_approx, and NAME_error, its relative error in
-    percent, (approximation - sum) / sum.
-    """
-    mu_grid, sigma_grid = (v.ravel() for v in np.meshgrid(np.asarray(mu), np.asarray(sigma)))
-    return errors(mu_grid, sigma_grid)
-
-
 def errors(mu: ArrayLike, sigma: ArrayLike) -> pd.DataFrame:
-    """As `error_grid`, for pairs: mu and sigma of one shape (n,)."""
+    """The paper's approximation against the sum, for pairs: mu and sigma of one shape (n,).
+
+    Columns: mu, sigma, then for each of QUANTITIES the sum, NAME (no unit; CE in nats), the closed
+    form, NAME_approx, and NAME_error, its relative error in percent, (approximation - sum) / sum.
+    """
     mu, sigma = np.asarray(mu, dtype=float), np.asarray(sigma, dtype=float)
     table = pd.DataFrame({"mu": mu, "sigma": sigma})
     table["neg_log_p1"] = c_derivation.neg_log_p1(mu, sigma)
@@ -112,7 +105,7 @@ def step_errors(mu: ArrayLike, sigma: ArrayLike) -> pd.DataFrame:
 def figure_C1(grid: pd.DataFrame, published: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Size of the approximation's error over (mu, sigma), with the paper's four pairs.
 
-    grid: from `error_grid`. published: model, mu, sigma (`paper.lognormal_params`).
+    grid: from `errors`. published: model, mu, sigma (`paper.lognormal_params`).
     Returns the figure and its points: source, model, then the columns of `errors`.
     """
     marked = errors(published["mu"], published["sigma"])
