@@ -36,7 +36,8 @@ device = "cpu"
 
 # %%
 import tempfile
-from itertools import product
+from collections.abc import Mapping
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -47,7 +48,7 @@ from transformers import AutoConfig
 import rbpkit
 from rbpkit import paper, plots
 from rbpkit.corpora import HUB_CORPORA, load_corpus, protocol_order
-from rbpkit.curves import measured_curves, published_curves
+from rbpkit.curves import Curve, measured_curves, published_curves
 from rbpkit.encoding import encode
 from rbpkit.files.architectures import parameter_counts
 from rbpkit.fit import fit_power_law
@@ -329,14 +330,29 @@ share.agg(["max", "min"]).round(2)
 #
 # to five sizes or more. From how many on does $R^2$ pass 0.99? That depends on which; so take all 638 choices of five or more of the ten, on each of the four corpora.
 
-# %%
-pythia = {key: curve for key, curve in published.items() if key[1] == "Pythia"}
-by_sizes = a_setup.r2_by_sizes(pythia)
 
-x, y = np.log(wiki.S[:5]), np.log(-np.log(wiki.value[:5]))  # the five smallest on Wiki
-slope, intercept = np.polyfit(x, y, 1)
-R2 = 1 - ((y - intercept - slope * x) ** 2).sum() / ((y - y.mean()) ** 2).sum()
-assert np.isclose(R2, by_sizes["R2"].iloc[0])
+# %%
+def r2_by_sizes(curves: Mapping[tuple[str, str], Curve]) -> pd.DataFrame:
+    """R2 of the line through every choice of five or more of a curve's models."""
+    rows = []
+    for (corpus, family), curve in curves.items():
+        x, y = np.log(curve.S), np.log(curve.loss)
+        for n in range(5, len(x) + 1):
+            ends = {tuple(range(n)): "smallest", tuple(range(len(x) - n, len(x))): "largest"}
+            ends[tuple(range(len(x)))] = "all"
+            for chosen in combinations(range(len(x)), n):
+                at = list(chosen)
+                R2 = np.corrcoef(x[at], y[at])[0, 1] ** 2
+                sizes = curve.S[at].min(), curve.S[at].max()
+                rows.append((corpus, family, n, ends.get(chosen, ""), *sizes, R2))
+    names = ["corpus", "family", "n", "choice", "S_min", "S_max", "R2"]
+    return pd.DataFrame(rows, columns=names).astype({"n": int, "R2": float})
+
+
+pythia = {key: curve for key, curve in published.items() if key[1] == "Pythia"}
+by_sizes = r2_by_sizes(pythia)
+fitted = fit_power_law(wiki.S[:5], wiki.loss[:5])  # the five smallest on Wiki
+assert np.isclose(fitted.r2, by_sizes["R2"].iloc[0])
 
 
 def r2_summary(table: pd.DataFrame) -> pd.DataFrame:
@@ -363,7 +379,7 @@ summaries = load_summaries(records_dir or ladders.summaries_root())
 measured = measured_curves(summaries, corpus_names, families, lambda one: one.rbp(1), "RBP_1")
 for line in measured.missing:
     print(line)
-ours_by_sizes = a_setup.r2_by_sizes(measured.curves)
+ours_by_sizes = r2_by_sizes(measured.curves)
 print(f"{len(measured.curves)} lines measured, {len(ours_by_sizes)} choices of five sizes or more")
 r2_summary(ours_by_sizes).round(3)
 

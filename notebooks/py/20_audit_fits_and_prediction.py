@@ -96,7 +96,17 @@ groups.agg(**columns).round(3).reset_index()
 #
 # $$\frac{\Delta(-\log p)}{-\log p} = \frac{1}{-\log p} \sqrt{\frac{1 - p}{p\,T}}.$$
 
+
 # %%
+def by_k(trade: pd.DataFrame) -> pd.DataFrame:
+    """By k: lines, how many fall with S, the lowest R2, and medians."""
+    groups = trade.groupby("k")
+    found = groups.agg(lines=("alpha", "size"), falling=("alpha", lambda a: int((a > 0).sum())))
+    found["R2_lowest"] = groups["R2"].min()
+    names = ["R2", "alpha", "width", "missed", "noise", "documents"]
+    return found.join(groups[[name for name in names if name in trade]].median()).reset_index()
+
+
 ks = (1, 10, 50, 100, 20_000, 30_000)
 curves = [one for k in ks for one in published_curves(k).values()]
 theirs_k = pd.DataFrame(intervals.trade_row(one, published_misses(one)) for one in curves)
@@ -104,7 +114,7 @@ T = paper.token_counts().query("dataset == 'Wiki' and family == 'Pythia'")["toke
 p = curve.rbp[-1]
 noise = np.sqrt((1 - p) / (p * T)) / -np.log(p)
 assert np.isclose(noise, theirs_k.query("corpus == 'Wiki' and family == 'Pythia'")["noise"].iloc[0])
-print(intervals.by_k(theirs_k).round(3).to_string(index=False))
+print(by_k(theirs_k).round(3).to_string(index=False))
 
 # %%
 ours_k, missing = intervals.measured_trade(summaries, corpus_names, families, draws=300)
@@ -113,9 +123,9 @@ if len(missing) > 8:
     print(f"and {len(missing) - 8} more lines that are not there")
 if not ours_k.empty:
     print("\nmeasured:")
-    print(intervals.by_k(ours_k).round(3).to_string(index=False))
+    print(by_k(ours_k).round(3).to_string(index=False))
     for corpus, group in ours_k.groupby("corpus", sort=False):
-        falling = intervals.by_k(group).query("lines == lines.max() and falling == lines")
+        falling = by_k(group).query("lines == lines.max() and falling == lines")
         width = falling.set_index("k")["width"]  # medians, where every line falls
         near = width.index[width <= 1.1 * width.min()].tolist()
         print(f"{corpus}: best k = {width.idxmin()}; within 10% of its width: {near}")

@@ -304,17 +304,3 @@ def trade_row(curve: Curve, misses: Misses) -> dict[str, object]:
         # The error of log p is sqrt((1 - p) / (p T)).
         "noise": float(np.sqrt((1 - share) / (share * T)) / curve.loss[-1]),
     }
-
-
-def by_k(trade: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `trade_row` summed up by k: lines, falling (alpha > 0), R2_lowest, and medians.
-
-    Medians over lines of R2, alpha, width, missed, noise, and documents where the table has it.
-    """
-    groups = trade.groupby("k")
-    found = groups.agg(lines=("alpha", "size"), falling=("alpha", lambda a: int((a > 0).sum())))
-    found["R2_lowest"] = groups["R2"].min()
-    for name in ("R2", "alpha", "width", "missed", "noise", "documents"):
-        if name in trade:
-            found[name] = groups[name].median()
-    return found.reset_index()

@@ -1,12 +1,8 @@
-"""Appendix A, the set-up: R2 by the number of sizes fitted, and the figures.
-
-The paper has no figure here; ours are A1 (the ladders of S) and A2 (the R2 of a line by the number
-of sizes fitted).
+"""Figures of Appendix A, the set-up, where the paper has none: the ladders of S (A1), and the R2
+of a line by the number of sizes fitted (A2).
 """
 
 from __future__ import annotations
-
-import itertools
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,45 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from rbpkit.curves import Curves
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
 from rbpkit.plots import style
 from rbpkit.sections.panels import family_marks, ink_of, short
 
 AT_LEAST = 500_000
 """Tokens a point, at least, by Appendix A."""
-
-
-# -- lines by the number of sizes -------------------------------------------------------------
-
-
-def r2_by_sizes(curves: Curves, least: int = 5) -> pd.DataFrame:
-    """R2 of every line through `least` or more of a curve's models.
-
-    One row a subset: corpus, family, n (sizes fitted), choice ("smallest" or "largest" where the
-    n are the curve's n smallest or largest, "all" for all of them, else ""), S_min, S_max, R2.
-    Curves with fewer than `least` models give none. Raises InputError for least < 3.
-    """
-    if least < 3:
-        raise InputError(f"least = {least}: a line through fewer than 3 points cannot be wrong")
-    types = {"corpus": str, "family": str, "n": int, "choice": str}
-    types |= {"S_min": np.int64, "S_max": np.int64, "R2": float}
-    rows = []
-    for (corpus, family), curve in curves.items():
-        models = range(len(curve.S))
-        for n in range(least, len(models) + 1):
-            ends = {tuple(models[:n]): "smallest", tuple(models[-n:]): "largest"}
-            ends[tuple(models)] = "all"
-            for chosen in itertools.combinations(models, n):
-                at = list(chosen)
-                fitted = fit_power_law(curve.S[at], curve.loss[at])
-                row = (corpus, family, n, ends.get(chosen, ""), fitted.S_min, fitted.S_max)
-                rows.append((*row, fitted.r2))
-    return pd.DataFrame(rows, columns=list(types)).astype(types)
-
-
-# -- figures ----------------------------------------------------------------------------------
 
 
 def ladders(points: pd.DataFrame) -> Figure:
@@ -95,10 +58,11 @@ def ladders(points: pd.DataFrame) -> Figure:
 def r2_panels(by_sizes: pd.DataFrame, level: float = 0.99) -> Figure:
     """Figure A2: R2 of lines through n sizes of a family, every choice of n one dot.
 
-    by_sizes: of `r2_by_sizes`, with a column `source`; a row of panels a source, a panel a corpus.
-    The axis is logarithmic in 1 - R2, best on top. Above each n stands the share of dots with
-    R2 > level; lines join the n smallest and the n largest sizes of a family. Raises InputError
-    where there is nothing to draw.
+    by_sizes: corpus, family, n (sizes fitted), choice ("smallest" or "largest" where the n are the
+    smallest or largest, "all" for all of them, else ""), R2, source; a row of panels a source, a
+    panel a corpus. The axis is logarithmic in 1 - R2, best on top. Above each n stands the share of
+    dots with R2 > level; lines join the n smallest and the n largest sizes of a family. Raises
+    InputError where there is nothing to draw.
     """
     if not len(by_sizes):
         raise InputError("nothing to draw: no family with five sizes was given")
