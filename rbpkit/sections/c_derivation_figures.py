@@ -59,49 +59,6 @@ def terms(mu: ArrayLike, sigma: ArrayLike) -> pd.DataFrame:
     )
 
 
-def limits(b: ArrayLike) -> pd.DataFrame:
-    """Where both quantities go as sigma -> infinity at fixed b = |mu| / sigma^2: (n,) values of b.
-
-    Columns: b, -log p_1, CE, fraction (CE + log p_1), ratio (fraction / -log p_1), and the closed
-    form's own limit of -log p_1, log(1/2 + 1/b).
-    """
-    b = np.asarray(b, dtype=float)
-    kept, ce = c_derivation.limit(b)
-    return pd.DataFrame(
-        {
-            "b": b,
-            "-log p_1": kept,
-            "CE": ce,
-            "fraction": ce - kept,
-            "ratio": (ce - kept) / kept,
-            "closed form": np.log(0.5 + 1 / b),
-        }
-    )
-
-
-def step_errors(mu: ArrayLike, sigma: ArrayLike) -> pd.DataFrame:
-    """Relative error in percent of each approximated quantity, for pairs of shape (n,).
-
-    Columns: mu, sigma, then c, E[ln R], E[(ln R)^2], -log p_1 and CE.
-    """
-    mu, sigma = np.asarray(mu, dtype=float), np.asarray(sigma, dtype=float)
-    sums = c_derivation.rank_sums(mu, sigma)
-    first, second = c_derivation.log_moments_approx(mu, sigma)
-    both = errors(mu, sigma)
-    log_c = c_derivation.log_normaliser_approx(mu, sigma) - c_derivation.log_normaliser(mu, sigma)
-    return pd.DataFrame(
-        {
-            "mu": mu,
-            "sigma": sigma,
-            "c": 100 * np.expm1(log_c),
-            "E[ln R]": 100 * (first / sums.mean_log - 1),
-            "E[(ln R)^2]": 100 * (second / sums.mean_log_sq - 1),
-            "-log p_1": both["neg_log_p1_error"],
-            "CE": both["CE_error"],
-        }
-    )
-
-
 def figure_C1(grid: pd.DataFrame, published: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Size of the approximation's error over (mu, sigma), with the paper's four pairs.
 
@@ -194,8 +151,8 @@ def figure_C2(
     """The terms of -log p_1 and of CE along the ten Pythias, and both in the limit.
 
     path: `terms` with a column S. published: series, model, S, value (the simulated half of
-    `paper.ce_and_rbp1`). far: from `limits`.
-    Returns the figure and its points: source, model, S, b, quantity, value.
+    `paper.ce_and_rbp1`). far: the limit sigma -> infinity at fixed b: b, -log p_1, fraction
+    (CE + log p_1), closed form. Returns the figure and its points: source, model, S, b, quantity, value.
     """
     with plots.style():
         figure, (left, middle, right) = plt.subplots(1, 3, figsize=(14, 4.4))
