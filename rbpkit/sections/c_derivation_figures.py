@@ -152,7 +152,8 @@ def figure_C2(
 
     path: `terms` with a column S. published: series, model, S, value (the simulated half of
     `paper.ce_and_rbp1`). far: the limit sigma -> infinity at fixed b: b, -log p_1, fraction
-    (CE + log p_1), closed form. Returns the figure and its points: source, model, S, b, quantity, value.
+    (CE + log p_1), closed form. Returns the figure and its points: source, model, S, b, quantity,
+    value.
     """
     with plots.style():
         figure, (left, middle, right) = plt.subplots(1, 3, figsize=(14, 4.4))
