@@ -182,6 +182,9 @@ def reproduce(
     figures: Annotated[
         Path | None, typer.Option(help="Where figures go; by default OUT/figures.")
     ] = None,
+    notebook: Annotated[
+        list[str] | None, typer.Option(help="Only this notebook, as 03; may be given again.")
+    ] = None,
 ) -> None:
     """Measure, run the notebooks, write the figures, and compare with what is published."""
     from rbpkit.study.params import load_params
@@ -191,7 +194,8 @@ def reproduce(
     from rbpkit.study.reproduce import reproduce as run
 
     progress = sys.stderr.isatty()
-    if not run(loaded, folder, figures=figures, say=typer.echo, progress=progress):
+    wanted = {"figures": figures, "notebooks": notebook or ()}
+    if not run(loaded, folder, **wanted, say=typer.echo, progress=progress):
         raise typer.Exit(1)
 
 

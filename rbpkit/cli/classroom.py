@@ -1,4 +1,4 @@
-"""`rbpkit classroom`: one notebook on a folder of parameter files, their tables in one place."""
+"""`rbpkit classroom`: the studies of a folder of parameter files, in one table and one figure."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from rbpkit.study.checks import folder_to_write
 
 def classroom(
     folder: Annotated[Path, typer.Argument(help="A folder of parameter files, one a student.")],
-    notebook: Annotated[str, typer.Option(help="Its number or name, as 03.")],
-    out: Annotated[str, typer.Option("--out", help="The folder for pages and tables.")],
+    out: Annotated[str, typer.Option("--out", help="The folder for the figure and the tables.")],
+    notebook: Annotated[str | None, typer.Option(help="Run one on each file, as 03.")] = None,
 ) -> None:
-    """Run a notebook on every parameter file of a folder, and gather the tables."""
+    """Gather the slopes of all parameter files of a folder in one table and one figure."""
     target = folder_to_write(out)
     from rbpkit.study.classroom import run_class
 
-    result = run_class(folder, notebook, target, say=say)
+    result = run_class(folder, target, notebook=notebook, say=say)
+    written = sorted(f"{name}.csv" for name in (*result.tables, "failures"))
     typer.echo(
-        f"{len(result.done)} ran, {len(result.failures)} failed; "
-        f"{', '.join(sorted(f'{name}.csv' for name in (*result.tables, 'failures')))} in {target}"
+        f"{len(result.done)} ran, {len(result.failures)} failed; {', '.join(written)} in {target}"
     )
     if result.failures:
         raise typer.Exit(1)

@@ -1,27 +1,35 @@
-"""A class's studies: a notebook run on each parameter file of a folder, the tables gathered.
+"""A class's studies: the slopes of every parameter file of a folder in one table and one figure.
 
-One file that cannot be run does not stop the others; it is listed with its reason.
+A notebook, where one is named, is run on each file, and its tables are gathered too. One file that
+cannot be run does not stop the others; it is listed with its reason.
 """
 
 from __future__ import annotations
 
-import difflib
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from rbpkit.errors import InputError
 from rbpkit.files.whole import as_csv, write_whole
+from rbpkit.plots import save, style
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
-from rbpkit.study.notebooks import notebook_names, run
+from rbpkit.study.notebooks import notebook_called, run
 from rbpkit.study.params import Params, load_params
 from rbpkit.study.reproduce import comparison
 
 FILE = "file"  # the column that says whose row it is
+COMPARISON = "comparison"
 FOLDERS = ("records_dir", "audit_dir")
 
 
@@ -42,18 +50,6 @@ class ClassroomResult:
     tables: dict[str, pd.DataFrame]
 
 
-def notebook_called(name: str) -> str:
-    """The notebook of a number ("03") or a name. InputError for none, with the nearest."""
-    names = notebook_names()
-    stem = Path(name).name.removesuffix(".ipynb")
-    found = [one for one in names if one == stem or one.split("_")[0] == stem.zfill(2)]
-    if len(found) == 1:
-        return found[0]
-    near = difflib.get_close_matches(stem, names, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-    raise InputError(f"no notebook {name!r}; {hint}")
-
-
 def parameter_files(folder: Path) -> list[Path]:
     """The .yaml and .yml files of a folder, by name. InputError where there is none."""
     if not folder.is_dir():
@@ -65,19 +61,23 @@ def parameter_files(folder: Path) -> list[Path]:
 
 
 def run_class(
-    folder: Path, notebook: str, out: Path, *, say: Callable[[str], None] = lambda line: None
+    folder: Path,
+    out: Path,
+    *,
+    notebook: str | None = None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> ClassroomResult:
-    """Run a notebook on every parameter file of `folder`; write its pages and tables into `out`.
+    """Gather the slopes of every parameter file of `folder` in `out`, and run a notebook on each.
 
-    Written: runs/FILE/ with the executed notebook and its figures; NAME.csv for each table that
-    the notebook writes, and comparison.csv (slope and R2 as `rbpkit reproduce` compares them),
-    each with a column `file`; failures.csv (file, reason). A relative records_dir or audit_dir is
-    looked up beside its file. Nothing is measured: what a file asks for must be in its records_dir
-    or, for the shipped models, may be left out.
+    Written: comparison.csv (slopes as `rbpkit reproduce` compares them) and comparison.png, its
+    figure; failures.csv (file, reason). With a notebook also runs/FILE/ with the executed notebook
+    and its figures, and NAME.csv for each table that it writes. Every table has a column `file`. A
+    relative records_dir or audit_dir is looked up beside its file. Nothing is measured: what a file
+    asks for must be in its records_dir or, for the shipped models, may be left out.
 
     Raises InputError, before anything is run, for a notebook or folder that is not there.
     """
-    name = notebook_called(notebook)
+    name = notebook and notebook_called(notebook)
     files = parameter_files(folder)
     done: list[str] = []
     failures: list[Failure] = []
@@ -101,11 +101,61 @@ def run_class(
     listed = pd.DataFrame([(f.file, f.reason) for f in failures], columns=[FILE, "reason"])
     written = {f"{table}.csv": rows for table, rows in {**tables, "failures": listed}.items()}
     write_whole(out, {name: as_csv(rows).encode() for name, rows in written.items()})
+    if COMPARISON in tables:
+        save(class_figure(tables[COMPARISON]), tables[COMPARISON], str(out), COMPARISON)
     return ClassroomResult(tuple(done), tuple(failures), tables)
 
 
-def _tables_of(path: Path, notebook: str, out: Path) -> dict[str, pd.DataFrame]:
-    """The tables of one file: those of its notebook, and the comparison."""
+def class_figure(table: pd.DataFrame) -> Figure:
+    """The exponents of the class: CE's, and alpha_k against k, each with its 95% interval.
+
+    table: `comparison` with a column FILE. A colour a study; hollow: the shipped models of the same
+    names on the same text; grey: the range of the paper's exponents of the studies' families.
+    """
+    study = table[FILE].str.replace(r"\.ya?ml$", "", regex=True)
+    table = table.assign(study=study + ": " + table["family"] + ", " + table["corpus"])
+    table["k"] = pd.to_numeric(table["quantity"].str.removeprefix("RBP_"), errors="coerce")
+    names = list(dict.fromkeys(table["study"]))
+    colours = dict(zip(names, sns.color_palette("husl", len(names)), strict=True))
+    hollow = {"ls": "", "marker": "o", "color": "black", "markersize": 10, "fillstyle": "none"}
+    with style():
+        figure, panels = plt.subplots(
+            1, 2, figsize=(9, 4.5), width_ratios=(1, 4), sharey=True, layout="constrained"
+        )
+        both = table[table["k"].isna()], table.dropna(subset="k")
+        for axes, some in zip(panels, both, strict=True):
+            on_k = axes is panels[1]
+            for number, name in enumerate(names):
+                one = some[some["study"] == name].sort_values("k")
+                aside = (number - (len(names) - 1) / 2) / max(4, len(names))  # not on one another
+                x = one["k"] * 1.5**aside if on_k else np.full(len(one), aside)
+                alpha, shipped = -one["slope"], -one["shipped"]
+                around = np.stack([alpha + one["high"], -one["low"] - alpha])
+                axes.errorbar(x, alpha, around, fmt="o-", color=colours[name], label=name)
+                axes.plot(x, shipped, **hollow)
+            for _, rows in some.dropna(subset="paper_to").groupby("quantity"):
+                k = rows["k"].iloc[0]
+                x = (k / 1.3, k * 1.3) if on_k else (-0.6, 0.6)
+                ends = -rows["paper_to"].max(), -rows["paper_from"].min()
+                axes.fill_between(x, *ends, color="#DDDDDD", zorder=0)
+        panels[0].set_xticks([0], ["CE"])
+        panels[1].set_xscale("log")
+        panels[1].set_xlabel("k")
+        panels[0].set_ylabel("exponent, with its 95% interval")
+        middle = -table[["slope", "shipped", "paper_from", "paper_to"]].to_numpy()
+        # Three sizes give intervals far longer than that: they are cut.
+        panels[0].set_ylim(np.nanmin(middle) - 0.05, np.nanmax(middle) + 0.05)
+        handles = panels[1].get_legend_handles_labels()[0]
+        handles += [
+            Line2D([], [], **hollow, label="shipped models"),
+            Patch(color="#DDDDDD", label="the paper's range"),
+        ]
+        figure.legend(handles=handles, loc="outside right upper")
+    return figure
+
+
+def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.DataFrame]:
+    """The tables of one file: the comparison, and those of its notebook."""
     params = load_params(path)
     values = params.model_dump(mode="json")
     for key in FOLDERS:
@@ -119,11 +169,13 @@ def _tables_of(path: Path, notebook: str, out: Path) -> dict[str, pd.DataFrame]:
             f"{path.name}` and name its records as records_dir"
         )
     compared = _compared(params, values["records_dir"])
+    if notebook is None:
+        return {COMPARISON: compared}
     shutil.rmtree(out, ignore_errors=True)  # no table of an earlier run may be gathered
     figures = out / "figures"
     run(notebook, {**values, "figures_dir": str(figures.resolve())}, out)
     tables = {file.stem: pd.read_csv(file) for file in sorted(figures.glob("*.csv"))}
-    return {"comparison": compared, **tables}
+    return {COMPARISON: compared, **tables}
 
 
 def _compared(params: Params, records_dir: str) -> pd.DataFrame:

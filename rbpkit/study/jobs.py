@@ -106,11 +106,14 @@ def models_of(params: Params, trained: Mapping[str, Path] | None = None) -> tupl
 
     trained: name -> folder of a pocket model that takes the shipped one's place.
 
-    Folders for the pocket ladders, hub ids for the paper's. Raises InputError for a family that
+    Folders for the pocket ladders, hub ids for the paper's; with source pocket a model id may be a
+    shipped model's name. Raises InputError for a family that
     is not there, for none at all, and for two folders of one name (their records would be one).
     """
     if params.model_ids:
-        models = params.model_ids
+        shipped = {p.name: str(p) for p in ladders.models_root().glob("*") if p.is_dir()}
+        here = shipped if params.source == "pocket" else {}
+        models = tuple(here.get(one, one) for one in params.model_ids)
     elif params.source == "pocket":
         folders = (
             ladders.model_folder(family, size)

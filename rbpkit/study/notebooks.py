@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,18 @@ def notebooks_dir() -> Path:
 def notebook_names() -> list[str]:
     """Names of all notebooks, in reading order."""
     return sorted(path.stem for path in (notebooks_dir() / "py").glob("*.py"))
+
+
+def notebook_called(name: str) -> str:
+    """The notebook of a number ("03") or a name. InputError for none, with the nearest."""
+    names = notebook_names()
+    stem = Path(name).name.removesuffix(".ipynb")
+    found = [one for one in names if one == stem or one.split("_")[0] == stem.zfill(2)]
+    if len(found) == 1:
+        return found[0]
+    near = difflib.get_close_matches(stem, names, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+    raise InputError(f"no notebook {name!r}; {hint}")
 
 
 def from_twin(name: str) -> nbformat.NotebookNode:

@@ -17,7 +17,7 @@ from rbpkit.curves import fits
 from rbpkit.errors import InputError
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
-from rbpkit.study.notebooks import notebook_names, run
+from rbpkit.study.notebooks import notebook_called, notebook_names, run
 from rbpkit.study.params import Params
 from rbpkit.study.report import write_report
 from rbpkit.study.sweep import idle_processes, sweep
@@ -30,10 +30,10 @@ PROCESSOR_TOKENS = 5  # of a job, that may pass a k of the grid
 PROCESSOR_CE = 1e-6  # nats
 NOT_COMPARABLE = {
     "fingerprint": "the installed packages hold another text (other versions)",
-    "revision": "other weights",
     "max_length": "truncated at another length",
     "dtype": "another dtype",
     "tokens": "another number of scored tokens",
+    "revision": "other weights",  # last: said where the text and the settings are the same
 }
 
 
@@ -42,11 +42,13 @@ def reproduce(
     out: Path,
     *,
     figures: Path | None = None,
+    notebooks: Sequence[str] = (),
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> bool:
     """Run a study into `out` (records, notebooks, comparison.csv, a report); True if all is well.
 
+    notebooks: numbers or names of those to run; all where it is empty.
     figures: a folder of figures to keep up to date; where the study is the shipped one but for a
     processor's rounding (`tokens_moved`), it is drawn from the shipped summaries, and stays as it
     is. By default the measured numbers are drawn, into `out`/figures. Not well is a job or a
@@ -54,7 +56,8 @@ def reproduce(
     Raises InputError where the study is at fault, before anything runs.
     """
     start = time.perf_counter()
-    names = notebook_names()  # an rbpkit without its repository has none: said before any work
+    # An rbpkit without its repository has no notebooks: said before any work.
+    names = [notebook_called(one) for one in notebooks] or notebook_names()
     trained = train_anew(params, out / "models", say=say, progress=progress)
     processes = idle_processes(params)
     result = sweep(
@@ -135,7 +138,7 @@ def train_anew(
     runs = {
         one.name: one
         for family in map(ladders.family_named, params.families if params.train_anew else ())
-        for one in ladders.ladder_runs(family)
+        for one in ladders.ladder_runs(family, seed=params.train_seed)
     }
     for name in params.train_anew:
         if params.source != "pocket" or params.model_ids or name not in runs:
@@ -250,18 +253,21 @@ def compare_with_shipped(
 def comparison(measured: Sequence[Summary], ks: Sequence[int]) -> pd.DataFrame:
     """Slope and R2 measured, shipped and published, a row a (corpus, family, quantity).
 
-    Shipped: only where every model of the row can be compared with its shipped summary.
+    low, high: t interval of the slope, 95%. shipped: the slope of the shipped models of the row's
+    names, where all of them were measured on the same text in the same way; the weights may be
+    others (a model trained anew). difference: slope - shipped.
     Published: the range of the paper's slopes for that family over its six corpora (Table 1),
     since no corpus here need be one of the paper's. NaN where there is none.
     """
     keys = ["corpus", "family", "quantity"]
-    table = fits(measured, ks).table[[*keys, "n", "slope", "R2"]]
+    table = fits(measured, ks).table[[*keys, "n", "slope", "low", "high", "R2"]]
     shipped = load_shipped()
     same = {id(one): shipped_for(one, shipped) for one in measured}
     alone = {
         (one.manifest.corpus, one.manifest.family)
         for one in measured
-        if (other := same[id(one)]) is None or why_not_comparable(one, other)
+        if (other := same[id(one)]) is None
+        or why_not_comparable(one, other) not in ("", NOT_COMPARABLE["revision"])
     }
     before = [
         other

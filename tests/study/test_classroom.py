@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 import pandas as pd
 import pytest
 import typer
@@ -141,7 +142,7 @@ def no_kernel(monkeypatch):
 
 def test_one_broken_file_does_not_stop_the_others(hand_ins, no_kernel, tmp_path):
     out = tmp_path / "class"
-    result = classroom.run_class(hand_ins, "03", out)
+    result = classroom.run_class(hand_ins, out, notebook="03")
     assert result.done == ("ann.yaml", "cy.yml")
     reasons = {failure.file: failure.reason for failure in result.failures}
     assert set(reasons) == {"bob.yaml", "dee.yaml", "eve.yaml", "flo.yaml"}
@@ -165,18 +166,36 @@ def test_one_broken_file_does_not_stop_the_others(hand_ins, no_kernel, tmp_path)
     assert one["slope"] == pytest.approx(fit_power_law(curve.S, curve.loss).slope, rel=1e-5)
 
 
+def test_without_a_notebook_there_are_the_table_and_the_figure(hand_ins, no_kernel, tmp_path):
+    result = classroom.run_class(hand_ins, tmp_path / "class")
+    assert result.done == ("ann.yaml", "cy.yml") and not no_kernel
+    found = {path.name for path in (tmp_path / "class").iterdir()}
+    assert found == {"comparison.csv", "comparison.png", "failures.csv"}
+    table = result.tables["comparison"]
+    assert (table["low"] < table["slope"]).all() and (table["slope"] < table["high"]).all()
+    _, against_k = classroom.class_figure(table).axes
+    drawn = {
+        one.get_label(): one.lines[0].get_ydata().astype(float) for one in against_k.containers
+    }
+    rows = table[(table["file"] == "ann.yaml") & (table["quantity"] != "CE")]
+    np.testing.assert_allclose(drawn["ann: Qwen, pocket:code"], -rows["slope"])
+
+
 def test_tables_of_an_earlier_run_are_not_gathered(hand_ins, no_kernel, tmp_path):
     out = tmp_path / "class"
     old = out / "runs" / "ann.yaml" / "figures"
     old.mkdir(parents=True)
     (old / "stale.csv").write_text("a\n1\n")
-    assert set(classroom.run_class(hand_ins, "03", out).tables) == {"comparison", "figure_3"}
+    assert set(classroom.run_class(hand_ins, out, notebook="03").tables) == {
+        "comparison",
+        "figure_3",
+    }
 
 
 def test_without_a_failure_the_list_is_empty(hand_ins, no_kernel, tmp_path):
     for name in ("bob", "dee", "eve", "flo"):
         (hand_ins / f"{name}.yaml").unlink()
-    classroom.run_class(hand_ins, "03_section_4_1_k1", tmp_path / "class")
+    classroom.run_class(hand_ins, tmp_path / "class", notebook="03_section_4_1_k1")
     assert (tmp_path / "class" / "failures.csv").read_text() == "file,reason\n"
 
 
@@ -188,7 +207,7 @@ def test_faults_before_anything_is_run(hand_ins, no_kernel, tmp_path):
         (hand_ins, "03_section_4_1_k2", "did you mean 03_section_4_1_k1"),
     ):
         with pytest.raises(InputError, match=words):
-            classroom.run_class(folder, notebook, tmp_path / "out")
+            classroom.run_class(folder, tmp_path / "out", notebook=notebook)
     assert not no_kernel and not (tmp_path / "out").exists()
 
 
@@ -202,7 +221,7 @@ def test_the_command(hand_ins, no_kernel, tmp_path):
 
 @pytest.mark.slow
 def test_a_class_for_real(hand_ins, tmp_path):
-    result = classroom.run_class(hand_ins, "03", tmp_path / "class")
+    result = classroom.run_class(hand_ins, tmp_path / "class", notebook="03")
     assert result.done == ("ann.yaml", "cy.yml")
     points = result.tables["figure_3"].query("source == 'measured'")
     assert set(zip(points["file"], points["family"], strict=True)) == {

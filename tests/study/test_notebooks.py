@@ -25,7 +25,6 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = notebook_names()
 MOST_WORDS = 90  # of a paragraph or of an item of a list
 SECTIONS = [name for name in NAMES if "02" <= name[:2] <= "11"]
-OPENED = [name for name in NAMES if name[:2] not in ("14", "15", "16")]
 SAVED = re.compile(r"save(?:_table)?\([^\n]*figures_dir, \"(\w+)\"\)")
 
 
@@ -190,7 +189,7 @@ def reading_minutes(notebook: nbformat.NotebookNode) -> float:
     return len(words) / 200 + (len(equations) + figures) / 3
 
 
-@pytest.mark.parametrize("name", OPENED)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_opens_with_its_answer_a_picture_and_its_reading_time(name):
     notebook = committed(name)
     first = notebook.cells[0].source
