@@ -36,6 +36,8 @@ device = "cpu"
 
 # %%
 import tempfile
+from collections.abc import Mapping
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -46,7 +48,7 @@ from transformers import AutoConfig
 import rbpkit
 from rbpkit import paper, plots
 from rbpkit.corpora import HUB_CORPORA, load_corpus, protocol_order
-from rbpkit.curves import measured_curves, published_curves
+from rbpkit.curves import Curve, measured_curves, published_curves
 from rbpkit.encoding import encode
 from rbpkit.files.architectures import parameter_counts
 from rbpkit.fit import fit_power_law
@@ -174,24 +176,45 @@ print("Table 1:", ", ".join(f"{int(k):,}" for k in paper.table1()["k"].unique() 
 # stored with six decimals. So a count $T$ is possible only if each value lies within $5 \cdot 10^{-7}$ of a multiple of $1/T$. One value leaves a share of about $10^{-6}\,T$ of the candidates near $T$: 3% near 30,000, half of them near 500,000. A few dozen values that share one $T$ leave almost nothing. For GPT-2 on Wiki:
 
 # %%
-values = pd.concat([paper.rbp_by_size(), paper.rbp_by_k()])
-values = values.query("dataset == 'Wiki' and family == 'GPT2'")["rbp"].unique()
-T = np.arange(1, 1000 * 511 + 1)
-for value in values:
+HALF_DIGIT = 0.5e-6 + 1e-12  # and binary rounding
+MOST = 1000 * 511
+
+
+def that_fit(T: np.ndarray, value: float) -> np.ndarray:
+    """Those of the counts T for which value is c / T, c whole, to six decimals."""
     c = np.rint(T * value)  # the whole number of tokens that comes nearest
-    T = T[np.abs(c / T - value) <= a_setup.HALF_DIGIT]
+    return T[np.abs(c / T - value) <= HALF_DIGIT]
+
+
+value = round(120 / 317, 6)
+naive = [T for T in range(1, 1001) if any(round(c / T, 6) == value for c in range(T + 1))]
+assert naive == that_fit(np.arange(1, 1001), value).tolist()
+
+shares = pd.concat([paper.rbp_by_size(), paper.rbp_by_k()])
+values = shares.query("dataset == 'Wiki' and family == 'GPT2'")["rbp"].unique()
+T = np.arange(1, MOST + 1)
+for value in values:
+    T = that_fit(T, value)
 print(f"{len(values)} values leave T = {T.tolist()}")
-assert np.array_equal(T, a_setup.compatible_counts(values))
 
 # %% [markdown]
 # **This is an inference, not a reading:** the paper does not print these counts, and it takes one $T$ for all models of a family on a corpus. For all of them:
 
 # %%
-steps = a_setup.narrowing()
+rows = []
+for corpus, family in product(paper.PLOTTED_CORPORA, paper.FAMILIES):
+    values = np.unique(shares.query("dataset == @corpus and family == @family")["rbp"])
+    T = np.arange(1, MOST + 1)
+    for used in range(len(values) + 1):
+        T = that_fit(T, values[used - 1]) if used else T
+        rows.append((corpus, family, used, len(T), T[0], T[-1], (T % T[0] == 0).sum()))
+names = ["corpus", "family", "used", "compatible", "smallest", "largest", "multiples"]
+steps = pd.DataFrame(rows, columns=names)
 tokens = steps.groupby(["corpus", "family"], sort=False).tail(1)
 tokens = tokens.rename(columns={"used": "values"})
 shipped = paper.token_counts().rename(columns={"dataset": "corpus"})
 tokens = tokens.merge(shipped, on=["corpus", "family"])
+assert tokens.apply(lambda row: row["tokens"] in (row["smallest"], row["largest"]), axis=1).all()
 tokens
 
 # %% [markdown]
@@ -307,14 +330,29 @@ share.agg(["max", "min"]).round(2)
 #
 # to five sizes or more. From how many on does $R^2$ pass 0.99? That depends on which; so take all 638 choices of five or more of the ten, on each of the four corpora.
 
-# %%
-pythia = {key: curve for key, curve in published.items() if key[1] == "Pythia"}
-by_sizes = a_setup.r2_by_sizes(pythia)
 
-x, y = np.log(wiki.S[:5]), np.log(-np.log(wiki.value[:5]))  # the five smallest on Wiki
-slope, intercept = np.polyfit(x, y, 1)
-R2 = 1 - ((y - intercept - slope * x) ** 2).sum() / ((y - y.mean()) ** 2).sum()
-assert np.isclose(R2, by_sizes["R2"].iloc[0])
+# %%
+def r2_by_sizes(curves: Mapping[tuple[str, str], Curve]) -> pd.DataFrame:
+    """R2 of the line through every choice of five or more of a curve's models."""
+    rows = []
+    for (corpus, family), curve in curves.items():
+        x, y = np.log(curve.S), np.log(curve.loss)
+        for n in range(5, len(x) + 1):
+            ends = {tuple(range(n)): "smallest", tuple(range(len(x) - n, len(x))): "largest"}
+            ends[tuple(range(len(x)))] = "all"
+            for chosen in combinations(range(len(x)), n):
+                at = list(chosen)
+                R2 = np.corrcoef(x[at], y[at])[0, 1] ** 2
+                sizes = curve.S[at].min(), curve.S[at].max()
+                rows.append((corpus, family, n, ends.get(chosen, ""), *sizes, R2))
+    names = ["corpus", "family", "n", "choice", "S_min", "S_max", "R2"]
+    return pd.DataFrame(rows, columns=names).astype({"n": int, "R2": float})
+
+
+pythia = {key: curve for key, curve in published.items() if key[1] == "Pythia"}
+by_sizes = r2_by_sizes(pythia)
+fitted = fit_power_law(wiki.S[:5], wiki.loss[:5])  # the five smallest on Wiki
+assert np.isclose(fitted.r2, by_sizes["R2"].iloc[0])
 
 
 def r2_summary(table: pd.DataFrame) -> pd.DataFrame:
@@ -341,7 +379,7 @@ summaries = load_summaries(records_dir or ladders.summaries_root())
 measured = measured_curves(summaries, corpus_names, families, lambda one: one.rbp(1), "RBP_1")
 for line in measured.missing:
     print(line)
-ours_by_sizes = a_setup.r2_by_sizes(measured.curves)
+ours_by_sizes = r2_by_sizes(measured.curves)
 print(f"{len(measured.curves)} lines measured, {len(ours_by_sizes)} choices of five sizes or more")
 r2_summary(ours_by_sizes).round(3)
 

@@ -124,7 +124,19 @@ ce = measured_curves(summaries, corpus_names, families, lambda one: one.ce(), "C
 rbp = measured_curves(summaries, corpus_names, families, lambda one: one.rbp(1), "RBP_1")
 for reason in dict.fromkeys(ce.missing + rbp.missing):
     print(reason)
-ours = s5_2_lognormal.exponents(ce.curves, rbp.curves)
+rows = []
+for at in [pair for pair in ce.curves if pair in rbp.curves]:
+    one, other = ce.curves[at], rbp.curves[at]
+    row = {"corpus": one.corpus, "family": one.family, "n": len(one.S)}
+    losses = {"alpha_CE": one.loss, "alpha_1": other.loss, "difference": other.loss / one.loss}
+    for name, loss in losses.items():
+        fit = fit_power_law(one.S, loss, labels=one.models)
+        row |= {name: fit.alpha, f"{name}_low": fit.alpha_interval[0]}
+        row |= {f"{name}_high": fit.alpha_interval[1]}
+        if name != "difference":
+            row[name.replace("alpha", "R2")] = fit.r2
+    rows.append(row)
+ours = pd.DataFrame(rows)
 shown = [name for name in ours if not name.startswith("R2")]
 ours[shown].round(3)
 

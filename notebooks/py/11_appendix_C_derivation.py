@@ -316,17 +316,34 @@ print(f"mu / sigma, n = {len(S)}: R2 = {r2_S:.3f} on S, {r2_log_S:.3f} on ln S")
 #
 # Error of each approximated quantity, (closed form - sum) / sum in percent: at the ten models, then over a grid of $\mu$ from $-30$ to 9 and $\sigma$ from 2 to 8.
 
+
 # %%
-at_ten = c_derivation_figures.step_errors(path["mu"], path["sigma"])
-at_ten.insert(0, "model", path["model"])
+def step_errors(mu: np.ndarray, sigma: np.ndarray) -> pd.DataFrame:
+    """Relative error in percent of each approximated quantity, for pairs of shape (n,)."""
+    sums = c_derivation.rank_sums(mu, sigma)
+    first, second = c_derivation.log_moments_approx(mu, sigma)
+    log_c = c_derivation.log_normaliser(mu, sigma)
+    both = c_derivation_figures.errors(mu, sigma)
+    return pd.DataFrame(
+        {
+            "c": 100 * np.expm1(c_derivation.log_normaliser_approx(mu, sigma) - log_c),
+            "E[ln R]": 100 * (first / sums.mean_log - 1),
+            "E[(ln R)^2]": 100 * (second / sums.mean_log_sq - 1),
+            "-log p_1": both["neg_log_p1_error"],
+            "CE": both["CE_error"],
+        }
+    )
+
+
+at_ten = step_errors(path["mu"].to_numpy(), path["sigma"].to_numpy())
+at_ten = pd.concat([path[["model", "mu", "sigma"]], at_ten], axis=1)
 at_ten.round(2)
 
 # %%
-grid = c_derivation_figures.error_grid(np.linspace(-30, 9, 40), np.linspace(2, 8, 25))
+mu_grid, sigma_grid = np.meshgrid(np.linspace(-30, 9, 40), np.linspace(2, 8, 25))
+grid = c_derivation_figures.errors(mu_grid.ravel(), sigma_grid.ravel())
 usable = grid["mu"] > -0.5 * grid["sigma"] ** 2
-steps = c_derivation_figures.step_errors(grid["mu"][usable], grid["sigma"][usable]).drop(
-    columns=["mu", "sigma"]
-)
+steps = step_errors(*grid.loc[usable, ["mu", "sigma"]].to_numpy().T)
 below = (grid["neg_log_p1_approx"] <= grid["neg_log_p1"]).mean()
 impossible = grid["neg_log_p1_approx"] < 0
 print(f"grid: {len(grid)} pairs; {impossible.sum()} of them with p_1 > 1 by the closed form")
@@ -422,7 +439,10 @@ shares.round(3)
 # Ours as well. Left and middle: the table. Right: where both quantities go when $\sigma\to\infty$ at fixed $b = |\mu|/\sigma^2$ (below).
 
 # %%
-far = c_derivation_figures.limits(np.geomspace(0.08, 4, 60))
+b = np.geomspace(0.08, 4, 60)
+log_zeta, ce = c_derivation.limit(b)
+far = pd.DataFrame({"b": b, "-log p_1": log_zeta, "fraction": ce - log_zeta})
+far["closed form"] = np.log(0.5 + 1 / b)
 figure, points = c_derivation_figures.figure_C2(
     path, simulated[["series", "model", "S", "value"]], far
 )
@@ -475,11 +495,12 @@ approach.sort_values(["b", "sigma"], ignore_index=True).round(3)
 # **The fraction of Eq. 26.** Compared to $\log c$ alone it does become negligible, as the paper says, because $\log c \to -\infty$ (the reason given, a denominator that "shrinks super-exponentially", would make it larger; $P$ and $\varphi(a)$ in the numerator shrink alike). But the comparison that decides is with $-\log p_1$, in which $\log c$ has cancelled. The ratio of the fraction to $-\log p_1$, in the limit, and over that part of the grid where $\mu \le 0$ (by the sum):
 
 # %%
-wide = c_derivation_figures.limits(np.geomspace(0.01, 20, 400))
-smallest = wide.loc[wide["ratio"].idxmin()]
+b = np.geomspace(0.01, 20, 400)
+log_zeta, ce = c_derivation.limit(b)
+ratio = (ce - log_zeta) / log_zeta
 negative = grid[grid["mu"] <= 0]
 on_grid = (negative["CE"] / negative["neg_log_p1"] - 1).min()
-print(f"limit: at least {smallest['ratio']:.2f} (at b = {smallest['b']:.2f})")
+print(f"limit: at least {ratio.min():.2f} (at b = {b[ratio.argmin()]:.2f})")
 print(f"grid, {len(negative)} pairs: at least {on_grid:.2f}")
 to_log_c = shares["fraction"] / shares["log c"].abs()
 print(
@@ -599,7 +620,7 @@ claims = [
         "the fraction is negligible beside -log p_1 (what the conclusion needs)",
         "does not hold",
         f"12B: {printed_last['fraction']:.2f} of {printed_last['CE']:.2f};"
-        f" in the limit at least {smallest['ratio']:.2f} times -log p_1",
+        f" in the limit at least {ratio.min():.2f} times -log p_1",
     ),
     (
         "near-identical exponents (Figure 8b)",

@@ -37,7 +37,6 @@ threads = 1
 from textwrap import fill
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
 
@@ -257,7 +256,6 @@ for row in table.itertuples():
 # %%
 level, cells = 0.025, 16
 at_least_one = 1 - (1 - level) ** cells
-assert np.isclose(at_least_one, verdicts.chance_failures(cells, level))
 papers = table[(table["table"] == "paper") & (table["source"] == "published")]
 print(f"{at_least_one:.2f}; {len(papers)} statements of the paper are tested on its own points")
 named = table.replace({"source": {"pocket": ours}})
@@ -282,4 +280,4 @@ named.groupby(["table", "source", "verdict"]).size().unstack(fill_value=0)
 
 # %%
 answer_1 = None  # a probability
-print(check(1, answer_1, close(verdicts.chance_failures(24, level), 0.006)))
+print(check(1, answer_1, close(1 - (1 - level) ** 24, 0.006)))

@@ -376,7 +376,17 @@ plots.save(figure, points[columns], figures_dir, "14_openlm")
 # The paper calls the exponents of CE and of $-\log\mathrm{RBP}_1$ "nearly identical", for all tokens of its corpora. Here accuracy and CE were measured on the same models, and in twelve series at the same positions: the words of LAMBADA, the residues of ESM-2. `difference` is the slope of $\log(-\log p \,/\, \mathrm{CE})$ with its 95% interval; deviations that both share cancel in it.
 
 # %%
-exponents = published.two_exponents(table)
+rows = []
+for column, words in (("ce_word", "LAMBADA's words"), ("ce_token", "the Pile's tokens")):
+    for series, part in table.dropna(subset=column).groupby("series", sort=False):
+        if len(part) >= 3:
+            of = "the residues" if (part["group"] == "masked residues").all() else words
+            S, acc, ce = part["S"], -np.log(part["share"].astype(float)), part[column].astype(float)
+            slopes = fit_power_law(S, acc).slope, fit_power_law(S, ce).slope
+            ratio = fit_power_law(S, acc / ce)
+            rows.append((series, of, len(part), *slopes, ratio.slope, *ratio.slope_interval))
+columns = ["series", "CE of", "n", "acc", "CE", "difference", "low", "high"]
+exponents = pd.DataFrame(rows, columns=columns)
 exponents.round(3)
 
 # %%

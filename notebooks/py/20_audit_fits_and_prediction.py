@@ -35,7 +35,10 @@ device = "cpu"
 threads = 1
 
 # %%
+from itertools import pairwise
+
 import numpy as np
+import pandas as pd
 from IPython.display import display
 from scipy.optimize import minimize
 from scipy.special import stdtrit
@@ -43,9 +46,10 @@ from scipy.special import stdtrit
 import rbpkit
 from rbpkit import fit_power_law, load_summaries, paper, plots
 from rbpkit.audit import intervals, prediction, shape
-from rbpkit.curves import ladder
+from rbpkit.curves import ladder, published_curves
 from rbpkit.pocket import ladders
 from rbpkit.sections import bootstrap, s5_2_lognormal
+from rbpkit.sections.s4_3_large_k import published_misses
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 
@@ -75,25 +79,56 @@ low, high = fit.alpha_interval
 assert np.isclose(half, (high - low) / 2 / fit.alpha)
 assert np.isclose(half, intervals.relative_half_width(fit.r2, fit.n))
 print(f"Pythia on Wiki, k = 1: alpha is known to {half:.1%}")
-intervals.table1_trade().round(3)
+
+# %%
+rows = paper.table1().query("slope != 0")  # a slope printed as 0 is no fit
+n = rows["family"].map(paper.models().groupby("family").size())
+half = stdtrit(n - 2, 0.975) * np.sqrt((1 / rows["r2"] - 1) / (n - 2))
+groups = rows.assign(width=half, wide=half >= 1).groupby("k", sort=False)
+columns = {"n": ("r2", "size"), "R2_lowest": ("r2", "min"), "R2": ("r2", "median")}
+columns |= {"width": ("width", "median"), "widest": ("width", "max"), "wide": ("wide", "sum")}
+groups.agg(**columns).round(3).reset_index()
 
 # %% [markdown]
 # The column `width` has the median half width over the 24 cells: 14% at $k = 1$, 18% at $k = 10$ and 100, 32% at 500, 50% at 10,000. Where it is 1 or more the interval contains zero; `wide` counts those cells.
 #
-# The next table uses the plotted points. `missed` is the number of tokens that the largest model ranks past $k$ (median), and `noise` the relative sampling error of its loss from that count alone.
+# The next table uses the plotted points. `missed` is the number of tokens that the largest model ranks past $k$ (median), and `noise` the relative sampling error of its loss from that count alone: with $T$ independent tokens and $p = \mathrm{RBP}_k$,
+#
+# $$\frac{\Delta(-\log p)}{-\log p} = \frac{1}{-\log p} \sqrt{\frac{1 - p}{p\,T}}.$$
+
 
 # %%
-print(intervals.by_k(intervals.published_trade()).round(3).to_string(index=False))
+def by_k(trade: pd.DataFrame) -> pd.DataFrame:
+    """By k: lines, how many fall with S, the lowest R2, and medians."""
+    groups = trade.groupby("k")
+    found = groups.agg(lines=("alpha", "size"), falling=("alpha", lambda a: int((a > 0).sum())))
+    found["R2_lowest"] = groups["R2"].min()
+    names = ["R2", "alpha", "width", "missed", "noise", "documents"]
+    return found.join(groups[[name for name in names if name in trade]].median()).reset_index()
+
+
+ks = (1, 10, 50, 100, 20_000, 30_000)
+curves = [one for k in ks for one in published_curves(k).values()]
+theirs_k = pd.DataFrame(intervals.trade_row(one, published_misses(one)) for one in curves)
+T = paper.token_counts().query("dataset == 'Wiki' and family == 'Pythia'")["tokens"].iloc[0]
+p = curve.rbp[-1]
+noise = np.sqrt((1 - p) / (p * T)) / -np.log(p)
+assert np.isclose(noise, theirs_k.query("corpus == 'Wiki' and family == 'Pythia'")["noise"].iloc[0])
+print(by_k(theirs_k).round(3).to_string(index=False))
+
+# %%
 ours_k, missing = intervals.measured_trade(summaries, corpus_names, families, draws=300)
 print("\n".join(missing[:8]), end="\n" if missing else "")
 if len(missing) > 8:
     print(f"and {len(missing) - 8} more lines that are not there")
 if not ours_k.empty:
     print("\nmeasured:")
-    print(intervals.by_k(ours_k).round(3).to_string(index=False))
+    print(by_k(ours_k).round(3).to_string(index=False))
     for corpus, group in ours_k.groupby("corpus", sort=False):
-        best, near = intervals.best_k(group)
-        print(f"{corpus}: best k = {best}; within 10% of its width: {near}")
+        falling = by_k(group).query("lines == lines.max() and falling == lines")
+        width = falling.set_index("k")["width"]  # medians, where every line falls
+        near = width.index[width <= 1.1 * width.min()].tolist()
+        print(f"{corpus}: best k = {width.idxmin()}; within 10% of its width: {near}")
 
 # %% [markdown]
 # At $k \le 100$ the published losses have a sampling error of about 1%, so noise in the counts does not set these widths. At $k$ = 20,000 it is 13%.
@@ -243,7 +278,16 @@ for source, curves in (("published", published), ("pocket", measured)):
     ahead[source] = prediction.horizons(one for one in curves if one.quantity != "CE")
     if len(ahead[source]):
         print(f"{source}: median |error| in percent in the last three columns")
-        display(prediction.by_horizon(ahead[source]).round(2))
+        rows = []
+        for low, high in pairwise((0.0, 0.25, 0.5, 1.0, 2.0)):
+            part = ahead[source].query("@low < decades <= @high")
+            if len(part):
+                counts = part[["inside", "above", "last_inside"]].sum()
+                errors = 100 * part[["error", "no_gain", "floor"]].abs().median()
+                rows.append((low, high, len(part), *counts, *errors))
+        names = ["from", "to", "predictions", "inside", "above", "last_inside"]
+        names += ["law, %", "no gain, %", "floor, %"]
+        display(pd.DataFrame(rows, columns=names).round(2))
 far = prediction.far_record(published)
 print(
     f"Pythia from its 6 to 8 smallest, over half a decade ahead: {far['inside'].sum()} of", end=" "
@@ -296,7 +340,8 @@ display(enough[columns].round(3))
 losses = enough[enough["quantity"] != "CE"]
 for model in ("floor", "bend"):
     print(f"12B held out: the {model} is nearer than the line in", end=" ")
-    print(f"{shape.nearer(losses, model).sum()} of {len(losses)}")
+    gain = losses["error_line"].abs() - losses[f"error_{model}"].abs()
+    print(f"{(gain > shape.TIE).sum()} of {len(losses)}")  # a floor of zero is the line: a tie
 few = {"published, fewer points": shapes[shapes["n"] < shape.LEAST]}
 few["pocket"] = shape.shape_table(measured)
 for source, table in few.items():

@@ -137,7 +137,10 @@ if "windows" in tables:
 if "lags" not in tables:
     print("no table `lags`: correlations by lag need records")
 else:
-    by_lag = windows.lag_medians(tables["lags"])
+    groups = tables["lags"].groupby(["corpus", "quantity", "lag"], sort=False)
+    by_lag = groups[list(windows.PARTS)].median()  # over the models of a corpus
+    by_lag.insert(0, "models", groups.size())
+    by_lag = by_lag.reset_index()
     figure = windows.figure_lags(by_lag)
     plots.save(figure, by_lag, figures_dir, "figure_audit_lags")
     one = by_lag[by_lag["quantity"].eq("hit 1") & by_lag["lag"].isin((1, 2, 10, 50))]
@@ -171,16 +174,28 @@ counted, _ = s5_1_windows.measured_windows(
 errors = {"published": emergence.rule_errors(figure_7[figure_7["k"].isin((1, 10, 100))])}
 if len(counted):
     errors["pocket"] = emergence.rule_errors(emergence.rule_predictions(counted))
-rules = pd.concat(
-    emergence.rule_medians(some, ["k", "N"]).assign(source=source)
-    for source, some in errors.items()
-)
-rules = rules[(rules["N"] == 10) & rules["k"].isin((1, 100))]
-rules["rule"] = rules["rule"].map(emergence.RULES)
-rules.set_index(["source", "k", "rule"])[["cells", "closed", "low", "high", "closest"]].round(3)
 
 # %% [markdown]
-# `closed` is the share of the gap between Eq. 6 and the count that a rule closes: 0 is no better than Eq. 6, 1 is the count. *Fixed chance*: each document keeps one chance of a hit, beta distributed, estimated from pairs or from the hits of single tokens. *Documents shuffled* uses the hits of each document as they are.
+# A rule closes this share of the gap, in logarithms, between Eq. 6 and the count (0 is no better than Eq. 6, 1 is the count):
+#
+# $$\text{closed} = \frac{\log p_N^{\text{rule}} - N \log \mathrm{RBP}_k}{\log p_N - N \log \mathrm{RBP}_k}.$$
+
+# %%
+rules = pd.concat(some.assign(source=source) for source, some in errors.items())
+rules = rules.query("N == 10 and k in (1, 100)")
+for name, order in (("source", errors), ("rule", emergence.RULES)):  # of the rows below
+    rules[name] = pd.Categorical(rules[name], list(order), ordered=True)
+rules["off"] = np.log(rules["factor"]).abs()  # of predicted / counted
+cell = ["source", "corpus", "family", "model", "k"]
+rules["closest"] = rules["off"] == rules.groupby(cell)["off"].transform("min")
+groups = rules.groupby(["source", "rule", "k"], sort=True, observed=True)
+columns = {"cells": ("closed", "size"), "closed": ("closed", "median")}
+columns |= {"low": ("closed", "min"), "high": ("closed", "max"), "closest": ("closest", "sum")}
+medians_by_rule = groups.agg(**columns).round(3).rename(index=emergence.RULES, level="rule")
+medians_by_rule.reorder_levels(["source", "k", "rule"])
+
+# %% [markdown]
+# `closed` is the median over the cells, and `closest` counts those in which no other rule is nearer. *Fixed chance*: each document keeps one chance of a hit, beta distributed, estimated from pairs or from the hits of single tokens. *Documents shuffled* uses the hits of each document as they are.
 #
 # The chain of pairs fails: it knows one step, and the correlation is weaker at lag 1 than at lag 2. No rule from pairs repairs Eq. 6 everywhere. Differences between documents close 0.63 of the gap at $k = 1$ and 0.51 at $k = 100$ (shuffled, shipped models); order over a few tokens is the rest.
 #
@@ -190,7 +205,9 @@ rules.set_index(["source", "k", "rule"])[["cells", "closed", "low", "high", "clo
 #
 # $$p_{N,k} = \exp(-N c S^{-\alpha}) = \exp\!\big(-e^{-\alpha (\ln S - \ln(Nc)/\alpha)}\big),$$
 #
-# the distribution function of a Gumbel variable at $\ln S$, with location $\ln(Nc)/\alpha$ and scale $1/\alpha$. $N$ stands in the location alone.
+# the distribution function of a Gumbel variable at $\ln S$, with location $\ln(Nc)/\alpha$ and scale $1/\alpha$. $N$ stands in the location alone. Half of the windows succeed at
+#
+# $$\ln S_{1/2} = \frac{\ln(Nc) - \ln\ln 2}{\alpha}.$$
 
 # %%
 curve = paper.points("Wiki", "Pythia", 1)
@@ -208,13 +225,28 @@ ends = gumbel_r.ppf([0.1, 0.9], scale=1 / alpha)
 width = np.diff(ends)[0] / np.log(10)  # decades: the same for every N
 assert np.isclose(width, emergence.width_decades(alpha))
 print(f"alpha = {alpha:.3f}: 10 to 90% in {width:.1f} decades; N = 100 moves it by {2 / alpha:.1f}")
-shapes = emergence.published_shapes()
-names = {"width": "10 to 90%, decades", "shift": "N = 100 moves it, decades"}
-names |= {"knee_1": "log10 S at p = 1/2, N = 1", "knee_N": "N = 100", "largest": "log10 S, 12B"}
-shapes.drop(columns="p").rename(columns=names).round(3)
 
 # %%
-moved = emergence.exponent_shifts(s5_1_windows.published_windows(), (10,))
+of_pythia, rows = s5_1_windows.published_windows(), []
+for k in (1, 10, 100):
+    fit = s5_1_windows.line(of_pythia, k)
+    alpha, c = fit.alpha, np.exp(fit.intercept)
+    width = np.diff(gumbel_r.ppf([0.1, 0.9], scale=1 / alpha))[0] / np.log(10)
+    half = [(np.log(N * c) - np.log(np.log(2))) / alpha / np.log(10) for N in (1, 100)]
+    row = (k, alpha, *fit.alpha_interval, width, 2 / alpha, *half, np.log10(fit.S_max))
+    rows.append(row)
+names = ["k", "alpha", "alpha_low", "alpha_high", "10 to 90%, decades"]
+names += ["N = 100 moves it, decades", "log10 S at p = 1/2, N = 1", "N = 100", "log10 S, 12B"]
+pd.DataFrame(rows, columns=names).round(3)
+
+# %%
+rows = []
+for k in of_pythia["k"].unique():
+    one, ten = (s5_1_windows.line(of_pythia, k, N) for N in (1, 10))
+    at_10 = of_pythia.query("k == @k and N == 10")  # effective: log p_N / log p_1, N in Eq. 8
+    ratio = fit_power_law(at_10["S"], at_10["effective"])  # what is common to both cancels
+    rows.append((k, 10, one.alpha, ten.alpha, ratio.alpha, *ratio.alpha_interval))
+moved = pd.DataFrame(rows, columns=["k", "N", "alpha_1", "alpha_N", "difference", "low", "high"])
 widths = emergence.table1_widths()["width"]
 print(f"Table 1, k = 100: {widths.median():.1f} decades ({widths.min():.1f} to", end=" ")
 print(f"{widths.max():.1f}, n = {len(widths)})")
@@ -225,7 +257,7 @@ except InputError as error:
 else:
     print(f"pocket, k = 100: {ours.median:.1f} decades, {ours.low:.1f} to {ours.high:.1f}", end=" ")
     print(f"(95%, text resampled), n = {len(ours.table)}")
-moved.drop(columns=["corpus", "family", "n"]).round(3)
+moved.round(3)
 
 # %% [markdown]
 # $N$ moves the rise and leaves its shape. For half of the windows of 100 tokens to succeed at $k = 1$, $S$ would have to be $10^{34}$.

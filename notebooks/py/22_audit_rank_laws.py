@@ -44,7 +44,7 @@ from IPython.display import display
 from scipy.optimize import minimize
 
 import rbpkit
-from rbpkit import load_summaries, paper, plots
+from rbpkit import fit_power_law, load_summaries, paper, plots
 from rbpkit.audit import bounds, rank_laws
 from rbpkit.audit.tables import load_tables
 from rbpkit.pocket import ladders
@@ -174,14 +174,14 @@ else:
 # $$H(R) = -\sum_r \hat p_r \ln \hat p_r + \frac{(\text{distinct ranks}) - 1}{2T}$$
 
 # %%
-entropies = bounds.rank_entropies(summaries)
-for one in summaries[:1]:
+surplus = {}
+for one in summaries:
     share = one.ranks.counts / one.tokens
     H = -(share * np.log(share)).sum() + (share.size - 1) / (2 * one.tokens)
-    assert np.isclose(H, entropies["corrected"].iloc[0])
-for name, rows_c in entropies.groupby("corpus", sort=False):
-    print(f"{name} ({len(rows_c)}): H(R) - CE {rows_c['surplus'].min():.2f} to", end=" ")
-    print(f"{rows_c['surplus'].max():.2f} nats")
+    surplus.setdefault(one.manifest.corpus, []).append(H - one.ce())
+for corpus, H_less_CE in surplus.items():
+    print(f"{corpus} ({len(H_less_CE)}): H(R) - CE {min(H_less_CE):.2f} to", end=" ")
+    print(f"{max(H_less_CE):.2f} nats")
 
 # %% [markdown]
 # $H(R)$ is the CE of a model that ranks in the same way but gives rank $r$ the same probability in every context. The CE of every shipped model is lower, because a model's confidence varies with the context. **The ranks alone do not give CE.**
@@ -214,6 +214,8 @@ assert np.isclose(least, twelve["bound"])
 print(
     f"Pythia-12B: CE = {twelve['CE']:.2f} nats, so RBP_100 >= {least:.2f}; it is {twelve['RBP']:.2f}"
 )
+for one in summaries:
+    assert one.ranks.counts @ np.log(one.ranks.values) / one.tokens <= one.ce()  # E[ln R] <= CE
 own_bounds = bounds.measured_bounds(summaries, [1, *bounds.BOUND_K])
 for source, table in (("published", published_bounds), ("pocket", own_bounds)):
     for k in (1, 100):
@@ -248,8 +250,23 @@ shown = found.get(best_corpus, pd.DataFrame())
 figure = bounds.figure_bounds(published_bounds, own_bounds, shown, best_corpus)
 points = bounds.bounds_points(published_bounds, own_bounds, shown.assign(corpus=best_corpus))
 plots.save(figure, points, figures_dir, "figure_audit_bounds")
-practice = [bounds.deduced(summaries, k).assign(k=k) for k in (1, 100)]
-pd.concat(practice, ignore_index=True).round(3)
+
+# %% [markdown]
+# How near does a line in CE come, in practice? All models of a corpus, whatever the family:
+#
+# $$\log(-\log \mathrm{RBP}_k) = a + b \log \mathrm{CE}.$$
+
+# %%
+rows = []
+for k in (1, 100):
+    for corpus in found:
+        models = [one for one in summaries if one.manifest.corpus == corpus]
+        ce = np.array([one.ce() for one in models])
+        rbp = np.array([one.rbp(k) for one in models])
+        line = fit_power_law(ce, -np.log(rbp))
+        off = np.abs(rbp - np.exp(-line.predict(ce).loss)).max()
+        rows.append((corpus, line.n, line.slope, line.r2, off, np.ptp(rbp), k))
+pd.DataFrame(rows, columns=["corpus", "n", "slope", "R2", "largest", "range", "k"]).round(3)
 
 # %% [markdown]
 # There are such pairs, each of two families. But their differences are small. A line through CE alone gives $\mathrm{RBP}_1$ and $\mathrm{RBP}_{100}$ of all models of a corpus to within 0.01 (`largest`), where the models range over 0.07 to 0.11 (`range`). So RBP is **not deducible in principle; nearly so in practice, among models trained alike.** There is one training run a model: what another seed would give is not known.

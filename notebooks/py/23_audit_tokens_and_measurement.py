@@ -39,6 +39,7 @@ threads = 1
 from textwrap import fill
 
 import numpy as np
+import pandas as pd
 from IPython.display import display
 
 import rbpkit
@@ -195,10 +196,24 @@ plots.save(figure, points, figures_dir, "figure_audit_noise")
 
 # %%
 if "missed" in tables:
+    missed, job = tables["missed"], ["corpus", "model", "k"]
+    totals = missed[missed["by"] == "all"].set_index(job)[["tokens", "missed"]]
+    every_job = missed.join(totals.add_suffix("_all"), on=job)
+    every_job["of tokens"] = every_job["tokens"] / every_job["tokens_all"]
+    every_job["of misses"] = every_job["missed"] / every_job["missed_all"]
+    every_job["times"] = every_job["missed"] / every_job["expected"].replace(0, np.nan)
+    ten = every_job["by"] == "document"  # the number of documents is in their name
+    every_job.loc[ten, "stratum"] = f"{tokens.WORST} worst"
     for by in ("frequency", "kind", "document"):
-        print(tokens.over_families(tables["missed"], by).round(2).to_string(index=False), "\n")
+        groups = every_job[every_job["by"] == by].groupby(["k", "stratum"], sort=False)
+        summed = groups[["of tokens", "of misses", "times"]].median()
+        summed["times, least"], summed["times, most"] = groups["times"].min(), groups["times"].max()
+        summed["jobs"] = groups.size()
+        print(summed.reset_index().round(2).to_string(index=False), "\n")
 else:
     print("no table of misses: run `rbpkit audit` on the records")
+
+# %%
 if "shared_misses" in tables:
     shared = tables["shared_misses"]
     of_largest, times = shared["both"] / shared["largest"], shared["both"] / shared["expected"]
@@ -216,7 +231,19 @@ if "shared_misses" in tables:
 
 # %%
 if "strata_alpha" in tables:
-    print(strata.differences(tables["strata_alpha"]).round(3).to_string(index=False))
+    rows = []
+    for (split, quantity), cells in tables["strata_alpha"].groupby(["stratification", "quantity"]):
+        first, last = cells["stratum"].unique()[[0, -1]]
+        differ = cells[cells["stratum"] == last].dropna(subset=["difference"])
+        if len(differ):
+            spread = differ["difference"].agg(["min", "median", "max"])
+            row = [split, f"{last} less {first}", quantity, len(differ), *spread]
+            for kind in ("difference", "t_difference"):  # these models, new models
+                row += [(differ[f"{kind}_low"] > 0).sum(), (differ[f"{kind}_high"] < 0).sum()]
+            rows.append(row)
+    names = ["stratification", "of", "quantity", "cells", "smallest", "median", "largest"]
+    names += ["above, documents", "below, documents", "above, t", "below, t"]
+    print(pd.DataFrame(rows, columns=names).round(3).to_string(index=False))
     figure, points = strata.figure_strata(tables["strata_alpha"])
     plots.save(figure, points, figures_dir, "figure_audit_strata")
 else:
@@ -228,16 +255,25 @@ else:
 # ## A token is not a token (may be skipped)
 #
 # On HumanEval the four families cut one text into 42,400, 42,391, 33,233 and 30,655 tokens. If tokens were independent, the loss of the whole text would be $T \cdot (-\log \mathrm{RBP}_k)$, which does not depend on how the text is cut. At $S = 10^9$, on each family's line:
+#
+# $$T \cdot c_k\, (10^9)^{-\alpha_k}$$
+#
+# Only HumanEval and HotpotQA can be compared: of the other corpora most documents are cut at 512 tokens, for each family elsewhere. (Of HumanEval's 164 documents nine are cut for GPT-2, and two for Pythia.)
 
 # %%
-by_text = tokens.published_by_text(1e9)
-one = paper.points("HumanEval", "Pythia", 1)
-slope, intercept = np.polyfit(np.log(one.S), np.log(-np.log(one.rbp)), 1)
-T = paper.token_counts().query("dataset == 'HumanEval' and family == 'Pythia'")["tokens"].iloc[0]
-text_loss = T * np.exp(intercept + slope * np.log(1e9))
-rows = by_text.set_index(["corpus", "family"])["text"]
-assert np.isclose(text_loss, rows["HumanEval", "Pythia"])
-by_text.drop(columns=["beyond", "text"]).round(3)
+counts = paper.token_counts().set_index(["dataset", "family"])["tokens"]
+rows = []
+for corpus in ("HumanEval", "HotpotQA"):
+    for family in paper.FAMILIES:
+        one = paper.points(corpus, family, 1)
+        slope, intercept = np.polyfit(np.log(one.S), np.log(-np.log(one.rbp)), 1)
+        token = np.exp(intercept + slope * np.log(1e9))
+        T = counts[corpus, family]
+        rows.append((corpus, family, T, token, T * token))
+by_text = pd.DataFrame(rows, columns=["corpus", "family", "tokens", "token", "text"])
+for name in ("token", "text"):
+    by_text[f"{name} / least"] = by_text[name] / by_text.groupby("corpus")[name].transform("min")
+by_text.drop(columns="text").round(3)
 
 # %% [markdown]
 # On HumanEval GPT-2's loss is 6% above Pythia's per token and 35% for the text, because its tokenizer needs many more tokens for whitespace. On HotpotQA, where the counts are alike, the two scales agree. RBP per token compares models with one tokenizer; between families it does not.
@@ -274,5 +310,6 @@ else:
 # %%
 answer_1 = None  # a number
 
-factor = rows["HotpotQA", "Pythia"] / rows["HotpotQA", "Qwen"]
+of_text = by_text.set_index(["corpus", "family"])["text"]
+factor = of_text["HotpotQA", "Pythia"] / of_text["HotpotQA", "Qwen"]
 print(check(1, answer_1, close(factor, 0.006)))

@@ -19,17 +19,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from scipy.special import ndtri
-from scipy.stats import entropy
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
 from rbpkit.plots import FAMILY_INK, style
 from rbpkit.sections import s5_2_lognormal
 from rbpkit.sections.bootstrap import resample
 from rbpkit.sections.panels import family_marks, ink_of, short
 from rbpkit.sections.s3_metric import ce_bound
-from rbpkit.summary import Histogram, Summary
+from rbpkit.summary import Summary
 
 ALIKE = 0.005  # losses that differ by at most this share are "equal"
 BOUND_K = (10, 100)  # of the figure
@@ -65,33 +63,6 @@ def measured_bounds(measured: Iterable[Summary], ks: Sequence[int]) -> pd.DataFr
 def _bounded(table: pd.DataFrame) -> pd.DataFrame:
     bound = ce_bound(table["CE"].to_numpy(), table["k"].to_numpy())
     return table.assign(bound=bound, free=1 - bound)
-
-
-def rank_entropies(measured: Iterable[Summary]) -> pd.DataFrame:
-    """What the ranks alone say, against CE; a row a (model, corpus), nats.
-
-    Columns: corpus, family, model, S, CE; mean_log_rank (E[ln R] <= CE); entropy H(R) of the ranks
-    as counted, which is too low, and corrected by (distinct ranks - 1) / 2T (Miller and Madow; what
-    is left is still too low); surplus = corrected - CE. H(R) is the CE of a model with the same
-    ranks that puts the same probability on a rank in every context, chosen as well as can be. So
-    surplus > 0 says that probabilities which vary with the context are worth that much, net of what
-    miscalibration costs.
-    """
-    rows = []
-    for one in measured:
-        about, ranks = one.manifest, one.ranks
-        as_counted, corrected = histogram_entropy(ranks)
-        mean_log = float(ranks.counts @ np.log(ranks.values)) / ranks.total
-        row = (about.corpus, about.family, about.model, about.S, one.ce(), mean_log, as_counted)
-        rows.append((*row, corrected, corrected - one.ce()))
-    names = "corpus family model S CE mean_log_rank entropy corrected surplus"
-    return pd.DataFrame(rows, columns=names.split())
-
-
-def histogram_entropy(ranks: Histogram) -> tuple[float, float]:
-    """Entropy of the ranks in nats: as counted, and with Miller and Madow's correction."""
-    found = float(entropy(ranks.counts))
-    return found, found + (ranks.values.size - 1) / (2 * ranks.total)
 
 
 def equal_pairs(
@@ -146,25 +117,6 @@ def equal_pairs(
         rows.append(row)
     columns = "a b CE_a CE_b RBP_a RBP_b excess z apart"
     return pd.DataFrame(rows, columns=columns.split()).astype({"apart": bool})
-
-
-def deduced(measured: Iterable[Summary], k: int) -> pd.DataFrame:
-    """How near a line through log CE and log -log RBP_k comes to RBP_k; a row a corpus.
-
-    All models of a corpus, whatever the family. Columns: corpus, n, slope, R2, largest (|RBP_k -
-    line|, in-sample) and range (of RBP_k over the models). A corpus of under three is left out.
-    """
-    rows, every = [], list(measured)
-    for corpus in dict.fromkeys(one.manifest.corpus for one in every):
-        models = [one for one in every if one.manifest.corpus == corpus]
-        if len(models) < 3:
-            continue
-        rbp = np.array([one.rbp(k) for one in models])
-        ce = np.array([one.ce() for one in models])
-        line = fit_power_law(ce, -np.log(rbp))
-        off = np.abs(rbp - np.exp(-line.predict(ce).loss)).max()
-        rows.append((corpus, line.n, line.slope, line.r2, off, np.ptp(rbp)))
-    return pd.DataFrame(rows, columns=["corpus", "n", "slope", "R2", "largest", "range"])
 
 
 # -- figure --------------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from scipy.stats import betabinom
 from rbpkit import paper
 from rbpkit.audit import intervals
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
 from rbpkit.sections import s5_1_windows
 from rbpkit.sections.bootstrap import DRAWS, interval
 from rbpkit.summary import Summary
@@ -108,28 +107,6 @@ def rule_errors(table: pd.DataFrame, Ns: Sequence[int] = RULE_N) -> pd.DataFrame
     gap = np.log(long["p"] / long["independent"])
     long["closed"] = np.log(long["predicted"] / long["independent"]) / gap
     return long.drop(columns="independent").reset_index(drop=True)
-
-
-def rule_medians(errors: pd.DataFrame, by: Sequence[str] = ("N",)) -> pd.DataFrame:
-    """Medians of `rule_errors` by rule and `by`: rule, by, cells, factor, closed, closest.
-
-    low, high: least and greatest `closed`. closest: in how many of the cells no other rule has a
-    factor nearer to 1 (in logarithms).
-    """
-    one = errors.assign(error=np.log(errors["factor"]).abs())
-    cell = ["corpus", "family", "model", "k", "N"]
-    one["closest"] = one["error"] == one.groupby(cell)["error"].transform("min")
-    one["rule"] = pd.Categorical(one["rule"], list(RULES), ordered=True)
-    groups = one.groupby(["rule", *by], observed=True, sort=True)
-    found = groups.agg(
-        cells=("closed", "size"),
-        factor=("factor", "median"),
-        closed=("closed", "median"),
-        low=("closed", "min"),
-        high=("closed", "max"),
-        closest=("closest", "sum"),
-    ).reset_index()
-    return found.astype({"rule": str})
 
 
 # -- laws fitted at N <= 5 ----------------------------------------------------------------------
@@ -254,52 +231,6 @@ def width_decades(alpha: ArrayLike, low: float = 0.1, high: float = 0.9) -> NDAr
         return np.where(
             alpha > 0, s5_1_windows.width(1.0, low, high) / LN10 / alpha.clip(0), np.inf
         )
-
-
-# -- published ---------------------------------------------------------------------------------
-
-
-def published_shapes(ks: Sequence[int] = (1, 10, 100), N: int = 100) -> pd.DataFrame:
-    """Eq. 8 for Figure 7 (ten Pythias on Wiki): what k does, by alpha, and what N does.
-
-    Columns: k, alpha, alpha_low, alpha_high (t interval, n = 10), width (decades, 10 to 90%),
-    shift (decades that N moves it), knee_1 and knee_N (log10 S at p = 1/2), largest (log10 S of
-    the largest model), p (Eq. 7 for the largest model at N).
-    """
-    table = s5_1_windows.published_windows()
-    rows = []
-    for k in ks:
-        fit = s5_1_windows.line(table, k)
-        c, alpha = float(np.exp(fit.intercept)), fit.alpha
-        knees = [float(s5_1_windows.knee(n, c, alpha)) / LN10 for n in (1, N)]
-        largest = table.loc[(table["k"] == k) & (table["N"] == 1), "p"].max()
-        about = (k, alpha, *fit.alpha_interval, float(width_decades(alpha)), np.log10(N) / alpha)
-        rows.append((*about, *knees, float(np.log10(fit.S_max)), float(largest**N)))
-    names = "k alpha alpha_low alpha_high width shift knee_1 knee_N largest p"
-    return pd.DataFrame(rows, columns=names.split())
-
-
-def exponent_shifts(table: pd.DataFrame, Ns: Sequence[int] = (2, 5, 10)) -> pd.DataFrame:
-    """Does N leave the exponent, as Eq. 8 says? alpha of -log p_{N,k} less that at N = 1.
-
-    table: of windows. Columns: corpus, family, k, N, n, alpha_1, alpha_N,
-    difference, low, high (its 95% t interval: the regression of log p_{N,k} / log p_{1,k} on S,
-    which takes out what is common to both). Left out: series with a share of 0 or 1.
-    """
-    rows = []
-    for (corpus, family, k), part in table.groupby(["corpus", "family", "k"], sort=False):
-        for N in Ns:
-            some = part[part["N"] == N].sort_values("S")
-            try:
-                both = [s5_1_windows.line(part, k, n) for n in (1, N)]
-                ratio = fit_power_law(some["S"], some["effective"], labels=list(some["model"]))
-            except InputError:
-                continue
-            alphas = [fit.alpha for fit in both]
-            found = (*alphas, ratio.alpha, *ratio.alpha_interval)
-            rows.append((corpus, family, k, N, ratio.n, *found))
-    names = "corpus family k N n alpha_1 alpha_N difference low high".split()
-    return pd.DataFrame(rows, columns=names)
 
 
 def table1_widths(k: int = SUDDEN_K) -> pd.DataFrame:

@@ -20,25 +20,22 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from rbpkit import paper
 from rbpkit.curves import (
     Curve,
     ce_curve,
     fit_curves,
     ladder,
     measured_curves,
-    published_curves,
     rbp_curve,
 )
 from rbpkit.errors import InputError
 from rbpkit.fit import PowerLawFit, fit_power_law
 from rbpkit.sections.b_table1 import relative_half_width
 from rbpkit.sections.bootstrap import DRAWS, interval, resample
-from rbpkit.sections.s4_3_large_k import measured_misses, published_misses
+from rbpkit.sections.s4_3_large_k import Misses, measured_misses
 from rbpkit.summary import Summary
 
 KS = (1, 10, 50, 100)
-PUBLISHED_KS = (*KS, 20_000, 30_000)
 MEASURED_KS = (1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100, 200, 410, 886, 1438, 2500)
 
 
@@ -253,17 +250,6 @@ def _centred(S: np.ndarray) -> np.ndarray:
 _TRADE = ["corpus", "family", "k", "n", "alpha", "R2", "width", "missed", "noise"]
 
 
-def published_trade() -> pd.DataFrame:
-    """The points of Figures 3 to 5: a row a (corpus, family, k).
-
-    Columns: corpus, family, k, n, alpha, R2, width (`relative_half_width`), missed (tokens that
-    the largest model ranks past k, by the inferred token counts), noise (standard error of the
-    largest model's -log RBP_k over itself, as if its tokens were independent).
-    """
-    curves = [curve for k in PUBLISHED_KS for curve in published_curves(k).values()]
-    return pd.DataFrame([_row(curve, published_misses(curve)) for curve in curves], columns=_TRADE)
-
-
 def measured_trade(
     summaries: Iterable[Summary],
     corpora: Sequence[str],
@@ -271,7 +257,7 @@ def measured_trade(
     ks: Sequence[int] = MEASURED_KS,
     draws: int = 0,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The same of what was measured, and a line for each that is missing, with the reason.
+    """`trade_row` of every (corpus, family, k) measured, and a line for each that is missing.
 
     With draws > 0 also `documents`: standard deviation of alpha over that many resamples of the
     text, over alpha; missing where k is not in the summaries' `k_grid` or a resample has no line.
@@ -287,7 +273,7 @@ def measured_trade(
     for curves in found.values():
         missing += curves.missing
         for curve in curves.curves.values():
-            row = _row(curve, measured_misses(every, curve))
+            row = trade_row(curve, measured_misses(every, curve))
             if draws:
                 cell = boot.cells.get((curve.corpus, curve.family, curve.quantity))
                 sd = np.nan if cell is None else cell.alphas.std(ddof=1)
@@ -297,7 +283,13 @@ def measured_trade(
     return pd.DataFrame(rows, columns=names), tuple(dict.fromkeys(missing))
 
 
-def _row(curve: Curve, misses) -> dict[str, object]:
+def trade_row(curve: Curve, misses: Misses) -> dict[str, object]:
+    """What a curve of RBP_k says of its k.
+
+    corpus, family, k, n, alpha, R2, width (`relative_half_width`), missed (tokens that the largest
+    model ranks past k), noise (standard error of that model's -log RBP_k over itself, as if its
+    tokens were independent).
+    """
     line = fit_power_law(curve.S, curve.loss, labels=curve.models)
     share, T = curve.value[-1], misses.tokens[-1]
     return {
@@ -312,53 +304,3 @@ def _row(curve: Curve, misses) -> dict[str, object]:
         # The error of log p is sqrt((1 - p) / (p T)).
         "noise": float(np.sqrt((1 - share) / (share * T)) / curve.loss[-1]),
     }
-
-
-def table1_trade() -> pd.DataFrame:
-    """Table 1 by its rows: k ("CE" or a number), n (cells), R2_lowest, R2, width, widest, wide.
-
-    R2, width: medians of the cells; widest: the widest; wide: cells whose interval holds zero.
-    Printed R2 have three decimals, so a width below 0.05 is rough, and a cell with slope 0 is left
-    out: it is no fit.
-    """
-    table = paper.table1()
-    sizes = paper.models().groupby("family").size()
-    table = table[table["slope"] != 0]
-    width = relative_half_width(table["r2"].to_numpy(), table["family"].map(sizes).to_numpy())
-    groups = table.assign(width=width).groupby("k", sort=False)
-    return groups.agg(
-        n=("r2", "size"),
-        R2_lowest=("r2", "min"),
-        R2=("r2", "median"),
-        width=("width", "median"),
-        widest=("width", "max"),
-        wide=("width", lambda column: int((column >= 1).sum())),
-    ).reset_index()
-
-
-def by_k(trade: pd.DataFrame) -> pd.DataFrame:
-    """A `*_trade` table summed up by k: lines, falling (alpha > 0), R2_lowest, and medians.
-
-    Medians over lines of R2, alpha, width, missed, noise, and documents where the table has it.
-    """
-    groups = trade.groupby("k")
-    found = groups.agg(lines=("alpha", "size"), falling=("alpha", lambda a: int((a > 0).sum())))
-    found["R2_lowest"] = groups["R2"].min()
-    for name in ("R2", "alpha", "width", "missed", "noise", "documents"):
-        if name in trade:
-            found[name] = groups[name].median()
-    return found.reset_index()
-
-
-def best_k(trade: pd.DataFrame, within: float = 1.1) -> tuple[int, list[int]]:
-    """The k with the least median width, and all k whose median is within a factor of it.
-
-    Only k at which every line of the table is there and falls. Raises InputError where none is.
-    """
-    table = by_k(trade)
-    full = table[(table["lines"] == table["lines"].max()) & (table["falling"] == table["lines"])]
-    if full.empty:
-        raise InputError("at no k does every line fall: there is no best k")
-    least = full.loc[full["width"].idxmin()]
-    near = full[full["width"] <= within * least["width"]]
-    return int(least["k"]), near["k"].astype(int).tolist()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import matplotlib
 import numpy as np
@@ -30,7 +29,6 @@ from rbpkit.sections.panels import family_marks, ink_of, rows_of_panels, short, 
 
 KS = (1, 10, 50, 100)
 LEAST = 5  # points of a curve fitted alone: below, the line through the rest has 1 degree at most
-HORIZONS = (0.0, 0.25, 0.5, 1.0, 2.0)  # decades of S beyond the largest fitted
 
 
 def published_losses(ks: Sequence[int] = KS) -> list[Curve]:
@@ -136,26 +134,6 @@ def horizons(curves: Iterable[Curve], least: int = LEAST - 1, level: float = 0.9
                 far = math.nan if bent is None else float(bent.predict(curve.S[place]))
                 rows.append(row | {"floor": far / row["measured"] - 1})
     return pd.DataFrame(rows, columns=[*_HELD, "no_gain", "floor"])
-
-
-def by_horizon(table: pd.DataFrame, edges: Sequence[float] = HORIZONS) -> pd.DataFrame:
-    """`horizons` summed up by how far ahead: a row a range of decades (from, to].
-
-    Columns: from, to, predictions, inside (the interval holds the measured loss), above (measured
-    is above the line), last_inside (the interval also holds the loss of the largest fitted
-    model), and median |error| of the law, of no_gain and of floor, in percent.
-    """
-    rows = []
-    for low, high in pairwise(edges):
-        part = table[(table["decades"] > low) & (table["decades"] <= high)]
-        if part.empty:
-            continue
-        row = {"from": low, "to": high, "predictions": len(part)}
-        row |= {name: int(part[name].sum()) for name in ("inside", "above", "last_inside")}
-        for name, column in (("law", "error"), ("no gain", "no_gain"), ("floor", "floor")):
-            row[f"{name}, %"] = 100 * part[column].abs().median()
-        rows.append(row)
-    return pd.DataFrame(rows)
 
 
 def far_record(curves: Iterable[Curve]) -> pd.DataFrame:

@@ -175,14 +175,6 @@ def _held_out(curve: Curve) -> dict[str, float]:
     }
 
 
-def nearer(table: pd.DataFrame, model: str) -> pd.Series:
-    """Whether `model` ("floor" or "bend") predicts the held-out model better than the line.
-
-    table: of `shape_table`. By more than TIE: a floor of zero is the line itself, to rounding.
-    """
-    return table[f"error_{model}"].abs() < table["error_line"].abs() - TIE
-
-
 def describe(row: pd.Series, margin: float = WINS) -> str:
     """In words, what one row of `shape_table` says; `margin` of AICc makes a win."""
     if row["n"] >= LEAST:

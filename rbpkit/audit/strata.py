@@ -209,30 +209,6 @@ def _t_interval(S: np.ndarray, log: np.ndarray) -> tuple[float, float]:
         return float("nan"), float("nan")
 
 
-def differences(alphas: pd.DataFrame) -> pd.DataFrame:
-    """Do the strata differ? From `strata_alpha` of all cells (columns corpus, family, its own).
-
-    For each stratification and quantity the last stratum less the first: stratification, of (the
-    two), quantity, cells, smallest, median, largest difference of alpha, and in how many cells it
-    is above and below 0 by its document interval (these models) and by its t interval (new ones).
-    """
-    rows = []
-    for (stratification, quantity), cell in alphas.groupby(["stratification", "quantity"]):
-        names = cell["stratum"].drop_duplicates().tolist()
-        last = cell[cell["stratum"] == names[-1]].dropna(subset=["difference"])
-        if last.empty:
-            continue
-        row = {"stratification": stratification, "of": f"{names[-1]} less {names[0]}"}
-        row |= {"quantity": quantity, "cells": len(last)}
-        for name, of in (("smallest", "min"), ("median", "median"), ("largest", "max")):
-            row[name] = last["difference"].agg(of)
-        for name, kind in (("documents", "difference"), ("t", "t_difference")):
-            row[f"above, {name}"] = int((last[f"{kind}_low"] > 0).sum())
-            row[f"below, {name}"] = int((last[f"{kind}_high"] < 0).sum())
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
 # -- figure --------------------------------------------------------------------------------------
 
 _LABELS = {

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from rbpkit import paper
 from rbpkit.audit.strata import KS, Context, checked_ladder, frequency_groups
-from rbpkit.curves import published_curves
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.records import Records
@@ -121,36 +119,9 @@ def shared_misses(every: Sequence[Records]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def over_families(table: pd.DataFrame, by: str) -> pd.DataFrame:
-    """`missed_table` of all jobs (columns corpus, model, ...), summed up for one `by`.
-
-    A row a (k, stratum), a job counting as one: share of tokens, share of misses (medians over
-    jobs), smallest and largest `times`: misses over those expected by chance; jobs.
-    """
-    chosen = table[table["by"] == by].copy()
-    whole = table[table["by"] == "all"].set_index(["corpus", "model", "k"])
-    at = pd.MultiIndex.from_frame(chosen[["corpus", "model", "k"]])
-    chosen["of tokens"] = chosen["tokens"].to_numpy() / whole.loc[at, "tokens"].to_numpy()
-    chosen["of misses"] = chosen["missed"].to_numpy() / whole.loc[at, "missed"].to_numpy()
-    chosen["times"] = chosen["missed"] / chosen["expected"].where(chosen["expected"] > 0)
-    if by == "document":
-        chosen["stratum"] = f"{WORST} worst"
-    grouped = chosen.groupby(["k", "stratum"], sort=False)
-    result = grouped[["of tokens", "of misses", "times"]].median()
-    result["times, least"] = grouped["times"].min()
-    result["times, most"] = grouped["times"].max()
-    result["jobs"] = grouped.size()
-    return result.reset_index()
-
-
 # -- words ---------------------------------------------------------------------------------------
 
 LENGTHS = ("all", "1", "2", "3", "4 or more")
-# Here all families score one text. HotpotQA's documents are short; of HumanEval's 164 the limit of
-# 512 tokens cuts nine for GPT-2's tokenizer (3% of the tokens; counted with the tokenizer itself)
-# and two for Pythia's, so the families that need most tokens score a little less of it.
-# Of Wiki and AusLegal most documents are cut, and not at the same place for all families.
-WHOLE_TEXT = ("HumanEval", "HotpotQA")
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,30 +214,6 @@ def word_fits(table: pd.DataFrame) -> pd.DataFrame:
     names = ["corpus", "family", "k", "n", "tokens a word", "token", "word", "alpha_token"]
     names += ["alpha_word", "difference", "low", "high", "R2_token", "R2_word"]
     return pd.DataFrame(rows, columns=names)
-
-
-def published_by_text(S: float, k: int = 1) -> pd.DataFrame:
-    """-log RBP_k of the families at one size, a token and for the text: corpus, family, tokens,
-    token (of the fitted line at S), text (tokens x token), token and text over the smallest.
-
-    `text` is -log of the chance that all of a text is within k, were its tokens independent: it
-    adds up over a text, however the text is cut. For WHOLE_TEXT only. S is to lie in the range of
-    each family, or the line is an extrapolation ("beyond").
-    """
-    counts = paper.token_counts().set_index(["dataset", "family"])["tokens"]
-    rows = []
-    for (corpus, family), curve in published_curves(k).items():
-        if corpus not in WHOLE_TEXT:
-            continue
-        line = fit_power_law(curve.S, curve.loss, labels=curve.models)
-        loss, tokens = line.predict(S).loss, int(counts[corpus, family])
-        beyond = not line.S_min <= S <= line.S_max
-        rows.append((corpus, family, tokens, loss, tokens * loss, beyond))
-    frame = pd.DataFrame(rows, columns=["corpus", "family", "tokens", "token", "text", "beyond"])
-    for name in ("token", "text"):
-        least = frame.groupby("corpus")[name].transform("min")
-        frame[f"{name} / least"] = frame[name] / least
-    return frame
 
 
 FAMILY_TABLES = {"shared_misses": shared_misses}

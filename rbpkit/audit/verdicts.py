@@ -345,14 +345,5 @@ def save_verdicts(
     write_whole(Path(figures_dir), {name: text.encode() for name, text in files.items()})
 
 
-def chance_failures(cells: int = 16, level: float = 0.025) -> float:
-    """Chance that at least one of `cells` independent true cells fails a test of this level.
-
-    0.33 for 16 cells and the 2.5% quantile of what noise alone leaves: "in all cases" is a claim
-    that an exact law would fail one time in three.
-    """
-    return 1 - (1 - level) ** cells
-
-
 def _row(cells: Sequence[object]) -> str:
     return f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in cells)} |\n"

@@ -221,15 +221,6 @@ def ratio_medians(windows: pd.DataFrame, by: Sequence[str] = ("corpus", "k", "N"
     return found.reset_index()
 
 
-def lag_medians(lags: pd.DataFrame) -> pd.DataFrame:
-    """Medians over the models of a corpus of the table `lags`: corpus, quantity, lag,
-    models, then total, within, between and the medians of their ends (see `ratio_medians`)."""
-    groups = lags.groupby(["corpus", "quantity", "lag"], sort=False)
-    found = groups[list(PARTS)].median()
-    found.insert(0, "models", groups.size())
-    return found.reset_index()
-
-
 # -- figures ---------------------------------------------------------------------------------
 
 PANEL_COLUMNS = 3
@@ -336,10 +327,11 @@ def _handles(families: Sequence[str], Ns: Sequence[int]) -> list[Line2D]:
 
 
 def figure_lags(medians: pd.DataFrame) -> Figure:
-    """Correlation by lag of `lag_medians`: within documents, and between them.
+    """Correlation by lag: within documents, and between them.
 
-    A column a corpus; medians over its models, bars from the median of the lower ends of their
-    intervals to that of the upper ends. InputError for nothing to draw.
+    medians: over the models of a corpus, of the table `lags`: corpus, quantity, lag and PARTS. A
+    column a corpus; bars from the median of the intervals' lower ends to that of the upper ends.
+    InputError for nothing to draw.
     """
     corpora = list(dict.fromkeys(medians["corpus"])) if len(medians) else []
     if not corpora:

@@ -1,13 +1,8 @@
-"""Appendix A, the set-up: token counts from the digits of RBP_k, R2 by the sizes fitted, figures.
-
-The paper has no figure here; ours are A1 (the ladders of S) and A2 (the R2 of a line by the number
-of sizes fitted).
+"""Figures of Appendix A, the set-up, where the paper has none: the ladders of S (A1), and the R2
+of a line by the number of sizes fitted (A2).
 """
 
 from __future__ import annotations
-
-import itertools
-from collections.abc import Iterable, Iterator
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,99 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from rbpkit import paper
-from rbpkit.curves import Curves
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
 from rbpkit.plots import style
 from rbpkit.sections.panels import family_marks, ink_of, short
 
-CEILING = 1000 * 511
-"""Most tokens that the protocol can score: 1,000 documents of 512 tokens, the first unpredicted."""
-
 AT_LEAST = 500_000
 """Tokens a point, at least, by Appendix A."""
-
-HALF_DIGIT = 0.5e-6 + 1e-12  # of the six decimals that the authors stored, and binary rounding
-
-
-# -- token counts from digits ----------------------------------------------------------------
-
-
-def compatible_counts(values: Iterable[float], ceiling: int = CEILING) -> np.ndarray:
-    """Token counts T <= ceiling for which every value is c / T, c whole, to six decimals.
-
-    values: shares in six decimals. Returns (n,) int64, ascending; empty where none fits. Raises
-    InputError for no value, a value outside 0 to 1 or with more decimals, a ceiling below 1.
-    """
-    *_, left = _narrowed(values, ceiling)
-    return left
-
-
-def _narrowed(values: Iterable[float], ceiling: int) -> Iterator[np.ndarray]:
-    """The T that fit no value yet (all of them), the smallest value, the two smallest, ..."""
-    shares = np.unique(np.asarray(list(values), dtype=np.float64))
-    if not shares.size or ceiling < 1:
-        raise InputError(f"{shares.size} values, ceiling {ceiling}: give at least one of each")
-    bad = shares[~((shares >= 0) & (shares <= 1) & (np.abs(shares - shares.round(6)) <= 1e-12))]
-    if bad.size:
-        raise InputError(f"{float(bad[0])} is no share of tokens in six decimals")
-    T = np.arange(1, ceiling + 1)
-    yield T
-    for share in shares:
-        # The nearest whole number of tokens is the only one that can round to this share.
-        T = T[np.abs(np.rint(share * T) / T - share) <= HALF_DIGIT]
-        yield T
-
-
-def narrowing(ceiling: int = CEILING) -> pd.DataFrame:
-    """How the T that fit become fewer as the plotted RBP values are used, the smallest value first.
-
-    Columns: corpus, family, used (values, from 0 to all of them), compatible (T that fit them),
-    smallest, largest (of these T; 0 where there is none), multiples (how many of these T are
-    multiples of the smallest, itself included).
-    """
-    columns = ["dataset", "family", "rbp"]
-    every = pd.concat([paper.rbp_by_size()[columns], paper.rbp_by_k()[columns]])
-    shares = dict(list(every.groupby(["dataset", "family"])["rbp"]))
-    rows = [
-        (*key, used, len(T), *((T[0], T[-1], (T % T[0] == 0).sum()) if len(T) else (0, 0, 0)))
-        for key in itertools.product(paper.PLOTTED_CORPORA, paper.FAMILIES)
-        for used, T in enumerate(_narrowed(shares[key], ceiling))
-    ]
-    names = ["corpus", "family", "used", "compatible", "smallest", "largest", "multiples"]
-    return pd.DataFrame(rows, columns=names)
-
-
-# -- lines by the number of sizes -------------------------------------------------------------
-
-
-def r2_by_sizes(curves: Curves, least: int = 5) -> pd.DataFrame:
-    """R2 of every line through `least` or more of a curve's models.
-
-    One row a subset: corpus, family, n (sizes fitted), choice ("smallest" or "largest" where the
-    n are the curve's n smallest or largest, "all" for all of them, else ""), S_min, S_max, R2.
-    Curves with fewer than `least` models give none. Raises InputError for least < 3.
-    """
-    if least < 3:
-        raise InputError(f"least = {least}: a line through fewer than 3 points cannot be wrong")
-    types = {"corpus": str, "family": str, "n": int, "choice": str}
-    types |= {"S_min": np.int64, "S_max": np.int64, "R2": float}
-    rows = []
-    for (corpus, family), curve in curves.items():
-        models = range(len(curve.S))
-        for n in range(least, len(models) + 1):
-            ends = {tuple(models[:n]): "smallest", tuple(models[-n:]): "largest"}
-            ends[tuple(models)] = "all"
-            for chosen in itertools.combinations(models, n):
-                at = list(chosen)
-                fitted = fit_power_law(curve.S[at], curve.loss[at])
-                row = (corpus, family, n, ends.get(chosen, ""), fitted.S_min, fitted.S_max)
-                rows.append((*row, fitted.r2))
-    return pd.DataFrame(rows, columns=list(types)).astype(types)
-
-
-# -- figures ----------------------------------------------------------------------------------
 
 
 def ladders(points: pd.DataFrame) -> Figure:
@@ -150,10 +58,11 @@ def ladders(points: pd.DataFrame) -> Figure:
 def r2_panels(by_sizes: pd.DataFrame, level: float = 0.99) -> Figure:
     """Figure A2: R2 of lines through n sizes of a family, every choice of n one dot.
 
-    by_sizes: of `r2_by_sizes`, with a column `source`; a row of panels a source, a panel a corpus.
-    The axis is logarithmic in 1 - R2, best on top. Above each n stands the share of dots with
-    R2 > level; lines join the n smallest and the n largest sizes of a family. Raises InputError
-    where there is nothing to draw.
+    by_sizes: corpus, family, n (sizes fitted), choice ("smallest" or "largest" where the n are the
+    smallest or largest, "all" for all of them, else ""), R2, source; a row of panels a source, a
+    panel a corpus. The axis is logarithmic in 1 - R2, best on top. Above each n stands the share of
+    dots with R2 > level; lines join the n smallest and the n largest sizes of a family. Raises
+    InputError where there is nothing to draw.
     """
     if not len(by_sizes):
         raise InputError("nothing to draw: no family with five sizes was given")

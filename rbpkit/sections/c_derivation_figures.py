@@ -20,19 +20,12 @@ LEVELS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 _HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]
 
 
-def error_grid(mu: ArrayLike, sigma: ArrayLike) -> pd.DataFrame:
-    """The paper's approximation against the sum, at every pair of a mu and a sigma.
-
-    mu, sigma: (m,) and (n,) values. m n rows: mu, sigma, then for each of QUANTITIES the sum, NAME
-    (no unit; CE in nats), the closed form, NAME_approx, and NAME_error, its relative error in
-    percent, (approximation - sum) / sum.
-    """
-    mu_grid, sigma_grid = (v.ravel() for v in np.meshgrid(np.asarray(mu), np.asarray(sigma)))
-    return errors(mu_grid, sigma_grid)
-
-
 def errors(mu: ArrayLike, sigma: ArrayLike) -> pd.DataFrame:
-    """As `error_grid`, for pairs: mu and sigma of one shape (n,)."""
+    """The paper's approximation against the sum, for pairs: mu and sigma of one shape (n,).
+
+    Columns: mu, sigma, then for each of QUANTITIES the sum, NAME (no unit; CE in nats), the closed
+    form, NAME_approx, and NAME_error, its relative error in percent, (approximation - sum) / sum.
+    """
     mu, sigma = np.asarray(mu, dtype=float), np.asarray(sigma, dtype=float)
     table = pd.DataFrame({"mu": mu, "sigma": sigma})
     table["neg_log_p1"] = c_derivation.neg_log_p1(mu, sigma)
@@ -66,53 +59,10 @@ def terms(mu: ArrayLike, sigma: ArrayLike) -> pd.DataFrame:
     )
 
 
-def limits(b: ArrayLike) -> pd.DataFrame:
-    """Where both quantities go as sigma -> infinity at fixed b = |mu| / sigma^2: (n,) values of b.
-
-    Columns: b, -log p_1, CE, fraction (CE + log p_1), ratio (fraction / -log p_1), and the closed
-    form's own limit of -log p_1, log(1/2 + 1/b).
-    """
-    b = np.asarray(b, dtype=float)
-    kept, ce = c_derivation.limit(b)
-    return pd.DataFrame(
-        {
-            "b": b,
-            "-log p_1": kept,
-            "CE": ce,
-            "fraction": ce - kept,
-            "ratio": (ce - kept) / kept,
-            "closed form": np.log(0.5 + 1 / b),
-        }
-    )
-
-
-def step_errors(mu: ArrayLike, sigma: ArrayLike) -> pd.DataFrame:
-    """Relative error in percent of each approximated quantity, for pairs of shape (n,).
-
-    Columns: mu, sigma, then c, E[ln R], E[(ln R)^2], -log p_1 and CE.
-    """
-    mu, sigma = np.asarray(mu, dtype=float), np.asarray(sigma, dtype=float)
-    sums = c_derivation.rank_sums(mu, sigma)
-    first, second = c_derivation.log_moments_approx(mu, sigma)
-    both = errors(mu, sigma)
-    log_c = c_derivation.log_normaliser_approx(mu, sigma) - c_derivation.log_normaliser(mu, sigma)
-    return pd.DataFrame(
-        {
-            "mu": mu,
-            "sigma": sigma,
-            "c": 100 * np.expm1(log_c),
-            "E[ln R]": 100 * (first / sums.mean_log - 1),
-            "E[(ln R)^2]": 100 * (second / sums.mean_log_sq - 1),
-            "-log p_1": both["neg_log_p1_error"],
-            "CE": both["CE_error"],
-        }
-    )
-
-
 def figure_C1(grid: pd.DataFrame, published: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Size of the approximation's error over (mu, sigma), with the paper's four pairs.
 
-    grid: from `error_grid`. published: model, mu, sigma (`paper.lognormal_params`).
+    grid: from `errors`. published: model, mu, sigma (`paper.lognormal_params`).
     Returns the figure and its points: source, model, then the columns of `errors`.
     """
     marked = errors(published["mu"], published["sigma"])
@@ -201,8 +151,9 @@ def figure_C2(
     """The terms of -log p_1 and of CE along the ten Pythias, and both in the limit.
 
     path: `terms` with a column S. published: series, model, S, value (the simulated half of
-    `paper.ce_and_rbp1`). far: from `limits`.
-    Returns the figure and its points: source, model, S, b, quantity, value.
+    `paper.ce_and_rbp1`). far: the limit sigma -> infinity at fixed b: b, -log p_1, fraction
+    (CE + log p_1), closed form. Returns the figure and its points: source, model, S, b, quantity,
+    value.
     """
     with plots.style():
         figure, (left, middle, right) = plt.subplots(1, 3, figsize=(14, 4.4))

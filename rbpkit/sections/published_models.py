@@ -97,28 +97,6 @@ def loss_of(values: pd.Series, name: str) -> NDArray[np.float64]:
     return -np.log(values) if name == "share" else values
 
 
-def two_exponents(table: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy beside cross-entropy on the same models: both slopes, and their difference.
-
-    A series with ce_word (LAMBADA's words) or ce_token (tokens of the Pile, or the residues) a
-    row: CE of, n, slope of -log accuracy (acc) and of CE, and difference, low, high: slope of
-    their log ratio on log S, with its 95% interval. Deviations that both share cancel in it.
-    """
-    rows = []
-    for column, words in (("ce_word", "LAMBADA's words"), ("ce_token", "the Pile's tokens")):
-        for series, part in table.dropna(subset=column).groupby("series", sort=False):
-            if len(part) < 3:
-                continue
-            name = "the residues" if (part["group"] == "masked residues").all() else words
-            S, acc = part["S"].to_numpy(float), -np.log(part["share"].to_numpy(float))
-            ce = part[column].to_numpy(float)
-            both = fit_power_law(S, acc).slope, fit_power_law(S, ce).slope
-            ratio = fit_power_law(S, acc / ce)
-            rows.append((series, name, len(part), *both, ratio.slope, *ratio.slope_interval))
-    names = ["series", "CE of", "n", "acc", "CE", "difference", "low", "high"]
-    return pd.DataFrame(rows, columns=names)
-
-
 # -- the blind check --------------------------------------------------------------------------
 
 RECORDS = [(suite, 0) for suite in SUITES] + [("v1", 5), ("v1-deduped", 5)]

@@ -68,27 +68,6 @@ def published_exponents() -> pd.DataFrame:
     return found.reset_index().rename(columns={"dataset": "corpus"})
 
 
-def exponents(ce: Curves, rbp: Curves) -> pd.DataFrame:
-    """As `published_exponents`, of curves, with 95% intervals (_low, _high) of all three.
-
-    Both laws are of the same models, so the difference is fitted as one: CE / -log RBP_1 falls as
-    S to the alpha_1 - alpha_CE. A pair that is in one of the two only is left out.
-    """
-    rows = []
-    for corpus, family in [pair for pair in ce if pair in rbp]:
-        one, other = ce[corpus, family], rbp[corpus, family]
-        row = {"corpus": corpus, "family": family, "n": len(one.S)}
-        losses = {"alpha_CE": one.loss, "alpha_1": other.loss, "difference": other.loss / one.loss}
-        for name, loss in losses.items():
-            fit = fit_power_law(one.S, loss, labels=one.models)
-            row |= {name: fit.alpha, f"{name}_low": fit.alpha_interval[0]}
-            row |= {f"{name}_high": fit.alpha_interval[1]}
-            if name != "difference":
-                row[name.replace("alpha", "R2")] = fit.r2
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
 def in_order(
     measured: Iterable[Summary], corpora: Sequence[str], families: Sequence[str]
 ) -> list[Summary]:
@@ -205,8 +184,9 @@ def figure_8a(
 ) -> Figure:
     """Both laws on twin axes, and the exponents of each pair.
 
-    published: CE and RBP_1 of ten Pythias. table: `published_exponents`. ce, rbp: as
-    measured, a panel a corpus. own: `exponents` of these. The three may be empty.
+    published: CE and RBP_1 of ten Pythias. table: `published_exponents`. ce, rbp: as measured, a
+    panel a corpus. own: their exponents, a row a (corpus, family): alpha_CE and alpha_1 with 95%
+    intervals (_low, _high). The three may be empty.
     """
     corpora = list(dict.fromkeys(corpus for corpus, family in ce if (corpus, family) in rbp))
     with style():

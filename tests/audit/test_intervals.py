@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from rbpkit.audit import intervals
@@ -101,25 +100,6 @@ def test_width_at_the_ends():
     for r2, n in ((0.5, 2), (1.1, 5), (-0.1, 5)):
         with pytest.raises(InputError):
             intervals.relative_half_width(r2, n)
-
-
-def trade(*rows) -> pd.DataFrame:
-    """A table of trades from (k, width, alpha)."""
-    return pd.DataFrame(rows, columns=["k", "width", "alpha"]).assign(
-        R2=0.9, missed=100, noise=0.01
-    )
-
-
-def test_best_k_has_the_least_median_width_where_every_line_falls():
-    lines = [(k, w, 0.1) for k, ws in ((1, (0.3, 0.5)), (10, (0.2, 0.3)), (50, (0.26, 0.28)))
-             for w in ws]  # fmt: skip
-    assert intervals.best_k(trade(*lines)) == (10, [10, 50])
-    assert intervals.best_k(trade(*lines), within=1.0) == (10, [10])
-    narrow_but_lost = (100, 0.01, 0.1)  # one of the two lines is not there
-    rising = [(500, 0.01, 0.1), (500, 0.01, -0.1)]
-    assert intervals.best_k(trade(*lines, narrow_but_lost, *rising))[0] == 10
-    with pytest.raises(InputError, match="every line"):
-        intervals.best_k(trade(*rising))
 
 
 def test_measured_numbers_and_what_is_missing(shipped):

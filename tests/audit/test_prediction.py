@@ -166,8 +166,6 @@ def test_horizons_are_every_larger_model_from_every_smaller_set():
     assert last["floor"] == pytest.approx(0, abs=1e-4)  # the law that was planted
     assert last["no_gain"] == pytest.approx(curve.loss[3] / curve.loss[4] - 1)
     assert np.isnan(table["floor"].iloc[0]) and (table["above"]).all()
-    summed = prediction.by_horizon(table)
-    assert summed["predictions"].tolist() == [2, 1] and summed["above"].tolist() == [2, 1]
     with_all = prediction.horizons([curve], least=4)
     held = prediction.held_out([curve]).iloc[0]
     assert with_all.iloc[-1]["predicted"] == held["predicted"]

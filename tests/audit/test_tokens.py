@@ -93,8 +93,6 @@ def test_planted_exponents_are_found_by_stratum():
     assert last["difference_low"] > 0 and last["t_difference_low"] > 0
     # Frequency says nothing of where a token stands, so position has no difference to be found.
     assert abs(found.loc["129 to 255", "difference"]) < 0.03
-    summed = strata.differences(found.reset_index().assign(corpus="c", family="f"))
-    assert summed.set_index("stratification").loc["frequency", "above, documents"] == 1
 
 
 def test_equal_exponents_differ_at_the_stated_rate():
@@ -274,8 +272,3 @@ def test_no_word_and_unknown_tokens_are_refused():
         tokens.words_table(toy(["s"] * 6, np.ones(6)), KNOWN)
     with pytest.raises(InputError, match="outside the 3 tokens"):
         tokens.words_of(toy(["end"] * 6, np.ones(6)), Context(WORDS[:3], None))
-
-
-def test_a_size_beyond_the_published_is_marked():
-    assert not tokens.published_by_text(1e9)["beyond"].any()
-    assert tokens.published_by_text(1e5)["beyond"].all()

@@ -256,19 +256,6 @@ def test_independent_hits_leave_nothing_to_explain():
         assert emergence.rule_errors(emergence.rule_predictions(table)).empty
 
 
-def test_medians_count_who_is_closest():
-    about = {"corpus": "c", "family": "f", "k": 1, "N": 5, "S": 1, "p": 0.1}
-    rows = [
-        {**about, "model": model, "rule": rule, "predicted": 0.1 * f, "factor": f, "closed": f}
-        for model, factors in (("a", (0.5, 0.9)), ("b", (0.8, 0.7)), ("d", (0.4, 1.1)))
-        for rule, f in zip(("markov", "mixture"), factors, strict=True)
-    ]
-    found = emergence.rule_medians(pd.DataFrame(rows)).set_index("rule")
-    assert list(found.index) == ["markov", "mixture"]
-    assert list(found["closest"]) == [1, 2] and list(found["cells"]) == [3, 3]
-    assert found.loc["markov", ["closed", "low", "high"]].tolist() == [0.5, 0.4, 0.8]
-
-
 def test_a_table_without_pairs_is_refused():
     table = table_of(chains(np.random.default_rng(0), 30, 30, 0.8, 0.4))
     with pytest.raises(InputError, match="N = 2"):
@@ -310,26 +297,6 @@ def test_the_width_is_that_of_the_curve_and_without_a_slope_there_is_none():
         decades = np.log10(np.exp(ends[1] - ends[0]))
         assert emergence.width_decades(alpha) == pytest.approx(decades)
     assert np.isinf(emergence.width_decades([0.0, -0.1])).all()
-
-
-def test_exponents_that_N_moves_are_found_and_others_are_not():
-    """100 noisy ladders: the interval covers the planted difference in 95%, +- 3 errors."""
-    rng = np.random.default_rng(0)
-    S = np.geomspace(1e6, 1e10, 10)
-    for planted in (0.0, 0.02):
-        inside = []
-        for _ in range(100):
-            common, own = (rng.normal(0, sd, S.size) for sd in (0.05, 0.01))
-            loss = 3 * S**-0.1 * np.exp(common)
-            effective = 5 * S**-planted * np.exp(own)
-            rows = pd.DataFrame({"S": S, "model": [f"{s:.0f}" for s in S], "k": 1})
-            rows = rows.assign(corpus="c", family="f")
-            ones = rows.assign(N=1, p=np.exp(-loss), effective=1.0)
-            fives = rows.assign(N=5, p=np.exp(-loss * effective), effective=effective)
-            row = emergence.exponent_shifts(pd.concat([ones, fives]), (5,)).iloc[0]
-            assert row["difference"] == pytest.approx(row["alpha_N"] - row["alpha_1"])
-            inside.append(row["low"] <= planted <= row["high"])
-        assert np.mean(inside) == pytest.approx(0.95, abs=3 * np.sqrt(0.95 * 0.05 / 100))
 
 
 def test_a_planted_exponent_lies_in_its_bootstrap_interval_at_the_stated_rate():

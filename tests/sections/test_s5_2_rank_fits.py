@@ -289,9 +289,7 @@ def test_figures_are_drawn_without_anything_measured():
     laws, nothing = s5_2_lognormal.published_laws(), s5_2_lognormal.lognormals([])[0]
     exponents = s5_2_lognormal.published_exponents()
     with plt.ioff():
-        s5_2_lognormal.figure_8a(
-            s5_2_lognormal.law_curves(laws), exponents, {}, {}, s5_2_lognormal.exponents({}, {})
-        )
+        s5_2_lognormal.figure_8a(s5_2_lognormal.law_curves(laws), exponents, {}, {}, nothing)
         s5_2_lognormal.figure_8b(s5_2_lognormal.law_curves(laws, "simulated_"), laws, nothing)
         s5_2_lognormal.figure_8d(laws, paper.lognormal_params(), nothing)
     assert s5_2_lognormal.largest_densities([], nothing) == []
