@@ -54,7 +54,7 @@ from rbpkit.pocket import ladders
 from rbpkit.ranking import logit_ranks
 from rbpkit.records import Records, load_summaries
 from rbpkit.study.params import check_parameters
-from rbpkit.tools.exercises import check, close
+from rbpkit.tools.exercises import check, close, sealed
 
 check_parameters(globals())
 torch.set_num_threads(threads)
@@ -201,5 +201,5 @@ answer_1 = None  # a number
 answer_2 = None  # a factor
 
 factor = 2 ** (1 / 0.08)
-print(check(1, answer_1, close(-np.log(0.30), 0.006)))
+print(check(1, answer_1, sealed("77ac319b", digits=2)))
 print(check(2, answer_2, close(factor, 0.1 * factor)))

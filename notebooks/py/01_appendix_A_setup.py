@@ -58,7 +58,7 @@ from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
 from rbpkit.sections import a_setup
 from rbpkit.study.params import check_parameters
-from rbpkit.tools.exercises import check, close
+from rbpkit.tools.exercises import check, sealed
 
 check_parameters(globals())
 torch.set_num_threads(threads)
@@ -527,6 +527,6 @@ answer_2 = None  # a name as in `models`
 answer_3 = None  # a number
 
 most_outside = models.loc[(models["embedding"] / models["S"]).idxmax(), "model"]
-print(check(1, answer_1, close(1000 * (256 - 1), 0)))
+print(check(1, answer_1, sealed("ffe0902b", digits=0, within=0)))
 print(check(2, answer_2, lambda name: str(name).strip() == most_outside))
-print(check(3, answer_3, close(np.sqrt(0.7 / (0.3 * 24_141)), 0.0006)))
+print(check(3, answer_3, sealed("c84dbc06", digits=4, within=6)))

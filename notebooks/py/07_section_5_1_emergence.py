@@ -50,7 +50,7 @@ from rbpkit.records import load_summaries
 from rbpkit.sections import s5_1_windows
 from rbpkit.study.params import check_parameters
 from rbpkit.tools import explorers
-from rbpkit.tools.exercises import check, close
+from rbpkit.tools.exercises import check, sealed
 
 check_parameters(globals())
 ours = "measured" if records_dir else "shipped models"
@@ -583,6 +583,6 @@ answer_1 = None  # decades, to one decimal
 answer_2 = None  # tokens
 answer_3 = None  # an exponent
 
-print(check(1, answer_1, close(2 / 0.08, 0.06)))
-print(check(2, answer_2, close(40 + 20 - 1, 0)))
-print(check(3, answer_3, close(s5_1_windows.width(1.0) / np.log(10), 0.05)))
+print(check(1, answer_1, sealed("b7a56873", digits=1)))
+print(check(2, answer_2, sealed("3e1e967e", digits=0, within=0)))
+print(check(3, answer_3, sealed("a9e7e963", digits=2, within=5)))

@@ -48,7 +48,7 @@ from rbpkit.audit.tables import load_tables
 from rbpkit.pocket import ladders
 from rbpkit.sections import s5_2_lognormal
 from rbpkit.study.params import check_parameters
-from rbpkit.tools.exercises import check, close
+from rbpkit.tools.exercises import check, sealed
 
 check_parameters(globals())
 ours = "measured" if records_dir else verdicts.OURS
@@ -280,4 +280,4 @@ named.groupby(["table", "source", "verdict"]).size().unstack(fill_value=0)
 
 # %%
 answer_1 = None  # a probability
-print(check(1, answer_1, close(1 - (1 - level) ** 24, 0.006)))
+print(check(1, answer_1, sealed("ad9dadb8", digits=2)))

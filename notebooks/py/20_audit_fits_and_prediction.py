@@ -51,7 +51,7 @@ from rbpkit.pocket import ladders
 from rbpkit.sections import bootstrap, s5_2_lognormal
 from rbpkit.sections.s4_3_large_k import published_misses
 from rbpkit.study.params import check_parameters
-from rbpkit.tools.exercises import check, close
+from rbpkit.tools.exercises import check, close, sealed
 
 check_parameters(globals())
 every = load_summaries(records_dir or ladders.summaries_root())
@@ -372,5 +372,5 @@ answer_1 = None  # a number
 answer_2 = None  # a number of percent, such as -1.5
 
 truth = 100 * (fit_power_law(S[:-2], loss[:-2]).predict(S[-1]).loss / loss[-1] - 1)
-print(check(1, answer_1, close(intervals.relative_half_width(0.947, 4), 0.006)))
+print(check(1, answer_1, sealed("209c9aa4", digits=2)))
 print(check(2, answer_2, close(truth, 0.1)))

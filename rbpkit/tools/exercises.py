@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -23,3 +24,19 @@ def check(number: int, answer: Any, is_right: Callable[[Any], object]) -> str:
 def close(value: float, within: float) -> Callable[[float], bool]:
     """For `check`: a number no further than `within` from `value`."""
     return lambda answer: abs(answer - value) <= within
+
+
+def digest_of(value: float) -> str:
+    """Eight hexadecimal digits of a rounded number's hash: what `sealed` compares with."""
+    return hashlib.sha256(f"{value:g}".encode()).hexdigest()[:8]
+
+
+def sealed(digest: str, digits: int, within: int = 1) -> Callable[[float], bool]:
+    """For `check`: as `close`, where the answer could be read off the cell that checks it.
+
+    Right is a number that, rounded to `digits` decimals, is at most `within` units of the last from
+    the one that `digest` is of (`digest_of`).
+    """
+    unit = 10.0**-digits
+    steps = range(-within, within + 1)
+    return lambda answer: digest in {digest_of(round(answer + i * unit, digits)) for i in steps}

@@ -17,7 +17,7 @@ from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
 from rbpkit.sections import c_derivation, s5_1_windows
 from rbpkit.tools import explorers, sentence_explorer
-from rbpkit.tools.exercises import check, close
+from rbpkit.tools.exercises import check, close, digest_of, sealed
 from rbpkit.tools.look import look
 
 matplotlib.use("Agg")
@@ -240,3 +240,4 @@ def test_without_a_server_there_is_a_still_and_nothing_is_refused(looks, monkeyp
 )
 def test_a_self_check_says_right_or_wrong_and_no_more(answer, says):
     assert check(3, answer, close(2.0, 0.05)) == f"3: {says}"
+    assert check(3, answer, sealed(digest_of(2.0), digits=2, within=5)) == f"3: {says}"
