@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 from nbclient import NotebookClient
 
+from rbpkit.files.changes import ATOL, RTOL
 from rbpkit.study.notebooks import QUIET_KERNEL, notebook_names
 
 ROOT = Path(__file__).resolve().parents[2]
-RTOL, ATOL = 1e-5, 1e-9  # CSVs are written with six significant digits
 SEEDS = range(20)
 
 pytestmark = pytest.mark.slow
