@@ -51,6 +51,15 @@ def test_every_paper_that_a_notebook_names_can_be_cited():
         assert set(named.findall(path.read_text(encoding="utf-8"))) <= known, path.name
 
 
+def test_every_figure_is_listed_with_its_notebook():
+    row = re.compile(r"^\| `(\w+)` \| (\d\d) \| .+ \|$", re.MULTILINE)
+    listed = dict(row.findall((DOCS / "figures.md").read_text(encoding="utf-8")))
+    assert set(listed) == {path.stem for path in (ROOT / "figures").glob("*.png")}
+    for name, number in listed.items():
+        [twin] = (ROOT / "notebooks" / "py").glob(f"{number}_*.py")
+        assert f'"{name}"' in twin.read_text(encoding="utf-8"), name
+
+
 def test_a_number_after_one_equation_is_no_equation():
     linked = assemble._linked("Eq. 8, 6 of 9 and Eq. 6, 12%", {"6": "six", "8": "eight"}, [], "")
     assert linked == "Eq. [8](#eight), 6 of 9 and Eq. [6](#six), 12%"

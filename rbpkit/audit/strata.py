@@ -23,7 +23,7 @@ from rbpkit.pocket import ladders
 from rbpkit.pocket.documents import CORPORA, load_pocket_documents
 from rbpkit.records import Records
 from rbpkit.sections.bootstrap import DRAWS, finite_interval, resample_weights, sampling_units
-from rbpkit.sections.panels import ink_of, short
+from rbpkit.sections.panels import corpora_of, ink_of, short
 from rbpkit.summary import document_index
 
 KS = (1, 10, 100)
@@ -232,7 +232,7 @@ def figure_strata(
     points = alphas[(alphas["quantity"] == quantity) & alphas["family"].isin(families)]
     if points.empty:
         raise InputError(f"nothing to draw: no exponent of {quantity}")
-    corpora = list(dict.fromkeys(points["corpus"]))
+    corpora = corpora_of(points)
     kinds = list(dict.fromkeys(points["stratification"]))
     sizes = [points[points["stratification"] == kind]["stratum"].nunique() for kind in kinds]
     with plots.style():

@@ -25,7 +25,7 @@ from rbpkit.plots import FAMILY_INK, style
 from rbpkit.records import Records
 from rbpkit.sections import s5_1_windows
 from rbpkit.sections.bootstrap import DRAWS, finite_interval, resample_weights, sampling_units
-from rbpkit.sections.panels import family_marks, ink_of, short, whiskers
+from rbpkit.sections.panels import corpora_of, family_marks, ink_of, short, whiskers
 from rbpkit.summary import document_index, window_maxima
 
 WINDOW_N = (1, 2, 5, 10, 20, 50)
@@ -259,7 +259,11 @@ def figure_windows(points: pd.DataFrame) -> Figure:
     out. InputError for nothing to draw.
     """
     shown = points[points["p"] > 0]
-    panels = [part for _, part in shown.groupby(["source", "corpus"], sort=False)]
+    panels = [
+        part
+        for corpus in corpora_of(shown)
+        for _, part in shown[shown["corpus"] == corpus].groupby("source", sort=False)
+    ]
     if not panels:
         raise InputError("nothing to draw: no share of windows is above 0")
     Ns = sorted(shown["N"].unique())
@@ -333,7 +337,7 @@ def figure_lags(medians: pd.DataFrame) -> Figure:
     column a corpus; bars from the median of the intervals' lower ends to that of the upper ends.
     InputError for nothing to draw.
     """
-    corpora = list(dict.fromkeys(medians["corpus"])) if len(medians) else []
+    corpora = corpora_of(medians) if len(medians) else []
     if not corpora:
         raise InputError("nothing to draw: the table of lags is empty")
     quantities = list(dict.fromkeys(medians["quantity"]))

@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter
 
 from rbpkit import plots
 from rbpkit.errors import InputError
+from rbpkit.sections.panels import corpora_of
 
 
 def read_logs(runs: Path) -> dict[str, pd.DataFrame]:
@@ -109,7 +110,7 @@ def along_panels(table: pd.DataFrame, quantities: Sequence[str]) -> Figure:
 
     quantities: those of the table's to draw.
     """
-    corpora = list(dict.fromkeys(table["corpus"]))
+    corpora = corpora_of(table)
     if not corpora:
         raise InputError("nothing to draw: no summaries along training")
     with plots.style():

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from rbpkit.plots import FAMILY_INK, OTHER_INK, style
 from rbpkit.sections.one_law import MARGIN, Fitted
+from rbpkit.sections.panels import corpora_of
 
 INKS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#444444")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)))
@@ -86,7 +87,7 @@ def error_panels(panels: Mapping[str, tuple[pd.DataFrame, Fitted]]) -> Figure:
 
 def exponent_panels(table: pd.DataFrame, laws: Sequence[str]) -> Figure:
     """alpha(k) as printed (column printed, dots) and as laws imply (their columns), by corpus."""
-    corpora = list(dict.fromkeys(table["corpus"]))
+    corpora = corpora_of(table)
     with style():
         figure, grid = plt.subplots(1, len(corpora), figsize=(13, 3.6), squeeze=False)
         for axes, corpus in zip(grid[0], corpora, strict=True):
@@ -179,9 +180,8 @@ def calibration_panels(table: pd.DataFrame) -> Figure:
         for axes, (x, y, gap, across, up) in zip(grid, panels, strict=True):
             ends = [table[[x, y]].min().min(), table[[x, y]].max().max()]
             axes.plot(ends, ends, color="black", linewidth=1, zorder=1)
-            for (corpus, part), ink, mark in zip(
-                table.groupby("corpus"), INKS, MARKERS, strict=False
-            ):
+            for corpus, ink, mark in zip(corpora_of(table), INKS, MARKERS, strict=False):
+                part = table[table["corpus"] == corpus]
                 reach = np.abs(part[[f"{gap}_low", f"{gap}_high"]].to_numpy().T - [part[gap]])
                 axes.errorbar(
                     part[x], part[y], reach, fmt=mark, color=ink, markersize=4, elinewidth=0.8,
@@ -200,7 +200,7 @@ def reliability_panels(table: pd.DataFrame) -> Figure:
     table: `audit.calibration.reliability_table` of every job, with corpus, family, model and S. The
     largest model of each family is drawn, at bins of 50 tokens or more, with 95% intervals.
     """
-    corpora = list(dict.fromkeys(table["corpus"]))
+    corpora = corpora_of(table)
     with style():
         figure, grid = plt.subplots(
             1, len(corpora), figsize=(3.2 * len(corpora) + 0.6, 3.6), squeeze=False, sharey=True

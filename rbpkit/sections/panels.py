@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from rbpkit.plots import FAMILY_INK, OTHER_INK, Ink
+from rbpkit.pocket.documents import CORPORA
 
 
 def ink_of(family: str) -> Ink:
@@ -21,6 +22,12 @@ def ink_of(family: str) -> Ink:
 def short(corpus: str) -> str:
     """A corpus as titles name it: without "pocket:"."""
     return corpus.removeprefix("pocket:")
+
+
+def corpora_of(table: pd.DataFrame) -> list[str]:
+    """The corpora of a table in the order of every figure: as they come, then the shipped ones."""
+    place = {f"pocket:{name}": number for number, name in enumerate(CORPORA)}
+    return sorted(dict.fromkeys(table["corpus"]), key=lambda corpus: place.get(corpus, -1))
 
 
 def whiskers(table: pd.DataFrame, value: str, ends: str = "") -> np.ndarray:

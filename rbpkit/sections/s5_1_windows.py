@@ -31,7 +31,7 @@ from rbpkit.curves import ladder
 from rbpkit.errors import InputError
 from rbpkit.fit import PowerLawFit, fit_power_law
 from rbpkit.plots import FAMILY_INK, style
-from rbpkit.sections.panels import ink_of, rows_of_panels, short, wrapped
+from rbpkit.sections.panels import corpora_of, ink_of, rows_of_panels, short, wrapped
 from rbpkit.summary import Summary
 
 # How far a share read from a figure can be from its fraction: half of the sixth decimal, and some.
@@ -378,7 +378,8 @@ def effective_panels(
     ]
     for k in dict.fromkeys((ks[0], ks[-1])):
         panels = []
-        for corpus, part in largest.groupby("corpus", sort=False):
+        for corpus in corpora_of(largest):
+            part = largest[largest["corpus"] == corpus]
             drawn = []
             families = list(part.groupby("family", sort=False))
             for place, (family, one) in enumerate(families):
