@@ -13,17 +13,17 @@
 # %% [markdown]
 # # Section 4.1: the law at $k = 1$
 #
-# **Claim.** "Across all model series and all datasets, RBP1 exhibits precise power-law relationship with model sizes" (Figure 3: four corpora, four families, 24 models). $\mathrm{RBP}_1$ is the share of tokens that the model ranks first, and $S$ the number of non-embedding parameters:
+# **Claim.** "Across all model series and all datasets, RBP1 exhibits precise power-law relationship with model sizes" (Figure 3: four corpora, four families, 24 models). $\mathrm{RBP}_1$ is the share of the text's tokens that the model had ranked first among all candidates, and $S$ the number of non-embedding parameters:
 #
 # $$-\log \mathrm{RBP}_1 \;\propto\; S^{-\alpha_1}.$$
 #
-# **Answer.** This holds nearly everywhere: a straight line in log-log has $R^2 \ge 0.97$ in 22 of the 24 *cells* of the paper's Table 1 (one family on one corpus at one $k$, here $k = 1$), and in 13 of 16 of the small models that ship with `rbpkit`. The exponent differs between families and corpora. The largest model tends to lie above its line: in 9 of 12 published lines and in 9 of 12 of the shipped models, where chance alone would give 6.
+# **Answer.** This holds nearly everywhere: a straight line in log-log has $R^2 \ge 0.97$ in 22 of the 24 *cells* of the paper's Table 1 (one family on one corpus, here at $k = 1$), and in 13 of the 16 cells of the models that ship with `rbpkit`. The exponent differs between families and corpora. The largest model tends to lie above its line: among lines of five sizes or more in 9 of 12 published and 9 of 12 shipped ones; chance alone would give 6.
 #
 # ![The loss -log RBP_1 against S in log-log, a panel for each corpus: published on top, shipped models below](../figures/figure_3.png)
 #
 # *Figure 3 of the paper (top, from its published points) and the same for the shipped models (bottom). Open markers (OPT, Qwen) let the models beneath them be seen; the loss axes differ from panel to panel.*
 #
-# *Reading time: 9 minutes; it runs in seconds, and no model is run.* *Published* points are those of Figure 3. The *shipped models* are the small ones that come with `rbpkit`; what the text says of measurements is said of them. With `records_dir` your own measurements take their place, and tables and figures call them *measured*. $S$ leaves out token and position embeddings and the output head.
+# *Reading time: 9 minutes; it runs in seconds, and no model is run.* *Published* points are those of Figure 3. The *shipped models* are the small ones that come with `rbpkit`; all measurements in the text are of them. With `records_dir` your own measurements take their place, and tables and figures call them *measured*. $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -143,7 +143,7 @@ points = pd.concat(
 plots.save(figure, points, figures_dir, "figure_3")
 
 # %% [markdown]
-# The next figure shows one line at a time. The band is the 95% prediction interval for one unmeasured model of the family, from the scatter of the points about the line (Student's $t$). It extends beyond the points on both sides, above to ten times the largest $S$. The titles give the exponent, which is minus the slope. In Jupyter you can choose corpus, family and $k$; elsewhere a few examples are shown.
+# The next figure shows one line at a time. The band is the 95% prediction interval for one unmeasured model of the family, from the scatter of the points about the line (Student's $t$). It extends beyond the points on both sides, on the right to ten times the largest $S$. The titles give the exponent, which is minus the slope, with its 95% interval in brackets. In Jupyter you can choose corpus, family and $k$; elsewhere a few examples are shown.
 
 # %%
 curves = explorers.law_curves(summaries, corpus_names, families, [1, 2, 5, 10, 20, 50, 100])
@@ -233,7 +233,7 @@ for family in ("OPT", "Pythia"):
 #
 # For Qwen the line does not seem to predict too low a loss: the largest published Qwen lies below it on three of the four corpora.
 #
-# Why the largest Pythia and OPT lie above their lines, these points do not show. Too few training tokens would raise the loss of the larger models and bend the curve upwards. All shipped models saw the same 6 million tokens, which is little for the larger ones. But for them this cannot be the whole reason: the largest shipped Qwen saw as many tokens, and lies above its line on only two of the four corpora.
+# Why the largest Pythia and OPT lie above their lines, these points do not show. Too few training tokens would raise the loss of the larger models and bend the curve upwards. All shipped models saw the same 6 million tokens, which is little for the larger ones. But for the shipped models too few tokens cannot be the whole reason: the largest Qwen saw as many as the others, yet lies above its line on only two of the four corpora.
 #
 # The sampling errors assume independent tokens. Tokens of one document are alike, so the true errors are larger (notebook 23).
 #

@@ -15,7 +15,7 @@
 #
 # **Claim.** "Assuming independence and stationarity across positions", the probability that $N$ tokens in a row all have rank at most $k$ is $p_{N,k} = (\mathrm{RBP}_k)^N$ (Eq. 6). From this the paper concludes that "sequence-level log-error scales smoothly with model size" and that "larger $N$ sharpens the transition" (Figure 7: ten Pythias on Wiki, eight $k$, nine $N$).
 #
-# **Answer.** The first conclusion holds: of the 72 curves of Figure 7 (nine $N$, eight $k$), 59 have no zero, and in 55 of these $-\log p_{N,k}$ is a power of $S$ with $R^2 \ge 0.97$. Independence, which the paper only assumes, fails: in the published GPT-2 models ten tokens in a row succeed as often as 6.6 to 8.8 independent tokens would. A larger $N$ does not sharpen the transition in Eq. 8, the paper's law, and in the published shares only at $k \ge 2500$.
+# **Answer.** The first conclusion holds: $-\log p_{N,k}$ is a power of $S$ with $R^2 \ge 0.97$ in 55 of the 59 curves of Figure 7 that have no zero (of 72). Independence, which the paper only assumes, fails: in the published GPT-2 models ten tokens in a row succeed as often as 6.6 to 8.8 independent ones would. A larger $N$ does not sharpen the transition in Eq. 8, the paper's law; in the published shares it does so somewhat, and at $k \ge 2500$ only.
 #
 # ![Left: Eq. 8 at k = 1 for N = 1 to 1,000, curves of one shape shifted to the right. Right: counted shares at N = 100 far above those of independent tokens](../figures/figure_7_eq8.png)
 #
@@ -89,7 +89,7 @@ windows
 #
 # $$p_{N,k} = \prod_{i=1}^{N} \Pr(R_i \le k) = \mathrm{RBP}_k^{\,N}.$$
 #
-# We call this power Eq. 6. (The paper's Eq. 7 is the same power.) The paper says that independence is an assumption. To test it we compute how many independent tokens would all hit as often as the window does: $\log p_{N,k} / \log \mathrm{RBP}_k$, which is $N$ under Eq. 6. The table has the shares on Wiki of the smallest of the four GPT-2 models, which the authors published in full precision; the lines after it are for all four. The column `effective` is the number of independent tokens.
+# We call this power Eq. 6. (The paper's Eq. 7 is the same power.) The paper says that independence is an assumption. To test it we compute how many independent tokens would all hit as often as the window does: $\log p_{N,k} / \log \mathrm{RBP}_k$, which is $N$ under Eq. 6. The table has the Wiki shares of the smallest of the four GPT-2 models (the authors published them in full precision); the text printed below it covers all four. The column `effective` is the number of independent tokens.
 
 # %%
 authors = paper.gpt2_wiki_metrics().query("model == 'gpt2'").set_index("k")
@@ -115,7 +115,7 @@ for name, part in (("k = 1", ten.query("k == 1")), ("k > 1", ten.query("k > 1"))
     )
 
 # %% [markdown]
-# At $k = 1$ five tokens in a row hit 1.9 times as often as Eq. 6 says, and ten in a row 19 times. Hits come in clusters. In the four models ten tokens hit as often as 6.6 to 7.1 independent ones. For larger $k$ the tokens are closer to independent: ten in a row hit as often as 8.4 to 8.8 independent tokens would.
+# In the smallest GPT-2 at $k = 1$ five tokens in a row hit 1.9 times as often as Eq. 6 says, and ten in a row 19 times. Hits come in clusters. In the four models ten tokens hit as often as 6.6 to 7.1 independent ones. For larger $k$ the tokens are closer to independent: ten in a row hit as often as 8.4 to 8.8 independent tokens would.
 #
 # Can the clusters be explained by pairs alone, that is, by a hit that makes the *next* hit more likely? A Markov chain with the two states hit and miss, fitted to pairs, has
 #
@@ -168,7 +168,7 @@ else:
 #
 # Neighbouring windows share most of their tokens, so their hits are not independent evidence. A *run* is a stretch of $L$ consecutive hits; it contains $L - N + 1$ windows that hit. What counts as evidence is the number of separate runs, not of windows.
 #
-# Runs are not stored. But the counts of windows at the next larger and the next smaller $N$ of our list bound their number from below and from above, `runs_low` and `runs_high`. Let $r(n)$ be the number of runs of at least $n$ tokens, which cannot increase with $n$. The number of windows of $N$ that hit is $h(N) = \sum_{n \ge N} r(n)$.
+# Runs are not stored. But counts of windows bound the number of runs: from below with the next larger $N$ of our list (`runs_low`), from above with the next smaller $N$ (`runs_high`). Let $r(n)$ be the number of runs of at least $n$ tokens, which cannot increase with $n$. The number of windows of $N$ that hit is $h(N) = \sum_{n \ge N} r(n)$.
 #
 # For the next larger $N'$ of the list, $h(N) - h(N')$ is a sum of $N' - N$ terms, none larger than $r(N)$; so $r(N) \ge (h(N) - h(N'))/(N' - N)$. For the next smaller $N''$, $h(N'') - h(N)$ is a sum of $N - N''$ terms, none smaller than $r(N)$; so $r(N) \le (h(N'') - h(N))/(N - N'')$. Where both bounds are 1, there is one run.
 #
@@ -200,7 +200,7 @@ print(f"N = {some_N}; p, independent, markov and shuffled are per 1,000 windows"
 at_ten[names + shares + ["effective"]].reset_index(drop=True).round(3)
 
 # %% [markdown]
-# The chain of pairs does not always lie above Eq. 6: on `legal` and `qa` at $k = 100$ it gives less, because there $p_2 < p_1^2$. Neighbouring tokens of these corpora are not more alike than Eq. 6 says, and yet ten in a row hit more often.
+# The chain of pairs does not always lie above Eq. 6: on `legal` and `qa` at $k = 100$ it gives less, because there $p_2 < p_1^2$. There two neighbouring tokens hit together less often than Eq. 6 says, and yet ten in a row hit more often than it says.
 #
 # How much of the gap between Eq. 6 and the count is due to differences between documents? In logarithms this share is $\log(\text{shuffled}/\text{independent}) \,/\, \log(p/\text{independent})$: 0 if none of it is, 1 if all of it is. We compute it only where there are at least five separate runs.
 
@@ -268,7 +268,7 @@ for name, table in (("published", published), (ours, shown)):
 #
 # The next figure shows how many independent tokens would all hit as often as a window (`effective` in the tables), for every published model and the largest shipped one of each family. The diagonal is Eq. 6. A hollow point may rest on fewer than five runs.
 #
-# The families have markers of falling size, so that none hides another; the published models go from dark (smallest) to light. At $N = 2$ and $k = 100$ the points of `legal` and `qa` lie just above the diagonal: there two tokens in a row hit a little less often than independent ones.
+# The families have markers of falling size, so that none hides another; the published models go from dark (smallest) to light. At $N = 2$ and $k = 100$ the points of `legal` and `qa` lie above the diagonal, by too little to be seen: there two tokens in a row hit a little less often than independent ones.
 
 # %%
 figure = s5_1_windows.effective_panels(published, measured, ks, ours)
@@ -277,7 +277,7 @@ plots.save(figure, points, figures_dir, "figure_7_effective")
 # %% [markdown]
 # ## The smooth power law of long windows
 #
-# Figure 7's main point does not need independence: $-\log p_{N,k}$ falls as a power of $S$ for $N > 1$ too. The cell fits one series by hand and then all 72 (8 $k$, 9 $N$). A share of $10^{-9}$ or less counts as zero, and a series with a zero is left out, since zero has no logarithm. This leaves 59 series; in each of the other 13 at least one model has no hit.
+# Figure 7's main point does not need independence: $-\log p_{N,k}$ falls as a power of $S$ for $N > 1$ too. The cell fits one series by hand and then all 72 (8 $k$, 9 $N$). A share of $10^{-9}$ or less counts as zero (the smallest other share is far above it), and a series with a zero is left out, since zero has no logarithm. This leaves 59 series; in each of the other 13 at least one model has no hit.
 
 # %%
 one = published.query("k == 100 and N == 20")
@@ -300,7 +300,7 @@ free.pivot(index="k", columns="N", values="alpha").round(3).astype(object).filln
 # %% [markdown]
 # The power law holds, with $R^2 \ge 0.97$ in 55 of 59 series, and in 47 of the 51 with $N > 1$. By Eq. 8 the exponent would be the same along each row of the table.
 #
-# For $k$ from 5 to 500 the exponent stays within about 11% of its value at $N = 1$ up to $N = 10$, and then falls, at $k = 500$ only from $N = 50$ on. For $k \ge 2500$ it rises up to $N$ about 20 and then falls, at $k = 10{,}000$ to a value still above that at $N = 1$. At $k = 1$ it stays between 0.072 and 0.079. So windows follow a power law, but its exponent depends on $N$.
+# For $k$ from 5 to 500 the exponent changes by at most about 11% from $N = 1$ to $N = 10$. For larger $N$ it falls (at $k = 500$ from $N = 50$ on). For $k \ge 2500$ it rises up to $N$ about 20 and then falls, at $k = 10{,}000$ to a value still above that at $N = 1$. At $k = 1$ it stays between 0.072 and 0.079. So windows follow a power law, but its exponent depends on $N$.
 #
 # ## Where the printed exponents come from (may be skipped)
 #
@@ -517,13 +517,13 @@ if len(both):
 #
 # None of the shipped families agrees with independence (Eq. 6). Ten tokens in a row hit as often as 4.7 to 5.6 independent tokens at $k = 1$, and 6.8 to 8.3 at $k = 100$, fewer than in the published GPT-2 models. At $k = 1$ this leaves out `legal`, which has fewer than five runs.
 #
-# Shuffling separates the two explanations of the clusters, dependence over several tokens and documents that are easy throughout. In the largest models 0.41 to 0.77 of the gap at $k = 1$ (again without `legal`) is due to differences between documents, and 0.38 to 0.69 at $k = 100$. By definition of this split, the rest is due to order inside a document.
+# Shuffling separates the two explanations of the clusters: that dependence reaches over several tokens, or that some documents are easy throughout. In the largest models 0.41 to 0.77 of the gap at $k = 1$ (again without `legal`) is due to differences between documents, and 0.38 to 0.69 at $k = 100$. By definition of this split, the rest is due to order inside a document.
 #
 # At $k = 100$, divide the exponent at $N = 10$ by that at $N = 1$. The ratio is 0.56 to 1.01, and below 1 in 15 of the 16 cells of the shipped models. The two intervals are disjoint in one (Qwen on `legal`).
 #
 # So Eq. 8's single exponent is not contradicted on three corpora and doubtful on `legal`, where the hits come from few passages. Each family has only four to six models, the intervals are wide, and both fits use the same tokens. So we cannot say more.
 #
-# The shipped models cannot show emergence: by Eq. 8 the rise takes 11 to 19 decades of $S$, and they span 1.4 to 1.6. At $k = 1$ no model hits any window of 50, and the most that one model hits on one corpus is 74 windows of 20. At $k = 1$, $N = 10$ on `legal`, all hits of the largest models lie in two to four runs.
+# The shipped models cannot show emergence: by Eq. 8 the rise takes 11.0 to 19.5 decades of $S$, and they span 1.4 to 1.6. At $k = 1$ no model hits any window of 50, and the most that one model hits on one corpus is 74 windows of 20. At $k = 1$, $N = 10$ on `legal`, all hits of the largest models lie in two to four runs.
 #
 # ## What holds, and what does not
 
