@@ -59,11 +59,14 @@ VECTOR = {
 }
 
 
-def figure_format() -> str:
-    """The format of saved figures, one of `FORMATS`. InputError for any other."""
-    form = os.environ.get(FORMAT_VARIABLE, "png")
+def figure_format(form: str | None = None) -> str:
+    """The format of saved figures: `form`, by default the environment's.
+
+    Raises InputError where it is none of `FORMATS`.
+    """
+    form = form or os.environ.get(FORMAT_VARIABLE) or "png"
     if form not in FORMATS:
-        raise InputError(f"{FORMAT_VARIABLE} is {form!r}: it must be {', '.join(FORMATS)}")
+        raise InputError(f"no format of figures {form!r}; there are {', '.join(FORMATS)}")
     return form
 
 

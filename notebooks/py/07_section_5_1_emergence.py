@@ -250,6 +250,8 @@ plots.save(figure, points, figures_dir, "figure_7")
 
 # %%
 for name, table in (("published", published), (ours, shown)):
+    if table["S"].nunique() < 3:
+        continue  # no line
     hit = table[(table["N"] > 1) & (table["p"] > 0)].copy()
     for k in hit["k"].unique():
         law = s5_1_windows.line(table, k)

@@ -186,8 +186,8 @@ def reproduce(
         list[str] | None, typer.Option(help="Only this notebook, as 03; may be given again.")
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", help="Of the figures: png, or pdf or svg for a paper.")
-    ] = "png",
+        str | None, typer.Option("--format", help="Of figures: png (default), pdf or svg.")
+    ] = None,
 ) -> None:
     """Measure, run the notebooks, write the figures, and compare with what is published."""
     from rbpkit.study.params import load_params
@@ -197,8 +197,7 @@ def reproduce(
     from rbpkit.plots import FORMAT_VARIABLE, figure_format
     from rbpkit.study.reproduce import reproduce as run
 
-    os.environ[FORMAT_VARIABLE] = form  # the notebooks' kernels have it too
-    figure_format()
+    os.environ[FORMAT_VARIABLE] = figure_format(form)  # the notebooks' kernels have it too
     progress = sys.stderr.isatty()
     wanted = {"figures": figures, "notebooks": notebook or ()}
     if not run(loaded, folder, **wanted, say=typer.echo, progress=progress):
