@@ -99,8 +99,9 @@ def run_class(
             parts.setdefault(table, []).append(rows)
     tables = {table: pd.concat(rows, ignore_index=True) for table, rows in parts.items()}
     listed = pd.DataFrame([(f.file, f.reason) for f in failures], columns=[FILE, "reason"])
-    written = {f"{table}.csv": rows for table, rows in {**tables, "failures": listed}.items()}
-    write_whole(out, {name: as_csv(rows).encode() for name, rows in written.items()})
+    written = {**tables, "failures": listed}
+    written.pop(COMPARISON, None)  # written with its figure
+    write_whole(out, {f"{name}.csv": as_csv(rows).encode() for name, rows in written.items()})
     if COMPARISON in tables:
         save(class_figure(tables[COMPARISON]), tables[COMPARISON], str(out), COMPARISON)
     return ClassroomResult(tuple(done), tuple(failures), tables)
