@@ -67,7 +67,7 @@ print("rbpkit", rbpkit.__version__)
 # %% [markdown]
 # ## The 24 models
 #
-# `S` and `embedding` are counted here, from the numbers in the models' public configurations, on PyTorch's meta device: the weights have shapes and no memory. `S_published` is the $S$ at which the package holds the paper's points.
+# `S` and `embedding` are counted here, from the numbers in the models' public configurations, on PyTorch's meta device: the weights have shapes and no memory. `S_published` is the $S$ that the package stores with the paper's points.
 
 # %%
 models = paper.models()
@@ -92,7 +92,7 @@ print("models in Figures 3 and 4:", paper.rbp_by_size()["model"].nunique())
 # %% [markdown]
 # One version of the paper speaks of 23 models, the other of 24; its figures show 24.
 #
-# **Rows of the output matrix.** A rank is counted over all rows of the output matrix, so $V$ is their number. Footnote 2 names a $V$ for each family, and for Qwen two, up to 7B and above:
+# **Rows of the output matrix.** A rank is counted over all rows of the output matrix, so $V$ is their number. Footnote 2 gives one $V$ a family, and two for Qwen: one for models up to 7B, one for larger ones.
 
 # %%
 vocabulary = models[["family", "model", "V"]].assign(footnote=paper.vocabularies()["footnote"])
@@ -102,7 +102,7 @@ by_V = vocabulary.groupby(["family", "footnote", "V"])["model"]
 by_V.agg(["size", "first", "last"]).reset_index()
 
 # %% [markdown]
-# GPT-2 and OPT agree, and Qwen but for its 7B model, which has 128 rows more than the number that the footnote gives up to 7B. No Pythia has 50,256 rows. Rows beyond the tokenizer's own tokens are padding to a round number; they are never the right answer, but a model may rank one above it. For small $k$ that hardly matters. Where $k$ is compared with the vocabulary, as in Section 4.3, it is the matrix that counts.
+# The footnote is right for GPT-2, for OPT and for four of the five Qwens. The 7B Qwen has 128 rows more than the footnote says, and no Pythia has 50,256 rows. Rows beyond the tokenizer's own tokens are padding to a round number; they are never the right answer, but a model may rank one above it. For small $k$ that hardly matters. Section 4.3 compares $k$ with the size of the vocabulary; the number to compare it with is that of the rows.
 #
 # **How far does $S$ reach?**
 
@@ -117,7 +117,7 @@ span.round(2)
 #
 # ## Corpora and protocol
 #
-# Six corpora, all public. The figures show the first four; C4 and Github appear in Table 1 only. `filtered`: of `pile-uncopyrighted` only the documents of its Github part that are longer than 512 characters count.
+# Six corpora, all public. The figures show the first four; C4 and Github appear in Table 1 only. `filtered`: of `pile-uncopyrighted` only Github documents longer than 512 characters are taken.
 
 # %%
 pd.DataFrame(
@@ -136,7 +136,7 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# The protocol: shuffle the documents with seed 42, take the first 1,000, cut each with the model's own tokenizer, truncate at 512 tokens. Each position is scored whose input and target are both no special tokens. C4 is taken in the order in which it stands. (HumanEval has fewer than 1,000 documents; all of its 164 are taken.)
+# The protocol: shuffle the documents with seed 42, take the first 1,000, cut each with the model's own tokenizer, truncate at 512 tokens. A position is scored if neither its input nor its target is a special token. C4 is taken in the order in which it stands. (HumanEval has fewer than 1,000 documents; all of its 164 are taken.)
 
 # %%
 order = protocol_order(164)
@@ -169,11 +169,11 @@ print("Table 1:", ", ".join(f"{int(k):,}" for k in paper.table1()["k"].unique() 
 #
 # ## How many tokens were scored? (may be skipped)
 #
-# Appendix A says at least $5 \cdot 10^5$ tokens a point. The published values can be asked, for $\mathrm{RBP}_k$ is a share,
+# Appendix A says at least $5 \cdot 10^5$ tokens a point. The published values show how many there were, because $\mathrm{RBP}_k$ is a share,
 #
 # $$\mathrm{RBP}_k = \frac{c}{T}, \qquad c \text{ whole},$$
 #
-# stored with six decimals. So a count $T$ is possible only if each value lies within $5 \cdot 10^{-7}$ of a multiple of $1/T$. One value leaves a share of about $10^{-6}\,T$ of the candidates near $T$: 3% near 30,000, half of them near 500,000. A few dozen values that share one $T$ leave almost nothing. For GPT-2 on Wiki:
+# stored with six decimals. So a count $T$ is possible only if each value lies within $5 \cdot 10^{-7}$ of a multiple of $1/T$. After one value, about $10^{-6}\,T$ of the counts near $T$ are still possible: 3% near 30,000, half near 500,000. A few dozen values that share one $T$ leave almost nothing. For GPT-2 on Wiki:
 
 # %%
 HALF_DIGIT = 0.5e-6 + 1e-12  # and binary rounding
@@ -198,7 +198,7 @@ for value in values:
 print(f"{len(values)} values leave T = {T.tolist()}")
 
 # %% [markdown]
-# **This is an inference, not a reading:** the paper does not print these counts, and it takes one $T$ for all models of a family on a corpus. For all of them:
+# **This is an inference, not a reading:** the paper does not print these counts, and we assume one $T$ for all models of a family on a corpus. For all families and corpora:
 
 # %%
 rows = []
@@ -222,7 +222,9 @@ tokens
 #
 # - **Wiki**: one $T$ for each family, and no other.
 # - **HumanEval, HotpotQA**: the smallest and its multiples, which must fit since $c/T = 2c/2T$. A multiple would need every one of 44 or more different counts $c$ to have the same divisor. So: the smallest. (Four of these lines have one more candidate, the mirror image of a multiple.)
-# - **AusLegal**: two for each family, and they add up to 1,000,000. With values on a grid of $10^{-6}$, $T$ and $10^6 - T$ are mirror images: if $c/T$ misses a value $r$ by $e$, then $10^6 r - c$ of $10^6 - T$ tokens miss it by $e\,T / (10^6 - T)$, which near half a million is the same. Below $T = 489{,}000$ the mirror image is above the ceiling; AusLegal lies above that.
+# - **AusLegal**: two for each family, and they add up to 1,000,000, for a reason that follows.
+#
+# The values $r$ have six decimals, so $10^6 r$ is whole. If the share $c/T$ is $e$ away from $r$, the share $(10^6 r - c) / (10^6 - T)$ is $e\,T / (10^6 - T)$ away. Near half a million these two distances are almost equal, so $T$ and its **mirror image** $10^6 - T$ fit alike. For $T$ below 489,000 the mirror image lies above the ceiling of 511,000; AusLegal's counts are larger than that.
 
 # %%
 two = tokens.query("corpus == 'AusLegal'").set_index("family")[["smallest", "largest"]]
@@ -241,7 +243,7 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# OPT reads with GPT-2's merges and loses one token in each truncated document. That settles AusLegal for these two. Of the four pairs only 501,486 and 500,536 differ by something between 0 and 1,000, in the right direction: 950 of 1,000 documents truncated. Pythia and Qwen have no such partner, and their count stays one of two.
+# OPT reads with GPT-2's merges and loses one token in each truncated document. That settles AusLegal for these two. So GPT-2's count exceeds OPT's by a number from 0 to 1,000. Of the four pairs only 501,486 and 500,536 do: 950 of 1,000 documents are truncated. Pythia and Qwen have no such partner, and their count stays one of two.
 #
 # HumanEval is small and free, so its count can be checked directly: tokenized by the protocol it gives exactly 42,400, 42,391, 33,233 and 30,655 scored tokens for GPT-2, OPT, Pythia and Qwen. (A test of the package repeats the first three where the text and the tokenizers are at hand.)
 
@@ -251,7 +253,7 @@ against = against.pivot(index="corpus", columns="family", values="of_500000")
 against.loc[list(paper.PLOTTED_CORPORA)].round(3)
 
 # %% [markdown]
-# Only AusLegal reaches $5 \cdot 10^5$ (GPT-2 and OPT for sure; Pythia and Qwen in one of their two readings). Wiki has two thirds of it, HumanEval 6 to 8.5%, HotpotQA 5%. The sampling error of a point goes with $1/\sqrt{T}$: on HotpotQA it is about 4.5 times that of 500,000 tokens. C4 and Github are printed with three decimals, of slopes; nothing can be inferred for them.
+# Only AusLegal reaches $5 \cdot 10^5$ (GPT-2 and OPT for sure; Pythia and Qwen in one of their two readings). Wiki has 63 to 64% of it, HumanEval 6 to 8.5%, HotpotQA 5%. The sampling error of a point goes with $1/\sqrt{T}$: on HotpotQA it is about 4.5 times that of 500,000 tokens. Of C4 and Github the paper prints only slopes, with three decimals, so their counts cannot be inferred.
 #
 # How fast the digits decide, from 511,000 candidates down to one, two, or the multiples of one:
 
@@ -328,7 +330,7 @@ share.agg(["max", "min"]).round(2)
 #
 # $$\log(-\log \mathrm{RBP}_1) = \log c - \alpha_1 \log S$$
 #
-# to five sizes or more. From how many on does $R^2$ pass 0.99? That depends on which; so take all 638 choices of five or more of the ten, on each of the four corpora.
+# to five sizes or more. From how many on does $R^2$ pass 0.99? That depends on which sizes are taken; so take all 638 choices of five or more of the ten, on each of the four corpora.
 
 
 # %%
@@ -410,13 +412,13 @@ every = both.query("source == 'published'").groupby("corpus", sort=False)["R2"]
 every.agg(subsets="size", above=lambda r2: (r2 > 0.99).mean(), lowest="min").round(3)
 
 # %% [markdown]
-# **There is no such number.** More sizes do not lift $R^2$: its median falls a little from five sizes to ten, on every corpus. What shrinks is the spread. So the share above 0.99 goes to all or to nothing, by the side on which the line of all ten lies: Wiki (0.992) and AusLegal (0.994) above, HotpotQA (0.990) barely above, HumanEval (0.985) below. On HumanEval, five of the same ten points give anything from 0.947 to more than 0.999.
+# **There is no such number.** More sizes do not lift $R^2$: its median falls a little from five sizes to ten, on every corpus. What shrinks is the spread. So the share above 0.99 ends at one or at zero, as the $R^2$ of all ten is above 0.99 or below it: Wiki (0.992) and AusLegal (0.994) above, HotpotQA (0.990) barely above, HumanEval (0.985) below. On HumanEval, five of the same ten points give anything from 0.947 to more than 0.999.
 #
-# On Wiki, HumanEval and HotpotQA the line through the smallest sizes is best with seven or eight of them, and falls when the two largest are added: they lie off the line that the others make. (The choices share models, so the shares are no independent trials. And the fewer decades a line spans, the lower its $R^2$ for the same scatter; the $n$ largest pay for that.)
+# On Wiki, HumanEval and HotpotQA the line through the smallest sizes is best with seven or eight of them, and falls when the two largest are added: they lie off the line that the others make. (The choices share models, so the shares are no independent trials. And for the same scatter a line over fewer decades has a lower $R^2$, as that of the $n$ largest sizes has.)
 #
 # **The pocket ladders** say the same. Of the twelve lines through all sizes (OPT and Qwen five, Pythia six) six have $R^2$ above 0.99; the values go from 0.926 (OPT on `legal`) to 1.000 (Qwen on `prose`). No family is above on every corpus.
 #
-# Nor does a sixth size help: five of Pythia's six give 0.947 to 0.991 on `qa`, and all six 0.978. With one choice for OPT and Qwen and seven for Pythia on a corpus, over some 1.5 decades of $S$, no trend in $n$ could be seen here if there were one; `legal` has 22,618 tokens, so part of its scatter is sampling.
+# Nor does a sixth size help: five of Pythia's six give 0.947 to 0.991 on `qa`, and all six 0.978. These ladders could not show a trend in $n$: a corpus offers one choice for OPT, one for Qwen and seven for Pythia, over some 1.5 decades of $S$. And `legal` has only 22,108 scored tokens, so part of its scatter is sampling.
 #
 # ## The pocket ladders
 #
@@ -470,11 +472,11 @@ figure = a_setup.ladders(points)
 plots.save(figure, points, figures_dir, "figure_A1")
 
 # %% [markdown]
-# The pocket ladders end about where Pythia's begins. They extend the law's reach downwards; they cannot stand in for the paper's sizes.
+# The largest shipped models are about as large as the paper's smallest Pythia. They extend the law's reach downwards; they cannot stand in for the paper's sizes.
 #
 # ## Measured here and now
 #
-# The smallest GPT2 and the smallest Pythia rank the 40 documents of `pocket:code` from above. Both have $S = 25{,}472$.
+# Two shipped models, the smallest GPT2 and the smallest Pythia, score the 40 documents of `pocket:code` that were loaded earlier. Both have $S = 25{,}472$.
 
 # %%
 rows = []
@@ -485,7 +487,7 @@ with tempfile.TemporaryDirectory() as out:
 pd.DataFrame(rows, columns=["model", "S", "tokens", "RBP_1", "CE"]).round(3)
 
 # %% [markdown]
-# At the same $S$, on the same training tokens, they are 0.3 nats apart: the law is one of a family, and so is its constant.
+# At the same $S$, on the same training tokens, they are 0.3 nats apart: each family has its own law, with its own constant.
 #
 # ## What the paper says, what we get
 
@@ -511,13 +513,13 @@ pd.DataFrame(
 # %% [markdown]
 # **What holds.** The 24 models are those of the figures, and $S$ leaves out embeddings and head: Table 1 follows from that $S$ and from no other that we tried. On the pocket ladders the choice weighs more: with the total all 16 exponents are 43 to 79% larger. The published values are shares of a fixed number of tokens, to the last digit.
 #
-# **What does not.** $S$ spans four decades, not the abstract's five, and $k$ spans four and a half. Three of the four plotted corpora have fewer than 500,000 scored tokens, HotpotQA twenty times fewer. Footnote 2 gives the number of rows that ranks are counted over for 13 of 24 models: not for the ten Pythias, nor for the 7B Qwen.
+# **What does not.** $S$ spans four decades, not the abstract's five, and $k$ spans four and a half. Three of the four plotted corpora have fewer than 500,000 scored tokens, HotpotQA twenty times fewer. Footnote 2 gives the right number of rows for 13 of 24 models; it is wrong for the ten Pythias and for the 7B Qwen.
 #
 # **What remains open.** The token counts of C4 and Github, and which of two possible counts is right for Pythia and for Qwen on AusLegal.
 #
 # ## Exercises
 #
-# 1. A corpus of 1,000 documents is truncated at 256 tokens. How many can it score at most? (No special tokens. Then say whether a mirror image of $T$ could be taken for $T$.)
+# 1. A corpus of 1,000 documents is truncated at 256 tokens. How many can it score at most? (No special tokens. Then say whether $10^6 - T$ could be the count as well; see the section on digits.)
 # 2. Which of the 24 models has the largest share of its base model's parameters outside $S$? (Look it up in `models`.)
 # 3. A model has $\mathrm{RBP}_1 = 0.3$ on 24,141 tokens, taken as independent. What is the standard error of $-\log \mathrm{RBP}_1$? To three decimals. (For a share $p$ of $T$ tokens, that of $\log p$ is $\sqrt{(1 - p)/(pT)}$.)
 

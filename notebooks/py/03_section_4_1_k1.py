@@ -17,7 +17,7 @@
 #
 # $$-\log \mathrm{RBP}_1 \;\propto\; S^{-\alpha_1}.$$
 #
-# **Answer.** This holds nearly everywhere: a straight line in log-log has $R^2 \ge 0.97$ in 22 of the 24 *cells* of the paper's Table 1 (one family on one corpus, here at $k = 1$), and in 13 of the 16 cells of the models that ship with `rbpkit`. The exponent differs between families and corpora. The largest model tends to lie above its line: among lines of five sizes or more in 9 of 12 published and 9 of 12 shipped ones; chance alone would give 6.
+# **Answer.** This holds nearly everywhere: one family on one corpus is a *cell*, and a straight line in log-log has $R^2 \ge 0.97$ in 22 of the 24 cells of the paper's Table 1 (four families, six corpora) and in 13 of the 16 cells of the models that ship with `rbpkit`. The exponent differs between families and corpora. Of the lines with five sizes or more, the largest model lies above its line in 9 of the 12 published and in 9 of the 12 of shipped models; chance alone would give 6.
 #
 # ![The loss -log RBP_1 against S in log-log, a panel for each corpus: published on top, shipped models below](../figures/figure_3.png)
 #
@@ -115,7 +115,7 @@ print(f"{len(recomputed)} cells; off Table 1 by at most {slope_gap:.4f} (slope),
 #
 # ## The shipped models
 #
-# We now fit the same line to $\mathrm{RBP}_1$ of the shipped models, and print what has not been measured.
+# We now fit the same line to $\mathrm{RBP}_1$ of the shipped models, and list the cells that have not been measured.
 
 # %%
 summaries = load_summaries(records_dir or ladders.summaries_root())
@@ -177,7 +177,7 @@ pd.DataFrame({"the paper's Table 1": summed_up(table1), ours: summed_up(our_fits
 # %% [markdown]
 # Does the largest model lie on the line? We measure its distance from the line in two ways, in percent of the loss that the line gives. `in the fit` is the distance of the largest model above a line fitted to all models, the largest included. `held out` is its distance above a line fitted to the smaller models only, so there the line predicts it.
 #
-# Both should be compared with the sampling error (one standard error) of the loss, in percent of that loss. If $p = \mathrm{RBP}_1$ is measured on $T$ independent tokens, the relative error of the loss is
+# Both distances should be compared with the sampling error: one standard error of the measured loss, in percent of it. If $p = \mathrm{RBP}_1$ is measured on $T$ independent tokens, the relative error of the loss is
 #
 # $$\frac{\mathrm{sd}(-\log \mathrm{RBP}_1)}{-\log \mathrm{RBP}_1} \approx \frac{1}{-\log p} \sqrt{\frac{1 - p}{p\,T}} .$$
 
@@ -214,7 +214,7 @@ for source, part in bend.groupby("source", sort=False):
 summary.round(1)
 
 # %% [markdown]
-# The largest model lies above its line in 9 of the 12 published lines with five sizes or more, and in 9 of the 12 of the shipped models. If the law were exact and the scatter mere chance, we should expect 6: the largest model would be as often below as above. The excess is weak evidence, because the four lines of a family share one largest model and are not independent trials. The next lines compare the distance with the sampling error.
+# Of the lines with five sizes or more, the largest model lies above its line in 9 of the 12 published ones and in 9 of the 12 that we fitted to shipped models. If the law were exact and the scatter mere chance, we should expect 6: the largest model would be as often below as above. The excess is weak evidence, because the four lines of a family share one largest model and are not independent trials. The next cell compares each distance with the sampling error.
 
 # %%
 ratio = bend.assign(ratio=bend["in the fit"] / bend["sampling error"])
@@ -233,7 +233,7 @@ for family in ("OPT", "Pythia"):
 #
 # For Qwen the line does not seem to predict too low a loss: the largest published Qwen lies below it on three of the four corpora.
 #
-# Why the largest Pythia and OPT lie above their lines, these points do not show. Too few training tokens would raise the loss of the larger models and bend the curve upwards. All shipped models saw the same 6 million tokens, which is little for the larger ones. But for the shipped models too few tokens cannot be the whole reason: the largest Qwen saw as many as the others, yet lies above its line on only two of the four corpora.
+# These points do not show why the largest Pythia and OPT lie above their lines. Too few training tokens would raise the loss of the larger models and bend the curve upwards. All shipped models saw the same 6 million tokens, which is little for the larger ones. But for the shipped models too few tokens cannot be the whole reason: the largest Qwen saw as many as the others, yet lies above its line on only two of the four corpora.
 #
 # The sampling errors assume independent tokens. Tokens of one document are alike, so the true errors are larger (notebook 23).
 #

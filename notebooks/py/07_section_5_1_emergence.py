@@ -15,13 +15,13 @@
 #
 # **Claim.** "Assuming independence and stationarity across positions", the probability that $N$ tokens in a row all have rank at most $k$ is $p_{N,k} = (\mathrm{RBP}_k)^N$ (Eq. 6). From this the paper concludes that "sequence-level log-error scales smoothly with model size" and that "larger $N$ sharpens the transition" (Figure 7: ten Pythias on Wiki, eight $k$, nine $N$).
 #
-# **Answer.** The first conclusion holds: $-\log p_{N,k}$ is a power of $S$ with $R^2 \ge 0.97$ in 55 of the 59 curves of Figure 7 that have no zero (of 72). Independence, which the paper only assumes, fails: in the published GPT-2 models ten tokens in a row succeed as often as 6.6 to 8.8 independent ones would. A larger $N$ does not sharpen the transition in Eq. 8, the paper's law; in the published shares it does so somewhat, and at $k \ge 2500$ only.
+# **Answer.** The first conclusion holds: in 59 of the 72 series of Figure 7 each model has at least one hit, and in 55 of these $-\log p_{N,k}$ is a power of $S$ with $R^2 \ge 0.97$. Independence, which the paper only assumes, fails: in the GPT-2 models, whose shares the authors also published, ten tokens in a row rank within $k$ as often as 6.6 to 8.8 independent tokens would. In the paper's law, $p_{N,k} = \exp(-N c\, S^{-\alpha})$, a larger $N$ makes the rise no steeper; in the published shares it becomes somewhat steeper, at $k \ge 2500$ only.
 #
 # ![Left: Eq. 8 at k = 1 for N = 1 to 1,000, curves of one shape shifted to the right. Right: counted shares at N = 100 far above those of independent tokens](../figures/figure_7_eq8.png)
 #
 # *Eq. 8 for the published Pythias (left): a larger N shifts the curve and does not change its width. At N = 100 the counted shares (right) lie far above those of independent tokens (Eq. 6). Pythia-14m has no hit there, and zero has no place on a logarithmic axis.*
 #
-# *Reading time: 17 minutes; 23 with the two sections marked *may be skipped*. It runs in seconds, and no model is run.* *Published* shares are the 720 values of Figure 7 (10 models, 8 $k$, 9 $N$). The *shipped models* are the small ones that come with `rbpkit`; with `records_dir` your own measurements take their place, and tables and figures call them *measured*. A *cell* is one family on one corpus at one $k$. $S$ leaves out token and position embeddings and the output head.
+# *Reading time: 17 minutes; 23 with the two sections marked *may be skipped*. It runs in seconds, and no model is run.* *Published* shares are the 720 values of Figure 7 (10 Pythias, 8 $k$, 9 $N$), and those of four GPT-2 models on Wiki. A window of $N$ tokens is a *hit* if all of them rank within $k$. The *shipped models* are the small ones that come with `rbpkit`; with `records_dir` your own measurements take their place, and tables and figures call them *measured*. A *cell* is one family on one corpus at one $k$. $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -69,7 +69,7 @@ print(f"{every.sum()} of {every.size} windows of 3 hit; RBP_1^3 = {(R <= 1).mean
 # %% [markdown]
 # Figure 7 shows shares, not counts. Each share is the number of windows that hit divided by the number of all windows. The number of all windows is not published, but we can find it.
 #
-# For each $N$ we try all numbers up to the number of scored tokens, and keep those for which all 80 shares (10 models, 8 $k$) are whole counts. A larger $N$ must also have fewer windows. Exactly one number passes for each $N$, except for $N = 500$: there several pass, and we take the smallest.
+# For each $N$ we try all numbers up to the number of scored tokens. We keep those by which all 80 shares (10 models, 8 $k$) can be multiplied to give whole numbers. A larger $N$ must also have fewer windows. Exactly one number passes for each $N$, except for $N = 500$: there several pass, and we take the smallest.
 
 # %%
 published = s5_1_windows.published_windows()
@@ -81,7 +81,7 @@ windows["hits of Pythia-12B, k = 1"] = published.query("model == 'pythia-12b' an
 windows
 
 # %% [markdown]
-# From $N = 1$ to $N = 2$ the number of windows falls by exactly 1,000, and by 1,000 more with each further token up to $N = 10$: one for each of the 1,000 documents. So the windows stay inside documents, as they should. At $N = 500$ there are 4,549 windows. A document cut at 512 tokens has 511 scored tokens and gives at most 12 such windows, so at least 380 documents have 500 scored tokens or more.
+# From $N = 1$ to $N = 2$ the number of windows falls by exactly 1,000, and by 1,000 more with each further token up to $N = 10$: one for each of the 1,000 documents. So the windows stay inside documents, as they should. At $N = 500$ there are at least 4,549 windows. A document cut at 512 tokens has 511 scored tokens and gives at most 12 such windows, so at least 380 documents have 500 scored tokens or more.
 #
 # ## Eq. 6: from tokens to windows
 #
@@ -89,7 +89,7 @@ windows
 #
 # $$p_{N,k} = \prod_{i=1}^{N} \Pr(R_i \le k) = \mathrm{RBP}_k^{\,N}.$$
 #
-# We call this power Eq. 6. (The paper's Eq. 7 is the same power.) The paper says that independence is an assumption. To test it we compute how many independent tokens would all hit as often as the window does: $\log p_{N,k} / \log \mathrm{RBP}_k$, which is $N$ under Eq. 6. The table has the Wiki shares of the smallest of the four GPT-2 models (the authors published them in full precision); the text printed below it covers all four. The column `effective` is the number of independent tokens.
+# We call this power Eq. 6. (The paper's Eq. 7 is the same power.) The paper says that independence is an assumption. To test it we compute the *effective* number of tokens $m$, for which $\mathrm{RBP}_k^{\,m} = p_{N,k}$: it is $\log p_{N,k} / \log \mathrm{RBP}_k$, and $N$ under Eq. 6. The table has the Wiki shares of the smallest of the four GPT-2 models (the authors published them in full precision); the text printed below it covers all four.
 
 # %%
 authors = paper.gpt2_wiki_metrics().query("model == 'gpt2'").set_index("k")
@@ -135,7 +135,7 @@ largest[["k", "N", "p", "independent", "markov", "effective"]].reset_index(drop=
 #
 # ## The shipped models
 #
-# We now count the same shares for the shipped models, and print what is missing. Their documents are cut at 256 tokens, so there are few long windows. $\mathrm{RBP}_k$ is the share over all tokens, but a window of $N$ fits only into a document of $N$ tokens or more. The last table of the cell has the share of the tokens that stand in such documents.
+# We now count the same shares for the shipped models, and print what is missing. Their documents are cut at 256 tokens, so there are few long windows. $\mathrm{RBP}_k$ is the share over all tokens, but a window of $N$ fits only into a document of $N$ tokens or more. The last table that the code prints has the share of the tokens that stand in such documents.
 
 # %%
 summaries = load_summaries(records_dir or ladders.summaries_root())
@@ -164,11 +164,11 @@ else:
     print(pd.DataFrame(inside).T.sort_index().round(2).to_string())
 
 # %% [markdown]
-# Up to $N = 10$ every document is long enough, so at $N = 10$ the comparisons below are of the same documents. On `qa` only 46% of the tokens stand in documents of 50 or more, and 11% in documents of 100: there part of a difference may come from which documents are left.
+# Up to $N = 10$ practically every token stands in a document that is long enough, so $p_{10,k}$ and $\mathrm{RBP}_k$ are measured on the same documents. On `qa` only 46% of the tokens stand in documents of 50 tokens or more, and 11% in documents of 100 or more. There $p_{N,k}$ may differ from Eq. 6 in part because only long documents are left.
 #
 # Neighbouring windows share most of their tokens, so their hits are not independent evidence. A *run* is a stretch of $L$ consecutive hits; it contains $L - N + 1$ windows that hit. What counts as evidence is the number of separate runs, not of windows.
 #
-# Runs are not stored. But counts of windows bound the number of runs: from below with the next larger $N$ of our list (`runs_low`), from above with the next smaller $N$ (`runs_high`). Let $r(n)$ be the number of runs of at least $n$ tokens, which cannot increase with $n$. The number of windows of $N$ that hit is $h(N) = \sum_{n \ge N} r(n)$.
+# Runs are not stored. But counts of windows bound the number of runs: from below with the next larger $N$ of our list (`runs_low`), from above with the next smaller $N$ (`runs_high`). Let $r(n)$ be the number of runs of at least $n$ tokens, which cannot increase with $n$. The number of windows of $N$ that hit is $h(N) = \sum_{n \ge N} r(n)$: a run of $L$ tokens has $L - N + 1$ such windows, and is counted once for each $n$ from $N$ to $L$.
 #
 # For the next larger $N'$ of the list, $h(N) - h(N')$ is a sum of $N' - N$ terms, none larger than $r(N)$; so $r(N) \ge (h(N) - h(N'))/(N' - N)$. For the next smaller $N''$, $h(N'') - h(N)$ is a sum of $N - N''$ terms, none smaller than $r(N)$; so $r(N) \le (h(N'') - h(N))/(N - N'')$. Where both bounds are 1, there is one run.
 #
@@ -202,7 +202,7 @@ at_ten[names + shares + ["effective"]].reset_index(drop=True).round(3)
 # %% [markdown]
 # The chain of pairs does not always lie above Eq. 6: on `legal` and `qa` at $k = 100$ it gives less, because there $p_2 < p_1^2$. There two neighbouring tokens hit together less often than Eq. 6 says, and yet ten in a row hit more often than it says.
 #
-# How much of the gap between Eq. 6 and the count is due to differences between documents? In logarithms this share is $\log(\text{shuffled}/\text{independent}) \,/\, \log(p/\text{independent})$: 0 if none of it is, 1 if all of it is. We compute it only where there are at least five separate runs.
+# How much of the gap between Eq. 6 and the count is due to differences between documents? In logarithms this part is $\log(\text{shuffled}/\text{independent}) \,/\, \log(p/\text{independent})$: 0 if differences between documents explain nothing of the gap, 1 if they explain all of it. We compute it only where there are at least five separate runs.
 
 # %%
 sound = top[(top["N"] == some_N) & (top["runs_low"] >= 5)].copy()
@@ -279,7 +279,7 @@ plots.save(figure, points, figures_dir, "figure_7_effective")
 # %% [markdown]
 # ## The smooth power law of long windows
 #
-# Figure 7's main point does not need independence: $-\log p_{N,k}$ falls as a power of $S$ for $N > 1$ too. The cell fits one series by hand and then all 72 (8 $k$, 9 $N$). A share of $10^{-9}$ or less counts as zero (the smallest other share is far above it), and a series with a zero is left out, since zero has no logarithm. This leaves 59 series; in each of the other 13 at least one model has no hit.
+# Figure 7's main point does not need independence: $-\log p_{N,k}$ falls as a power of $S$ for $N > 1$ too. The code fits one series by hand and then all 72 (8 $k$, 9 $N$). Read off the figure, a zero comes out as up to $2 \cdot 10^{-10}$, so we take shares below $10^{-9}$ as zero; all other shares are far above that. Zero has no logarithm, so a series with a zero is left out. This leaves 59 series; in each of the other 13 at least one model has no hit.
 
 # %%
 one = published.query("k == 100 and N == 20")
@@ -302,7 +302,7 @@ free.pivot(index="k", columns="N", values="alpha").round(3).astype(object).filln
 # %% [markdown]
 # The power law holds, with $R^2 \ge 0.97$ in 55 of 59 series, and in 47 of the 51 with $N > 1$. By Eq. 8 the exponent would be the same along each row of the table.
 #
-# For $k$ from 5 to 500 the exponent changes by at most about 11% from $N = 1$ to $N = 10$. For larger $N$ it falls (at $k = 500$ from $N = 50$ on). For $k \ge 2500$ it rises up to $N$ about 20 and then falls, at $k = 10{,}000$ to a value still above that at $N = 1$. At $k = 1$ it stays between 0.072 and 0.079. So windows follow a power law, but its exponent depends on $N$.
+# For $k$ from 5 to 500 the exponent changes by at most about 11% from $N = 1$ to $N = 10$. From $N = 20$ to $N = 50$ it falls, and at $k$ from 50 to 500 it goes on falling. For $k \ge 2500$ it rises up to $N$ about 20 and then falls, at $k = 10{,}000$ to a value still above that at $N = 1$. At $k = 1$ it stays between 0.072 and 0.079. So windows follow a power law, but its exponent depends on $N$.
 #
 # ## Where the printed exponents come from (may be skipped)
 #
@@ -394,7 +394,7 @@ print(f"alpha = 0.08: {s5_1_windows.width(0.08) / np.log(10):.1f} decades from 1
 pd.DataFrame(sharpness).round(2)
 
 # %% [markdown]
-# The next figure is the one at the top of this notebook. Left: Eq. 8 over sizes that no model has. Right: the shares at $k = 1$, $N = 100$ as counted, beside Eq. 6 and the chain of pairs. Pythia-14m is missing from the counted points: it has no hit, and zero has no place on a logarithmic axis.
+# The next figure is the one at the top of this notebook. Left: Eq. 8, drawn far beyond the published sizes (grey band). Right: the shares at $k = 1$, $N = 100$ as counted, beside Eq. 6 and the chain of pairs. Pythia-14m is missing from the counted points: it has no hit, and zero has no place on a logarithmic axis.
 
 # %%
 figure = s5_1_windows.eq8_panels(published, k=1, N=100)
@@ -413,7 +413,7 @@ if still is not None:
 # %% [markdown]
 # ## $N = 100$ at $k = 1$
 #
-# If hits appear suddenly anywhere, it should be here: a hundred tokens in a row, each the model's first choice. By Eq. 6 none of these models should hit such a window even once: with 225,086 windows, the expected number of hits is below $10^{-18}$. Wherever a window hits, the share is at least $10^{20}$ times what Eq. 6 gives. But the shares do not form a smooth curve:
+# If hits appear suddenly anywhere, it should be here: a hundred tokens in a row, each the model's first choice. By Eq. 6 none of these models should hit such a window even once: with 225,086 windows, the expected number of hits is below $10^{-18}$. For every model with at least one hit, the share is at least $10^{20}$ times what Eq. 6 gives. But the shares do not form a smooth curve:
 
 # %%
 hundred = published.query("k == 1 and N in (50, 100, 200)")
@@ -521,9 +521,9 @@ if len(both):
 #
 # Shuffling separates the two explanations of the clusters: that dependence reaches over several tokens, or that some documents are easy throughout. In the largest models 0.41 to 0.77 of the gap at $k = 1$ (again without `legal`) is due to differences between documents, and 0.38 to 0.69 at $k = 100$. By definition of this split, the rest is due to order inside a document.
 #
-# At $k = 100$, divide the exponent at $N = 10$ by that at $N = 1$. The ratio is 0.56 to 1.01, and below 1 in 15 of the 16 cells of the shipped models. The two intervals are disjoint in one (Qwen on `legal`).
+# At $k = 100$, divide the exponent at $N = 10$ by that at $N = 1$. The ratio is 0.56 to 1.01, and below 1 in 15 of the 16 cells of the shipped models. In one cell, Qwen on `legal`, the 95% intervals of the two exponents do not meet.
 #
-# So Eq. 8's single exponent is not contradicted on three corpora and doubtful on `legal`, where the hits come from few passages. Each family has only four to six models, the intervals are wide, and both fits use the same tokens. So we cannot say more.
+# So the single exponent of Eq. 8 is not contradicted on `prose`, `code` and `qa`, and is doubtful on `legal`, the smallest corpus. Each family has only four to six models, the intervals are wide, and both fits use the same tokens. So we cannot say more.
 #
 # The shipped models cannot show emergence: by Eq. 8 the rise takes 11.0 to 19.5 decades of $S$, and they span 1.4 to 1.6. At $k = 1$ no model hits any window of 50, and the most that one model hits on one corpus is 74 windows of 20. At $k = 1$, $N = 10$ on `legal`, all hits of the largest models lie in two to four runs.
 #
@@ -571,7 +571,7 @@ pd.DataFrame(exponents, columns=["", "paper says", "we get"])
 # - *The smooth power law holds.* $-\log p_{N,k}$ is a power of $S$ with $R^2$ of 0.97 or more in 55 of the 59 published series without a zero (there are 72).
 # - *Tokens are not independent.* Ten tokens in a row hit 19 times as often as Eq. 6 says (GPT-2, $k = 1$).
 # - *The printed exponents are means of nine fits*, in some of which zeros were replaced by $10^{-12}$. The law's own exponent at $k = 1$ is 0.079, where the figure prints 0.090.
-# - *That "larger $N$ sharpens the transition"* is not so in general. In Eq. 8 a larger $N$ shifts the curve and does not change its width, 17 decades of $S$ at $k = 1$. In the published shares the transition becomes somewhat sharper at $k \ge 2500$ (up to $N$ about 20), less sharp for $k$ from 5 to 500, and hardly changes at $k = 1$.
+# - *That "larger $N$ sharpens the transition"* is not so in general. In Eq. 8 a larger $N$ shifts the curve and does not change its width; at $k = 1$ the width is 17 decades of $S$. In the published shares the transition becomes somewhat sharper at $k \ge 2500$ (up to $N$ about 20), less sharp for $k$ from 5 to 500, and hardly changes at $k = 1$.
 # - *At $k = 1$, $N = 100$ there is no curve to see.* Of the 428 windows that Pythia-12B hits, 353 lie in one run.
 #
 # ## Exercises

@@ -15,7 +15,7 @@
 #
 # **Claim**, as we read it. If the rank $R$ of the correct token follows a discrete lognormal with parameters $\mu, \sigma$, then $-\log \mathrm{RBP}_1$ and the cross-entropy CE are both functions of $\mu$ and $\sigma$. As models grow one term comes to dominate both, so that the two laws have the same exponent.
 #
-# **Answer.** The algebra is right, and its closed form is what Figure 8b shows. But the limit argument fails: the two terms that are said to dominate cancel each other. As models become perfect, CE falls more slowly than $-\log p_1$, so the two laws cannot keep one exponent.
+# **Answer.** The algebra is right, and its closed form is what Figure 8b shows. But the limit argument fails: one version says that $\mu^2/2\sigma^2$ dominates, the others $\log c$, and these two terms cancel. As models become perfect, CE falls more slowly than $-\log p_1$, so the two laws cannot keep one exponent.
 #
 # ![Terms of -log p_1 and of CE for ten Pythias, and their limit: the dominant terms cancel](../figures/figure_C2.png)
 #
@@ -60,7 +60,7 @@ print("rbpkit", rbpkit.__version__, "| scipy", scipy.__version__, "| sympy", sp.
 #
 # $$p_k = \frac{\psi(k)}{c}, \qquad \psi(x) = \frac{1}{x\,\sigma\sqrt{2\pi}}\,\exp\!\Big(-\frac{(\ln x-\mu)^2}{2\sigma^2}\Big), \qquad c = \sum_{k\ge1}\psi(k).$$
 #
-# For Pythia-12B, whose $\mu$ and $\sigma$ the paper prints: the first million terms one by one, the rest as an integral, which **Eq. 12**, the normal density $\varphi$ and distribution $\Phi$, gives in closed form.
+# For Pythia-12B, whose $\mu$ and $\sigma$ the paper prints, we add the first million terms one by one. The rest is an integral, and **Eq. 12**, the normal density $\varphi$ and distribution $\Phi$, gives it in closed form.
 
 # %%
 from scipy.stats import norm
@@ -79,7 +79,7 @@ assert np.isclose(c_12b, c_derivation.normaliser(MU, SIGMA), rtol=1e-9)
 print(f"Pythia-12B: c = {c_12b:.4f}, p_1 = psi(1) / c = {psi(1) / c_12b:.4f}")
 
 # %% [markdown]
-# $\mu$ and $\sigma$ belong to the density before it is cut off at 1 and made discrete: a negative $\mu$ is no mean of anything one could measure. The paper prints four pairs (Figure 8c). `rank_sums` does the same for all of them, with a correction to the integral; `bound` is the largest share of the sums that it can miss.
+# $\mu$ and $\sigma$ belong to the density before it is cut off at 1 and made discrete: a negative $\mu$ is no mean of anything one could measure. The paper prints four pairs (Figure 8c). `rank_sums` does the same for all of them, with a correction to the integral; `bound` is an upper limit on the relative error of its sums.
 
 # %%
 four = paper.lognormal_params()
@@ -95,7 +95,7 @@ table.round(4)
 # %% [markdown]
 # ## 2. A sum as an integral
 #
-# The paper replaces sums by integrals with half of the first term, which is the trapezoid rule (the first term of Euler and Maclaurin's formula):
+# The paper replaces each sum by an integral plus half of the first term. This is the trapezoid rule, the beginning of Euler and Maclaurin's formula:
 #
 # $$\sum_{k\ge1} f(k) \approx \int_1^\infty f(x)\,dx + \tfrac12 f(1).$$
 #
@@ -143,7 +143,7 @@ pd.DataFrame(
 #
 # $$\mathrm{CE} = -\sum_k p_k \ln p_k = \log c + \log(\sqrt{2\pi}\,\sigma) + \mathrm{E}[\ln R] + \frac{\mathrm{E}[(\ln R-\mu)^2]}{2\sigma^2}.$$
 #
-# It is a model's cross-entropy if the model gives its $k$-th token the probability $p_k$ in every context. Real models do not: they are sure here and unsure there, and CE falls below the entropy of $R$ by what they know about that.
+# It is a model's cross-entropy if the model gives its $k$-th token the probability $p_k$ in every context. Real models do not: they are sure in some contexts and unsure in others, which puts their CE below the entropy of $R$.
 #
 # **Eqs. 14 and 15.** The two moments, by $t = \ln x$:
 #
@@ -165,7 +165,7 @@ assert np.isclose(eq_17, c_derivation.entropy(MU, SIGMA), rtol=1e-8)
 print(f"Pythia-12B: CE = {eq_17:.4f} by the sum")
 
 # %% [markdown]
-# That the integrals are what Eqs. 13 to 15 say, by symbols:
+# SymPy confirms the integrals of Eqs. 13 to 15:
 
 # %%
 m = sp.symbols("mu", real=True)
@@ -182,7 +182,7 @@ for name, weight, stated in (("13", 1, Phi), ("14", L, I1), ("15", L**2, I2)):
     print(f"Eq. {name}:", sp.simplify(difference.rewrite(sp.erf)) == 0)
 
 # %% [markdown]
-# **Eq. 18.** The moments put into Eq. 17, the sum of $\psi$ as $c$:
+# **Eq. 18.** Put the moments into Eq. 17 and write $c$ for the sum of $\psi$:
 #
 # $$\mathrm{CE} \approx \log(\sqrt{2\pi}\,\sigma) + \log c + \frac1c\Big[\frac{I_2 - 2\mu I_1 + \mu^2 c}{2\sigma^2} + I_1\Big].$$
 #
@@ -216,7 +216,7 @@ print(
 )
 
 # %% [markdown]
-# Both quantities at any pair: $p_k$, and $-\log p_1$ and CE (nats) by the sum and by the closed form. Sliders for $\mu$ and $\sigma$ in JupyterLab or Jupyter Notebook, a still picture elsewhere: Pythia-12B as printed, then two pairs of ours.
+# For any pair $(\mu, \sigma)$ the next figure shows $p_k$, and $-\log p_1$ and CE (nats) by the sum and by the closed form. Sliders for $\mu$ and $\sigma$ in JupyterLab or Jupyter Notebook, a still picture elsewhere: Pythia-12B as printed, then two pairs of ours.
 
 # %%
 stills = [(-14.29, 5.76), (-5.0, 2.0), (2.0, 3.0)]
@@ -281,7 +281,7 @@ print(f"closed form against Figure 8b: off by at most {np.abs(off).max():.2f}%")
 compared.round(4)
 
 # %% [markdown]
-# The closed form fits; the sum does not. So Figure 8b shows the closed form, and its two values can be turned back into $\mu$ and $\sigma$ for all ten models (`c_derivation.invert`; at fixed $-\log p_1$ the closed form's CE rises with $\sigma$, so there is one answer).
+# The closed form fits; the sum does not. So Figure 8b shows the closed form. Its two values at each of the ten models can then be turned back into $\mu$ and $\sigma$ (`c_derivation.invert`). The answer is unique: at fixed $-\log p_1$ the closed form's CE rises with $\sigma$.
 
 # %%
 S = figure_8b.index.get_level_values("S").to_numpy(float)
@@ -296,7 +296,7 @@ print(f"off the four printed pairs by at most {rounding.max():.4f}")
 path[["model", "S", "mu", "sigma", "mu / sigma", "b"]].round(3)
 
 # %% [markdown]
-# They round to the four printed pairs. ($b = -\mu/\sigma^2$ will be needed below.)
+# Four models have printed pairs, and these four round to them. ($b = -\mu/\sigma^2$ will be needed below.)
 #
 # The ICLR text takes $\mu/\sigma$ to be "approximately linear in $S$". The ten values say:
 
@@ -364,7 +364,7 @@ figure, points = c_derivation_figures.figure_C1(grid, four)
 plots.save(figure, points, figures_dir, "figure_C1")
 
 # %% [markdown]
-# Where $p_1 > 1$: by Eqs. 16 and 20 the closed form is $-\log p_1 = \log\big(\tfrac12 + P/\psi(1)\big)$, and $P/\psi(1) = \sigma\Phi(a)/\varphi(a) < \sigma^2/|\mu|$ for $\mu < 0$ (Mills' ratio). Beyond $|\mu| = 2\sigma^2$ that is less than 1/2, so $p_1 > 1$ always. The exact border lies a little before it:
+# When does the closed form give $p_1 > 1$? By Eqs. 16 and 20 it is $-\log p_1 = \log\big(\tfrac12 + P/\psi(1)\big)$, and $P/\psi(1) = \sigma\,\Phi(\mu/\sigma)/\varphi(\mu/\sigma) < \sigma^2/|\mu|$ for $\mu < 0$ (Mills' ratio). Beyond $|\mu| = 2\sigma^2$ that is less than 1/2, so $p_1 > 1$ always. The exact border lies below $2\sigma^2$ and nears it as $\sigma$ grows:
 
 # %%
 from scipy.optimize import brentq
@@ -422,7 +422,7 @@ at_limit["Eq. 25: left - right"] = -np.log(at_limit["Eq. 24: c / phi(a)"])
 at_limit.round(3)
 
 # %% [markdown]
-# Eqs. 22 to 25 **hold**: the ratio of Eq. 22 goes to zero as $1/|x|$, that of Eq. 23 as $1/\sigma$, that of Eq. 24 as their sum, and Eq. 25 follows where that is below 1: "eventually", as the paper says, and here for the seven largest models.
+# Eqs. 22 to 25 **hold**. The ratio of Eq. 22 goes to zero as $1/|x|$, that of Eq. 23 as $1/\sigma$, that of Eq. 24 as $1/|a| + 1/2\sigma$. Eq. 25 follows where the last is below 1: "eventually", as the paper says, and here for the seven largest models.
 #
 # But Eq. 25's margin, $-\log(1/|a| + 1/2\sigma)$, grows only as a logarithm. So $\log c$ is $-\mu^2/2\sigma^2$ and a small rest, and Eq. 16 adds $\mu^2/2\sigma^2$ to it again. These are the terms of Eq. 16 at the ten models, with what they add up to.
 
@@ -449,15 +449,15 @@ figure, points = c_derivation_figures.figure_C2(
 plots.save(figure, points, figures_dir, "figure_C2")
 
 # %% [markdown]
-# **Neither term can dominate, because they cancel.** For $a = \mu/\sigma \to -\infty$ we have $\Phi(a) \approx \varphi(a)/|a|$, so
+# **Neither term can dominate, because they cancel.** For $\mu/\sigma \to -\infty$ we have $\Phi(\mu/\sigma) \approx \varphi(a)/|a|$ (Eq. 22), so
 #
 # $$\log c \approx \log\varphi(a) + \log\Big(\frac{1}{|a|} + \frac{1}{2\sigma}\Big) = -\frac{\mu^2}{2\sigma^2} - \log\sqrt{2\pi} + \log\Big(\frac{\sigma}{|\mu|} + \frac1{2\sigma}\Big).$$
 #
-# $\log c$ *contains* $-\mu^2/2\sigma^2$. In Eq. 16 the two large terms cancel, and what is left is
+# $\log c$ *contains* $-\mu^2/2\sigma^2$. In Eq. 16 the two large terms cancel, and what is left of the closed form is
 #
 # $$-\log p_1 \to \log\Big(\frac12 + \frac{\sigma^2}{|\mu|}\Big),$$
 #
-# a function of $b = |\mu|/\sigma^2$ alone, not of $\mu/\sigma$. To say that $\log c$ dominates a positive CE while it goes to $-\infty$ says nothing of CE. An example with $a = -10$:
+# a function of $b = |\mu|/\sigma^2$ alone, not of $\mu/\sigma$. And CE is positive while $\log c$ goes to $-\infty$: that $\log c$ is large says nothing of CE. An example, $\mu = -100$ and $\sigma = 10$:
 
 # %%
 example = c_derivation_figures.terms([-100.0], [10.0])
@@ -471,7 +471,7 @@ print(
 )
 
 # %% [markdown]
-# **The exact limit.** $\psi(k)/\psi(1) = k^{-1 + \mu/\sigma^2}\, e^{-(\ln k)^2/2\sigma^2}$. At fixed $b$ and $\sigma\to\infty$ the last factor goes to 1: the lognormal becomes Zipf's law $k^{-(1+b)}$, so
+# **The exact limit** replaces the trapezoid rule by the sum. $\psi(k)/\psi(1) = k^{-1 + \mu/\sigma^2}\, e^{-(\ln k)^2/2\sigma^2}$. At fixed $b$ and $\sigma\to\infty$ the last factor goes to 1: the lognormal becomes Zipf's law $k^{-(1+b)}$, so
 #
 # $$-\log p_1 \to \log\zeta(1+b), \qquad \mathrm{CE} \to \log\zeta(1+b) + (1+b)\,\mathrm{E}[\ln R].$$
 
@@ -492,7 +492,7 @@ approach = pd.DataFrame(rows, columns=["b", "sigma", "-log p_1", "CE"])
 approach.sort_values(["b", "sigma"], ignore_index=True).round(3)
 
 # %% [markdown]
-# **The fraction of Eq. 26.** Compared to $\log c$ alone it does become negligible, as the paper says, because $\log c \to -\infty$ (the reason given, a denominator that "shrinks super-exponentially", would make it larger; $P$ and $\varphi(a)$ in the numerator shrink alike). But the comparison that decides is with $-\log p_1$, in which $\log c$ has cancelled. The ratio of the fraction to $-\log p_1$, in the limit, and over that part of the grid where $\mu \le 0$ (by the sum):
+# **The fraction of Eq. 26.** Beside $\log c$ alone it does become negligible, as the paper says, because $\log c \to -\infty$. (The paper's reason, a denominator that "shrinks super-exponentially", would make the fraction larger; but $P$ and $\varphi(a)$ in the numerator shrink alike.) The comparison that decides is with $-\log p_1$, in which $\log c$ has cancelled. The ratio of the fraction to $-\log p_1$, in the limit, and over that part of the grid where $\mu \le 0$ (by the sum):
 
 # %%
 b = np.geomspace(0.01, 20, 400)
@@ -513,7 +513,7 @@ print(
 )
 
 # %% [markdown]
-# **No lognormal is needed to see it.** Whatever the distribution, an entropy is at least that of the question "is it rank 1?":
+# **No lognormal is needed to see it.** The entropy of any distribution of ranks is at least the entropy of the answer, yes or no, to "is the rank 1?":
 #
 # $$\mathrm{CE} \ge -p_1\log p_1 - (1-p_1)\log(1-p_1) \quad\Rightarrow\quad \frac{\mathrm{CE}}{-\log p_1} \to \infty \;\text{ as }\; p_1 \to 1.$$
 #
@@ -525,7 +525,7 @@ least = -p1 * np.log(p1) - (1 - p1) * np.log1p(-p1)
 pd.DataFrame({"p_1": p1, "CE / -log p_1, at least": least / -np.log(p1)}).round(3)
 
 # %% [markdown]
-# **And $\mu/\sigma \to -\infty$ does not say where one goes.** Three paths on which it does, with three different ends (by the sum):
+# **$\mu/\sigma \to -\infty$ alone does not determine the limits.** Three paths along which $\mu/\sigma$ goes there, with three different ends (by the sum):
 
 # %%
 widths = np.array([6.0, 20.0, 60.0, 200.0])
@@ -544,7 +544,7 @@ ends["CE / -log p_1"] = ends["CE"] / ends["-log p_1"]
 ends.round(3)
 
 # %% [markdown]
-# On the first path $-\log p_1 \to 0$ and the ratio grows; on the second both stop at a constant; on the third both grow. The ten models rather follow a fourth: $\mu$ and $\sigma$ each near a line in $\ln S$. Drawn on beyond the data (an illustration, not a forecast), it has no power law at its end:
+# On the first path $-\log p_1 \to 0$ and the ratio grows; on the second both stop at a constant; on the third both grow. The ten models rather follow a fourth: $\mu$ and $\sigma$ each near a line in $\ln S$. Extrapolated beyond the data (an illustration, not a forecast), this path does not end in a power law:
 
 # %%
 lines = {name: line(np.log(S), path[name]) for name in ("mu", "sigma")}
@@ -619,7 +619,7 @@ claims = [
     (
         "the fraction is negligible beside -log p_1 (what the conclusion needs)",
         "does not hold",
-        f"12B: {printed_last['fraction']:.2f} of {printed_last['CE']:.2f};"
+        f"12B (printed mu, sigma): {printed_last['fraction']:.2f} of {printed_last['CE']:.2f};"
         f" in the limit at least {ratio.min():.2f} times -log p_1",
     ),
     (
@@ -639,7 +639,7 @@ pd.DataFrame(claims, columns=["claim", "verdict", "number"])
 # - *Figure 8b shows the closed form*, to 0.11%.
 # - *The closed form is not the sum.* A third of the difference between the two exponents of Figure 8b comes from the trapezoid rule.
 # - *No term dominates.* In Eq. 16 the two large terms cancel: for Pythia-12B $\log c$ is $-4.81$, and what is left is positive.
-# - *One exponent does not follow.* In the limit the fraction of Eq. 26 is at least 2.26 times $-\log p_1$, not negligible beside it.
+# - *Equal exponents do not follow.* In the limit the fraction of Eq. 26 is at least 2.26 times $-\log p_1$, not negligible beside it.
 #
 # ## Exercises
 #

@@ -13,11 +13,11 @@
 # %% [markdown]
 # # The paper's claims
 #
-# **Answer.** Of 28 statements tested on the paper's points, six hold, eight in most cases; three are contradicted (that models span five orders of magnitude, that $k$ does, that a larger $N$ sharpens the transition), so is one assumption (independent tokens); ten are less clear. The law holds in most cases: for $k < 1000$, $-\log \mathrm{RBP}_k$ falls as a power of $S$. At $k = 1$ it is as straight as cross-entropy's on the published points (median $R^2$ 0.992, CE 0.9885), less so on shipped models (0.985, CE 0.992).
+# **Answer.** Of 28 statements tested on the paper's points, six hold and eight hold in most cases; three are contradicted (models span five orders of magnitude; $k$ spans five; a larger $N$ sharpens the transition), one assumption is too (independent tokens), and ten are less clear. The law holds in most cases: for $k < 1000$, $-\log \mathrm{RBP}_k$ falls as a power of $S$. At $k = 1$ the line is as straight as that of cross-entropy (CE) on the published points (median $R^2$ 0.992, CE 0.9885) and less straight on the shipped models (0.985, CE 0.992).
 #
 # ![Each claim of the paper with the share of cases in which it holds, on published points and on the shipped models, coloured by verdict](../figures/figure_claims.png)
 #
-# *Every claim with its verdict, on the paper's own points and on the shipped models. Equal shares at several margins coincide in one dot.*
+# *Every claim with its verdict, on the paper's own points and on the shipped models. A dot is the share of cases that agree at one threshold; equal shares coincide in one dot.*
 #
 # *Reading time: 19 minutes; 32 with the three sections that are marked *may be skipped*. Running it takes half a minute.* The calculations stand in four chapters: [20](20_audit_fits_and_prediction.ipynb) fits and prediction, [21](21_audit_windows_and_emergence.ipynb) windows and emergence, [22](22_audit_rank_laws.ipynb) laws of ranks and CE, [23](23_audit_tokens_and_measurement.ipynb) tokens and measurement.
 
@@ -66,13 +66,18 @@ print(fill(f"tables of these records: {listed}"))
 # %% [markdown]
 # ## How to read the tables
 #
-# Each row begins with the paper's own words, quoted from the text of the ICLR submission as its authors revised it. The column `where` names the place, and the versions that say so: "both" the revised ICLR text and the arXiv version; "revised ICLR text" that text, as far as we know alone; "ICLR alone" an appendix that the arXiv version lacks; "withdrawn" what the arXiv version no longer says.
+# Each row begins with the paper's own words, quoted from the text of the ICLR submission as its authors revised it. The column `where` names the place and the versions:
+#
+# - *both*: the words stand in the revised ICLR text and in the arXiv version.
+# - *revised ICLR text*: as far as we know they stand there only.
+# - *ICLR alone*: they stand in an appendix that the arXiv version lacks.
+# - *withdrawn*: the arXiv version no longer says so.
 #
 # Then come our test, and its result on two sources. **Published**: the paper's own points and tables. **Shipped models**: the small models that come with `rbpkit` (with `records_dir`, your own records, under the heading *measured*). They can support or weaken a claim in general, but tell nothing about the paper's models.
 #
 # A *case* is what our test counts: a line, a model, a step, mostly a *cell* (one family on one corpus at one $k$). A *margin* is a threshold or a range for agreement.
 #
-# We had seen many of the numbers before we chose the margins, so for most claims we try several margins, from mild to strict. Each row says whether its margins were chosen before or after the number was known. Where it says that the margin is the paper's, the strictest is, and any milder ones are ours.
+# We had seen many of the numbers before we chose the margins, so for most claims we try several margins, from mild to strict. Each row says whether its margins were chosen before or after the number was known. Where a row says "margin the paper's", the strictest margin is the paper's, and milder ones are ours.
 #
 # Some claims are tested case by case. Their verdict is
 #
@@ -137,7 +142,7 @@ display(table_of("law in S"))
 #
 # The exponent grows with $k$. These points cannot show whether the loss has a floor. At $k = 1$ the line is as straight as that of cross-entropy in the published cells ($R^2$ at or above that of CE in 16 of 24), but not in those of the shipped models (in 3 of 16).
 #
-# The largest models tend to lie above the line of the smaller ones (49 of 64 losses, and 58 of 64 of the shipped models). The largest lies inside the 95% interval of the prediction for 60 of 64 losses. But the interval is so wide that the test is weak: in 39 of 64 cells it also contains the loss of the next smaller model, so that a model with no gain at all would have passed.
+# The largest models tend to lie above the line of the smaller ones (in 49 of 64 published losses, and in 58 of 64 losses of shipped models). The largest lies inside the 95% interval of the prediction for 60 of 64 losses. But the interval is so wide that the test is weak: in 39 of 64 cells it also contains the loss of the next smaller model, so that a model with no gain at all would have passed.
 #
 # ## Large $k$, and the law in $k$
 
@@ -166,15 +171,15 @@ display(table_of("windows"))
 display(table_of("two laws"))
 
 # %% [markdown]
-# **Two laws** (Section 5.2, Appendices C and D; notebooks 02, 08, 11 and 22). The exponents of CE and $-\log \mathrm{RBP}_1$ are near each other in most published cells (20, 18 and 13 of 24), but in few cells of the shipped models (6, 2 and 2 of 16), where $\alpha_1$ is the larger in all 16.
+# **Two laws** (Section 5.2, Appendices C and D; notebooks 02, 08, 11 and 22). The exponents of CE and $-\log \mathrm{RBP}_1$ agree within 20, 15 and 10% in 20, 18 and 13 of the 24 published cells, but in only 6, 2 and 2 of the 16 cells of the shipped models. In all these 16 cells $\alpha_1$ is the larger.
 #
-# $\mathrm{RBP}_1$ cannot be deduced from CE. A lognormal describes the ranks well, but other distributions do so as well or better. And even if ranks were lognormal, the two exponents need not be equal.
+# $\mathrm{RBP}_1$ cannot be deduced from CE. A lognormal describes the ranks well, but other distributions describe them equally well or better. And even if ranks were lognormal, the two exponents need not be equal.
 #
 # The paper simulates CE and $\mathrm{RBP}_k$ from a lognormal and calls their patterns similar (Figure 8b). Both are power laws, but their exponents differ; so it depends on what "similar" means. Appendix D splits CE into $\log c$ and a rest, and says that $\log c$ dominates in a limit. At the sizes that exist the rest is the larger part: 0.69 of CE in the median of the published models, 0.61 in that of the shipped ones.
 #
 # ## All claims in one picture
 #
-# Each row has the short name of a claim; in the tables it stands in `code type`, with hyphens. A share has a dot for each margin (for `predicts-larger` and `alpha-grows-with-k` for each of two tests); equal shares coincide in one dot. At least as many cases agree at a mild margin as at a strict one, so the dot on the right is the mildest.
+# Each row has the short name of a claim; in the tables it stands in `code type`, with hyphens. A claim that is tested case by case has a dot for each margin. At least as many cases agree at a mild margin as at a strict one, so the dot on the right is the mildest. (`predicts-larger` and `alpha-grows-with-k` have a dot for each of their two tests instead.)
 #
 # A claim tested by one value has no share: the value is printed, and its place means nothing. An empty row on the right says that the claim is tested on the published points alone. The colour is the verdict.
 
@@ -276,7 +281,7 @@ named.groupby(["table", "source", "verdict"]).size().unstack(fill_value=0)
 # - *What the line predicts is less sure*: the largest model lies in the interval in 60 of 64 cells, but in 39 the interval is so wide that it also contains the loss of the next smaller model. Pythia has enough sizes to look further ahead. For models more than half a decade of $S$ larger than any in the fit, 38 of 80 losses lie inside the interval, and all 80 lie above the line.
 # - *Noise may explain half of the bad fits at large $k$*: for 6 of 12 published lines it would be enough, and for 13 of 17 of the shipped models.
 # - *Windows follow a power law of their own*. Independence, an assumption, does not hold (ratio 0.83 instead of 1, and 0.64 for the shipped models). In Eq. 8 a larger $N$ does not sharpen the transition. The exponents fitted to the published shares rise with $N$ at $k \ge 2500$ (up to $N$ about 20), and at smaller $k$ fall for large $N$ or hardly change.
-# - *Ranks are close to a lognormal*, but other laws fit as well, and a lognormal need not make the exponents of CE and $-\log \mathrm{RBP}_1$ equal. As fitted they are within 20% in 20 of 24 published cells, in 6 of 16 of the shipped models.
+# - *Ranks are close to a lognormal*, but other laws fit as well, and a lognormal need not make the exponents of CE and $-\log \mathrm{RBP}_1$ equal. The two fitted exponents are within 20% of each other in 20 of the 24 published cells and in 6 of the 16 cells of the shipped models.
 #
 # ## Exercises
 #

@@ -15,7 +15,7 @@
 #
 # **Question.** The paper fits a line in $\log S$ to models that others trained. We trained our own. Does the slope change when the size is counted otherwise, when depth changes and width does not, when models see half or double the tokens, or with another seed? And is the law there from the start of training?
 #
-# **Answer.** The form of the law is robust: it appears after about a quarter of the training, for each size measure that we tried, and in a state space without attention. The exponent is not: it depends on how size is counted (a factor of 1.4 to 1.8), on depth against width, and most of all on training, where each doubling of the tokens steepens the slope by 45% (median). Another seed moves the losses of the smallest model by at most 3.1%.
+# **Answer.** The form of the law is robust: it appears after about a quarter of the training, for each size measure that we tried, and in a state space without attention. The exponent is not: it depends on how size is counted (a factor of 1.4 to 1.8), on whether a ladder grows in depth or in width, and most of all on training, where each doubling of the tokens steepens the slope by 45% (median). Another seed moves the losses of the smallest model by at most 3.0%; its effect on a slope was not measured.
 #
 # ![The loss -log RBP_k against S for the shipped ladders of GPT-2, OPT, Pythia, Qwen and Mamba at k = 1 and k = 100, by corpus](../figures/pocket_beside.png)
 #
@@ -65,9 +65,13 @@ for corpus in corpus_names:
 # %% [markdown]
 # ## Four families, one text
 #
-# Each ladder has the architecture of a real family: GPT-2 and OPT with learned positions and an output matrix tied to the embedding, Pythia (GPT-NeoX) with rotary positions on a quarter of each head, parallel residual and an output matrix of its own, Qwen2.5 with rotary positions, grouped-query attention, a gated MLP, and an output matrix of its own in the two largest. All models have one tokenizer ($V$ = 4,096) and saw the same tokens in the same order.
+# Each ladder has the architecture of a real family:
 #
-# Each point is the cross-entropy on validation text, of eight measured along the way.
+# - **GPT-2** and **OPT**: learned positions; the output matrix is tied to the embedding.
+# - **Pythia** (GPT-NeoX): rotary positions on a quarter of each head, parallel residual, an output matrix of its own.
+# - **Qwen2.5**: rotary positions, grouped-query attention, a gated MLP; the two largest have an output matrix of their own.
+#
+# All models have one tokenizer ($V$ = 4,096) and saw the same tokens in the same order. Each point below is a cross-entropy on validation text, taken nine times during training.
 
 # %%
 names = {family: [run.name for run in ladders.ladder_runs(family)] for family in ladders.LADDERS}
@@ -97,7 +101,7 @@ with pd.option_context("display.max_colwidth", None):
     print(searched[list(paper.FAMILIES)].to_string())
 
 # %% [markdown]
-# The search is thin: three rates at one width for most families, two at a second, and for OPT the best $c$ fell from 0.7 at width 32 to 0.35 at width 80. A rate that suits one end of a ladder better than the other tilts its line. By how much, at most? A quarter-length run at twice or half the rate differs by 0.03 to 0.33 nats of about 5.
+# The search is thin: three rates at one width for most families, two at a second, and for OPT the best $c$ fell from 0.7 at width 32 to 0.35 at width 80. A rate that suits one end of a ladder better than the other tilts its line. By how much, at most? Twice or half the chosen rate changes the loss of a quarter-length run, about 5 nats, by 0.03 to 0.33 nats.
 #
 # ## Which size?
 #
@@ -149,8 +153,8 @@ shown = controls[controls["corpus"].isin(corpus_names)]
 )  # -0.0 is 0.0
 
 # %% [markdown]
-# - *Seed.* Two other seeds of the smallest model move CE by at most 0.8% and $-\log\mathrm{RBP}_1$ by at most 1.7%, as much as its points lie off the line. At $k = 100$, where few tokens are missed, it is up to 3.1%.
-# - *Depth.* At width 64, with 2 layers instead of 4, the model has half the $S$ and lies on or *below* the line, by up to 5.3%; with 8 layers it has twice the $S$ and lies *above* it, by 0.2 to 5.3%. Depth moves CE by at most 2.6%, less than the same $S$ would in width. So at these sizes depth is worth less than width, and a ladder's slope depends on how the ladder grows.
+# - *Seed.* Two other seeds of the smallest model move CE by at most 0.8% and $-\log\mathrm{RBP}_1$ by at most 1.7%, about as far as the ladder's points lie from its line. At $k = 100$, where few tokens are missed, it is up to 3.0%.
+# - *Depth.* At width 64, with 2 layers instead of 4, the model has half the $S$ and lies on or *below* the line, by up to 5.3%; with 8 layers it has twice the $S$ and lies *above* it, by 0.2 to 5.4%. Depth moves CE by at most 2.6%, less than the same change of $S$ by width. So at these sizes depth is worth less than width, and a ladder's slope depends on how the ladder grows.
 # - *Tokens.* Half of the tokens raises the smallest model's losses by 3 to 13% and the largest's by 8 to 30%; twice as many lowers them by 2 to 7% and by 5 to 18%. Larger models gain more from more tokens. What that does to the slope, from one end of the ladder to the other:
 
 # %%
@@ -167,11 +171,11 @@ print(f"to {doubled.max().max():.0f}%, median {doubled.stack().median():.0f}%")
 # %% [markdown]
 # (Two models a slope, so no interval. The text has 6.9 million tokens; of 12 million most are read twice.)
 #
-# This is the largest effect here. These models are short of training, and their exponents have not settled: at 6 million tokens all 16 lie below the range of the paper's Pythia (Table 1: CE 0.050 to 0.146; $k = 1$ 0.063 to 0.134; $k = 10$ 0.086 to 0.189; $k = 100$ 0.103 to 0.239), at 12 million 13 lie within it, all but three of `legal`'s. The *form* of the law did not need longer training; its *exponent* does.
+# This is the largest effect here. These models are short of training, and their exponents have not settled. At 6 million tokens all 16 exponents (four quantities, four corpora) lie below the range of the paper's Pythia in Table 1, which is 0.050 to 0.146 for CE, 0.063 to 0.134, 0.086 to 0.189 and 0.103 to 0.239 for $k$ = 1, 10 and 100. At 12 million 13 lie within it; the other three are of `legal`. The *form* of the law did not need longer training; its *exponent* does.
 #
 # ## Along training
 #
-# The law in $S$ fitted to the same six models after each sixty-fourth, thirty-second, ... of their training. The learning rate falls linearly to zero at the end, so models in the middle are measured at a high rate: their losses are higher than those of a run that ends there.
+# We fit the law in $S$ to the same six models after 1/64, 1/32, ..., 1/2 and all of their training. The learning rate falls linearly to zero at the end, so models in the middle are measured at a high rate: their losses are higher than those of a run that ends there.
 
 # %%
 along = analysis.along_training(load_totals(along_path()), shipped, (1, 10, 100))
@@ -185,15 +189,15 @@ along[along["quantity"].isin(["CE", "RBP_1"])].pivot(
 ).round(3)
 
 # %% [markdown]
-# The law forms late, and its exponent is still changing at the end. After 1.5 million tokens, a quarter of the training, CE and $k$ = 10, 100 lie on lines ($R^2$ of 0.88 or more but for `legal`), with slopes of two fifths to three quarters of those at the end; $k = 1$ on `qa` has an $R^2$ of 0.61 there.
+# The line appears after about a quarter of the training; its exponent is still changing at the end. After 1.5 million tokens CE, $k = 10$ and $k = 100$ lie on lines, with an $R^2$ of 0.88 or more except on `legal`. Their slopes are then two fifths to three quarters of those at the end. For $k = 1$ on `qa` $R^2$ is 0.61.
 #
 # From 370 thousand tokens on each doubling steepens every slope (63 of 64 steps; $k = 1$ on `qa` once not), and nothing suggests that this stops at 6 million. Before the last row the learning rate has not fallen to zero, so those rows are not of finished models. But the exponents of these ladders belong to 6 million tokens, not to the architectures.
 #
 # ## Beside the four: a state space
 #
-# The paper's four families are all transformers. Does the law need attention? Mamba has none: each layer passes a state from token to token, 16 numbers for each of its channels, which decays and is written to as the token says.
+# The paper's four families are all transformers. Does the law need attention? Mamba has none. Each layer passes a state, 16 numbers a channel, from token to token; the current token decides how much of it decays and what is added.
 #
-# There are five sizes, built as the real family's (a convolution over four tokens, twice as many channels as the width, a tied output matrix), trained on the same tokens in the same order by the same recipe, but that the rates at which a state decays start as in that family and are not pulled to zero. The learning rate was searched in the same way:
+# There are five sizes, built like the real Mamba: a convolution over four tokens, twice as many channels as the width, a tied output matrix. Tokens, order and recipe are the same, with one exception: the rates at which a state decays start as in the real Mamba and get no weight decay. The learning rate was searched in the same way:
 
 # %%
 with pd.option_context("display.max_colwidth", None):
@@ -227,9 +231,9 @@ mamba = together[together["family"] == "Mamba"].set_index(["quantity", "corpus"]
 mamba[["n", "slope", "low", "high", "R2"]].round(3)
 
 # %% [markdown]
-# The law needs no attention: at CE and at every $k$, on all four corpora, the state space lies on a line at least as straight as the transformers' mostly are.
+# The law needs no attention: for CE and $k$ = 1, 10 and 100, on all four corpora, the five state-space models lie on lines with an $R^2$ of 0.994 or more.
 #
-# Slopes side by side, and the loss that each family's line has at one $S$, the middle (in $\log S$) of what all five span:
+# The slopes side by side, and the loss of each family's line at one $S$, the middle in $\log S$ of the range that all five share:
 
 # %%
 wide = together.pivot(index=["corpus", "quantity"], columns="family", values=["slope", "loss"])
@@ -253,9 +257,9 @@ print(f"at S = {together['S'].iloc[0]:,.0f} the lowest transformer's loss is", e
 print(f"{above.min():+.1f} to {above.max():+.1f}% of Mamba's, above it in {(above > 0).sum()}")
 
 # %% [markdown]
-# So the *form* of the law is not the transformers' own, and its *exponent* is no property of the text alone: on one text, with one number of tokens, it goes with architecture and recipe. (Intervals from four to six sizes are wide, so that in some cells they overlap.)
+# So the *form* of the law is not the transformers' own, and its *exponent* is no property of the text alone: on one text, with one number of tokens, it goes with architecture and recipe. (Intervals from four to six sizes are wide: in 11 of 16 cells Mamba's overlaps that of some transformer.)
 #
-# What this cannot say: whether the steeper slope stays with more tokens or beyond a million parameters. Five sizes of one seed; depth goes from four to six layers only, the learning rate was searched family by family, and a slope that is steeper while a model is short of training may flatten, or the others' steepen.
+# What this cannot say: whether the steeper slope stays with more tokens or beyond a million parameters. There are five sizes of one seed, their depth goes from four to six layers only, and the learning rate was searched family by family. With more training Mamba's slope may flatten, or those of the others steepen.
 #
 # ## What holds, and what does not
 #
@@ -263,7 +267,7 @@ print(f"{above.min():+.1f} to {above.max():+.1f}% of Mamba's, above it in {(abov
 # - *The form is there early*: after a quarter of the training most curves are lines.
 # - *The exponent is not settled.* Each doubling of the tokens steepens the slope by 25 to 87%, median 45%.
 # - *A slope depends on how a ladder grows.* At these sizes depth is worth less than width.
-# - *The law does not need attention.* A state space follows it, with the steepest slope of the five in all 16 cells.
+# - *The law does not need attention.* A state space follows it, with the steepest slope of the five in all 16 cells; in 5 of them the intervals lie apart.
 #
 # ## Exercises
 #
