@@ -371,9 +371,9 @@ if len(pairs):
     print(pairs.drop(columns="corpus").groupby("k").sum().to_string())
 
 # %% [markdown]
-# On one text the two metrics nearly always agree on which model is better: of 760 pairs they disagree on 20 at $k = 1$, on 11 at $k = 10$, on 15 at $k = 50$ and on 18 at $k = 100$. Few of these are beyond the noise: of the pairs that are clear in both metrics 8 of 722 at $k = 1$, 2 of 736 at $k = 10$, 7 of 734 at $k = 50$, 7 of 725 at $k = 100$. So disagreement exists, as the paper says, and is rare among these models.
+# On one text the two metrics nearly always agree on which model is better: of 760 pairs they disagree on 20 at $k = 1$, on 11 at $k = 10$, on 15 at $k = 50$ and on 18 at $k = 100$. Few of these are beyond the noise: of the pairs that are clear in both metrics 8 of 722 at $k = 1$, 2 of 736 at $k = 10$, 7 of 734 at $k = 50$, 7 of 725 at $k = 100$.
 #
-# These models were trained on the same tokens; models that differ more may disagree more, which these data cannot show. With 3,040 comparisons some of the clear cases may still be chance.
+# So disagreement exists, as the paper says, and is rare among these models. These models were trained on the same tokens; models that differ more may disagree more, which these data cannot show. With 3,040 comparisons some of the clear cases may still be chance.
 #
 # The bound holds in all 80 measurements and is weak. At $k = 1$ it says nothing. At $k = 100$ it guarantees the largest models 0.17 to 0.29, and they have 0.82 to 0.87; on `legal` (22,108 tokens, loss over 4.6 nats) it says nothing at all. The rule for ties changes three of the 320 $\mathrm{RBP}_k$, each by one token: with logits in fp32 it is rare that a tie decides whether a target is within $k$.
 #

@@ -15,13 +15,15 @@
 #
 # **Claim.** "Assuming independence and stationarity across positions", the probability that $N$ tokens in a row all have rank at most $k$ is $p_{N,k} = (\mathrm{RBP}_k)^N$ (Eq. 6). From this the paper concludes that "sequence-level log-error scales smoothly with model size" and that "larger $N$ sharpens the transition" (Figure 7: ten Pythias on Wiki, eight $k$, nine $N$).
 #
-# **Answer.** The first conclusion holds: in 59 of the 72 series of Figure 7 each model has at least one hit, and in 55 of these $-\log p_{N,k}$ is a power of $S$ with $R^2 \ge 0.97$. Independence, which the paper only assumes, fails: in the GPT-2 models, whose shares the authors also published, ten tokens in a row rank within $k$ as often as 6.6 to 8.8 independent tokens would. In the paper's law, $p_{N,k} = \exp(-N c\, S^{-\alpha})$, a larger $N$ makes the rise no steeper; in the published shares it becomes somewhat steeper, at $k \ge 2500$ only.
+# **Answer.** The first conclusion holds: 59 of the 72 series of Figure 7 have no share of zero, and in 55 of these $-\log p_{N,k}$ is a power of $S$ with $R^2 \ge 0.97$. Independence, which the paper only assumes, fails: in the authors' GPT-2 shares, ten tokens in a row rank within $k$ as often as 6.6 to 8.8 independent tokens would. In the paper's law, $p_{N,k} = \exp(-N c S^{-\alpha})$, a larger $N$ makes the rise no steeper; published shares rise somewhat more steeply, if $k \ge 2500$.
 #
 # ![Left: Eq. 8 at k = 1 for N = 1 to 1,000, curves of one shape shifted to the right. Right: counted shares at N = 100 far above those of independent tokens](../figures/figure_7_eq8.png)
 #
 # *Eq. 8 for the published Pythias (left): a larger N shifts the curve and does not change its width. At N = 100 the counted shares (right) lie far above those of independent tokens (Eq. 6). Pythia-14m has no hit there, and zero has no place on a logarithmic axis.*
 #
-# *Reading time: 17 minutes; 23 with the two sections marked *may be skipped*. It runs in seconds, and no model is run.* *Published* shares are the 720 values of Figure 7 (10 Pythias, 8 $k$, 9 $N$), and those of four GPT-2 models on Wiki. A window of $N$ tokens is a *hit* if all of them rank within $k$. The *shipped models* are the small ones that come with `rbpkit`; with `records_dir` your own measurements take their place, and tables and figures call them *measured*. A *cell* is one family on one corpus at one $k$. $S$ leaves out token and position embeddings and the output head.
+# *Reading time: 17 minutes; 23 with the two sections marked *may be skipped*. It runs in seconds, and no model is run.*
+#
+# *Published* shares are the 720 values of Figure 7 (10 Pythias, 8 $k$, 9 $N$), and those of four GPT-2 models on Wiki. A window of $N$ tokens is a *hit* if all of them rank within $k$. The *shipped models* are the small ones that come with `rbpkit`; with `records_dir` your own measurements take their place, and tables and figures call them *measured*. A *cell* is one family on one corpus at one $k$. $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -279,7 +281,9 @@ plots.save(figure, points, figures_dir, "figure_7_effective")
 # %% [markdown]
 # ## The smooth power law of long windows
 #
-# Figure 7's main point does not need independence: $-\log p_{N,k}$ falls as a power of $S$ for $N > 1$ too. The code fits one series by hand and then all 72 (8 $k$, 9 $N$). Read off the figure, a zero comes out as up to $2 \cdot 10^{-10}$, so we take shares below $10^{-9}$ as zero; all other shares are far above that. Zero has no logarithm, so a series with a zero is left out. This leaves 59 series; in each of the other 13 at least one model has no hit.
+# Figure 7's main point does not need independence: $-\log p_{N,k}$ falls as a power of $S$ for $N > 1$ too.
+#
+# The code fits one series by hand and then all 72 (8 $k$, 9 $N$). Read off the figure, a zero comes out as up to $2 \cdot 10^{-10}$, so we take shares below $10^{-9}$ as zero; all other shares are far above that. Zero has no logarithm, so a series with a zero is left out. This leaves 59 series; in each of the other 13 at least one model has no hit.
 
 # %%
 one = published.query("k == 100 and N == 20")
@@ -302,7 +306,7 @@ free.pivot(index="k", columns="N", values="alpha").round(3).astype(object).filln
 # %% [markdown]
 # The power law holds, with $R^2 \ge 0.97$ in 55 of 59 series, and in 47 of the 51 with $N > 1$. By Eq. 8 the exponent would be the same along each row of the table.
 #
-# For $k$ from 5 to 500 the exponent changes by at most about 11% from $N = 1$ to $N = 10$. From $N = 20$ to $N = 50$ it falls, and at $k$ from 50 to 500 it goes on falling. For $k \ge 2500$ it rises up to $N$ about 20 and then falls, at $k = 10{,}000$ to a value still above that at $N = 1$. At $k = 1$ it stays between 0.072 and 0.079. So windows follow a power law, but its exponent depends on $N$.
+# For $k$ from 5 to 500 the exponent changes by at most about 11% from $N = 1$ to $N = 10$. From $N = 50$ on it is lower than at $N = 1$. For $k \ge 2500$ it rises up to $N$ about 20 and then falls, at $k = 10{,}000$ to a value still above that at $N = 1$. At $k = 1$ it stays between 0.072 and 0.079. So windows follow a power law, but its exponent depends on $N$.
 #
 # ## Where the printed exponents come from (may be skipped)
 #

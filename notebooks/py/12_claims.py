@@ -13,13 +13,13 @@
 # %% [markdown]
 # # The paper's claims
 #
-# **Answer.** Of 28 statements tested on the paper's points, six hold and eight hold in most cases; three are contradicted (models span five orders of magnitude; $k$ spans five; a larger $N$ sharpens the transition), one assumption is too (independent tokens), and ten are less clear. The law holds in most cases: for $k < 1000$, $-\log \mathrm{RBP}_k$ falls as a power of $S$. At $k = 1$ the line is as straight as that of cross-entropy (CE) on the published points (median $R^2$ 0.992, CE 0.9885) and less straight on the shipped models (0.985, CE 0.992).
+# **Answer.** Of 28 statements, on the paper's points six hold, eight in most cases, ten are less clear and three are contradicted: that models span five orders of magnitude, that $k$ does, that a larger $N$ sharpens the transition. So is the assumption that tokens are independent. The law holds mostly: for $k < 1000$, $-\log \mathrm{RBP}_k$ falls as a power of $S$, and at $k = 1$ as straight as CE on the published points (median $R^2$ 0.992, CE 0.9885), less so on shipped models (0.985, CE 0.992).
 #
 # ![Each claim of the paper with the share of cases in which it holds, on published points and on the shipped models, coloured by verdict](../figures/figure_claims.png)
 #
 # *Every claim with its verdict, on the paper's own points and on the shipped models. A dot is the share of cases that agree at one threshold; equal shares coincide in one dot.*
 #
-# *Reading time: 19 minutes; 32 with the three sections that are marked *may be skipped*. Running it takes half a minute.* The calculations stand in four chapters: [20](20_audit_fits_and_prediction.ipynb) fits and prediction, [21](21_audit_windows_and_emergence.ipynb) windows and emergence, [22](22_audit_rank_laws.ipynb) laws of ranks and CE, [23](23_audit_tokens_and_measurement.ipynb) tokens and measurement.
+# *Reading time: 19 minutes; 32 with the three sections marked *may be skipped*. Running it takes half a minute.* The calculations stand in four chapters: [20](20_audit_fits_and_prediction.ipynb) fits and prediction, [21](21_audit_windows_and_emergence.ipynb) windows and emergence, [22](22_audit_rank_laws.ipynb) laws of ranks and CE, [23](23_audit_tokens_and_measurement.ipynb) tokens and measurement.
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to audit of what was measured
@@ -71,7 +71,6 @@ print(fill(f"tables of these records: {listed}"))
 # - *both*: the words stand in the revised ICLR text and in the arXiv version.
 # - *revised ICLR text*: as far as we know they stand there only.
 # - *ICLR alone*: they stand in an appendix that the arXiv version lacks.
-# - *withdrawn*: the arXiv version no longer says so.
 #
 # Then come our test, and its result on two sources. **Published**: the paper's own points and tables. **Shipped models**: the small models that come with `rbpkit` (with `records_dir`, your own records, under the heading *measured*). They can support or weaken a claim in general, but tell nothing about the paper's models.
 #
@@ -99,7 +98,7 @@ print(fill(f"tables of these records: {listed}"))
 #
 # A result such as "23, 23, 22 of 24 cells (R2 >= 0.9, R2 >= 0.95, R2 >= 0.98)" gives the number of cases that agree at each of the margins in brackets. For a test by one value, the brackets give the number of cases behind it, and the margins. Most shares have no interval: cases of one family share models and text, so they are not independent trials.
 #
-# The ten statements whose answer is less clear: four depend on the margin and one on the reading, two hold in some cases only, one speaks of a limit that existing models do not reach, one cannot be told, and one was withdrawn.
+# The ten less clear statements: four depend on the margin and one on the reading, two hold in some cases only, one speaks of a limit that existing models do not reach, one cannot be told, and one was withdrawn.
 
 # %%
 known = verdicts.load_claims()
@@ -130,7 +129,7 @@ def table_of(group: str) -> Markdown:
 display(table_of("set-up"))
 
 # %% [markdown]
-# **The set-up** (Appendix A; [notebook 01](01_appendix_A_setup.ipynb)). The models span four orders of magnitude, as Appendix A says, and not the five of the abstract. The values of $k$ span 4.48 orders, just below the milder margin of 4.5. The token counts are inferred from the digits of the published shares.
+# **The set-up** (Appendix A; [notebook 01](01_appendix_A_setup.ipynb)). The models span four orders of magnitude, as Appendix A says, and not the five of the abstract. $k$ spans 4.48, just below the milder margin of 4.5. The token counts are inferred from the digits of the published shares.
 #
 # ## The law in $S$
 
@@ -138,7 +137,7 @@ display(table_of("set-up"))
 display(table_of("law in S"))
 
 # %% [markdown]
-# **The law in $S$** (Sections 4 to 4.4; notebooks 03, 04, 06, 09 and 20). This is the paper's main claim, and it holds in most cases: a falling straight line in log-log, in nearly all published cells and in the shipped models too.
+# **The law in $S$** (Sections 4 to 4.4; notebooks 03, 04, 06, 09 and 20), the paper's main claim, holds in most cases: a falling straight line in log-log, in nearly all published cells and in the shipped models too.
 #
 # The exponent grows with $k$. These points cannot show whether the loss has a floor. At $k = 1$ the line is as straight as that of cross-entropy in the published cells ($R^2$ at or above that of CE in 16 of 24), but not in those of the shipped models (in 3 of 16).
 #
@@ -163,7 +162,7 @@ display(table_of("windows"))
 #
 # In Eq. 8 a larger $N$ moves the rise to larger models without making it steeper. The 8.8 decades in the table are the width of that rise, wider than the widest margin (4 decades); so the row is *contradicted*. The stronger reason is that in Eq. 8 the width is the same for every $N$.
 #
-# The exponents fitted to the published shares do change with $N$: at $k \ge 2500$ they rise up to $N$ about 20, so that the transition becomes somewhat sharper; at smaller $k$ they fall for large $N$ or hardly change (notebook 07).
+# The exponents fitted to the published shares do change with $N$: at $k \ge 2500$ they rise up to $N$ about 20, which sharpens the transition somewhat; at smaller $k$ they fall or hardly change (notebook 07).
 #
 # ## CE, $\mathrm{RBP}_1$ and the lognormal
 
@@ -181,7 +180,7 @@ display(table_of("two laws"))
 #
 # Each row has the short name of a claim; in the tables it stands in `code type`, with hyphens. A claim that is tested case by case has a dot for each margin. At least as many cases agree at a mild margin as at a strict one, so the dot on the right is the mildest. (`predicts-larger` and `alpha-grows-with-k` have a dot for each of their two tests instead.)
 #
-# A claim tested by one value has no share: the value is printed, and its place means nothing. An empty row on the right says that the claim is tested on the published points alone. The colour is the verdict.
+# A claim tested by one value has no share: the value is printed, and its place means nothing. An empty row on the right says that the claim is tested on the published points alone.
 
 # %%
 INK = {
@@ -273,14 +272,14 @@ named.groupby(["table", "source", "verdict"]).size().unstack(fill_value=0)
 # %% [markdown]
 # That is one time in three. So a single failing cell should not be held against a claim. It changes the verdict from *holds* to *in most cases*, and the counts in the table show when only one cell fails. The rows also share models and text. A correction for many independent tests would be too strict here, so we apply none. Each 95% interval is for its row alone.
 #
-# The margins (in `rbpkit/data/audit/claims.yaml`) were written down before this audit ran. But the section notebooks, which contain many of the numbers, had been run some hours earlier, so we had seen these numbers. Rows with such numbers say *chosen after the number*. The margins are no preregistration.
+# The margins (in `rbpkit/data/audit/claims.yaml`) were written down before this audit ran. But the section notebooks had been run some hours earlier, so we had seen many of the numbers. Rows with such numbers say *chosen after the number*.
 #
 # ## Where the evidence stands
 #
 # - *The power law in $S$ holds*, read as a falling line with $R^2 \ge 0.9$: at $k = 1$ in 23 of 24 published cells and in all 16 of the shipped models; at $k$ = 10, 50, 100 in 62 of 64 and in all 48.
-# - *What the line predicts is less sure*: the largest model lies in the interval in 60 of 64 cells, but in 39 the interval is so wide that it also contains the loss of the next smaller model. Pythia has enough sizes to look further ahead. For models more than half a decade of $S$ larger than any in the fit, 38 of 80 losses lie inside the interval, and all 80 lie above the line.
+# - *What the line predicts is less sure*: the largest model lies in the interval in 60 of 64 cells, but in 39 the interval is so wide that it also contains the loss of the next smaller model. For Pythias more than half a decade of $S$ larger than any in the fit, 38 of 80 losses lie inside the interval, and all 80 lie above the line.
 # - *Noise may explain half of the bad fits at large $k$*: for 6 of 12 published lines it would be enough, and for 13 of 17 of the shipped models.
-# - *Windows follow a power law of their own*. Independence, an assumption, does not hold (ratio 0.83 instead of 1, and 0.64 for the shipped models). In Eq. 8 a larger $N$ does not sharpen the transition. The exponents fitted to the published shares rise with $N$ at $k \ge 2500$ (up to $N$ about 20), and at smaller $k$ fall for large $N$ or hardly change.
+# - *Windows follow a power law of their own*. Independence, an assumption, does not hold (ratio 0.83 instead of 1, and 0.64 for the shipped models). In Eq. 8 a larger $N$ does not sharpen the transition. Exponents fitted to the published shares rise with $N$ at $k \ge 2500$ (up to $N$ about 20); at smaller $k$ they fall or hardly change.
 # - *Ranks are close to a lognormal*, but other laws fit as well, and a lognormal need not make the exponents of CE and $-\log \mathrm{RBP}_1$ equal. The two fitted exponents are within 20% of each other in 20 of the 24 published cells and in 6 of the 16 cells of the shipped models.
 #
 # ## Exercises

@@ -15,7 +15,7 @@
 #
 # **Question.** The paper fits a line in $\log S$ to models that others trained. We trained our own. Does the slope change when the size is counted otherwise, when depth changes and width does not, when models see half or double the tokens, or with another seed? And is the law there from the start of training?
 #
-# **Answer.** The form of the law is robust: it appears after about a quarter of the training, for each size measure that we tried, and in a state space without attention. The exponent is not: it depends on how size is counted (a factor of 1.4 to 1.8), on whether a ladder grows in depth or in width, and most of all on training, where each doubling of the tokens steepens the slope by 45% (median). Another seed moves the losses of the smallest model by at most 3.0%; its effect on a slope was not measured.
+# **Answer.** The form of the law is robust: it appears after about a quarter of the training, for each size measure that we tried, and in a state space without attention. The exponent is not: it depends on how size is counted (a factor of 1.4 to 1.8), on whether a ladder grows in depth or width, and most of all on training, where each doubling of the tokens steepens the slope by 45% (median). Another seed moves the losses of the smallest model by at most 3.0%.
 #
 # ![The loss -log RBP_k against S for the shipped ladders of GPT-2, OPT, Pythia, Qwen and Mamba at k = 1 and k = 100, by corpus](../figures/pocket_beside.png)
 #
