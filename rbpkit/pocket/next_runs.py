@@ -15,16 +15,22 @@ import hashlib
 import json
 import math
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.errors import InputError
+from rbpkit.measuring import measure
+from rbpkit.models import load_model
 from rbpkit.pocket import next as next_text
-from rbpkit.pocket.ladders import LADDERS, Recipe, Run, Shape, V, name_of
+from rbpkit.pocket.controls import load_totals, save_totals, totals_of
+from rbpkit.pocket.ladders import CONTEXT, LADDERS, Recipe, Run, Shape, V, name_of
 from rbpkit.pocket.objective import stream_of
 from rbpkit.pocket.training import Text, train
 from rbpkit.pocket.training_state import replace_file
@@ -51,7 +57,8 @@ BRACKETS: dict[str, dict[int, float]] = {
 }
 
 
-FILES = ("model/config.json", "model/model.safetensors", "log.csv", "result.json")
+WEIGHTS = ("model/config.json", "model/model.safetensors")
+LOGS = ("log.csv", "result.json")
 
 
 def shape_of(family: str, width: int) -> Shape:
@@ -216,19 +223,22 @@ def harvest(out: Path, *, say: Callable[[str], None] = lambda line: None) -> Non
     """Copy what is finished under `out` into the package's folder of the next ladders.
 
     The searches for the rate go to `rate_search.csv`, a row each time the validation CE was
-    taken; models to `models/NAME` (fp16 weights, config, log, result).
+    taken; models to `models/NAME` (log and result; of those with the most tokens the fp16 weights
+    and the config too), and what they give on the held-out text to `totals.jsonl.gz`.
     """
     root = next_text.next_root()
     rows: list[dict[str, str]] = []
     results = sorted(out.glob("*/result.json"))
+    ladder = [path.parent for path in results if not path.parent.name.startswith("rate-")]
+    measure_models(ladder, root / "totals.jsonl.gz", say=say)
     for path in results:
         run = path.parent
-        if run.name.startswith("rate-"):
+        if run not in ladder:
             rows += _rate_rows(run)
             continue
         target = root / "models" / run.name
         target.mkdir(parents=True, exist_ok=True)
-        for file in FILES:
+        for file in (*LOGS, *_weights(run.name)):
             shutil.copyfile(run / file, target / Path(file).name)
     if rows:
         rows.sort(key=lambda r: (r["run"], int(r["step"] or 0)))
@@ -238,6 +248,48 @@ def harvest(out: Path, *, say: Callable[[str], None] = lambda line: None) -> Non
             writer.writerows(rows)
     rates = ", ".join(f"{family} {rate_of(out, family)}" for family in BRACKETS)
     say(f"{len(results)} finished runs; c of the rate: {rates}")
+
+
+def _weights(name: str) -> tuple[str, ...]:
+    """The files of a ladder's run that ship beside its logs."""
+    return WEIGHTS if name.endswith(f"-{TOKENS[-1] / 1e6:g}m") else ()
+
+
+def held_out() -> list[Corpus]:
+    """The held-out text of the next ladders' four corpora, then HumanEval by the paper's protocol.
+
+    Raises InputError where the installed packages hold another text than the lists.
+    """
+    found = []
+    for name in next_text.CORPORA:
+        text = next_text.load_documents(name, "test")
+        if not text.as_shipped:
+            raise InputError(f"the held-out {name} is not the listed one: see constraints.txt")
+        source = {"kind": "pocket", "path": "installed packages", "streaming": False}
+        protocol = {"order": "in order", "seed": None, "requested": None}
+        protocol["available"] = len(text.documents)
+        found.append(Corpus(f"pocket:{name}", text.documents, text.fingerprint, source, protocol))
+    path = next_text.next_root() / "humaneval.jsonl.gz"
+    humaneval = load_corpus(path, documents=0, field="prompt+canonical_solution")
+    return [*found, replace(humaneval, id="pocket:humaneval")]
+
+
+def measure_models(
+    runs: Iterable[Path], totals: Path, *, say: Callable[[str], None] = lambda line: None
+) -> None:
+    """Measure the finished runs that `totals` lacks, on `held_out`, and add what they give."""
+    done = load_totals(totals) if totals.is_file() else []
+    there = {one.manifest.model for one in done}
+    new = [run for run in runs if run.name not in there]
+    corpora = held_out() if new else []
+    for run in new:
+        model = replace(load_model(run / "model", device="cpu"), name=run.name)
+        with tempfile.TemporaryDirectory() as scratch:
+            for corpus in corpora:
+                summary = measure(model, corpus, scratch, max_length=CONTEXT).summary
+                done.append(totals_of(summary))
+        save_totals(done, totals)
+        say(f"measured {run.name}")
 
 
 def _rate_rows(run: Path) -> list[dict[str, str]]:
@@ -258,7 +310,7 @@ def restore(out: Path, *, say: Callable[[str], None] = lambda line: None) -> Non
     root = next_text.next_root()
     models = sorted((root / "models").glob("*/result.json"))
     for path in models:
-        for file in FILES:
+        for file in (*LOGS, *_weights(path.parent.name)):
             target = out / path.parent.name / file
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path.parent / Path(file).name, target)

@@ -198,12 +198,17 @@ def test_work_goes_on_where_it_stopped_and_passes_over_what_another_does(tmp_pat
 def test_what_was_harvested_and_put_back_is_harvested_alike(tmp_path, monkeypatch):
     root, out, back = tmp_path / "kept", tmp_path / "out", tmp_path / "back"
     monkeypatch.setattr(next_text, "next_root", lambda: root)
+    measured: list[str] = []
+    monkeypatch.setattr(
+        next_runs, "measure_models", lambda runs, totals, say: measured.extend(r.name for r in runs)
+    )
     root.mkdir()
     shape = next_runs.shape_of("Pythia", 32)
     for i, run in enumerate(
         [
             *(next_runs.rate_run("Pythia", 32, c) for c in (0.35, 0.7, 1.4)),
             next_runs.ladder_run("Pythia", shape, 1_500_000, 0.7),
+            next_runs.ladder_run("Pythia", shape, 12_000_000, 0.7),
         ]
     ):
         (out / run.name / "model").mkdir(parents=True)
@@ -221,7 +226,9 @@ def test_what_was_harvested_and_put_back_is_harvested_alike(tmp_path, monkeypatc
 
     next_runs.harvest(out)
     first = kept()
-    assert len(first) == 5  # four files of the model, the search
+    # Log and result of both models, the weights and the config of the longer one, the search.
+    assert len(first) == 7 and len([path for path in first if path.suffix == ".safetensors"]) == 1
+    assert sorted(measured) == ["pythia-w32-l2-1.5m", "pythia-w32-l2-12m"]
     next_runs.restore(back)
     found = next_runs.validation_ces(back, "Pythia", 32)
     assert found == {0.35: 5.0, 0.7: 4.0, 1.4: float("inf")}
