@@ -67,6 +67,7 @@ def assemble(sources: Path) -> list[str]:
     index = sources / "index.md"
     index.write_text(with_others(index.read_text(encoding="utf-8")), encoding="utf-8")
     shutil.copy(DOCS / "conf.py", sources)
+    shutil.copy(DOCS / "references.bib", sources)  # a page links it, for download
     shutil.copytree(DOCS / "_static", sources / "_static")
     return list(read)
 

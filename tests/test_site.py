@@ -91,8 +91,11 @@ def test_a_page_keeps_words_code_and_numbers():
             assert words == old.source
 
 
-def test_the_pictures_that_notebooks_open_with_are_among_the_sources(tmp_path):
+def test_what_pages_link_and_notebooks_open_with_is_among_the_sources(tmp_path):
     assemble.assemble(tmp_path / "sources")
+    for page in (tmp_path / "sources").glob("*.md"):
+        for goal in re.findall(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / goal).exists(), f"{page.name} links {goal}"
     read = [nbformat.read(p, 4) for p in sorted(ROOT.glob("notebooks/*.ipynb"))]
     names = assemble.pictured(read)
     assert len(names) > 15

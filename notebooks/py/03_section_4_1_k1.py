@@ -17,7 +17,7 @@
 #
 # $$-\log \mathrm{RBP}_1 \;\propto\; S^{-\alpha_1}.$$
 #
-# **Answer.** This holds nearly everywhere: one family on one corpus is a *cell*, and a straight line in log-log has $R^2 \ge 0.97$ in 22 of the 24 cells of the paper's Table 1 and in 13 of the 16 of the models that ship with `rbpkit`. The exponent differs between families and corpora. The largest model tends to lie above its line: with five sizes or more it does so in 9 of 12 published and in 9 of 12 shipped cells; chance alone would give 6.
+# **Answer.** This holds nearly everywhere: of the *cells* (one family on one corpus), 22 of the 24 of the paper's Table 1 (six corpora) and 13 of the 16 of our shipped models give a straight line in log-log with $R^2 \ge 0.97$. The exponent differs between families and corpora. The largest model tends to lie above its line: with five sizes or more it does so in 9 of 12 published and in 9 of 12 shipped cells; chance alone would give 6.
 #
 # ![The loss -log RBP_1 against S in log-log, a panel for each corpus: published on top, shipped models below](../figures/figure_3.png)
 #

@@ -15,7 +15,7 @@
 #
 # **Claim.** "Assuming independence and stationarity across positions", the probability that $N$ tokens in a row all have rank at most $k$ is $p_{N,k} = (\mathrm{RBP}_k)^N$ (Eq. 6). From this the paper concludes that "sequence-level log-error scales smoothly with model size" and that "larger $N$ sharpens the transition" (Figure 7: ten Pythias on Wiki, eight $k$, nine $N$).
 #
-# **Answer.** The first conclusion holds: 59 of the 72 series of Figure 7 have no share of zero, and in 55 of these $-\log p_{N,k}$ is a power of $S$ with $R^2 \ge 0.97$. Independence, which the paper only assumes, fails: in the authors' GPT-2 shares, ten tokens in a row rank within $k$ as often as 6.6 to 8.8 independent tokens would. In the paper's law, $p_{N,k} = \exp(-N c S^{-\alpha})$, a larger $N$ makes the rise no steeper; published shares rise somewhat more steeply, if $k \ge 2500$.
+# **Answer.** The first conclusion holds: 59 of Figure 7's 72 series (by $k$ and $N$) contain no zero, and in 55 $-\log p_{N,k}$ is a power of $S$ with $R^2 \ge 0.97$. Independence, which the paper assumes, fails: in the authors' GPT-2 shares, ten tokens in a row rank within $k$ as often as 6.6 to 8.8 independent ones. In the paper's law (Eq. 8) a larger $N$ makes the rise no steeper; in the published shares it does somewhat, at $k \ge 2500$ up to $N$ about 20.
 #
 # ![Left: Eq. 8 at k = 1 for N = 1 to 1,000, curves of one shape shifted to the right. Right: counted shares at N = 100 far above those of independent tokens](../figures/figure_7_eq8.png)
 #
@@ -91,7 +91,7 @@ windows
 #
 # $$p_{N,k} = \prod_{i=1}^{N} \Pr(R_i \le k) = \mathrm{RBP}_k^{\,N}.$$
 #
-# We call this power Eq. 6. (The paper's Eq. 7 is the same power.) The paper says that independence is an assumption. To test it we compute the *effective* number of tokens $m$, for which $\mathrm{RBP}_k^{\,m} = p_{N,k}$: it is $\log p_{N,k} / \log \mathrm{RBP}_k$, and $N$ under Eq. 6. The table has the Wiki shares of the smallest of the four GPT-2 models (the authors published them in full precision); the text printed below it covers all four.
+# We call this power Eq. 6. (The paper's Eq. 7 is the same power.) The paper says that independence is an assumption. To test it we compute the *effective* number of tokens $m$, for which $\mathrm{RBP}_k^{\,m} = p_{N,k}$. So $m = \log p_{N,k} / \log \mathrm{RBP}_k$, which under Eq. 6 is $N$. The table has the Wiki shares of the smallest of the four GPT-2 models (the authors published them in full precision); the text printed below it covers all four.
 
 # %%
 authors = paper.gpt2_wiki_metrics().query("model == 'gpt2'").set_index("k")
@@ -178,7 +178,7 @@ else:
 #
 # $$\mathrm{shuffled} = \sum_d (n_d - N + 1) \binom{h_d}{N} \Big/ \binom{n_d}{N} \;\Big/ \sum_d (n_d - N + 1).$$
 #
-# The cell computes it by hand for one model. The table has the largest model of each family on each corpus, at $N = 10$ or the nearest to it.
+# The code computes it by hand for one model. The table has the largest model of each family on each corpus, at $N = 10$ or the nearest to it.
 
 
 # %%
@@ -270,7 +270,7 @@ for name, table in (("published", published), (ours, shown)):
 # %% [markdown]
 # At $N \ge 5$ the dashed curves lie below all points that are not zero, because Eq. 8 contains the independence of Eq. 6. At $N = 2$ dependence changes little, and the scatter about the fitted line puts some points below the curve, by 0.007 at most.
 #
-# The next figure shows how many independent tokens would all hit as often as a window (`effective` in the tables), for every published model and the largest shipped one of each family. The diagonal is Eq. 6. A hollow point may rest on fewer than five runs.
+# The next figure shows `effective`, the number of independent tokens that hit as often as a window, for every published model and the largest shipped one of each family. The diagonal is Eq. 6. A hollow point may rest on fewer than five runs.
 #
 # The families have markers of falling size, so that none hides another; the published models go from dark (smallest) to light. At $N = 2$ and $k = 100$ the points of `legal` and `qa` lie above the diagonal, by too little to be seen: there two tokens in a row hit a little less often than independent ones.
 
@@ -283,7 +283,7 @@ plots.save(figure, points, figures_dir, "figure_7_effective")
 #
 # Figure 7's main point does not need independence: $-\log p_{N,k}$ falls as a power of $S$ for $N > 1$ too.
 #
-# The code fits one series by hand and then all 72 (8 $k$, 9 $N$). Read off the figure, a zero comes out as up to $2 \cdot 10^{-10}$, so we take shares below $10^{-9}$ as zero; all other shares are far above that. Zero has no logarithm, so a series with a zero is left out. This leaves 59 series; in each of the other 13 at least one model has no hit.
+# The code fits one series by hand and then all 72 (8 $k$, 9 $N$). The values were read off the figure's coordinates, where a zero comes out as up to $2 \cdot 10^{-10}$. So we take shares below $10^{-9}$ as zero; all others are far above that. Zero has no logarithm, so a series with a zero is left out. This leaves 59 series; in each of the other 13 at least one model has no hit.
 
 # %%
 one = published.query("k == 100 and N == 20")
@@ -572,10 +572,10 @@ pd.DataFrame(exponents, columns=["", "paper says", "we get"])
 #
 # **In short.**
 #
-# - *The smooth power law holds.* $-\log p_{N,k}$ is a power of $S$ with $R^2$ of 0.97 or more in 55 of the 59 published series without a zero (there are 72).
+# - *The smooth power law holds.* $-\log p_{N,k}$ is a power of $S$ with $R^2$ of 0.97 or more in 55 of the 59 published series without a zero (72 in all).
 # - *Tokens are not independent.* Ten tokens in a row hit 19 times as often as Eq. 6 says (GPT-2, $k = 1$).
 # - *The printed exponents are means of nine fits*, in some of which zeros were replaced by $10^{-12}$. The law's own exponent at $k = 1$ is 0.079, where the figure prints 0.090.
-# - *That "larger $N$ sharpens the transition"* is not so in general. In Eq. 8 a larger $N$ shifts the curve and does not change its width; at $k = 1$ the width is 17 decades of $S$. In the published shares the transition becomes somewhat sharper at $k \ge 2500$ (up to $N$ about 20), less sharp for $k$ from 5 to 500, and hardly changes at $k = 1$.
+# - *That "larger $N$ sharpens the transition"* is not so in general. In Eq. 8 a larger $N$ shifts the curve and does not change its width; at $k = 1$ the width is 17 decades of $S$. In the published shares the transition becomes somewhat sharper at $k \ge 2500$ (up to $N$ about 20), less sharp for large $N$ at $k$ from 5 to 500, and hardly changes at $k = 1$.
 # - *At $k = 1$, $N = 100$ there is no curve to see.* Of the 428 windows that Pythia-12B hits, 353 lie in one run.
 #
 # ## Exercises

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # The paper's claims
 #
-# **Answer.** Of 28 statements, on the paper's points six hold, eight in most cases, ten are less clear and three are contradicted: that models span five orders of magnitude, that $k$ does, that a larger $N$ sharpens the transition. So is the assumption that tokens are independent. The law holds mostly: for $k < 1000$, $-\log \mathrm{RBP}_k$ falls as a power of $S$, and at $k = 1$ as straight as CE on the published points (median $R^2$ 0.992, CE 0.9885), less so on shipped models (0.985, CE 0.992).
+# **Answer.** On the paper's points six of 28 statements hold, eight hold in most cases, ten are less clear and three are contradicted: that models span five orders of magnitude, that $k$ does, that a larger $N$ sharpens the transition. The last, an assumption (independent tokens), is contradicted too. The law holds mostly: $-\log \mathrm{RBP}_k$ falls as a power of $S$ for $k < 1000$; at $k = 1$ its line is as straight as cross-entropy's on the published points (median $R^2$ 0.992, CE 0.9885), less so on shipped models.
 #
 # ![Each claim of the paper with the share of cases in which it holds, on published points and on the shipped models, coloured by verdict](../figures/figure_claims.png)
 #
@@ -76,7 +76,7 @@ print(fill(f"tables of these records: {listed}"))
 #
 # A *case* is what our test counts: a line, a model, a step, mostly a *cell* (one family on one corpus at one $k$). A *margin* is a threshold or a range for agreement.
 #
-# We had seen many of the numbers before we chose the margins, so for most claims we try several margins, from mild to strict. Each row says whether its margins were chosen before or after the number was known. Where a row says "margin the paper's", the strictest margin is the paper's, and milder ones are ours.
+# We had seen many of the numbers before we chose the margins, so for most claims we try several margins, from mild to strict. Each row says where its margin is from: *fixed before* the number was known, *chosen after the number*, or *the paper's* (then the strictest is the paper's, and milder ones are ours).
 #
 # Some claims are tested case by case. Their verdict is
 #
@@ -141,7 +141,7 @@ display(table_of("law in S"))
 #
 # The exponent grows with $k$. These points cannot show whether the loss has a floor. At $k = 1$ the line is as straight as that of cross-entropy in the published cells ($R^2$ at or above that of CE in 16 of 24), but not in those of the shipped models (in 3 of 16).
 #
-# The largest models tend to lie above the line of the smaller ones (in 49 of 64 published losses, and in 58 of 64 losses of shipped models). The largest lies inside the 95% interval of the prediction for 60 of 64 losses. But the interval is so wide that the test is weak: in 39 of 64 cells it also contains the loss of the next smaller model, so that a model with no gain at all would have passed.
+# The largest models tend to lie above the line of the smaller ones (16 cells at four $k$: 49 of 64 published losses, 58 of 64 of shipped models). The largest lies inside the 95% interval of the prediction for 60 of 64 losses. But the interval is so wide that the test is weak: in 39 of 64 cells it also contains the loss of the next smaller model, so that a model with no gain at all would have passed.
 #
 # ## Large $k$, and the law in $k$
 
@@ -150,7 +150,7 @@ display(table_of("large k"))
 display(table_of("law in k"))
 
 # %% [markdown]
-# **Large $k$** (Section 4.3; notebooks 05 and 23): in half of the published lines that fit badly ($R^2 < 0.9$, or rising), sampling noise alone is enough to explain it (6 of 12); for the shipped models in 13 of 17. **The law in $k$** (notebook 10) stands in the ICLR version alone; it holds as printed, and for the shipped models in 75 of 80 lines.
+# **Large $k$** (Section 4.3; notebooks 05 and 23): in half of the published lines that fit badly ($R^2 < 0.9$, or rising), sampling noise alone is enough to explain it (6 of 12); for the shipped models in 13 of 17. **The law in $k$** (notebook 10) stands in the ICLR version alone; it holds in all 96 published lines and in 75 of 80 of the shipped models.
 #
 # ## Windows and emergence
 
@@ -162,7 +162,7 @@ display(table_of("windows"))
 #
 # In Eq. 8 a larger $N$ moves the rise to larger models without making it steeper. The 8.8 decades in the table are the width of that rise, wider than the widest margin (4 decades); so the row is *contradicted*. The stronger reason is that in Eq. 8 the width is the same for every $N$.
 #
-# The exponents fitted to the published shares do change with $N$: at $k \ge 2500$ they rise up to $N$ about 20, which sharpens the transition somewhat; at smaller $k$ they fall or hardly change (notebook 07).
+# The exponents fitted to the published shares do change with $N$: at $k \ge 2500$ they rise up to $N$ about 20, which sharpens the transition somewhat; at smaller $k$ they are lower for large $N$ or hardly change (notebook 07).
 #
 # ## CE, $\mathrm{RBP}_1$ and the lognormal
 
@@ -170,7 +170,7 @@ display(table_of("windows"))
 display(table_of("two laws"))
 
 # %% [markdown]
-# **Two laws** (Section 5.2, Appendices C and D; notebooks 02, 08, 11 and 22). The exponents of CE and $-\log \mathrm{RBP}_1$ agree within 20, 15 and 10% in 20, 18 and 13 of the 24 published cells, but in only 6, 2 and 2 of the 16 cells of the shipped models. In all these 16 cells $\alpha_1$ is the larger.
+# **Two laws** (Section 5.2, Appendices C and D; notebooks 02, 08, 11 and 22). The exponents of CE and $-\log \mathrm{RBP}_1$ agree within 20% in 20 of the 24 published cells (within 15%: 18; 10%: 13), but in only 6 of the 16 cells of the shipped models (15 or 10%: 2). In all these 16 cells $\alpha_1$ is the larger.
 #
 # $\mathrm{RBP}_1$ cannot be deduced from CE. A lognormal describes the ranks well, but other distributions describe them equally well or better. And even if ranks were lognormal, the two exponents need not be equal.
 #
@@ -279,7 +279,7 @@ named.groupby(["table", "source", "verdict"]).size().unstack(fill_value=0)
 # - *The power law in $S$ holds*, read as a falling line with $R^2 \ge 0.9$: at $k = 1$ in 23 of 24 published cells and in all 16 of the shipped models; at $k$ = 10, 50, 100 in 62 of 64 and in all 48.
 # - *What the line predicts is less sure*: the largest model lies in the interval in 60 of 64 cells, but in 39 the interval is so wide that it also contains the loss of the next smaller model. For Pythias more than half a decade of $S$ larger than any in the fit, 38 of 80 losses lie inside the interval, and all 80 lie above the line.
 # - *Noise may explain half of the bad fits at large $k$*: for 6 of 12 published lines it would be enough, and for 13 of 17 of the shipped models.
-# - *Windows follow a power law of their own*. Independence, an assumption, does not hold (ratio 0.83 instead of 1, and 0.64 for the shipped models). In Eq. 8 a larger $N$ does not sharpen the transition. Exponents fitted to the published shares rise with $N$ at $k \ge 2500$ (up to $N$ about 20); at smaller $k$ they fall or hardly change.
+# - *Windows follow a power law of their own*. Independence, an assumption, does not hold (ratio 0.83 instead of 1, and 0.64 for the shipped models). In Eq. 8 a larger $N$ does not sharpen the transition. Exponents fitted to the published shares rise with $N$ at $k \ge 2500$ (up to $N$ about 20); at smaller $k$ they are lower for large $N$ or hardly change.
 # - *Ranks are close to a lognormal*, but other laws fit as well, and a lognormal need not make the exponents of CE and $-\log \mathrm{RBP}_1$ equal. The two fitted exponents are within 20% of each other in 20 of the 24 published cells and in 6 of the 16 cells of the shipped models.
 #
 # ## Exercises
