@@ -16,6 +16,7 @@ import nbformat
 import pandas as pd
 import pytest
 import yaml
+from jupytext.config import load_jupytext_config
 
 from rbpkit import paper
 from rbpkit.errors import InputError
@@ -59,6 +60,13 @@ def test_twin_and_notebook_agree(name):
     assert [(c.cell_type, c.id, c.source, c.metadata) for c in made.cells] == [
         (c.cell_type, c.id, c.source, c.metadata) for c in found.cells
     ], f"edit notebooks/py/{name}.py, then `make notebooks`"
+
+
+def test_jupyterlab_does_not_take_a_notebook_and_its_twin_for_a_pair():
+    """jupytext refuses to open a pair whose notebook is newer, as after a `git pull`."""
+    for path in notebooks_dir().glob("*.ipynb"):
+        assert "jupytext" not in committed(path.stem).metadata
+        assert load_jupytext_config(str(path)).default_formats(str(path)) is None
 
 
 @pytest.mark.parametrize("name", NAMES)
