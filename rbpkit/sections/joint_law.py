@@ -1,12 +1,14 @@
-"""A loss as a function of size and training tokens: size alone, product, sum, sum with a floor.
+"""A loss as a function of size and training tokens: size alone, product, sum, and two more.
 
     size        L = A S^-a
     product     L = A S^-a T^-b
     sum         L = A S^-a + B T^-b
     sum+floor   L = A S^-a + B T^-b + E
+    kaplan      L = ((A S^-a)^(1/b) + (B T^-b)^(1/b))^b
 
-L is -log RBP_k, -log of an accuracy, or CE. All by least squares of log L, so that the residual of
-a small loss counts as much as that of a large one. The sum is the form of Hoffmann et al. (2022).
+L is -log RBP_k, -log of an accuracy, or CE. All are fitted to log L, so that the residual of a
+small loss counts as much as that of a large one. The sum with a floor is the form of Hoffmann et
+al. (2022), who minimise Huber's loss; the last is Eq. 1.5 of Kaplan et al. (2020).
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from scipy.optimize import least_squares
 
 from rbpkit.errors import InputError
 
-FORMS = ("size", "product", "sum", "sum+floor")
+FORMS = ("size", "product", "sum", "sum+floor")  # each has one parameter more
+KAPLAN = "kaplan"
 # Where the sums start: exponents of S and T, and the share of the smallest loss that is floor.
 _STARTS = ((0.3, 0.3, 0.3), (0.2, 0.8, 0.1), (0.6, 0.3, 0.6))
 
@@ -52,25 +55,37 @@ class JointFit:
         t = np.asarray(T, dtype=np.float64) / self.T_unit
         if self.form in ("size", "product"):
             return self.A * s**-self.a * t**-self.b
+        if self.form == KAPLAN:
+            parts = (self.A * s**-self.a) ** (1 / self.b) + self.B ** (1 / self.b) / t
+            return parts**self.b
         return self.A * s**-self.a + self.B * t**-self.b + self.E
 
 
-def fit_joint(S: ArrayLike, T: ArrayLike, loss: ArrayLike, form: str = "sum") -> JointFit:
-    """Least squares of log loss on the logarithm of `form` (one of `FORMS`).
+def fit_joint(
+    S: ArrayLike,
+    T: ArrayLike,
+    loss: ArrayLike,
+    form: str = "sum",
+    *,
+    huber: float | None = None,
+) -> JointFit:
+    """Least squares of log loss on the logarithm of `form` (one of `FORMS`, or `KAPLAN`).
 
     S: (n,) non-embedding parameters. T: (n,) training tokens. loss: (n,). All positive and finite.
+    huber: for the sums and Kaplan's form, Huber's loss in place of squares, linear for residuals
+    of log loss beyond it (Hoffmann et al. take 0.001).
     InputError for another form, unequal lengths, values that are not positive, fewer points than
     parameters and one, and for sizes (or tokens, where the form has them) that are all equal.
     """
-    if form not in FORMS:
-        raise InputError(f"no form {form!r}: there are {', '.join(FORMS)}")
+    if form not in (*FORMS, KAPLAN):
+        raise InputError(f"no form {form!r}: there are {', '.join(FORMS)}, {KAPLAN}")
     S, T, L = (np.asarray(values, dtype=np.float64) for values in (S, T, loss))
     if not (S.ndim == 1 and S.shape == T.shape == L.shape):
         raise InputError(f"S, T and loss must pair up, not {S.shape}, {T.shape}, {L.shape}")
     for values, name in ((S, "S"), (T, "T"), (L, "loss")):
         if not (np.isfinite(values) & (values > 0)).all():
             raise InputError(f"every {name} must be positive and finite; leave other points out")
-    free = 2 + FORMS.index(form)
+    free = 4 if form == KAPLAN else 2 + FORMS.index(form)
     if L.size <= free:
         raise InputError(f"{form} has {free} parameters: {L.size} point(s) are too few")
     for values, name in ((S, "S"), (T, "T"))[: 1 if form == "size" else 2]:
@@ -85,7 +100,7 @@ def fit_joint(S: ArrayLike, T: ArrayLike, loss: ArrayLike, form: str = "sum") ->
         rms = float(np.sqrt(np.mean((design @ found - y) ** 2)))
         parts = (np.exp(found[0]), found[1], 0.0, *found[2:], *[0.0] * (4 - free), 0.0)[:5]
     else:
-        found, rms = _fit_sum(s, t, y, floor=form == "sum+floor")
+        found, rms = _from_all_starts(s, t, y, form, huber)
         p = found.tolist()
         parts = (np.exp(p[0]), p[1], np.exp(p[2]), p[3], np.exp(p[4]) if len(p) > 4 else 0.0)
     A, a, B, b, E = map(float, parts)
@@ -94,37 +109,59 @@ def fit_joint(S: ArrayLike, T: ArrayLike, loss: ArrayLike, form: str = "sum") ->
     )
 
 
-def _fit_sum(s: NDArray, t: NDArray, y: NDArray, *, floor: bool) -> tuple[NDArray, float]:
-    """(log A, a, log B, b[, log E]) of the least residuals over all starts, and their rms."""
+def _log_sum(p: NDArray, s: NDArray, t: NDArray) -> tuple[NDArray, NDArray]:
+    """log loss of the sums at p = (log A, a, log B, b[, log E]), and its derivatives."""
+    parts = [p[0] - p[1] * s, p[2] - p[3] * t]
+    if len(p) > 4:
+        parts.append(np.full_like(s, p[4]))
+    logs = np.stack(parts)
+    total = np.logaddexp.reduce(logs, axis=0)
+    share = np.exp(logs - total)
+    columns = [share[0], -share[0] * s, share[1], -share[1] * t, *share[2:]]
+    return total, np.stack(columns, axis=1)
 
-    def terms(p: NDArray) -> NDArray:
-        parts = [p[0] - p[1] * s, p[2] - p[3] * t]
-        if floor:
-            parts.append(np.full_like(s, p[4]))
-        return np.stack(parts)
 
-    def residual(p: NDArray) -> NDArray:
-        return np.logaddexp.reduce(terms(p), axis=0) - y
+def _log_kaplan(p: NDArray, s: NDArray, t: NDArray) -> tuple[NDArray, NDArray]:
+    """The same of Kaplan's form at p = (log A, a, log B, b)."""
+    of_size, of_tokens = (p[0] - p[1] * s) / p[3], p[2] / p[3] - t
+    inner = np.logaddexp(of_size, of_tokens)
+    size = np.exp(of_size - inner)
+    tokens = 1 - size
+    by_b = inner - size * of_size - tokens * (of_tokens + t)
+    return p[3] * inner, np.stack([size, -size * s, tokens, by_b], axis=1)
 
-    def slopes(p: NDArray) -> NDArray:
-        logs = terms(p)
-        share = np.exp(logs - np.logaddexp.reduce(logs, axis=0))
-        columns = [share[0], -share[0] * s, share[1], -share[1] * t, *share[2:]]
-        return np.stack(columns, axis=1)
 
+def _from_all_starts(
+    s: NDArray, t: NDArray, y: NDArray, form: str, huber: float | None
+) -> tuple[NDArray, float]:
+    """(log A, a, log B, b[, log E]) of the least cost over all starts, and the residuals' rms."""
+    curve = _log_kaplan if form == KAPLAN else _log_sum
+    floor = form == "sum+floor"
     least, middle = y.min(), y.mean()
     best: tuple[NDArray, float] | None = None
+    cost = np.inf
     for a, b, low in _STARTS:
         start = [middle - 0.7, a, middle - 1.4, b]
         start += [least + np.log(low)] * floor
         # bounded: exponents may not change sign, and a floor that is not there tends to zero
-        lower = [-20.0, 0.0, -20.0, 0.0] + [least - 12.0] * floor
+        smallest = 1e-3 if form == KAPLAN else 0.0
+        lower = [-20.0, 0.0, -20.0, smallest] + [least - 12.0] * floor
         upper = [20.0, 5.0, 20.0, 5.0] + [least] * floor
-        limits = {"bounds": (lower, upper), "xtol": 1e-10, "ftol": 1e-10}
-        found = least_squares(residual, start, slopes, method="dogbox", **limits)
+        found = least_squares(
+            lambda p: curve(p, s, t)[0] - y,
+            start,
+            lambda p: curve(p, s, t)[1],
+            bounds=(lower, upper),
+            method="dogbox",
+            loss="linear" if huber is None else "huber",
+            f_scale=1.0 if huber is None else huber,
+            xtol=1e-10,
+            ftol=1e-10,
+        )
         rms = float(np.sqrt(np.mean(found.fun**2)))
-        if best is None or rms < best[1] - 1e-12:
-            best = found.x, rms
+        reached = rms if huber is None else float(found.cost)
+        if reached < cost - 1e-12:
+            best, cost = (found.x, rms), reached
     assert best is not None
     return best
 

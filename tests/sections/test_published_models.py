@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 
 from rbpkit.errors import InputError
 from rbpkit.sections import published_models as published
-from rbpkit.sections.joint_law import FORMS, fit_joint, leave_out
+from rbpkit.sections.joint_law import FORMS, KAPLAN, fit_joint, leave_out
 
 ROOT = Path(__file__).resolve().parents[2]
 HANDED = ROOT.parent / "shared" / "evidence"
@@ -185,6 +185,27 @@ def test_a_law_is_recovered_and_predicts_beyond_its_data(form):
     assert fitted.E == pytest.approx(0.15 if form == "sum+floor" else 0, abs=1e-4)
     errors = leave_out(S, T, loss, S > 5e9, [form])[form]
     assert len(errors) == 8 and np.abs(errors).max() < 1e-4
+
+
+def test_kaplans_form_is_recovered_and_is_not_the_sum():
+    S, T, _ = made("sum")
+    loss = ((5.0 * S**-0.08) ** (1 / 0.1) + (8.0 * T**-0.1) ** (1 / 0.1)) ** 0.1
+    fitted = fit_joint(S, T, loss, KAPLAN)
+    assert (fitted.a, fitted.b) == pytest.approx((0.08, 0.1), abs=1e-4)
+    assert fitted.predict(S, T) == pytest.approx(loss, rel=1e-5)
+    assert fit_joint(S, T, loss, "sum").rms > 100 * fitted.rms
+
+
+@pytest.mark.parametrize("form", ["sum", "sum+floor", KAPLAN])
+def test_hubers_loss_passes_over_one_loss_that_is_off(form):
+    S, T, _ = made("sum")
+    truth = fit_joint(S, T, made("sum")[2], form)
+    loss = truth.predict(S, T)
+    loss[7] *= 1.3
+    robust = fit_joint(S, T, loss, form, huber=0.001)
+    assert (robust.a, robust.b) == pytest.approx((truth.a, truth.b), abs=2e-3)
+    squares = fit_joint(S, T, loss, form)
+    assert abs(squares.a - truth.a) + abs(squares.b - truth.b) > 5e-3
 
 
 def test_the_forms_are_told_apart():
