@@ -69,9 +69,9 @@ def drawing_code() -> str:
     from IPython import get_ipython
 
     total = hashlib.sha256(f"{matplotlib.__version__} {seaborn.__version__}".encode())
-    for name, module in sorted(sys.modules.items()):
-        if name.startswith("rbpkit.") and getattr(module, "__file__", None):
-            source = Path(module.__file__).read_bytes()
+    for name in sorted(sys.modules.copy()):  # another thread may import at any moment
+        if name.startswith("rbpkit.") and (file := getattr(sys.modules[name], "__file__", None)):
+            source = Path(file).read_bytes()
             if b"matplotlib" in source:
                 total.update(source)
     shell = get_ipython()
