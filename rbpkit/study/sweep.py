@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from tqdm import tqdm
 
 from rbpkit.errors import InputError
 from rbpkit.files.devices import set_threads
@@ -111,6 +114,8 @@ def _more_processes(helpers: int, params: Params, out: str | Path, **chosen) -> 
 
 def _take_jobs(params: Params, out: str | Path, chosen: dict) -> None:
     """Run what jobs of a sweep are free; what fails is left for the process that is helped."""
+    # tqdm's own lock is a named semaphore, which a helper that is terminated would leave behind.
+    tqdm.set_lock(threading.RLock())
     try:
         sweep(params, out, **chosen)
     except (InputError, OSError, KeyboardInterrupt):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import multiprocessing.synchronize
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from collections import Counter
 
 import pytest
 import torch
+from tqdm.std import TqdmDefaultWriteLock, tqdm
 
 from rbpkit.errors import InputError
 from rbpkit.files.recordfiles import iter_manifests
@@ -22,7 +24,7 @@ from rbpkit.study import engines
 from rbpkit.study.jobs import Job, model_name, models_of, plan
 from rbpkit.study.jobstate import claimed, holder, job_stem, past_failure
 from rbpkit.study.params import Params
-from rbpkit.study.sweep import sweep
+from rbpkit.study.sweep import _take_jobs, sweep
 
 SMALL, MIDDLE = (ladders.model_folder("Pythia", size) for size in (0, 1))
 
@@ -251,6 +253,20 @@ def test_two_sweeps_at_once_measure_each_job_once(study, calls, monkeypatch, tmp
 
 
 # -- the study and the command line ----------------------------------------------------------
+
+
+def test_a_helper_makes_no_semaphore_that_its_end_would_leave(study, monkeypatch, tmp_path):
+    """A helper is terminated: a named semaphore of its own would stay, and Python warns of it."""
+
+    def refuse(*given, **named):
+        raise AssertionError("a semaphore")
+
+    monkeypatch.setattr(multiprocessing.synchronize.SemLock, "__init__", refuse)
+    monkeypatch.delattr(tqdm, "_lock", raising=False)
+    monkeypatch.delattr(TqdmDefaultWriteLock, "mp_lock", raising=False)
+    _take_jobs(study, tmp_path / "out", {})
+    again = sweep(study, tmp_path / "out").measured
+    assert len(again) == 4 and all(one.found_done for one in again)
 
 
 def test_a_folder_of_the_hubs_cache_has_the_hubs_name(tmp_path):
