@@ -21,6 +21,7 @@ from rbpkit.pocket.ladders import CONTEXT, LADDERS, Run, V, ladder_runs
 from rbpkit.summary import Summary
 
 ALONG = re.compile(r"(?P<model>.+)-t(?P<tokens>\d+)")
+GRID = re.compile(r"(?P<model>.+)-(?P<millions>[\d.]+)m")
 
 
 def all_runs() -> dict[str, Run]:
@@ -239,6 +240,27 @@ def along_training(
                 }
             )
     return pd.DataFrame(rows)
+
+
+def size_and_tokens(grid: Iterable[Totals], ks: Sequence[int]) -> pd.DataFrame:
+    """The losses on the grid of sizes and training tokens, a row a (corpus, quantity, model).
+
+    grid: totals of models called NAME-Mm, each trained on M million tokens to the end of its own
+    schedule. Columns: corpus, quantity, model (NAME), S, T (tokens), loss; by T and S within a
+    corpus and quantity. Raises InputError for a model of another name.
+    """
+    rows = []
+    for one in grid:
+        match = GRID.fullmatch(one.manifest.model)
+        if match is None:
+            raise InputError(
+                f"{one.manifest.model} is no model of the grid: they end in -1.5m, ..."
+            )
+        T = float(match["millions"]) * 1e6
+        at = (one.manifest.corpus, match["model"], one.manifest.S, T)
+        rows += [(*at, loss.name, loss(one)) for loss in (_Loss(None), *map(_Loss, ks))]
+    table = pd.DataFrame(rows, columns=["corpus", "model", "S", "T", "quantity", "loss"])
+    return table.sort_values(["T", "S"], ignore_index=True)
 
 
 def slopes_between_ends(

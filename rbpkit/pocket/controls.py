@@ -130,6 +130,14 @@ def controls_path() -> Path:
     return Path(str(resources.files("rbpkit") / "data" / "pocket" / "controls.jsonl.gz"))
 
 
+def grid_path() -> Path:
+    """The shipped totals of the grid of sizes and training tokens (`pocket.next_runs`).
+
+    Its models are named NAME-Mm: trained on M million tokens, with a schedule that ends there.
+    """
+    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "grid.jsonl.gz"))
+
+
 def along_path() -> Path:
     """The shipped totals along training.
 

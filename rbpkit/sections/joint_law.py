@@ -13,7 +13,7 @@ al. (2022), who minimise Huber's loss; the last is Eq. 1.5 of Kaplan et al. (202
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,12 +68,14 @@ def fit_joint(
     form: str = "sum",
     *,
     huber: float | None = None,
+    start: JointFit | None = None,
 ) -> JointFit:
     """Least squares of log loss on the logarithm of `form` (one of `FORMS`, or `KAPLAN`).
 
     S: (n,) non-embedding parameters. T: (n,) training tokens. loss: (n,). All positive and finite.
     huber: for the sums and Kaplan's form, Huber's loss in place of squares, linear for residuals
     of log loss beyond it (Hoffmann et al. take 0.001).
+    start: begin at this fit of the same form alone, as a bootstrap does, not at every start.
     InputError for another form, unequal lengths, values that are not positive, fewer points than
     parameters and one, and for sizes (or tokens, where the form has them) that are all equal.
     """
@@ -100,7 +102,8 @@ def fit_joint(
         rms = float(np.sqrt(np.mean((design @ found - y) ** 2)))
         parts = (np.exp(found[0]), found[1], 0.0, *found[2:], *[0.0] * (4 - free), 0.0)[:5]
     else:
-        found, rms = _from_all_starts(s, t, y, form, huber)
+        starts = _starts(y, form) if start is None else [_start_at(start, s_unit, t_unit, y.min())]
+        found, rms = _best_of(starts, s, t, y, form, huber)
         p = found.tolist()
         parts = (np.exp(p[0]), p[1], np.exp(p[2]), p[3], np.exp(p[4]) if len(p) > 4 else 0.0)
     A, a, B, b, E = map(float, parts)
@@ -131,25 +134,43 @@ def _log_kaplan(p: NDArray, s: NDArray, t: NDArray) -> tuple[NDArray, NDArray]:
     return p[3] * inner, np.stack([size, -size * s, tokens, by_b], axis=1)
 
 
-def _from_all_starts(
-    s: NDArray, t: NDArray, y: NDArray, form: str, huber: float | None
+def _starts(y: NDArray, form: str) -> Iterator[list[float]]:
+    """Points (log A, a, log B, b[, log E]) at which to begin, for log losses y."""
+    for a, b, low in _STARTS:
+        floor = [y.min() + np.log(low)] * (form == "sum+floor")
+        yield [y.mean() - 0.7, a, y.mean() - 1.4, b, *floor]
+
+
+def _start_at(fitted: JointFit, s_unit: float, t_unit: float, least: float) -> list[float]:
+    """A fit as such a point, in units of exp(s_unit) and exp(t_unit); log E at most `least`."""
+    log_A = np.log(fitted.A) - fitted.a * (s_unit - np.log(fitted.S_unit))
+    log_B = np.log(fitted.B) - fitted.b * (t_unit - np.log(fitted.T_unit))
+    floor = [np.clip(np.log(max(fitted.E, 1e-300)), least - 11.9, least - 0.01)]
+    return [log_A, fitted.a, log_B, fitted.b, *floor * (fitted.form == "sum+floor")]
+
+
+def _best_of(
+    starts: Iterable[list[float]],
+    s: NDArray,
+    t: NDArray,
+    y: NDArray,
+    form: str,
+    huber: float | None,
 ) -> tuple[NDArray, float]:
-    """(log A, a, log B, b[, log E]) of the least cost over all starts, and the residuals' rms."""
+    """(log A, a, log B, b[, log E]) of the least cost over the starts, and the residuals' rms."""
     curve = _log_kaplan if form == KAPLAN else _log_sum
     floor = form == "sum+floor"
-    least, middle = y.min(), y.mean()
+    least = y.min()
+    # bounded: exponents may not change sign, and a floor that is not there tends to zero
+    smallest = 1e-3 if form == KAPLAN else 0.0
+    lower = [-20.0, 0.0, -20.0, smallest] + [least - 12.0] * floor
+    upper = [20.0, 5.0, 20.0, 5.0] + [least] * floor
     best: tuple[NDArray, float] | None = None
     cost = np.inf
-    for a, b, low in _STARTS:
-        start = [middle - 0.7, a, middle - 1.4, b]
-        start += [least + np.log(low)] * floor
-        # bounded: exponents may not change sign, and a floor that is not there tends to zero
-        smallest = 1e-3 if form == KAPLAN else 0.0
-        lower = [-20.0, 0.0, -20.0, smallest] + [least - 12.0] * floor
-        upper = [20.0, 5.0, 20.0, 5.0] + [least] * floor
+    for start in starts:
         found = least_squares(
             lambda p: curve(p, s, t)[0] - y,
-            start,
+            np.clip(start, lower, upper),
             lambda p: curve(p, s, t)[1],
             bounds=(lower, upper),
             method="dogbox",
@@ -172,12 +193,17 @@ def leave_out(
     loss: ArrayLike,
     held: ArrayLike,
     forms: Sequence[str] = FORMS,
+    *,
+    huber: float | None = None,
 ) -> dict[str, NDArray[np.float64]]:
-    """form -> log(predicted loss / loss) at the points of `held` (a mask), fitted to the rest."""
+    """form -> log(predicted loss / loss) at the points of `held` (a mask), fitted to the rest.
+
+    huber: as for `fit_joint`.
+    """
     S, T, L = (np.asarray(values, dtype=np.float64) for values in (S, T, loss))
     out = np.asarray(held, dtype=bool)
     errors = {}
     for form in forms:
-        fitted = fit_joint(S[~out], T[~out], L[~out], form)
+        fitted = fit_joint(S[~out], T[~out], L[~out], form, huber=huber)
         errors[form] = np.log(fitted.predict(S[out], T[out]) / L[out])
     return errors
