@@ -16,6 +16,7 @@ from rbpkit.pocket.controls import (
     CONTROLS,
     along_path,
     controls_path,
+    grid_path,
     load_totals,
     save_totals,
     totals_of,
@@ -158,6 +159,24 @@ def test_along_training_the_end_is_the_ladder(shipped):
     columns = ["slope", "low", "high", "R2", "smallest", "largest"]
     assert np.allclose(early[columns], late[columns])
     assert (table["smallest"] > table["largest"]).all()
+
+
+def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals():
+    totals = load_totals(grid_path())
+    table = analysis.size_and_tokens(totals, (1, 100))
+    counted = table.groupby(["corpus", "quantity"])[["S", "T"]].nunique()
+    assert len(counted) == 5 * 3 and (counted == [6, 4]).all(axis=None)
+    assert len(table) == 5 * 3 * 24 and not table.duplicated(["corpus", "quantity", "S", "T"]).any()
+    of_text = {(one.manifest.corpus, one.manifest.fingerprint) for one in totals}
+    assert len(of_text) == 5
+    one = totals[0]
+    rows = table[(table["corpus"] == one.manifest.corpus) & (table["S"] == one.manifest.S)]
+    rows = rows[rows["T"] == 1e6 * float(one.manifest.model.split("-")[-1][:-1])]
+    expected = {"CE": one.ce(), "RBP_1": -np.log(one.rbp(1)), "RBP_100": -np.log(one.rbp(100))}
+    assert dict(zip(rows["quantity"], rows["loss"], strict=True)) == pytest.approx(expected)
+    with pytest.raises(InputError, match="pythia-w32-l2 is no model of the grid"):
+        manifest = dataclasses.replace(one.manifest, model="pythia-w32-l2")
+        analysis.size_and_tokens([dataclasses.replace(one, manifest=manifest)], (1,))
 
 
 @pytest.mark.parametrize("path", [controls_path, along_path])

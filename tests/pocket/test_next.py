@@ -198,10 +198,12 @@ def test_work_goes_on_where_it_stopped_and_passes_over_what_another_does(tmp_pat
 def test_what_was_harvested_and_put_back_is_harvested_alike(tmp_path, monkeypatch):
     root, out, back = tmp_path / "kept", tmp_path / "out", tmp_path / "back"
     monkeypatch.setattr(next_text, "next_root", lambda: root)
-    measured: list[str] = []
-    monkeypatch.setattr(
-        next_runs, "measure_models", lambda runs, totals, say: measured.extend(r.name for r in runs)
-    )
+    measured: dict[str, list[str]] = {}
+
+    def measure_models(runs, totals, say):
+        measured[totals.name] = [run.name for run in runs]
+
+    monkeypatch.setattr(next_runs, "measure_models", measure_models)
     root.mkdir()
     shape = next_runs.shape_of("Pythia", 32)
     for i, run in enumerate(
@@ -209,6 +211,7 @@ def test_what_was_harvested_and_put_back_is_harvested_alike(tmp_path, monkeypatc
             *(next_runs.rate_run("Pythia", 32, c) for c in (0.35, 0.7, 1.4)),
             next_runs.ladder_run("Pythia", shape, 1_500_000, 0.7),
             next_runs.ladder_run("Pythia", shape, 12_000_000, 0.7),
+            next_runs.ladder_run("GPT2", next_runs.shape_of("GPT2", 32), 12_000_000, 0.175),
         ]
     ):
         (out / run.name / "model").mkdir(parents=True)
@@ -226,9 +229,12 @@ def test_what_was_harvested_and_put_back_is_harvested_alike(tmp_path, monkeypatc
 
     next_runs.harvest(out)
     first = kept()
-    # Log and result of both models, the weights and the config of the longer one, the search.
-    assert len(first) == 7 and len([path for path in first if path.suffix == ".safetensors"]) == 1
-    assert sorted(measured) == ["pythia-w32-l2-1.5m", "pythia-w32-l2-12m"]
+    # Log and result of each model, the weights and the config of the longer ones, the search.
+    assert len(first) == 11 and len([path for path in first if path.suffix == ".safetensors"]) == 2
+    assert {name: sorted(runs) for name, runs in measured.items()} == {
+        "grid.jsonl.gz": ["pythia-w32-l2-1.5m", "pythia-w32-l2-12m"],
+        "totals.jsonl.gz": ["gpt2-w32-l2-12m"],
+    }
     next_runs.restore(back)
     found = next_runs.validation_ces(back, "Pythia", 32)
     assert found == {0.35: 5.0, 0.7: 4.0, 1.4: float("inf")}

@@ -208,6 +208,18 @@ def test_hubers_loss_passes_over_one_loss_that_is_off(form):
     assert abs(squares.a - truth.a) + abs(squares.b - truth.b) > 5e-3
 
 
+@pytest.mark.parametrize("form", ["sum", "sum+floor", KAPLAN])
+def test_a_fit_that_begins_at_another_is_the_one_from_all_starts(form):
+    S, T, loss = made("sum+floor")
+    loss = loss * np.exp(0.01 * np.random.default_rng(0).standard_normal(len(loss)))
+    half = np.arange(len(loss)) % 2 == 0  # other units and another optimum
+    start = fit_joint(S[half], T[half], loss[half], form, huber=0.001)
+    warm, cold = (fit_joint(S, T, loss, form, huber=0.01, start=at) for at in (start, None))
+    assert warm.predict(S, T) == pytest.approx(cold.predict(S, T), rel=1e-4)
+    kept = fit_joint(S[half], T[half], loss[half], form, huber=0.001, start=start)
+    assert kept.predict(S, T) == pytest.approx(start.predict(S, T), rel=1e-6)
+
+
 def test_the_forms_are_told_apart():
     S, T, loss = made("sum+floor")
     errors = leave_out(S, T, loss, S > 5e9)
