@@ -1,7 +1,8 @@
 """Summaries: what records say of RBP_k, CE and windows, small enough to commit.
 
 A summary answers what its records answer (RBP_k and p_{N,k} at every k, CE) with the same
-integers, without the records: tens of kB where they are megabytes.
+integers, without the records: tens of kB where they are megabytes. `records` makes summaries from
+records and reads those of a folder (`load_summaries`).
 """
 
 from __future__ import annotations

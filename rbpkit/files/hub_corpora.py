@@ -1,4 +1,7 @@
-"""The paper's six corpora on the Hugging Face hub: where each is and how its text is made."""
+"""Corpora on the Hugging Face hub, the paper's six: where each is and how its text is made.
+
+A further one is a row of `HUB_CORPORA`.
+"""
 
 from __future__ import annotations
 

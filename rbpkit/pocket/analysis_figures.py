@@ -138,3 +138,27 @@ def along_panels(table: pd.DataFrame, quantities: Sequence[str]) -> Figure:
         grid[1][0].legend(loc="lower right")
         figure.tight_layout()
     return figure
+
+
+def split_panels(table: pd.DataFrame) -> Figure:
+    """The exponent of the best size in the compute, a panel a corpus, with 95% intervals.
+
+    table: index (quantity, corpus); columns exponent, low, high.
+    """
+    corpora = list(dict.fromkeys(table.index.get_level_values(1)))
+    with plots.style():
+        figure, grid = plt.subplots(
+            *(1, len(corpora)),
+            **{"figsize": (2.2 * len(corpora) + 0.8, 3.0), "squeeze": False, "sharey": True},
+        )
+        for axes, corpus in zip(grid[0], corpora, strict=True):
+            one = table.xs(corpus, level=1)
+            spread = [one["exponent"] - one["low"], one["high"] - one["exponent"]]
+            names = [name.replace("RBP_", "$k$=") for name in one.index]
+            axes.errorbar(names, one["exponent"], spread, fmt="o", capsize=3, markersize=5)
+            axes.axhline(one["exponent"].iloc[0], color="grey", linestyle=":", linewidth=1)
+            axes.set_title(corpus)
+            axes.margins(x=0.15)
+        grid[0][0].set_ylabel("exponent of $S^*$ in $C$, 95% interval")
+        figure.tight_layout()
+    return figure
