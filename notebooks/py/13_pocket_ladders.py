@@ -131,26 +131,10 @@ for control in CONTROLS:
     if control.run.name not in set(controls["control"]):
         print(f"not trained: {control.against} with {control.changes}")
 shown = controls[controls["corpus"].isin(corpus_names)]
-(
-    shown.pivot_table(
-        index=["control", "changes", "quantity"],
-        columns="corpus",
-        values="against base",
-        sort=False,
-    ).round(1)
-    + 0.0
-)  # -0.0 is 0.0
-
-# %%
-(
-    shown.pivot_table(
-        index=["control", "changes", "quantity"],
-        columns="corpus",
-        values="against line",
-        sort=False,
-    ).round(1)
-    + 0.0
-)  # -0.0 is 0.0
+of_control = ["control", "changes", "quantity"]
+compared = ["against base", "against line"]
+wide = shown.pivot_table(index=of_control, columns="corpus", values=compared, sort=False)
+wide.round(1) + 0.0  # -0.0 is 0.0
 
 # %% [markdown]
 # - *Seed.* Two other seeds of the smallest model move CE by at most 0.8% and $-\log\mathrm{RBP}_1$ by at most 1.7%, about as far as the ladder's points lie from its line. At $k = 100$, where few tokens are missed, it is up to 3.0%.
@@ -191,7 +175,7 @@ along[along["quantity"].isin(["CE", "RBP_1"])].pivot(
 # %% [markdown]
 # The line appears after about a quarter of the training; its exponent is still changing at the end. After 1.5 million tokens CE, $k = 10$ and $k = 100$ lie on lines, with an $R^2$ of 0.88 or more except on `legal`. Their slopes are then two fifths to three quarters of those at the end. For $k = 1$ on `qa` $R^2$ is 0.61.
 #
-# From 370 thousand tokens on each doubling steepens every slope (63 of 64 steps; $k = 1$ on `qa` once not), and nothing suggests that this stops at 6 million. Before the last row the learning rate has not fallen to zero, so those rows are not of finished models. But the exponents of these ladders belong to 6 million tokens, not to the architectures.
+# From 370 thousand tokens on each doubling steepens every slope (63 of 64 steps; $k = 1$ on `qa` once not), and nothing suggests that this stops at 6 million. Before the last row the learning rate has not fallen to zero, so those rows are not of finished models. But the exponents of these ladders belong to 6 million tokens, not to the architectures. [Notebook 16](16_size_and_tokens.ipynb) trains six sizes at four numbers of tokens, each to the end of its own schedule.
 #
 # ## Beside the four: a state space
 #

@@ -43,7 +43,7 @@ from scipy.optimize import least_squares
 from scipy.special import stdtrit
 
 import rbpkit
-from rbpkit import plots
+from rbpkit import paper, plots
 from rbpkit.fit import fit_power_law
 from rbpkit.pocket import analysis, analysis_figures
 from rbpkit.pocket.controls import grid_path, load_totals
@@ -127,11 +127,11 @@ wide.round(3)
 steeper = 100 * (wide["alpha"].T.pct_change().T.dropna(axis=1))
 print("each doubling of the tokens steepens the slope by, %:")
 print(steeper.agg(["min", "median", "max"]).round(0).to_string())
-in_range = {"CE": (0.050, 0.146), "RBP_1": (0.063, 0.134), "RBP_10": (0.086, 0.189)}
-in_range["RBP_100"] = (0.103, 0.239)
-at_most = wide["alpha"][12.0]
-inside = [in_range[q][0] <= at_most[q, c] <= in_range[q][1] for q, c in at_most.index]
-print(f"at 12M within the paper's range for Pythia: {sum(inside)} of {len(inside)}")
+published = paper.table1().query("family == 'Pythia'").groupby("k")["slope"].agg(["min", "max"])
+lines = at_fixed.query("tokens == 12e6")
+of_paper = published.loc[lines["quantity"].str.removeprefix("RBP_")]
+inside = lines["slope"].between(of_paper["min"].to_numpy(), of_paper["max"].to_numpy())
+print(f"12M, within the range of the paper's Pythia: {inside.sum()} of {len(inside)}")
 
 # %% [markdown]
 # @@exponents
@@ -250,9 +250,8 @@ missed = pd.DataFrame(out).T.rename_axis(["held out", "corpus", "quantity"])
 judged = missed.groupby("held out").agg(["median", "max"]).stack(0, future_stack=True)
 judged["foretells"] = (judged["median"] <= 5) & (judged["max"] <= 10)
 for other in ("size", "sum"):
-    judged[f"nearer than {other}"] = [
-        (missed.loc[held, form] < missed.loc[held, other]).sum() for held, form in judged.index
-    ]
+    nearer = missed.lt(missed[other], axis=0).groupby("held out").sum()
+    judged[f"nearer than {other}"] = nearer.stack()
 judged.round(1)
 
 # %%
