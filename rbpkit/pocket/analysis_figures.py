@@ -14,6 +14,7 @@ from matplotlib.ticker import FuncFormatter
 from rbpkit import plots
 from rbpkit.errors import InputError
 from rbpkit.sections.panels import corpora_of
+from rbpkit.sections.published_figures import token_ticks
 
 
 def read_logs(runs: Path) -> dict[str, pd.DataFrame]:
@@ -132,6 +133,7 @@ def along_panels(table: pd.DataFrame, quantities: Sequence[str]) -> Figure:
                 column[1].plot(one["tokens"], one["R2"], label=name, **look)
             column[0].set_title(corpus.removeprefix("pocket:"))
             column[0].set_xscale("log")
+            token_ticks(column[0].xaxis, table["tokens"])
             column[1].set_xlabel("training tokens")
         grid[0][0].set_ylabel("slope in $\\log S$, 95% interval")
         grid[1][0].set_ylabel("$R^2$")

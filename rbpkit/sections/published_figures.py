@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,6 +28,14 @@ def _plain_ticks(axis: Axis, values: Sequence[float]) -> None:
     axis.set_major_locator(FixedLocator(list(values)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_locator(NullLocator())
+
+
+def token_ticks(axis: Axis, tokens: Iterable[float]) -> None:
+    """Label a logarithmic axis at the numbers of tokens ("3M"), where they are five or fewer."""
+    there = sorted(set(tokens))
+    if len(there) <= 5:
+        _plain_ticks(axis, there)
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / 1e6:g}M"))
 
 
 def law_panels(
@@ -98,6 +106,7 @@ def token_panels(panels: Mapping[str, tuple[pd.DataFrame, JointFit, float]], yla
                 axes.plot(span, law.predict(S, span), dash, color=colour, linewidth=1.1)
             axes.set(xscale="log", yscale="log")
             plain_log_ticks(axes, rows["loss"].min() / 1.05, rows["loss"].max() * 1.05)
+            token_ticks(axes.xaxis, rows["tokens"])
             axes.set(title=title, xlabel="training tokens")
             axes.legend(title="$S$", title_fontsize=8, fontsize=7, loc="lower left", ncols=2)
         grid[0, 0].set_ylabel(ylabel)
@@ -106,6 +115,8 @@ def token_panels(panels: Mapping[str, tuple[pd.DataFrame, JointFit, float]], yla
 
 
 def _short(S: float) -> str:
+    if S < 1e6:
+        return f"{S / 1e3:.0f}k"
     return f"{S / 1e9:.1f}B" if S >= 1e9 else f"{S / 1e6:.0f}M" if S >= 1e7 else f"{S / 1e6:.1f}M"
 
 
