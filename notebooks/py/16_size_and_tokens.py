@@ -10,13 +10,12 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # Beyond the paper: size and training tokens
 #
 # **Question.** The paper's law has one variable, the size $S$; the number of training tokens $T$ is not in it. How does its exponent depend on $T$? Does one law in $S$ and $T$ foretell larger models, and models trained for longer? And do cross-entropy and $\mathrm{RBP}_k$ ask for the same division of compute between size and tokens?
 #
-# **Answer.** The exponent is made by the training: for $\mathrm{RBP}_1$ it rises from 0.02 to 0.03 at 1.5 million tokens to 0.08 to 0.12 at 12 million, and only there does it reach the range of the paper's Pythias. At a fixed number of tokens the paper's law foretells a larger model to 4%, but no law in size *and* tokens, of five, foretells how the last doubling steepens it. At equal cross-entropy, ten times the size changes $-\log\mathrm{RBP}_k$ by less than 2%.
+# **Answer.** The exponent depends on how long the models were trained: for $\mathrm{RBP}_1$ it is 0.02 to 0.03 after 1.5 million tokens and 0.08 to 0.12 after 12 million, and only then in the range of the paper's Pythias. At a fixed number of tokens the paper's law foretells a larger model to 4%, but no law in size *and* tokens, of five, foretells how much the last doubling of tokens steepens it. At equal cross-entropy, ten times the size changes $-\log\mathrm{RBP}_k$ by less than 2%.
 #
 # ![Cross-entropy and -log RBP_k at k = 1, 10, 100 on prose against training tokens, for six sizes of Pythia, with curves of a law in size and tokens fitted to the five smaller sizes](../figures/16_grid.png)
 #
