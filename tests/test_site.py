@@ -91,7 +91,9 @@ def test_a_page_keeps_words_code_and_numbers():
             assert words == old.source
 
 
-def test_what_pages_link_and_notebooks_open_with_is_among_the_sources(tmp_path):
+def test_what_pages_link_and_notebooks_open_with_is_among_the_sources(tmp_path, monkeypatch):
+    # as they are: to make them smaller takes more than a minute
+    monkeypatch.setattr(assemble, "sharp", lambda name: (ROOT / f"figures/{name}.png").read_bytes())
     assemble.assemble(tmp_path / "sources")
     for page in (tmp_path / "sources").glob("*.md"):
         for goal in re.findall(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)", page.read_text(encoding="utf-8")):
