@@ -35,6 +35,14 @@ main()
 """
 
 
+@pytest.fixture(autouse=True)
+def no_figure_stays_open():
+    """Close what a test drew: pyplot keeps every figure, and warns of the twenty-first."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
 def study_file(folder: Path, models, corpora, **settings) -> Path:
     """A parameter file: these models (hub ids, folders) on these corpora, by one CPU thread."""
     values = {

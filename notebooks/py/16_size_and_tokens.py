@@ -234,7 +234,11 @@ plots.save(figure, pd.concat(points)[columns], figures_dir, "16_grid")
 #
 # ## What each form predicts
 #
-# Five forms are fitted to a part of the grid and compared on the rest: the largest size (all $T$), then the longest training (all $S$). *Size* is one line in $\log S$ for all $T$; *size, each T* is the paper's law, a line for each $T$; *product* $A S^{-a} T^{-b}$, *kaplan* Eq. 1.5 of Kaplan et al. (2020), $\big((A S^{-a})^{1/b} + B'/T\big)^b$. *Copied* is no law: the loss of the next smaller size, or of half the tokens. The table has root mean square errors of $\log L$, in percent.
+# Laws are fitted to a part of the grid and compared on the rest: the largest size (all $T$), then the longest training (all $S$). The table has root mean square errors of $\log L$, in percent.
+#
+# - *Size, each T* is the paper's law, a line in $\log S$ for each $T$; *size* is one line for all $T$.
+# - *Sum* and *sum+floor* are as above, *product* is $A S^{-a} T^{-b}$, and *kaplan* is Eq. 1.5 of Kaplan et al. (2020), $\big((A S^{-a})^{1/b} + B'/T\big)^b$.
+# - *Copied* is no law: the loss of the next smaller size, or of half the tokens.
 #
 # The margin: a form *predicts* models where the error is at most 5% in the median cell and at most 10% in the worst. One form is *better* than another where it is nearer in 15 of the 20 cells or more.
 
@@ -269,7 +273,9 @@ judged.round(1)
 missed.groupby(["held out", "quantity"], sort=False).median().round(1)
 
 # %% [markdown]
-# The paper's law, a line at each $T$ through the other five sizes, predicts the largest size to 4.0%, the sum to 4.6%, Kaplan's form to 2.4%; the product, at 6.9%, does not, and one line for all $T$ is far off. But the step is only a factor of 2.2, and copying the second-largest model's loss errs by 3.0%: this test proves little. Kaplan's form, in which size and tokens limit each other, is better than the sum (nearer in 19 of 20 cells), and so are the separate lines (18).
+# The paper's law, a line at each $T$ through the other five sizes, predicts the largest size to 4.0%, the sum to 4.6%, Kaplan's form to 2.4%; the product, at 6.9%, does not, and one line for all $T$ is far off.
+#
+# But the step is only a factor of 2.2, and copying the second-largest model's loss errs by 3.0%: this test proves little. Kaplan's form, in which size and tokens limit each other, is better than the sum (nearer in 19 of 20 cells), and so are the separate lines (18).
 #
 # None predicts the longest training. With tokens in the law the errors are 8 to 10% in the median and up to 17% at worst, about half of what copying gives (19%).
 #
@@ -353,7 +359,9 @@ figure = analysis_figures.split_panels(split)
 plots.save(figure, split.rename_axis(["quantity", "corpus"]).reset_index(), figures_dir, "16_split")
 
 # %% [markdown]
-# This grid does not determine the split: most intervals are wide. Two of the 15 differences from CE exclude 0, one on each side, so by the margin no difference between CE and $\mathrm{RBP}_k$ was shown. (The exponent does rise from $k = 1$ to 10 and 100 on every corpus.) The sum fits poorly, so this is weak evidence either way. And in the smallest models most of the cost is in the head, which $C = 6ST$ leaves out; counting so is known to raise the exponent (Pearce and Song, below).
+# This grid does not determine the split: most intervals are wide. Two of the 15 differences from CE exclude 0, one on each side, so by the margin no difference between CE and $\mathrm{RBP}_k$ was shown. (The exponent does rise from $k = 1$ to 10 and 100 on every corpus.)
+#
+# The sum fits poorly, so this is weak evidence either way. And in the smallest models most of the cost is in the head, which $C = 6ST$ leaves out; counting so is known to raise the exponent (Pearce and Song, below).
 #
 # ## At equal cross-entropy
 #
