@@ -6,7 +6,8 @@ gathered from the very tensor that is counted: recomputed, its last bit would ch
 
 Three programs in `kernels` count, and agree to the integer: `one_pass` (Triton) on a GPU, `c_loop`
 where there is a C compiler, and `tiles` (torch), the others' fallback and oracle; a fourth,
-`fused_head`, is an option. `kernels.head_plan` checks what is given and divides the memory.
+`fused_head`, is an option. `kernels.head_plan` checks what is given, divides the memory and makes
+the logits.
 """
 
 from __future__ import annotations
@@ -25,13 +26,12 @@ from rbpkit.kernels.head_plan import (
     MEMORY_BYTES,
     check_matrix,
     check_targets,
+    logit_chunks,
+    new_results,
     plan,
     tile_rows,
 )
 from rbpkit.kernels.tiles import Chunks, bounded_product, by_tiles
-
-# n_greater, n_equal, nll, p_max, entropy, and whether a row has finite logits only.
-_RESULTS = (torch.int32, torch.int32, torch.float32, torch.float32, torch.float32, torch.bool)
 
 
 class NonFiniteError(InputError):
@@ -103,13 +103,22 @@ def token_ranks(
     """
     _, tile, _ = plan(hidden, unembedding, bias, memory_bytes)
     check_targets(targets, hidden)
+    head = {"bias": bias, "memory_bytes": memory_bytes}
     if fused:
-        ranks = _fused_ranks(hidden, unembedding, targets, bias, memory_bytes, entropy)
-        if ranks is not None:
-            return ranks
+
+        def by_logits(rows: Tensor) -> TokenRanks:
+            return token_ranks(hidden[rows], unembedding, targets[rows], **head, entropy=True)
+
+        if find_spec("triton") is None:
+            raise InputError("fused=True needs triton: pip install 'rbpkit[gpu]'")
+        from rbpkit.kernels.fused_head import fused_results
+
+        results = fused_results(hidden, unembedding, bias, targets, by_logits)
+        if results is not None:
+            return TokenRanks(*results[: 5 if entropy else 3])
 
     def chunks() -> Iterator[tuple[int, Tensor]]:
-        return logit_chunks(hidden, unembedding, bias=bias, memory_bytes=memory_bytes)
+        return logit_chunks(hidden, unembedding, **head)
 
     bounded = None
     # Looking at every logit for -inf costs a pass over T x V, this V x d: take the cheaper.
@@ -138,51 +147,6 @@ def logit_ranks(logits: Tensor, targets: Tensor, *, entropy: bool = False) -> To
     return _ranked(chunks, targets, (tile, V), None, entropy)
 
 
-def counting_path(device: torch.device | str) -> str:
-    """The program that counts on this device: "triton", "compiled" (C) or "torch".
-
-    All give the same integers; the last bits of nll, p_max and entropy may differ.
-    """
-    device = torch.device(device)
-    if _one_pass(device) is None:
-        return "torch"
-    return "triton" if device.type == "cuda" else "compiled"
-
-
-@torch.no_grad()
-def logit_chunks(
-    hidden: Tensor,
-    unembedding: Tensor,
-    *,
-    bias: Tensor | None = None,
-    memory_bytes: int = MEMORY_BYTES,
-) -> Iterator[tuple[int, Tensor]]:
-    """The fp32 logits that `token_ranks` counts, as pairs (first row, (rows, V) logits).
-
-    One buffer serves all chunks: copy what must outlive the next step. Arguments and errors
-    as in `token_ranks`. For oracles, and as the head without ranks in a benchmark.
-    """
-    rows, _, block = plan(hidden, unembedding, bias, memory_bytes)
-    T, V = len(hidden), len(unembedding)
-    buffer = hidden.new_empty((min(rows, T), V), dtype=torch.float32)
-    if block == V:
-        unembedding = unembedding.float()
-    for start in range(0, T, rows):
-        part = hidden[start : start + rows]
-        logits = buffer[: len(part)]
-        if block:
-            part = part.float()
-            for i in range(0, V, block):
-                some = unembedding[i : i + block].float()
-                torch.mm(part, some.T, out=logits[:, i : i + block])
-                del some  # before the next is made: two would be over the budget
-        else:
-            torch.mm(part, unembedding.T, out_dtype=torch.float32, out=logits)
-        if bias is not None:
-            logits.add_(bias)
-        yield start, logits
-
-
 def _ranked(
     chunks: Chunks,
     targets: Tensor,
@@ -194,7 +158,7 @@ def _ranked(
     V, device = shape[1], targets.device
     # An index out of range would kill a CUDA context: clamp, and refuse it at the one sync.
     column = targets.long().clamp(0, V - 1)
-    results = tuple(torch.empty(len(targets), dtype=dtype, device=device) for dtype in _RESULTS)
+    results = new_results(targets)
     one_pass = _one_pass(device)
     if one_pass is None:
         finite = by_tiles(chunks, column, results, shape, bounded, entropy)
@@ -216,51 +180,6 @@ def _ranked(
     return TokenRanks(*results[: 5 if entropy else 3])
 
 
-def _fused_ranks(
-    hidden: Tensor,
-    unembedding: Tensor,
-    targets: Tensor,
-    bias: Tensor | None,
-    memory_bytes: int,
-    entropy: bool,
-) -> TokenRanks | None:
-    """`token_ranks` without logits; None where a target or a logit has to be refused by name.
-
-    A token whose own logit was another in the scan is counted from its logits.
-    """
-    if find_spec("triton") is None:
-        raise InputError("fused=True needs triton: pip install 'rbpkit[gpu]'")
-    from rbpkit.kernels import fused_head
-
-    if not fused_head.runs_on(hidden.device):
-        raise InputError(f"fused=True needs a GPU, not a tensor on {hidden.device}")
-    d = hidden.shape[1]
-    if hidden.dtype != unembedding.dtype or hidden.dtype == torch.float32 or d % 16:
-        raise InputError(
-            "fused=True needs bfloat16 or float16, hidden as unembedding, and a width in sixteens,"
-            f" not {hidden.dtype}, {unembedding.dtype} and {d}"
-        )
-    column = targets.long().clamp(0, len(unembedding) - 1)
-    results = tuple(
-        torch.empty(len(targets), dtype=dtype, device=hidden.device) for dtype in _RESULTS
-    )
-    met = fused_head.count(hidden, unembedding, bias, column, results)
-    usual = (results[5] & (column == targets)).all()
-    usual, all_met = torch.stack((usual, met.all())).tolist()  # the one sync
-    if not usual:
-        return None
-    if not all_met:
-        (rows,) = (~met).nonzero(as_tuple=True)
-        again = token_ranks(
-            hidden[rows], unembedding, targets[rows], bias=bias, memory_bytes=memory_bytes,
-            entropy=True,
-        )  # fmt: skip
-        names = ("n_greater", "n_equal", "nll", "p_max", "entropy")
-        for result, name in zip(results, names, strict=False):
-            result[rows] = getattr(again, name)
-    return TokenRanks(*results[: 5 if entropy else 3])
-
-
 def _refuse_non_finite(chunks: Chunks) -> None:
     """NonFiniteError with the place of the first bad logit, if there is one."""
     for start, logits in chunks():
@@ -268,6 +187,17 @@ def _refuse_non_finite(chunks: Chunks) -> None:
             if not (row.amin().isfinite() & row.amax().isfinite()):
                 v = int((~row.isfinite()).nonzero()[0])
                 raise NonFiniteError(start + i, v, row[v].item())
+
+
+def counting_path(device: torch.device | str) -> str:
+    """The program that counts on this device: "triton", "compiled" (C) or "torch".
+
+    All give the same integers; the last bits of nll, p_max and entropy may differ.
+    """
+    device = torch.device(device)
+    if _one_pass(device) is None:
+        return "torch"
+    return "triton" if device.type == "cuda" else "compiled"
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 
 The product with the output matrix and the counts of `one_pass` are made tile by tile of V. A
 token's own logit is made first, by the same product of a tile, and must meet itself in the scan:
-the tokens for which it does not are named, and the caller counts them in another way.
+the tokens for which it does not are counted from their logits.
 
 An option that is off (`ranking.token_ranks(..., fused=True)`): it runs in Triton's interpreter and
 compiles for GPUs, but has not been timed on one; `make gpu` times it.
@@ -10,10 +10,16 @@ compiles for GPUs, but has not been timed on one; `make gpu` times it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+
+from rbpkit.errors import InputError
+from rbpkit.kernels.head_plan import new_results
 
 # Tokens and vocabulary rows of a tile are as many, so that both products have one shape.
 CONFIGS = [
@@ -109,9 +115,41 @@ _INTERPRETED = not isinstance(kernel, triton.JITFunction)  # it has no clock to 
 _tuned = triton.autotune(CONFIGS[:1] if _INTERPRETED else CONFIGS, key=["V", "d"])(kernel)
 
 
-def runs_on(device: torch.device) -> bool:
-    """Whether the kernel can be launched there: a GPU, or any device under the interpreter."""
-    return _INTERPRETED or device.type == "cuda"
+def fused_results(
+    hidden: Tensor,
+    unembedding: Tensor,
+    bias: Tensor | None,
+    targets: Tensor,
+    by_logits: Callable[[Tensor], Any],
+) -> tuple[Tensor, ...] | None:
+    """The six results of `ranking.token_ranks` without logits; arguments as there.
+
+    by_logits: rows -> their `TokenRanks`, for tokens whose own logit was another in the scan.
+    None where a target or a logit has to be refused by name. Raises InputError where the kernel
+    cannot run: no GPU, float32 or two dtypes, a width that is no multiple of 16.
+    """
+    if not (_INTERPRETED or hidden.device.type == "cuda"):
+        raise InputError(f"fused=True needs a GPU, not a tensor on {hidden.device}")
+    d = hidden.shape[1]
+    if hidden.dtype != unembedding.dtype or hidden.dtype == torch.float32 or d % 16:
+        raise InputError(
+            "fused=True needs bfloat16 or float16, hidden as unembedding, and a width in sixteens,"
+            f" not {hidden.dtype}, {unembedding.dtype} and {d}"
+        )
+    column = targets.long().clamp(0, len(unembedding) - 1)
+    results = new_results(targets)
+    met = count(hidden, unembedding, bias, column, results)
+    usual = (results[5] & (column == targets)).all()
+    usual, all_met = torch.stack((usual, met.all())).tolist()  # the one sync
+    if not usual:
+        return None
+    if not all_met:
+        (rows,) = (~met).nonzero(as_tuple=True)
+        again = by_logits(rows)
+        names = ("n_greater", "n_equal", "nll", "p_max", "entropy")
+        for result, name in zip(results, names, strict=False):
+            result[rows] = getattr(again, name)
+    return results
 
 
 def count(

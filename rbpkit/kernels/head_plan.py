@@ -1,8 +1,9 @@
-"""The head step of `ranking`: its arguments checked, and its memory divided among temporaries."""
+"""The head step of `ranking`: its arguments checked, its memory divided, its logits by chunks."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
@@ -19,6 +20,8 @@ _TILE_FLOATS = 2**17
 CHUNK_ROWS = {"cpu": 512, "cuda": 448}
 _BLOCKED_ROWS = 1024  # each chunk widens the matrix anew: enough rows to hide that
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+# n_greater, n_equal, nll, p_max, entropy, and whether a row has finite logits only.
+_RESULTS = (torch.int32, torch.int32, torch.float32, torch.float32, torch.float32, torch.bool)
 
 
 def plan(
@@ -50,6 +53,40 @@ def plan(
         need = f"T={T}, V={V}, d={d} needs {fixed + row}"
         raise InputError(f"memory_bytes={memory_bytes} does not hold one row of logits: {need}")
     return rows, tile, block if widen else 0
+
+
+@torch.no_grad()
+def logit_chunks(
+    hidden: Tensor,
+    unembedding: Tensor,
+    *,
+    bias: Tensor | None = None,
+    memory_bytes: int = MEMORY_BYTES,
+) -> Iterator[tuple[int, Tensor]]:
+    """The fp32 logits that `ranking.token_ranks` counts, as pairs (first row, (rows, V) logits).
+
+    One buffer serves all chunks: copy what must outlive the next step. Arguments and errors
+    as in `ranking.token_ranks`. For oracles, and as the head without ranks in a benchmark.
+    """
+    rows, _, block = plan(hidden, unembedding, bias, memory_bytes)
+    T, V = len(hidden), len(unembedding)
+    buffer = hidden.new_empty((min(rows, T), V), dtype=torch.float32)
+    if block == V:
+        unembedding = unembedding.float()
+    for start in range(0, T, rows):
+        part = hidden[start : start + rows]
+        logits = buffer[: len(part)]
+        if block:
+            part = part.float()
+            for i in range(0, V, block):
+                some = unembedding[i : i + block].float()
+                torch.mm(part, some.T, out=logits[:, i : i + block])
+                del some  # before the next is made: two would be over the budget
+        else:
+            torch.mm(part, unembedding.T, out_dtype=torch.float32, out=logits)
+        if bias is not None:
+            logits.add_(bias)
+        yield start, logits
 
 
 def tile_rows(device: torch.device, V: int, memory_bytes: int) -> int:
@@ -89,3 +126,8 @@ def check_targets(targets: Tensor, rows: Tensor) -> None:
             f"targets must be ({len(rows)},) int64 or int32 on {rows.device}, "
             f"not {tuple(targets.shape)} {targets.dtype} on {targets.device}"
         )
+
+
+def new_results(targets: Tensor) -> tuple[Tensor, ...]:
+    """What a counting program fills, (T,) each on the targets' device: `TokenRanks`, finite."""
+    return tuple(torch.empty(targets.shape, dtype=one, device=targets.device) for one in _RESULTS)
