@@ -16,20 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from rbpkit.errors import InputError
-from rbpkit.files.hub_corpora import HUB_CORPORA, PART_CORPORA, HubCorpus, read_hub
+from rbpkit.errors import InputError, check_whole
+from rbpkit.files.hub_corpora import HUB_CORPORA, PART_CORPORA, read_hub
 from rbpkit.files.text_files import SUFFIXES, list_files, read_texts, suffix_of, text_fingerprint
-
-__all__ = [
-    "HUB_CORPORA",
-    "PART_CORPORA",
-    "POCKET_CORPORA",
-    "Corpus",
-    "HubCorpus",
-    "corpus_on_hub",
-    "load_corpus",
-    "protocol_order",
-]
 
 PROTOCOL_DOCUMENTS = 1000  # of the authors, from each corpus
 
@@ -95,10 +84,9 @@ def load_corpus(
     Raises InputError for an unknown name, a hub that does not answer, files that cannot be
     read as text, a field that is not there, a corpus without text.
     """
-    for key, value, least in (("documents", documents, 0), ("seed", seed, 0)):
-        whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
-        if not (whole or value is None):
-            raise InputError(f"{key}={value!r}: must be a whole number, {least} or more")
+    for key, value in (("documents", documents), ("seed", seed)):
+        if value is not None:
+            check_whole(key, value, 0)
     target = _resolve(name_or_path)
     on_hub = isinstance(target, str) and target in ON_HUB
     if not on_hub and (streaming or revision is not None):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, check_whole
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -78,14 +78,9 @@ class Batch:
         return len(self.targets)
 
 
-def _at_least(key: str, value: int, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InputError(f"{key}={value!r}: must be a whole number, {least} or more")
-
-
 def check_batch_tokens(batch_tokens: int) -> None:
     """InputError unless `batch_tokens`, tokens with padding, is a whole number >= 1."""
-    _at_least("batch_tokens", batch_tokens, 1)
+    check_whole("batch_tokens", batch_tokens, 1)
 
 
 def encode(
@@ -100,7 +95,7 @@ def encode(
     Raises InputError for a max_length without room for a scored token, and where no document
     has one, as with the empty tokenizer of a folder that has no tokenizer files.
     """
-    _at_least("max_length", max_length, 2)
+    check_whole("max_length", max_length, 2)
     added = tokenizer.num_special_tokens_to_add()
     if max_length < added + 2:
         raise InputError(

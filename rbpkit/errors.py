@@ -18,6 +18,12 @@ class InputError(ValueError):
         return [f"{type(self).__name__}: {self}"]
 
 
+def check_whole(key: str, value: object, least: int) -> None:
+    """InputError that names the key, unless the value is a whole number >= `least`."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InputError(f"{key}={value!r}: must be a whole number, {least} or more")
+
+
 @contextmanager
 def reason(what: str) -> Iterator[None]:
     """Turn whatever the libraries raise into one plain line."""

@@ -3,7 +3,7 @@
 `load_model` opens a hub id or a local folder and refuses what would give wrong numbers without a
 word: a tokenizer that is not there, weights that are missing and so would be random, NaN, a model
 that looks ahead. `files.model_folders` finds the files, `files.networks` reads and probes them, and
-`files.architectures` counts S and V; its names are here too.
+`files.architectures` counts S and V.
 """
 
 from __future__ import annotations
@@ -17,33 +17,11 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from rbpkit.errors import InputError, reason
-from rbpkit.files.architectures import (
-    ARCHITECTURES,
-    Architecture,
-    ParameterCounts,
-    family_of,
-    non_embedding_parameters,
-    paper_config,
-    parameter_counts,
-)
+from rbpkit.files.architectures import family_of, non_embedding_parameters
 from rbpkit.files.devices import SPREAD, check_device_map, input_device, torch_device
 from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import find_checkpoint, load_tokenizer
 from rbpkit.files.networks import Head, check_finite, check_tokenizer, linear_head, read_network
-
-__all__ = [
-    "ARCHITECTURES",
-    "Architecture",
-    "Head",
-    "LoadedModel",
-    "ParameterCounts",
-    "linear_head",
-    "load_model",
-    "non_embedding_parameters",
-    "paper_config",
-    "parameter_counts",
-    "torch_device",
-]
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 

@@ -33,14 +33,13 @@ from transformers.utils import logging as transformers_logging
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.models import (
+from rbpkit.files.architectures import (
     ARCHITECTURES,
-    linear_head,
-    load_model,
     non_embedding_parameters,
     paper_config,
     parameter_counts,
 )
+from rbpkit.models import linear_head, load_model
 
 V = 320
 
