@@ -56,6 +56,20 @@ def study_file(folder: Path, models, corpora, **settings) -> Path:
     return path
 
 
+def edit_json(path: Path, **changes: object) -> None:
+    """Change some keys of a JSON file."""
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file below, but for locks."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != ".lock"
+    }
+
+
 def digests(out: Path) -> dict[str, str]:
     """sha256 of every Parquet file below, by its path."""
     return {
