@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import logging
+import math
 import shutil
 import warnings
 from pathlib import Path
@@ -10,10 +11,11 @@ from typing import ClassVar
 
 import pytest
 import torch
+from conftest import edit_json
 from huggingface_hub import constants as hub_constants
 from huggingface_hub.utils import are_progress_bars_disabled
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, decoders, pre_tokenizers, trainers
+from tokenizers import Tokenizer
 from tokenizers import models as tokenizer_models
 from transformers import (
     AutoModelForCausalLM,
@@ -21,6 +23,7 @@ from transformers import (
     CohereConfig,
     Gemma2Config,
     GPT2Config,
+    GPTJConfig,
     GPTNeoXConfig,
     GraniteConfig,
     OPTConfig,
@@ -40,14 +43,9 @@ from rbpkit.files.architectures import (
     parameter_counts,
 )
 from rbpkit.models import linear_head, load_model
+from rbpkit.pocket.ladders import V, load_tokenizer
 
-V = 320
-
-LINES = [
-    "The relative-based scaling law counts how many tokens outrank the true one.",
-    "def rank(p, t):\n\treturn sum(v >= p[t] for v in p)",
-    "Licence: permission is hereby granted, free of charge; 2, 3, 5, 7, 11.",
-]
+TEXT = "def rank(p, t):\n\treturn sum(v >= p[t] for v in p)"
 
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": V}
 SMALL |= {"max_position_embeddings": 64}
@@ -62,35 +60,19 @@ CONFIGS = {
     "gpt_neox-tied": GPTNeoXConfig(**SMALL, intermediate_size=64, tie_word_embeddings=True),
     "qwen2": Qwen2Config(**GATED),
     "qwen2-tied": Qwen2Config(**GATED, tie_word_embeddings=True),
+    # Its head has a bias, as that of no family of the paper.
+    "gptj": GPTJConfig(
+        n_embd=32, n_layer=1, n_head=4, n_positions=64, vocab_size=V, rotary_dim=4, n_inner=64
+    ),
 }
-FAMILY = {"gpt2": "GPT2", "opt": "OPT", "gpt_neox": "Pythia", "qwen2": "Qwen"}
-
-
-def train_tokenizer(vocab_size: int = 300) -> PreTrainedTokenizerFast:
-    """A byte-level BPE like the four families' own, of at most `vocab_size` tokens."""
-    core = Tokenizer(tokenizer_models.BPE())
-    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    core.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size,
-        special_tokens=["<|endoftext|>"],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    core.train_from_iterator(LINES, trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<|endoftext|>")
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return train_tokenizer()
+FAMILY = {"gpt2": "GPT2", "opt": "OPT", "gpt_neox": "Pythia", "qwen2": "Qwen", "gptj": "gptj"}
 
 
 @pytest.fixture
-def save(tmp_path, tokenizer):
-    """Save a random model of a config with the tokenizer; returns (folder, the model)."""
+def save(tmp_path):
+    """Save a random model of a config with a tokenizer; returns (folder, the model)."""
 
-    def save(config, name="model", *, words=tokenizer, dtype=torch.float32, spread=1.0):
+    def save(config, name="model", *, words=True, dtype=torch.float32, spread=1.0):
         torch.manual_seed(0)
         model = AutoModelForCausalLM.from_config(config).eval()
         with torch.no_grad():
@@ -99,8 +81,8 @@ def save(tmp_path, tokenizer):
                 parameter.add_(torch.randn_like(parameter) * 0.1).mul_(spread)
         model = model.to(dtype)
         model.save_pretrained(tmp_path / name)
-        if words is not None:
-            words.save_pretrained(tmp_path / name)
+        if words:
+            load_tokenizer().save_pretrained(tmp_path / name)
         return tmp_path / name, model
 
     return save
@@ -115,13 +97,14 @@ def some_ids(batch: int = 2, length: int = 12) -> torch.Tensor:
     return torch.randint(V, (batch, length), generator=torch.Generator().manual_seed(1))
 
 
-def refused(model, **options) -> str:
-    """The message of the InputError that loading gives: one line, not a library's report."""
+def refused(model, *parts: str, **options) -> None:
+    """Loading is refused in one line, not a library's report, with each of `parts` in it."""
     with pytest.raises(InputError) as caught:
         load_model(model, **options)
     message = str(caught.value)
     assert "\n" not in message
-    return message
+    for part in parts:
+        assert part in message
 
 
 def assert_logits(loaded, reference) -> None:
@@ -151,6 +134,7 @@ def test_S_of_config_and_of_model_agree(kind):
     rows, width = model.get_output_embeddings().weight.shape
     positions = {"gpt2": 64 * 32, "opt": (64 + 2) * 32}.get(model.config.model_type, 0)
     tables = rows * width * (1 if model.config.tie_word_embeddings else 2) + positions
+    tables += rows if kind == "gptj" else 0  # the head's bias
     assert non_embedding_parameters(model) == model.num_parameters() - tables
 
 
@@ -204,7 +188,7 @@ def test_hidden_and_head_give_the_logits(kind, save):
     with torch.no_grad():
         expected = reference(some_ids()).logits
     hidden = loaded.hidden(some_ids())
-    assert loaded.head is not None
+    assert loaded.head is not None and (loaded.head.bias is not None) == (kind == "gptj")
     torch.testing.assert_close(
         hidden @ loaded.head.weight.T + (0 if loaded.head.bias is None else loaded.head.bias),
         expected,
@@ -217,24 +201,7 @@ def test_hidden_and_head_give_the_logits(kind, save):
     assert (loaded.V, loaded.S) == (V, non_embedding_parameters(CONFIGS[kind]))
     assert (loaded.name, loaded.dtype, loaded.device) == ("model", "float32", "cpu")
     assert loaded.context == 64
-    assert loaded.tokenizer.decode(loaded.tokenizer(LINES[1])["input_ids"]) == LINES[1]
-
-
-def test_a_head_with_a_bias(save):
-    # GPT-J's head has one; no family of the paper does.
-    from transformers import GPTJConfig
-
-    config = GPTJConfig(
-        n_embd=32, n_layer=1, n_head=4, n_positions=64, vocab_size=V, rotary_dim=4, n_inner=64
-    )
-    folder, reference = save(config)
-    loaded = load_model(folder)
-    assert loaded.head is not None and loaded.head.bias.abs().max() > 0
-    with torch.no_grad():
-        expected = reference(some_ids()).logits
-    got = loaded.hidden(some_ids()) @ loaded.head.weight.T + loaded.head.bias
-    torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-4)
-    assert loaded.family == "gptj"
+    assert loaded.tokenizer.decode(loaded.tokenizer(TEXT)["input_ids"]) == TEXT
 
 
 CAPPED = {
@@ -293,12 +260,11 @@ def test_revision_of_a_folder_follows_its_content(neox):
     assert before.startswith("sha256:") and len(before) == 71
     (neox / "README.md").write_text("a card")
     assert load_model(neox).revision == before
-    tokens = json.loads((neox / "tokenizer_config.json").read_text())
-    (neox / "tokenizer_config.json").write_text(json.dumps(tokens | {"note": 1}))
+    edit_json(neox / "tokenizer_config.json", note=1)
     assert load_model(neox).revision != before
 
 
-def test_sharded_weights(save, tokenizer):
+def test_sharded_weights(save):
     folder, reference = save(CONFIGS["qwen2"])
     (folder / "model.safetensors").unlink()
     reference.save_pretrained(folder, max_shard_size="40KB")
@@ -306,7 +272,7 @@ def test_sharded_weights(save, tokenizer):
     assert len(shards) > 1
     assert_logits(load_model(folder), reference)
     shards[1].unlink()
-    assert shards[1].name in refused(folder)
+    refused(folder, shards[1].name)
 
 
 def as_published(kind: str, weights: dict) -> dict:
@@ -423,21 +389,20 @@ def test_hub_id_from_the_cache_offline(hub, neox):
         assert (loaded.name, loaded.revision) == ("someone/tiny", COMMIT)
     by_path = load_model(snapshot)
     assert (by_path.name, by_path.revision) == ("someone/tiny", COMMIT)
-    assert "someone/tiny" in refused("someone/tiny", revision="v9")
+    refused("someone/tiny", "someone/tiny", revision="v9")
 
 
 def test_hub_id_with_pickles_only_as_opt_has(hub, save):
     snapshot = put_in_cache(hub, save(CONFIGS["opt"])[0])
     torch.save(load_file(snapshot / "model.safetensors"), snapshot / "pytorch_model.bin")
     (snapshot / "model.safetensors").unlink()
-    assert "--allow-pickle" in refused("someone/tiny")
+    refused("someone/tiny", "--allow-pickle")
     assert load_model("someone/tiny", allow_pickle=True).revision == COMMIT
 
 
 def test_hub_id_out_of_reach(hub):
-    message = refused("EleutherAI/pythia-71m")
-    assert "not in the local hub cache" in message and "EleutherAI/pythia-70m" in message
-    assert "no hub id" in refused("what is this?")
+    refused("EleutherAI/pythia-71m", "not in the local hub cache", "EleutherAI/pythia-70m")
+    refused("what is this?", "no hub id")
 
 
 # ---- what is refused
@@ -445,97 +410,94 @@ def test_hub_id_out_of_reach(hub):
 
 def test_missing_folder(tmp_path):
     for model in (tmp_path / "no", str(tmp_path / "no"), "./no", "no/such/folder", Path("no")):
-        assert "no such folder" in refused(model)
+        refused(model, "no such folder")
     (tmp_path / "file").write_text("x")
-    assert "a file" in refused(tmp_path / "file")
-    assert "no config.json" in refused(tmp_path)
+    refused(tmp_path / "file", "a file")
+    refused(tmp_path, "no config.json")
 
 
 def test_no_tokenizer(save):
-    folder, _ = save(CONFIGS["gpt_neox"], words=None)
-    assert "no tokenizer there" in refused(folder)
+    folder, _ = save(CONFIGS["gpt_neox"], words=False)
+    refused(folder, "no tokenizer there")
 
 
 def test_a_tokenizer_that_encodes_to_nothing(neox):
     # What the library itself makes up where there are no files, saved.
     empty = Tokenizer(tokenizer_models.BPE())
     PreTrainedTokenizerFast(tokenizer_object=empty, eos_token="<|end|>").save_pretrained(neox)
-    assert "encodes text to nothing" in refused(neox)
+    refused(neox, "encodes text to nothing")
 
 
-def test_a_tokenizer_too_large(save):
-    folder, _ = save(CONFIGS["gpt_neox"], words=train_tokenizer(V))
-    words = train_tokenizer(V)
-    words.add_tokens([f"<{i}>" for i in range(V)])
-    words.save_pretrained(folder)
-    assert f"the model only {V} rows" in refused(folder)
+def test_a_tokenizer_too_large(neox):
+    words = load_tokenizer()
+    words.add_tokens("<one more>")
+    words.save_pretrained(neox)
+    refused(neox, f"ids up to {V}, the model only {V} rows")
 
 
-def change(folder: Path, edit) -> None:
-    weights = load_file(folder / "model.safetensors")
-    edit(weights)
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+def change(folder: Path, key: str, value: float | torch.Tensor | None) -> None:
+    """Put a number at one place of a weight, another weight in its stead, or take it away."""
+    path = folder / "model.safetensors"
+    weights = load_file(path)
+    if isinstance(value, float):
+        weights[key].view(-1)[7] = value
+    elif value is None:
+        del weights[key]
+    else:
+        weights[key] = value
+    save_file(weights, path, metadata={"format": "pt"})
 
 
-def test_missing_weights(neox, save):
-    change(neox, lambda weights: weights.pop("gpt_neox.layers.1.mlp.dense_h_to_4h.weight"))
-    message = refused(neox)
-    assert "lacks" in message and "layers.1.mlp.dense_h_to_4h.weight" in message
-    # An untied head that is not there is the case that would pass unseen.
-    folder, _ = save(CONFIGS["qwen2"], "headless")
-    change(folder, lambda weights: weights.pop("lm_head.weight"))
-    assert "lm_head.weight" in refused(folder)
+UP, OUT = "gpt_neox.layers.1.mlp.dense_h_to_4h.weight", "gpt_neox.layers.1.attention.dense.weight"
 
 
-def test_weights_left_over_or_of_another_shape(neox, save):
-    change(neox, lambda weights: weights.update(extra=torch.ones(2)))
-    assert "extra" in refused(neox)
-    folder, _ = save(CONFIGS["gpt2"], "other")
-    change(folder, lambda weights: weights.update({"transformer.ln_f.bias": torch.ones(31)}))
-    message = refused(folder)
-    assert "another shape" in message and "ln_f.bias" in message
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_weights_that_are_not_finite(neox, value):
-    name = "gpt_neox.layers.1.attention.dense.weight"
-    change(neox, lambda weights: weights[name].view(-1)[7:8].fill_(value))
-    message = refused(neox)
-    assert name in message and "NaN or Inf" in message
+@pytest.mark.parametrize(
+    ("kind", "key", "value", "says"),
+    [
+        ("gpt_neox", UP, None, "the checkpoint lacks"),
+        ("qwen2", "lm_head.weight", None, "the checkpoint lacks"),  # untied: it would pass unseen
+        ("gpt_neox", "extra", torch.ones(2), "does not use"),
+        ("gpt2", "transformer.ln_f.bias", torch.ones(31), "has in another shape"),
+        ("gpt_neox", OUT, math.nan, "holds NaN or Inf"),
+        ("gpt_neox", OUT, math.inf, "holds NaN or Inf"),
+    ],
+)
+def test_weights_that_are_not_the_models(kind, key, value, says, save):
+    folder, _ = save(CONFIGS[kind])
+    change(folder, key, value)
+    refused(folder, key, says)
 
 
 def test_weights_that_float16_cannot_hold(neox):
-    name = "gpt_neox.layers.0.mlp.dense_h_to_4h.weight"
-    change(neox, lambda weights: weights[name].view(-1)[:1].fill_(1e6))
+    change(neox, UP, 1e6)
     assert load_model(neox).head is not None
-    assert "try float32" in refused(neox, dtype="float16")
+    refused(neox, "try float32", dtype="float16")
 
 
 def test_truncated_safetensors(neox):
     path = neox / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-1000])
-    message = refused(neox)
-    assert str(path) in message and "damaged" in message
+    refused(neox, str(path), "damaged")
     path.write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n")
-    assert "Git LFS pointer" in refused(neox)
+    refused(neox, "Git LFS pointer")
     path.write_bytes(b"")
-    assert str(path) in refused(neox)
+    refused(neox, str(path))
     path.unlink()
-    assert "no weights there" in refused(neox)
+    refused(neox, "no weights there")
 
 
 def test_damaged_config(neox):
     (neox / "config.json").write_text('{"model_type": "gpt_neox"')
-    assert "not JSON" in refused(neox)
+    refused(neox, "not JSON")
     (neox / "config.json").write_text('{"model_type": "no_such_model"}')
-    assert "config.json" in refused(neox)
+    refused(neox, "config.json")
 
 
 def test_pickle_only_on_request(save):
     folder, reference = save(CONFIGS["opt"])
     (folder / "model.safetensors").unlink()
     torch.save(reference.state_dict(), folder / "pytorch_model.bin")
-    assert "allow_pickle" in refused(folder)
+    refused(folder, "allow_pickle")
     assert_logits(load_model(folder, allow_pickle=True), reference)
 
 
@@ -551,29 +513,27 @@ def test_a_pickle_cannot_run_code(save, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (folder / "model.safetensors").unlink()
     torch.save({"x": Code()}, folder / "pytorch_model.bin")
-    assert "cannot be loaded" in refused(folder, allow_pickle=True)
+    refused(folder, "cannot be loaded", allow_pickle=True)
     assert not (tmp_path / "touched-by-a-pickle").exists()
 
 
 def test_own_code_is_not_run(neox, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    config = json.loads((neox / "config.json").read_text())
-    config |= {"model_type": "mine", "auto_map": {"AutoConfig": "mine.Config"}}
-    (neox / "config.json").write_text(json.dumps(config))
+    edit_json(neox / "config.json", model_type="mine", auto_map={"AutoConfig": "mine.Config"})
     (neox / "mine.py").write_text("open('ran', 'w')\n")
-    assert "trust_remote_code" in refused(neox)
+    refused(neox, "trust_remote_code")
     assert not (tmp_path / "ran").exists()
 
 
 def test_a_model_that_looks_ahead(save):
     config = BertConfig(**SMALL, intermediate_size=64)
-    assert "not causal" in refused(save(config)[0])
+    refused(save(config)[0], "not causal")
 
 
 def test_arguments(neox):
-    assert "float32, bfloat16, float16" in refused(neox, dtype="float64")
-    assert "not known" in refused(neox, device="abacus")
-    assert "device 'xla' is not here; use cpu, cuda or auto" in refused(neox, device="xla")
-    assert "has no revision" in refused(neox, revision="main")
+    refused(neox, "float32, bfloat16, float16", dtype="float64")
+    refused(neox, "not known", device="abacus")
+    refused(neox, "device 'xla' is not here; use cpu, cuda or auto", device="xla")
+    refused(neox, "has no revision", revision="main")
     if not torch.cuda.is_available():
-        assert "no GPU" in refused(neox, device="cuda")
+        refused(neox, "no GPU", device="cuda")

@@ -67,12 +67,7 @@ def test_a_real_vocabulary(dtype):
 
 def check(logits, targets, stride):
     logits = STRIDES[stride](logits)
-    ranks = logit_ranks(logits, targets, entropy=True)
-    assert_naive(ranks, logits, targets)
-    log_p = torch.log_softmax(logits.double(), dim=1)
-    torch.testing.assert_close(ranks.p_max.double(), log_p.exp().amax(1), rtol=1e-5, atol=0)
-    entropy = -(log_p.exp() * log_p).sum(1)
-    torch.testing.assert_close(ranks.entropy.double(), entropy, rtol=1e-6, atol=2e-6)
+    assert_naive(logit_ranks(logits, targets, entropy=True), logits, targets)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -135,9 +130,6 @@ def test_a_fused_head_counts_as_the_logits_would(T, d, V, dtype, with_bias):
     found = token_ranks(hidden, matrix, targets, bias=bias, entropy=True, fused=True)
     logits = hidden.float() @ matrix.float().T + (0 if bias is None else bias.float())
     assert_naive(found, logits, targets)
-    usual = token_ranks(hidden, matrix, targets, bias=bias, entropy=True)
-    for name in ("nll", "p_max", "entropy"):
-        torch.testing.assert_close(getattr(found, name), getattr(usual, name), rtol=1e-5, atol=1e-5)
 
 
 def test_a_fused_head_on_real_numbers_differs_only_among_neighbours():
