@@ -2,44 +2,27 @@
 
 import dataclasses
 import math
+from functools import partial
 
-import numpy as np
 import pytest
+from made_summaries import records_of
 
 from rbpkit import curves, paper
 from rbpkit.cli.common import measured_table
 from rbpkit.curves import ce_curve, points, rbp_curve, success_curve
 from rbpkit.errors import InputError
-from rbpkit.files.manifest import Manifest
-from rbpkit.pocket import ladders
-from rbpkit.records import Records, load_summaries
 
-VERSIONS = {"torch": "2", "transformers": "5", "tokenizers": "1"}
-
-
-def make(model, S, ranks, corpus="Wiki", family="GPT2") -> Records:
-    """One document of these ranks, each token with twice the least nll that its rank allows."""
-    rank = np.array(ranks, np.int32)
-    manifest = Manifest(
-        model=model, revision="", family=family, S=S, V=100, corpus=corpus, fingerprint="f",
-        documents=1, max_length=64, dtype="float32", device="cpu", threads=1, batch_tokens=64,
-        seed=42, versions=VERSIONS, tokens=rank.size, format=1,
-    )  # fmt: skip
-    zero, nll = np.zeros_like(rank), (2 * np.log(rank)).astype(np.float32)
-    position = np.arange(1, rank.size + 1, dtype=np.int32)
-    return Records(zero, position, zero, rank - 1, zero, nll, manifest)
-
-
-SMALL = make("small", 10, [1, 2, 2, 3])
-LARGE = make("large", 1000, [1, 1, 2, 1])
-MIDDLE = make("middle", 100, [1, 1, 2, 5])
+make = partial(records_of, V=100, corpus="Wiki", family="GPT2")
+SMALL = make([1, 2, 2, 3], name="small", S=10)
+LARGE = make([1, 1, 2, 1], name="large", S=1000)
+MIDDLE = make([1, 1, 2, 5], name="middle", S=100)
 LADDER = [LARGE, SMALL, MIDDLE]
 
 
 @pytest.mark.parametrize("ladder", [LADDER, [one.summary() for one in LADDER]])
 def test_curves_ascend_in_S(ladder):
     curve = rbp_curve(ladder, 1)
-    assert curve.models == ("small", "middle", "large")
+    assert curve.models == ("small10", "middle100", "large1000")
     assert curve.S.tolist() == [10.0, 100.0, 1000.0]
     assert curve.value.tolist() == [0.25, 0.5, 0.75]
     assert (curve.corpus, curve.family, curve.quantity) == ("Wiki", "GPT2", "RBP_1")
@@ -47,7 +30,7 @@ def test_curves_ascend_in_S(ladder):
     assert success_curve(ladder, 2, 2).value == pytest.approx([2 / 3, 2 / 3, 1])
     assert success_curve(ladder, 2, 2).quantity == "p_{2,2}"
     ce = ce_curve(ladder)
-    expected = [2 * math.log(12) / 4, 2 * math.log(10) / 4, 2 * math.log(2) / 4]
+    expected = [0.1 + 2 * math.log(product) / 4 for product in (12, 10, 2)]
     assert ce.value == pytest.approx(expected, rel=1e-6)
     assert ce.loss.tolist() == ce.value.tolist()
 
@@ -67,10 +50,13 @@ def test_any_quantity():
 
 
 def test_choice_of_corpus_and_family():
-    other = [make("small", 10, [5, 5], corpus="Code"), make("opt", 7, [1, 9], family="OPT")]
+    other = [
+        make([5, 5], name="small", S=10, corpus="Code"),
+        make([1, 9], name="opt", S=7, family="OPT"),
+    ]
     both = LADDER + other
-    assert rbp_curve(both, 1, "Wiki", "OPT").models == ("opt",)
-    assert rbp_curve(both, 1, corpus="Code").models == ("small",)
+    assert rbp_curve(both, 1, "Wiki", "OPT").models == ("opt7",)
+    assert rbp_curve(both, 1, corpus="Code").models == ("small10",)
     with pytest.raises(InputError, match=r"name one corpus and one family.*Code / GPT2; Wiki"):
         rbp_curve(both, 1)
     with pytest.raises(InputError, match=r"nothing was measured for corpus C4.*Code / GPT2"):
@@ -93,11 +79,13 @@ def test_bad_k_and_N_come_through():
 
 
 def test_table():
-    frame = measured_table([*LADDER, make("code", 5, [1, 1], corpus="Code").summary()], ks=(1, 2))
+    frame = measured_table(
+        [*LADDER, make([1, 1], name="code", S=5, corpus="Code").summary()], ks=(1, 2)
+    )
     columns = ["corpus", "family", "model", "S", "V", "documents", "max_length", "tokens"]
     columns += ["CE", "RBP_1", "RBP_2"]
     assert list(frame.columns) == columns
-    assert frame.model.tolist() == ["code", "small", "middle", "large"]
+    assert frame.model.tolist() == ["code5", "small10", "middle100", "large1000"]
     assert frame.RBP_2.tolist() == [1.0, 0.75, 0.75, 1.0]
     assert frame.tokens.tolist() == [2, 4, 4, 4]
     assert frame.CE[1] == SMALL.ce()
@@ -122,11 +110,6 @@ def test_published_curves_are_the_plotted_points(k, lines):
 def test_a_k_that_is_in_no_figure_is_refused():
     with pytest.raises(InputError, match=r"no RBP_k at k = 4 .*plotted k: 1, "):
         curves.published_curves(4)
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    return load_summaries(ladders.summaries_root())
 
 
 def test_measured_curves_and_what_is_missing(shipped):

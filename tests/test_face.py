@@ -32,10 +32,19 @@ def test_unknown_name_is_an_attribute_error():
         exec("from rbpkit import token_rank")
 
 
-def test_what_needs_no_torch_imports_none():
-    names = (
-        "Curve, InputError, Records, fit_curves, fit_power_law, fit_rbp_law, load_summaries, paper"
-    )
-    code = f"import sys; from rbpkit import {names}; print('torch' in sys.modules)"
+HEAVY = {"torch", "transformers", "datasets", "pandas", "matplotlib", "pyarrow"}
+LIGHT = ("Curve", "InputError", "Records", "fit_curves", "fit_power_law", "fit_rbp_law")
+
+
+@pytest.mark.parametrize(
+    ("code", "heavy"),
+    [
+        ("import rbpkit", HEAVY),
+        ("import rbpkit.corpora", HEAVY - {"pandas", "matplotlib"}),
+        (f"from rbpkit import {', '.join(LIGHT)}, load_summaries, paper", {"torch"}),
+    ],
+)
+def test_an_import_loads_nothing_that_it_does_not_need(code, heavy):
+    code = f"import sys; {code}; print(sorted({heavy} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert (run.returncode, run.stdout.strip()) == (0, "False"), run.stderr
+    assert (run.returncode, run.stdout.strip()) == (0, "[]"), run.stderr

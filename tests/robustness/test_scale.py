@@ -10,12 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_records import make_manifest
 
-from rbpkit.files.manifest import Manifest
 from rbpkit.files.recordfiles import record_stem, write_job
 
 FILES, ROWS, V, LENGTH = 7, 10_000_000, 50_257, 500
-LIBRARIES = dict.fromkeys(("torch", "transformers", "tokenizers"), "none")
 
 SUMMARISE = """
 import json, sys, time
@@ -58,12 +57,10 @@ def test_seventy_million_records_in_a_minute_and_two_gib(tmp_path):
             "n_equal": np.zeros(ROWS, np.int32),
             "nll": nll,
         }
-        manifest = Manifest(
-            model=f"synthetic-{number}", revision="none", family="none", S=10 ** (number + 3), V=V,
-            corpus="synthetic", fingerprint="none", documents=ROWS // LENGTH, skipped_documents=0,
-            seed=0, max_length=LENGTH + 1, dtype="float32", device="cpu", threads=1,
-            batch_tokens=8192, versions=LIBRARIES, tokens=ROWS, seconds=1.0, format=1,
-        )  # fmt: skip
+        manifest = make_manifest(
+            **{"model": f"synthetic-{number}", "V": V, "documents": ROWS // LENGTH},
+            **{"max_length": LENGTH + 1, "tokens": ROWS, "format": 1},
+        )
         stem = record_stem(tmp_path, manifest)
         stem.parent.mkdir(exist_ok=True)
         write_job(stem, columns, manifest)
