@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import yaml
@@ -36,9 +37,11 @@ main()
 
 
 @pytest.fixture(autouse=True)
-def no_figure_stays_open():
-    """Close what a test drew: pyplot keeps every figure, and warns of the twenty-first."""
+def figures_and_threads_as_before():
+    """Close what a test drew (pyplot keeps every figure), and give torch its threads back."""
+    threads = torch.get_num_threads()
     yield
+    torch.set_num_threads(threads)
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
 
@@ -54,6 +57,13 @@ def study_file(folder: Path, models, corpora, **settings) -> Path:
     path = folder / "study.yaml"
     path.write_text(yaml.safe_dump(values))
     return path
+
+
+def assert_same_columns(found: dict, expected: dict) -> None:
+    """Records' columns, equal to the bit."""
+    assert list(found) == list(expected)
+    for name in expected:
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
 
 
 def edit_json(path: Path, **changes: object) -> None:

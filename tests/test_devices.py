@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from conftest import assert_same_columns
 
 from rbpkit import models
 from rbpkit.corpora import load_corpus
@@ -19,53 +20,21 @@ from rbpkit.pocket import ladders
 
 NEEDS_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 NEEDS_TWO = pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
-# A module of the model -> where it is; the layers between are added by a test.
-ENDS = {
-    "GPT2": [
-        "transformer.wte",
-        "transformer.wpe",
-        "transformer.drop",
-        "transformer.ln_f",
-        "lm_head",
-    ],
-    "OPT": [
-        "model.decoder.embed_tokens",
-        "model.decoder.embed_positions",
-        "model.decoder.final_layer_norm",
-        "lm_head",
-    ],
-    "Pythia": [
-        "gpt_neox.embed_in",
-        "gpt_neox.emb_dropout",
-        "gpt_neox.final_layer_norm",
-        "gpt_neox.rotary_emb",
-        "lm_head",
-    ],
-    "Qwen": ["model.embed_tokens", "model.norm", "model.rotary_emb", "lm_head"],
-    "Mamba": ["backbone.embeddings", "backbone.norm_f", "lm_head"],
-}
-LAYERS = {
-    "GPT2": "transformer.h",
-    "OPT": "model.decoder.layers",
-    "Pythia": "gpt_neox.layers",
-    "Qwen": "model.layers",
-    "Mamba": "backbone.layers",
-}
 
 
-def layers_of(family: str) -> list[str]:
-    """The names of the smallest model's layers."""
-    return [f"{LAYERS[family]}.{i}" for i in range(ladders.LADDERS[family][0].layers)]
+def parts(model) -> tuple[list[str], list[str]]:
+    """The names of a model's layers, and of all that stands beside them."""
+    lists = (name for name, one in model.named_modules() if isinstance(one, torch.nn.ModuleList))
+    stack = next(lists)
+    base = model.get_submodule(stack.rpartition(".")[0])
+    layers = [f"{stack}.{i}" for i in range(len(model.get_submodule(stack)))]
+    beside = [name for name, one in model.named_modules() if one in base.children()]
+    return layers, [*(name for name in beside if name != stack), "lm_head"]
 
 
 def columns(model) -> dict[str, np.ndarray]:
     corpus = load_corpus("pocket:code", documents=5)
     return rank_columns(model, encode(corpus, model.tokenizer, max_length=256))
-
-
-def assert_same(found, expected) -> None:
-    for name in expected:
-        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
 
 
 def test_without_accelerate_it_says_so(monkeypatch):
@@ -98,14 +67,14 @@ def test_the_same_numbers(family, kind):
     folder = ladders.model_folder(family, 0)
     device_map = "auto"
     if kind != "auto":
-        device_map = dict.fromkeys([*ENDS[family], *layers_of(family)], "cpu")
-        device_map[layers_of(family)[0]] = "disk"
+        layers, beside = parts(load_model(folder, device="cpu").model)
+        device_map = dict.fromkeys([*beside, *layers], "cpu") | {layers[0]: "disk"}
     spread = load_model(folder, device_map=device_map)
     waiting = sum(parameter.is_meta for parameter in spread.model.parameters())
     assert (waiting > 0) == (kind != "auto")
     plain = load_model(folder, device=spread.device)
     assert (spread.S, spread.V, spread.revision) == (plain.S, plain.V, plain.revision)
-    assert_same(columns(spread), columns(plain))
+    assert_same_columns(columns(spread), columns(plain))
 
 
 def test_a_head_outside_the_devices_is_refused():
@@ -130,7 +99,7 @@ def test_hidden_states_follow_to_the_heads_device():
 @pytest.mark.parametrize("family", list(ladders.LADDERS))
 def test_two_devices(family):
     folder = ladders.model_folder(family, 0)
-    places = {name: i % 2 for i, name in enumerate(layers_of(family))}
-    device_map = dict.fromkeys(ENDS[family], 0) | places
-    spread = load_model(folder, device_map=device_map)
-    assert_same(columns(spread), columns(load_model(folder, device="cuda")))
+    plain = load_model(folder, device="cuda")
+    layers, beside = parts(plain.model)
+    device_map = dict.fromkeys(beside, 0) | {name: i % 2 for i, name in enumerate(layers)}
+    assert_same_columns(columns(load_model(folder, device_map=device_map)), columns(plain))

@@ -107,19 +107,3 @@ def test_a_model_that_gives_its_own_logits_gets_small_batches(
     monkeypatch.setattr("rbpkit.measuring.MEMORY_BYTES", 4 * model.V * 130)
     sizes = [batch.input_ids.size for batch, _ in measured_ranks(model, encoded, 10_000)]
     assert len(sizes) > 1 and max(sizes) <= 130
-
-
-def test_batch_size_changes_hardly_a_rank(llama_folder, text_file):
-    model = load_model(llama_folder)
-    encoded = encode(load_corpus(text_file), model.tokenizer, max_length=128)
-
-    def ranks(batch_tokens: int) -> dict[tuple[int, int], int]:
-        return {
-            (int(d), int(p)): int(r)
-            for batch, found in measured_ranks(model, encoded, batch_tokens)
-            for d, p, r in zip(batch.documents, batch.positions, found.rank(), strict=True)
-        }
-
-    alone, together = ranks(1), ranks(10_000)
-    assert alone.keys() == together.keys() and len(alone) == encoded.tokens
-    assert sum(alone[key] != together[key] for key in alone) <= 0.01 * len(alone)

@@ -303,23 +303,11 @@ def test_weights_as_published_years_ago(kind, save):
     assert_logits(load_model(folder), reference)
 
 
-class Listener(logging.Handler):
-    """Collects the lines that a library logs, whatever its logger does with them."""
-
-    def __init__(self):
-        super().__init__()
-        self.lines: list[str] = []
-
-    def emit(self, record):
-        self.lines.append(record.getMessage())
-
-
-def test_nothing_is_printed_and_settings_are_left_alone(save, capfd):
+def test_nothing_is_printed_and_settings_are_left_alone(save, capfd, caplog):
     folder, _ = save(CONFIGS["gpt2"])  # its token ids over V are worth a warning to the library
     capfd.readouterr()
-    heard = Listener()
     logger = logging.getLogger("transformers")
-    logger.addHandler(heard)
+    logger.addHandler(caplog.handler)  # it hears whatever the logger does with its lines
     transformers_logging.set_verbosity_info()
     transformers_logging.set_tqdm_hook(own_hook := lambda bar, args, kwargs: bar(*args, **kwargs))
     try:
@@ -327,7 +315,7 @@ def test_nothing_is_printed_and_settings_are_left_alone(save, capfd):
         filters = list(warnings.filters)
         load_model(folder).hidden(some_ids())
         assert capfd.readouterr() == ("", "")
-        assert heard.lines == []
+        assert caplog.records == []
         assert transformers_logging.get_verbosity() == logging.INFO
         assert bars == (
             transformers_logging.is_progress_bar_enabled(),
@@ -337,7 +325,7 @@ def test_nothing_is_printed_and_settings_are_left_alone(save, capfd):
     finally:
         restored = transformers_logging.set_tqdm_hook(None)
         transformers_logging.set_verbosity_warning()
-        logger.removeHandler(heard)
+        logger.removeHandler(caplog.handler)
     assert restored is own_hook
 
 

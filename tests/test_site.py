@@ -42,6 +42,8 @@ def test_mentions_of_equations_and_notebooks_become_links():
         "By Eq. [8](#eq-8), Eqs. [6](#eq-6-7) and [7](#eq-6-7) and Eq. 99;"
         " see [notebook 07](n/07_x.ipynb). `Eq. 8` $Eq. 8$\n\n## Eq. 8\n"
     )
+    linked = assemble._linked("Eq. 8, 6 of 9 and Eq. 6, 12%", {"6": "six", "8": "eight"}, [], "")
+    assert linked == "Eq. [8](#eight), 6 of 9 and Eq. [6](#six), 12%"  # one is no list of two
 
 
 def test_every_paper_that_a_notebook_names_can_be_cited():
@@ -58,11 +60,6 @@ def test_every_figure_is_listed_with_its_notebook():
     for name, number in listed.items():
         [twin] = (ROOT / "notebooks" / "py").glob(f"{number}_*.py")
         assert f'"{name}"' in twin.read_text(encoding="utf-8"), name
-
-
-def test_a_number_after_one_equation_is_no_equation():
-    linked = assemble._linked("Eq. 8, 6 of 9 and Eq. 6, 12%", {"6": "six", "8": "eight"}, [], "")
-    assert linked == "Eq. [8](#eight), 6 of 9 and Eq. [6](#six), 12%"
 
 
 def test_every_numbered_equation_is_found():

@@ -69,6 +69,13 @@ def start(grid: Path, out: Path, *python: str) -> subprocess.Popen:
     )
 
 
+def finish(process: subprocess.Popen) -> list[str]:
+    """The lines on its standard error, once it has ended well."""
+    _, stderr = process.communicate(timeout=300)
+    assert process.returncode == 0, stderr
+    return stderr.splitlines()
+
+
 def members(session: int) -> list[int]:
     """The processes alive in a session (Linux)."""
     found = []
@@ -158,10 +165,7 @@ def test_killed_twice_then_resumed(small, tmp_path):
     grid, good = small
     seen = kill_again_and_again(grid, good, tmp_path / "out", 2, 0.6)
     assert len(seen) == 2
-    before = torch.get_num_threads()
-    result = sweep(load_params(grid), tmp_path / "out")
-    torch.set_num_threads(before)
-    assert not result.failures
+    assert not sweep(load_params(grid), tmp_path / "out").failures
     check_equal(tmp_path / "out", good)
 
 
@@ -173,12 +177,9 @@ def test_twenty_kills(tmp_path, capsys):
     first = start(grid, good)
     at_work(first, good)
     begun = time.monotonic()
-    _, stderr = first.communicate(timeout=300)
-    assert first.returncode == 0, stderr
+    finish(first)
     seen = kill_again_and_again(grid, good, out, 20, time.monotonic() - begun)
-    last = start(grid, out)
-    _, stderr = last.communicate(timeout=300)
-    assert last.returncode == 0, stderr
+    finish(start(grid, out))
     check_equal(out, good)
     hidden = sorted(path.name for path in out.rglob(".*") if path.name != ".lock")
     with capsys.disabled():
@@ -200,9 +201,7 @@ def test_an_interrupted_sweep_leaves_no_process_and_goes_on(name, small, tmp_pat
     assert not members(process.pid)
     assert not list(out.rglob("*.claim")) and not list(out.rglob("*.tmp"))
     assert check_whole(out, good) < 4
-    again = start(grid, out)
-    _, stderr = again.communicate(timeout=120)
-    assert again.returncode == 0, stderr
+    finish(start(grid, out))
     check_equal(out, good)
 
 
@@ -211,11 +210,9 @@ def test_two_processes_on_one_folder(small, tmp_path):
     grid, good = small
     out = tmp_path / "out"
     both = [start(grid, out) for _ in range(2)]
-    stderr = [process.communicate(timeout=120)[1] for process in both]
-    assert [process.returncode for process in both] == [0, 0], stderr
-    lines = "\n".join(stderr).splitlines()
-    assert sum(line.startswith("measured:") for line in lines) == 4, stderr
-    assert sum(line.startswith("done before:") for line in lines) == 4, stderr
+    lines = [line for process in both for line in finish(process)]
+    assert sum(line.startswith("measured:") for line in lines) == 4, lines
+    assert sum(line.startswith("done before:") for line in lines) == 4, lines
     check_equal(out, good)
 
 

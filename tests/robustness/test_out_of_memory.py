@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from conftest import assert_same_columns
 
 from rbpkit.corpora import load_corpus
 from rbpkit.encoding import encode
@@ -48,6 +49,11 @@ def model(llama_folder):
     return load_model(llama_folder, device="cpu")
 
 
+@pytest.fixture
+def encoded(model, many):
+    return encode(many, model.tokenizer, max_length=128)
+
+
 def short_of_memory(model, full: Callable[[torch.Tensor], bool], fail=on_cpu) -> list[int]:
     """Fail in every forward pass whose ids are `full`; the list gets each pass's batch size."""
     passes: list[int] = []
@@ -77,8 +83,7 @@ def test_records_equal_those_of_the_smaller_budget(fail, model, many, tmp_path):
         " it is done again, and the rest goes on, with at most 512"
     )
     expected, found = Records.load(undisturbed.path).columns(), Records.load(done.path).columns()
-    for name in expected:
-        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+    assert_same_columns(found, expected)
     # What was asked for is the job's key: it is found again.
     assert done.summary.manifest.batch_tokens == 2048
     again = measure(model, many, tmp_path / "two", max_length=128, batch_tokens=2048)
@@ -86,9 +91,8 @@ def test_records_equal_those_of_the_smaller_budget(fail, model, many, tmp_path):
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 9])
-def test_late_failures_lose_nothing_and_double_nothing(rows, model, many):
+def test_late_failures_lose_nothing_and_double_nothing(rows, model, encoded):
     """Many short documents fail where few long ones did not: in the middle of the run."""
-    encoded = encode(many, model.tokenizer, max_length=128)
     short_of_memory(model, lambda ids: len(ids) > rows)
     columns = rank_columns(model, encoded, 1024)
     keys = list(zip(columns["document"].tolist(), columns["position"].tolist(), strict=True))
@@ -98,8 +102,7 @@ def test_late_failures_lose_nothing_and_double_nothing(rows, model, many):
     assert keys == expected
 
 
-def test_the_smaller_budget_stays(model, many):
-    encoded = encode(many, model.tokenizer, max_length=128)
+def test_the_smaller_budget_stays(model, encoded):
     failures = iter([False, False, True])
     passes = short_of_memory(model, lambda ids: next(failures, False))
     sizes = [batch.input_ids.size for batch, _ in measured_ranks(model, encoded, 1024)]
@@ -107,8 +110,7 @@ def test_the_smaller_budget_stays(model, many):
     assert sizes[1] > 512 and max(sizes[2:]) <= passes[2] // 2
 
 
-def test_one_document_that_does_not_fit_is_named(model, many, tmp_path):
-    encoded = encode(many, model.tokenizer, max_length=128)
+def test_one_document_that_does_not_fit_is_named(model, many, encoded, tmp_path):
     first = next(one for one in encoded.documents if len(one.input_ids) == 128)
     short_of_memory(model, lambda ids: ids.shape[1] > 100)
     with pytest.raises(InputError) as error:
@@ -126,19 +128,17 @@ def test_one_document_that_does_not_fit_is_named(model, many, tmp_path):
     "other",
     [RuntimeError("shapes do not match"), MemoryError("no"), ValueError("DefaultCPUAllocator: x")],
 )
-def test_nothing_else_is_swallowed(other, model, many):
+def test_nothing_else_is_swallowed(other, model, encoded):
     def fail() -> None:
         raise other
 
-    encoded = encode(many, model.tokenizer, max_length=128)
     passes = short_of_memory(model, lambda ids: True, fail)
     with pytest.raises(type(other)) as error:
         rank_columns(model, encoded, 1024)
     assert error.value is other and len(passes) == 1
 
 
-def test_what_the_failed_pass_held_is_free_when_it_is_done_again(model, many):
-    encoded = encode(many, model.tokenizer, max_length=128)
+def test_what_the_failed_pass_held_is_free_when_it_is_done_again(model, encoded):
     held: list[weakref.ref] = []
     free: list[bool] = []
 
@@ -159,10 +159,8 @@ def test_a_model_that_gives_its_own_logits(capped_folder, many):
     encoded = encode(many, model.tokenizer, max_length=128)
     expected = rank_columns(model, encoded, 256)
     passes = short_of_memory(model, lambda ids: ids.numel() > 300)
-    found = rank_columns(model, encoded, 1024)
+    assert_same_columns(rank_columns(model, encoded, 1024), expected)
     assert passes[:3] == [1024, 512, 256]
-    for name in expected:
-        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
 
 
 def test_which_errors_are_out_of_memory():
@@ -180,6 +178,4 @@ def test_on_a_gpu(llama_folder, many):
     encoded = encode(many, model.tokenizer, max_length=128)
     expected = rank_columns(model, encoded, 512)
     short_of_memory(model, lambda ids: ids.numel() > 600, on_cuda)
-    found = rank_columns(model, encoded, 2048)
-    for name in expected:
-        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+    assert_same_columns(rank_columns(model, encoded, 2048), expected)
