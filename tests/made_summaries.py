@@ -1,4 +1,4 @@
-"""Records and summaries of ranks that a test makes up."""
+"""Manifests, records and summaries that a test makes up."""
 
 from __future__ import annotations
 
@@ -8,6 +8,18 @@ from rbpkit.files.manifest import Manifest
 from rbpkit.records import Records
 from rbpkit.summary import Summary
 
+VERSIONS = {"rbpkit": "0.1", "torch": "2", "transformers": "5", "tokenizers": "1", "python": "3"}
+
+
+def make_manifest(**changes) -> Manifest:
+    fields = {
+        "model": "org/model-1.5b", "revision": "abc", "family": "Pythia", "S": 1000, "V": 60,
+        "corpus": "Wiki", "fingerprint": "f0", "documents": 500, "max_length": 512,
+        "dtype": "float32", "device": "cpu", "threads": 1, "batch_tokens": 4096, "seed": 42,
+        "versions": VERSIONS,
+    }  # fmt: skip
+    return Manifest(**fields | changes)
+
 
 def records_of(
     ranks, documents=None, *, position=None, target=None, nll=None,
@@ -16,11 +28,9 @@ def records_of(
     """Tokens of these ranks, in documents of ten tokens or as given (a number for each token)."""
     rank = np.asarray(ranks, np.int32)
     document = np.arange(rank.size) // 10 if documents is None else np.asarray(documents)
-    manifest = Manifest(
-        model=f"{name}{S}", revision="", family=family, S=S, V=V, corpus=corpus, fingerprint="f",
-        documents=int(document[-1]) + 1, max_length=max_length, dtype="float32", device="cpu",
-        threads=1, batch_tokens=64, seed=42, tokens=rank.size, format=1,
-        versions={"torch": "2", "transformers": "5", "tokenizers": "1"},
+    manifest = make_manifest(
+        model=f"{name}{S}", family=family, S=S, V=V, corpus=corpus, max_length=max_length,
+        documents=int(document[-1]) + 1, tokens=rank.size, format=1,
     )  # fmt: skip
     if position is None:
         position = np.arange(rank.size) - np.searchsorted(document, document) + 1

@@ -10,26 +10,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from conftest import content, edit_json
+from made_summaries import VERSIONS, make_manifest
 
 from rbpkit import records as records_module
 from rbpkit.errors import InputError
 from rbpkit.files.columns import NLL_TOLERANCE
-from rbpkit.files.manifest import FORMAT, Manifest
+from rbpkit.files.manifest import FORMAT
 from rbpkit.files.recordfiles import find_done, find_stale, iter_manifests, record_stem, slug
 from rbpkit.records import Records, load_summaries, summarise, summary_of, write_records
 from rbpkit.summary import K_GRID, WINDOWS, Summary, SummaryBuilder
-
-VERSIONS = {"rbpkit": "0.1", "torch": "2", "transformers": "5", "tokenizers": "1", "python": "3"}
-
-
-def make_manifest(**changes) -> Manifest:
-    fields = {
-        "model": "org/model-1.5b", "revision": "abc", "family": "Pythia", "S": 1000, "V": 60,
-        "corpus": "Wiki", "fingerprint": "f0", "documents": 500, "max_length": 512,
-        "dtype": "float32", "device": "cpu", "threads": 1, "batch_tokens": 4096, "seed": 42,
-        "versions": VERSIONS,
-    }  # fmt: skip
-    return Manifest(**fields | changes)
 
 
 def make_records(lengths, V=60, seed=0, gaps=True, **changes) -> Records:

@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from test_records import make_manifest, make_records, same
 
-from rbpkit.corpora import load_corpus
+from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.errors import InputError
 from rbpkit.files.recordfiles import find_done, record_stem
 from rbpkit.records import Records, load_summaries, summarise, write_records
@@ -55,9 +56,17 @@ def fuzz(cases: int, check: Callable, *strategies: st.SearchStrategy) -> None:
     assert len(count) >= 0.9 * cases, f"only {len(count)} of {cases} cases"
 
 
-def refused(error: InputError, name: str) -> None:
-    """One line that names the file."""
-    assert name in str(error) and "\n" not in str(error), str(error)
+def taken(path: Path, read: Callable[[Path], Any]) -> Any:
+    """What is read of the file, or None where it is refused in one line that names it."""
+    try:
+        return read(path)
+    except InputError as error:
+        assert path.name in str(error) and "\n" not in str(error), str(error)
+        return None
+
+
+def documents_of(path: Path) -> Corpus:
+    return load_corpus(path, documents=0, seed=None)
 
 
 # Changes of bytes: flip one, cut a piece out, put some in, cut the end off.
@@ -112,10 +121,8 @@ def test_params_mean_what_is_written_or_are_refused(cases, tmp_path):
         if repr(yaml.safe_load(text)) != repr(values):
             return  # PyYAML writes some line breaks (U+0085) as others
         path.write_text(text, encoding="utf-8")
-        try:
-            params = load_params(path)
-        except InputError as error:
-            refused(error, "study.yaml")
+        params = taken(path, load_params)
+        if params is None:
             return
         for key, value in values.items():
             there = getattr(params, key)
@@ -133,10 +140,7 @@ def test_broken_params_are_one_line(cases, tmp_path):
 
     def check(data: bytes, mutations: list) -> None:
         path.write_bytes(mutated(data, mutations))
-        try:
-            load_params(path)
-        except InputError as error:
-            refused(error, "study.yaml")
+        taken(path, load_params)
 
     fuzz(cases, check, st.sampled_from(shipped) | st.binary(max_size=60), MUTATIONS)
 
@@ -172,10 +176,8 @@ def test_jsonl_gives_its_very_texts_or_is_refused(cases, tmp_path):
         path = tmp_path / ("a.jsonl.gz" if zipped else "a.jsonl")
         path.write_bytes(gzip.compress(content, 1) if zipped else content)
         kept = tuple(text for text in texts if text.strip())
-        try:
-            corpus = load_corpus(path, documents=0, seed=None)
-        except InputError as error:
-            refused(error, path.name)
+        corpus = taken(path, documents_of)
+        if corpus is None:
             assert bad or not kept
         else:
             assert not bad and corpus.documents == kept
@@ -202,10 +204,8 @@ def test_broken_corpora_are_one_line(cases, tmp_path):
     def check(name: str, mutations: list) -> None:
         data = mutated(good[name], mutations)
         (tmp_path / name).write_bytes(data)
-        try:
-            corpus = load_corpus(tmp_path / name, documents=0, seed=None)
-        except InputError as error:
-            refused(error, name)
+        corpus = taken(tmp_path / name, documents_of)
+        if corpus is None:
             return
         if name == "d.txt":
             assert corpus.documents == (data.decode().removeprefix("\ufeff"),)
@@ -240,17 +240,14 @@ def test_records_are_the_ones_written_or_refused(cases, tmp_path):
         paths[which].write_bytes(data)
         try:
             for read in (
-                lambda: same(Records.load(file.path), good),
-                lambda: timeless(Records.load(file.path).manifest) == timeless(file.manifest),
-                lambda: agrees(summarise(file.path)),
-                lambda: all(map(agrees, load_summaries(tmp_path))),
-                lambda: find_done(tmp_path, good.manifest) is None or data == content[which]
+                lambda _: same(Records.load(file.path), good),
+                lambda _: timeless(Records.load(file.path).manifest) == timeless(file.manifest),
+                lambda _: agrees(summarise(file.path)),
+                lambda _: all(map(agrees, load_summaries(tmp_path))),
+                lambda _: find_done(tmp_path, good.manifest) is None or data == content[which]
                 or timeless(find_done(tmp_path, good.manifest).manifest) == timeless(file.manifest),
             ):  # fmt: skip
-                try:
-                    assert read()
-                except InputError as error:
-                    refused(error, stem.name)
+                assert taken(stem, read) is not False
         finally:
             paths[which].write_bytes(content[which])
 

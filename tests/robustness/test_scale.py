@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_records import make_manifest
+from made_summaries import make_manifest
 
 from rbpkit.files.recordfiles import record_stem, write_job
 
