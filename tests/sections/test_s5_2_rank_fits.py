@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -261,9 +260,6 @@ def test_figures_8b_and_8d_hold_the_published_points(name):
         assert len(ratio) == 10 and (ratio - 1).abs().max() <= SIX_DIGITS
     in_8c = paper.lognormal_params().set_index("model")[["mu", "sigma"]]
     assert (table.loc[in_8c.index, ["mu", "sigma"]] - in_8c).abs().to_numpy().max() <= 0.006
-    # "approximately linear in S" (ICLR version), inverting Figure 8b: it is in ln S.
-    r2 = [np.corrcoef(x, table["ratio"])[0, 1] ** 2 for x in (table["S"], np.log(table["S"]))]
-    assert r2 == pytest.approx([0.51, 0.993], abs=0.005)
 
 
 def test_figure_8c_holds_the_published_points():
@@ -288,12 +284,10 @@ def test_the_density_of_a_histogram_is_its_own():
 def test_figures_are_drawn_without_anything_measured():
     laws, nothing = s5_2_lognormal.published_laws(), s5_2_lognormal.lognormals([])[0]
     exponents = s5_2_lognormal.published_exponents()
-    with plt.ioff():
-        s5_2_lognormal.figure_8a(s5_2_lognormal.law_curves(laws), exponents, {}, {}, nothing)
-        s5_2_lognormal.figure_8b(s5_2_lognormal.law_curves(laws, "simulated_"), laws, nothing)
-        s5_2_lognormal.figure_8d(laws, paper.lognormal_params(), nothing)
+    s5_2_lognormal.figure_8a(s5_2_lognormal.law_curves(laws), exponents, {}, {}, nothing)
+    s5_2_lognormal.figure_8b(s5_2_lognormal.law_curves(laws, "simulated_"), laws, nothing)
+    s5_2_lognormal.figure_8d(laws, paper.lognormal_params(), nothing)
     assert s5_2_lognormal.largest_densities([], nothing) == []
-    plt.close("all")
 
 
 def test_a_likelihood_that_is_flat_in_one_direction_has_no_peak():
