@@ -180,15 +180,9 @@ else:
 #
 # The code computes it by hand for one model. The table has the largest model of each family on each corpus, at $N = 10$ or the nearest to it.
 
-
 # %%
-def largest_models(table: pd.DataFrame) -> pd.DataFrame:
-    """The largest model of each family on each corpus."""
-    return table[table["S"] == table.groupby(["corpus", "family"])["S"].transform("max")]
-
-
 some_N = min(Ns, key=lambda N: abs(N - 10))
-top = largest_models(measured)
+top = s5_1_emergence.largest_models(measured)
 for s in [s for s in summaries if s.manifest.model in set(top["model"])][:1]:
     long = s.document_tokens >= some_N
     n, h = s.document_tokens[long], s.document_hits[long, s.k_grid == 1]
