@@ -145,16 +145,12 @@ def test_printed_values_of_figure_8c():
         assert text.mu < fit.mu - 1 and text.sigma > fit.sigma + 0.5
 
 
-@pytest.fixture(scope="module")
-def powerlaw():
-    return pytest.importorskip("powerlaw", reason="needs the package powerlaw (test extra)")
-
-
 @pytest.mark.parametrize("k_min", [1, 2])
 @pytest.mark.parametrize(("mu", "sigma"), [(1.19, 3.69), (3.0, 1.0)])
 @pytest.mark.parametrize(("form", "upper"), [("rounded", None), ("rounded", V), ("discrete", V)])
-def test_against_powerlaw(powerlaw, mu, sigma, k_min, form, upper):
+def test_against_powerlaw(mu, sigma, k_min, form, upper):
     """`powerlaw` fits both forms of ours: its "round" and its "sum" normalisation."""
+    powerlaw = pytest.importorskip("powerlaw", reason="needs the package powerlaw (test extra)")
     ranks = drawn(mu, sigma, form, k_min, n=4000)
     data = np.repeat(ranks.values, ranks.counts)
     ours = fit_lognormal(ranks, upper, k_min=k_min, form=form)
