@@ -70,6 +70,7 @@ curve = published["Wiki", "Pythia"]
 x, y = np.log(curve.S), np.log(-np.log(curve.value))
 dx, dy = x - x.mean(), y - y.mean()
 slope = (dx @ dy) / (dx @ dx)
+log_c = y.mean() - slope * x.mean()
 e = dy - slope * dx
 R2 = 1 - (e @ e) / (dy @ dy)
 print(f"{curve.family} on {curve.corpus}: slope {slope:.3f}, R2 {R2:.3f}")
@@ -88,7 +89,8 @@ low, high = slope + stats.t.ppf([0.025, 0.975], n - 2) * s
 print(f"95% interval of the slope: {low:.3f} to {high:.3f}")
 
 fitted = fit_power_law(curve.S, curve.loss)
-assert np.allclose([slope, R2, low, high], [fitted.slope, fitted.r2, *fitted.slope_interval])
+assert np.allclose([slope, log_c, R2], [fitted.slope, fitted.intercept, fitted.r2])
+assert np.allclose([low, high], fitted.slope_interval)
 
 # %% [markdown]
 # ## All sixteen lines
