@@ -180,10 +180,10 @@ HALF_DIGIT = 0.5e-6 + 1e-12  # and binary rounding
 MOST = 1000 * 511
 
 
-def that_fit(T: np.ndarray, value: float) -> np.ndarray:
-    """Those of the counts T for which value is c / T, c whole, to six decimals."""
-    c = np.rint(T * value)  # the whole number of tokens that comes nearest
-    return T[np.abs(c / T - value) <= HALF_DIGIT]
+def that_fit(T: np.ndarray, RBP_k: float) -> np.ndarray:
+    """Those of the counts T for which RBP_k is c / T, c whole, to six decimals."""
+    c = np.rint(T * RBP_k)  # the whole number of tokens that comes nearest
+    return T[np.abs(RBP_k - c / T) <= HALF_DIGIT]
 
 
 value = round(120 / 317, 6)
@@ -193,9 +193,10 @@ assert naive == that_fit(np.arange(1, 1001), value).tolist()
 shares = pd.concat([paper.rbp_by_size(), paper.rbp_by_k()])
 values = shares.query("dataset == 'Wiki' and family == 'GPT2'")["rbp"].unique()
 T = np.arange(1, MOST + 1)
-for value in values:
-    T = that_fit(T, value)
+for RBP_k in values:
+    T = that_fit(T, RBP_k)
 print(f"{len(values)} values leave T = {T.tolist()}")
+assert T == paper.token_counts().query("dataset == 'Wiki' and family == 'GPT2'")["tokens"].item()
 
 # %% [markdown]
 # **This is an inference, not a reading:** the paper does not print these counts, and we assume one $T$ for all models of a family on a corpus. For all families and corpora:
@@ -279,10 +280,16 @@ plots.save(grid.figure, points, figures_dir, "figure_A3")
 #
 # $$-\log \mathrm{RBP}_1 \propto S^{-\alpha} \qquad\text{or}\qquad -\log \mathrm{RBP}_1 \propto (S + E)^{-\alpha},$$
 #
-# beside the exponent that Table 1 prints:
+# beside the exponent that Table 1 prints. First Pythia on Wiki, then all:
 
 # %%
 published = published_curves(1)
+wiki = published["Wiki", "Pythia"]
+embedding = models.set_index("model")["embedding"]
+S, E = wiki.S, embedding[list(wiki.models)].to_numpy()
+log_loss = np.log(-np.log(wiki.value))  # of RBP_1
+alpha = -np.polyfit(np.log(S), log_loss, 1)[0]
+alpha_total = -np.polyfit(np.log(S + E), log_loss, 1)[0]
 
 
 def on_S_and_total(curves: dict, embedding: pd.Series) -> pd.DataFrame:
@@ -296,12 +303,9 @@ def on_S_and_total(curves: dict, embedding: pd.Series) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-E = models.set_index("model")["embedding"]
-wiki = published["Wiki", "Pythia"]
-by_hand = np.polyfit(np.log(wiki.S + E[list(wiki.models)]), np.log(-np.log(wiki.value)), 1)
-compared = on_S_and_total(published, E)
-of_total = compared.query("corpus == 'Wiki' and family == 'Pythia'")["alpha_total"]
-assert np.allclose(-by_hand[0], of_total)
+compared = on_S_and_total(published, embedding)
+of_wiki = compared.query("corpus == 'Wiki' and family == 'Pythia'")[["alpha", "alpha_total"]]
+assert np.allclose(of_wiki, [alpha, alpha_total])
 printed = paper.table1().query("k == '1'").rename(columns={"dataset": "corpus"})
 compared = compared.merge(printed[["corpus", "family", "slope"]], on=["corpus", "family"])
 compared["alpha_printed"] = -compared.pop("slope")
@@ -326,11 +330,7 @@ share.agg(["max", "min"]).round(2)
 # %% [markdown]
 # ## A first experiment: how many sizes make $R^2$ pass 0.99?
 #
-# Take Pythia, with ten sizes the longest family, and fit
-#
-# $$\log(-\log \mathrm{RBP}_1) = \log c - \alpha_1 \log S$$
-#
-# to five sizes or more. From how many on does $R^2$ pass 0.99? That depends on which sizes are taken; so take all 638 choices of five or more of the ten, on each of the four corpora.
+# Take Pythia, with ten sizes the longest family, and fit its line $\log(-\log \mathrm{RBP}_1) = \log c - \alpha_1 \log S$ to five sizes or more. From how many on does $R^2$ pass 0.99? That depends on which sizes are taken; so take all 638 choices of five or more of the ten, on each of the four corpora.
 
 
 # %%

@@ -49,7 +49,7 @@ from rbpkit.ranking import NonFiniteError
 from rbpkit.sections import s3_metric
 from rbpkit.sections.s3_metric import Prediction, ce_bound
 from rbpkit.study.params import check_parameters
-from rbpkit.summary import Summary
+from rbpkit.summary import Histogram, Summary
 from rbpkit.tools.exercises import check, close, sealed
 from rbpkit.tools.explorers import explore
 
@@ -76,7 +76,10 @@ p_A = 0.227
 cases = []
 for title, others in competitors.items():
     l_A = np.log(p_A / (1 - p_A)) + np.log(np.exp(others).sum())
-    p = np.exp([l_A, *others]) / np.exp([l_A, *others]).sum()
+    logits = np.array([l_A, *others])
+    p = np.exp(logits) / np.exp(logits).sum()
+    scored = logit_ranks(torch.tensor(logits[None]).float(), torch.tensor([0]))
+    assert np.isclose(p[0], p_A) and np.isclose(np.exp(-float(scored.nll)), p_A)
     cases.append(Prediction(title, tokens, p, target=0))
     print(f"{title}: l_A = {l_A:.3f}, p_A = {p[0]:.3f}, R(A) = {cases[-1].rank}")
 
@@ -119,6 +122,10 @@ p_target = p[np.arange(3), targets][:, None]
 CE = -np.log(p_target).mean()  # Eq. 2
 R = (p >= p_target).sum(axis=1)  # Eq. 3
 RBP = {k: (R <= k).mean() for k in range(1, 7)}  # Eq. 4
+
+scored = logit_ranks(torch.tensor(logits).float(), torch.tensor(targets))  # never holds all of p
+assert np.isclose(float(scored.nll.mean()), CE) and scored.rank().tolist() == R.tolist()
+assert np.allclose(Histogram.of(np.bincount(R)).share(np.arange(1, 7)), list(RBP.values()))
 print(f"CE = {CE:.3f} nats; R = {R.tolist()}")
 print("; ".join(f"RBP_{k} = {share:.3f}" for k, share in RBP.items()))
 
@@ -128,7 +135,7 @@ figure = s3_metric.figure_2(three, ks=(2, 3))
 plots.save(figure, s3_metric.prediction_points(three), figures_dir, "figure_2")
 
 # %%
-# The package's ranks, which never hold all of p, and the temperature from above.
+# The temperature from above: other losses, the same ranks.
 rows = []
 for temperature in (0.5, 1.0, 2.0):
     divided = torch.tensor(logits / temperature, dtype=torch.float32)

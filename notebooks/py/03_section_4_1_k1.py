@@ -13,9 +13,7 @@
 # %% [markdown]
 # # Section 4.1: the law at $k = 1$
 #
-# **Claim.** "Across all model series and all datasets, RBP1 exhibits precise power-law relationship with model sizes" (Figure 3: four corpora, four families, 24 models). $\mathrm{RBP}_1$ is the share of the text's tokens that the model had ranked first among all candidates, and $S$ the number of non-embedding parameters:
-#
-# $$-\log \mathrm{RBP}_1 \;\propto\; S^{-\alpha_1}.$$
+# **Claim.** "Across all model series and all datasets, RBP1 exhibits precise power-law relationship with model sizes" (Figure 3: four corpora, four families, 24 models). $\mathrm{RBP}_1$ is the share of the text's tokens that the model had ranked first among all candidates, and $S$ the number of non-embedding parameters: $-\log \mathrm{RBP}_1 \propto S^{-\alpha_1}$.
 #
 # **Answer.** This holds nearly everywhere: of the *cells* (one family on one corpus), 22 of the 24 of the paper's Table 1 (six corpora) and 13 of the 16 of our shipped models give a straight line in log-log with $R^2 \ge 0.97$. The exponent differs between families and corpora. The largest model tends to lie above its line: with five sizes or more it does so in 9 of 12 published and in 9 of 12 shipped cells; chance alone would give 6.
 #
@@ -43,8 +41,10 @@ from scipy import stats
 
 import rbpkit
 from rbpkit import fit_curves, fit_power_law, load_summaries, paper, plots
+from rbpkit.audit.intervals import trade_row
 from rbpkit.curves import measured_curves, panels, published_curves
 from rbpkit.pocket import ladders
+from rbpkit.sections.s4_3_large_k import measured_misses, published_misses
 from rbpkit.study.params import check_parameters
 from rbpkit.tools import explorers
 from rbpkit.tools.exercises import check, close
@@ -70,6 +70,7 @@ curve = published["Wiki", "Pythia"]
 x, y = np.log(curve.S), np.log(-np.log(curve.value))
 dx, dy = x - x.mean(), y - y.mean()
 slope = (dx @ dy) / (dx @ dx)
+log_c = y.mean() - slope * x.mean()
 e = dy - slope * dx
 R2 = 1 - (e @ e) / (dy @ dy)
 print(f"{curve.family} on {curve.corpus}: slope {slope:.3f}, R2 {R2:.3f}")
@@ -88,7 +89,8 @@ low, high = slope + stats.t.ppf([0.025, 0.975], n - 2) * s
 print(f"95% interval of the slope: {low:.3f} to {high:.3f}")
 
 fitted = fit_power_law(curve.S, curve.loss)
-assert np.allclose([slope, R2, low, high], [fitted.slope, fitted.r2, *fitted.slope_interval])
+assert np.allclose([slope, log_c, R2], [fitted.slope, fitted.intercept, fitted.r2])
+assert np.allclose([low, high], fitted.slope_interval)
 
 # %% [markdown]
 # ## All sixteen lines
@@ -182,8 +184,13 @@ pd.DataFrame({"the paper's Table 1": summed_up(table1), ours: summed_up(our_fits
 # $$\frac{\mathrm{sd}(-\log \mathrm{RBP}_1)}{-\log \mathrm{RBP}_1} \approx \frac{1}{-\log p} \sqrt{\frac{1 - p}{p\,T}} .$$
 
 # %%
-tokens = paper.token_counts().set_index(["dataset", "family"])["tokens"].to_dict()
-tokens |= {(one.manifest.corpus, one.manifest.family): one.tokens for one in summaries}
+curve = published["Wiki", "Pythia"]
+misses = published_misses(curve)
+p, T = curve.value[-1], misses.tokens[-1]  # of the largest model
+error = np.sqrt((1 - p) / (p * T)) / -np.log(p)
+assert np.isclose(error, trade_row(curve, misses)["noise"])
+
+# %%
 bend = []
 for source, of in (("published", published), (ours, measured)):
     for (corpus, family), curve in of.items():
@@ -193,9 +200,10 @@ for source, of in (("published", published), (ours, measured)):
         x, y = np.log(S), np.log(loss)
         inside, outside = (np.polyfit(x[:m], y[:m], 1) for m in (len(x), len(x) - 1))
         above = [100 * np.expm1(y[-1] - np.polyval(line, x[-1])) for line in (inside, outside)]
-        p = curve.value[-1]
-        error = 100 / -np.log(p) * np.sqrt((1 - p) / (p * tokens[corpus, family]))
-        bend.append((source, family, corpus, *above, error))
+        is_ours = source == ours
+        misses = measured_misses(summaries, curve) if is_ours else published_misses(curve)
+        error = trade_row(curve, misses)["noise"]
+        bend.append((source, family, corpus, *above, 100 * error))
 names = ["source", "family", "corpus", "in the fit", "held out", "sampling error"]
 bend = pd.DataFrame(bend, columns=names)
 NONE = 0.01  # percent: less is on the line

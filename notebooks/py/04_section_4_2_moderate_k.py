@@ -60,11 +60,7 @@ print("rbpkit", rbpkit.__version__)
 # %% [markdown]
 # ## The published points
 #
-# The rank $R$ of a scored token is the number of tokens of the vocabulary that are at least as probable, itself included (Eq. 3). $\mathrm{RBP}_k$ is the share of scored tokens with a rank of at most $k$ (Eq. 4),
-#
-# $$\mathrm{RBP}_k = \Pr(R \le k).$$
-#
-# Each point of Figure 4 is one model; its loss is $-\log \mathrm{RBP}_k$, natural logarithm. As $k$ grows the loss falls, because more tokens have a rank of at most $k$.
+# The rank $R$ of a scored token is the number of tokens of the vocabulary that are at least as probable, itself included (Eq. 3). $\mathrm{RBP}_k$ is the share of scored tokens with a rank of at most $k$ (Eq. 4): $\mathrm{RBP}_k = \Pr(R \le k)$. Each point of Figure 4 is one model; its loss is $-\log \mathrm{RBP}_k$, natural logarithm. As $k$ grows the loss falls, because more tokens have a rank of at most $k$.
 
 # %%
 PAPER_KS = (10, 50, 100)
@@ -238,10 +234,12 @@ if len(ours):
 # rounded to the nearest whole number and at least 1. GPT-2 and OPT have $V$ = 50,257 and 50,272, Pythia 50,304 to 50,688; Qwen's 151,936 and 152,064 are three times that, so the paper's own lines do not share $k/V$ either.
 
 # %%
-V = np.array(sorted({ladders.V, *(one.manifest.V for one in summaries)}))
-shares = {k: np.maximum(1, np.floor(k * V / paper.PAPER_V + 1 / 2)).astype(int) for k in PAPER_KS}
-assert all(shares[k].tolist() == [k_at_share(k, int(one)) for one in V] for k in PAPER_KS)
-pd.DataFrame({f"k = {k}": shares[k] for k in PAPER_KS}, index=pd.Index(V, name="V"))
+k, V = 100, ladders.V
+k_prime = max(1, np.floor(k * V / 50_304 + 1 / 2))
+assert k_prime == k_at_share(k, V)
+
+every_V = pd.Index(sorted({V, *(one.manifest.V for one in summaries)}), name="V")
+pd.DataFrame({f"k = {k}": [k_at_share(k, V) for V in every_V] for k in PAPER_KS}, index=every_V)
 
 # %%
 at_share = {k: curves_at_share(summaries, corpus_names, families, k).curves for k in PAPER_KS}

@@ -39,7 +39,7 @@ import numpy as np
 import pandas as pd
 
 import rbpkit
-from rbpkit import fit_power_law, load_summaries, paper, plots
+from rbpkit import fit_power_law, load_summaries, plots
 from rbpkit.curves import published_curves
 from rbpkit.pocket import ladders
 from rbpkit.sections import s4_law
@@ -136,7 +136,8 @@ pd.DataFrame(
 one = next(o for o in published[30_000] if (o.curve.corpus, o.curve.family) == ("Wiki", "Pythia"))
 x, T = np.log(one.curve.S), one.tokens
 slope, intercept = np.polyfit(x, np.log(one.curve.loss), 1)
-share = 1 - np.exp(-np.exp(intercept + slope * x))  # of tokens missed, on the line
+alpha, c = -slope, np.exp(intercept)
+share = 1 - np.exp(-c * one.curve.S**-alpha)  # of tokens missed, on the line
 M = np.random.default_rng(0).binomial(T, share, (10_000, len(x)))
 M = M[(M > 0).all(axis=1)]  # without a miss there is no logarithm
 y = np.log(-np.log(1 - M / T))
@@ -186,11 +187,13 @@ verdict.pivot(index=["corpus", "family"], columns="k", values="chance is enough"
 # $$k' = \max\left(1, \left\lfloor \frac{k V}{50{,}304} + \frac{1}{2} \right\rfloor\right) .$$
 
 # %%
+k, V = 20_000, ladders.V
+k_prime = max(1, np.floor(k * V / 50_304 + 1 / 2))
+assert k_prime == k_at_share(k, V)
+
 summaries = load_summaries(records_dir or ladders.summaries_root())
-V = np.array(sorted({one.manifest.V for one in summaries}))
-shares = {k: np.floor(k * V / paper.PAPER_V + 1 / 2).astype(int) for k in LARGE_KS}
-assert all(shares[k].tolist() == [k_at_share(k, int(one)) for one in V] for k in LARGE_KS)
-pd.DataFrame({f"as k = {k:,}": shares[k] for k in LARGE_KS}, index=pd.Index(V, name="V"))
+every_V = pd.Index(sorted({one.manifest.V for one in summaries}), name="V")
+pd.DataFrame({f"as k = {k:,}": [k_at_share(k, V) for V in every_V] for k in LARGE_KS}, every_V)
 
 # %% [markdown]
 # The ranks that we measured are stored in full, so these counts are exact. A negative $z$ means that the largest model misses less than the smallest.

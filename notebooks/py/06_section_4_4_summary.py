@@ -57,21 +57,19 @@ print("rbpkit", rbpkit.__version__)
 # $$\log(-\log \mathrm{RBP}_k) = \log c_k - \alpha_k \log S .$$
 
 # %%
-wiki = {k: published_curves(k)["Wiki", "Pythia"] for k in (1, 10, 50, 100, 20_000, 30_000)}
-slopes = {}
-for k, curve in wiki.items():
-    slopes[k], intercept = np.polyfit(np.log(curve.S), np.log(-np.log(curve.value)), 1)
-assert np.allclose(list(slopes.values()), fit_curves(wiki.values()).table["slope"])
-shown = ", ".join(f"{-slope:.3f} at k = {k:,}" for k, slope in slopes.items())
+alpha_k = {}
+for k in (1, 10, 50, 100, 20_000, 30_000):
+    curve = published_curves(k)["Wiki", "Pythia"]
+    slope, log_c_k = np.polyfit(np.log(curve.S), np.log(-np.log(curve.value)), 1)
+    alpha_k[k] = -slope
+    assert np.isclose(slope, fit_curves([curve]).table["slope"].item())
+shown = ", ".join(f"{alpha:.3f} at k = {k:,}" for k, alpha in alpha_k.items())
 print("alpha_k of Pythia on Wiki:", shown)
 
 # %%
 figure_6 = paper.fit_by_k().rename(columns={"dataset": "corpus"})
 table1 = paper.table1().rename(columns={"dataset": "corpus", "r2": "R2"})
-of_points = pd.concat(
-    fit_curves(published_curves(k).values()).table.assign(k=k)
-    for k in (1, 10, 50, 100, 20_000, 30_000)
-)
+of_points = pd.concat(fit_curves(published_curves(k).values()).table.assign(k=k) for k in alpha_k)
 
 printed = table1.melt(["corpus", "k", "family"], var_name="quantity", value_name="other")
 printed.loc[(printed["k"] == "CE") & (printed["quantity"] == "slope"), "quantity"] = "ce_slope"
@@ -262,10 +260,10 @@ print(github[["k", "slope", "R2"]].to_string(index=False))
 # %%
 losses = paper.ce_and_rbp1().query("kind == 'empirical'")
 losses = losses.pivot(index="S", columns="series", values="value")
-x, y = np.log(losses.index), np.log(losses["CE"] / losses["neg_log_rbp1"])
-slope, intercept = np.polyfit(x, y, 1)
-difference = fit_power_law(losses.index, losses["CE"] / losses["neg_log_rbp1"])
-assert np.isclose(-slope, difference.alpha)
+S, ratio_of_losses = losses.index, losses["CE"] / losses["neg_log_rbp1"]
+slope, const = np.polyfit(np.log(S), np.log(ratio_of_losses), 1)
+difference = fit_power_law(S, ratio_of_losses)
+assert np.isclose(-slope, difference.alpha)  # alpha_CE - alpha_1
 low, high = difference.alpha_interval
 print(f"alpha of CE less alpha_1: {difference.alpha:.4f} ({low:.4f} to {high:.4f}, 95%, n = 10)")
 

@@ -49,7 +49,7 @@ from rbpkit import paper, plots
 from rbpkit.curves import fit_curves, success_curve
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
-from rbpkit.sections import s5_1_windows
+from rbpkit.sections import s5_1_emergence
 from rbpkit.study.params import check_parameters
 from rbpkit.tools import explorers
 from rbpkit.tools.exercises import check, sealed
@@ -74,7 +74,7 @@ print(f"{every.sum()} of {every.size} windows of 3 hit; RBP_1^3 = {(R <= 1).mean
 # For each $N$ we try all numbers up to the number of scored tokens. We keep those by which all 80 shares (10 models, 8 $k$) can be multiplied to give whole numbers. A larger $N$ must also have fewer windows. Exactly one number passes for each $N$, except for $N = 500$: there several pass, and we take the smallest.
 
 # %%
-published = s5_1_windows.published_windows()
+published = s5_1_emergence.published_windows()
 windows = published.groupby("N")["windows"].first().rename("windows").to_frame()
 windows["zeros of 80"] = published.groupby("N")["p"].agg(lambda p: int((p == 0).sum()))
 windows["hits of Pythia-12B, k = 1"] = published.query("model == 'pythia-12b' and k == 1")[
@@ -99,7 +99,7 @@ RBP = authors["p_N1"]
 product = pd.DataFrame({N: RBP**N for N in (5, 10)})
 effective = pd.DataFrame({N: np.log(authors[f"p_N{N}"]) / np.log(RBP) for N in (5, 10)})
 
-gpt2 = s5_1_windows.gpt2_windows()
+gpt2 = s5_1_emergence.gpt2_windows()
 small = gpt2.query("model == 'gpt2' and N in (5, 10)")
 assert np.allclose(small.pivot(index="k", columns="N", values="independent"), product)
 assert np.allclose(small.pivot(index="k", columns="N", values="effective"), effective)
@@ -141,7 +141,7 @@ largest[["k", "N", "p", "independent", "markov", "effective"]].reset_index(drop=
 
 # %%
 summaries = load_summaries(records_dir or ladders.summaries_root())
-measured, missing = s5_1_windows.measured_windows(summaries, corpus_names, families, Ns, ks)
+measured, missing = s5_1_emergence.measured_windows(summaries, corpus_names, families, Ns, ks)
 print("\n".join(missing) or "nothing is missing")
 
 # %%
@@ -180,20 +180,14 @@ else:
 #
 # The code computes it by hand for one model. The table has the largest model of each family on each corpus, at $N = 10$ or the nearest to it.
 
-
 # %%
-def largest_models(table: pd.DataFrame) -> pd.DataFrame:
-    """The largest model of each family on each corpus."""
-    return table[table["S"] == table.groupby(["corpus", "family"])["S"].transform("max")]
-
-
 some_N = min(Ns, key=lambda N: abs(N - 10))
-top = largest_models(measured)
+top = s5_1_emergence.largest_models(measured)
 for s in [s for s in summaries if s.manifest.model in set(top["model"])][:1]:
     long = s.document_tokens >= some_N
     n, h = s.document_tokens[long], s.document_hits[long, s.k_grid == 1]
     by_hand = np.average(comb(h, some_N) / comb(n, some_N), weights=n - some_N + 1)
-    assert np.isclose(by_hand, s5_1_windows.shuffled(s, some_N, 1))
+    assert np.isclose(by_hand, s5_1_emergence.shuffled(s, some_N, 1))
 names = ["corpus", "family", "k", "hits", "runs_low", "runs_high"]
 shares = ["p", "independent", "markov", "shuffled"]
 at_ten = top[(top["N"] == some_N) & top["k"].isin((ks[0], ks[-1]))].copy()
@@ -230,9 +224,9 @@ regression = linregress(np.log(S), np.log(-np.log(at_one["p"])))
 alpha, c = -regression.slope, np.exp(regression.intercept)
 eq_8 = np.exp(-10 * c * S**-alpha)  # N = 10
 
-fitted = s5_1_windows.line(published, 100)
+fitted = s5_1_emergence.line(published, 100)
 assert np.allclose([fitted.alpha, np.exp(fitted.intercept)], [alpha, c])
-assert np.allclose(s5_1_windows.success_at(S, 10, c, alpha), eq_8)
+assert np.allclose(s5_1_emergence.success_at(S, 10, c, alpha), eq_8)
 counted = published.query("k == 100 and N == 10").set_index("model")["p"]
 print(f"alpha {alpha:.3f}, R2 {regression.rvalue**2:.3f}; N = 10, smallest and largest model:")
 print(
@@ -246,8 +240,8 @@ if len(measured):
     of_first = measured[measured["family"] == first]
     corpus = next(name for name in corpus_names if name in set(of_first["corpus"]))
     shown = of_first[of_first["corpus"] == corpus]
-figure = s5_1_windows.figure_7(published, shown, ks, ours)
-points = s5_1_windows.window_points(published, measured)
+figure = s5_1_emergence.figure_7(published, shown, ks, ours)
+points = s5_1_emergence.window_points(published, measured)
 plots.save(figure, points, figures_dir, "figure_7")
 
 # %%
@@ -256,7 +250,7 @@ for name, table in (("published", published), (ours, shown)):
         continue  # no line
     hit = table[(table["N"] > 1) & (table["p"] > 0)].copy()
     for k in hit["k"].unique():
-        law = s5_1_windows.line(table, k)
+        law = s5_1_emergence.line(table, k)
         here = hit["k"] == k
         c_k = np.exp(law.intercept)
         hit.loc[here, "Eq. 8"] = np.exp(-hit["N"] * c_k * hit["S"] ** -law.alpha)[here]
@@ -275,7 +269,7 @@ for name, table in (("published", published), (ours, shown)):
 # The families have markers of falling size, so that none hides another; the published models go from dark (smallest) to light. At $N = 2$ and $k = 100$ the points of `legal` and `qa` lie above the diagonal, by too little to be seen: there two tokens in a row hit a little less often than independent ones.
 
 # %%
-figure = s5_1_windows.effective_panels(published, measured, ks, ours)
+figure = s5_1_emergence.effective_panels(published, measured, ks, ours)
 plots.save(figure, points, figures_dir, "figure_7_effective")
 
 # %% [markdown]
@@ -288,7 +282,7 @@ plots.save(figure, points, figures_dir, "figure_7_effective")
 # %%
 one = published.query("k == 100 and N == 20")
 regression = linregress(np.log(one["S"]), np.log(-np.log(one["p"])))
-by_window = s5_1_windows.fits_by_window(published)
+by_window = s5_1_emergence.fits_by_window(published)
 same = by_window.query("k == 100 and N == 20").iloc[0]
 assert np.allclose([-regression.slope, regression.rvalue**2], same[["alpha", "R2"]].astype(float))
 print(f"k = 100, N = 20: alpha {-regression.slope:.3f}, R2 {regression.rvalue**2:.3f}")
@@ -321,9 +315,9 @@ for _, one in at_ten.groupby("N"):
     nine.append((0, 1) if level else linregress(np.log(one["S"]), log_loss)[:3:2])
 slope, r = np.mean(np.abs(nine) ** [1, 2], axis=0)
 
-made = s5_1_windows.annotations(published)
+made = s5_1_emergence.annotations(published)
 assert np.allclose(made.loc[made["k"] == 10, ["alpha", "R2"]], [slope, r])
-made.insert(1, "alpha at N = 1", [s5_1_windows.line(published, k).alpha for k in made["k"]])
+made.insert(1, "alpha at N = 1", [s5_1_emergence.line(published, k).alpha for k in made["k"]])
 made.round(4)
 
 # %%
@@ -331,7 +325,7 @@ alpha_gap = (made["alpha"] - made["alpha_printed"]).abs().max()
 r2_gap = (made["R2"] - made["r2_printed"]).abs().max()
 print(f"mean of nine fits, off the printed by at most {alpha_gap:.4f} (alpha), {r2_gap:.4f} (R2)")
 for clip in (1e-10, 1e-11, 1e-12, 1e-13, 1e-14):
-    other = s5_1_windows.annotations(published, clip)
+    other = s5_1_emergence.annotations(published, clip)
     gap = (other["alpha"] - other["alpha_printed"]).abs().max()
     print(f"zeros replaced by {clip:.0e}: alpha off by at most {gap:.4f}")
 
@@ -371,9 +365,9 @@ def passes(p: float, N: int) -> float:
 
 x = np.linspace(10, 30, 5)
 gumbel = np.exp(-np.exp(-alpha * (x - np.log(10 * c) / alpha)))  # N = 10
-assert np.allclose(s5_1_windows.success_at(np.exp(x), 10, c, alpha), gumbel)
-assert np.isclose(s5_1_windows.knee(10, c, alpha, 0.9), passes(0.9, 10))
-assert np.isclose(s5_1_windows.width(alpha), passes(0.9, 10) - passes(0.1, 10))
+assert np.allclose(s5_1_emergence.success_at(np.exp(x), 10, c, alpha), gumbel)
+assert np.isclose(s5_1_emergence.knee(10, c, alpha, 0.9), passes(0.9, 10))
+assert np.isclose(s5_1_emergence.width(alpha), passes(0.9, 10) - passes(0.1, 10))
 for N in (1, 10, 1000):
     low, high = passes(0.1, N) / np.log(10), passes(0.9, N) / np.log(10)
     print(
@@ -383,25 +377,25 @@ for N in (1, 10, 1000):
 # %%
 sharpness = []
 for k in sorted(published["k"].unique()):
-    alpha = s5_1_windows.line(published, k).alpha
+    alpha = s5_1_emergence.line(published, k).alpha
     spread = np.log([published["S"].min(), published["S"].max()])
     sharpness.append(
         {
             "k": k,
             "alpha at N = 1": alpha,
-            "10 to 90%, decades of S": s5_1_windows.width(alpha) / np.log(10),
+            "10 to 90%, decades of S": s5_1_emergence.width(alpha) / np.log(10),
             "moved by N = 100, decades": np.log(100) / alpha / np.log(10),
             "decades published": (spread[1] - spread[0]) / np.log(10),
         }
     )
-print(f"alpha = 0.08: {s5_1_windows.width(0.08) / np.log(10):.1f} decades from 10 to 90%")
+print(f"alpha = 0.08: {s5_1_emergence.width(0.08) / np.log(10):.1f} decades from 10 to 90%")
 pd.DataFrame(sharpness).round(2)
 
 # %% [markdown]
 # The next figure is the one at the top of this notebook. Left: Eq. 8, drawn far beyond the published sizes (grey band). Right: the shares at $k = 1$, $N = 100$ as counted, beside Eq. 6 and the chain of pairs. Pythia-14m is missing from the counted points: it has no hit, and zero has no place on a logarithmic axis.
 
 # %%
-figure = s5_1_windows.eq8_panels(published, k=1, N=100)
+figure = s5_1_emergence.eq8_panels(published, k=1, N=100)
 plots.save(figure, points, figures_dir, "figure_7_eq8")
 
 # %% [markdown]
@@ -494,7 +488,7 @@ for N, suffix in ((1, ""), (some_N, f", N = {some_N}")):
     both = both.merge(laws.drop(columns="n") if suffix else laws, on=["corpus", "family"])
 span = measured.groupby(["corpus", "family"])["S"].agg(lambda S: np.log10(S.max() / S.min()))
 both = both.join(span.rename("decades"), on=["corpus", "family"])
-both["climb"] = s5_1_windows.width(1.0) / np.log(10) / both["alpha"].astype(float)
+both["climb"] = s5_1_emergence.width(1.0) / np.log(10) / both["alpha"].astype(float)
 print(f"k = {ks[-1]}")
 both.round(3)
 

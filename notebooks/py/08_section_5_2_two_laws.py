@@ -66,15 +66,16 @@ print("rbpkit", rbpkit.__version__)
 # %%
 laws = s5_2_lognormal.published_laws()
 log_S = np.log(laws["S"])
-ce_line = linregress(log_S, np.log(laws["CE"]))
-rbp_line = linregress(log_S, np.log(laws["neg_log_rbp1"]))  # -log RBP_1 is in the table
+alpha_CE = -linregress(log_S, np.log(laws["CE"])).slope
+alpha_1 = -linregress(log_S, np.log(laws["neg_log_rbp1"])).slope  # -log RBP_1 is in the table
+by_package = [fit_power_law(laws["S"], laws[name]).alpha for name in ("CE", "neg_log_rbp1")]
+assert np.allclose([alpha_CE, alpha_1], by_package)
 
+# %%
 refitted = paper.ce_and_rbp1_fits().drop(columns="figure")
 names = refitted["series"].where(refitted["kind"] == "empirical", "simulated_" + refitted["series"])
 fits = [fit_power_law(laws["S"], laws[name]) for name in names]
 refitted["slope"], refitted["R2"] = [one.slope for one in fits], [one.r2 for one in fits]
-ours_of_8a = refitted.query("kind == 'empirical'").set_index("series")["slope"]
-assert np.allclose(ours_of_8a[["CE", "neg_log_rbp1"]], [ce_line.slope, rbp_line.slope])
 refitted.round(3)
 
 # %% [markdown]
@@ -186,12 +187,14 @@ mu, sigma = (
 )
 k = np.arange(1.0, 2e6)
 psi = np.exp(-((np.log(k) - mu) ** 2) / (2 * sigma**2)) / (k * sigma * np.sqrt(2 * np.pi))
-p = psi / psi.sum()
+c = psi.sum()
+p = psi / c
 entropy = -(p * np.log(p)).sum()
 closed_c = norm.cdf(mu / sigma) + psi[0] / 2
 
 assert np.isclose(-np.log(p[0]), c_derivation.neg_log_p1(mu, sigma), rtol=1e-3)  # ranks to 2e6
 assert np.isclose(entropy, c_derivation.entropy(mu, sigma), rtol=1e-3)
+assert np.isclose(closed_c, c_derivation.normaliser_approx(mu, sigma))
 assert np.isclose(np.log(closed_c / psi[0]), c_derivation.neg_log_p1_approx(mu, sigma))
 print(
     f"12B: -log p_1 {-np.log(p[0]):.2f} by the sum, {np.log(closed_c / psi[0]):.2f} by the integral"

@@ -48,7 +48,7 @@ from rbpkit.curves import ladder
 from rbpkit.fit import fit_power_law
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
-from rbpkit.sections import one_law, one_law_figures, published_models, s5_1_windows
+from rbpkit.sections import one_law, one_law_figures, published_models, s5_1_emergence
 from rbpkit.sections.bootstrap import resample
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
@@ -317,8 +317,8 @@ beyond.pivot(index=["decades", "sizes fitted"], columns="corpus", values=["law",
 # $$p_N = p_1 \prod_{n=1}^{N-1} \frac{a + n}{a + b + n} \;\sim\; N^{-b} \quad \text{for large } N.$$
 
 # %%
-counted = s5_1_windows.published_windows()
-ours, _ = s5_1_windows.measured_windows(
+counted = s5_1_emergence.published_windows()
+ours, _ = s5_1_emergence.measured_windows(
     summaries,
     sorted({s.manifest.corpus for s in summaries}),
     paper.FAMILIES,

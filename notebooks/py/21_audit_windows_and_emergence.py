@@ -49,7 +49,7 @@ from rbpkit.audit import emergence, windows
 from rbpkit.audit.cells import published_cells
 from rbpkit.audit.tables import load_tables
 from rbpkit.pocket import ladders
-from rbpkit.sections import s5_1_windows, s5_2_lognormal
+from rbpkit.sections import s5_1_emergence, s5_2_lognormal
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 
@@ -156,7 +156,7 @@ else:
 # $$p_N = p_1 \left(\frac{p_2}{p_1}\right)^{N-1} \text{(a chain of pairs)}, \qquad \log p_N = N^b \log p_1 \;\;(N^b \text{ tokens, } b \text{ from } p_2).$$
 
 # %%
-figure_7 = emergence.rule_predictions(s5_1_windows.published_windows())
+figure_7 = emergence.rule_predictions(s5_1_emergence.published_windows())
 twelve = figure_7.query("model == 'pythia-12b' and k == 1").set_index("N")
 p_1, p_2, N = twelve["p"][1], twelve["p"][2], 10
 chain = p_1 * (p_2 / p_1) ** (N - 1)
@@ -168,7 +168,7 @@ print(
     end=" ",
 )
 print(f"{power:.4f} by N^b with b = {b:.2f}, {p_1**10:.4f} by Eq. 6")
-counted, _ = s5_1_windows.measured_windows(
+counted, _ = s5_1_emergence.measured_windows(
     summaries, corpus_names, families, (5, 10, 20), (1, 10, 100)
 )
 errors = {"published": emergence.rule_errors(figure_7[figure_7["k"].isin((1, 10, 100))])}
@@ -227,9 +227,9 @@ assert np.isclose(width, emergence.width_decades(alpha))
 print(f"alpha = {alpha:.3f}: 10 to 90% in {width:.1f} decades; N = 100 moves it by {2 / alpha:.1f}")
 
 # %%
-of_pythia, rows = s5_1_windows.published_windows(), []
+of_pythia, rows = s5_1_emergence.published_windows(), []
 for k in (1, 10, 100):
-    fit = s5_1_windows.line(of_pythia, k)
+    fit = s5_1_emergence.line(of_pythia, k)
     alpha, c = fit.alpha, np.exp(fit.intercept)
     width = np.diff(gumbel_r.ppf([0.1, 0.9], scale=1 / alpha))[0] / np.log(10)
     half = [(np.log(N * c) - np.log(np.log(2))) / alpha / np.log(10) for N in (1, 100)]
@@ -242,7 +242,7 @@ pd.DataFrame(rows, columns=names).round(3)
 # %%
 rows = []
 for k in of_pythia["k"].unique():
-    one, ten = (s5_1_windows.line(of_pythia, k, N) for N in (1, 10))
+    one, ten = (s5_1_emergence.line(of_pythia, k, N) for N in (1, 10))
     at_10 = of_pythia.query("k == @k and N == 10")  # effective: log p_N / log p_1, N in Eq. 8
     ratio = fit_power_law(at_10["S"], at_10["effective"])  # what is common to both cancels
     rows.append((k, 10, one.alpha, ten.alpha, ratio.alpha, *ratio.alpha_interval))

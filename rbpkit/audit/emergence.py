@@ -18,7 +18,7 @@ from scipy.stats import betabinom
 from rbpkit import paper
 from rbpkit.audit import intervals
 from rbpkit.errors import InputError
-from rbpkit.sections import s5_1_windows
+from rbpkit.sections import s5_1_emergence
 from rbpkit.sections.bootstrap import DRAWS, interval
 from rbpkit.summary import Summary
 
@@ -187,9 +187,9 @@ def reinforced_of(p_1: float, p_2: float, p_5: float) -> tuple[float, float]:
 def law_predictions(table: pd.DataFrame, Ns: Sequence[int] = (10, 20, 50, 100)) -> pd.DataFrame:
     """LAWS fitted to each model at N <= 5 and held against longer windows.
 
-    table: windows with N = 1, 2 and 5 (`s5_1_windows`). A row a (model, k, N, law): corpus, family,
-    model, S, k, N, p, law, predicted, ratio = log predicted / log p (1 is right). Left out: shares
-    from fewer than MIN_RUNS separate runs of hits, and what a law cannot be fitted to.
+    table: windows with N = 1, 2 and 5 (`s5_1_emergence`). A row a (model, k, N, law): corpus,
+    family, model, S, k, N, p, law, predicted, ratio = log predicted / log p (1 is right). Left out:
+    shares from fewer than MIN_RUNS separate runs of hits, and what a law cannot be fitted to.
     """
     keys, rows = ["corpus", "family", "model", "k"], []
     for about, part in table.groupby(keys, sort=False):
@@ -229,7 +229,7 @@ def width_decades(alpha: ArrayLike, low: float = 0.1, high: float = 0.9) -> NDAr
     alpha = np.asarray(alpha, dtype=np.float64)
     with np.errstate(divide="ignore"):
         return np.where(
-            alpha > 0, s5_1_windows.width(1.0, low, high) / LN10 / alpha.clip(0), np.inf
+            alpha > 0, s5_1_emergence.width(1.0, low, high) / LN10 / alpha.clip(0), np.inf
         )
 
 

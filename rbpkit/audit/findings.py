@@ -35,7 +35,7 @@ from rbpkit.audit.cells import (
 from rbpkit.audit.verdicts import Finding
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
-from rbpkit.sections import a_setup, b_law_in_k, s4_3_large_k, s5_1_windows, s5_2_lognormal
+from rbpkit.sections import a_setup, b_law_in_k, s4_3_large_k, s5_1_emergence, s5_2_lognormal
 from rbpkit.summary import Summary
 
 ZERO = 1e-9  # a plotted share of this or less stands for none
@@ -315,12 +315,12 @@ def _windows(measured: Sequence[Summary], windows: pd.DataFrame | None) -> list[
     if measured:
         corpora = list(dict.fromkeys(one.manifest.corpus for one in measured))
         families = list(dict.fromkeys(one.manifest.family for one in measured))
-        table, _ = s5_1_windows.measured_windows(
+        table, _ = s5_1_emergence.measured_windows(
             measured, corpora, families, (1, 2, 5, 10), (1, 10, 100)
         )
         ten = window_tables.with_ratio(table, (window_tables.CLAIM_N,))
     else:
-        table = s5_1_windows.published_windows()
+        table = s5_1_emergence.published_windows()
         ten = window_tables.published_ratios((window_tables.CLAIM_N,))
     found = _independence(source, ten, windows)
     fitted, zeros = [], 0
@@ -371,8 +371,8 @@ def _independence(source: str, ten: pd.DataFrame, windows: pd.DataFrame | None) 
 
 
 def _figure_7(table: pd.DataFrame) -> Finding:
-    printed = s5_1_windows.annotations(table)
-    ones = s5_1_windows.fits_by_window(table).query("N == 1").set_index("k")["alpha"]
+    printed = s5_1_emergence.annotations(table)
+    ones = s5_1_emergence.fits_by_window(table).query("N == 1").set_index("k")["alpha"]
     off = (printed["k"].map(ones) - printed["alpha_printed"]).abs()
     means = (printed["alpha"] - printed["alpha_printed"]).abs().max()
     numbers = least_and_most(off) | {"means": means, "n": len(off)}

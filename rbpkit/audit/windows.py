@@ -23,7 +23,7 @@ from scipy.stats import rankdata
 from rbpkit.errors import InputError
 from rbpkit.plots import FAMILY_INK, style
 from rbpkit.records import Records
-from rbpkit.sections import s5_1_windows
+from rbpkit.sections import s5_1_emergence
 from rbpkit.sections.bootstrap import DRAWS, finite_interval, resample_weights, sampling_units
 from rbpkit.sections.panels import corpora_of, family_marks, ink_of, short, whiskers
 from rbpkit.summary import document_index, window_maxima
@@ -193,12 +193,12 @@ def _parts(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def published_ratios(Ns: Sequence[int] = WINDOW_N) -> pd.DataFrame:
     """Figure 7 (Pythia) and the authors' GPT-2 shares on Wiki: corpus, family, model, S, k, N, p,
     p_1, hits, runs_low, runs_high, effective and ratio = effective / N (inf where nothing hit)."""
-    both = (s5_1_windows.published_windows(), s5_1_windows.gpt2_windows())
+    both = (s5_1_emergence.published_windows(), s5_1_emergence.gpt2_windows())
     return with_ratio(pd.concat(both, ignore_index=True), Ns)
 
 
 def with_ratio(table: pd.DataFrame, Ns: Sequence[int] = WINDOW_N) -> pd.DataFrame:
-    """Windows of `s5_1_windows` at some N, with ratio = log p_{N,k} / (N log RBP_k)."""
+    """Windows of `s5_1_emergence` at some N, with ratio = log p_{N,k} / (N log RBP_k)."""
     table = table[table["N"].isin(Ns)].reset_index(drop=True)
     ratio = table["effective"] / table["N"]
     none = (table["p"] == 0) & (table["p_1"] > 0)

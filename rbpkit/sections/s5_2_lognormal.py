@@ -14,7 +14,7 @@ from matplotlib.gridspec import GridSpec
 from scipy.special import entr
 
 from rbpkit import paper
-from rbpkit.curves import Curve, Curves
+from rbpkit.curves import Curve, Curves, ladder
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.plots import curve_points, plain_log_ticks, style
@@ -72,12 +72,9 @@ def in_order(
     measured: Iterable[Summary], corpora: Sequence[str], families: Sequence[str]
 ) -> list[Summary]:
     """Those of these corpora and families, in this order, and by rising S."""
-    asked = [(corpus, family) for corpus in corpora for family in families]
-    places = {pair: place for place, pair in enumerate(asked)}
-    about = [(one.manifest, one) for one in measured]
-    chosen = [(m, one) for m, one in about if (m.corpus, m.family) in places]
-    chosen.sort(key=lambda pair: (places[pair[0].corpus, pair[0].family], pair[0].S))
-    return [one for _, one in chosen]
+    every = list(measured)
+    asked = itertools.product(corpora, families)
+    return [one for corpus, family in asked for one in ladder(every, corpus, family)]
 
 
 def lognormals(
@@ -134,20 +131,19 @@ def largest_densities(
 ) -> list[tuple[str, pd.DataFrame]]:
     """`density` of the largest model of each corpus, with the title of its panel.
 
-    fitted: rows of `lognormals` at k_min = 2; a model that is not in it is passed over.
+    fitted: rows of `lognormals` of `measured` at k_min = 2.
     """
     if fitted.empty:
         return []
-    known = fitted.set_index(["corpus", "model"])
-    there = [one for one in measured if (one.manifest.corpus, one.manifest.model) in known.index]
-    found = []
-    for corpus in dict.fromkeys(one.manifest.corpus for one in there):
-        here = (one for one in there if one.manifest.corpus == corpus)
-        one = max(here, key=lambda one: one.manifest.S)
-        row = known.loc[(corpus, one.manifest.model)]
-        title = f"measured: {short(corpus)}\n{one.manifest.model}"
-        found.append((title, density(one.ranks, row["mu"], row["sigma"])))
-    return found
+    ranks = {(one.manifest.corpus, one.manifest.model): one.ranks for one in measured}
+    largest = fitted.loc[fitted.groupby("corpus", sort=False)["S"].idxmax()]
+    return [
+        (
+            f"measured: {short(row.corpus)}\n{row.model}",
+            density(ranks[row.corpus, row.model], row.mu, row.sigma),
+        )
+        for row in largest.itertuples()
+    ]
 
 
 def published_density(model: str, rbp1: float, mu: float, sigma: float) -> pd.DataFrame:
@@ -190,12 +186,11 @@ def figure_8a(
     """
     corpora = list(dict.fromkeys(corpus for corpus, family in ce if (corpus, family) in rbp))
     with style():
-        figure, grid = _grid(len(corpora))
-        _twin(figure.add_subplot(grid[0, :2]), [published], "published: Pythia, Wiki")
-        _exponents(figure.add_subplot(grid[0, 2:]), table, own)
-        for number, corpus in enumerate(corpora):
+        figure, (left, right), below = _grid(2, len(corpora))
+        _twin(left, [published], "published: Pythia, Wiki")
+        _exponents(right, table, own)
+        for number, (axes, corpus) in enumerate(zip(below, corpora, strict=True)):
             pairs = [(ce[at], rbp[at]) for at in ce if at[0] == corpus and at in rbp]
-            axes = figure.add_subplot(grid[1 + number // COLUMNS, number % COLUMNS])
             last = number % COLUMNS == COLUMNS - 1 or corpus == corpora[-1]
             sides = (number % COLUMNS == 0, last)
             _twin(axes, pairs, f"measured: {short(corpus)}", sides)
@@ -237,13 +232,14 @@ def figure_8b(simulated: tuple[Curve, Curve], published: pd.DataFrame, own: pd.D
 
 
 def figure_8c(published: Sequence[Density], measured: Sequence[Density]) -> Figure:
-    """How the ranks are spread, over ranks >= 2, with the lognormal fitted to them, and rank 1."""
+    """How the ranks are spread, over ranks >= 2, with the lognormal fitted to them, and rank 1.
+
+    published: the four of the paper. measured: may be empty.
+    """
     with style():
-        figure, grid = _grid(len(measured), first_row=2.9)
-        panels = [(0, n, one) for n, one in enumerate(published)]
-        panels += [(1 + n // COLUMNS, n % COLUMNS, one) for n, one in enumerate(measured)]
-        for row, column, (title, bins) in panels:
-            axes = figure.add_subplot(grid[row, column])
+        figure, top, below = _grid(COLUMNS, len(measured), first_row=2.9)
+        panels = zip([*top, *below], [*published, *measured], strict=True)
+        for number, (axes, (title, bins)) in enumerate(panels):
             width = bins["bin_hi"] - bins["bin_lo"]
             middle = np.sqrt(bins["bin_lo"] * (bins["bin_hi"] - 1))
             seen, fitted = bins["mass"] / width, bins["fitted"] / width
@@ -261,9 +257,9 @@ def figure_8c(published: Sequence[Density], measured: Sequence[Density]) -> Figu
             axes.set(xscale="log", yscale="log")
             axes.set_title(title, fontsize=10)
             axes.set_xlabel("rank $R$")
-            if column == 0:
+            if number % COLUMNS == 0:
                 axes.set_ylabel(r"$\Pr(R=k)\,/\,(1-\mathrm{RBP}_1)$")
-            if row == column == 0:
+            if number == 0:
                 axes.legend(loc="lower left")
         figure.tight_layout()
     return figure
@@ -277,9 +273,8 @@ def figure_8d(published: pd.DataFrame, printed: pd.DataFrame, own: pd.DataFrame)
     """
     corpora = [] if own.empty else list(dict.fromkeys(own["corpus"]))
     with style():
-        figure, grid = _grid(len(corpora))
-        for place, log in ((slice(0, 2), False), (slice(2, 4), True)):
-            axes = figure.add_subplot(grid[0, place])
+        figure, top, below = _grid(2, len(corpora))
+        for axes, log in zip(top, (False, True), strict=True):
             x = np.log(published["S"]) if log else published["S"]
             line = np.polyfit(x, published["ratio"], 1)
             r2 = np.corrcoef(x, published["ratio"])[0, 1] ** 2
@@ -293,16 +288,15 @@ def figure_8d(published: pd.DataFrame, printed: pd.DataFrame, own: pd.DataFrame)
             axes.plot(S, np.polyval(line, np.log(S) if log else S), "k-", lw=1.2, label=label)
             _ratio_axes(axes, "published: Pythia, Wiki", log)
             axes.legend(loc="upper right")
-        for number, corpus in enumerate(corpora):
-            axes = figure.add_subplot(grid[1 + number // COLUMNS, number % COLUMNS])
+        for axes, corpus in zip(below, corpora, strict=True):
             for family, rows in own[own["corpus"] == corpus].groupby("family", sort=False):
                 ink = ink_of(family)
                 style_of = {"color": ink.colour, "marker": ink.marker, "linestyle": ink.line}
                 look = {"markersize": 5.5, "label": family, **style_of, **EDGE}
                 axes.plot(rows["S"], rows["ratio"], **look)
             _ratio_axes(axes, f"measured: {short(corpus)}", True)
-            if number == 0:
-                axes.legend()
+        if below:
+            below[0].legend()
         figure.tight_layout()
     return figure
 
@@ -342,12 +336,15 @@ def _ratio_axes(axes: Axes, title: str, log: bool) -> None:
     axes.set(title=title, xlabel=S_LABEL, ylabel=r"$\mu/\sigma$")
 
 
-def _grid(below: int, first_row: float = 3.4) -> tuple[Figure, GridSpec]:
-    """A figure of one row of published panels and as many rows as `below` panels need."""
+def _grid(first: int, below: int, first_row: float = 3.4) -> tuple[Figure, list[Axes], list[Axes]]:
+    """A figure, the `first` panels of its first row, and the `below` panels of the rows below."""
     rows = -(-below // COLUMNS)
     heights = [first_row, *[3.0] * rows]
     figure = plt.figure(figsize=(12, sum(heights)))
-    return figure, GridSpec(1 + rows, COLUMNS, figure, height_ratios=heights)
+    grid, wide = GridSpec(1 + rows, COLUMNS, figure, height_ratios=heights), COLUMNS // first
+    top = [figure.add_subplot(grid[0, n * wide : (n + 1) * wide]) for n in range(first)]
+    rest = [figure.add_subplot(grid[1 + n // COLUMNS, n % COLUMNS]) for n in range(below)]
+    return figure, top, rest
 
 
 def _twin(
@@ -362,16 +359,20 @@ def _twin(
     the lower. sides: whether to label the left and the right axis; None: both, and the slopes.
     """
     right = axes.twinx()
-    every = [np.concatenate([pair[i].loss for pair in pairs]) for i in (0, 1)]
-    span = max(np.log(loss.max() / loss.min()) for loss in every)
+    losses = [np.concatenate([pair[i].loss for pair in pairs]) for i in (0, 1)]
+    span = max(np.log(loss.max() / loss.min()) for loss in losses)
     margin = 0.12 * span
-    for number, (side, loss) in enumerate(zip((axes, right), every, strict=True)):
-        side.set(xscale="log", yscale="log")
+    halves = (  # room below and above the points; where the slope is written
+        (axes, "CE", (span + margin, 0.0), (0.97, 0.94), ("right", "top")),
+        (right, LOSS_1, (0.0, span + margin), (0.03, 0.06), ("left", "bottom")),
+    )
+    for number, (side, name, (under, over), at, (ha, va)) in enumerate(halves):
+        loss = losses[number]
         middle = (np.log(loss.max()) + np.log(loss.min())) / 2
-        room = (span + margin, 0.0) if number == 0 else (0.0, span + margin)
-        low, high = middle - span / 2 - margin - room[0], middle + span / 2 + margin + room[1]
-        side.set_ylim(np.exp(low), np.exp(high))
-        plain_log_ticks(side, np.exp(low), np.exp(high))
+        low = np.exp(middle - span / 2 - margin - under)
+        high = np.exp(middle + span / 2 + margin + over)
+        side.set(xscale="log", yscale="log", ylim=(low, high))
+        plain_log_ticks(side, low, high)
         for pair in pairs:
             curve, ink = pair[number], ink_of(pair[number].family)
             fit = fit_power_law(curve.S, curve.loss, labels=curve.models)
@@ -381,13 +382,9 @@ def _twin(
             edge = {"markeredgecolor": ink.colour, "markerfacecolor": face}
             side.plot(curve.S, curve.loss, ink.marker, markersize=5, **edge)
             if sides is None:
-                name = "CE" if number == 0 else LOSS_1
                 slope = f"{fit.slope:.3f}".replace("-", "\N{MINUS SIGN}")
                 text = f"{name}: slope {slope}, $R^2$ {fit.r2:.3f}"
-                at = (0.97, 0.94) if number == 0 else (0.03, 0.06)
-                where = {"transform": axes.transAxes, "fontsize": 8}
-                ha, va = ("right", "top") if number == 0 else ("left", "bottom")
-                side.text(*at, text, ha=ha, va=va, **where)
+                side.text(*at, text, ha=ha, va=va, transform=axes.transAxes, fontsize=8)
     right.grid(False)
     axes.set_ylabel("CE in nats (filled)" if sides is None or sides[0] else "")
     right.set_ylabel(f"{LOSS_1} (hollow)" if sides is None or sides[1] else "")

@@ -20,7 +20,7 @@ from rbpkit.curves import Curve, Measured, measured_curves, published_curves
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.plots import FAMILY_INK, OTHER_INK, style
-from rbpkit.sections import c_derivation, s5_1_windows
+from rbpkit.sections import c_derivation, s5_1_emergence
 
 LawKey = tuple[str, str, int]
 """(corpus, family, k)."""
@@ -178,19 +178,19 @@ def explore_law(curves: Mapping[LawKey, Curve], stills: Sequence[LawKey]) -> Fig
 def eq8_panel(axes: Axes, windows: pd.DataFrame, N: int, k: int) -> None:
     """Eq. 8 against S at one N and k, its knee (p = 1/2), and N = 1 beside it in grey.
 
-    windows: as `s5_1_windows.published_windows()`; c and alpha are those of its line at N = 1. The
-    range of S is the same for every N and k: one sees the curve move, and whether it steepens.
+    windows: as `s5_1_emergence.published_windows()`; c and alpha are those of its line at N = 1.
+    The range of S is the same for every N and k: one sees the curve move, and whether it steepens.
     """
-    fitted = s5_1_windows.line(windows, k)
+    fitted = s5_1_emergence.line(windows, k)
     c, alpha = float(np.exp(fitted.intercept)), fitted.alpha
-    knee = float(s5_1_windows.knee(N, c, alpha)) / np.log(10)
-    half = s5_1_windows.width(alpha) / np.log(10)
+    knee = float(s5_1_emergence.knee(N, c, alpha)) / np.log(10)
+    half = s5_1_emergence.width(alpha) / np.log(10)
     x = np.linspace(*EQ8_RANGE, 300)
     axes.axvspan(np.log10(fitted.S_min), np.log10(fitted.S_max), color="0.85", label="published")
     if N > 1:
-        one = s5_1_windows.success_at(10.0**x, 1, c, alpha)
+        one = s5_1_emergence.success_at(10.0**x, 1, c, alpha)
         axes.plot(x, one, color="0.6", linewidth=1.4, label="$N$ = 1")
-    axes.plot(x, s5_1_windows.success_at(10.0**x, N, c, alpha), color=BAND, linewidth=1.8)
+    axes.plot(x, s5_1_emergence.success_at(10.0**x, N, c, alpha), color=BAND, linewidth=1.8)
     if knee <= EQ8_RANGE[1]:
         axes.plot([knee, knee], [0, 0.5], "--", color="black", linewidth=1)
         axes.plot([knee], [0.5], "o", color="black", label=f"knee: $S = 10^{{{knee:.1f}}}$")
@@ -206,10 +206,10 @@ def eq8_points(windows: pd.DataFrame, stills: Sequence[tuple[int, int]]) -> pd.D
     """What the stills of `explore_eq8` show: N, k, alpha, c, log10 S of the knee, decades."""
     rows = []
     for N, k in stills:
-        fitted = s5_1_windows.line(windows, k)
+        fitted = s5_1_emergence.line(windows, k)
         c = float(np.exp(fitted.intercept))
-        knee = float(s5_1_windows.knee(N, c, fitted.alpha)) / np.log(10)
-        rows.append((N, k, fitted.alpha, c, knee, s5_1_windows.width(fitted.alpha) / np.log(10)))
+        knee = float(s5_1_emergence.knee(N, c, fitted.alpha)) / np.log(10)
+        rows.append((N, k, fitted.alpha, c, knee, s5_1_emergence.width(fitted.alpha) / np.log(10)))
     return pd.DataFrame(rows, columns=["N", "k", "alpha", "c", "log10_S_knee", "decades"])
 
 

@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 from rbpkit.audit import emergence, windows
 from rbpkit.errors import InputError
 from rbpkit.records import Records
-from rbpkit.sections import s5_1_windows
+from rbpkit.sections import s5_1_emergence
 
 MISS = 200  # a rank that is no hit at k = 1, 10, 100
 
@@ -198,7 +198,7 @@ def test_nothing_to_draw_is_said(draw):
 def table_of(documents, Ns=(5, 10)) -> pd.DataFrame:
     """The windows of documents of hits and misses, k = 1."""
     summary = records(documents).summary()
-    return s5_1_windows.measured_windows([summary], ["c"], ["f"], Ns, [1])[0]
+    return s5_1_emergence.measured_windows([summary], ["c"], ["f"], Ns, [1])[0]
 
 
 def closed(documents) -> pd.DataFrame:
@@ -222,7 +222,7 @@ def test_power_of_N_goes_through_one_and_two_tokens():
     assert emergence.power_tokens(p_1, p_2, [1, 2]) == pytest.approx([p_1, p_2])
     assert emergence.power_tokens(p_1, p_1**2, 7) == pytest.approx(p_1**7)
     b = np.log2(np.log(p_2) / np.log(p_1))
-    assert s5_1_windows.effective_tokens(
+    assert s5_1_emergence.effective_tokens(
         emergence.power_tokens(p_1, p_2, 10), p_1
     ) == pytest.approx(10**b)
 
@@ -293,7 +293,10 @@ def models_of(rng, c=3.0, alpha=0.1, D=150, family="Pythia", sizes=SIZES) -> lis
 
 def test_the_width_is_that_of_the_curve_and_without_a_slope_there_is_none():
     for alpha in (0.08, 1.3395):
-        ends = s5_1_windows.knee(1000, 3.3, alpha, 0.1), s5_1_windows.knee(1000, 3.3, alpha, 0.9)
+        ends = (
+            s5_1_emergence.knee(1000, 3.3, alpha, 0.1),
+            s5_1_emergence.knee(1000, 3.3, alpha, 0.9),
+        )
         decades = np.log10(np.exp(ends[1] - ends[0]))
         assert emergence.width_decades(alpha) == pytest.approx(decades)
     assert np.isinf(emergence.width_decades([0.0, -0.1])).all()

@@ -2,15 +2,12 @@
 
 import itertools
 
-import matplotlib
 import pandas as pd
 import pytest
 
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.sections import a_setup
-
-matplotlib.use("Agg")
 
 
 def test_figure_A1_is_drawn_of_both_sources():

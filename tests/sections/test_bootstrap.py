@@ -57,8 +57,13 @@ def test_intervals_of_a_mean_cover_by_modules_and_not_by_documents():
     assert covered[1] / 400 < 0.85
 
 
-def test_resampled_losses_are_counts_by_hand(shipped):
-    models = [one for one in shipped if one.manifest.corpus == "pocket:legal"][:3]
+@pytest.fixture
+def legal(shipped):
+    return [one for one in shipped if one.manifest.corpus == "pocket:legal"]
+
+
+def test_resampled_losses_are_counts_by_hand(legal):
+    models = legal[:3]
     found = bootstrap.resample(models, (1, 100), draws=5)
     units = bootstrap.sampling_units("pocket:legal", models[0].document)
     weights = bootstrap.resample_weights(units, 5)
@@ -74,14 +79,12 @@ def test_resampled_losses_are_counts_by_hand(shipped):
             assert found.loss[b, m, 1] == pytest.approx(-np.log(hit / tokens))
 
 
-def test_models_take_the_same_draws_whoever_is_beside_them(shipped):
-    legal = [one for one in shipped if one.manifest.corpus == "pocket:legal"]
+def test_models_take_the_same_draws_whoever_is_beside_them(legal):
     every, last = bootstrap.resample(legal, (10,)), bootstrap.resample(legal[-1:], (10,))
     assert np.array_equal(every.rbp[:, -1], last.rbp[:, 0])
 
 
-def test_what_is_not_paired_is_refused(shipped):
-    legal = [one for one in shipped if one.manifest.corpus == "pocket:legal"]
+def test_what_is_not_paired_is_refused(legal, shipped):
     manifest = dataclasses.replace(legal[0].manifest, fingerprint="other")
     other = dataclasses.replace(legal[0], manifest=manifest)
     for given, ks, says in (

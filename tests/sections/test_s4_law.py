@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -18,12 +17,6 @@ CORPORA = ["pocket:prose", "pocket:legal"]
 @pytest.fixture(scope="module")
 def shipped(shipped):
     return [one for one in shipped if one.manifest.family == "Pythia"]
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def printed_points(ks) -> pd.DataFrame:
@@ -46,9 +39,6 @@ def printed_points(ks) -> pd.DataFrame:
 def test_figures_4_and_5_hold_the_published_points(ks, draw, made, count):
     _, points = draw({f"published, k = {k:,}": made(published_curves(k)) for k in ks})
     assert set(points["source"]) == {"published"}
-    if "missed" in points:
-        share = 1 - points["missed"] / points["tokens"]
-        assert np.allclose(share, points["value"], rtol=0, atol=6e-7)
     gap = points.set_index(["quantity", "corpus", "model"])["value"] - printed_points(ks)
     assert len(points) == len(gap) == count and gap.abs().max() <= 1e-6 and gap.notna().all()
 
@@ -78,14 +68,6 @@ def test_figure_6_holds_the_published_values(quantity, shipped):
     both = published.merge(printed.astype({"k": "float"}), on=keys, suffixes=("", "_printed"))
     assert len(both) == len(printed) == len(published)
     assert (both["value"] - both["value_printed"]).abs().max() <= 1e-6
-    cells = paper.table1().query("family == 'Pythia'").rename(columns={"dataset": "corpus"})
-    cells["k"] = pd.to_numeric(cells["k"], errors="coerce")
-    cells["printed"] = cells["r2" if quantity == "R2" else "slope"]
-    if quantity == "R2":
-        cells = cells.dropna(subset="k")  # 6a has no R2 of CE
-    both = published.merge(cells, on=["corpus", "k"])
-    assert len(both) == 4 * (6 if quantity == "R2" else 7)
-    assert (both["value"] - both["printed"]).abs().max() <= 0.0006
     measured = points.query("source == 'measured'")
     assert measured["k"].max() == (2443 if quantity == "R2" else 814)
     assert measured["k"].isna().sum() == (0 if quantity == "R2" else 2)

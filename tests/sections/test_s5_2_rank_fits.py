@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -146,16 +145,12 @@ def test_printed_values_of_figure_8c():
         assert text.mu < fit.mu - 1 and text.sigma > fit.sigma + 0.5
 
 
-@pytest.fixture(scope="module")
-def powerlaw():
-    return pytest.importorskip("powerlaw", reason="needs the package powerlaw (test extra)")
-
-
 @pytest.mark.parametrize("k_min", [1, 2])
 @pytest.mark.parametrize(("mu", "sigma"), [(1.19, 3.69), (3.0, 1.0)])
 @pytest.mark.parametrize(("form", "upper"), [("rounded", None), ("rounded", V), ("discrete", V)])
-def test_against_powerlaw(powerlaw, mu, sigma, k_min, form, upper):
+def test_against_powerlaw(mu, sigma, k_min, form, upper):
     """`powerlaw` fits both forms of ours: its "round" and its "sum" normalisation."""
+    powerlaw = pytest.importorskip("powerlaw", reason="needs the package powerlaw (test extra)")
     ranks = drawn(mu, sigma, form, k_min, n=4000)
     data = np.repeat(ranks.values, ranks.counts)
     ours = fit_lognormal(ranks, upper, k_min=k_min, form=form)
@@ -261,9 +256,6 @@ def test_figures_8b_and_8d_hold_the_published_points(name):
         assert len(ratio) == 10 and (ratio - 1).abs().max() <= SIX_DIGITS
     in_8c = paper.lognormal_params().set_index("model")[["mu", "sigma"]]
     assert (table.loc[in_8c.index, ["mu", "sigma"]] - in_8c).abs().to_numpy().max() <= 0.006
-    # "approximately linear in S" (ICLR version), inverting Figure 8b: it is in ln S.
-    r2 = [np.corrcoef(x, table["ratio"])[0, 1] ** 2 for x in (table["S"], np.log(table["S"]))]
-    assert r2 == pytest.approx([0.51, 0.993], abs=0.005)
 
 
 def test_figure_8c_holds_the_published_points():
@@ -288,12 +280,10 @@ def test_the_density_of_a_histogram_is_its_own():
 def test_figures_are_drawn_without_anything_measured():
     laws, nothing = s5_2_lognormal.published_laws(), s5_2_lognormal.lognormals([])[0]
     exponents = s5_2_lognormal.published_exponents()
-    with plt.ioff():
-        s5_2_lognormal.figure_8a(s5_2_lognormal.law_curves(laws), exponents, {}, {}, nothing)
-        s5_2_lognormal.figure_8b(s5_2_lognormal.law_curves(laws, "simulated_"), laws, nothing)
-        s5_2_lognormal.figure_8d(laws, paper.lognormal_params(), nothing)
+    s5_2_lognormal.figure_8a(s5_2_lognormal.law_curves(laws), exponents, {}, {}, nothing)
+    s5_2_lognormal.figure_8b(s5_2_lognormal.law_curves(laws, "simulated_"), laws, nothing)
+    s5_2_lognormal.figure_8d(laws, paper.lognormal_params(), nothing)
     assert s5_2_lognormal.largest_densities([], nothing) == []
-    plt.close("all")
 
 
 def test_a_likelihood_that_is_flat_in_one_direction_has_no_peak():

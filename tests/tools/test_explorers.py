@@ -15,7 +15,7 @@ from rbpkit.fit import fit_power_law
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
-from rbpkit.sections import c_derivation, s5_1_windows
+from rbpkit.sections import c_derivation, s5_1_emergence
 from rbpkit.tools import explorers, sentence_explorer
 from rbpkit.tools.exercises import check, close, digest_of, sealed
 from rbpkit.tools.look import look
@@ -26,7 +26,7 @@ STILLS = [(1, 1), (100, 1), (100, 100)]
 
 @pytest.fixture(scope="module")
 def windows() -> pd.DataFrame:
-    return s5_1_windows.published_windows()
+    return s5_1_emergence.published_windows()
 
 
 @pytest.fixture
@@ -93,9 +93,11 @@ def test_law_curves_hold_both_sources():
 
 def test_the_knee_is_where_eq_8_passes_one_half(windows):
     for one in explorers.eq8_points(windows, STILLS).itertuples():
-        half = s5_1_windows.success_at(10**one.log10_S_knee, one.N, one.c, one.alpha)
+        half = s5_1_emergence.success_at(10**one.log10_S_knee, one.N, one.c, one.alpha)
         assert half == pytest.approx(0.5)
-        low, high = (s5_1_windows.knee(one.N, one.c, one.alpha, p) / np.log(10) for p in (0.1, 0.9))
+        low, high = (
+            s5_1_emergence.knee(one.N, one.c, one.alpha, p) / np.log(10) for p in (0.1, 0.9)
+        )
         assert one.decades == pytest.approx(high - low)
 
 

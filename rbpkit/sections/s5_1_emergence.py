@@ -279,6 +279,11 @@ def _derived(table: pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns="longest").join(bounds.astype(np.int64))
 
 
+def largest_models(table: pd.DataFrame) -> pd.DataFrame:
+    """Of a table of windows the rows of the largest model of each family on each corpus."""
+    return table[table["S"] == table.groupby(["corpus", "family"])["S"].transform("max")]
+
+
 def window_points(published: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
     """The points of these figures: a column `source`, then those of a table of windows."""
     sources = {"published": published, "measured": measured}
@@ -373,9 +378,7 @@ def effective_panels(
     every = [(published[published["model"] == model], *ink, "-", 5, model) for model, ink in inks]
     shown = [k for k in ks if k in set(published["k"])][:PANELS] or [1, 10, 50, 100]
     rows = [[(f"published: $k = {_thousands(k)}$", k, every) for k in shown]]
-    largest = measured[
-        measured["S"] == measured.groupby(["corpus", "family"])["S"].transform("max")
-    ]
+    largest = largest_models(measured)
     for k in dict.fromkeys((ks[0], ks[-1])):
         panels = []
         for corpus in corpora_of(largest):
