@@ -125,17 +125,14 @@ def eq_16(log_c, mu, sigma):
 assert np.isclose(eq_16(np.log(c_20), MU, SIGMA), c_derivation.neg_log_p1_approx(MU, SIGMA))
 
 mu, sigma = four["mu"], four["sigma"]
-log_c, log_c_approx = (
-    c_derivation.log_normaliser(mu, sigma),
-    c_derivation.log_normaliser_approx(mu, sigma),
-)
+log_c = c_derivation.log_normaliser(mu, sigma)
 assert np.allclose(eq_16(log_c, mu, sigma), sums.log_ratio, rtol=0, atol=1e-12)
 print("Eq. 16 with c by the sum is log(c / psi(1)), to 1e-12")
 pd.DataFrame(
     {
         "model": four["model"],
         "c": np.exp(log_c),
-        "c approx": np.exp(log_c_approx),
+        "c approx": np.exp(c_derivation.log_normaliser_approx(mu, sigma)),
         "-log p_1": c_derivation.neg_log_p1(mu, sigma),
         "-log p_1 approx": c_derivation.neg_log_p1_approx(mu, sigma),
     }
@@ -284,13 +281,26 @@ compared.round(4)
 # %% [markdown]
 # The closed form fits; the sum does not. So Figure 8b shows the closed form. Its two values at each of the ten models can then be turned back into $\mu$ and $\sigma$ (`c_derivation.invert`). The answer is unique: at fixed $-\log p_1$ the closed form's CE rises with $\sigma$.
 
+
 # %%
+def terms(mu, sigma):
+    """The closed form taken apart: the terms of Eq. 16, and the fraction of Eq. 26."""
+    log_c = c_derivation.log_normaliser_approx(mu, sigma)
+    table = pd.DataFrame({"mu": mu, "sigma": sigma, "b": -mu / sigma**2, "log c": log_c})
+    table["log sqrt(2 pi) sigma"] = np.log(np.sqrt(2 * np.pi) * sigma)
+    table["mu^2 / 2 sigma^2"] = mu**2 / (2 * sigma**2)
+    table["-log p_1"] = eq_16(log_c, mu, sigma)
+    table["fraction"] = c_derivation.fraction_approx(mu, sigma)
+    return table.assign(CE=table["-log p_1"] + table["fraction"])
+
+
 S = figure_8b.index.get_level_values("S").to_numpy(float)
-path = c_derivation_figures.terms(*c_derivation.invert(figure_8b["CE"], figure_8b["neg_log_rbp1"]))
+path = terms(*c_derivation.invert(figure_8b["CE"], figure_8b["neg_log_rbp1"]))
 path.insert(0, "model", figure_8b.index.get_level_values("model"))
 path.insert(1, "S", S.astype(int))
 path["mu / sigma"] = path["mu"] / path["sigma"]
 
+assert np.allclose(path[["CE", "-log p_1"]], figure_8b[["CE", "neg_log_rbp1"]])
 both = path.merge(four, on="model", suffixes=("", " printed"))
 rounding = np.abs(both[["mu", "sigma"]] - both[["mu printed", "sigma printed"]].to_numpy()).max()
 print(f"off the four printed pairs by at most {rounding.max():.4f}")
@@ -460,14 +470,15 @@ plots.save(figure, points, figures_dir, "figure_C2")
 # a function of $b = |\mu|/\sigma^2$ alone, not of $\mu/\sigma$. And CE is positive while $\log c$ goes to $-\infty$: that $\log c$ is large says nothing of CE. An example, $\mu = -100$ and $\sigma = 10$:
 
 # %%
-m_, s_ = -100.0, 10.0
+m_, s_ = np.array([-100.0]), np.array([10.0])
 rest = np.log(s_ / abs(m_) + 1 / (2 * s_))
 log_c = -(m_**2) / (2 * s_**2) - np.log(np.sqrt(2 * np.pi)) + rest
 left = np.log(1 / 2 + s_**2 / abs(m_))
-example = c_derivation_figures.terms([m_], [s_])
-assert np.allclose([log_c, left], [example["log c"][0], example["-log p_1"][0]], atol=0.01)
+example = terms(m_, s_)
+assert np.allclose(example["log c"], log_c, rtol=0, atol=0.01)
+assert np.allclose(example["-log p_1"], left, rtol=0, atol=0.01)
 print(f"log c = {example['log c'][0]:.1f}, mu^2 / 2 sigma^2 = {example['mu^2 / 2 sigma^2'][0]:.0f}")
-print(f"-log p_1 = {example['-log p_1'][0]:.3f} by the closed form, log(1/2 + 1) = {left:.3f}")
+print(f"-log p_1 = {example['-log p_1'][0]:.3f} by the closed form, log(1/2 + 1) = {left[0]:.3f}")
 print(f"-log p_1 = {c_derivation.neg_log_p1(-100, 10):.3f} by the sum")
 print(
     f"CE = {c_derivation.entropy(-100, 10):.3f} by the sum, {example['CE'][0]:.3f} by the closed form"
@@ -576,7 +587,7 @@ onward.round(3)
 
 # %%
 last = path.iloc[-1]
-printed_last = c_derivation_figures.terms([-14.29], [5.76]).iloc[0]
+printed_last = terms(np.array([MU]), np.array([SIGMA])).iloc[0]
 empirical = (
     paper.ce_and_rbp1().query("kind == 'empirical' and series == 'CE'").set_index("S")["value"]
 )
