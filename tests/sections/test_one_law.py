@@ -132,8 +132,6 @@ def test_the_contest_is_won_by_what_was_planted():
         assert table.loc[name, "documents"] == pytest.approx(0.005, abs=1e-3)
         assert table.loc[name, "text"] == pytest.approx(0.005)
         assert table.loc[name, "numbers"] == 4 and table.loc[name, "n"] == 5 * (KS.size // 2 + 1)
-    standing = one_law.standing(table.reset_index()).set_index("law")
-    assert standing.loc["log-logistic", ["ladders", "holds"]].tolist() == [1, 1]
 
 
 def test_published_points_are_those_of_the_figures():
