@@ -306,15 +306,12 @@ openlm_errors.round(1)
 # Size alone, at 20 tokens a parameter (one model a size):
 
 # %%
-rows = []
-for corpus, part in openlm[openlm["ratio"] == 1].groupby("corpus"):
-    part = part[part["lambada"] * 5153 >= 30].sort_values("S")
-    S, loss = part["S"].to_numpy(float), -np.log(part["lambada"].to_numpy())
-    fitted = fit_power_law(S, loss)
-    above = 100 * (loss[-1] / fit_power_law(S[:-1], loss[:-1]).predict(S[-1]).loss - 1)
-    rows.append((corpus, fitted.n, fitted.slope, *fitted.slope_interval, fitted.r2, above))
-names = ["corpus", "n", "slope", "low", "high", "R2", "largest above, %"]
-at_twenty = pd.DataFrame(rows, columns=names).set_index("corpus")
+counted = openlm[(openlm["ratio"] == 1) & (openlm["lambada"] * 5153 >= 30)].sort_values("corpus")
+counted = counted.assign(group="OpenLM", series=counted["corpus"], share=counted["lambada"])
+at_twenty = published.lines(counted).rename(
+    columns={"series": "corpus", "above": "largest above, %"}
+)
+at_twenty = at_twenty.set_index("corpus").drop(columns=["group", "decades", "inside"])
 at_twenty.round(3).round({"largest above, %": 1})
 
 # %% [markdown]
@@ -445,14 +442,11 @@ plots.save(figure, points, figures_dir, "14_windows")
 # Mamba and Mamba-2 are state spaces, RWKV-4 a recurrent network; none has attention. All saw about as many tokens of the Pile as Pythia. The table has the slope of each, and the loss on its line at $S = 10^9$.
 
 # %%
-rows = []
+architectures = law.set_index("series").loc[beside, ["n", "slope", "low", "high"]]
 for series in beside:
-    part = table[table["series"] == series].sort_values("S")
-    fitted = fit_power_law(part["S"], -np.log(part["share"]))
-    at = fitted.predict(1e9)
-    rows.append((series, fitted.n, fitted.slope, *fitted.slope_interval, at.loss))
-names = ["series", "n", "slope", "low", "high", "loss at 1e9"]
-architectures = pd.DataFrame(rows, columns=names).set_index("series")
+    part = table[table["series"] == series]
+    at = fit_power_law(part["S"], -np.log(part["share"])).predict(1e9)
+    architectures.loc[series, "loss at 1e9"] = at.loss
 pythia = table[(table["series"] == beside[-1]) & (table["S"] > 8e7) & (table["S"] < 3e9)]
 fitted = fit_power_law(pythia["S"], -np.log(pythia["share"]))
 print(
