@@ -13,9 +13,7 @@
 # %% [markdown]
 # # The law in five minutes
 #
-# **Claim.** *Relative-Based Scaling Law for Neural Language Models* (arXiv 2510.20387) asks how a language model's **ranking** improves with its size: how many tokens does the model prefer to the correct one? With $S$ the number of non-embedding parameters and $\mathrm{RBP}_k$ the probability that the correct token is among the model's top $k$,
-#
-# $$-\log \mathrm{RBP}_k \;\propto\; S^{-\alpha}, \qquad \alpha > 0 .$$
+# **Claim.** *Relative-Based Scaling Law for Neural Language Models* (arXiv 2510.20387) asks how a language model's **ranking** improves with its size: how many tokens does the model prefer to the correct one? With $S$ the number of non-embedding parameters and $\mathrm{RBP}_k$ the probability that the correct token is among the model's top $k$, the law is $-\log \mathrm{RBP}_k \propto S^{-\alpha}$ with $\alpha > 0$.
 #
 # **Answer.** Six small models that ship with `rbpkit` follow this law. On Python code their line at $k = 1$ has an $R^2$ of 0.98 and an exponent of 0.06. Two of them are measured again in this notebook and agree with the stored points.
 #
@@ -47,7 +45,7 @@ import torch
 import rbpkit
 from rbpkit import plots
 from rbpkit.corpora import load_corpus
-from rbpkit.curves import fit_curves, rbp_curve
+from rbpkit.curves import fit_curves, ladder, rbp_curve
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
@@ -63,9 +61,7 @@ print("rbpkit", rbpkit.__version__)
 # %% [markdown]
 # ## One token, by hand
 #
-# The model reads some text and gives every token $v$ of its vocabulary (of size $V$) a score, its logit $\ell(v)$. Softmax turns the logits into probabilities. The **rank** of the token $t$ that really comes next is the number of tokens that are at least as probable, itself included (Eq. 3 of the paper):
-#
-# $$p(v) = \frac{e^{\ell(v)}}{\sum_{u=1}^{V} e^{\ell(u)}}, \qquad R(t) = \sum_{v=1}^{V} \mathbf 1\,[\,p(v) \ge p(t)\,].$$
+# The model reads some text and gives every token $v$ of its vocabulary (of size $V$) a score, its logit $\ell(v)$.
 
 # %%
 family, corpus = "Pythia", "pocket:code"
@@ -78,17 +74,23 @@ targets = ids[0, 1:]  # (T,): what comes next
 
 i = -2  # the last token but one: "sum", after "return"
 logit, t = logits[i].double().numpy(), int(targets[i])
+
+# %% [markdown]
+# Softmax turns the logits into probabilities. The **rank** of the token $t$ that really comes next is the number of tokens that are at least as probable, itself included (Eq. 3 of the paper):
+#
+# $$p(v) = \frac{e^{\ell(v)}}{\sum_{u=1}^{V} e^{\ell(u)}}, \qquad R(t) = \sum_{v=1}^{V} \mathbf 1\,[\,p(v) \ge p(t)\,].$$
+
+# %%
 p = np.exp(logit) / np.exp(logit).sum()
 R = sum(p[v] >= p[t] for v in range(model.V))
+ranks = logit_ranks(logits, targets).rank()  # the same for every position
+assert ranks[i] == R
 print(f"{model.tokenizer.decode(t)!r}: {R} of {model.V:,} tokens are at least as probable")
 
 # %% [markdown]
-# Softmax preserves order, so logits and probabilities give the same rank. `logit_ranks` counts them for every position (`Ġ` stands for a space, `Ċ` for a newline):
+# Softmax preserves order, so logits and probabilities give the same rank. `logit_ranks` counts logits, for every position (`Ġ` stands for a space, `Ċ` for a newline):
 
 # %%
-ranks = logit_ranks(logits, targets).rank()
-assert ranks[i] == R
-
 tail = 12
 pd.DataFrame(
     {
@@ -99,17 +101,18 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# $\mathrm{RBP}_k$ is the share of tokens with a rank of at most $k$, Eq. 4:
-#
-# $$\mathrm{RBP}_k = \Pr(R \le k).$$
-#
-# Over a whole corpus that is one number for each $k$. A **summary** has the histogram of all ranks (each rank that occurred, and how often), so one pass over the text gives $\mathrm{RBP}_k$ for every $k$.
+# Over a whole corpus, a **summary** has the histogram of all ranks: each rank that occurred, and how often. Six summaries ship with `rbpkit` for this family and corpus:
 
 # %%
-summaries = load_summaries(ladders.summaries_root())
-chosen = [s for s in summaries if (s.manifest.family, s.manifest.corpus) == (family, corpus)]
-chosen.sort(key=lambda one: one.manifest.S)
+chosen = ladder(load_summaries(ladders.summaries_root()), corpus, family)
 S = np.array([one.manifest.S for one in chosen])
+
+# %% [markdown]
+# $\mathrm{RBP}_k$ is the share of tokens with a rank of at most $k$, Eq. 4. One histogram gives it for every $k$:
+#
+# $$\mathrm{RBP}_k = \Pr(R \le k).$$
+
+# %%
 RBP = {
     k: np.array([one.ranks.counts[one.ranks.values <= k].sum() / one.tokens for one in chosen])
     for k in ks
@@ -123,27 +126,24 @@ table
 # %% [markdown]
 # ## The law
 #
-# Taking logarithms twice gives
+# The law $-\log \mathrm{RBP}_k = c\,S^{-\alpha}$ is a straight line in logarithms. As in the paper, least squares gives its slope $-\alpha$:
 #
 # $$\log(-\log \mathrm{RBP}_k) = \log c - \alpha \log S .$$
-#
-# This is a straight line in $\log S$. As in the paper, least squares gives its slope $-\alpha$. ($R^2$ and the interval of the slope are written out in `03_section_4_1_k1`.)
 
 # %%
 rows = []
 for k in ks:
-    slope, intercept = np.polyfit(np.log(S), np.log(-np.log(RBP[k])), 1)
-    rows.append((k, -slope, np.exp(intercept)))
+    minus_alpha, log_c = np.polyfit(np.log(S), np.log(-np.log(RBP[k])), 1)
+    rows.append((k, -minus_alpha, np.exp(log_c)))
 law = pd.DataFrame(rows, columns=["k", "alpha", "c"])
+fitted = fit_curves(rbp_curve(chosen, k) for k in ks).table
+assert np.allclose(fitted["slope"], -law["alpha"])
 law.round(3)
 
 # %% [markdown]
-# `fit_curves` does the same for any number of curves. `low` and `high` bound the slope at 95% by the scatter of the points about the line (Student's $t$ with $n - 2$ degrees of freedom).
+# `fit_curves` does the same for any number of curves. `low` and `high` bound the slope at 95% by the scatter of the points about the line (Student's $t$ with $n - 2$ degrees of freedom); `03_section_4_1_k1` writes them out.
 
 # %%
-curves = [rbp_curve(chosen, k) for k in ks]
-fitted = fit_curves(curves).table
-assert np.allclose(fitted["slope"], -law["alpha"])
 fitted[["quantity", "n", "slope", "low", "high", "R2"]].round(3)
 
 # %% [markdown]

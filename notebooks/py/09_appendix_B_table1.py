@@ -54,32 +54,41 @@ print("rbpkit", rbpkit.__version__)
 # %% [markdown]
 # ## One cell
 #
-# A cell is a least-squares line through the models of one family on one corpus,
-#
-# $$\log(-\log \mathrm{RBP}_k) = \log c - \alpha_k \log S, \qquad \log \mathrm{CE} = \log c' - \alpha_{\mathrm{CE}} \log S,$$
-#
-# with slope $-\alpha$. The paper prints no intervals. Ours are 95%, by Student's $t$ with $n - 2$ degrees of freedom: with residuals $e_i$,
-#
-# $$\mathrm{slope} \pm t_{0.975,\,n-2}\; \mathrm{se}, \qquad \mathrm{se}^2 = \frac{\sum_i e_i^2}{(n - 2) \sum_i (\log S_i - \overline{\log S})^2}.$$
+# A cell belongs to a corpus, to CE or a $k$, and to a family. The ten Pythias on Wiki at $k = 100$:
 
 # %%
 curves = b_table1.published_curves()
 curve, source = curves["Wiki", "100", "Pythia"]
-x, y = np.log(curve.S), np.log(curve.loss)  # the loss is -log RBP_100
+S, L = curve.S, -np.log(curve.value)  # L = -log RBP_100
+print(f"{source}: {S.size} models, L from {L.max():.2f} to {L.min():.2f}")
+
+# %% [markdown]
+# The loss $L$ is $-\log \mathrm{RBP}_k$ or CE, and the cell's slope, $-\alpha$, is that of the least-squares line
+#
+# $$\log L = \log c - \alpha \log S .$$
+
+# %%
+x, y = np.log(S), np.log(L)
 dx, dy = x - x.mean(), y - y.mean()
-slope = dx @ dy / (dx @ dx)
-residual = dy - slope * dx
-R2 = 1 - residual @ residual / (dy @ dy)
-se = np.sqrt(residual @ residual / ((x.size - 2) * (dx @ dx)))
-half = stats.t.ppf(0.975, x.size - 2) * se
+slope = dx @ dy / (dx @ dx)  # -alpha
+log_c = y.mean() - slope * x.mean()
+e = y - (log_c + slope * x)  # the residuals
+R2 = 1 - e @ e / (dy @ dy)
 
 row = fit_curves([curve]).table.iloc[0]
-assert np.allclose(
-    [slope, slope - half, slope + half, R2], row[["slope", "low", "high", "R2"]].astype(float)
-)
-print(
-    f"{source}: slope {slope:.3f} [{slope - half:.3f}, {slope + half:.3f}], R2 {R2:.3f}, n {x.size}"
-)
+assert np.allclose([slope, log_c, R2], row[["slope", "intercept", "R2"]].astype(float))
+
+# %% [markdown]
+# The paper prints no intervals. Ours are 95%, by Student's $t$ with $n - 2$ degrees of freedom: with residuals $e_i$,
+#
+# $$\mathrm{slope} \pm t_{0.975,\,n-2}\; \mathrm{se}, \qquad \mathrm{se}^2 = \frac{\sum_i e_i^2}{(n - 2) \sum_i (\log S_i - \overline{\log S})^2}.$$
+
+# %%
+n = S.size
+se = np.sqrt(e @ e / ((n - 2) * (dx @ dx)))
+half = stats.t.ppf(0.975, n - 2) * se
+assert np.allclose([slope - half, slope + half], row[["low", "high"]].astype(float))
+print(f"{source}: slope {slope:.3f} [{slope - half:.3f}, {slope + half:.3f}], R2 {R2:.3f}, n {n}")
 
 # %% [markdown]
 # ## All 168 cells
@@ -122,9 +131,9 @@ b_table1.save_table(picture, published, published_wide, figures_dir, "table_1")
 # $$\mathrm{se} = |\mathrm{slope}| \sqrt{\frac{1/R^2 - 1}{n - 2}}.$$
 
 # %%
-from_print = abs(slope) * np.sqrt((1 / R2 - 1) / (x.size - 2))
+from_print = abs(slope) * np.sqrt((1 / R2 - 1) / (n - 2))
 assert np.isclose(from_print, se)
-assert np.allclose(b_table1.slope_interval(slope, R2, x.size), [slope - half, slope + half])
+assert np.allclose(b_table1.slope_interval(slope, R2, n), [slope - half, slope + half])
 
 
 # %%

@@ -55,19 +55,29 @@ print("rbpkit", rbpkit.__version__)
 # %% [markdown]
 # ## One model
 #
+# Figure 9 shows eleven $k$ of each model. Pythia-12B on Wiki:
+
+# %%
+published = b_law_in_k.published_points()
+tokens = paper.token_counts().set_index(["dataset", "family"])["tokens"]
+one = published.query("corpus == 'Wiki' and model == 'pythia-12b'")
+k, rbp = one["k"].to_numpy(), one["rbp"].to_numpy()
+one[["k", "rbp", "loss"]].round(3).reset_index(drop=True)
+
+# %% [markdown]
 # The regression of the main text, with $k$ in the place of $S$:
 #
 # $$\log(-\log \mathrm{RBP}_k) = \log c - \beta \log k .$$
 
 # %%
-published = b_law_in_k.published_points()
-one = published.query("corpus == 'Wiki' and model == 'pythia-12b'")
-law = stats.linregress(np.log(one["k"]), np.log(-np.log(one["rbp"])))
-beta, R2 = -law.slope, law.rvalue**2
-fit = fit_rbp_law(one["k"], one["rbp"])
-assert np.allclose([fit.alpha, fit.r2, fit.slope_se], [beta, R2, law.stderr])
-print(f"beta {beta:.3f}, R2 {R2:.4f}, n {len(one)}")
-one[["k", "rbp", "loss"]].round(3).reset_index(drop=True)
+y = np.log(-np.log(rbp))
+minus_beta, log_c = np.polyfit(np.log(k), y, 1)
+residual = y - (log_c + minus_beta * np.log(k))
+R2 = 1 - residual @ residual / ((y - y.mean()) @ (y - y.mean()))
+
+fit = fit_rbp_law(k, rbp)
+assert np.allclose([fit.slope, fit.intercept, fit.r2], [minus_beta, log_c, R2])
+print(f"beta {-minus_beta:.3f}, R2 {R2:.4f}, n {k.size}")
 
 # %% [markdown]
 # ## Figure 9, published
@@ -155,11 +165,10 @@ if len(measured):
 # %%
 def lognormal(k: np.ndarray, rbp: np.ndarray) -> np.ndarray:
     """RBP_k of the lognormal over ranks that is nearest to the points."""
-    x = np.log(k + 0.5)
-    return stats.norm.cdf(np.polyval(np.polyfit(x, stats.norm.ppf(rbp), 1), x))
+    b, a = np.polyfit(np.log(k + 0.5), stats.norm.ppf(rbp), 1)
+    return stats.norm.cdf(a + b * np.log(k + 0.5))
 
 
-residual = np.log(-np.log(one["rbp"])) - (law.intercept + law.slope * np.log(one["k"]))
 row = lines[(lines["corpus"] == "Wiki") & (lines["model"] == "pythia-12b")].iloc[0]
 assert np.isclose(row["worst"], 100 * np.abs(np.expm1(residual)).max())
 assert row["sign changes"] == (np.diff(np.sign(residual)) != 0).sum()
@@ -251,20 +260,20 @@ far.groupby(["corpus", "family"]).mean().round(3)
 # $$\mathrm{Cov}(\mathrm{RBP}_j, \mathrm{RBP}_k) = \mathrm{RBP}_j (1 - \mathrm{RBP}_k)/T, \qquad j \le k.$$
 
 # %%
-k, rbp = one["k"].to_numpy(), one["rbp"].to_numpy()
-T = paper.token_counts().set_index(["dataset", "family"])["tokens"]
+T = tokens["Wiki", "Pythia"]
+covariance = (np.minimum.outer(rbp, rbp) - np.outer(rbp, rbp)) / T  # RBP_j (1 - RBP_k) / T
 x = np.log(k) - np.log(k).mean()
 w = x / (x @ x)  # slope = w . log(-log RBP)
 gradient = w / (rbp * np.log(rbp))
-covariance = np.minimum.outer(rbp, rbp) - np.outer(rbp, rbp)  # RBP_j (1 - RBP_k), j <= k
-se = np.sqrt(gradient @ covariance @ gradient / T["Wiki", "Pythia"])
-assert np.isclose(b_law_in_k.token_se(k, rbp, T["Wiki", "Pythia"]), se)
-print(f"Pythia-12B, Wiki: se_tokens {se:.4f}, se_regression {law.stderr:.4f}")
+se = np.sqrt(gradient @ covariance @ gradient)
+assert np.isclose(b_law_in_k.token_se(k, rbp, T), se)
+print(f"Pythia-12B, Wiki: se_tokens {se:.4f}, se_regression {fit.slope_se:.4f}")
 
+# %%
 errors = []
 for (corpus, family, _), points in published.groupby(["corpus", "family", "model"], sort=False):
     regression = fit_rbp_law(points["k"], points["rbp"]).slope_se
-    by_tokens = b_law_in_k.token_se(points["k"], points["rbp"], T[corpus, family])
+    by_tokens = b_law_in_k.token_se(points["k"], points["rbp"], tokens[corpus, family])
     errors.append((corpus, family, regression, by_tokens))
 errors = pd.DataFrame(errors, columns=["corpus", "family", "se_regression", "se_tokens"])
 errors["ratio"] = errors["se_regression"] / errors["se_tokens"]
@@ -303,11 +312,7 @@ if len(sampled):
 #
 # ## The trade of $k$ against $S$
 #
-# The appendix gives a rule for how a change of $S$ can compensate a small change of $k$: $\Delta S / S \approx -(\alpha_k/\alpha_S)\, \Delta k / k$, with the two slopes. If $-\log \mathrm{RBP}_k \propto S^{-\alpha} k^{-\beta}$, the ratio is $\beta/\alpha$, and a doubled $k$ gains what a model larger by the factor
-#
-# $$2^{\beta/\alpha}$$
-#
-# gains. But the exponent $\alpha_k$ grows with $k$ (Section 4.4), so the two powers do not separate. We fit
+# The appendix gives a rule for how a change of $S$ can compensate a small change of $k$: $\Delta S / S \approx -(\alpha_k/\alpha_S)\, \Delta k / k$, with the two slopes. If $-\log \mathrm{RBP}_k \propto S^{-\alpha} k^{-\beta}$, the ratio is $\beta/\alpha$, and a doubled $k$ gains what a model larger by the factor $2^{\beta/\alpha}$ gains. But the exponent $\alpha_k$ grows with $k$ (Section 4.4), so the two powers do not separate. We fit
 #
 # $$\log(-\log \mathrm{RBP}_k) = \mathrm{const} - \alpha \log S - \beta \log k - \gamma \log S \log k$$
 #

@@ -40,6 +40,9 @@ import numpy as np
 import pandas as pd
 import scipy
 import sympy as sp
+from scipy.optimize import brentq
+from scipy.special import zeta
+from scipy.stats import norm
 
 import rbpkit
 from rbpkit import paper, plots
@@ -62,21 +65,20 @@ print("rbpkit", rbpkit.__version__, "| scipy", scipy.__version__, "| sympy", sp.
 #
 # For Pythia-12B, whose $\mu$ and $\sigma$ the paper prints, we add the first million terms one by one. The rest is an integral, and **Eq. 12**, the normal density $\varphi$ and distribution $\Phi$, gives it in closed form.
 
+
 # %%
-from scipy.stats import norm
-
-MU, SIGMA, K = -14.29, 5.76, 10**6
-
-
 def psi(x):
     return np.exp(-((np.log(x) - MU) ** 2) / (2 * SIGMA**2)) / (x * SIGMA * np.sqrt(2 * np.pi))
 
 
+MU, SIGMA, K = -14.29, 5.76, 10**6
 k = np.arange(1, K + 1)
 beyond = (MU - np.log(K + 0.5)) / SIGMA  # the integral of psi from K + 1/2 on is Phi(beyond)
 c_12b = psi(k).sum() + norm.cdf(beyond)
-assert np.isclose(c_12b, c_derivation.normaliser(MU, SIGMA), rtol=1e-9)
-print(f"Pythia-12B: c = {c_12b:.4f}, p_1 = psi(1) / c = {psi(1) / c_12b:.4f}")
+p_k = psi(k) / c_12b
+assert np.isclose(np.log(c_12b), c_derivation.log_normaliser(MU, SIGMA), rtol=0, atol=1e-9)
+assert np.isclose(-np.log(p_k[0]), c_derivation.neg_log_p1(MU, SIGMA))
+print(f"Pythia-12B: c = {c_12b:.4f}, p_1 = psi(1) / c = {p_k[0]:.4f}")
 
 # %% [markdown]
 # $\mu$ and $\sigma$ belong to the density before it is cut off at 1 and made discrete: a negative $\mu$ is no mean of anything one could measure. The paper prints four pairs (Figure 8c). `rank_sums` does the same for all of them, with a correction to the integral; `bound` is an upper limit on the relative error of its sums.
@@ -85,7 +87,7 @@ print(f"Pythia-12B: c = {c_12b:.4f}, p_1 = psi(1) / c = {psi(1) / c_12b:.4f}")
 four = paper.lognormal_params()
 sums = c_derivation.rank_sums(four["mu"], four["sigma"])
 table = four[["model", "S", "mu", "sigma"]].assign(
-    c=c_derivation.normaliser(four["mu"], four["sigma"]),
+    c=np.exp(c_derivation.log_normaliser(four["mu"], four["sigma"])),
     p_1=np.exp(-sums.log_ratio),
     **{"E[ln R]": sums.mean_log},
 )
@@ -95,42 +97,42 @@ table.round(4)
 # %% [markdown]
 # ## 2. A sum as an integral
 #
-# The paper replaces each sum by an integral plus half of the first term. This is the trapezoid rule, the beginning of Euler and Maclaurin's formula:
-#
-# $$\sum_{k\ge1} f(k) \approx \int_1^\infty f(x)\,dx + \tfrac12 f(1).$$
+# The paper replaces each sum by an integral plus half of the first term, $\sum_{k\ge1} f(k) \approx \int_1^\infty f(x)\,dx + \tfrac12 f(1)$. This is the trapezoid rule, the beginning of Euler and Maclaurin's formula.
 #
 # **Eqs. 13 and 20.** With $f = \psi$ and $a = -\mu/\sigma$,
 #
 # $$P = \int_1^\infty \psi = \Phi(\mu/\sigma), \qquad c \approx P + \tfrac12\psi(1), \qquad \psi(1) = \varphi(a)/\sigma.$$
-#
-# **Eq. 16.** From $p_1 = \psi(1)/c$, with no approximation but that of $c$,
-#
-# $$-\log p_1 = \log c + \log(\sqrt{2\pi}\,\sigma) + \frac{\mu^2}{2\sigma^2}.$$
 
 # %%
 a_12b = -MU / SIGMA
 P_12b = norm.cdf(MU / SIGMA)  # Eq. 13
-c_20 = P_12b + norm.pdf(a_12b) / SIGMA / 2  # Eq. 20
-eq_16 = np.log(c_20) + np.log(np.sqrt(2 * np.pi) * SIGMA) + MU**2 / (2 * SIGMA**2)
-assert np.isclose(norm.pdf(a_12b) / SIGMA, psi(1))
-assert np.isclose(c_20, c_derivation.normaliser_approx(MU, SIGMA))
-assert np.isclose(eq_16, c_derivation.neg_log_p1_approx(MU, SIGMA))
-print(f"Pythia-12B: c = {c_20:.4f} by Eq. 20, {c_12b:.4f} by the sum; -log p_1 = {eq_16:.4f}")
+c_20 = P_12b + psi(1) / 2  # Eq. 20
+assert np.isclose(psi(1), norm.pdf(a_12b) / SIGMA)
+assert np.isclose(np.log(c_20), c_derivation.log_normaliser_approx(MU, SIGMA))
+print(f"Pythia-12B: c = {c_20:.4f} by Eq. 20, {c_12b:.4f} by the sum")
+
+# %% [markdown]
+# **Eq. 16.** From $p_1 = \psi(1)/c$, with no approximation but that of $c$,
+#
+# $$-\log p_1 = \log c + \log(\sqrt{2\pi}\,\sigma) + \frac{\mu^2}{2\sigma^2}.$$
+
 
 # %%
+def eq_16(log_c, mu, sigma):
+    return log_c + np.log(np.sqrt(2 * np.pi) * sigma) + mu**2 / (2 * sigma**2)
+
+
+assert np.isclose(eq_16(np.log(c_20), MU, SIGMA), c_derivation.neg_log_p1_approx(MU, SIGMA))
+
 mu, sigma = four["mu"], four["sigma"]
-by_sum = (
-    c_derivation.log_normaliser(mu, sigma)
-    + np.log(np.sqrt(2 * np.pi) * sigma)
-    + mu**2 / (2 * sigma**2)
-)
-assert np.allclose(by_sum, sums.log_ratio, rtol=0, atol=1e-12)
+log_c = c_derivation.log_normaliser(mu, sigma)
+assert np.allclose(eq_16(log_c, mu, sigma), sums.log_ratio, rtol=0, atol=1e-12)
 print("Eq. 16 with c by the sum is log(c / psi(1)), to 1e-12")
 pd.DataFrame(
     {
         "model": four["model"],
-        "c": c_derivation.normaliser(mu, sigma),
-        "c approx": c_derivation.normaliser_approx(mu, sigma),
+        "c": np.exp(log_c),
+        "c approx": np.exp(c_derivation.log_normaliser_approx(mu, sigma)),
         "-log p_1": c_derivation.neg_log_p1(mu, sigma),
         "-log p_1 approx": c_derivation.neg_log_p1_approx(mu, sigma),
     }
@@ -144,28 +146,25 @@ pd.DataFrame(
 # $$\mathrm{CE} = -\sum_k p_k \ln p_k = \log c + \log(\sqrt{2\pi}\,\sigma) + \mathrm{E}[\ln R] + \frac{\mathrm{E}[(\ln R-\mu)^2]}{2\sigma^2}.$$
 #
 # It is a model's cross-entropy if the model gives its $k$-th token the probability $p_k$ in every context. Real models do not: they are sure in some contexts and unsure in others, which puts their CE below the entropy of $R$.
-#
-# **Eqs. 14 and 15.** The two moments, by $t = \ln x$:
-#
-# $$I_1 = \int_1^\infty \ln x\,\psi = \mu P + \sigma\varphi(a), \qquad I_2 = \int_1^\infty \ln^2 x\,\psi = (\mu^2+\sigma^2)P + \mu\sigma\varphi(a).$$
 
 # %%
-p = psi(k) / c_12b
-tail = np.array(
-    [  # of sum p, sum p ln k and sum p (ln k)^2: Eqs. 13 to 15 from K + 1/2 on
-        norm.cdf(beyond),
-        MU * norm.cdf(beyond) + SIGMA * norm.pdf(beyond),
-        (MU**2 + SIGMA**2) * norm.cdf(beyond) + SIGMA * (MU + np.log(K + 0.5)) * norm.pdf(beyond),
-    ]
-)
-_, mean, square = np.array([(p * np.log(k) ** n).sum() for n in range(3)]) + tail / c_12b
-variance_term = (square - 2 * MU * mean + MU**2) / (2 * SIGMA**2)
-eq_17 = np.log(c_12b) + np.log(np.sqrt(2 * np.pi) * SIGMA) + mean + variance_term
+# Of E[ln R] and E[(ln R)^2], what lies beyond K: integrals like those of Eqs. 14 and 15 below.
+Phi, phi, end = norm.cdf(beyond), norm.pdf(beyond), np.log(K + 0.5)
+mean = (p_k * np.log(k)).sum() + (MU * Phi + SIGMA * phi) / c_12b
+square = (p_k * np.log(k) ** 2).sum()
+square += ((MU**2 + SIGMA**2) * Phi + SIGMA * (MU + end) * phi) / c_12b
+
+about_mu = square - 2 * MU * mean + MU**2  # E[(ln R - mu)^2]
+eq_17 = np.log(c_12b) + np.log(np.sqrt(2 * np.pi) * SIGMA) + mean + about_mu / (2 * SIGMA**2)
 assert np.isclose(eq_17, c_derivation.entropy(MU, SIGMA), rtol=1e-8)
 print(f"Pythia-12B: CE = {eq_17:.4f} by the sum")
 
 # %% [markdown]
-# SymPy confirms the integrals of Eqs. 13 to 15:
+# **Eqs. 14 and 15.** The two moments, by $t = \ln x$:
+#
+# $$I_1 = \int_1^\infty \ln x\,\psi = \mu P + \sigma\varphi(a), \qquad I_2 = \int_1^\infty \ln^2 x\,\psi = (\mu^2+\sigma^2)P + \mu\sigma\varphi(a).$$
+#
+# SymPy confirms these integrals, and that of Eq. 13:
 
 # %%
 m = sp.symbols("mu", real=True)
@@ -209,11 +208,10 @@ print("Eq. 18 = Eq. 19:", sp.simplify(eq_18 - eq_19) == 0)
 print("Eq. 19 = Eq. 21:", sp.simplify(eq_19 - eq_21) == 0)
 
 point = {m: MU, s: SIGMA, P: P_12b, f: norm.pdf(a_12b)}
-value = float(eq_21.subs(point))
+value, fraction = float(eq_21.subs(point)), float(eq_26.subs(point))
 assert np.isclose(value, c_derivation.entropy_approx(MU, SIGMA))
-print(
-    f"Pythia-12B: CE = {value:.4f} by Eq. 21, of which the fraction {float(eq_26.subs(point)):.4f}"
-)
+assert np.isclose(fraction, c_derivation.fraction_approx(MU, SIGMA))
+print(f"Pythia-12B: CE = {value:.4f} by Eq. 21, of which the fraction {fraction:.4f}")
 
 # %% [markdown]
 # For any pair $(\mu, \sigma)$ the next figure shows $p_k$, and $-\log p_1$ and CE (nats) by the sum and by the closed form. Sliders for $\mu$ and $\sigma$ in JupyterLab or Jupyter Notebook, a still picture elsewhere: Pythia-12B as printed, then two pairs of ours.
@@ -283,13 +281,26 @@ compared.round(4)
 # %% [markdown]
 # The closed form fits; the sum does not. So Figure 8b shows the closed form. Its two values at each of the ten models can then be turned back into $\mu$ and $\sigma$ (`c_derivation.invert`). The answer is unique: at fixed $-\log p_1$ the closed form's CE rises with $\sigma$.
 
+
 # %%
+def terms(mu, sigma):
+    """The closed form taken apart: the terms of Eq. 16, and the fraction of Eq. 26."""
+    log_c = c_derivation.log_normaliser_approx(mu, sigma)
+    table = pd.DataFrame({"mu": mu, "sigma": sigma, "b": -mu / sigma**2, "log c": log_c})
+    table["log sqrt(2 pi) sigma"] = np.log(np.sqrt(2 * np.pi) * sigma)
+    table["mu^2 / 2 sigma^2"] = mu**2 / (2 * sigma**2)
+    table["-log p_1"] = eq_16(log_c, mu, sigma)
+    table["fraction"] = c_derivation.fraction_approx(mu, sigma)
+    return table.assign(CE=table["-log p_1"] + table["fraction"])
+
+
 S = figure_8b.index.get_level_values("S").to_numpy(float)
-path = c_derivation_figures.terms(*c_derivation.invert(figure_8b["CE"], figure_8b["neg_log_rbp1"]))
+path = terms(*c_derivation.invert(figure_8b["CE"], figure_8b["neg_log_rbp1"]))
 path.insert(0, "model", figure_8b.index.get_level_values("model"))
 path.insert(1, "S", S.astype(int))
 path["mu / sigma"] = path["mu"] / path["sigma"]
 
+assert np.allclose(path[["CE", "-log p_1"]], figure_8b[["CE", "neg_log_rbp1"]])
 both = path.merge(four, on="model", suffixes=("", " printed"))
 rounding = np.abs(both[["mu", "sigma"]] - both[["mu printed", "sigma printed"]].to_numpy()).max()
 print(f"off the four printed pairs by at most {rounding.max():.4f}")
@@ -321,14 +332,15 @@ print(f"mu / sigma, n = {len(S)}: R2 = {r2_S:.3f} on S, {r2_log_S:.3f} on ln S")
 def step_errors(mu: np.ndarray, sigma: np.ndarray) -> pd.DataFrame:
     """Relative error in percent of each approximated quantity, for pairs of shape (n,)."""
     sums = c_derivation.rank_sums(mu, sigma)
-    first, second = c_derivation.log_moments_approx(mu, sigma)
-    log_c = c_derivation.log_normaliser(mu, sigma)
+    P, phi = norm.cdf(mu / sigma), norm.pdf(mu / sigma)
+    c = P + phi / (2 * sigma)  # Eq. 20
+    I1, I2 = mu * P + sigma * phi, (mu**2 + sigma**2) * P + mu * sigma * phi
     both = c_derivation_figures.errors(mu, sigma)
     return pd.DataFrame(
         {
-            "c": 100 * np.expm1(c_derivation.log_normaliser_approx(mu, sigma) - log_c),
-            "E[ln R]": 100 * (first / sums.mean_log - 1),
-            "E[(ln R)^2]": 100 * (second / sums.mean_log_sq - 1),
+            "c": 100 * (c / np.exp(c_derivation.log_normaliser(mu, sigma)) - 1),
+            "E[ln R]": 100 * (I1 / c / sums.mean_log - 1),
+            "E[(ln R)^2]": 100 * (I2 / c / sums.mean_log_sq - 1),
             "-log p_1": both["neg_log_p1_error"],
             "CE": both["CE_error"],
         }
@@ -367,8 +379,6 @@ plots.save(figure, points, figures_dir, "figure_C1")
 # When does the closed form give $p_1 > 1$? By Eqs. 16 and 20 it is $-\log p_1 = \log\big(\tfrac12 + P/\psi(1)\big)$, and $P/\psi(1) = \sigma\,\Phi(\mu/\sigma)/\varphi(\mu/\sigma) < \sigma^2/|\mu|$ for $\mu < 0$ (Mills' ratio). Beyond $|\mu| = 2\sigma^2$ that is less than 1/2, so $p_1 > 1$ always. The exact border lies below $2\sigma^2$ and nears it as $\sigma$ grows:
 
 # %%
-from scipy.optimize import brentq
-
 for one in (1, 2, 5, 10):
     border = brentq(c_derivation.neg_log_p1_approx, -3 * one**2 - 3, 5, args=(one,))
     print(f"sigma = {one:2d}: p_1 > 1 from |mu| = {-border / one**2:.3f} sigma^2")
@@ -412,13 +422,13 @@ print(
     {float(at): f"{ratio:.4f}" for at, ratio in zip(x, mills, strict=True)},
 )
 
-at_limit = pd.DataFrame({"model": path["model"], "mu": path["mu"], "sigma": path["sigma"]})
-at_limit["Eq. 23: psi(1) / phi(a)"] = 1 / at_limit["sigma"]
-log_phi = norm.logpdf(at_limit["mu"] / at_limit["sigma"])
-at_limit["Eq. 24: c / phi(a)"] = np.exp(
-    c_derivation.log_normaliser(at_limit["mu"], at_limit["sigma"]) - log_phi
-)
-at_limit["Eq. 25: left - right"] = -np.log(at_limit["Eq. 24: c / phi(a)"])
+at_limit = path[["model", "mu", "sigma"]].copy()
+log_c = c_derivation.log_normaliser(path["mu"], path["sigma"])
+right = np.log(2 * np.pi) / 2 + path["mu"] ** 2 / (2 * path["sigma"] ** 2)  # -log phi(a)
+assert np.allclose(right, -norm.logpdf(path["mu"] / path["sigma"]))
+at_limit["Eq. 23: psi(1) / phi(a)"] = 1 / path["sigma"]
+at_limit["Eq. 24: c / phi(a)"] = np.exp(log_c + right)
+at_limit["Eq. 25: left - right"] = -log_c - right
 at_limit.round(3)
 
 # %% [markdown]
@@ -460,11 +470,15 @@ plots.save(figure, points, figures_dir, "figure_C2")
 # a function of $b = |\mu|/\sigma^2$ alone, not of $\mu/\sigma$. And CE is positive while $\log c$ goes to $-\infty$: that $\log c$ is large says nothing of CE. An example, $\mu = -100$ and $\sigma = 10$:
 
 # %%
-example = c_derivation_figures.terms([-100.0], [10.0])
+m_, s_ = np.array([-100.0]), np.array([10.0])
+rest = np.log(s_ / abs(m_) + 1 / (2 * s_))
+log_c = -(m_**2) / (2 * s_**2) - np.log(np.sqrt(2 * np.pi)) + rest
+left = np.log(1 / 2 + s_**2 / abs(m_))
+example = terms(m_, s_)
+assert np.allclose(example["log c"], log_c, rtol=0, atol=0.01)
+assert np.allclose(example["-log p_1"], left, rtol=0, atol=0.01)
 print(f"log c = {example['log c'][0]:.1f}, mu^2 / 2 sigma^2 = {example['mu^2 / 2 sigma^2'][0]:.0f}")
-print(
-    f"-log p_1 = {example['-log p_1'][0]:.3f} by the closed form, log(1/2 + 1) = {np.log(1.5):.3f}"
-)
+print(f"-log p_1 = {example['-log p_1'][0]:.3f} by the closed form, log(1/2 + 1) = {left[0]:.3f}")
 print(f"-log p_1 = {c_derivation.neg_log_p1(-100, 10):.3f} by the sum")
 print(
     f"CE = {c_derivation.entropy(-100, 10):.3f} by the sum, {example['CE'][0]:.3f} by the closed form"
@@ -476,6 +490,12 @@ print(
 # $$-\log p_1 \to \log\zeta(1+b), \qquad \mathrm{CE} \to \log\zeta(1+b) + (1+b)\,\mathrm{E}[\ln R].$$
 
 # %%
+b = 0.43  # Pythia-12B; again the terms one by one, and an integral from K + 1/2 on
+tail = (K + 0.5) ** -b * (end / b + 1 / b**2)
+mean_log = ((k ** -(1 + b) * np.log(k)).sum() + tail) / zeta(1 + b)  # E[ln R]
+in_the_limit = np.log(zeta(1 + b)) + np.array([0, (1 + b) * mean_log])
+assert np.allclose(in_the_limit, c_derivation.limit(b))
+
 b = np.array([0.1, 0.43, 1.0])
 rows = [
     (
@@ -519,10 +539,15 @@ print(
 #
 # So if models become perfect, CE in this sense falls more slowly than $-\log p_1$: both cannot be power laws of $S$ with one exponent.
 
+
 # %%
+def yes_or_no(p1):
+    return -p1 * np.log(p1) - (1 - p1) * np.log1p(-p1)
+
+
+assert (grid["CE"] >= yes_or_no(np.exp(-grid["neg_log_p1"]))).all()
 p1 = np.array([0.4, 0.9, 0.99, 0.999])
-least = -p1 * np.log(p1) - (1 - p1) * np.log1p(-p1)
-pd.DataFrame({"p_1": p1, "CE / -log p_1, at least": least / -np.log(p1)}).round(3)
+pd.DataFrame({"p_1": p1, "CE / -log p_1, at least": yes_or_no(p1) / -np.log(p1)}).round(3)
 
 # %% [markdown]
 # **$\mu/\sigma \to -\infty$ alone does not determine the limits.** Three paths along which $\mu/\sigma$ goes there, with three different ends (by the sum):
@@ -562,7 +587,7 @@ onward.round(3)
 
 # %%
 last = path.iloc[-1]
-printed_last = c_derivation_figures.terms([-14.29], [5.76]).iloc[0]
+printed_last = terms(np.array([MU]), np.array([SIGMA])).iloc[0]
 empirical = (
     paper.ce_and_rbp1().query("kind == 'empirical' and series == 'CE'").set_index("S")["value"]
 )

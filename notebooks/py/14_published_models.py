@@ -160,17 +160,12 @@ for series, part in table.groupby("series", sort=False):
     line = fit_power_law(S[:-1], loss[:-1]).predict(S[-1]).loss
     floored = fit_floor(S[:-1], loss[:-1]).predict(S[-1])
     half = stdtrit(len(S) - 3, 0.975) * error
-    row = {
-        "series": series,
-        "n": len(S),
-        "c": found[2],
-        "low": found[2] - half,
-        "high": found[2] + half,
-    }
-    row |= {"E / least loss": fit_floor(S, loss).L_inf / loss.min()}
-    row |= {"line": 100 * (line / loss[-1] - 1), "floored": 100 * (floored / loss[-1] - 1)}
-    rows.append(row)
-bent = pd.DataFrame(rows).set_index("series")
+    bend = found[2], found[2] - half, found[2] + half
+    floor = fit_floor(S, loss).L_inf / loss.min()
+    missed = (100 * (predicted / loss[-1] - 1) for predicted in (line, floored))
+    rows.append((series, len(S), *bend, floor, *missed))
+names = ["series", "n", "c", "low", "high", "E / least loss", "line", "floored"]
+bent = pd.DataFrame(rows, columns=names).set_index("series")
 print(
     f"bends at 95%: {(bent['low'] > 0).sum()} of {len(bent)} upwards, {(bent['high'] < 0).sum()} downwards"
 )
@@ -298,7 +293,8 @@ out = {}
 for corpus, rows in openlm.groupby("corpus"):
     for quantity in ("lambada", "ce_c4"):
         part = rows[rows["lambada"] * 5153 >= 30] if quantity == "lambada" else rows
-        loss = published.loss_of(part[quantity], "share" if quantity == "lambada" else quantity)
+        loss = part[quantity].to_numpy()
+        loss = -np.log(loss) if quantity == "lambada" else loss
         S, T = part["S"].to_numpy(float), part["tokens"].to_numpy(float)
         ways = {"above 1B": [S > 1e9], "each size": [S == size for size in np.unique(S)]}
         name = "accuracy" if quantity == "lambada" else "CE on C4"
@@ -310,19 +306,12 @@ openlm_errors.round(1)
 # Size alone, at 20 tokens a parameter (one model a size):
 
 # %%
-rows = []
-for corpus, part in openlm[openlm["ratio"] == 1].groupby("corpus"):
-    part = part[part["lambada"] * 5153 >= 30].sort_values("S")
-    fitted = fit_power_law(part["S"], -np.log(part["lambada"]))
-    predicted = fit_power_law(part["S"][:-1], -np.log(part["lambada"][:-1])).predict(
-        part["S"].iloc[-1]
-    )
-    rows.append(
-        {"corpus": corpus, "n": fitted.n, "slope": fitted.slope, "low": fitted.slope_interval[0]}
-    )
-    rows[-1] |= {"high": fitted.slope_interval[1], "R2": fitted.r2}
-    rows[-1]["largest above, %"] = 100 * (-np.log(part["lambada"].iloc[-1]) / predicted.loss - 1)
-at_twenty = pd.DataFrame(rows).set_index("corpus")
+counted = openlm[(openlm["ratio"] == 1) & (openlm["lambada"] * 5153 >= 30)].sort_values("corpus")
+counted = counted.assign(group="OpenLM", series=counted["corpus"], share=counted["lambada"])
+at_twenty = published.lines(counted).rename(
+    columns={"series": "corpus", "above": "largest above, %"}
+)
+at_twenty = at_twenty.set_index("corpus").drop(columns=["group", "decades", "inside"])
 at_twenty.round(3).round({"largest above, %": 1})
 
 # %% [markdown]
@@ -453,22 +442,11 @@ plots.save(figure, points, figures_dir, "14_windows")
 # Mamba and Mamba-2 are state spaces, RWKV-4 a recurrent network; none has attention. All saw about as many tokens of the Pile as Pythia. The table has the slope of each, and the loss on its line at $S = 10^9$.
 
 # %%
-rows = []
+architectures = law.set_index("series").loc[beside, ["n", "slope", "low", "high"]]
 for series in beside:
-    part = table[table["series"] == series].sort_values("S")
-    fitted = fit_power_law(part["S"], -np.log(part["share"]))
-    at = fitted.predict(1e9)
-    rows.append(
-        {
-            "series": series,
-            "n": fitted.n,
-            "slope": fitted.slope,
-            "low": fitted.slope_interval[0],
-            "high": fitted.slope_interval[1],
-            "loss at 1e9": at.loss,
-        }
-    )
-architectures = pd.DataFrame(rows).set_index("series")
+    part = table[table["series"] == series]
+    at = fit_power_law(part["S"], -np.log(part["share"])).predict(1e9)
+    architectures.loc[series, "loss at 1e9"] = at.loss
 pythia = table[(table["series"] == beside[-1]) & (table["S"] > 8e7) & (table["S"] < 3e9)]
 fitted = fit_power_law(pythia["S"], -np.log(pythia["share"]))
 print(

@@ -85,28 +85,18 @@ def rank_sums(mu: ArrayLike, sigma: ArrayLike) -> RankSums:
 
 
 def log_normaliser(mu: ArrayLike, sigma: ArrayLike) -> FloatOrArray:
-    """log c, by the sum; finite where c itself would underflow."""
+    """log c, by the sum; finite where c itself would underflow (mu / sigma below about -38).
+
+    The relative error of c is at most `rank_sums(mu, sigma).bound`, and rounding.
+    """
     mu, sigma, _ = _checked(mu, sigma)
     return _plain(rank_sums(mu, sigma).log_ratio - _minus_log_psi_1(mu, sigma))
 
 
 def log_normaliser_approx(mu: ArrayLike, sigma: ArrayLike) -> FloatOrArray:
-    """log(P + psi(1) / 2), as the paper approximates log c."""
+    """log(P + psi(1) / 2), P = Phi(mu / sigma) the integral of psi from 1: the paper's log c."""
     mu, sigma, _ = _checked(mu, sigma)
     return _plain(neg_log_p1_approx(mu, sigma) - _minus_log_psi_1(mu, sigma))
-
-
-def normaliser(mu: ArrayLike, sigma: ArrayLike) -> FloatOrArray:
-    """c = sum psi(k) over k >= 1, relative error at most `rank_sums(mu, sigma).bound` + rounding.
-
-    0.0 where it underflows (mu / sigma below about -38): take `log_normaliser` there.
-    """
-    return _plain(np.exp(log_normaliser(mu, sigma)))
-
-
-def normaliser_approx(mu: ArrayLike, sigma: ArrayLike) -> FloatOrArray:
-    """P + psi(1) / 2, with P = Phi(mu / sigma) the integral of psi from 1: the paper's c."""
-    return _plain(np.exp(log_normaliser_approx(mu, sigma)))
 
 
 def neg_log_p1(mu: ArrayLike, sigma: ArrayLike) -> FloatOrArray:
@@ -135,14 +125,6 @@ def entropy_approx(mu: ArrayLike, sigma: ArrayLike) -> FloatOrArray:
     It gives the simulated CE of Figure 8b from the paper's (mu, sigma).
     """
     return _plain(neg_log_p1_approx(mu, sigma) + fraction_approx(mu, sigma))
-
-
-def log_moments_approx(mu: ArrayLike, sigma: ArrayLike) -> tuple[FloatOrArray, FloatOrArray]:
-    """E[ln R] and E[(ln R)^2] with integrals from 1 for sums (ln 1 = 0: no half term), over c."""
-    mu, sigma, _ = _checked(mu, sigma)
-    r = np.exp(_log_r(mu, sigma))  # P / psi(1); phi(mu / sigma) / psi(1) is sigma
-    first, second = mu * r + sigma**2, (mu**2 + sigma**2) * r + mu * sigma**2
-    return _plain(first / (r + 0.5)), _plain(second / (r + 0.5))
 
 
 def fraction_approx(mu: ArrayLike, sigma: ArrayLike) -> FloatOrArray:

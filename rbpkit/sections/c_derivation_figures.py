@@ -37,28 +37,6 @@ def errors(mu: ArrayLike, sigma: ArrayLike) -> pd.DataFrame:
     return table
 
 
-def terms(mu: ArrayLike, sigma: ArrayLike) -> pd.DataFrame:
-    """The closed form taken apart, for pairs (mu, sigma) of shape (n,).
-
-    Columns: mu, sigma, b = -mu / sigma^2; log c, log(sqrt(2 pi) sigma), mu^2 / (2 sigma^2) and
-    their sum, -log p_1; the fraction of Eq. 26 and its sum with -log p_1, CE (nats).
-    """
-    mu, sigma = np.asarray(mu, dtype=float), np.asarray(sigma, dtype=float)
-    return pd.DataFrame(
-        {
-            "mu": mu,
-            "sigma": sigma,
-            "b": -mu / sigma**2,
-            "log c": c_derivation.log_normaliser_approx(mu, sigma),
-            "log sqrt(2 pi) sigma": np.log(np.sqrt(2 * np.pi) * sigma),
-            "mu^2 / 2 sigma^2": (mu / sigma) ** 2 / 2,
-            "-log p_1": c_derivation.neg_log_p1_approx(mu, sigma),
-            "fraction": c_derivation.fraction_approx(mu, sigma),
-            "CE": c_derivation.entropy_approx(mu, sigma),
-        }
-    )
-
-
 def figure_C1(grid: pd.DataFrame, published: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Size of the approximation's error over (mu, sigma), with the paper's four pairs.
 
@@ -150,10 +128,11 @@ def figure_C2(
 ) -> tuple[Figure, pd.DataFrame]:
     """The terms of -log p_1 and of CE along the ten Pythias, and both in the limit.
 
-    path: `terms` with a column S. published: series, model, S, value (the simulated half of
-    `paper.ce_and_rbp1`). far: the limit sigma -> infinity at fixed b: b, -log p_1, fraction
-    (CE + log p_1), closed form. Returns the figure and its points: source, model, S, b, quantity,
-    value.
+    path: S, b = -mu / sigma^2 and, by the closed form, "log c", "log sqrt(2 pi) sigma",
+    "mu^2 / 2 sigma^2", their sum "-log p_1", "fraction" (Eq. 26) and CE. published: series, model,
+    S, value (the simulated half of `paper.ce_and_rbp1`). far: the limit sigma -> infinity at fixed
+    b: b, -log p_1, fraction (CE + log p_1), closed form. Returns the figure and its points:
+    source, model, S, b, quantity, value.
     """
     with plots.style():
         figure, (left, middle, right) = plt.subplots(1, 3, figsize=(14, 4.4))

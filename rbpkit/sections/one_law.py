@@ -279,23 +279,6 @@ def _lines(k: Array, S: Array, rbp: Array, large: NDArray[np.bool_]) -> Array:
     return found
 
 
-def standing(table: pd.DataFrame) -> pd.DataFrame:
-    """A row a source and law of `contest`: numbers, ladders, holds (ladders with worst <= MARGIN),
-    median and maximum of worst and of size, and the median of documents."""
-    groups = table.groupby(["source", "law"], sort=False)
-    found = groups.agg(
-        numbers=("numbers", "max"),
-        ladders=("worst", "size"),
-        holds=("worst", lambda worst: int((worst <= MARGIN).sum())),
-        median=("worst", "median"),
-        worst=("worst", "max"),
-        size_median=("size", "median"),
-        size_worst=("size", "max"),
-        documents=("documents", "median"),
-    )
-    return found.reset_index()
-
-
 # -- calibration ------------------------------------------------------------------------------
 
 
@@ -308,7 +291,7 @@ def calibration(summaries: Iterable[Summary], draws: int = DRAWS) -> pd.DataFram
     """
     rows = []
     for one in summaries:
-        if getattr(one, "document_p_max", None) is None:
+        if one.document_p_max is None:
             continue
         about = one.manifest
         weights = resample_weights(sampling_units(about.corpus, one.document), draws)

@@ -10,9 +10,9 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from rbpkit.plots import FAMILY_INK, OTHER_INK, style
+from rbpkit.plots import style
 from rbpkit.sections.one_law import MARGIN, Fitted
-from rbpkit.sections.panels import corpora_of
+from rbpkit.sections.panels import corpora_of, ink_of, short, whiskers
 
 INKS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#444444")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)))
@@ -28,7 +28,7 @@ def contest_panels(table: pd.DataFrame) -> Figure:
         for axes, source in zip(grid[0], sources, strict=True):
             part = table[table["source"] == source]
             for family, some in part.groupby("family", sort=False):
-                ink = FAMILY_INK.get(family, OTHER_INK)
+                ink = ink_of(family)
                 at = [laws.index(law) for law in some["law"]]
                 axes.plot(
                     some["worst"], at, ink.marker, color=ink.colour, markersize=4, alpha=0.7,
@@ -63,7 +63,7 @@ def error_panels(panels: Mapping[str, tuple[pd.DataFrame, Fitted]]) -> Figure:
         )
         for axes, (title, (points, law)) in zip(grid[0], panels.items(), strict=True):
             axes.axhspan(-MARGIN, MARGIN, color="0.9", zorder=0)
-            ink = FAMILY_INK.get(points["family"].iloc[0], OTHER_INK)
+            ink = ink_of(points["family"].iloc[0])
             sizes = np.sort(points["S"].unique())
             shades = sns.light_palette(ink.colour, sizes.size + 2)[2:]
             for shade, S in zip(shades, sizes, strict=True):
@@ -182,10 +182,9 @@ def calibration_panels(table: pd.DataFrame) -> Figure:
             axes.plot(ends, ends, color="black", linewidth=1, zorder=1)
             for corpus, ink, mark in zip(corpora_of(table), INKS, MARKERS, strict=False):
                 part = table[table["corpus"] == corpus]
-                reach = np.abs(part[[f"{gap}_low", f"{gap}_high"]].to_numpy().T - [part[gap]])
                 axes.errorbar(
-                    part[x], part[y], reach, fmt=mark, color=ink, markersize=4, elinewidth=0.8,
-                    alpha=0.8, label=corpus.removeprefix("pocket:"),
+                    part[x], part[y], whiskers(part, gap), fmt=mark, color=ink, markersize=4,
+                    elinewidth=0.8, alpha=0.8, label=short(corpus),
                 )  # fmt: skip
             axes.set_xlabel(across)
             axes.set_ylabel(up)
@@ -210,14 +209,14 @@ def reliability_panels(table: pd.DataFrame) -> Figure:
             here = table[(table["corpus"] == corpus) & (table["tokens"] >= 50)]
             for family, part in here.groupby("family"):
                 one = part[part["S"] == part["S"].max()]
-                ink = FAMILY_INK.get(family, OTHER_INK)
+                ink = ink_of(family)
                 look = {"color": ink.colour, "marker": ink.marker, "markersize": 4}
                 share = one["hits"] / one["tokens"]
                 reach = np.abs(one[["low", "high"]].to_numpy().T - share.to_numpy())
                 axes.errorbar(
                     one["p_max"], share, reach, linewidth=1.1, elinewidth=0.8, label=family, **look
                 )
-            axes.set(title=corpus.removeprefix("pocket:"), xlabel=r"$p_{\max}$")
+            axes.set(title=short(corpus), xlabel=r"$p_{\max}$")
         grid[0][0].set_ylabel("share of rank 1")
         grid[0][0].legend(loc="upper left")
         figure.tight_layout()

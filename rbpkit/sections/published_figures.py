@@ -17,7 +17,6 @@ from rbpkit.fit import fit_power_law
 from rbpkit.plots import plain_log_ticks, style
 from rbpkit.sections.joint_law import JointFit
 from rbpkit.sections.panels import rows_of_panels, wrapped
-from rbpkit.sections.published_models import loss_of
 
 MARKERS = "os^Dv<>PX*hd"
 SIZE = "$S$ (non-embedding parameters)"
@@ -38,18 +37,15 @@ def token_ticks(axis: Axis, tokens: Iterable[float]) -> None:
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / 1e6:g}M"))
 
 
-def law_panels(
-    panels: Mapping[str, pd.DataFrame], ylabel: str, columns: int = 3, value: str = "share"
-) -> Figure:
-    """A panel a title: each series' losses against S, and the line through all but the largest.
+def law_panels(panels: Mapping[str, pd.DataFrame], ylabel: str, columns: int = 3) -> Figure:
+    """A panel a title: -log share of each series against S, the line through all but the largest.
 
     The line is dotted where it predicts the largest; the legend holds slope and R2 of all points.
-    value: "share" (of which the loss is -log) or a column of losses.
     """
     with style():
         figure, grid = rows_of_panels(wrapped(len(panels), columns), (4.3, 4.0))
         for axes, (title, table) in zip(np.concatenate(grid), panels.items(), strict=True):
-            _law_panel(axes, table, value)
+            _law_panel(axes, table)
             axes.set(title=title, xlabel=SIZE)
         for row in grid:
             row[0].set_ylabel(ylabel)
@@ -57,15 +53,15 @@ def law_panels(
     return figure
 
 
-def _law_panel(axes: Axes, table: pd.DataFrame, value: str) -> None:
+def _law_panel(axes: Axes, table: pd.DataFrame) -> None:
     axes.set(xscale="log", yscale="log")
-    groups = list(table.dropna(subset=value).groupby("series", sort=False))
+    groups = list(table.groupby("series", sort=False))
     losses = []
     for colour, marker, (series, part) in zip(
         sns.color_palette("colorblind", len(groups)), MARKERS, groups, strict=False
     ):
         part = part.sort_values("S")
-        S, loss = part["S"].to_numpy(float), loss_of(part[value], value)
+        S, loss = part["S"].to_numpy(float), -np.log(part["share"].to_numpy())
         fitted = fit_power_law(S, loss, labels=list(part["model"]))
         slope = f"{fitted.slope:.3f}".replace("-", "\N{MINUS SIGN}")
         axes.plot(

@@ -65,20 +65,20 @@ def checkpoints(suite: str, shots: int = 0, least_tokens: float = 6e9) -> pd.Dat
 # -- a line a series --------------------------------------------------------------------------
 
 
-def lines(table: pd.DataFrame, value: str = "share") -> pd.DataFrame:
+def lines(table: pd.DataFrame) -> pd.DataFrame:
     """The law in S of each series of three models or more, and how it predicts the largest.
 
-    value: "share", of which the loss is -log, or a column of losses (ce_token, ce_word). Columns:
-    group, series, n, decades (of S), slope, low, high (95%), R2; and, with four models or more,
-    above (by how many percent the largest's loss lies above the line through the others) and
-    inside (whether in that line's 95% interval for a new model).
+    The loss is -log of the share. Columns: group, series, n, decades (of S), slope, low, high
+    (95%), R2; and, with four models or more, above (by how many percent the largest's loss lies
+    above the line through the others) and inside (whether in that line's 95% interval for a new
+    model).
     """
     rows = []
     for (group, series), part in table.groupby(["group", "series"], sort=False):
-        part = part.dropna(subset=value).sort_values("S")
         if len(part) < 3:
             continue
-        S, loss = part["S"].to_numpy(float), loss_of(part[value], value)
+        part = part.sort_values("S")
+        S, loss = part["S"].to_numpy(float), -np.log(part["share"].to_numpy())
         fitted = fit_power_law(S, loss, labels=list(part["model"]))
         row = {"group": group, "series": series, "n": fitted.n, "decades": np.log10(S[-1] / S[0])}
         row |= {"slope": fitted.slope, "low": fitted.slope_interval[0]}
@@ -89,12 +89,6 @@ def lines(table: pd.DataFrame, value: str = "share") -> pd.DataFrame:
             row["inside"] = predicted.low <= loss[-1] <= predicted.high
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def loss_of(values: pd.Series, name: str) -> NDArray[np.float64]:
-    """-log of shares; a column of losses as it is."""
-    values = values.to_numpy(float)
-    return -np.log(values) if name == "share" else values
 
 
 # -- the blind check --------------------------------------------------------------------------
