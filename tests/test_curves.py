@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rbpkit import curves, paper
-from rbpkit.cli.common import measured_table
+from rbpkit.cli.measure import measured_table
 from rbpkit.curves import ce_curve, points, rbp_curve, success_curve
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
