@@ -45,37 +45,33 @@ class Group:
     """A model, loaded once, and the corpora that it is measured on.
 
     source: hub id or folder. S: non-embedding parameters, 0 where no config tells. embedding:
-    parameters of the token and position embeddings. tokens: expected of each corpus.
+    parameters of the token and position embeddings. tokens: corpus -> expected tokens.
     """
 
     source: str
     model: str
     S: int
     embedding: int
-    corpora: tuple[str, ...]
-    tokens: tuple[int, ...]
+    tokens: Mapping[str, int]
 
     @property
     def jobs(self) -> tuple[Job, ...]:
         """The group's jobs, in the order of its corpora."""
-        return tuple(Job(self.model, corpus) for corpus in self.corpora)
+        return tuple(Job(self.model, corpus) for corpus in self.tokens)
 
     @property
-    def costs(self) -> tuple[int, ...]:
-        """Of each job: parameters that a token passes, times tokens.
+    def costs(self) -> dict[str, int]:
+        """Corpus -> parameters that a token passes, times tokens.
 
         These are S and the output head, which has about as many as the token embedding.
         """
-        return tuple(max(1, self.S + self.embedding) * tokens for tokens in self.tokens)
+        passed = max(1, self.S + self.embedding)
+        return {corpus: passed * tokens for corpus, tokens in self.tokens.items()}
 
     def only(self, corpora: Collection[str]) -> Group:
         """The same model on these of its corpora."""
-        kept = [i for i, corpus in enumerate(self.corpora) if corpus in corpora]
-        return replace(
-            self,
-            corpora=tuple(self.corpora[i] for i in kept),
-            tokens=tuple(self.tokens[i] for i in kept),
-        )
+        kept = {corpus: n for corpus, n in self.tokens.items() if corpus in corpora}
+        return replace(self, tokens=kept)
 
 
 @dataclass(frozen=True)
@@ -243,8 +239,8 @@ def plan(
     `corpus_names`; where there are shards also for a hub model whose size cannot be read, since
     another machine that can read it would divide otherwise.
     """
-    names = corpus_names(params)
-    tokens = tuple(expected_tokens(name, given, params) for name, given in names.items())
+    names = corpus_names(params).items()
+    tokens = {name: expected_tokens(name, given, params) for name, given in names}
     groups = []
     for model in models_of(params, trained):
         try:
@@ -253,7 +249,7 @@ def plan(
             if shard is not None and shard.count > 1 and not Path(model).expanduser().exists():
                 raise
             S, embedding = 0, 0  # loading it will say what is wrong
-        groups.append(Group(model, model_name(model), S, embedding, tuple(names), tokens))
+        groups.append(Group(model, model_name(model), S, embedding, tokens))
     groups.sort(key=lambda group: -group.S)  # stable: equal sizes stay in the study's order
     return tuple(groups) if shard is None else divide(groups, shard)
 
@@ -264,24 +260,28 @@ def divide(groups: Collection[Group], shard: Shard) -> tuple[Group, ...]:
     A model that costs more than half of a shard's even share is split by corpora, and loaded for
     each part. The parts then go, the costliest first, each to the shard that has least so far.
     """
-    share = sum(sum(group.costs) for group in groups) / shard.count
+    share = sum(map(_cost, groups)) / shard.count
     # With whole shares as parts, one shard of 16 got a third too much of the paper's study; with
     # halves a sixth.
     parts = [part for group in groups for part in _split(group, share / 2)]
-    order = sorted(range(len(parts)), key=lambda i: -sum(parts[i].costs))
+    order = sorted(range(len(parts)), key=lambda i: -_cost(parts[i]))
     loads = [(0, index) for index in range(1, shard.count + 1)]
     mine: dict[str, set[str]] = {}
     for i in order:
         load, index = heapq.heappop(loads)
-        heapq.heappush(loads, (load + sum(parts[i].costs), index))
+        heapq.heappush(loads, (load + _cost(parts[i]), index))
         if index == shard.index:
-            mine.setdefault(parts[i].model, set()).update(parts[i].corpora)
+            mine.setdefault(parts[i].model, set()).update(parts[i].tokens)
     return tuple(group.only(mine[group.model]) for group in groups if group.model in mine)
+
+
+def _cost(group: Group) -> int:
+    return sum(group.costs.values())
 
 
 def _split(group: Group, most: float) -> list[Group]:
     """The group in as few parts of corpora as bring each under `most`, as far as that goes."""
-    costs = dict(zip(group.corpora, group.costs, strict=True))
+    costs = group.costs
     inside: list[set[str]] = []
     for parts in range(1, len(costs) + 1):
         bins = [(0, i) for i in range(parts)]

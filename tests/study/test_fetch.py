@@ -16,12 +16,13 @@ from rbpkit.errors import InputError
 from rbpkit.files import hub
 from rbpkit.pocket import ladders
 from rbpkit.study import fetch, hub_repositories
-from rbpkit.study.estimates import corpus_bytes, model_bytes
 from rbpkit.study.hub_repositories import (
     HubListing,
     ListedRepository,
     Repository,
+    corpus_bytes,
     list_repositories,
+    model_bytes,
     repositories_of,
 )
 from rbpkit.study.params import Params, load_params
