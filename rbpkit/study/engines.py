@@ -132,34 +132,30 @@ def run_group(
     except OSError:
         raise
     except Exception as error:  # libraries have errors of every kind; the other models go on
-        for job in todo:
-            with claimed(job_stem(out, job)) as mine:
-                failed = _failed(job, error, out) if mine else None
-            if failed:
-                yield failed
-        return
+        model, fault = None, error
     for job in todo:
         with claimed(job_stem(out, job)) as mine:
-            outcome = None
-            if mine:
-                try:
-                    measured = measure(
-                        model,
-                        corpora[job.corpus],
-                        out,
-                        max_length=params.max_length,
-                        batch_tokens=params.batch_tokens,
-                        progress=progress,
-                        say=say,
-                    )
-                    forget_failure(job_stem(out, job))
-                    outcome = Outcome(job, measured)
-                except OSError:
-                    raise
-                except Exception as error:
-                    outcome = _failed(job, error, out)
-        if outcome is not None:
-            yield outcome
+            if not mine:
+                continue
+            try:
+                if model is None:
+                    raise fault
+                measured = measure(
+                    model,
+                    corpora[job.corpus],
+                    out,
+                    max_length=params.max_length,
+                    batch_tokens=params.batch_tokens,
+                    progress=progress,
+                    say=say,
+                )
+                forget_failure(job_stem(out, job))
+                outcome = Outcome(job, measured)
+            except OSError:
+                raise
+            except Exception as error:
+                outcome = _failed(job, error, out)
+        yield outcome
 
 
 def found_done(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -260,36 +260,33 @@ def divide(groups: Collection[Group], shard: Shard) -> tuple[Group, ...]:
     A model that costs more than half of a shard's even share is split by corpora, and loaded for
     each part. The parts then go, the costliest first, each to the shard that has least so far.
     """
-    share = sum(map(_cost, groups)) / shard.count
+    share = sum(sum(group.costs.values()) for group in groups) / shard.count
     # With whole shares as parts, one shard of 16 got a third too much of the paper's study; with
     # halves a sixth.
     parts = [part for group in groups for part in _split(group, share / 2)]
-    order = sorted(range(len(parts)), key=lambda i: -_cost(parts[i]))
-    loads = [(0, index) for index in range(1, shard.count + 1)]
     mine: dict[str, set[str]] = {}
-    for i in order:
-        load, index = heapq.heappop(loads)
-        heapq.heappush(loads, (load + _cost(parts[i]), index))
-        if index == shard.index:
-            mine.setdefault(parts[i].model, set()).update(parts[i].tokens)
+    for i in _spread([sum(part.costs.values()) for part in parts], shard.count)[shard.index - 1]:
+        mine.setdefault(parts[i].model, set()).update(parts[i].tokens)
     return tuple(group.only(mine[group.model]) for group in groups if group.model in mine)
-
-
-def _cost(group: Group) -> int:
-    return sum(group.costs.values())
 
 
 def _split(group: Group, most: float) -> list[Group]:
     """The group in as few parts of corpora as bring each under `most`, as far as that goes."""
-    costs = group.costs
-    inside: list[set[str]] = []
-    for parts in range(1, len(costs) + 1):
-        bins = [(0, i) for i in range(parts)]
-        inside = [set() for _ in bins]
-        for corpus in sorted(costs, key=lambda corpus: -costs[corpus]):
-            load, i = heapq.heappop(bins)
-            heapq.heappush(bins, (load + costs[corpus], i))
-            inside[i].add(corpus)
-        if max(load for load, _ in bins) <= most:
+    corpora, costs = list(group.costs), list(group.costs.values())
+    inside: list[list[int]] = []
+    for count in range(1, len(costs) + 1):
+        inside = _spread(costs, count)
+        if max(sum(costs[i] for i in part) for part in inside) <= most:
             break
-    return [group.only(corpora) for corpora in inside]
+    return [group.only({corpora[i] for i in part}) for part in inside]
+
+
+def _spread(costs: Sequence[int], count: int) -> list[list[int]]:
+    """Places of `costs` in `count` parts: the costliest first, each to where least is so far."""
+    parts: list[list[int]] = [[] for _ in range(count)]
+    loads = [(0, number) for number in range(count)]
+    for i in sorted(range(len(costs)), key=lambda i: -costs[i]):
+        load, number = heapq.heappop(loads)
+        heapq.heappush(loads, (load + costs[i], number))
+        parts[number].append(i)
+    return parts

@@ -12,6 +12,7 @@ from rbpkit import paper
 from rbpkit.corpora import PROTOCOL_DOCUMENTS
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import ARCHITECTURES, paper_config
+from rbpkit.models import DTYPES
 from rbpkit.study.jobs import Group, plan
 from rbpkit.study.params import Params
 from rbpkit.tools.bench import head_width, needed_bytes
@@ -105,7 +106,8 @@ def _needs(group: Group, params: Params) -> tuple[int, int]:
         config = paper_config(group.source)
         width, head = config.hidden_size, config.vocab_size * head_width(config)
         stored += 0 if config.tie_word_embeddings else head
-    memory = needed_bytes(stored, width, params.dtype, params.batch_tokens)
+    weights = stored * DTYPES[params.dtype].itemsize
+    memory = needed_bytes(weights, width, params.dtype, params.batch_tokens)
     return max(1, 2 * (group.S + head)), memory
 
 

@@ -107,11 +107,10 @@ def _about(params: Params, measured: Sequence[Summary], seconds: float | None) -
 def _jobs(measured: Sequence[Summary]) -> pd.DataFrame:
     rows = [
         {
-            "model": one.manifest.model,
-            "corpus": one.manifest.corpus,
-            "S": one.manifest.S,
-            "V": one.manifest.V,
-            "tokens": one.manifest.tokens,
+            **{
+                name: getattr(one.manifest, name)
+                for name in ("model", "corpus", "S", "V", "tokens")
+            },
             "CE": one.ce(),
             "RBP_1": one.rbp(1),
             "seconds": one.manifest.seconds,

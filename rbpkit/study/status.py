@@ -121,17 +121,12 @@ def _status(
             manifest = read_manifest(stem)
             other = _other_settings(manifest, params)
         except InputError as error:
-            manifest, other, state = None, str(error), "failed"
-        if manifest is not None and not other:
-            return (
-                JobStatus(
-                    *(job.model, job.corpus, "done", manifest.S),
-                    tokens=manifest.tokens,
-                    seconds=manifest.seconds,
-                ),
-                None,
-            )
-        note = other if state == "failed" else f"records of other settings: {other}"
+            state, note = "failed", str(error)
+        else:
+            if not other:
+                took = {"tokens": manifest.tokens, "seconds": manifest.seconds}
+                return JobStatus(job.model, job.corpus, "done", manifest.S, **took), None
+            note = f"records of other settings: {other}"
     failure = past_failure(stem)
     if failure is not None:
         state, note = "failed", f"{failure.reason} ({failure.time})".removesuffix(" ()")

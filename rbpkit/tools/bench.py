@@ -173,8 +173,7 @@ def paper_speeds(
         gc.collect()  # the model before this one
         torch.cuda.empty_cache()  # does nothing where CUDA was never used
         about = _about(name, config, dtype, device)
-        numbers = about.weights // DTYPES[dtype].itemsize
-        need = needed_bytes(numbers, config.hidden_size, dtype, batch_tokens)
+        need = needed_bytes(about.weights, config.hidden_size, dtype, batch_tokens)
         free = free_bytes(device)
         if free is not None and need > free:
             reason = f"needs {need / 2**30:.1f} GiB, {free / 2**30:.1f} are free on {device}"
@@ -270,13 +269,13 @@ def random_tokens(model: LoadedModel, tokens: int, max_length: int) -> EncodedCo
     return EncodedCorpus("random tokens", "none", length, documents, 0, count * (length - 1))
 
 
-def needed_bytes(numbers: int, width: int, dtype: str, batch_tokens: int) -> int:
+def needed_bytes(weights: int, width: int, dtype: str, batch_tokens: int) -> int:
     """An upper guess of what a model takes: weights, head, and what a forward pass holds.
 
-    numbers: of the weights; width: of the hidden states. 24 of them a token: two inner layers of
-    5.4 widths, the widest of the 24 models, then queries, keys, values, residuals and norms.
+    weights: bytes; width: of the hidden states. 24 of them a token: two inner layers of 5.4 widths,
+    the widest of the 24 models, then queries, keys, values, residuals and norms.
     """
-    return MEMORY_BYTES + DTYPES[dtype].itemsize * (numbers + 24 * width * batch_tokens)
+    return weights + MEMORY_BYTES + 24 * width * DTYPES[dtype].itemsize * batch_tokens
 
 
 def free_bytes(device: str) -> int | None:
