@@ -8,7 +8,7 @@ import pytest
 from made_summaries import records_of
 
 from rbpkit import curves, paper
-from rbpkit.cli.common import measured_table
+from rbpkit.cli.measure import measured_table
 from rbpkit.curves import ce_curve, points, rbp_curve, success_curve
 from rbpkit.errors import InputError
 

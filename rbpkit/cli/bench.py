@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -283,17 +282,11 @@ def _shown(speeds: list[Speed]) -> str:
     from rbpkit.tools.bench import speed_table
 
     table = speed_table(speeds)
-    for name in ("with_ranks", "with_head", "body"):
-        table[name] = [_number(value, "{:,.0f}") for value in table[name]]
-    table["ranks_cost"] = [_number(value, "{:+.0%}") for value in table["ranks_cost"]]
-    table["S"] = [f"{S:,}" for S in table["S"]]
     shown = ["model", "S", "V", "dtype", "batch_tokens", "body", "with_head", "with_ranks"]
-    table = table[[*shown, "ranks_cost", "skipped"]]
-    return table.drop(columns=[] if table["skipped"].any() else "skipped").to_string(index=False)
-
-
-def _number(value: float, form: str) -> str:
-    return "" if math.isnan(value) else form.format(value)
+    shown += ["ranks_cost", "skipped"] if table["skipped"].any() else ["ranks_cost"]
+    forms = dict.fromkeys(("body", "with_head", "with_ranks"), "{:,.0f}".format)
+    forms |= {"ranks_cost": "{:+.0%}".format, "S": "{:,}".format}
+    return table[shown].to_string(index=False, formatters=forms, na_rep="")
 
 
 def _print_comparison(results: list[SettingResult], as_json: bool) -> None:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rbpkit.errors import InputError
 from rbpkit.study.checks import within
 from rbpkit.summary import DEFAULT_KS
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from rbpkit.curves import Measured
 
 Model = Annotated[str, typer.Option(help="Hub id, or a folder in the Hugging Face layout.")]
 CorpusName = Annotated[str, typer.Option(help="A corpus by name, or a file or folder of text.")]
@@ -54,33 +50,3 @@ def print_table(frame: pd.DataFrame, as_json: bool, digits: int = 4) -> None:
         return
     shown = frame.to_string(index=False, float_format=lambda x: f"{x:.{digits}f}", na_rep="")
     typer.echo(shown)
-
-
-def measured_table(measured: Iterable[Measured], ks: Sequence[int]) -> pd.DataFrame:
-    """One row a model and corpus, sorted by corpus, family, S.
-
-    Columns: corpus, family, model, S, V, documents, max_length, tokens (scored), CE (nats), then
-    RBP_<k> for each of `ks`.
-    InputError when there is nothing to show, and for k < 1.
-    """
-    import pandas as pd
-
-    rows = [
-        {
-            "corpus": one.manifest.corpus,
-            "family": one.manifest.family,
-            "model": one.manifest.model,
-            "S": one.manifest.S,
-            "V": one.manifest.V,
-            "documents": one.manifest.documents,
-            "max_length": one.manifest.max_length,
-            "tokens": one.manifest.tokens,
-            "CE": one.ce(),
-            **{f"RBP_{k}": one.rbp(k) for k in ks},
-        }
-        for one in measured
-    ]
-    if not rows:
-        raise InputError("no measured model to show")
-    frame = pd.DataFrame(rows)
-    return frame.sort_values(["corpus", "family", "S", "model"], ignore_index=True)

@@ -131,11 +131,8 @@ def _state(one: ListedRepository, unreached: str, shown) -> str:
 
 
 def _plain(asked: HubListing) -> dict:
-    rows = [
-        {**asdict(one), "need": asdict(one.need), "files": dict(one.files)} for one in asked.listed
-    ]
     return {
-        "repositories": rows,
+        "repositories": [{**asdict(one), "files": dict(one.files)} for one in asked.listed],
         "unreached": asked.unreached,
         "missing_bytes": asked.missing,
         "space_bytes": asked.space,

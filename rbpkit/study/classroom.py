@@ -33,20 +33,15 @@ COMPARISON = "comparison"
 FOLDERS = ("records_dir", "audit_dir")
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A parameter file that gave nothing, and why, in one line."""
-
-    file: str
-    reason: str
-
-
 @dataclass(frozen=True, eq=False)
 class ClassroomResult:
-    """done: files that ran, in order. failures: the others. tables: name -> table, column FILE."""
+    """done: files that ran, in order. failures: the others, file -> why, in one line.
+
+    tables: name -> table, with a column FILE.
+    """
 
     done: tuple[str, ...]
-    failures: tuple[Failure, ...]
+    failures: dict[str, str]
     tables: dict[str, pd.DataFrame]
 
 
@@ -80,7 +75,7 @@ def run_class(
     name = notebook and notebook_called(notebook)
     files = parameter_files(folder)
     done: list[str] = []
-    failures: list[Failure] = []
+    failures: dict[str, str] = {}
     parts: dict[str, list[pd.DataFrame]] = {}
     for number, path in enumerate(files, 1):
         place = f"{number} of {len(files)}: {path.name}"
@@ -89,7 +84,7 @@ def run_class(
         except (InputError, OSError, RuntimeError, ValueError) as error:
             # RuntimeError: a kernel that died. ValueError: records that are not what they say.
             reason = " ".join(str(error).split()) or type(error).__name__
-            failures.append(Failure(path.name, reason))
+            failures[path.name] = reason
             say(f"{place}: failed: {reason}")
             continue
         done.append(path.name)
@@ -98,13 +93,13 @@ def run_class(
             rows.insert(0, FILE, path.name)
             parts.setdefault(table, []).append(rows)
     tables = {table: pd.concat(rows, ignore_index=True) for table, rows in parts.items()}
-    listed = pd.DataFrame([(f.file, f.reason) for f in failures], columns=[FILE, "reason"])
+    listed = pd.DataFrame(failures.items(), columns=[FILE, "reason"])
     written = {**tables, "failures": listed}
     written.pop(COMPARISON, None)  # written with its figure
     write_whole(out, {f"{name}.csv": as_csv(rows).encode() for name, rows in written.items()})
     if COMPARISON in tables:
         save(class_figure(tables[COMPARISON]), tables[COMPARISON], str(out), COMPARISON)
-    return ClassroomResult(tuple(done), tuple(failures), tables)
+    return ClassroomResult(tuple(done), failures, tables)
 
 
 def class_figure(table: pd.DataFrame) -> Figure:

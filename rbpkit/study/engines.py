@@ -15,7 +15,6 @@ from importlib import metadata
 from pathlib import Path
 
 import torch
-from transformers import AutoConfig
 
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line
@@ -34,6 +33,7 @@ from rbpkit.records import summary_of
 from rbpkit.study.jobs import Group, Job
 from rbpkit.study.jobstate import claimed, forget_failure, holder, job_stem, remember_failure
 from rbpkit.study.params import Params
+from rbpkit.study.token_budget import truncated_at
 
 POLL_SECONDS = 1.0  # between two looks at jobs that other processes hold
 
@@ -132,34 +132,30 @@ def run_group(
     except OSError:
         raise
     except Exception as error:  # libraries have errors of every kind; the other models go on
-        for job in todo:
-            with claimed(job_stem(out, job)) as mine:
-                failed = _failed(job, error, out) if mine else None
-            if failed:
-                yield failed
-        return
+        model, fault = None, error
     for job in todo:
         with claimed(job_stem(out, job)) as mine:
-            outcome = None
-            if mine:
-                try:
-                    measured = measure(
-                        model,
-                        corpora[job.corpus],
-                        out,
-                        max_length=params.max_length,
-                        batch_tokens=params.batch_tokens,
-                        progress=progress,
-                        say=say,
-                    )
-                    forget_failure(job_stem(out, job))
-                    outcome = Outcome(job, measured)
-                except OSError:
-                    raise
-                except Exception as error:
-                    outcome = _failed(job, error, out)
-        if outcome is not None:
-            yield outcome
+            if not mine:
+                continue
+            try:
+                if model is None:
+                    raise fault
+                measured = measure(
+                    model,
+                    corpora[job.corpus],
+                    out,
+                    max_length=params.max_length,
+                    batch_tokens=params.batch_tokens,
+                    progress=progress,
+                    say=say,
+                )
+                forget_failure(job_stem(out, job))
+                outcome = Outcome(job, measured)
+            except OSError:
+                raise
+            except Exception as error:
+                outcome = _failed(job, error, out)
+        yield outcome
 
 
 def found_done(
@@ -181,16 +177,15 @@ def found_done(
                 revision=params.revision_of(group.source),
                 allow_pickle=params.allow_pickle,
             )
-            config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
+            max_length = truncated_at(checkpoint.folder, params)
     except Exception:  # load_model will say what it is
         return
-    context = getattr(config.get_text_config(), "max_position_embeddings", None)
     for job in there:
         corpus = corpora[job.corpus]
         if corpus.source.get("as_shipped") is False:
             continue
         try:
-            done = _find(job_stem(out, job), checkpoint.revision, context, corpus, params, out)
+            done = _find(job_stem(out, job), checkpoint.revision, max_length, corpus, params, out)
             measured = done and Measurement(summary_of(done), done.path, found_done=True)
         except InputError:
             continue
@@ -201,7 +196,7 @@ def found_done(
 def _find(
     stem: Path,
     revision: str,
-    context: int | None,
+    max_length: int,
     corpus: Corpus,
     params: Params,
     out: str | Path,
@@ -216,7 +211,7 @@ def _find(
         fingerprint=corpus.fingerprint,
         documents=len(corpus.documents),
         seed=corpus.protocol.get("seed") or 0,
-        max_length=min(params.max_length, context or params.max_length),
+        max_length=max_length,
         dtype=params.dtype,
         device=str(torch_device(params.device)),
         threads=torch.get_num_threads(),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -45,37 +45,33 @@ class Group:
     """A model, loaded once, and the corpora that it is measured on.
 
     source: hub id or folder. S: non-embedding parameters, 0 where no config tells. embedding:
-    parameters of the token and position embeddings. tokens: expected of each corpus.
+    parameters of the token and position embeddings. tokens: corpus -> expected tokens.
     """
 
     source: str
     model: str
     S: int
     embedding: int
-    corpora: tuple[str, ...]
-    tokens: tuple[int, ...]
+    tokens: Mapping[str, int]
 
     @property
     def jobs(self) -> tuple[Job, ...]:
         """The group's jobs, in the order of its corpora."""
-        return tuple(Job(self.model, corpus) for corpus in self.corpora)
+        return tuple(Job(self.model, corpus) for corpus in self.tokens)
 
     @property
-    def costs(self) -> tuple[int, ...]:
-        """Of each job: parameters that a token passes, times tokens.
+    def costs(self) -> dict[str, int]:
+        """Corpus -> parameters that a token passes, times tokens.
 
         These are S and the output head, which has about as many as the token embedding.
         """
-        return tuple(max(1, self.S + self.embedding) * tokens for tokens in self.tokens)
+        passed = max(1, self.S + self.embedding)
+        return {corpus: passed * tokens for corpus, tokens in self.tokens.items()}
 
     def only(self, corpora: Collection[str]) -> Group:
         """The same model on these of its corpora."""
-        kept = [i for i, corpus in enumerate(self.corpora) if corpus in corpora]
-        return replace(
-            self,
-            corpora=tuple(self.corpora[i] for i in kept),
-            tokens=tuple(self.tokens[i] for i in kept),
-        )
+        kept = {corpus: n for corpus, n in self.tokens.items() if corpus in corpora}
+        return replace(self, tokens=kept)
 
 
 @dataclass(frozen=True)
@@ -243,8 +239,8 @@ def plan(
     `corpus_names`; where there are shards also for a hub model whose size cannot be read, since
     another machine that can read it would divide otherwise.
     """
-    names = corpus_names(params)
-    tokens = tuple(expected_tokens(name, given, params) for name, given in names.items())
+    names = corpus_names(params).items()
+    tokens = {name: expected_tokens(name, given, params) for name, given in names}
     groups = []
     for model in models_of(params, trained):
         try:
@@ -253,7 +249,7 @@ def plan(
             if shard is not None and shard.count > 1 and not Path(model).expanduser().exists():
                 raise
             S, embedding = 0, 0  # loading it will say what is wrong
-        groups.append(Group(model, model_name(model), S, embedding, tuple(names), tokens))
+        groups.append(Group(model, model_name(model), S, embedding, tokens))
     groups.sort(key=lambda group: -group.S)  # stable: equal sizes stay in the study's order
     return tuple(groups) if shard is None else divide(groups, shard)
 
@@ -264,32 +260,33 @@ def divide(groups: Collection[Group], shard: Shard) -> tuple[Group, ...]:
     A model that costs more than half of a shard's even share is split by corpora, and loaded for
     each part. The parts then go, the costliest first, each to the shard that has least so far.
     """
-    share = sum(sum(group.costs) for group in groups) / shard.count
+    share = sum(sum(group.costs.values()) for group in groups) / shard.count
     # With whole shares as parts, one shard of 16 got a third too much of the paper's study; with
     # halves a sixth.
     parts = [part for group in groups for part in _split(group, share / 2)]
-    order = sorted(range(len(parts)), key=lambda i: -sum(parts[i].costs))
-    loads = [(0, index) for index in range(1, shard.count + 1)]
     mine: dict[str, set[str]] = {}
-    for i in order:
-        load, index = heapq.heappop(loads)
-        heapq.heappush(loads, (load + sum(parts[i].costs), index))
-        if index == shard.index:
-            mine.setdefault(parts[i].model, set()).update(parts[i].corpora)
+    for i in _spread([sum(part.costs.values()) for part in parts], shard.count)[shard.index - 1]:
+        mine.setdefault(parts[i].model, set()).update(parts[i].tokens)
     return tuple(group.only(mine[group.model]) for group in groups if group.model in mine)
 
 
 def _split(group: Group, most: float) -> list[Group]:
     """The group in as few parts of corpora as bring each under `most`, as far as that goes."""
-    costs = dict(zip(group.corpora, group.costs, strict=True))
-    inside: list[set[str]] = []
-    for parts in range(1, len(costs) + 1):
-        bins = [(0, i) for i in range(parts)]
-        inside = [set() for _ in bins]
-        for corpus in sorted(costs, key=lambda corpus: -costs[corpus]):
-            load, i = heapq.heappop(bins)
-            heapq.heappush(bins, (load + costs[corpus], i))
-            inside[i].add(corpus)
-        if max(load for load, _ in bins) <= most:
+    corpora, costs = list(group.costs), list(group.costs.values())
+    inside: list[list[int]] = []
+    for count in range(1, len(costs) + 1):
+        inside = _spread(costs, count)
+        if max(sum(costs[i] for i in part) for part in inside) <= most:
             break
-    return [group.only(corpora) for corpora in inside]
+    return [group.only({corpora[i] for i in part}) for part in inside]
+
+
+def _spread(costs: Sequence[int], count: int) -> list[list[int]]:
+    """Places of `costs` in `count` parts: the costliest first, each to where least is so far."""
+    parts: list[list[int]] = [[] for _ in range(count)]
+    loads = [(0, number) for number in range(count)]
+    for i in sorted(range(len(costs)), key=lambda i: -costs[i]):
+        load, number = heapq.heappop(loads)
+        heapq.heappush(loads, (load + costs[i], number))
+        parts[number].append(i)
+    return parts

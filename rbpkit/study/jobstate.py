@@ -59,7 +59,7 @@ def claimed(stem: Path) -> Iterator[bool]:
     other hosts see it where the file system carries such locks (NFS does).
     """
     stem.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(_lock(stem))
+    lock = FileLock(_beside(stem, "lock"))
     try:
         lock.acquire(timeout=0)
     except Timeout:
@@ -67,21 +67,21 @@ def claimed(stem: Path) -> Iterator[bool]:
         return
     try:
         me = Holder(socket.gethostname(), os.getpid(), now())
-        _claim(stem).write_text(json.dumps(dataclasses.asdict(me)), encoding="utf-8")
+        _beside(stem, "claim").write_text(json.dumps(dataclasses.asdict(me)), encoding="utf-8")
         yield True
     finally:
-        _claim(stem).unlink(missing_ok=True)
+        _beside(stem, "claim").unlink(missing_ok=True)
         lock.release()
 
 
 def holder(stem: Path) -> Holder | None:
     """The process that measures the job now; None where none does, or the one that did died."""
     try:
-        text = _claim(stem).read_text(encoding="utf-8")
+        text = _beside(stem, "claim").read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
     try:
-        with FileLock(_lock(stem), timeout=0):
+        with FileLock(_beside(stem, "lock"), timeout=0):
             return None
     except OSError:  # the lock is held (`Timeout` is one), or is another user's
         return _holder_in(text)
@@ -92,35 +92,27 @@ def remember_failure(stem: Path, reason: str, trace: str = "") -> None:
     stem.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(dataclasses.asdict(PastFailure(reason, now(), trace)), indent=1)
     with locked(stem.parent):
-        write_beside(_failed(stem), text.encode())
+        write_beside(_beside(stem, "failed.json"), text.encode())
 
 
 def forget_failure(stem: Path) -> None:
     """The job is done: what was remembered of its failures goes."""
-    _failed(stem).unlink(missing_ok=True)
+    _beside(stem, "failed.json").unlink(missing_ok=True)
 
 
 def past_failure(stem: Path) -> PastFailure | None:
     """The job's last failure, None where there is none on record."""
+    path = _beside(stem, "failed.json")
     try:
-        fields = json.loads(_failed(stem).read_bytes())
-        return PastFailure(**fields)
+        return PastFailure(**json.loads(path.read_bytes()))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError):  # a note, no result: a damaged one is not worth an error
-        return PastFailure(f"{_failed(stem)} cannot be read", "")
+        return PastFailure(f"{path} cannot be read", "")
 
 
-def _lock(stem: Path) -> Path:
-    return stem.parent / f".{stem.name}.lock"
-
-
-def _claim(stem: Path) -> Path:
-    return stem.parent / f".{stem.name}.claim"
-
-
-def _failed(stem: Path) -> Path:
-    return stem.parent / f".{stem.name}.failed.json"  # `records` looks at no hidden file
+def _beside(stem: Path, kind: str) -> Path:
+    return stem.parent / f".{stem.name}.{kind}"  # `records` looks at no hidden file
 
 
 def _holder_in(text: str) -> Holder:

@@ -45,7 +45,7 @@ def notebook_names() -> list[str]:
 def notebook_called(name: str) -> str:
     """The notebook of a number ("03") or a name. InputError for none, with the nearest."""
     names = notebook_names()
-    stem = Path(name).name.removesuffix(".ipynb")
+    stem = Path(name).name.removesuffix(".ipynb").removesuffix(".py")
     found = [one for one in names if one == stem or one.split("_")[0] == stem.zfill(2)]
     if len(found) == 1:
         return found[0]
@@ -56,10 +56,7 @@ def notebook_called(name: str) -> str:
 
 def from_twin(name: str) -> nbformat.NotebookNode:
     """The notebook that a percent twin says, with no outputs; the same bytes every time."""
-    path = notebooks_dir() / "py" / f"{name}.py"
-    if not path.is_file():
-        raise InputError(f"no notebook {name!r}: there are {', '.join(notebook_names())}")
-    notebook = jupytext.read(path)
+    notebook = jupytext.read(notebooks_dir() / "py" / f"{name}.py")
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -151,7 +148,7 @@ def main() -> None:
     """Build the notebooks named on the command line, or all."""
     try:
         for name in sys.argv[1:] or notebook_names():
-            print(build(Path(name).stem).name)
+            print(build(notebook_called(name)).name)
     except InputError as error:
         print(f"rbpkit: {error}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -11,11 +11,11 @@ from pathlib import Path
 from rbpkit import paper
 from rbpkit.corpora import PROTOCOL_DOCUMENTS
 from rbpkit.errors import InputError
-from rbpkit.files.architectures import ARCHITECTURES
+from rbpkit.files.architectures import ARCHITECTURES, paper_config
 from rbpkit.models import DTYPES
 from rbpkit.study.jobs import Group, plan
 from rbpkit.study.params import Params
-from rbpkit.tools.bench import Speed, needed_bytes
+from rbpkit.tools.bench import head_width, needed_bytes
 
 _ALL = {"HotpotQA": 183_000}  # 7,405 questions with about 25 tokens
 TFLOPS = 30.0  # 10^12 operations a second that a GPU keeps up in float32: a guess
@@ -51,7 +51,8 @@ def study_jobs(
         raise InputError(f"--tflops must be above 0, got {tflops:g}")
     groups = plan(params)
     speeds = {one: rate for one, rate in (speeds or {}).items() if rate}
-    operations = {group.model: max(1, 2 * (group.S + _head(group))) for group in groups}
+    needs = {group.model: _needs(group, params) for group in groups}
+    operations = {model: number for model, (number, _) in needs.items()}
     rate = tflops * 1e12
     known = [model for model in operations if model in speeds]
     if known:
@@ -60,8 +61,8 @@ def study_jobs(
     jobs = []
     for group in groups:
         a_second = speeds.get(group.model, rate / operations[group.model])
-        memory = _memory(group, params)
-        for corpus, expected in zip(group.corpora, group.tokens, strict=True):
+        _, memory = needs[group.model]
+        for corpus, expected in group.tokens.items():
             counted = _published(group.model, corpus, params)
             tokens = counted or _with_least(corpus, expected, params)
             jobs.append(
@@ -95,32 +96,19 @@ def read_speeds(path: str | Path) -> dict[str, float]:
     return found
 
 
-def _numbers(group: Group) -> Mapping[str, int | bool]:
-    known = ARCHITECTURES.get(group.source)
-    return known.numbers if known else {}
+def _needs(group: Group, params: Params) -> tuple[int, int]:
+    """Operations a token, 2 (S + d V), and bytes on the device.
 
-
-def _width(group: Group) -> int:
-    """Of the hidden states; 0 where it is none of the paper's models."""
-    numbers = _numbers(group)
-    return numbers.get("n_embd") or numbers.get("hidden_size") or 0
-
-
-def _head(group: Group) -> int:
-    """d V. Of other models than the paper's about that: the size of the embeddings."""
-    numbers = _numbers(group)
-    if not numbers:
-        return group.embedding
-    return numbers["vocab_size"] * numbers.get("word_embed_proj_dim", _width(group))
-
-
-def _memory(group: Group, params: Params) -> int:
-    stored = group.S + group.embedding
-    if _numbers(group).get("tie_word_embeddings") is False:
-        stored += _head(group)
+    Of other models than the paper's, d V is about the size of the embeddings.
+    """
+    width, head, stored = 0, group.embedding, group.S + group.embedding
+    if group.source in ARCHITECTURES:
+        config = paper_config(group.source)
+        width, head = config.hidden_size, config.vocab_size * head_width(config)
+        stored += 0 if config.tie_word_embeddings else head
     weights = stored * DTYPES[params.dtype].itemsize
-    about = Speed(group.model, group.S, 0, params.dtype, "", work=0, weights=weights)
-    return needed_bytes(about, _width(group), params.batch_tokens)
+    memory = needed_bytes(weights, width, params.dtype, params.batch_tokens)
+    return max(1, 2 * (group.S + head)), memory
 
 
 def _with_least(corpus: str, expected: int, params: Params) -> int:

@@ -22,6 +22,7 @@ from typing import Any
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line
 from rbpkit.files.devices import SPREAD, set_threads
+from rbpkit.models import DTYPES
 from rbpkit.study.checks import cores
 from rbpkit.study.engines import Outcome, run_here
 from rbpkit.study.jobs import Group, Job
@@ -33,7 +34,6 @@ MOST_ON_ONE_GPU = 8  # each process has a CUDA context of its own
 WORKING_BYTES = 3 * 2**30  # context, hidden states and logits of a batch, beside the weights
 USABLE = 0.95  # of a GPU's memory
 
-_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else it warns of a change to come
@@ -47,7 +47,7 @@ _ENVIRONMENT = {
 
 def weight_bytes(group: Group, dtype: str) -> int:
     """At most how many bytes the group's weights take: S, the embeddings, and an untied head."""
-    return (group.S + 2 * group.embedding) * _BYTES[dtype]
+    return (group.S + 2 * group.embedding) * DTYPES[dtype].itemsize
 
 
 def gpu_share(model_bytes: int, gpu_bytes: int) -> float:
@@ -110,7 +110,7 @@ def run_on_ray(
             while todo or running:
                 while todo and len(running) < (workers or len(todo) + len(running)):
                     group, need = todo.pop(0)
-                    texts = [refs[name] for name in group.corpora]
+                    texts = [refs[name] for name in group.tokens]
                     asked = params.model_copy(update=_device(need, params))
                     # A retry is only for a worker that died: what _work raises is a result.
                     one = task.options(max_retries=MAX_RETRIES, retry_exceptions=False, **need)
@@ -132,7 +132,7 @@ def _work(
     """In a worker: the group's outcomes and lines, or what would stop the whole sweep."""
     set_threads(params.threads)
     lines: list[str] = []
-    corpora = dict(zip(group.corpora, texts, strict=True))
+    corpora = dict(zip(group.tokens, texts, strict=True))
     try:
         return lines, run_here((group,), corpora, params, out, say=lines.append)
     except OSError as error:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-import nbformat
 import pandas as pd
 from nbconvert import HTMLExporter
 from nbformat.v4 import new_markdown_cell, new_notebook
@@ -56,8 +55,8 @@ def write_report(
     """
     if not measured:
         raise InputError("a report needs at least one measured job")
-    tables = sorted(figures_dir.glob("*_table_1.md")) if figures_dir.is_dir() else []
-    pictures = sorted(figures_dir.glob("*.png")) if figures_dir.is_dir() else []
+    tables = sorted(figures_dir.glob("*_table_1.md"))
+    pictures = sorted(figures_dir.glob("*.png"))
     faults = "\n".join(f"- {_text(line)}" for line in failed)
     cells = [
         "# A study of -log RBP_k ~ S^-alpha",
@@ -66,14 +65,16 @@ def write_report(
         "## Measured, shipped, published\n\n"
         "Slopes of log(-log RBP_k), and of log CE, on log S; the paper's range is over its six"
         " corpora (Table 1).\n\n" + _table(comparison),
-        *(f"## {_text(path.stem.replace('_', ' '))}\n\n{_read(path)}" for path in tables),
+        *(
+            f"## {_text(path.stem.replace('_', ' '))}\n\n{path.read_text(encoding='utf-8')}"
+            for path in tables
+        ),
         "## Jobs\n\n" + _table(_jobs(measured)),
         *(f"## {_text(path.stem.replace('_', ' '))}\n\n{_picture(path)}" for path in pictures),
     ]
-    notebook = new_notebook(cells=[new_markdown_cell(cell) for cell in cells])
-    for number, cell in enumerate(notebook.cells):
-        cell.id = f"report-{number:03d}"
-    nbformat.validate(notebook)
+    notebook = new_notebook(
+        cells=[new_markdown_cell(cell, id=f"report-{i:03d}") for i, cell in enumerate(cells)]
+    )
     body, _ = HTMLExporter(template_name="basic").from_notebook_node(notebook)
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>rbpkit report</title>'
@@ -106,11 +107,10 @@ def _about(params: Params, measured: Sequence[Summary], seconds: float | None) -
 def _jobs(measured: Sequence[Summary]) -> pd.DataFrame:
     rows = [
         {
-            "model": one.manifest.model,
-            "corpus": one.manifest.corpus,
-            "S": one.manifest.S,
-            "V": one.manifest.V,
-            "tokens": one.manifest.tokens,
+            **{
+                name: getattr(one.manifest, name)
+                for name in ("model", "corpus", "S", "V", "tokens")
+            },
             "CE": one.ce(),
             "RBP_1": one.rbp(1),
             "seconds": one.manifest.seconds,
@@ -129,10 +129,6 @@ def _table(frame: pd.DataFrame) -> str:
 def _picture(path: Path) -> str:
     data = base64.b64encode(path.read_bytes()).decode("ascii")
     return f'<img alt="{_text(path.stem)}" src="data:image/png;base64,{data}">'
-
-
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
 
 
 def _text(line: str) -> str:

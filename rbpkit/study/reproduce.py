@@ -161,15 +161,9 @@ def train_anew(
     return folders
 
 
-def shipped_for(one: Summary, shipped: Sequence[Summary]) -> Summary | None:
-    """The shipped summary of the same model and corpus by name, or None."""
-    for other in shipped:
-        if (other.manifest.model, other.manifest.corpus) == (
-            one.manifest.model,
-            one.manifest.corpus,
-        ):
-            return other
-    return None
+def job_of(one: Summary) -> tuple[str, str]:
+    """The names of its model and its corpus."""
+    return one.manifest.model, one.manifest.corpus
 
 
 def why_not_comparable(one: Summary, shipped: Summary) -> str:
@@ -180,10 +174,11 @@ def why_not_comparable(one: Summary, shipped: Summary) -> str:
     return ""
 
 
-def load_shipped() -> list[Summary]:
-    """All summaries in the package; empty where it was installed without them."""
-    folders = ladders.summaries_root(), ladders.beside_root()
-    return [one for folder in folders if folder.is_dir() for one in load_summaries(folder)]
+def load_shipped(*folders: Path) -> dict[tuple[str, str], Summary]:
+    """Job -> summary of these folders, by default all in the package; empty without them."""
+    folders = folders or (ladders.summaries_root(), ladders.beside_root())
+    there = [one for folder in folders if folder.is_dir() for one in load_summaries(folder)]
+    return {job_of(one): one for one in there}
 
 
 def tokens_moved(measured: Sequence[Summary]) -> int | None:
@@ -192,15 +187,14 @@ def tokens_moved(measured: Sequence[Summary]) -> int | None:
     None where that is no processor's doing: more than PROCESSOR_TOKENS, a CE more than PROCESSOR_CE
     off, other text, weights or settings, or not all jobs of these corpora and families.
     """
-    folder = ladders.summaries_root()
-    shipped = load_summaries(folder) if folder.is_dir() else []
+    shipped = load_shipped(ladders.summaries_root())
     here = {(one.manifest.corpus, one.manifest.family) for one in measured}
-    shipped = [one for one in shipped if (one.manifest.corpus, one.manifest.family) in here]
-    if len(shipped) != len(measured):
+    there = [(one.manifest.corpus, one.manifest.family) for one in shipped.values()]
+    if sum(pair in here for pair in there) != len(measured):
         return None
     most = 0
     for one in measured:
-        other = shipped_for(one, shipped)
+        other = shipped.get(job_of(one))
         if (
             other is None
             or why_not_comparable(one, other)
@@ -226,7 +220,7 @@ def compare_with_shipped(
     pairs: dict[str, list[tuple[Summary, Summary]]] = {}
     reasons: dict[tuple[str, str], int] = {}
     for one in measured:
-        other = shipped_for(one, shipped)
+        other = shipped.get(job_of(one))
         reason = why_not_comparable(one, other) if other else ""
         if reason:
             key = (one.manifest.corpus, reason)
@@ -262,17 +256,14 @@ def comparison(measured: Sequence[Summary], ks: Sequence[int]) -> pd.DataFrame:
     keys = ["corpus", "family", "quantity"]
     table = fits(measured, ks).table[[*keys, "n", "slope", "low", "high", "R2"]]
     shipped = load_shipped()
-    same = {id(one): shipped_for(one, shipped) for one in measured}
+    pairs = [(one, shipped.get(job_of(one))) for one in measured]
     alone = {
         (one.manifest.corpus, one.manifest.family)
-        for one in measured
-        if (other := same[id(one)]) is None
-        or why_not_comparable(one, other) not in ("", NOT_COMPARABLE["revision"])
+        for one, other in pairs
+        if other is None or why_not_comparable(one, other) not in ("", NOT_COMPARABLE["revision"])
     }
     before = [
-        other
-        for one in measured
-        if (other := same[id(one)]) and (one.manifest.corpus, one.manifest.family) not in alone
+        other for one, other in pairs if (one.manifest.corpus, one.manifest.family) not in alone
     ]
     table = table.assign(shipped=float("nan"), difference=float("nan"))
     if before:

@@ -121,17 +121,12 @@ def _status(
             manifest = read_manifest(stem)
             other = _other_settings(manifest, params)
         except InputError as error:
-            manifest, other, state = None, str(error), "failed"
-        if manifest is not None and not other:
-            return (
-                JobStatus(
-                    *(job.model, job.corpus, "done", manifest.S),
-                    tokens=manifest.tokens,
-                    seconds=manifest.seconds,
-                ),
-                None,
-            )
-        note = other if state == "failed" else f"records of other settings: {other}"
+            state, note = "failed", str(error)
+        else:
+            if not other:
+                took = {"tokens": manifest.tokens, "seconds": manifest.seconds}
+                return JobStatus(job.model, job.corpus, "done", manifest.S, **took), None
+            note = f"records of other settings: {other}"
     failure = past_failure(stem)
     if failure is not None:
         state, note = "failed", f"{failure.reason} ({failure.time})".removesuffix(" ()")
@@ -161,18 +156,13 @@ def _remaining(
 ) -> float | None:
     """Seconds that what is running and waiting takes at the speed of what is done."""
     group_of = {group.model: group for group in groups}
-    expected = {
-        (group.model, corpus): tokens
-        for group in groups
-        for corpus, tokens in zip(group.corpora, group.tokens, strict=True)
-    }
     done = [job for job in jobs if job.state == "done" and job.tokens]
 
     def cost(job: JobStatus) -> float:
         group = group_of[job.model]
         seen = [one.tokens for one in done if one.corpus == job.corpus]
         # A corpus seen with other models' tokenizers tells more than what was expected of it.
-        tokens = sum(seen) / len(seen) if seen else expected[job.model, job.corpus]
+        tokens = sum(seen) / len(seen) if seen else group.tokens[job.corpus]
         return max(1, group.S + group.embedding) * tokens
 
     seconds, work = sum(job.seconds or 0.0 for job in done), sum(map(cost, done))

@@ -20,8 +20,6 @@ from rbpkit.study.engines import Outcome, run_here
 from rbpkit.study.jobs import Job, Shard, corpus_names, model_name, models_of, plan, read_corpora
 from rbpkit.study.params import Params
 
-__all__ = ["SweepResult", "models_of", "sweep"]
-
 
 @dataclass(frozen=True)
 class SweepResult:
@@ -60,7 +58,7 @@ def sweep(
     if engine == "process" and (address is not None or workers is not None):
         raise InputError("--address and --workers are of --engine ray: give that too")
     groups = plan(params, trained=trained, shard=shard)
-    corpora = read_corpora(params, {name for group in groups for name in group.corpora})
+    corpora = read_corpora(params, {name for group in groups for name in group.tokens})
     if engine == "ray":
         from rbpkit.study.ray_engine import run_on_ray
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -42,18 +43,23 @@ def model_tokenizers(models: Iterable[str], params: Params) -> dict[str, ModelTo
 
     Raises InputError as `find_checkpoint`, for each model of the study must be there.
     """
-    from transformers import AutoConfig
-
     tokenizers = {}
     for model in models:
         options = {"revision": params.revision_of(model), "allow_pickle": params.allow_pickle}
         folder = find_checkpoint(model, **options).folder
         with quiet(), reason(f"{folder}: the tokenizer cannot be loaded"):
             tokenizer = load_tokenizer(folder, {"local_files_only": True})
-            config = AutoConfig.from_pretrained(folder, local_files_only=True).get_text_config()
-        context = getattr(config, "max_position_embeddings", None) or params.max_length
-        tokenizers[model] = ModelTokenizer(tokenizer, min(params.max_length, context))
+            tokenizers[model] = ModelTokenizer(tokenizer, truncated_at(folder, params))
     return tokenizers
+
+
+def truncated_at(folder: Path, params: Params) -> int:
+    """The tokens at which documents are truncated: `max_length`, or the model's context if less."""
+    from transformers import AutoConfig
+
+    config = AutoConfig.from_pretrained(folder, local_files_only=True).get_text_config()
+    context = getattr(config, "max_position_embeddings", None) or params.max_length
+    return min(params.max_length, context)
 
 
 def load_token_budget(

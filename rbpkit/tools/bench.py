@@ -173,7 +173,7 @@ def paper_speeds(
         gc.collect()  # the model before this one
         torch.cuda.empty_cache()  # does nothing where CUDA was never used
         about = _about(name, config, dtype, device)
-        need = needed_bytes(about, config.hidden_size, batch_tokens)
+        need = needed_bytes(about.weights, config.hidden_size, dtype, batch_tokens)
         free = free_bytes(device)
         if free is not None and need > free:
             reason = f"needs {need / 2**30:.1f} GiB, {free / 2**30:.1f} are free on {device}"
@@ -208,7 +208,7 @@ def study_time(speeds: Iterable[Speed], tokens: int = STUDY_TOKENS) -> StudyTime
     table = paper.models().set_index("hub_id")
     work = sum(
         int(table.at[name, "S"])
-        + int(table.at[name, "vocab_rows"]) * _head_width(paper_config(name))
+        + int(table.at[name, "vocab_rows"]) * head_width(paper_config(name))
         for name in others
     )
     guessed = tokens * work / (largest.work * largest.with_ranks)
@@ -269,14 +269,13 @@ def random_tokens(model: LoadedModel, tokens: int, max_length: int) -> EncodedCo
     return EncodedCorpus("random tokens", "none", length, documents, 0, count * (length - 1))
 
 
-def needed_bytes(about: Speed, width: int, batch_tokens: int) -> int:
+def needed_bytes(weights: int, width: int, dtype: str, batch_tokens: int) -> int:
     """An upper guess of what a model takes: weights, head, and what a forward pass holds.
 
-    width: of the hidden states. 24 of them a token: two inner layers of 5.4 widths, the widest
-    of the 24 models, then queries, keys, values, residuals and norms.
+    weights: bytes; width: of the hidden states. 24 of them a token: two inner layers of 5.4 widths,
+    the widest of the 24 models, then queries, keys, values, residuals and norms.
     """
-    size = DTYPES[about.dtype].itemsize
-    return about.weights + MEMORY_BYTES + 24 * width * size * batch_tokens
+    return weights + MEMORY_BYTES + 24 * width * DTYPES[dtype].itemsize * batch_tokens
 
 
 def free_bytes(device: str) -> int | None:
@@ -294,14 +293,14 @@ def free_bytes(device: str) -> int | None:
 def _about(name: str, config: PreTrainedConfig, dtype: str, device: str) -> Speed:
     """What is known of a shape before it is run."""
     S, embedding, V = parameter_counts(config)
-    head = V * _head_width(config)
+    head = V * head_width(config)
     numbers = S + embedding + (0 if config.tie_word_embeddings else head)
     weights = numbers * DTYPES[dtype].itemsize
     return Speed(name, S, V, dtype, device, work=S + head, weights=weights)
 
 
-def _head_width(config: PreTrainedConfig) -> int:
-    # OPT-350m's head works on fewer dimensions than its layers have.
+def head_width(config: PreTrainedConfig) -> int:
+    """d of the head: OPT-350m's works on fewer dimensions than its layers have."""
     return getattr(config, "word_embed_proj_dim", config.hidden_size)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,7 +60,6 @@ def compare_batch_sizes(
     *,
     ks: Sequence[int] = KS,
     max_length: int = MAX_LENGTH,
-    progress: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> list[SettingResult]:
     """The same model and corpus with each of `budgets` (most tokens of a batch, padding included).
@@ -71,10 +70,9 @@ def compare_batch_sizes(
         check_batch_tokens(budget)
     _check(budgets, ks, "batch budgets")
     encoded = _encode(model, corpus, max_length)
-    _warm_up(model, encoded)
     runs = []
     for budget in budgets:
-        columns, speed = _timed(model, encoded, budget, progress, say)
+        columns, speed = _timed(model, encoded, budget, say)
         runs.append((f"{budget} tokens a batch", columns, speed))
     return _compared(runs, ks)
 
@@ -88,13 +86,11 @@ def compare_dtypes(
     ks: Sequence[int] = KS,
     max_length: int = MAX_LENGTH,
     batch_tokens: int = BATCH_TOKENS,
-    progress: bool = False,
     say: Callable[[str], None] = lambda line: None,
-    **load: object,
 ) -> list[SettingResult]:
     """The same corpus under the model in each of `dtypes` (of the body; the head is in float32).
 
-    model, device, load: as `load_model`, which is called anew for each dtype: one at a time is in
+    model, device: as `load_model`, which is called anew for each dtype: one at a time is in
     memory. Raises InputError for fewer than two different dtypes, one that is not known, NaN or
     infinite logits (a float16 body overflows in some models: leave it out), and as `measure`.
     """
@@ -104,10 +100,9 @@ def compare_dtypes(
     _check(dtypes, ks, "dtypes")
     runs = []
     for dtype in dtypes:
-        loaded = load_model(model, dtype=dtype, device=device, **load)
+        loaded = load_model(model, dtype=dtype, device=device)
         encoded = _encode(loaded, corpus, max_length)
-        _warm_up(loaded, encoded)
-        columns, speed = _timed(loaded, encoded, batch_tokens, progress, say)
+        columns, speed = _timed(loaded, encoded, batch_tokens, say)
         runs.append((dtype, columns, speed))
         del loaded
         gc.collect()
@@ -148,24 +143,17 @@ def _encode(model: LoadedModel, corpus: Corpus, max_length: int) -> EncodedCorpu
     return encode(corpus, model.tokenizer, max_length=min(max_length, model.context or max_length))
 
 
-def _warm_up(model: LoadedModel, encoded: EncodedCorpus) -> None:
-    """One document, so that the first setting does not pay for what is done once."""
-    one = encoded.documents[:1]
-    few = EncodedCorpus(
-        encoded.corpus, encoded.fingerprint, encoded.max_length, one, 0, one[0].tokens
-    )
-    rank_columns(model, few)
-
-
 def _timed(
-    model: LoadedModel,
-    encoded: EncodedCorpus,
-    batch_tokens: int,
-    progress: bool,
-    say: Callable[[str], None],
+    model: LoadedModel, encoded: EncodedCorpus, batch_tokens: int, say: Callable[[str], None]
 ) -> tuple[dict[str, np.ndarray], float]:
+    """The columns, and scored tokens/s; not timed is one document that goes before.
+
+    So the first setting does not pay for what is done once.
+    """
+    one = encoded.documents[:1]
+    rank_columns(model, replace(encoded, documents=one, skipped=0, tokens=one[0].tokens))
     start = time.perf_counter()  # the columns are on the host at the end: nothing to wait for
-    columns = rank_columns(model, encoded, batch_tokens, progress=progress, say=say)
+    columns = rank_columns(model, encoded, batch_tokens, say=say)
     return columns, encoded.tokens / (time.perf_counter() - start)
 
 

@@ -23,7 +23,7 @@ from rbpkit.files.architectures import ARCHITECTURES, paper_config, parameter_co
 from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH
 from rbpkit.models import DTYPES
 from rbpkit.ranking import token_ranks
-from rbpkit.tools.bench import Speed
+from rbpkit.tools.bench import Speed, head_width
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,7 +136,7 @@ class Shape:
             S=S,
             V=V,
             width=width,
-            head_width=getattr(config, "word_embed_proj_dim", width),
+            head_width=head_width(config),
             layers=config.num_hidden_layers,
             heads=heads,
             inner=inner,
@@ -150,12 +150,10 @@ def parts(
     *,
     length: int = MAX_LENGTH,
     batch_tokens: int = BATCH_TOKENS,
-    trips: int = 1,
 ) -> dict[str, Part]:
     """Operations, bytes and launches a token of body, head and ranks.
 
-    length: of a document, tokens. trips: how often counting reads or writes all logits: 1 in the
-    kernel, 11 in torch's operations.
+    length: of a document, tokens. Counting reads all logits once, as the kernel does.
     """
     size, d = DTYPES[dtype].itemsize, shape.width
     # Two norms, queries, keys, values, attention, two residual sums; the inner layer.
@@ -171,7 +169,7 @@ def parts(
         4 * shape.V + size * shape.V * shape.head_width / _HEAD_ROWS,
         1 / _HEAD_ROWS,
     )
-    ranks = Part(0, 4 * shape.V * trips, trips / _HEAD_ROWS)
+    ranks = Part(0, 4 * shape.V, 1 / _HEAD_ROWS)
     return {"body": body, "head": head, "ranks": ranks}
 
 

@@ -215,13 +215,9 @@ def eq8_points(windows: pd.DataFrame, stills: Sequence[tuple[int, int]]) -> pd.D
 
 def explore_eq8(windows: pd.DataFrame, stills: Sequence[tuple[int, int]]) -> Figure | None:
     """N and k -> the knee of Eq. 8; a panel for each (N, k) of `stills` otherwise."""
-
-    def draw(axes: Axes, N: int, k: int) -> None:
-        eq8_panel(axes, windows, N, k)
-
     ks = sorted(int(k) for k in windows["k"].unique())
     Ns = sorted({1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, *(N for N, _ in stills)})
-    return explore(draw, stills, N=Ns, k=ks)
+    return explore(lambda axes, N, k: eq8_panel(axes, windows, N, k), stills, N=Ns, k=ks)
 
 
 # -- Appendix C: the lognormal over ranks -----------------------------------------------------

@@ -183,16 +183,17 @@ def _plain(name: str) -> str:
 
 def _token(token: Token) -> str:
     if token.rank is None:
+        group = "u"
         about = "<small>not scored: the first token and special tokens have no rank</small>"
-        return f'<span class="t u" tabindex="0">{visible(token.piece)}{_card(token, about)}</span>'
-    ties = f", {token.n_equal:,} tied" if token.n_equal else ""
-    about = (
-        f"rank {token.rank:,}{ties} \u00b7 probability {token.probability:.3g}"
-        f" \u00b7 nll {token.nll:.3f} nats"
-    )
-    group = f"t r{bucket(token.rank)}"
+    else:
+        group = f"r{bucket(token.rank)}"
+        ties = f", {token.n_equal:,} tied" if token.n_equal else ""
+        about = (
+            f"rank {token.rank:,}{ties} \u00b7 probability {token.probability:.3g}"
+            f" \u00b7 nll {token.nll:.3f} nats"
+        )
     text = visible(token.piece)
-    return f'<span class="{group}" tabindex="0">{text}{_card(token, about)}</span>'
+    return f'<span class="t {group}" tabindex="0">{text}{_card(token, about)}</span>'
 
 
 def _card(token: Token, about: str) -> str:

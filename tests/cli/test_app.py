@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import save_model, study_file
+from conftest import COMMAND_LINE, save_model, study_file
 from transformers import GPT2Config
 
 from rbpkit.cli import app
@@ -170,13 +170,15 @@ def test_another_model_of_the_same_name_is_not_written_over(rbpkit, ladder, text
     assert {row["model"] for row in rows} == {"small", "run2"}
 
 
-def test_two_corpora_of_one_name_are_refused(rbpkit, ladder, text_file, tmp_path):
-    twin = tmp_path / "elsewhere" / text_file.name
-    twin.parent.mkdir()
-    shutil.copyfile(text_file, twin)
-    study = study_file(tmp_path, ladder[:1], [text_file, twin])
-    status, _, err = rbpkit("sweep", study, "--out", tmp_path / "out")
-    assert status == 2 and "two corpora" in err and not (tmp_path / "out").exists()
+@pytest.mark.parametrize(("twins", "says"), [("models", "rename"), ("corpora", "two corpora")])
+def test_two_of_one_name_are_refused(rbpkit, ladder, text_file, tmp_path, twins, says):
+    one = {"models": ladder[0], "corpora": text_file}
+    twin = tmp_path / "elsewhere" / one[twins].name
+    twin.mkdir(parents=True)
+    (twin / "text.txt").write_text("some text")
+    names = {key: [path, twin] if key == twins else [path] for key, path in one.items()}
+    status, _, err = rbpkit("sweep", study_file(tmp_path, **names), "--out", tmp_path / "out")
+    assert status == 2 and says in err and not (tmp_path / "out").exists()
 
 
 def test_a_pocket_corpus_gives_as_many_documents_as_asked(rbpkit, ladder, tmp_path):
@@ -201,18 +203,8 @@ def test_sweep_goes_on_after_a_failure(rbpkit, ladder, text_file, tmp_path):
     assert len(list((tmp_path / "out").rglob("*.parquet"))) == 2
 
 
-def test_two_folders_of_one_name_are_refused(rbpkit, ladder, text_file, tmp_path):
-    twin = tmp_path / "elsewhere" / ladder[0].name
-    twin.mkdir(parents=True)
-    study = study_file(tmp_path, [ladder[0], twin], [text_file])
-    status, _, err = rbpkit("sweep", study, "--out", tmp_path / "out")
-    assert status == 2 and "rename" in err and not (tmp_path / "out").exists()
-
-
-# A shell starts background jobs, as CI may be one, with Ctrl-C ignored: undo that first.
-INTERRUPTED = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
+INTERRUPTED = (
+    """
 import rbpkit.measuring as module
 ranks = module.measured_ranks
 def interrupted_ranks(*arguments):
@@ -220,9 +212,9 @@ def interrupted_ranks(*arguments):
         print("batch", number, flush=True)
         yield found
 module.measured_ranks = interrupted_ranks
-from rbpkit.cli.app import main
-main()
 """
+    + COMMAND_LINE
+)
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])

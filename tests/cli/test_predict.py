@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
+from functools import partial
 
 import pytest
 
-from rbpkit.cli import app
 from rbpkit.curves import rbp_curve
 from rbpkit.fit import fit_power_law
 from rbpkit.pocket import ladders
@@ -31,18 +30,9 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def predict(monkeypatch, capsys, folder):
-    """Run `rbpkit predict` in this process -> (exit status, standard output, standard error)."""
-
-    def run(*arguments: object, records=None) -> tuple[int, str, str]:
-        line = ["rbpkit", "predict", "--records", records or folder, *arguments]
-        monkeypatch.setattr(sys, "argv", list(map(str, line)))
-        with pytest.raises(SystemExit) as stop:
-            app.main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return run
+def predict(rbpkit, folder):
+    """Run `rbpkit predict` on that folder -> (exit status, standard output, standard error)."""
+    return partial(rbpkit, "predict", "--records", folder)
 
 
 def test_prediction_is_the_fits_own_and_its_reach_is_said(predict, folder):
@@ -92,14 +82,15 @@ def test_bad_input_is_one_line_and_status_2(predict, arguments, message):
     assert (status, out) == (2, "") and message in err and err.count("\n") == 1
 
 
-def test_empty_folder_and_too_few_sizes(predict, tmp_path):
-    status, _, err = predict("--size", "1e6", records=tmp_path)
+def test_empty_folder_and_too_few_sizes(rbpkit, tmp_path):
+    predict = ("predict", "--records", tmp_path, "--size", "1e6")
+    status, _, err = rbpkit(*predict)
     assert status == 2 and "no records or summaries" in err and err.count("\n") == 1
     root = ladders.summaries_root()
     for path in sorted(root.rglob("opt-*.summary.npz"))[:2]:
         (tmp_path / path.parent.name).mkdir(exist_ok=True)
         shutil.copy(path, tmp_path / path.parent.name)
-    status, _, err = predict("--size", "1e6", records=tmp_path)
+    status, _, err = rbpkit(*predict)
     assert status == 2 and "at least 3 sizes" in err and err.count("\n") == 1
 
 

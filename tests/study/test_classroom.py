@@ -16,10 +16,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from rbpkit.cli import classroom as cli_classroom
 from rbpkit.curves import rbp_curve
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
@@ -144,7 +141,7 @@ def test_one_broken_file_does_not_stop_the_others(hand_ins, no_kernel, tmp_path)
     out = tmp_path / "class"
     result = classroom.run_class(hand_ins, out, notebook="03")
     assert result.done == ("ann.yaml", "cy.yml")
-    reasons = {failure.file: failure.reason for failure in result.failures}
+    reasons = result.failures
     assert set(reasons) == {"bob.yaml", "dee.yaml", "eve.yaml", "flo.yaml"}
     assert "did you mean families" in reasons["bob.yaml"]
     assert str(hand_ins / "mine") in reasons["dee.yaml"]  # beside its file, not beside the notebook
@@ -211,12 +208,9 @@ def test_faults_before_anything_is_run(hand_ins, no_kernel, tmp_path):
     assert not no_kernel and not (tmp_path / "out").exists()
 
 
-def test_the_command(hand_ins, no_kernel, tmp_path):
-    app = typer.Typer()
-    app.command()(cli_classroom.classroom)
-    command = [str(hand_ins), "--notebook", "3", "--out", str(tmp_path / "class")]
-    done = CliRunner().invoke(app, command)
-    assert done.exit_code == 1 and "2 ran, 4 failed" in done.stdout
+def test_the_command(rbpkit, hand_ins, no_kernel, tmp_path):
+    status, out, _ = rbpkit("classroom", hand_ins, "--notebook", 3, "--out", tmp_path / "class")
+    assert status == 1 and "2 ran, 4 failed" in out
 
 
 @pytest.mark.slow

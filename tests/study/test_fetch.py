@@ -16,12 +16,13 @@ from rbpkit.errors import InputError
 from rbpkit.files import hub
 from rbpkit.pocket import ladders
 from rbpkit.study import fetch, hub_repositories
-from rbpkit.study.estimates import corpus_bytes, model_bytes
 from rbpkit.study.hub_repositories import (
     HubListing,
     ListedRepository,
     Repository,
+    corpus_bytes,
     list_repositories,
+    model_bytes,
     repositories_of,
 )
 from rbpkit.study.params import Params, load_params
@@ -103,16 +104,12 @@ def test_files_of_a_model():
     files = hub_repositories._model_files
     assert files(safe, False) == files(safe, True) == (wanted, "")
     pickles = [name for name in safe if "safe" not in name]
-    assert "allow_pickle" in hub_repositories._model_files(pickles, False)[1]
-    assert hub_repositories._model_files(pickles, True)[0] == [
-        "config.json",
-        "pytorch_model.bin",
-        wanted[2],
-    ]
-    assert "no model" in hub_repositories._model_files(["config.json"], True)[1]
-    assert "no config.json" in hub_repositories._model_files(["model.safetensors"], True)[1]
+    assert "allow_pickle" in files(pickles, False)[1]
+    assert files(pickles, True)[0] == ["config.json", "pytorch_model.bin", "tokenizer.json"]
+    assert "no model" in files(["config.json"], True)[1]
+    assert "no config.json" in files(["model.safetensors"], True)[1]
     parts = ["config.json", "model-00001-of-00002.safetensors", "model.safetensors.index.json"]
-    assert set(hub_repositories._model_files(parts, False)[0]) == set(parts)
+    assert set(files(parts, False)[0]) == set(parts)
 
 
 # --- files of a data set -------------------------------------------------------------------

@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = notebook_names()
 MOST_WORDS = 90  # of a paragraph or of an item of a list
 SECTIONS = [name for name in NAMES if "02" <= name[:2] <= "11"]
+CHAPTERS = [name for name in NAMES if "20" <= name[:2]]
 SAVED = re.compile(r"save(?:_table)?\([^\n]*figures_dir, \"(\w+)\"\)")
 
 
@@ -235,18 +236,9 @@ def test_a_notebook_opens_with_its_answer_a_picture_and_its_reading_time(name):
     assert least <= 20
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "20" <= name[:2]])
-def test_a_chapter_closes_in_five_lines(name):
+@pytest.mark.parametrize("name", SECTIONS + CHAPTERS)
+def test_a_section_or_a_chapter_closes_in_five_lines(name):
     text = "\n".join(c.source for c in committed(name).cells if c.cell_type == "markdown")
-    closing = text[text.index("## What holds, and what does not") : text.index("## Exercises")]
-    assert 3 <= len(re.findall(r"^- ", closing, re.MULTILINE)) <= 5
-
-
-@pytest.mark.parametrize("name", SECTIONS)
-def test_a_section_opens_with_its_answer_and_closes_in_five_lines(name):
-    notebook = committed(name)
-    assert "**Answer.** " in notebook.cells[0].source
-    text = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
     closing = text[text.index("## What holds, and what does not") : text.index("## Exercises")]
     assert 3 <= len(re.findall(r"^- ", closing, re.MULTILINE)) <= 5
 

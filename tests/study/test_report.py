@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from rbpkit.errors import InputError
-from rbpkit.pocket import ladders
-from rbpkit.records import load_summaries
 from rbpkit.study.params import load_params
 from rbpkit.study.report import write_report
 from rbpkit.study.reproduce import comparison
@@ -20,9 +18,8 @@ KS = (1, 10)
 
 
 @pytest.fixture(scope="module")
-def measured():
-    every = load_summaries(ladders.summaries_root())
-    return [one for one in every if one.manifest.family == "Pythia"]
+def measured(shipped):
+    return [one for one in shipped if one.manifest.family == "Pythia"]
 
 
 class Page(HTMLParser):

@@ -14,6 +14,7 @@ from rbpkit.files.manifest import Manifest
 from rbpkit.pocket import ladders
 from rbpkit.pocket.documents import CORPORA, load_pocket_documents
 from rbpkit.records import load_summaries
+from rbpkit.study.jobs import models_of
 from rbpkit.study.params import Params, load_params
 from rbpkit.study.reproduce import (
     PROCESSOR_CE,
@@ -24,15 +25,9 @@ from rbpkit.study.reproduce import (
     tokens_moved,
     train_anew,
 )
-from rbpkit.study.sweep import models_of
 from rbpkit.summary import Summary
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    return load_summaries(ladders.summaries_root())
 
 
 def test_every_pocket_model_has_a_summary_on_every_corpus(shipped):

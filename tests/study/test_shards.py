@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from conftest import digests, study_file
+from conftest import COMMAND_LINE, digests, study_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,7 +45,7 @@ def jobs_of(groups) -> list:
 )
 def test_every_job_is_in_one_shard(models, count):
     groups = [
-        Group(f"m{i}", f"m{i}", S, 0, tuple(f"c{j}" for j in range(len(tokens))), tuple(tokens))
+        Group(f"m{i}", f"m{i}", S, 0, {f"c{j}": n for j, n in enumerate(tokens)})
         for i, (S, tokens) in enumerate(models)
     ]
     parts = [jobs_of(divide(groups, Shard(i, count))) for i in range(1, count + 1)]
@@ -62,9 +63,9 @@ def test_every_job_is_in_one_shard(models, count):
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 16, 24])
 def test_the_papers_study_divides_evenly(count):
     shards = [plan(PAPER, shard=Shard(i, count)) for i in range(1, count + 1)]
-    loads = [sum(sum(group.costs) for group in shard) for shard in shards]
+    loads = [sum(sum(group.costs.values()) for group in shard) for shard in shards]
     assert sum(map(len, map(jobs_of, shards))) == 24 * 6
-    largest = max(chain.from_iterable(group.costs for shard in shards for group in shard))
+    largest = max(cost for shard in shards for group in shard for cost in group.costs.values())
     assert max(loads) <= 1.2 * max(sum(loads) / count, largest)
     # Few models are loaded more than once.
     assert sum(map(len, shards)) <= 24 + 2 * count
@@ -140,7 +141,8 @@ def test_more_shards_than_jobs_leaves_some_with_nothing(tmp_path):
 # -- real processes --------------------------------------------------------------------------
 
 # The same command line, but the second job of the process stops before it is written.
-STALLED = """
+STALLED = (
+    """
 import time
 import rbpkit.measuring as module
 write = module.write_records
@@ -152,9 +154,9 @@ def stalled(out, records):
         time.sleep(600)
     return write(out, records)
 module.write_records = stalled
-from rbpkit.cli.app import main
-main()
 """
+    + COMMAND_LINE
+)
 
 
 @pytest.fixture
@@ -165,22 +167,25 @@ def grid(tmp_path) -> Path:
     return study_file(tmp_path, models, corpora, documents=20, max_length=256)
 
 
+def went_on(stderr: str, out: Path, before: dict[Path, int], grid: Path) -> None:
+    """The shard that was run again did what was missing; all is as one process alone makes it."""
+    assert stderr.count("done before:") == 1, stderr
+    assert len(re.findall(r"^measured:", stderr, re.MULTILINE)) == 1, stderr
+    assert "all 3 shards: 4 of 4 jobs done" in stderr
+    assert all(path.stat().st_mtime_ns == time_ns for path, time_ns in before.items())
+    alone = out.parent / "alone"
+    sweep(load_params(grid), alone)
+    assert digests(out) == digests(alone)
+
+
 @pytest.mark.slow
 def test_three_shards_as_processes_one_killed_and_run_again(grid, tmp_path):
     out, environment = tmp_path / "out", {**os.environ, "OMP_NUM_THREADS": "1"}
+    sweeping = ("sweep", grid, "--out", out)
 
     def start(shard: str, *code: str) -> subprocess.Popen:
         return subprocess.Popen(
-            [
-                sys.executable,
-                *(code or ("-m", "rbpkit")),
-                "sweep",
-                grid,
-                "--out",
-                out,
-                "--shard",
-                shard,
-            ],
+            [sys.executable, *(code or ("-m", "rbpkit")), *sweeping, "--shard", shard],
             **{"cwd": ROOT, "env": environment, "text": True},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -204,18 +209,13 @@ def test_three_shards_as_processes_one_killed_and_run_again(grid, tmp_path):
     again = start(f"{victim}/3")
     _, stderr = again.communicate(timeout=110)
     assert again.returncode == 0, stderr
-    assert stderr.count("done before:") == 1 and stderr.count("\nmeasured:") == 1, stderr
-    assert "all 3 shards: 4 of 4 jobs done" in stderr
-    assert all(path.stat().st_mtime_ns == time_ns for path, time_ns in before.items())
-    # Once each, whole, and to the byte as one process alone makes them.
+    went_on(stderr, out, before, grid)
+    # Once each, and whole.
     manifests = [(one.manifest.model, one.manifest.corpus) for one in iter_manifests(out)]
     assert len(manifests) == len(set(manifests)) == 4 == len(list(out.rglob("*.parquet")))
     assert not [path for path in out.rglob(".*") if path.name != ".lock"]
     for path in out.rglob("*.parquet"):
         Records.load(path)
-    alone = tmp_path / "alone"
-    sweep(load_params(grid), alone)
-    assert digests(out) == digests(alone)
 
 
 def test_the_slurm_file_runs_its_shard(grid, tmp_path):
@@ -301,9 +301,4 @@ def test_a_real_slurm_runs_the_array_and_a_killed_task_again(grid, tmp_path):
         wait(job, lambda: gone(job))
     finally:
         subprocess.run(["scancel", job], capture_output=True)
-    stderr = log.read_text()
-    assert stderr.count("done before:") == 1 and stderr.count("measured:") == 1, stderr
-    assert "all 3 shards: 4 of 4 jobs done" in stderr
-    assert all(path.stat().st_mtime_ns == time_ns for path, time_ns in before.items())
-    sweep(load_params(grid), tmp_path / "alone")
-    assert digests(out) == digests(tmp_path / "alone")
+    went_on(log.read_text(), out, before, grid)

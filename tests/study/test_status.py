@@ -7,13 +7,14 @@ import json
 from functools import partial
 
 import pytest
+from conftest import study_file
 
 from rbpkit.cli import sweep as cli_sweep
 from rbpkit.pocket import ladders
-from rbpkit.records import write_records
+from rbpkit.records import Records, write_records
 from rbpkit.study.jobs import Job
 from rbpkit.study.jobstate import claimed, job_stem, remember_failure
-from rbpkit.study.params import Params
+from rbpkit.study.params import load_params
 from rbpkit.study.status import StudyStatus, duration, study_status
 from rbpkit.study.sweep import sweep
 
@@ -24,20 +25,12 @@ TEXT = [f"line {i}: " + "some text, " * i for i in range(1, 7)]
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
     """A study of two models on two files, all measured -> (params, records as measured)."""
-    from rbpkit.records import Records
-
     folder = tmp_path_factory.mktemp("study")
-    for name in ("one", "two"):
-        rows = [json.dumps({"text": name + text}) + "\n" for text in TEXT]
-        (folder / f"{name}.jsonl").write_text("".join(rows))
-    params = Params(
-        source="hub",
-        model_ids=[str(SMALL), str(MIDDLE)],
-        corpus_names=[str(folder / "one.jsonl"), str(folder / "two.jsonl")],
-        max_length=64,
-        device="cpu",
-        threads=1,
-    )
+    files = [folder / f"{name}.jsonl" for name in ("one", "two")]
+    for path in files:
+        rows = [json.dumps({"text": path.stem + text}) + "\n" for text in TEXT]
+        path.write_text("".join(rows))
+    params = load_params(study_file(folder, [SMALL, MIDDLE], files, max_length=64))
     result = sweep(params, folder / "out")
     records = {
         Job(one.summary.manifest.model, one.summary.manifest.corpus): Records.load(one.path)

@@ -14,6 +14,7 @@ from collections import Counter
 
 import pytest
 import torch
+from conftest import study_file
 from tqdm.std import TqdmDefaultWriteLock, tqdm
 
 from rbpkit.errors import InputError
@@ -23,7 +24,7 @@ from rbpkit.records import Records
 from rbpkit.study import engines
 from rbpkit.study.jobs import Job, model_name, models_of, plan
 from rbpkit.study.jobstate import claimed, holder, job_stem, past_failure
-from rbpkit.study.params import Params
+from rbpkit.study.params import Params, load_params
 from rbpkit.study.sweep import _take_jobs, sweep
 
 SMALL, MIDDLE = (ladders.model_folder("Pythia", size) for size in (0, 1))
@@ -39,18 +40,11 @@ def _threads_as_before():
 @pytest.fixture
 def study(tmp_path) -> Params:
     """The two smallest Pythias, the smaller first, on two files of a few lines."""
-    for name in ("one", "two"):
-        text = "".join(json.dumps({"text": f"{name} {i}: " + "a line of text, " * i}) + "\n"
-                       for i in range(1, 6))  # fmt: skip
-        (tmp_path / f"{name}.jsonl").write_text(text)
-    return Params(
-        source="hub",
-        model_ids=[str(SMALL), str(MIDDLE)],
-        corpus_names=[str(tmp_path / "one.jsonl"), str(tmp_path / "two.jsonl")],
-        max_length=64,
-        device="cpu",
-        threads=1,
-    )
+    files = [tmp_path / f"{name}.jsonl" for name in ("one", "two")]
+    for path in files:
+        rows = [{"text": f"{path.stem} {i}: " + "a line of text, " * i} for i in range(1, 6)]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return load_params(study_file(tmp_path, [SMALL, MIDDLE], files, max_length=64))
 
 
 @pytest.fixture
@@ -86,12 +80,8 @@ def test_the_largest_first_each_loaded_once_told_in_the_studys_order(study, call
         (model.name, f"{name}.jsonl") for model in (SMALL, MIDDLE) for name in ("one", "two")
     ]
     assert not result.failures
-
-
-def test_sizes_are_those_of_the_loaded_models(study, tmp_path):
-    result = sweep(study, tmp_path / "out")
-    S = {one.summary.manifest.model: one.summary.manifest.S for one in result.measured}
-    assert {group.model: group.S for group in plan(study)} == S
+    # The sizes that it was ordered by are those of the loaded models.
+    assert {group.model: group.S for group in plan(study)} == {m.model: m.S for m in manifests}
 
 
 def test_what_is_done_is_found_with_no_model_loaded(study, calls, tmp_path):

@@ -9,10 +9,7 @@ import math
 import numpy as np
 import pytest
 import torch
-import typer
-from typer.testing import CliRunner
 
-from rbpkit.cli import bench as cli_bench
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import ARCHITECTURES, paper_config
 from rbpkit.kernels.memory import DoesNotFitError
@@ -38,13 +35,6 @@ NEEDS_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a C
 @pytest.fixture(scope="module")
 def model():
     return load_model(ladders.model_folder("Pythia", 0), device="cpu")
-
-
-def run(*arguments: object):
-    app = typer.Typer()
-    for command in (cli_bench.bench, cli_bench.bench_batches, cli_bench.bench_dtypes):
-        app.command()(command)
-    return CliRunner().invoke(app, list(map(str, arguments)))
 
 
 def test_the_three_ways_do_what_they_say(model, monkeypatch):
@@ -208,27 +198,28 @@ def test_a_head_that_is_not_linear_is_refused(capped_folder):
         speed_of(load_model(capped_folder, device="cpu"))
 
 
-def test_command_prints_a_table_or_json(llama_folder):
+def test_command_prints_a_table_or_json(rbpkit, llama_folder):
     common = ("bench", "--model", llama_folder, "--device", "cpu", "--tokens", 300, "--rounds", 1)
-    shown = run(*common)
-    assert shown.exit_code == 0 and "tiny-llama" in shown.stdout
-    assert "skipped" not in shown.stdout and "with_ranks" in shown.stdout
-    found = json.loads(run(*common, "--json").stdout)
+    status, shown, _ = rbpkit(*common)
+    assert status == 0 and "tiny-llama" in shown
+    assert "skipped" not in shown and "with_ranks" in shown
+    found = json.loads(rbpkit(*common, "--json")[1])
     assert found["study"] is None
     (row,) = found["speeds"]
     assert row["model"] == "tiny-llama" and row["with_ranks"] > 0 and row["tokens"] == 381
 
 
-def test_command_for_the_papers_shapes(monkeypatch):
+def test_command_for_the_papers_shapes(rbpkit, monkeypatch):
     free = iter([2**40, 2**20])
     monkeypatch.setattr(bench, "free_bytes", lambda _: next(free))
     common = ("bench", "--shapes", "paper", "--device", "cpu", "--tokens", 100, "--rounds", 1)
-    result = run(*common, "--model", PYTHIA_14M, "--model", "Qwen/Qwen2.5-14B", "--json")
-    found = json.loads(result.stdout)
+    models = ("--model", PYTHIA_14M, "--model", "Qwen/Qwen2.5-14B")
+    _, out, err = rbpkit(*common, *models, "--json")
+    found = json.loads(out)
     assert [one["model"] for one in found["speeds"]] == [PYTHIA_14M, "Qwen/Qwen2.5-14B"]
     assert found["speeds"][1]["with_ranks"] is None and "GiB" in found["speeds"][1]["skipped"]
     assert found["study"]["not_run"] == 23 and found["study"]["seconds"] > 0
-    assert "Qwen2.5-14B: skipped, needs" in result.stderr
+    assert "Qwen2.5-14B: skipped, needs" in err
 
 
 @pytest.mark.parametrize(
@@ -242,26 +233,20 @@ def test_command_for_the_papers_shapes(monkeypatch):
         (("bench-dtypes", "--model", "x", "--k", "0"), "--k must be at least 1"),
     ],
 )
-def test_commands_refuse_bad_input(arguments, message):
-    result = run(*arguments)
-    assert isinstance(result.exception, InputError) and message in str(result.exception)
+def test_commands_refuse_bad_input(rbpkit, arguments, message):
+    status, out, err = rbpkit(*arguments)
+    assert (status, out) == (2, "") and message in err and err.count("\n") == 1
 
 
-def test_commands_of_effects(llama_folder, text_file):
+def test_commands_of_effects(rbpkit, llama_folder, text_file):
     common = ("--model", llama_folder, "--corpus", text_file, "--device", "cpu", "--k", 5)
-    batches = run(
-        "bench-batches", *common, "--batch-tokens", 1, "--batch-tokens", 999, "--json"
-    ).stdout
-    first, second = json.loads(batches)
+    budgets = ("--batch-tokens", 1, "--batch-tokens", 999)
+    first, second = json.loads(rbpkit("bench-batches", *common, *budgets, "--json")[1])
     assert first["setting"] == "1 tokens a batch" and first["changed"] == 0
     assert abs(second["RBP_5_change"]) <= 0.01 and second["tokens"] == first["tokens"]
-    dtypes = run("bench-dtypes", *common)
-    assert dtypes.exit_code == 0
-    assert [line.split()[0] for line in dtypes.stdout.splitlines()[1:]] == [
-        "float32",
-        "bfloat16",
-        "float16",
-    ]
+    status, table, _ = rbpkit("bench-dtypes", *common)
+    settings = [line.split()[0] for line in table.splitlines()[1:]]
+    assert status == 0 and settings == ["float32", "bfloat16", "float16"]
 
 
 @NEEDS_CUDA

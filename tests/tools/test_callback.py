@@ -5,19 +5,18 @@ from __future__ import annotations
 import logging
 import math
 import random
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from conftest import TEXTS
-from transformers import AutoModelForCausalLM, GPT2Config
-from transformers.trainer_callback import (
-    CallbackHandler,
-    DefaultFlowCallback,
+from transformers import (
+    AutoModelForCausalLM,
+    GPT2Config,
+    Trainer,
     TrainerCallback,
-    TrainerControl,
     TrainerState,
+    TrainingArguments,
 )
 
 from rbpkit.corpora import load_corpus
@@ -44,69 +43,37 @@ def tiny() -> torch.nn.Module:
 
 
 class Reporter(TrainerCallback):
-    """Keeps what the Trainer reports, as a board or a file would."""
+    """Keeps what the Trainer reports, as a board or a file would, and its metrics."""
 
     def __init__(self):
-        self.logs = []
+        self.logs, self.metrics = [], []
 
     def on_log(self, args, state, control, logs=None, **kwargs):
         self.logs.append(logs)
 
-
-class Loop:
-    """The calls that Trainer makes, in its order, around a small loop of our own."""
-
-    def __init__(self, model, tokenizer, *, eval_steps=None, logging_steps=2):
-        self.args = SimpleNamespace(
-            logging_first_step=False,
-            logging_strategy="steps",
-            eval_strategy="steps" if eval_steps else "no",
-            save_strategy="no",
-            eval_delay=0,
-        )
-        self.state, self.control = TrainerState(), TrainerControl()
-        self.state.logging_steps, self.state.eval_steps = logging_steps, eval_steps
-        self.state.save_steps, self.state.max_steps = 0, 6
-        self.state.epoch = 0.0
-        self.model, self.reporter, self.metrics = model, Reporter(), []
-        self.callback_handler = CallbackHandler(
-            [DefaultFlowCallback(), self.reporter], model, tokenizer, None, None
-        )
-
-    def add_callback(self, callback):
-        self.callback_handler.add_callback(callback)
-
-    def log(self, logs):
-        logs["epoch"] = self.state.epoch
-        self.state.log_history.append({**logs, "step": self.state.global_step})
-        self.control = self.callback_handler.on_log(self.args, self.state, self.control, logs)
-
-    def evaluate(self):
-        metrics = {"eval_loss": 1.0}
-        self.log(metrics)
-        call = self.callback_handler.on_evaluate
-        self.control = call(self.args, self.state, self.control, metrics)
+    def on_evaluate(self, args, state, control, metrics=None, **kwargs):
         self.metrics.append(metrics)
 
-    def train(self, steps=6):
-        call, model = self.callback_handler, self.model
-        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-        self.control = call.on_train_begin(self.args, self.state, self.control)
-        for _ in range(steps):
-            ids = torch.randint(ladders.V, (2, 32))
-            loss = model(input_ids=ids, labels=ids).loss
-            loss.backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            self.state.global_step += 1
-            self.state.num_input_tokens_seen += ids.numel()
-            self.control = call.on_step_end(self.args, self.state, self.control)
-            if self.control.should_log:
-                self.log({"loss": loss.item()})
-            if self.control.should_evaluate:
-                self.evaluate()
-        self.control = call.on_train_end(self.args, self.state, self.control)
-        return self
+
+@pytest.fixture
+def training(tmp_path):
+    """Make a Trainer of six steps with two rows of 32 tokens -> it, and its reporter."""
+
+    def make(model, **options) -> tuple[Trainer, Reporter]:
+        rows = torch.randint(ladders.V, (16, 32), generator=torch.Generator().manual_seed(2))
+        data = [{"input_ids": row, "labels": row} for row in rows]
+        reporter = Reporter()
+        args = TrainingArguments(
+            output_dir=str(tmp_path),
+            **{"max_steps": 6, "logging_steps": 2, **options},
+            **{"per_device_train_batch_size": 2, "learning_rate": 1e-3, "use_cpu": True},
+            **{"save_strategy": "no", "report_to": "none", "disable_tqdm": True},
+            include_num_input_tokens_seen=True,
+        )
+        given = {"train_dataset": data, "eval_dataset": data[:2], "callbacks": [reporter]}
+        return Trainer(model=model, args=args, **given), reporter
+
+    return make
 
 
 def oracle(folder, text_file, tmp_path) -> Records:
@@ -115,13 +82,13 @@ def oracle(folder, text_file, tmp_path) -> Records:
     return Records.load(measure(load_model(folder), corpus, tmp_path / "records").path)
 
 
-def test_the_numbers_are_those_of_measure(tokenizer, text_file, tmp_path):
-    model = tiny().train()
+def test_the_numbers_are_those_of_measure(training, tokenizer, text_file, tmp_path):
+    model = tiny()
     callback = RBPCallback(load_corpus(text_file, field="text", seed=None), tokenizer, KS, every=4)
-    loop = Loop(model, tokenizer)
-    assert callback.attach(loop) is callback.attach(loop)
-    loop.train()
-    assert loop.callback_handler.callbacks.count(callback) == 1
+    trainer, _ = training(model)
+    assert callback.attach(trainer) is callback.attach(trainer)
+    trainer.train()
+    assert trainer.callback_handler.callbacks.count(callback) == 1
     assert [point.step for point in callback.history] == [4, 6], "every 4 steps, and the last"
     model.save_pretrained(tmp_path / "model")
     tokenizer.save_pretrained(tmp_path / "model")
@@ -161,35 +128,33 @@ def draw_in_every_forward(model) -> None:
     model.transformer.register_forward_hook(hook)
 
 
-def run(with_callback: bool, tokenizer, **options):
-    torch.manual_seed(1)
-    np.random.seed(1)
-    random.seed(1)
+@pytest.mark.parametrize("every", [1, 2])
+def test_training_is_the_same_to_the_bit(training, tokenizer, every):
+    found = []
+    for callback in (None, RBPCallback(TEXTS, tokenizer, KS, every=every)):
+        model = tiny()
+        draw_in_every_forward(model)
+        trainer, reporter = training(model, logging_steps=1)
+        if callback is not None:
+            callback.attach(trainer)
+        trainer.train()
+        drawn = (torch.rand(1).item(), np.random.rand(), random.random())
+        losses = [log["loss"] for log in reporter.logs if "loss" in log]
+        found.append((drawn, losses, model.state_dict()))
+    (*alone, weights), (*measured, weights_too) = found
+    # The Trainer's own log of the steps that were measured is still there.
+    assert alone == measured and len(alone[1]) == 6
+    assert all(torch.equal(weights[key], weights_too[key]) for key in weights)
+    steps = list(range(every, 7, every))
+    assert callback.table()["step"].tolist() == steps
+    assert callback.table()["tokens"].tolist() == [64 * step for step in steps]
+    assert sum("eval_rbp_500" in log for log in reporter.logs) == len(steps)
+
+
+def test_gradients_and_modes_between_two_steps_stay(tokenizer):
     model = tiny().train()
     model.transformer.h[0].eval()  # a part that its owner holds in evaluation mode
-    draw_in_every_forward(model)
-    loop = Loop(model, tokenizer, **options)
-    if with_callback:
-        RBPCallback(TEXTS, tokenizer, every=1).attach(loop)
-    loop.train()
     modes = [module.training for module in model.modules()]
-    drawn = (torch.rand(1).item(), np.random.rand(), random.random())
-    losses = [log["loss"] for log in loop.reporter.logs if "loss" in log]
-    return model.state_dict(), modes, drawn, losses
-
-
-def test_training_is_the_same_to_the_bit(tokenizer):
-    weights, modes, drawn, losses = run(False, tokenizer)
-    weights_too, modes_too, drawn_too, losses_too = run(True, tokenizer)
-    assert all(torch.equal(weights[key], weights_too[key]) for key in weights)
-    assert modes == modes_too and not all(modes) and any(modes)
-    assert drawn == drawn_too
-    # The Trainer's own log of the steps that were measured is still there.
-    assert losses == losses_too and len(losses) == 3
-
-
-def test_gradients_between_two_steps_stay(tokenizer):
-    model = tiny().train()
     callback = RBPCallback(TEXTS, tokenizer)
     callback.on_train_begin(None, TrainerState(), None, model=model)
     model(
@@ -199,47 +164,43 @@ def test_gradients_between_two_steps_stay(tokenizer):
     callback.measure(model)
     assert all(torch.equal(p.grad, g) for p, g in zip(model.parameters(), before, strict=True))
     assert all(parameter.requires_grad for parameter in model.parameters())
+    assert [module.training for module in model.modules()] == modes
+    assert any(modes) and not all(modes)
 
 
-def test_every_reporter_gets_it(tokenizer):
-    loop = Loop(tiny(), tokenizer)
-    RBPCallback(TEXTS, tokenizer, every=3).attach(loop)
-    loop.train()
-    names = {"eval_rbp_1", "eval_rbp_10", "eval_ce", "epoch"}
-    assert [set(log) for log in loop.reporter.logs if "eval_ce" in log] == [names] * 2
-    steps = [log["step"] for log in loop.state.log_history if "eval_ce" in log]
-    assert steps == [3, 6]
+@pytest.mark.parametrize("attached", [True, False])
+def test_every_reporter_gets_it_or_the_state_alone(attached, training, tokenizer):
+    (trainer, reporter), callback = training(tiny()), RBPCallback(TEXTS, tokenizer, every=3)
+    callback.attach(trainer) if attached else trainer.add_callback(callback)
+    trainer.train()
+    names = {"eval_rbp_1", "eval_rbp_10", "eval_ce", "epoch", "num_input_tokens_seen"}
+    reported = [set(log) for log in reporter.logs if "eval_ce" in log]
+    assert reported == ([names] * 2 if attached else [])
+    kept = [log for log in trainer.state.log_history if "eval_ce" in log]
+    assert [log["step"] for log in kept] == [3, 6] and "eval_rbp_10" in kept[0]
 
 
-def test_without_attach_the_state_keeps_it(tokenizer):
-    loop = Loop(tiny(), tokenizer)
-    loop.add_callback(RBPCallback(TEXTS, tokenizer, every=3))
-    loop.train()
-    assert [log["step"] for log in loop.state.log_history if "eval_rbp_10" in log] == [3, 6]
-    assert not [log for log in loop.reporter.logs if "eval_ce" in log]
-
-
-def test_with_the_evaluations_of_the_trainer(tokenizer):
-    loop = Loop(tiny(), tokenizer, eval_steps=2)
-    callback = RBPCallback(TEXTS, tokenizer).attach(loop)
-    loop.train()
+def test_with_the_evaluations_of_the_trainer(training, tokenizer):
+    trainer, reporter = training(tiny(), eval_strategy="steps", eval_steps=2)
+    callback = RBPCallback(TEXTS, tokenizer).attach(trainer)
+    trainer.train()
     assert [point.step for point in callback.history] == [2, 4, 6]
-    found = [metrics["eval_rbp_10"] for metrics in loop.metrics]
+    found = [metrics["eval_rbp_10"] for metrics in reporter.metrics]
     assert found == [point.rbp[10] for point in callback.history]
 
 
-def test_the_best_model_is_not_taken_for_the_last_step(tokenizer):
-    loop = Loop(tiny(), tokenizer)
-    loop.args.load_best_model_at_end = True
-    callback = RBPCallback(TEXTS, tokenizer, every=4).attach(loop)
-    loop.train()
+def test_the_best_model_is_not_taken_for_the_last_step(training, tokenizer):
+    trainer, _ = training(tiny())
+    trainer.args.load_best_model_at_end = True
+    callback = RBPCallback(TEXTS, tokenizer, every=4).attach(trainer)
+    trainer.train()
     assert [point.step for point in callback.history] == [4]
 
 
-def test_evaluating_before_training(tokenizer):
-    loop = Loop(tiny(), tokenizer)
-    callback = RBPCallback(TEXTS, tokenizer).attach(loop)
-    loop.evaluate()
+def test_evaluating_before_training(training, tokenizer):
+    trainer, _ = training(tiny())
+    callback = RBPCallback(TEXTS, tokenizer).attach(trainer)
+    trainer.evaluate()
     assert [point.step for point in callback.history] == [0]
     assert callback.history[0].tokens is None and callback.table()["tokens"].isna().all()
 
@@ -261,27 +222,27 @@ def test_a_wrapped_forward_is_set_aside_and_comes_back(tokenizer):
     assert model.forward is wrapped and callback._probed[0]
 
 
-def test_nan_is_logged_and_training_goes_on(tokenizer, caplog):
-    loop = Loop(tiny(), tokenizer)
-    callback = RBPCallback(TEXTS, tokenizer, every=2).attach(loop)
+def test_nan_is_logged_and_training_goes_on(training, tokenizer, caplog):
+    trainer, _ = training(tiny())
+    callback = RBPCallback(TEXTS, tokenizer, every=2).attach(trainer)
 
     class Diverge(TrainerCallback):
         def on_step_end(self, args, state, control, model=None, **kwargs):
             if state.global_step == 3:
                 model.transformer.wte.weight.data.fill_(math.nan)
 
-    loop.add_callback(Diverge())
+    trainer.add_callback(Diverge())
     with caplog.at_level(logging.WARNING, "rbpkit.tools.callback"):
-        loop.train()
+        trainer.train()
     assert [math.isnan(point.CE) for point in callback.history] == [False, True, True]
     assert math.isnan(callback.history[-1].rbp[1]) and "step 4 is not measured" in caplog.text
 
 
-def test_only_the_first_process_measures(tokenizer):
-    loop = Loop(tiny(), tokenizer)
-    loop.state.is_world_process_zero = False
-    callback = RBPCallback(TEXTS, tokenizer, every=1).attach(loop)
-    loop.train()
+def test_only_the_first_process_measures(training, tokenizer, monkeypatch):
+    trainer, _ = training(tiny())
+    monkeypatch.setattr(trainer, "is_world_process_zero", lambda: False)
+    callback = RBPCallback(TEXTS, tokenizer, every=1).attach(trainer)
+    trainer.train()
     assert callback.history == [] and callback.table().empty
 
 
@@ -313,38 +274,3 @@ def test_faults_show_before_training(tokenizer):
         RBPCallback(TEXTS, tokenizer, max_length=1).on_train_begin(**begin, model=tiny())
     with pytest.raises(InputError, match="has not begun"):
         RBPCallback(TEXTS, tokenizer).measure(tiny())
-
-
-def test_in_a_real_trainer(tokenizer, tmp_path):
-    from transformers import Trainer, TrainingArguments
-
-    rows = torch.randint(ladders.V, (16, 32), generator=torch.Generator().manual_seed(2))
-    data = [{"input_ids": row, "labels": row} for row in rows]
-    weights = []
-    for callback in (None, RBPCallback(TEXTS, tokenizer, KS, every=2)):
-        reporter = Reporter()
-        trainer = Trainer(
-            model=tiny(),
-            args=TrainingArguments(
-                output_dir=str(tmp_path),
-                max_steps=4,
-                per_device_train_batch_size=2,
-                logging_steps=1,
-                save_strategy="no",
-                report_to="none",
-                disable_tqdm=True,
-                use_cpu=True,
-                include_num_input_tokens_seen=True,
-            ),
-            train_dataset=data,
-            callbacks=[reporter],
-        )
-        if callback is not None:
-            callback.attach(trainer)
-        trainer.train()
-        weights.append(trainer.model.state_dict())
-        assert sum("loss" in log for log in reporter.logs) == 4
-    assert all(torch.equal(weights[0][key], weights[1][key]) for key in weights[0])
-    assert callback.table()["step"].tolist() == [2, 4]
-    assert callback.table()["tokens"].tolist() == [128, 256]
-    assert sum("eval_rbp_500" in log for log in reporter.logs) == 2

@@ -14,7 +14,6 @@ from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
-from rbpkit.records import load_summaries
 from rbpkit.sections import c_derivation, s5_1_emergence
 from rbpkit.tools import explorers, sentence_explorer
 from rbpkit.tools.exercises import check, close, digest_of, sealed
@@ -76,8 +75,8 @@ def test_the_band_is_the_interval_of_predict():
     assert low < min(last.low, curve.loss.min()) and high > curve.loss.max()
 
 
-def test_law_curves_hold_both_sources():
-    ours = [s for s in load_summaries(ladders.summaries_root()) if s.manifest.family == "Qwen"]
+def test_law_curves_hold_both_sources(shipped):
+    ours = [s for s in shipped if s.manifest.family == "Qwen"]
     curves = explorers.law_curves(ours, ["pocket:code"], ["Qwen", "OPT"], [1, 7])
     assert {key for key in curves if key[0] == "pocket:code"} == {
         ("pocket:code", "Qwen", 1),
@@ -134,9 +133,8 @@ def test_stills_have_a_panel_each(alone, windows):
 def test_nothing_to_draw_is_said(alone, windows):
     with pytest.raises(InputError, match="no curves"):
         explorers.explore_law({}, [])
-    for stills in ([],):
-        with pytest.raises(InputError, match="name at least one"):
-            explorers.explore_eq8(windows, stills)
+    with pytest.raises(InputError, match="name at least one"):
+        explorers.explore_eq8(windows, [])
 
 
 def sliders(monkeypatch) -> list:

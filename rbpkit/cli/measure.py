@@ -1,0 +1,157 @@
+"""`rbpkit measure`, `show` and `fit`: a model on a corpus, what came of it, and the law."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rbpkit.cli.common import (
+    AsJson,
+    BatchTokens,
+    CorpusName,
+    Device,
+    Dtype,
+    Ks,
+    MaxLength,
+    Model,
+    Out,
+    RecordsDir,
+    Threads,
+    checked_ks,
+    print_table,
+    say,
+)
+from rbpkit.errors import InputError
+from rbpkit.files.devices import set_threads
+from rbpkit.study.checks import MOST_THREADS, folder_to_write, within
+from rbpkit.summary import DEFAULT_KS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rbpkit.curves import Measured
+
+
+def measure(
+    model: Model,
+    corpus: CorpusName,
+    out: Out,
+    documents: Annotated[
+        int | None,
+        typer.Option(help="How many to take, 0 for all; by default 1000, all of a pocket corpus."),
+    ] = None,
+    max_length: MaxLength = 512,
+    field: Annotated[str | None, typer.Option(help="Column with the text; a+b joins two.")] = None,
+    dtype: Dtype = "float32",
+    device: Device = None,
+    revision: Annotated[str | None, typer.Option(help="Of a model on the hub.")] = None,
+    name: Annotated[str | None, typer.Option(help="Call the model so in the records.")] = None,
+    batch_tokens: BatchTokens = 8192,
+    seed: Annotated[int, typer.Option(help="Of the shuffle that picks the documents.")] = 42,
+    threads: Threads = 0,
+    allow_pickle: Annotated[bool, typer.Option(help="Admit weights that are pickle files.")] = (
+        False
+    ),
+    trust_remote_code: Annotated[bool, typer.Option(help="Run code that comes with it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Rank every scored token of a corpus under a model and keep the records."""
+    within("--documents", documents or 0, 0)
+    within("--threads", threads, 0, MOST_THREADS)
+    within("--batch-tokens", batch_tokens, 1)
+    within("--max-length", max_length, 2)
+    folder = folder_to_write(out)
+    from rbpkit.corpora import load_corpus
+
+    # The corpus first: its faults show at once, a model may take minutes to load.
+    text = load_corpus(corpus, documents=documents, field=field, seed=seed)
+    from rbpkit.measuring import measure as run
+    from rbpkit.models import load_model
+
+    set_threads(threads)
+    loaded = load_model(
+        model,
+        dtype=dtype,
+        device=device,
+        revision=revision,
+        allow_pickle=allow_pickle,
+        trust_remote_code=trust_remote_code,
+        progress=True,
+    )
+    if name:
+        loaded = replace(loaded, name=name)
+    done = run(
+        loaded,
+        text,
+        folder,
+        max_length=max_length,
+        batch_tokens=batch_tokens,
+        progress=sys.stderr.isatty(),
+        say=say,
+    )
+    manifest = done.summary.manifest
+    speed = manifest.tokens / max(manifest.seconds, 1e-9)
+    state = "done before, not measured again" if done.found_done else f"{speed:,.0f} tokens/s"
+    say(
+        f"{manifest.tokens:,} tokens scored in {manifest.documents - manifest.skipped_documents:,}"
+        f" documents, {manifest.skipped_documents:,} skipped (nothing to score); {state}"
+    )
+    print_table(measured_table([done.summary], DEFAULT_KS), as_json)
+
+
+def show(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
+    """CE and RBP_k of every model and corpus in a folder."""
+    from rbpkit.records import load_summaries
+
+    ks = checked_ks(k)
+    print_table(measured_table(load_summaries(records), ks), as_json)
+
+
+def fit(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
+    """The law -log RBP_k ~ S^-alpha (and CE) of every family and corpus in a folder.
+
+    Then, on standard error, up to which k there are enough missed tokens to trust a line.
+    """
+    from rbpkit.curves import fits
+    from rbpkit.records import load_summaries
+
+    ks = checked_ks(k)
+    every = load_summaries(records)
+    found = fits(every, ks)
+    if found.table.empty:
+        raise InputError(f"{records}: nothing could be fitted; {found.refused[0]}")
+    for reason in found.refused:
+        say(f"no fit: {reason}")
+    print_table(found.table, as_json)
+    from rbpkit.audit.noise import trust_lines  # matplotlib: after the table
+
+    for line in trust_lines(every):
+        say(line)
+
+
+def measured_table(measured: Iterable[Measured], ks: Sequence[int]) -> pd.DataFrame:
+    """One row a model and corpus, sorted by corpus, family, S.
+
+    Columns: corpus, family, model, S, V, documents, max_length, tokens (scored), CE (nats), then
+    RBP_<k> for each of `ks`.
+    InputError when there is nothing to show, and for k < 1.
+    """
+    import pandas as pd
+
+    names = ("corpus", "family", "model", "S", "V", "documents", "max_length", "tokens")
+    rows = [
+        {
+            **{name: getattr(one.manifest, name) for name in names},
+            "CE": one.ce(),
+            **{f"RBP_{k}": one.rbp(k) for k in ks},
+        }
+        for one in measured
+    ]
+    if not rows:
+        raise InputError("no measured model to show")
+    frame = pd.DataFrame(rows)
+    return frame.sort_values(["corpus", "family", "S", "model"], ignore_index=True)

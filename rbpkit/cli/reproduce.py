@@ -1,0 +1,43 @@
+"""`rbpkit reproduce`: a whole study, from measuring to the comparison with what is published."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rbpkit.cli.common import ParamsFile
+from rbpkit.study.checks import folder_to_write
+
+
+def reproduce(
+    params: ParamsFile,
+    out: Annotated[
+        str | None, typer.Option("--out", help="Where to write; by default out/NAME.")
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Where figures go; by default OUT/figures.")
+    ] = None,
+    notebook: Annotated[
+        list[str] | None, typer.Option(help="Only this notebook, as 03; may be given again.")
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", help="Of figures: png (default), pdf or svg.")
+    ] = None,
+) -> None:
+    """Measure, run the notebooks, write the figures, and compare with what is published."""
+    from rbpkit.study.params import load_params
+
+    loaded = load_params(params)
+    folder = folder_to_write(f"out/{params.stem}" if out is None else out)
+    from rbpkit.plots import FORMAT_VARIABLE, figure_format
+    from rbpkit.study.reproduce import reproduce as run
+
+    os.environ[FORMAT_VARIABLE] = figure_format(form)  # the notebooks' kernels have it too
+    progress = sys.stderr.isatty()
+    wanted = {"figures": figures, "notebooks": notebook or ()}
+    if not run(loaded, folder, **wanted, say=typer.echo, progress=progress):
+        raise typer.Exit(1)
