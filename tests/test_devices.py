@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from transformers import AutoConfig, AutoModelForCausalLM
 
 from rbpkit import models
 from rbpkit.corpora import load_corpus
@@ -19,43 +20,18 @@ from rbpkit.pocket import ladders
 
 NEEDS_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 NEEDS_TWO = pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
-# A module of the model -> where it is; the layers between are added by a test.
-ENDS = {
-    "GPT2": [
-        "transformer.wte",
-        "transformer.wpe",
-        "transformer.drop",
-        "transformer.ln_f",
-        "lm_head",
-    ],
-    "OPT": [
-        "model.decoder.embed_tokens",
-        "model.decoder.embed_positions",
-        "model.decoder.final_layer_norm",
-        "lm_head",
-    ],
-    "Pythia": [
-        "gpt_neox.embed_in",
-        "gpt_neox.emb_dropout",
-        "gpt_neox.final_layer_norm",
-        "gpt_neox.rotary_emb",
-        "lm_head",
-    ],
-    "Qwen": ["model.embed_tokens", "model.norm", "model.rotary_emb", "lm_head"],
-    "Mamba": ["backbone.embeddings", "backbone.norm_f", "lm_head"],
-}
-LAYERS = {
-    "GPT2": "transformer.h",
-    "OPT": "model.decoder.layers",
-    "Pythia": "gpt_neox.layers",
-    "Qwen": "model.layers",
-    "Mamba": "backbone.layers",
-}
 
 
-def layers_of(family: str) -> list[str]:
-    """The names of the smallest model's layers."""
-    return [f"{LAYERS[family]}.{i}" for i in range(ladders.LADDERS[family][0].layers)]
+def parts_of(family: str) -> tuple[list[str], list[str]]:
+    """The names of the smallest model's layers, and of its modules before and after them."""
+    config = AutoConfig.from_pretrained(ladders.model_folder(family, 0))
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)
+    modules = dict(model.named_modules())
+    stack = next(name for name, one in modules.items() if isinstance(one, torch.nn.ModuleList))
+    single = [name for name, one in modules.items() if not [*one.children()]]
+    ends = [name for name in single if not name.startswith(f"{stack}.")]
+    return [f"{stack}.{i}" for i in range(len(modules[stack]))], ends
 
 
 def columns(model) -> dict[str, np.ndarray]:
@@ -98,8 +74,8 @@ def test_the_same_numbers(family, kind):
     folder = ladders.model_folder(family, 0)
     device_map = "auto"
     if kind != "auto":
-        device_map = dict.fromkeys([*ENDS[family], *layers_of(family)], "cpu")
-        device_map[layers_of(family)[0]] = "disk"
+        layers, ends = parts_of(family)
+        device_map = dict.fromkeys([*ends, *layers], "cpu") | {layers[0]: "disk"}
     spread = load_model(folder, device_map=device_map)
     waiting = sum(parameter.is_meta for parameter in spread.model.parameters())
     assert (waiting > 0) == (kind != "auto")
@@ -130,7 +106,7 @@ def test_hidden_states_follow_to_the_heads_device():
 @pytest.mark.parametrize("family", list(ladders.LADDERS))
 def test_two_devices(family):
     folder = ladders.model_folder(family, 0)
-    places = {name: i % 2 for i, name in enumerate(layers_of(family))}
-    device_map = dict.fromkeys(ENDS[family], 0) | places
+    layers, ends = parts_of(family)
+    device_map = dict.fromkeys(ends, 0) | {name: i % 2 for i, name in enumerate(layers)}
     spread = load_model(folder, device_map=device_map)
     assert_same(columns(spread), columns(load_model(folder, device="cuda")))

@@ -17,7 +17,8 @@ from rbpkit.curves import Curve, ce_curve, ladder, rbp_curve
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.pocket.controls import CONTROLS, Totals
-from rbpkit.pocket.ladders import CONTEXT, LADDERS, Run, V, ladder_runs
+from rbpkit.pocket.families import CONTEXT, FAMILIES, V
+from rbpkit.pocket.ladders import Run, ladder_runs
 from rbpkit.summary import Summary
 
 ALONG = re.compile(r"(?P<model>.+)-t(?P<tokens>\d+)")
@@ -26,7 +27,7 @@ GRID = re.compile(r"(?P<model>.+)-(?P<millions>[\d.]+)m")
 
 def all_runs() -> dict[str, Run]:
     """Every model of the ladders and every control, by name."""
-    runs = [run for family in LADDERS for run in ladder_runs(family)]
+    runs = [run for family in FAMILIES for run in ladder_runs(family)]
     return {run.name: run for run in (*runs, *(control.run for control in CONTROLS))}
 
 
@@ -38,8 +39,8 @@ def training_flops(S: float, run: Run) -> float:
     Mamba's scan in its place 6 L 3 (2 d) 16: decay, write and read a state of 16 a channel.
     """
     shape, tokens = run.shape, run.recipe.steps * run.recipe.batch_rows * CONTEXT
-    over_time = CONTEXT if shape.heads else 3 * 2 * 16
-    return 6.0 * tokens * (S + shape.width * V + shape.layers * shape.width * over_time)
+    over_time = shape.layers * shape.width * FAMILIES[run.family].over_time
+    return 6.0 * tokens * (S + shape.width * V + over_time)
 
 
 SIZES: dict[str, Callable[[float, Run], float]] = {

@@ -18,6 +18,7 @@ from rbpkit.errors import InputError
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
 from rbpkit.pocket.documents import CORPORA, load_pocket_documents
+from rbpkit.pocket.families import FAMILIES
 
 SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
@@ -102,11 +103,8 @@ def card(name: str, result: dict, run: Path) -> str:
         "for another corpus. No test document does so by half or more of its twelve-word "
         "sequences; shorter passages recur, as they do in such text.",
     }
-    if key["family"] == "Qwen":
-        facts["Class"] = (
-            "the same layers as Qwen2's, equal to the bit. A folder of type `qwen2` could not keep "
-            "a tokenizer of its own: `AutoTokenizer` puts the rules of the real Qwen2 in its place."
-        )
+    if note := FAMILIES[key["family"]].note:
+        facts["Class"] = note
     listed = "\n".join(f"- **{name}**: {fact}" for name, fact in facts.items())
     return f"""---
 license: mit
