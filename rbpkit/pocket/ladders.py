@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError
-from rbpkit.pocket.documents import CORPORA, load_pocket_documents
 from rbpkit.pocket.families import CONTEXT, FAMILIES, Shape, V
 
 if TYPE_CHECKING:
@@ -129,20 +128,19 @@ def beside_root() -> Path:
     return Path(str(resources.files("rbpkit") / "data" / "pocket" / "beside"))
 
 
-def tokenizer_folder() -> Path:
-    """The folder of the shipped tokenizer, the one of all pocket models."""
-    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "tokenizer"))
+def load_tokenizer(folder: Path | None = None) -> PreTrainedTokenizerFast:
+    """The shipped tokenizer, the one of all pocket models; or the one in a folder.
 
-
-def load_tokenizer() -> PreTrainedTokenizerFast:
-    """The shipped tokenizer: byte-level BPE with V = 4,096, trained on the training text."""
+    Byte-level BPE with V = 4,096, trained on the training text.
+    """
     from transformers import PreTrainedTokenizerFast
 
-    return PreTrainedTokenizerFast.from_pretrained(tokenizer_folder(), local_files_only=True)
+    folder = folder or models_root().parent / "tokenizer"
+    return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
 
 
-def train_tokenizer(texts: Iterable[str] | None = None) -> PreTrainedTokenizerFast:
-    """The tokenizer trained on texts, by default the training text; same texts, same merges."""
+def train_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
+    """A tokenizer trained on texts; same texts, same merges."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -155,8 +153,6 @@ def train_tokenizer(texts: Iterable[str] | None = None) -> PreTrainedTokenizerFa
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    if texts is None:
-        texts = [t for corpus in CORPORA for t in load_pocket_documents(corpus, "train").documents]
     tokenizer.train_from_iterator(texts, trainer)
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
