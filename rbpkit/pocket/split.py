@@ -231,6 +231,7 @@ def save_text(
 
     same: whether the lists are those that ship, which is said.
     """
+    out.mkdir(parents=True, exist_ok=True)
     data = json.dumps(lists, separators=(",", ":")).encode()
     (out / "documents.json.gz").write_bytes(gzip.compress(data, 9, mtime=0))
     texts = [d.text for by_split in splits.values() for d in by_split["train"]]

@@ -33,11 +33,18 @@ def renamed(summary, name):
     return dataclasses.replace(summary, manifest=dataclasses.replace(summary.manifest, model=name))
 
 
-def test_flops_are_six_a_token_and_weight_and_attention():
-    run = ladders.ladder_runs("Pythia")[2]  # width 64, 4 layers
+@pytest.mark.parametrize(
+    ("family", "size", "S", "over_time"),
+    [
+        ("Pythia", 2, 200_064, 6 * 4 * 64 * 256),  # width 64, 4 layers: attention
+        ("Mamba", 0, 39_840, 4 * 2 * 32 * 16 * 3 * 2 * 3),  # width 32, 4 layers: a scan
+    ],
+)
+def test_flops_are_six_a_token_and_weight_and_attention_or_scan(family, size, S, over_time):
+    run = ladders.ladder_runs(family)[size]
     tokens = 6_000_000 // 4096 * 4096
-    a_token = 6 * (200_064 + 64 * 4096) + 6 * 4 * 64 * 256
-    assert analysis.training_flops(200_064, run) == tokens * a_token
+    a_token = 6 * (S + run.shape.width * 4096) + over_time
+    assert analysis.training_flops(S, run) == tokens * a_token
 
 
 def test_against_S_the_fit_is_the_law_itself(shipped):
@@ -75,13 +82,6 @@ def test_lines_read_at_one_size_are_the_laws_own(shipped):
         assert list(row[columns]) == pytest.approx(list(same[columns]))
         at_S = same["intercept"] + same["slope"] * math.log(row["S"])
         assert math.log(row["loss"]) == pytest.approx(at_S)
-
-
-def test_mambas_flops_have_no_attention_but_a_scan():
-    run = ladders.ladder_runs("Mamba")[0]  # width 32, 4 layers, no heads
-    tokens = 6_000_000 // 4096 * 4096
-    a_token = 6 * (39_840 + 32 * 4096) + 4 * 2 * 32 * 16 * 3 * 2 * 3
-    assert analysis.training_flops(39_840, run) == tokens * a_token
 
 
 def test_nothing_to_compare_is_an_empty_table_and_another_text_an_error(shipped):

@@ -646,16 +646,18 @@ def test_a_text_is_cut_split_and_given_a_tokenizer(text, tmp_path, monkeypatch):
     )
     monkeypatch.setattr(next_text, "README_ROOTS", ("numpy",))
     said: list[str] = []
-    text.make_text(tmp_path, say=said.append)
-    lists = json.loads(gzip.decompress((tmp_path / "documents.json.gz").read_bytes()))
+    out = tmp_path / "text"
+    text.make_text(out, say=said.append)
+    lists = json.loads(gzip.decompress((out / "documents.json.gz").read_bytes()))
     assert set(lists["documents"]) == set(text.CORPORA)
     for split in SPLITS:
         loaded = read_documents(lists, "code", split, text.documents_of_file)
-        assert loaded.as_shipped and loaded.documents and not loaded.missing
+        assert loaded.as_shipped and not loaded.missing
+        assert loaded.documents or split == "valid"  # a fiftieth of the modules
     assert said[0].startswith("prose: train ") and said[-1].endswith(
         "other lists than those that ship"
     )
-    tokenizer = json.loads((tmp_path / "tokenizer" / "tokenizer.json").read_text())
+    tokenizer = json.loads((out / "tokenizer" / "tokenizer.json").read_text())
     assert 1000 < len(tokenizer["model"]["vocab"]) <= 4096
 
 
