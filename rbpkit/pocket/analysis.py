@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from rbpkit.curves import Curve, ce_curve, ladder, rbp_curve
+from rbpkit.curves import Curve, ce_curve, fit_curves, ladder, rbp_curve
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.pocket.controls import CONTROLS, Totals
@@ -56,50 +57,29 @@ def by_size_measure(
 ) -> pd.DataFrame:
     """CE and -log RBP_k fitted against each of `SIZES`.
 
-    Columns: corpus, family, quantity, n, size, decades (that the size spans), slope, low, high
-    (95%), R2. What is not there or cannot be fitted is left out, and so are models that are in no
-    ladder.
+    Columns: those of `fit_curves`, size, decades (that the size spans). What is not there or cannot
+    be fitted is left out, and so are models that are in no ladder.
     """
     runs = all_runs()
     summaries = [one for one in summaries if one.manifest.model in runs]
     there = {(one.manifest.corpus, one.manifest.family) for one in summaries}
-    rows = []
-    for corpus in corpora:
-        for family in families:
-            if (corpus, family) not in there:
-                continue
-            curves = [ce_curve(summaries, corpus, family)]
+    curves: list[Curve] = []
+    for corpus, family in product(corpora, families):
+        if (corpus, family) in there:
+            curves.append(ce_curve(summaries, corpus, family))
             curves += [rbp_curve(summaries, k, corpus, family) for k in ks]
-            for curve in curves:
-                rows += _fits_of(curve, runs)
-    return pd.DataFrame(rows)
-
-
-def _fits_of(curve: Curve, runs: dict[str, Run]) -> list[dict[str, object]]:
-    rows = []
+    tables = []
     for size, measure in SIZES.items():
-        pairs = zip(curve.S, curve.models, strict=True)
-        at = np.array([measure(S, runs[model]) for S, model in pairs])
-        try:
-            fit = fit_power_law(at, curve.loss, labels=curve.models)
-        except InputError:
-            continue
-        low, high = fit.slope_interval
-        rows.append(
-            {
-                "corpus": curve.corpus,
-                "family": curve.family,
-                "quantity": curve.quantity,
-                "n": fit.n,
-                "size": size,
-                "decades": float(np.log10(at.max() / at.min())),
-                "slope": fit.slope,
-                "low": low,
-                "high": high,
-                "R2": fit.r2,
-            }
-        )
-    return rows
+        sized = []
+        for curve in curves:
+            pairs = zip(curve.S, curve.models, strict=True)
+            at = np.array([measure(S, runs[model]) for S, model in pairs])
+            sized.append(replace(curve, S=at))
+        decades = {(c.corpus, c.family): np.log10(c.S.max() / c.S.min()) for c in sized}
+        table = fit_curves(sized).table
+        cells = zip(table["corpus"], table["family"], strict=True)
+        tables.append(table.assign(size=size, decades=[decades[cell] for cell in cells]))
+    return pd.concat(tables, ignore_index=True)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@
 `qa`      qualified name and signature, newline, the one-line summary
 `readme`  sections of the long descriptions (README, changes) that distributions carry
 
-Only what every supported installation has (`pocket.portable`), torch's own modules among it. The
+Only what every supported installation has (`pocket.split`), torch's own modules among it. The
 side of a document is decided by a hash of its source, the module or for `readme` the distribution:
 one threshold for all modules, whatever the corpus. One index of near-duplicates goes over all
 documents of all corpora and sides, the held-out ones first; then held-out documents half or more
@@ -38,11 +38,11 @@ from rbpkit.pocket.documents import (
     module_files,
     read_documents,
 )
-from rbpkit.pocket.portable import everywhere
 from rbpkit.pocket.split import (
     SEED,
     NearDuplicates,
     dependency_closure,
+    everywhere,
     lists_of,
     save_text,
     sequences_of,

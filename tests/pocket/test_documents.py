@@ -30,8 +30,7 @@ from rbpkit.pocket.documents import (
     load_pocket_documents,
     read_documents,
 )
-from rbpkit.pocket.portable import everywhere
-from rbpkit.pocket.split import BUDGETS, Budget, split_corpus, split_of
+from rbpkit.pocket.split import BUDGETS, Budget, everywhere, split_corpus, split_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = "\n".join(f"    Line {i} of a docstring that is long enough to be prose." for i in range(12))
