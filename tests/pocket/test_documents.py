@@ -36,9 +36,9 @@ ROOT = Path(__file__).resolve().parents[2]
 LONG = "\n".join(f"    Line {i} of a docstring that is long enough to be prose." for i in range(12))
 
 
-def cut(source: str, corpus: str, file: str = "pkg/mod.py") -> dict[str, str]:
+def cut(source: str, corpus: str, file: str = "pkg/mod.py", **options: bool) -> dict[str, str]:
     """{name: text} of one corpus's documents in a source."""
-    found = [d for d in documents_of_module(source, file) if d.corpus == corpus]
+    found = [d for d in documents_of_module(source, file, **options) if d.corpus == corpus]
     assert all(d.file == file for d in found)
     assert len({d.name for d in found}) == len(found)
     return {d.name: d.text for d in found}
@@ -73,6 +73,10 @@ def two_words(a):
     return a
 
 def undocumented(a):
+    b = a
+    return b
+
+def one_line(a):
     return a
 
 class Outer:
@@ -141,6 +145,17 @@ def test_code_is_the_whole_function_with_decorators_and_without_indent():
     method = code["pkg.mod.Outer.Inner.method"]
     assert method.startswith('def method(self, x):\n    """\n    Starts on')
     assert method.endswith("\n    return local() + x")
+
+
+def test_of_every_function_the_code_leaves_out_what_is_prose():
+    documented, code = cut(FORMS, "code"), cut(FORMS, "code", every_function=True)
+    assert code.pop("pkg.mod.undocumented") == "def undocumented(a):\n    b = a\n    return b"
+    assert list(code) == list(documented)
+    head, tail = 'def alone(a, b=2, *args, key: "str" = "x", **rest) -> int:\n', "    return a + b"
+    assert documented["pkg.mod.alone"].startswith(f'{head}    """Adds')
+    assert code == {**documented, "pkg.mod.alone": head + tail}
+    for corpus in ("prose", "qa"):
+        assert cut(FORMS, corpus, every_function=True) == cut(FORMS, corpus)
 
 
 def test_prose_is_the_long_docstring_as_a_reader_sees_it():
@@ -440,34 +455,26 @@ def test_lists_that_are_not_there_are_an_error(monkeypatch, tmp_path):
         pocket_documents.read_lists.__wrapped__()
 
 
-def test_documents_that_are_gone_or_changed_are_seen(monkeypatch):
-    as_it_was = load_pocket_documents("legal", "test")
-    entries = listed("legal", "test")
-    gone = entries[0][0]
-    lost = sum(file == gone for file, _ in entries)
-    assert 0 < lost < len(entries)
+def test_documents_that_are_gone_or_changed_are_seen():
+    installed = {
+        "a.py": [Document("code", "a.py", "f", "one"), Document("qa", "a.py", "f", "another")],
+        "b.py": [Document("code", "b.py", "g", "two"), Document("code", "b.py", "f", "three")],
+    }
+    listed = {"entries": [[1, "f"], [0, "f"], [1, "g"]]}
+    listed["fingerprint"] = text_fingerprint(["three", "one", "two"])
+    lists = {"files": ["a.py", "b.py"], "documents": {"code": {"test": listed}}}
 
-    def without(file):
-        return () if file == gone else documents_of_file(file)
+    def read() -> pocket_documents.PocketDocuments:
+        return read_documents(lists, "code", "test", installed.__getitem__)
 
-    monkeypatch.setattr(pocket_documents, "documents_of_file", without)
-    loaded = load_pocket_documents("legal", "test")
-    assert loaded.missing == as_it_was.missing + lost
-    assert len(loaded.documents) == len(as_it_was.documents) - lost
-    assert not loaded.as_shipped
-    assert loaded.fingerprint_expected == as_it_was.fingerprint_expected
-
-    def changed(file):
-        found = documents_of_file(file)
-        if file != gone:
-            return found
-        return tuple(Document(d.corpus, d.file, d.name, d.text + "!") for d in found)
-
-    monkeypatch.setattr(pocket_documents, "documents_of_file", changed)
-    loaded = load_pocket_documents("legal", "test")
-    assert loaded.missing == as_it_was.missing
-    assert loaded.documents[0] == as_it_was.documents[0] + "!"
-    assert not loaded.as_shipped
+    as_it_was = read()
+    assert as_it_was.documents == ("three", "one", "two")
+    assert as_it_was.as_shipped and not as_it_was.missing
+    gone = installed["b.py"].pop()
+    assert (read().documents, read().missing, read().as_shipped) == (("one", "two"), 1, False)
+    installed["b.py"].append(Document("code", "b.py", gone.name, "three!"))
+    assert (read().documents[0], read().missing, read().as_shipped) == ("three!", 0, False)
+    assert read().fingerprint_expected == as_it_was.fingerprint
 
 
 # --- splitting -----------------------------------------------------------------------------
