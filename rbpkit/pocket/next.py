@@ -164,7 +164,7 @@ def make_text(out: Path, *, say: Callable[[str], None] = lambda line: None) -> N
         lists["documents"][c][s]["fingerprint"] for c in CORPORA for s in SPLITS
     )
     lists["left_out"] = {"near_duplicates": split.near_duplicates, "seen": split.mostly_seen}
-    save_text(by_corpus, lists, out, same=lists == _lists(), say=say)
+    save_text(by_corpus, lists, _lists(), out, say)
 
 
 # --- reading -----------------------------------------------------------------------------

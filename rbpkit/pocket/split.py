@@ -233,17 +233,25 @@ def lists_of(splits: Mapping[str, Mapping[str, list[Document]]]) -> dict:
     }
 
 
+def fingerprints(lists: dict) -> dict[tuple[str, str], str]:
+    """(corpus, split) -> the fingerprint of its text, from lists."""
+    return {
+        (corpus, split): listed["fingerprint"]
+        for corpus, by_split in lists["documents"].items()
+        for split, listed in by_split.items()
+    }
+
+
 def save_text(
     splits: Mapping[str, Mapping[str, list[Document]]],
     lists: dict,
+    shipped: dict,
     out: Path,
-    *,
-    same: bool,
     say: Callable[[str], None],
 ) -> None:
     """Write the lists, and the tokenizer trained on the training text, into `out`.
 
-    same: whether the lists are those that ship, which is said.
+    shipped: the lists that ship; whether the text is the same, by its fingerprints, is said.
     """
     out.mkdir(parents=True, exist_ok=True)
     data = json.dumps(lists, separators=(",", ":")).encode()
@@ -253,11 +261,11 @@ def save_text(
     for corpus, by_split in splits.items():
         counts = ", ".join(f"{split} {len(documents):,}" for split, documents in by_split.items())
         say(f"{corpus}: {counts}")
-    say(f"{out}: {'the lists that ship' if same else 'other lists than those that ship'}")
+    same = fingerprints(lists) == fingerprints(shipped)
+    say(f"{out}: {'the text that ships' if same else 'another text than the one that ships'}")
 
 
 def make_text(out: Path, *, say: Callable[[str], None] = lambda line: None) -> None:
     """Cut and split the four corpora anew, and train their tokenizer, into `out`."""
     splits = split_text()
-    lists = lists_of(splits)
-    save_text(splits, lists, out, same=lists == read_lists(), say=say)
+    save_text(splits, lists_of(splits), read_lists(), out, say)
