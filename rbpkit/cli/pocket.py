@@ -93,13 +93,23 @@ def ship(
     if runs is None and records is None:
         raise InputError("nothing to ship: give --runs, --records or both")
     if runs and extras:
-        from rbpkit.pocket.extras import ship_extras
-
-        ship_extras(runs, say=say)
+        shipping.ship_extras(runs, say=say)
     elif runs:
         shipping.ship_models(runs, say=say)
     if records:
         shipping.ship_summaries(records, say=say)
+
+
+@pocket_app.command("text", hidden=True)
+def text(
+    out: Annotated[str, typer.Option("--out", help="The folder to write.")] = "out/pocket-text",
+    of_next: Annotated[bool, typer.Option("--next", help="That of the next ladders.")] = False,
+) -> None:
+    """For maintainers: cut and split the text anew, and train its tokenizer. Takes minutes."""
+    from rbpkit.pocket import next as next_text
+    from rbpkit.pocket import split
+
+    (next_text if of_next else split).make_text(folder_to_write(out), say=say)
 
 
 @pocket_app.command("next", hidden=True)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from rbpkit.curves import Curve, ce_curve, ladder, rbp_curve
+from rbpkit.curves import Curve, ce_curve, fit_curves, ladder, rbp_curve
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.pocket.controls import CONTROLS, Totals
-from rbpkit.pocket.ladders import CONTEXT, LADDERS, Run, V, ladder_runs
+from rbpkit.pocket.families import CONTEXT, FAMILIES, V
+from rbpkit.pocket.ladders import Run, ladder_runs
 from rbpkit.summary import Summary
 
 ALONG = re.compile(r"(?P<model>.+)-t(?P<tokens>\d+)")
@@ -26,7 +28,7 @@ GRID = re.compile(r"(?P<model>.+)-(?P<millions>[\d.]+)m")
 
 def all_runs() -> dict[str, Run]:
     """Every model of the ladders and every control, by name."""
-    runs = [run for family in LADDERS for run in ladder_runs(family)]
+    runs = [run for family in FAMILIES for run in ladder_runs(family)]
     return {run.name: run for run in (*runs, *(control.run for control in CONTROLS))}
 
 
@@ -38,8 +40,8 @@ def training_flops(S: float, run: Run) -> float:
     Mamba's scan in its place 6 L 3 (2 d) 16: decay, write and read a state of 16 a channel.
     """
     shape, tokens = run.shape, run.recipe.steps * run.recipe.batch_rows * CONTEXT
-    over_time = CONTEXT if shape.heads else 3 * 2 * 16
-    return 6.0 * tokens * (S + shape.width * V + shape.layers * shape.width * over_time)
+    over_time = shape.layers * shape.width * FAMILIES[run.family].over_time
+    return 6.0 * tokens * (S + shape.width * V + over_time)
 
 
 SIZES: dict[str, Callable[[float, Run], float]] = {
@@ -55,50 +57,29 @@ def by_size_measure(
 ) -> pd.DataFrame:
     """CE and -log RBP_k fitted against each of `SIZES`.
 
-    Columns: corpus, family, quantity, n, size, decades (that the size spans), slope, low, high
-    (95%), R2. What is not there or cannot be fitted is left out, and so are models that are in no
-    ladder.
+    Columns: those of `fit_curves`, size, decades (that the size spans). What is not there or cannot
+    be fitted is left out, and so are models that are in no ladder.
     """
     runs = all_runs()
     summaries = [one for one in summaries if one.manifest.model in runs]
     there = {(one.manifest.corpus, one.manifest.family) for one in summaries}
-    rows = []
-    for corpus in corpora:
-        for family in families:
-            if (corpus, family) not in there:
-                continue
-            curves = [ce_curve(summaries, corpus, family)]
+    curves: list[Curve] = []
+    for corpus, family in product(corpora, families):
+        if (corpus, family) in there:
+            curves.append(ce_curve(summaries, corpus, family))
             curves += [rbp_curve(summaries, k, corpus, family) for k in ks]
-            for curve in curves:
-                rows += _fits_of(curve, runs)
-    return pd.DataFrame(rows)
-
-
-def _fits_of(curve: Curve, runs: dict[str, Run]) -> list[dict[str, object]]:
-    rows = []
+    tables = []
     for size, measure in SIZES.items():
-        pairs = zip(curve.S, curve.models, strict=True)
-        at = np.array([measure(S, runs[model]) for S, model in pairs])
-        try:
-            fit = fit_power_law(at, curve.loss, labels=curve.models)
-        except InputError:
-            continue
-        low, high = fit.slope_interval
-        rows.append(
-            {
-                "corpus": curve.corpus,
-                "family": curve.family,
-                "quantity": curve.quantity,
-                "n": fit.n,
-                "size": size,
-                "decades": float(np.log10(at.max() / at.min())),
-                "slope": fit.slope,
-                "low": low,
-                "high": high,
-                "R2": fit.r2,
-            }
-        )
-    return rows
+        sized = []
+        for curve in curves:
+            pairs = zip(curve.S, curve.models, strict=True)
+            at = np.array([measure(S, runs[model]) for S, model in pairs])
+            sized.append(replace(curve, S=at))
+        decades = {(c.corpus, c.family): np.log10(c.S.max() / c.S.min()) for c in sized}
+        table = fit_curves(sized).table
+        cells = zip(table["corpus"], table["family"], strict=True)
+        tables.append(table.assign(size=size, decades=[decades[cell] for cell in cells]))
+    return pd.concat(tables, ignore_index=True)
 
 
 @dataclass(frozen=True)

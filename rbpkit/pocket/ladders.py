@@ -13,29 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError
-from rbpkit.pocket.documents import CORPORA, load_pocket_documents
+from rbpkit.pocket.families import CONTEXT, FAMILIES, Shape, V
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-V = 4096
-CONTEXT = 256
 END_OF_TEXT = "<|endoftext|>"
-
-
-@dataclass(frozen=True)
-class Shape:
-    """Width d, number of layers, number of attention heads (Mamba: none) of one pocket model.
-
-    Two more where the family's sizes differ by them: `inner`, the width of the gated MLP (None:
-    4d), and `untied`, whether the output matrix is one of its own (None: as its family has it).
-    """
-
-    width: int
-    layers: int
-    heads: int
-    inner: int | None = None
-    untied: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +29,7 @@ class Recipe:
     the tokens are more than it has. The learning rate warms up over `warmup` of the steps to
     peak_rate(width), then falls linearly to zero. `data/pocket/runs/rate_search.csv` holds the
     short runs behind the rate: c / sqrt(width) with one c was off at one width or the other,
-    c / width fits both; c goes by family (`RATES`).
+    c / width fits both; c goes by family (`Family.rate`).
     """
 
     tokens: int = 6_000_000
@@ -77,55 +60,8 @@ class Recipe:
         return self.peak_rate(width) * min(up, down, 1.0)
 
 
-# Heads of 32 where that divides: a quarter of a small head, as NeoX rotates it, would leave two
-# frequencies. Widths under 32 broke the line in a trial (the rank of the head). Depths follow the
-# real ladders': GPT-2's grows with the width (12, 24, 36, 48 layers), OPT's in two steps (12, 24,
-# 24, 32, 32), Qwen2.5's not always (24, 28, 36, 28, 48), with a gated MLP of 5.3 to 5.8 d but
-# 2.7 d at the top, and an output matrix of its own in the two largest. Mamba is none of the
-# paper's: a state-space family to hold beside them. A layer of it has fewer weights than the
-# others' (6 d^2 and what the state takes, for 12 d^2), so there are more: 24, 48, 48, 48, 64 in
-# the real ladder.
-LADDERS: dict[str, tuple[Shape, ...]] = {
-    "GPT2": (
-        Shape(32, 2, 1),
-        Shape(48, 4, 2),
-        Shape(64, 6, 2),
-        Shape(80, 8, 2),
-    ),
-    "OPT": (
-        Shape(32, 2, 1),
-        Shape(48, 4, 2),
-        Shape(80, 4, 2),
-        Shape(96, 5, 3),
-        Shape(128, 5, 4),
-    ),
-    "Pythia": (
-        Shape(32, 2, 1),
-        Shape(48, 3, 2),
-        Shape(64, 4, 2),
-        Shape(80, 4, 2),
-        Shape(96, 4, 3),
-        Shape(128, 5, 4),
-    ),
-    "Qwen": (
-        Shape(32, 2, 1, inner=176),
-        Shape(48, 3, 2, inner=272),
-        Shape(64, 4, 2, inner=352),
-        Shape(96, 3, 3, inner=512, untied=True),
-        Shape(128, 6, 4, inner=352, untied=True),
-    ),
-    "Mamba": (
-        Shape(32, 4, 0),
-        Shape(48, 6, 0),
-        Shape(64, 6, 0),
-        Shape(96, 6, 0),
-        Shape(128, 6, 0),
-    ),
-}
-
-
-RATES = {"GPT2": 0.35, "OPT": 0.35, "Pythia": 0.7, "Qwen": 0.35, "Mamba": 1.4}
-"""Recipe.rate of each family, from the rate search."""
+LADDERS: dict[str, tuple[Shape, ...]] = {name: one.shapes for name, one in FAMILIES.items()}
+"""Each family's sizes, smallest first."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +76,7 @@ class Run:
 
 def recipe_of(family: str, **changes: int | float) -> Recipe:
     """The recipe of a family's ladder, with `changes` of its fields."""
-    return Recipe(**{"rate": RATES[family], **changes})
+    return Recipe(**{"rate": FAMILIES[family].rate, **changes})
 
 
 def ladder_runs(family: str, **changes: int | float) -> tuple[Run, ...]:
@@ -192,20 +128,19 @@ def beside_root() -> Path:
     return Path(str(resources.files("rbpkit") / "data" / "pocket" / "beside"))
 
 
-def tokenizer_folder() -> Path:
-    """The folder of the shipped tokenizer, the one of all pocket models."""
-    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "tokenizer"))
+def load_tokenizer(folder: Path | None = None) -> PreTrainedTokenizerFast:
+    """The shipped tokenizer, the one of all pocket models; or the one in a folder.
 
-
-def load_tokenizer() -> PreTrainedTokenizerFast:
-    """The shipped tokenizer: byte-level BPE with V = 4,096, trained on the training text."""
+    Byte-level BPE with V = 4,096, trained on the training text.
+    """
     from transformers import PreTrainedTokenizerFast
 
-    return PreTrainedTokenizerFast.from_pretrained(tokenizer_folder(), local_files_only=True)
+    folder = folder or models_root().parent / "tokenizer"
+    return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
 
 
-def train_tokenizer(texts: Iterable[str] | None = None) -> PreTrainedTokenizerFast:
-    """The tokenizer trained on texts, by default the training text; same texts, same merges."""
+def train_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
+    """A tokenizer trained on texts; same texts, same merges."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -218,8 +153,6 @@ def train_tokenizer(texts: Iterable[str] | None = None) -> PreTrainedTokenizerFa
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    if texts is None:
-        texts = [t for corpus in CORPORA for t in load_pocket_documents(corpus, "train").documents]
     tokenizer.train_from_iterator(texts, trainer)
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,

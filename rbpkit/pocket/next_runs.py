@@ -15,7 +15,6 @@ import hashlib
 import json
 import math
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,12 +25,12 @@ import torch
 
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.errors import InputError
-from rbpkit.measuring import measure
-from rbpkit.models import load_model
 from rbpkit.pocket import next as next_text
-from rbpkit.pocket.controls import grid_path, load_totals, save_totals, totals_of
-from rbpkit.pocket.ladders import CONTEXT, LADDERS, Recipe, Run, Shape, V, name_of
+from rbpkit.pocket.controls import grid_path, load_totals, save_totals
+from rbpkit.pocket.families import Shape, V
+from rbpkit.pocket.ladders import LADDERS, Recipe, Run, load_tokenizer, name_of
 from rbpkit.pocket.objective import stream_of
+from rbpkit.pocket.shipping import measured_totals
 from rbpkit.pocket.training import Text, train
 from rbpkit.pocket.training_state import replace_file
 
@@ -59,6 +58,7 @@ BRACKETS: dict[str, dict[int, float]] = {
 
 WEIGHTS = ("model/config.json", "model/model.safetensors")
 LOGS = ("log.csv", "result.json")
+LOGGED = ("step", "tokens", "loss", "valid_ce")  # columns of the logs kept of the search
 
 
 def shape_of(family: str, width: int) -> Shape:
@@ -157,7 +157,7 @@ def claimed(folder: Path, *, wait: bool = False) -> Iterator[bool]:
 
 def text_of(out: Path) -> Text:
     """The next ladders' token streams, kept in `out` under the text's fingerprint."""
-    tokenizer = next_text.load_tokenizer()
+    tokenizer = load_tokenizer(next_text.next_root() / "tokenizer")
     vocabulary = hashlib.sha256(tokenizer.backend_tokenizer.to_str().encode()).hexdigest()
     streams = {}
     for split in ("train", "valid"):
@@ -287,11 +287,7 @@ def measure_models(
     new = [run for run in runs if run.name not in there]
     corpora = held_out() if new else []
     for run in new:
-        model = replace(load_model(run / "model", device="cpu"), name=run.name)
-        with tempfile.TemporaryDirectory() as scratch:
-            for corpus in corpora:
-                summary = measure(model, corpus, scratch, max_length=CONTEXT).summary
-                done.append(totals_of(summary))
+        done += measured_totals(run / "model", run.name, corpora)
         save_totals(done, totals)
         say(f"measured {run.name}")
 
@@ -303,9 +299,8 @@ def _rate_rows(run: Path) -> list[dict[str, str]]:
     facts |= {"final_ce": f"{result['valid_ce']:.5f}"}
     with open(run / "log.csv", newline="") as handle:
         logged = [row for row in csv.DictReader(handle) if row["valid_ce"]]
-    wanted = ("step", "tokens", "loss", "valid_ce")
-    return [facts | {n: row[n] for n in wanted} for row in logged] or [
-        facts | dict.fromkeys(wanted, "")  # diverged before the first
+    return [facts | {n: row[n] for n in LOGGED} for row in logged] or [
+        facts | dict.fromkeys(LOGGED, "")  # diverged before the first
     ]
 
 
@@ -325,9 +320,8 @@ def restore(out: Path, *, say: Callable[[str], None] = lambda line: None) -> Non
                 logs.setdefault(row["run"], []).append(row)
     for name, rows in logs.items():
         (out / name).mkdir(parents=True, exist_ok=True)
-        numbers = ("step", "tokens", "loss", "valid_ce")
         with open(out / name / "log.csv", "w", newline="") as handle:
-            writer = csv.DictWriter(handle, numbers, extrasaction="ignore")
+            writer = csv.DictWriter(handle, LOGGED, extrasaction="ignore")
             writer.writeheader()
             writer.writerows(row for row in rows if row["step"])
         first = rows[0]

@@ -2,7 +2,7 @@
 
 Models go to `data/pocket/models/NAME` (hub layout, a card each), loss curves to
 `data/pocket/runs`, summaries to `data/pocket/summaries`, those of other families than the paper's
-to `data/pocket/beside`.
+to `data/pocket/beside`. The controls, and the ladder along its training, ship as totals.
 """
 
 from __future__ import annotations
@@ -10,16 +10,34 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import torch
+
 from rbpkit import paper
+from rbpkit.corpora import POCKET_CORPORA, Corpus, load_corpus
 from rbpkit.errors import InputError
+from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
+from rbpkit.pocket.controls import (
+    CONTROLS,
+    FAMILY,
+    Totals,
+    along_path,
+    controls_path,
+    load_totals,
+    save_totals,
+    totals_of,
+)
 from rbpkit.pocket.documents import CORPORA, load_pocket_documents
+from rbpkit.pocket.families import CONTEXT, FAMILIES
 
 SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+THREADS = 1  # as in params/pocket.yaml: last bits, and now and then a rank, go by it
 
 
 def ship_models(runs: Path, *, say: Callable[[str], None] = lambda line: None) -> None:
@@ -79,7 +97,7 @@ def card(name: str, result: dict, run: Path) -> str:
     heads = f"heads {key['heads']}, " if key["heads"] else "no attention, a state of 16, "
     decayed = "matrices" if key["heads"] else "matrices (not on the rates of the state's decay)"
     if model.context is None:
-        context = f"trained on texts of {ladders.CONTEXT} tokens, with no limit of its own"
+        context = f"trained on texts of {CONTEXT} tokens, with no limit of its own"
     else:
         context = f"context {model.context}"
     facts = {
@@ -91,7 +109,7 @@ def card(name: str, result: dict, run: Path) -> str:
         "seed, each followed by the end-of-text token. The packages' own licences (BSD, MIT, "
         "Apache and the like) apply to that text.",
         "Recipe": f"{key['tokens']:,} tokens, each seen once, {key['batch_rows']} x "
-        f"{ladders.CONTEXT} a step; AdamW {tuple(key['betas'])}, weight decay "
+        f"{CONTEXT} a step; AdamW {tuple(key['betas'])}, weight decay "
         f"{key['weight_decay']} on {decayed}, gradient norm clipped at {key['clip']}; learning "
         f"rate {key['rate']} / width after {key['warmup']:.0%} warm-up, then linear to zero; "
         f"float32, seed {key['seed']}, {place}. Weights are rounded to "
@@ -102,11 +120,8 @@ def card(name: str, result: dict, run: Path) -> str:
         "for another corpus. No test document does so by half or more of its twelve-word "
         "sequences; shorter passages recur, as they do in such text.",
     }
-    if key["family"] == "Qwen":
-        facts["Class"] = (
-            "the same layers as Qwen2's, equal to the bit. A folder of type `qwen2` could not keep "
-            "a tokenizer of its own: `AutoTokenizer` puts the rules of the real Qwen2 in its place."
-        )
+    if note := FAMILIES[key["family"]].note:
+        facts["Class"] = note
     listed = "\n".join(f"- **{name}**: {fact}" for name, fact in facts.items())
     return f"""---
 license: mit
@@ -126,3 +141,53 @@ It is a measuring point on a ladder of sizes, not a model to generate text with.
 | ---: | ---: | ---: |
 {curve}
 """
+
+
+# --- what ships as totals only ---------------------------------------------------------------
+
+
+def measured_totals(folder: Path, name: str, corpora: Iterable[Corpus]) -> list[Totals]:
+    """The totals of the model in a folder, under this name, on each of the corpora."""
+    model = replace(load_model(folder, device="cpu"), name=name)
+    with tempfile.TemporaryDirectory() as scratch:
+        return [
+            totals_of(measure(model, corpus, scratch, max_length=CONTEXT).summary)
+            for corpus in corpora
+        ]
+
+
+def _controls(runs: Path) -> Iterator[tuple[str, Path]]:
+    for control in CONTROLS:
+        folder = runs / control.run.name / "model"
+        if folder.is_dir():
+            yield control.run.name, folder
+
+
+def _along(runs: Path) -> Iterator[tuple[str, Path]]:
+    recipe = ladders.recipe_of(FAMILY)
+    for folder in sorted(runs.glob(f"{FAMILY.lower()}-*/snapshot-*")):
+        tokens = int(folder.name.removeprefix("snapshot-")) * recipe.batch_rows * CONTEXT
+        yield f"{folder.parent.name}-t{tokens}", folder
+
+
+def ship_extras(runs: Path, *, say: Callable[[str], None] = lambda line: None) -> None:
+    """Measure the finished controls and the snapshots under `runs`; put totals into the package.
+
+    Those of a model measured before are replaced. Loss curves of the controls go to
+    `data/pocket/runs`. Raises InputError where there is neither.
+    """
+    torch.set_num_threads(THREADS)
+    wanted = {controls_path(): [*_controls(runs)], along_path(): [*_along(runs)]}
+    if not any(wanted.values()):
+        raise InputError(f"{runs}: no finished control and no snapshot there")
+    corpora = [load_corpus(name) for name in POCKET_CORPORA]
+    for path, models in wanted.items():
+        done = load_totals(path) if path.exists() else []
+        for name, folder in models:
+            done = [one for one in done if one.manifest.model != name]
+            done += measured_totals(folder, name, corpora)
+            save_totals(done, path)
+            if path == controls_path():
+                log = folder.parent / "log.csv"
+                shutil.copyfile(log, ladders.models_root().parent / "runs" / f"{name}.csv")
+            say(f"measured {name}")

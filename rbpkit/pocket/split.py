@@ -1,4 +1,4 @@
-"""How the pocket corpora are split: run once by the maintainers, its result is shipped.
+"""How the pocket corpora are split: `rbpkit pocket text`, whose result is shipped.
 
 For each corpus the documents are shuffled with seed 42 and taken in that order until a split is
 full: the test split first, then validation, then training. The side is decided by a hash of the
@@ -10,8 +10,9 @@ That misses a docstring that stands inside a longer function of another corpus. 
 document half or more of whose twelve-word sequences occur anywhere in the training text of the
 four corpora is left out.
 
-Held-out documents that some supported installation lacks (see `portable`) were taken out of the
-finished lists. The training text stayed as the shipped models have read it.
+Held-out documents have to be the same wherever numbers are compared with the shipped ones: those
+that some supported installation lacks or has otherwise (`NOT_EVERYWHERE`) are left out at the end.
+The training text has what Python 3.11 has: it stayed as the shipped models have read it.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ import hashlib
 import importlib.metadata
 import json
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-from datasketch import MinHash, MinHashLSH
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -34,9 +36,10 @@ from rbpkit.pocket.documents import (
     Document,
     documents_of_file,
     licence_files,
-    lists_path,
     module_files,
+    read_lists,
 )
+from rbpkit.pocket.ladders import train_tokenizer
 
 SEED = 42
 SHINGLE_WORDS = 5
@@ -51,6 +54,15 @@ LICENCE_ROOTS = (
     "jupyterlab", "ipywidgets", "jupytext", "pydantic", "typer", "tqdm", "datasketch",
 )  # fmt: skip
 LEFT_OUT = ("torch", "rbpkit")
+# Found in the wheels of the pinned packages (Python 3.11, 3.12, 3.13; Linux on x86-64 and arm64,
+# macOS, Windows; torch with CPU and CUDA). Cutting is no source of differences: the three Pythons
+# cut 100,232 documents out of the same files alike.
+NOT_EVERYWHERE = {
+    "numpy/distutils/": "numpy ships it for Python 3.11 only",
+    "scipy.dist-info/LICENSE.txt/section 38": "names the libraries in the wheel, by platform",
+    "scipy.dist-info/LICENSE.txt/section 39": "not in the wheel for Windows",
+}
+"""Beginning of `file/name` of a document -> why some installation lacks it or has another."""
 
 
 @dataclass(frozen=True)
@@ -93,32 +105,55 @@ def dependency_closure(roots: tuple[str, ...]) -> list[str]:
     return sorted(seen)
 
 
-def split_of(document: Document, budget: Budget) -> str:
-    """The side on which a document's source module (or distribution) falls, by a hash of it."""
-    source = document.file.split("/", 1)[0] if document.corpus == "legal" else document.file
+def everywhere(file: str, name: str) -> bool:
+    """Whether every supported installation has this document, by `NOT_EVERYWHERE`."""
+    return not f"{file}/{name}".startswith(tuple(NOT_EVERYWHERE))
+
+
+def side_of(source: str, test_share: float, valid_share: float) -> str:
+    """The side on which a source (a module, a distribution) falls, by a hash of its name."""
     u = int.from_bytes(hashlib.sha256(source.encode()).digest()[:8], "big") / 2**64
-    if u < budget.test_share:
+    if u < test_share:
         return "test"
-    return "valid" if u < budget.test_share + budget.valid_share else "train"
+    return "valid" if u < test_share + valid_share else "train"
 
 
-def shingles(text: str, n: int) -> set[str]:
+def split_of(document: Document, budget: Budget) -> str:
+    """The side on which a document's source module (or distribution) falls."""
+    source = document.file.split("/", 1)[0] if document.corpus == "legal" else document.file
+    return side_of(source, budget.test_share, budget.valid_share)
+
+
+def word_runs(text: str, n: int) -> list[str]:
     """The sequences of n words of a text; a shorter text is one sequence."""
     words = re.findall(r"\w+", text.lower())
-    return {" ".join(words[i : i + n]) for i in range(max(1, len(words) - n + 1))}
+    return [" ".join(words[i : i + n]) for i in range(max(1, len(words) - n + 1))]
 
 
-def shingle_hash(text: str) -> MinHash:
-    """MinHash of a text's five-word sequences, with a fixed seed."""
-    minhash = MinHash(num_perm=PERMUTATIONS, seed=SEED)
-    minhash.update_batch([s.encode() for s in sorted(shingles(text, SHINGLE_WORDS))])
-    return minhash
+class NearDuplicates:
+    """An index of texts by MinHash over five-word sequences, with a fixed seed."""
+
+    def __init__(self):
+        from datasketch import MinHashLSH
+
+        self._index = MinHashLSH(threshold=JACCARD, num_perm=PERMUTATIONS)
+
+    def add(self, key: int, text: str) -> bool:
+        """Whether the text is like none before it; if so it is remembered."""
+        from datasketch import MinHash
+
+        minhash = MinHash(num_perm=PERMUTATIONS, seed=SEED)
+        minhash.update_batch([s.encode() for s in sorted(set(word_runs(text, SHINGLE_WORDS)))])
+        if self._index.query(minhash):
+            return False
+        self._index.insert(key, minhash)
+        return True
 
 
 def split_corpus(documents: list[Document], budget: Budget) -> dict[str, list[Document]]:
     """Documents of one corpus -> {split: documents}, in the order in which they were taken."""
     order = np.random.default_rng(SEED).permutation(len(documents))
-    index = MinHashLSH(threshold=JACCARD, num_perm=PERMUTATIONS)
+    index = NearDuplicates()
 
     def take(split: str, *, most_documents: float, most_characters: float) -> list[Document]:
         taken: list[Document] = []
@@ -129,9 +164,7 @@ def split_corpus(documents: list[Document], budget: Budget) -> dict[str, list[Do
             document = documents[i]
             if split_of(document, budget) != split:
                 continue
-            minhash = shingle_hash(document.text)
-            if not index.query(minhash):
-                index.insert(int(i), minhash)
+            if index.add(int(i), document.text):
                 taken.append(document)
                 characters += len(document.text)
         return taken
@@ -143,33 +176,49 @@ def split_corpus(documents: list[Document], budget: Budget) -> dict[str, list[Do
     return {"train": train, "valid": valid, "test": test}
 
 
-def seen_in(text: str, seen: set[str]) -> float:
-    """The share of a text's twelve-word sequences that are in `seen`."""
-    own = shingles(text, SEEN_WORDS)
-    return len(own & seen) / len(own)
+def sequences(text: str) -> np.ndarray:
+    """64-bit hashes of a text's sequences of twelve words, ascending."""
+    runs = word_runs(text, SEEN_WORDS)
+    digests = b"".join(hashlib.blake2b(run.encode(), digest_size=8).digest() for run in runs)
+    return np.unique(np.frombuffer(digests, dtype=np.uint64))
 
 
-def without_seen(splits: dict[str, dict[str, list[Document]]]) -> None:
-    """Leave out, in place, test documents that the training text of any corpus mostly holds."""
-    seen: set[str] = set()
-    for by_split in splits.values():
-        for document in by_split["train"]:
-            seen |= shingles(document.text, SEEN_WORDS)
-    for by_split in splits.values():
-        by_split["test"] = [d for d in by_split["test"] if seen_in(d.text, seen) < SEEN_SHARE]
+def sequences_of(documents: Iterable[Document]) -> np.ndarray:
+    """The same of all these documents together."""
+    return np.unique(np.concatenate([sequences(document.text) for document in documents]))
 
 
-def write_lists() -> dict[str, dict[str, int]]:
-    """Cut, split and deduplicate all four corpora; write the lists; return document counts."""
+def without_seen(documents: Iterable[Document], seen: np.ndarray) -> list[Document]:
+    """The documents less than half of whose sequences are in `seen` (`sequences_of` a text)."""
+    found = []
+    for document in documents:
+        own = sequences(document.text)
+        at = np.minimum(np.searchsorted(seen, own), len(seen) - 1)
+        if (seen[at] == own).mean() < SEEN_SHARE:
+            found.append(document)
+    return found
+
+
+def split_text() -> dict[str, dict[str, list[Document]]]:
+    """{corpus: {split: documents}}: all four corpora cut, split and deduplicated."""
     pools: dict[str, list[Document]] = {corpus: [] for corpus in CORPORA}
     for file in [*module_files(), *licence_files(dependency_closure(LICENCE_ROOTS))]:
         for document in documents_of_file(file):
             pools[document.corpus].append(document)
     splits = {corpus: split_corpus(pools[corpus], BUDGETS[corpus]) for corpus in CORPORA}
-    without_seen(splits)
+    seen = sequences_of(d for by_split in splits.values() for d in by_split["train"])
+    for by_split in splits.values():
+        by_split["test"] = without_seen(by_split["test"], seen)
+        for split in ("test", "valid"):
+            by_split[split] = [d for d in by_split[split] if everywhere(d.file, d.name)]
+    return splits
+
+
+def lists_of(splits: Mapping[str, Mapping[str, list[Document]]]) -> dict:
+    """The lists of a text, {corpus: {split: documents}}, in the form of `documents.lists_path`."""
     files = sorted({d.file for s in splits.values() for ds in s.values() for d in ds})
     number = {file: i for i, file in enumerate(files)}
-    lists = {
+    return {
         "files": files,
         "documents": {
             corpus: {
@@ -182,7 +231,41 @@ def write_lists() -> dict[str, dict[str, int]]:
             for corpus, by_split in splits.items()
         },
     }
+
+
+def fingerprints(lists: dict) -> dict[tuple[str, str], str]:
+    """(corpus, split) -> the fingerprint of its text, from lists."""
+    return {
+        (corpus, split): listed["fingerprint"]
+        for corpus, by_split in lists["documents"].items()
+        for split, listed in by_split.items()
+    }
+
+
+def save_text(
+    splits: Mapping[str, Mapping[str, list[Document]]],
+    lists: dict,
+    shipped: dict,
+    out: Path,
+    say: Callable[[str], None],
+) -> None:
+    """Write the lists, and the tokenizer trained on the training text, into `out`.
+
+    shipped: the lists that ship; whether the text is the same, by its fingerprints, is said.
+    """
+    out.mkdir(parents=True, exist_ok=True)
     data = json.dumps(lists, separators=(",", ":")).encode()
-    lists_path().parent.mkdir(parents=True, exist_ok=True)
-    lists_path().write_bytes(gzip.compress(data, 9, mtime=0))
-    return {c: {s: len(ds) for s, ds in by_split.items()} for c, by_split in splits.items()}
+    (out / "documents.json.gz").write_bytes(gzip.compress(data, 9, mtime=0))
+    texts = [d.text for by_split in splits.values() for d in by_split["train"]]
+    train_tokenizer(texts).save_pretrained(out / "tokenizer")
+    for corpus, by_split in splits.items():
+        counts = ", ".join(f"{split} {len(documents):,}" for split, documents in by_split.items())
+        say(f"{corpus}: {counts}")
+    same = fingerprints(lists) == fingerprints(shipped)
+    say(f"{out}: {'the text that ships' if same else 'another text than the one that ships'}")
+
+
+def make_text(out: Path, *, say: Callable[[str], None] = lambda line: None) -> None:
+    """Cut and split the four corpora anew, and train their tokenizer, into `out`."""
+    splits = split_text()
+    save_text(splits, lists_of(splits), read_lists(), out, say)

@@ -29,15 +29,28 @@ def shipped():
     return load_summaries(ladders.summaries_root())
 
 
-def renamed(summary, name):
-    return dataclasses.replace(summary, manifest=dataclasses.replace(summary.manifest, model=name))
+def changed(one, **fields):
+    """A summary or totals with other fields of its manifest."""
+    return dataclasses.replace(one, manifest=dataclasses.replace(one.manifest, **fields))
 
 
-def test_flops_are_six_a_token_and_weight_and_attention():
-    run = ladders.ladder_runs("Pythia")[2]  # width 64, 4 layers
+def only(summaries, **fields):
+    """Those whose manifests have these fields."""
+    return [s for s in summaries if all(getattr(s.manifest, f) == fields[f] for f in fields)]
+
+
+@pytest.mark.parametrize(
+    ("family", "size", "S", "over_time"),
+    [
+        ("Pythia", 2, 200_064, 6 * 4 * 64 * 256),  # width 64, 4 layers: attention
+        ("Mamba", 0, 39_840, 4 * 2 * 32 * 16 * 3 * 2 * 3),  # width 32, 4 layers: a scan
+    ],
+)
+def test_flops_are_six_a_token_and_weight_and_attention_or_scan(family, size, S, over_time):
+    run = ladders.ladder_runs(family)[size]
     tokens = 6_000_000 // 4096 * 4096
-    a_token = 6 * (200_064 + 64 * 4096) + 6 * 4 * 64 * 256
-    assert analysis.training_flops(200_064, run) == tokens * a_token
+    a_token = 6 * (S + run.shape.width * 4096) + over_time
+    assert analysis.training_flops(S, run) == tokens * a_token
 
 
 def test_against_S_the_fit_is_the_law_itself(shipped):
@@ -62,10 +75,7 @@ def test_lines_read_at_one_size_are_the_laws_own(shipped):
     table = analysis.at_one_size(shipped, ["pocket:code", "nowhere"], families, (1,))
     assert list(table["family"]) == ["OPT", "Pythia"] * 2
     assert list(table["quantity"]) == ["CE", "CE", "RBP_1", "RBP_1"]
-    sizes = {
-        family: [s.manifest.S for s in shipped if s.manifest.family == family]
-        for family in families[:2]
-    }
+    sizes = {f: [s.manifest.S for s in only(shipped, family=f)] for f in families[:2]}
     least, most = max(map(min, sizes.values())), min(map(max, sizes.values()))
     assert set(table["S"]) == {math.sqrt(least * most)}
     law = fits(shipped, (1,)).table.set_index(["corpus", "family", "quantity"])
@@ -77,23 +87,12 @@ def test_lines_read_at_one_size_are_the_laws_own(shipped):
         assert math.log(row["loss"]) == pytest.approx(at_S)
 
 
-def test_mambas_flops_have_no_attention_but_a_scan():
-    run = ladders.ladder_runs("Mamba")[0]  # width 32, 4 layers, no heads
-    tokens = 6_000_000 // 4096 * 4096
-    a_token = 6 * (39_840 + 32 * 4096) + 4 * 2 * 32 * 16 * 3 * 2 * 3
-    assert analysis.training_flops(39_840, run) == tokens * a_token
-
-
 def test_nothing_to_compare_is_an_empty_table_and_another_text_an_error(shipped):
     table = analysis.at_one_size(shipped, ["nowhere"], ["Pythia"], (1,))
     assert table.empty and {"family", "slope", "loss"} <= set(table.columns)
-    code = [s for s in shipped if s.manifest.corpus == "pocket:code"]
-    other = [
-        dataclasses.replace(s, manifest=dataclasses.replace(s.manifest, fingerprint="another"))
-        if s.manifest.family == "OPT"
-        else s
-        for s in code
-    ]
+    code = only(shipped, corpus="pocket:code")
+    other = [changed(s, fingerprint="another") for s in only(code, family="OPT")]
+    other += only(code, family="Pythia")
     with pytest.raises(InputError, match="measured on different text"):
         analysis.at_one_size(other, ["pocket:code"], ["OPT", "Pythia"], (1,))
     with pytest.raises(InputError, match="measured more than once"):
@@ -101,17 +100,16 @@ def test_nothing_to_compare_is_an_empty_table_and_another_text_an_error(shipped)
 
 
 def test_families_that_share_no_size_have_no_line_to_compare(shipped):
-    code = [s for s in shipped if s.manifest.corpus == "pocket:code"]
-    pythia = sorted((s for s in code if s.manifest.family == "Pythia"), key=lambda s: s.manifest.S)
-    manifests = [dataclasses.replace(s.manifest, family="small") for s in pythia[:3]]
-    small = [dataclasses.replace(s, manifest=m) for s, m in zip(pythia[:3], manifests, strict=True)]
+    code = only(shipped, corpus="pocket:code", family="Pythia")
+    pythia = sorted(code, key=lambda s: s.manifest.S)
+    small = [changed(s, family="small") for s in pythia[:3]]
     with pytest.raises(InputError, match="pocket:code: no S lies in the range of every family"):
         analysis.at_one_size([*small, *pythia[3:]], ["pocket:code"], ["small", "Pythia"], (1,))
 
 
 def test_a_control_that_changes_nothing_is_on_its_base(shipped):
     control = CONTROLS[0]
-    same = [renamed(s, control.run.name) for s in shipped if s.manifest.model == control.against]
+    same = [changed(s, model=control.run.name) for s in only(shipped, model=control.against)]
     table = analysis.controls_table(shipped, same, (1, 10))
     assert len(table) == len(same) * 3
     assert np.allclose(table["against base"], 0)
@@ -121,14 +119,10 @@ def test_a_control_that_changes_nothing_is_on_its_base(shipped):
 
 def test_a_control_without_its_ladder_is_refused(shipped):
     control = CONTROLS[0]
-    (one,) = [
-        s
-        for s in shipped
-        if (s.manifest.model, s.manifest.corpus) == (control.against, "pocket:code")
-    ]
+    (one,) = only(shipped, model=control.against, corpus="pocket:code")
     others = [s for s in shipped if s.manifest.model != control.against]
     with pytest.raises(InputError, match=f"{control.run.name} on pocket:code: .* is not there"):
-        analysis.controls_table(others, [renamed(one, control.run.name)], (1,))
+        analysis.controls_table(others, [changed(one, model=control.run.name)], (1,))
 
 
 def test_slope_between_the_ends_by_training_tokens(shipped):
@@ -136,22 +130,16 @@ def test_slope_between_the_ends_by_training_tokens(shipped):
     assert table["tokens"].nunique() == 3 and len(table) == 4 * 3 * 2
     once = table[(table["tokens"] == sorted(set(table["tokens"]))[1])]
     row = once[(once["corpus"] == "pocket:code") & (once["quantity"] == "RBP_1")].iloc[0]
-    ends = [
-        one
-        for one in shipped
-        if one.manifest.corpus == "pocket:code"
-        and one.manifest.model in ("pythia-w32-l2", "pythia-w128-l5")
-    ]
-    S, loss = zip(*sorted((one.manifest.S, -np.log(one.rbp(1))) for one in ends), strict=True)
+    names = ("pythia-w32-l2", "pythia-w128-l5")
+    ends = [only(shipped, corpus="pocket:code", model=name)[0] for name in names]
+    S, loss = [one.manifest.S for one in ends], [-np.log(one.rbp(1)) for one in ends]
     assert row["slope"] == pytest.approx(np.log(loss[1] / loss[0]) / np.log(S[1] / S[0]))
     assert analysis.slopes_between_ends(shipped, [], (1,))["tokens"].nunique() == 1
 
 
 def test_along_training_the_end_is_the_ladder(shipped):
-    code = [
-        s for s in shipped if (s.manifest.corpus, s.manifest.family) == ("pocket:code", "Pythia")
-    ]
-    along = [renamed(s, f"{s.manifest.model}-t90112") for s in code]
+    code = only(shipped, corpus="pocket:code", family="Pythia")
+    along = [changed(s, model=f"{s.manifest.model}-t90112") for s in code]
     table = analysis.along_training(along, shipped, (1,))
     assert set(table["corpus"]) == {"pocket:code"} and set(table["quantity"]) == {"CE", "RBP_1"}
     early, late = (table[table["tokens"] == t] for t in (90_112, 5_996_544))
@@ -175,8 +163,7 @@ def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals():
     expected = {"CE": one.ce(), "RBP_1": -np.log(one.rbp(1)), "RBP_100": -np.log(one.rbp(100))}
     assert dict(zip(rows["quantity"], rows["loss"], strict=True)) == pytest.approx(expected)
     with pytest.raises(InputError, match="pythia-w32-l2 is no model of the grid"):
-        manifest = dataclasses.replace(one.manifest, model="pythia-w32-l2")
-        analysis.size_and_tokens([dataclasses.replace(one, manifest=manifest)], (1,))
+        analysis.size_and_tokens([changed(one, model="pythia-w32-l2")], (1,))
 
 
 @pytest.mark.parametrize("path", [controls_path, along_path])
@@ -192,7 +179,7 @@ def test_what_ships_beside_the_ladders_is_on_the_same_text(path, shipped):
 
 
 def test_totals_are_those_of_the_summary(shipped, tmp_path):
-    one = next(s for s in shipped if s.manifest.corpus == "pocket:legal")
+    one = only(shipped, corpus="pocket:legal")[0]
     whole = totals_of(one)
     assert whole.manifest == one.manifest and whole.ce() == one.ce()
     assert all(whole.rbp(int(k)) == one.rbp(int(k)) for k in one.k_grid)

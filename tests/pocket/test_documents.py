@@ -1,8 +1,10 @@
 """The pocket corpora: how documents are cut and split, and what the shipped lists hold."""
 
 import collections
+import gzip
 import hashlib
 import importlib.metadata
+import json
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -13,28 +15,30 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from rbpkit.errors import InputError
+from rbpkit.files.text_files import text_fingerprint
 from rbpkit.pocket import documents as pocket_documents
+from rbpkit.pocket import next as next_text
 from rbpkit.pocket import split as pocket_split
 from rbpkit.pocket.documents import (
     CORPORA,
-    PACKAGES,
     SPLITS,
     Document,
+    document_modules,
     documents_of_file,
-    documents_of_licence,
     documents_of_module,
+    documents_of_text,
     load_pocket_documents,
-    text_fingerprint,
+    read_documents,
 )
-from rbpkit.pocket.split import BUDGETS, Budget, split_corpus, split_of
+from rbpkit.pocket.split import BUDGETS, Budget, everywhere, split_corpus, split_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = "\n".join(f"    Line {i} of a docstring that is long enough to be prose." for i in range(12))
 
 
-def cut(source: str, corpus: str, file: str = "pkg/mod.py") -> dict[str, str]:
+def cut(source: str, corpus: str, file: str = "pkg/mod.py", **options: bool) -> dict[str, str]:
     """{name: text} of one corpus's documents in a source."""
-    found = [d for d in documents_of_module(source, file) if d.corpus == corpus]
+    found = [d for d in documents_of_module(source, file, **options) if d.corpus == corpus]
     assert all(d.file == file for d in found)
     assert len({d.name for d in found}) == len(found)
     return {d.name: d.text for d in found}
@@ -69,6 +73,10 @@ def two_words(a):
     return a
 
 def undocumented(a):
+    b = a
+    return b
+
+def one_line(a):
     return a
 
 class Outer:
@@ -137,6 +145,17 @@ def test_code_is_the_whole_function_with_decorators_and_without_indent():
     method = code["pkg.mod.Outer.Inner.method"]
     assert method.startswith('def method(self, x):\n    """\n    Starts on')
     assert method.endswith("\n    return local() + x")
+
+
+def test_of_every_function_the_code_leaves_out_what_is_prose():
+    documented, code = cut(FORMS, "code"), cut(FORMS, "code", every_function=True)
+    assert code.pop("pkg.mod.undocumented") == "def undocumented(a):\n    b = a\n    return b"
+    assert list(code) == list(documented)
+    head, tail = 'def alone(a, b=2, *args, key: "str" = "x", **rest) -> int:\n', "    return a + b"
+    assert documented["pkg.mod.alone"].startswith(f'{head}    """Adds')
+    assert code == {**documented, "pkg.mod.alone": head + tail}
+    for corpus in ("prose", "qa"):
+        assert cut(FORMS, corpus, every_function=True) == cut(FORMS, corpus)
 
 
 def test_prose_is_the_long_docstring_as_a_reader_sees_it():
@@ -224,12 +243,16 @@ def test_bad_escapes_in_other_peoples_strings_are_not_warned_of(recwarn):
     assert not recwarn.list
 
 
-# --- one licence ---------------------------------------------------------------------------
+# --- sections of a text --------------------------------------------------------------------
 
 
-def test_licence_sections_are_whole_paragraphs_of_about_a_thousand_characters():
+def sections_of(text: str, characters: int = 1000) -> list[Document]:
+    return documents_of_text(text, "a.dist-info/LICENSE", "legal", characters)
+
+
+def test_sections_are_whole_paragraphs_of_about_so_many_characters():
     paragraphs = [f"{i}. " + "word " * 69 + "end" for i in range(7)]  # 351 characters each
-    sections = documents_of_licence("\n\n  \n\n".join(paragraphs), "a.dist-info/LICENSE")
+    sections = sections_of("\n\n  \n\n".join(paragraphs))
     assert [d.name for d in sections] == ["section 1", "section 2", "section 3"]
     assert {(d.corpus, d.file) for d in sections} == {("legal", "a.dist-info/LICENSE")}
     assert [d.text for d in sections] == [
@@ -237,13 +260,14 @@ def test_licence_sections_are_whole_paragraphs_of_about_a_thousand_characters():
         "\n\n".join(paragraphs[3:6]),
         paragraphs[6],
     ]
-    crlf = documents_of_licence("\r\n\r\n".join(paragraphs), "a.dist-info/LICENSE")
+    crlf = sections_of("\r\n\r\n".join(paragraphs))
     assert [d.text for d in crlf] == [d.text for d in sections]
+    assert len(sections_of("\n\n".join(paragraphs), 600)) == 4  # of two paragraphs each
 
 
 @pytest.mark.parametrize(("characters", "sections"), [(0, 0), (249, 0), (250, 1), (5000, 1)])
 def test_a_licence_of_one_paragraph(characters, sections):
-    assert len(documents_of_licence("x" * characters, "a.dist-info/LICENSE")) == sections
+    assert len(sections_of("x" * characters)) == sections
 
 
 # --- installed files -----------------------------------------------------------------------
@@ -275,21 +299,15 @@ def test_module_files_leave_tests_out(tmp_path, monkeypatch):
 
 def listed(corpus: str, split: str) -> list[tuple[str, str]]:
     """(file, name) of every document of a split, from the list alone."""
-    lists = pocket_documents._lists()
+    lists = pocket_documents.read_lists()
     entries = lists["documents"][corpus][split]["entries"]
     return [(lists["files"][i], name) for i, name in entries]
 
 
-def source_of(corpus: str, file: str) -> str:
-    return file.split("/")[0] if corpus == "legal" else file
-
-
 def other_versions(corpus: str) -> list[str]:
     """What is installed in other versions than constraints.txt, of what a corpus is read from."""
-    names = set(PACKAGES)
-    if corpus == "legal":
-        files = [file for split in SPLITS for file, _ in listed(corpus, split)]
-        names = {source_of(corpus, file).removesuffix(".dist-info") for file in files}
+    files = [file for split in SPLITS for file, _ in listed(corpus, split)]
+    names = {file.split("/")[0].removesuffix(".dist-info") for file in files}
     pins = {}
     for line in (ROOT / "constraints.txt").read_text().splitlines():
         if "==" in line and not line.startswith("#"):
@@ -336,8 +354,28 @@ def test_lists_are_what_split_of_says_and_name_each_document_once(corpus):
         for file, name in listed(corpus, split):
             document = Document(corpus, file, name, "")
             assert split_of(document, BUDGETS[corpus]) == split, f"{file} {name}"
+            assert split == "train" or everywhere(file, name), f"{file} {name}"
             names.append((file, name))
     assert len(set(names)) == len(names)
+
+
+def test_which_modules_are_not_everywhere():
+    assert not everywhere("numpy/distutils/core.py", "numpy.distutils.core.setup")
+    assert everywhere("numpy/distutils_too.py", "f")
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+@pytest.mark.parametrize("split", ["test", "valid"])
+def test_modules_stand_in_the_order_of_the_documents(corpus, split):
+    """One document after the other: the text of each is cut from the file named in its place."""
+    loaded, modules = load_pocket_documents(corpus, split), document_modules(corpus, split)
+    if loaded.missing:
+        pytest.skip(f"needs the pinned packages: {loaded.missing} documents are missing")
+    for text, module, (file, _) in zip(
+        loaded.documents, modules, listed(corpus, split), strict=True
+    ):
+        assert module == (file.split("/")[0] if corpus == "legal" else file)
+        assert text in {d.text for d in documents_of_file(file)}
 
 
 @lru_cache(maxsize=8192)
@@ -400,10 +438,11 @@ def test_no_text_or_near_duplicate_of_it_is_on_two_sides(corpus, every):
         assert len({one for _, one, _ in pairs}) <= 0.01 * len(some), shown
 
 
+@pytest.mark.parametrize("read", [load_pocket_documents, document_modules])
 @pytest.mark.parametrize(("corpus", "split"), [("proze", "test"), ("prose", "dev"), ("", "")])
-def test_a_name_that_is_not_there_is_refused(corpus, split):
+def test_a_name_that_is_not_there_is_refused(read, corpus, split):
     with pytest.raises(InputError) as caught:
-        load_pocket_documents(corpus, split)
+        read(corpus, split)
     message = str(caught.value)
     assert "\n" not in message
     for part in (repr(corpus), repr(split), *CORPORA, *SPLITS):
@@ -413,37 +452,29 @@ def test_a_name_that_is_not_there_is_refused(corpus, split):
 def test_lists_that_are_not_there_are_an_error(monkeypatch, tmp_path):
     monkeypatch.setattr(pocket_documents, "lists_path", lambda: tmp_path / "documents.json.gz")
     with pytest.raises(InputError, match=r"documents\.json\.gz is missing"):
-        pocket_documents._lists.__wrapped__()
+        pocket_documents.read_lists.__wrapped__()
 
 
-def test_documents_that_are_gone_or_changed_are_seen(monkeypatch):
-    as_it_was = load_pocket_documents("legal", "test")
-    entries = listed("legal", "test")
-    gone = entries[0][0]
-    lost = sum(file == gone for file, _ in entries)
-    assert 0 < lost < len(entries)
+def test_documents_that_are_gone_or_changed_are_seen():
+    installed = {
+        "a.py": [Document("code", "a.py", "f", "one"), Document("qa", "a.py", "f", "another")],
+        "b.py": [Document("code", "b.py", "g", "two"), Document("code", "b.py", "f", "three")],
+    }
+    listed = {"entries": [[1, "f"], [0, "f"], [1, "g"]]}
+    listed["fingerprint"] = text_fingerprint(["three", "one", "two"])
+    lists = {"files": ["a.py", "b.py"], "documents": {"code": {"test": listed}}}
 
-    def without(file):
-        return () if file == gone else documents_of_file(file)
+    def read() -> pocket_documents.PocketDocuments:
+        return read_documents(lists, "code", "test", installed.__getitem__)
 
-    monkeypatch.setattr(pocket_documents, "documents_of_file", without)
-    loaded = load_pocket_documents("legal", "test")
-    assert loaded.missing == as_it_was.missing + lost
-    assert len(loaded.documents) == len(as_it_was.documents) - lost
-    assert not loaded.as_shipped
-    assert loaded.fingerprint_expected == as_it_was.fingerprint_expected
-
-    def changed(file):
-        found = documents_of_file(file)
-        if file != gone:
-            return found
-        return tuple(Document(d.corpus, d.file, d.name, d.text + "!") for d in found)
-
-    monkeypatch.setattr(pocket_documents, "documents_of_file", changed)
-    loaded = load_pocket_documents("legal", "test")
-    assert loaded.missing == as_it_was.missing
-    assert loaded.documents[0] == as_it_was.documents[0] + "!"
-    assert not loaded.as_shipped
+    as_it_was = read()
+    assert as_it_was.documents == ("three", "one", "two")
+    assert as_it_was.as_shipped and not as_it_was.missing
+    gone = installed["b.py"].pop()
+    assert (read().documents, read().missing, read().as_shipped) == (("one", "two"), 1, False)
+    installed["b.py"].append(Document("code", "b.py", gone.name, "three!"))
+    assert (read().documents[0], read().missing, read().as_shipped) == ("three!", 0, False)
+    assert read().fingerprint_expected == as_it_was.fingerprint
 
 
 # --- splitting -----------------------------------------------------------------------------
@@ -573,37 +604,22 @@ def test_dependencies_are_followed_and_what_is_left_out_is_not(monkeypatch):
 # --- what the training text of any corpus mostly holds ---------------------------------------
 
 
-def words_of(number: int, count: int) -> str:
-    return " ".join(f"w{number}x{i}" for i in range(count))
-
-
-def test_test_documents_that_training_mostly_holds_are_left_out():
+def test_documents_that_training_mostly_holds_are_left_out():
     """A docstring inside a longer function of another corpus: Jaccard is low, containment is 1."""
-    held, fresh, short = words_of(1, 40), words_of(2, 40), words_of(3, 5)
+
+    def words(number: int, count: int) -> str:
+        return " ".join(f"w{number}x{i}" for i in range(count))
+
+    def documents(*texts: str) -> list[Document]:
+        return [Document("code", "a.py", str(i), text) for i, text in enumerate(texts)]
+
+    held, fresh, short = words(1, 40), words(2, 40), words(3, 5)
     # 40 words are 29 sequences of twelve; a copy of 26 words holds 15 of them, of 25 words 14.
-    over = " ".join(words_of(4, 40).split()[:26])
-    under = " ".join(words_of(5, 40).split()[:25])
-    training = [words_of(6, 500) + " " + held, over, under, short]
-    splits = {
-        "prose": {
-            "train": [],
-            "valid": [],
-            "test": [held, fresh, words_of(4, 40), words_of(5, 40)],
-        },
-        "code": {"train": training, "valid": [], "test": []},
-        "qa": {"train": [], "valid": [held], "test": [short, words_of(7, 5)]},
-    }
-    splits = {
-        corpus: {
-            split: [Document(corpus, "a.py", str(i), text) for i, text in enumerate(texts)]
-            for split, texts in by_split.items()
-        }
-        for corpus, by_split in splits.items()
-    }
-    pocket_split.without_seen(splits)
-    assert [d.text for d in splits["prose"]["test"]] == [fresh, words_of(5, 40)]
-    assert [d.text for d in splits["qa"]["test"]] == [words_of(7, 5)]
-    assert len(splits["code"]["train"]) == 4 and len(splits["qa"]["valid"]) == 1  # untouched
+    over, under = words(4, 26), words(5, 25)
+    seen = pocket_split.sequences_of(documents(words(6, 500) + " " + held, over, under, short))
+    test = documents(held, fresh, words(4, 40), words(5, 40), short, words(7, 5))
+    kept = pocket_split.without_seen(test, seen)
+    assert [d.text for d in kept] == [fresh, words(5, 40), words(7, 5)]
 
 
 @pytest.mark.slow
@@ -622,3 +638,38 @@ def test_no_shipped_test_document_is_mostly_in_the_training_text():
         for text in load_pocket_documents(corpus, "test").documents:
             own = sequences(text)
             assert len(own & seen) < 0.5 * len(own), text[:200]
+
+
+# --- the text made anew -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", [pocket_split, next_text], ids=lambda text: text.__name__)
+def test_a_text_is_cut_split_and_given_a_tokenizer(text, tmp_path, monkeypatch):
+    files = [f for f in pocket_documents.module_files(["networkx"]) if "/algorithms/" in f][::3]
+    monkeypatch.setattr(text, "module_files", lambda *packages: files)
+    monkeypatch.setattr(
+        pocket_split, "licence_files", lambda names: ["numpy.dist-info/LICENSE.txt"]
+    )
+    monkeypatch.setattr(next_text, "README_ROOTS", ("numpy",))
+    said: list[str] = []
+    out = tmp_path / "text"
+    text.make_text(out, say=said.append)
+    lists = json.loads(gzip.decompress((out / "documents.json.gz").read_bytes()))
+    assert set(lists["documents"]) == set(text.CORPORA)
+    for split in SPLITS:
+        loaded = read_documents(lists, "code", split, text.documents_of_file)
+        assert loaded.as_shipped and not loaded.missing
+        assert loaded.documents or split == "valid"  # a fiftieth of the modules
+    assert said[0].startswith("prose: train ") and said[-1].endswith(
+        "another text than the one that ships"
+    )
+    tokenizer = json.loads((out / "tokenizer" / "tokenizer.json").read_text())
+    assert 1000 < len(tokenizer["model"]["vocab"]) <= 4096
+
+
+@pytest.mark.slow
+def test_the_text_made_anew_is_the_shipped_one():
+    need_pinned_text(*CORPORA)
+    anew = pocket_split.lists_of(pocket_split.split_text())
+    shipped = pocket_documents.read_lists()
+    assert pocket_split.fingerprints(anew) == pocket_split.fingerprints(shipped)

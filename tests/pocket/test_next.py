@@ -14,55 +14,9 @@ from rbpkit.errors import InputError
 from rbpkit.pocket import next as next_text
 from rbpkit.pocket import next_runs
 from rbpkit.pocket.documents import Document
-from rbpkit.pocket.ladders import CONTEXT, Recipe, Run, Shape, load_tokenizer
+from rbpkit.pocket.families import CONTEXT, Shape
+from rbpkit.pocket.ladders import Recipe, Run, load_tokenizer
 from rbpkit.pocket.training import Text
-
-LONG = "\n".join(f"    Line {i} of a docstring that is long enough to be prose." for i in range(12))
-SOURCE = f'''
-def described(a):
-    """Returns what it was given.
-
-{LONG}
-    """
-    b = a
-    return b
-
-@decorated
-def short(a):
-    """Returns what it was given."""
-    b = a
-    return b
-
-class Holder:
-    def bare(self, a):
-        b = a
-        return b
-
-    def one_line(self):
-        return 1
-'''
-
-
-def test_code_has_functions_without_docstring_and_no_text_that_is_prose():
-    documents = next_text.documents_of_module(SOURCE, "pkg/mod.py")
-    code = {d.name: d.text for d in documents if d.corpus == "code"}
-    assert code == {
-        "pkg.mod.described": "def described(a):\n    b = a\n    return b",
-        "pkg.mod.short": (
-            '@decorated\ndef short(a):\n    """Returns what it was given."""\n'
-            "    b = a\n    return b"
-        ),
-        "pkg.mod.Holder.bare": "def bare(self, a):\n    b = a\n    return b",
-    }
-    assert [d.name for d in documents if d.corpus == "prose"] == ["pkg.mod.described"]
-    assert len([d for d in documents if d.corpus == "qa"]) == 2
-
-
-def test_readme_sections_are_whole_paragraphs():
-    text = "\n\n".join(f"{i} " + "word " * 60 for i in range(5))  # 302 characters each
-    sections = next_text.documents_of_readme(text, "a.dist-info/METADATA")
-    assert [d.name for d in sections] == ["section 1", "section 2", "section 3"]
-    assert "\n\n".join(d.text for d in sections) == text
 
 
 def words(number: int, count: int = 60) -> str:

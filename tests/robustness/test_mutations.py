@@ -72,10 +72,10 @@ BREAKS = {
         SCORED,
     ),
     "tested on what was trained on": Break(
-        "pocket/split.py", "if u < budget.test_share:", "if u >= 1 - budget.test_share:", SPLIT
+        "pocket/split.py", "if u < test_share:", "if u >= 1 - test_share:", SPLIT
     ),
     "near-duplicates on both sides": Break(
-        "pocket/split.py", "if not index.query(minhash):", "if True:", SPLIT
+        "pocket/split.py", "if self._index.query(minhash):", "if False:", SPLIT
     ),
     "the slope's sign": Break("fit.py", "slope = dx @ dy / sxx", "slope = -dx @ dy / sxx", FIT),
     "the manifest before the records": Break(
