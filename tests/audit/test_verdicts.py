@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from rbpkit import paper
 from rbpkit.audit import cells as audit_cells
-from rbpkit.audit import findings, precision, verdicts
+from rbpkit.audit import precision, rank_findings, verdicts
 from rbpkit.audit.verdicts import Claim, Finding, verdict
 from rbpkit.errors import InputError
 
 SHARE = Claim(
-    "c", "paper", "1", "cases", "share", "chosen after the number", ("10%", "20%"),
+    "c", "law in S", "1", "cases", "share", "chosen after the number", ("10%", "20%"),
     {"pocket": "{n} were tried."}, words="so it is", versions="both",
 )  # fmt: skip
 VALUE = replace(SHARE, kind="value", margins=((0.8, 1.2), (0.9, 1.1)))
@@ -115,7 +115,7 @@ def test_a_finding_without_substance_is_refused(change, message):
 @pytest.mark.parametrize(
     "change",
     [
-        *({"words": ""}, {"table": "besides"}, {"margins": ()}, {"kind": "guess"}),
+        *({"words": ""}, {"group": "besides"}, {"group": "x"}, {"margins": ()}, {"kind": "guess"}),
         *({"standing": "doubted"}, {"standing": "assumed"}),  # an assumption has a value
     ],
 )
@@ -154,7 +154,7 @@ def test_a_sentence_names_its_numbers_or_is_refused():
 
 def test_every_entry_of_the_file_is_well_formed():
     known = verdicts.load_claims()
-    assert {one.table for one in known.values()} == set(verdicts.TABLES)
+    assert {one.group for one in known.values()} == set(verdicts.GROUPS)
     for one in known.values():
         assert (
             one.where and one.test and one.sentences and set(one.sentences) <= set(verdicts.SOURCES)
@@ -171,7 +171,7 @@ def test_every_entry_of_the_file_is_well_formed():
 
 
 def test_table_page_and_files_say_the_same(tmp_path):
-    known = {"c": SHARE, "d": replace(VALUE, name="d", table="besides", words="")}
+    known = {"c": SHARE, "d": replace(VALUE, name="d", group="besides", words="")}
     second = replace(valued(1.15, 1.1, 1.2), claim="d", source="published")
     findings = [second, counted((1, 9), (8, 9))]
     table = verdicts.verdict_table(findings, known)
@@ -248,7 +248,7 @@ def _ties(shift):
     [(0.0005, "holds"), (0.004, "depends on the margin"), (0.02, "contradicted")],
 )
 def test_ties_are_judged_on_float32_logits(shift, word):
-    (one,) = findings._ties(_ties(shift))
+    (one,) = rank_findings.ties(_ties(shift))
     known = verdicts.load_claims()["ties"]
     assert one.value == pytest.approx(shift) and verdict(known, one) == word
     assert "bfloat16 logits" in verdicts.sentence(known, one)
