@@ -13,7 +13,7 @@
 # %% [markdown]
 # # The paper's claims
 #
-# **Answer.** On the paper's points half of its statements hold in all or most cases, most of the others are less clear and three are contradicted: that models span five orders of magnitude, that $k$ does, that a larger $N$ sharpens the transition. The last, an assumption (independent tokens), is contradicted too. The law holds mostly: $-\log \mathrm{RBP}_k$ falls as a power of $S$ for $k < 1000$; at $k = 1$ its line is as straight as cross-entropy's on the published points (median $R^2$ 0.992, CE 0.9885), less so on shipped models.
+# **Answer.** On the paper's points half of its statements hold in all or most cases, most others are less clear and three are contradicted: that models span five orders of magnitude, that $k$ does, that a larger $N$ sharpens the transition. An assumption (independent tokens) is contradicted too. The law holds mostly: $-\log \mathrm{RBP}_k$ falls as a power of $S$ for $k < 1000$; at $k = 1$ its line is as straight as cross-entropy's on the published points (median $R^2$ 0.992, CE 0.9885), less so on shipped models.
 #
 # ![Each claim of the paper with the share of cases in which it holds, on published points and on the shipped models, coloured by verdict](../figures/figure_claims.png)
 #
