@@ -169,24 +169,30 @@ print(
 )
 print(f"{power:.4f} by N^b with b = {b:.2f}, {p_1**10:.4f} by Eq. 6")
 counted, _ = s5_1_emergence.measured_windows(
-    summaries, corpus_names, families, (5, 10, 20), (1, 10, 100)
+    summaries, corpus_names, families, (5, 10, 20), (1, 100)
 )
-errors = {"published": emergence.rule_errors(figure_7[figure_7["k"].isin((1, 10, 100))])}
+predicted = {"published": figure_7}
 if len(counted):
-    errors["pocket"] = emergence.rule_errors(emergence.rule_predictions(counted))
+    predicted["pocket"] = emergence.rule_predictions(counted)
 
 # %% [markdown]
 # A rule closes this share of the gap, in logarithms, between Eq. 6 and the count (0 is no better than Eq. 6, 1 is the count):
 #
 # $$\text{closed} = \frac{\log p_N^{\text{rule}} - N \log \mathrm{RBP}_k}{\log p_N - N \log \mathrm{RBP}_k}.$$
+#
+# Cells with fewer than five separate runs of hits are left out, and those within a factor 1.1 of Eq. 6, which leave nothing to explain.
 
 # %%
-rules = pd.concat(some.assign(source=source) for source, some in errors.items())
-rules = rules.query("N == 10 and k in (1, 100)")
-for name, order in (("source", errors), ("rule", emergence.RULES)):  # of the rows below
-    rules[name] = pd.Categorical(rules[name], list(order), ordered=True)
-rules["off"] = np.log(rules["factor"]).abs()  # of predicted / counted
+cells = pd.concat(some.assign(source=source) for source, some in predicted.items())
+cells = cells.query("N == 10 and k in (1, 100) and runs_low >= 5 and p > 1.1 * independent")
 cell = ["source", "corpus", "family", "model", "k"]
+names = {"value_vars": list(emergence.RULES), "var_name": "rule", "value_name": "by_rule"}
+rules = cells.melt([*cell, "p", "independent"], **names).query("by_rule > 0")
+for name, order in (("source", predicted), ("rule", emergence.RULES)):  # of the rows below
+    rules[name] = pd.Categorical(rules[name], list(order), ordered=True)
+gap = np.log(rules["p"] / rules["independent"])
+rules["closed"] = np.log(rules["by_rule"] / rules["independent"]) / gap
+rules["off"] = np.log(rules["by_rule"] / rules["p"]).abs()
 rules["closest"] = rules["off"] == rules.groupby(cell)["off"].transform("min")
 groups = rules.groupby(["source", "rule", "k"], sort=True, observed=True)
 columns = {"cells": ("closed", "size"), "closed": ("closed", "median")}

@@ -43,7 +43,7 @@ import pandas as pd
 from IPython.display import display
 
 import rbpkit
-from rbpkit import load_summaries, paper, plots
+from rbpkit import InputError, fit_power_law, fit_rbp_law, load_summaries, paper, plots
 from rbpkit.audit import noise, precision, sizes, strata, tokens
 from rbpkit.audit.tables import load_tables
 from rbpkit.pocket import ladders
@@ -278,12 +278,24 @@ by_text.drop(columns="text").round(3)
 # %% [markdown]
 # On HumanEval GPT-2's loss is 6% above Pythia's per token and 35% for the text, because its tokenizer needs many more tokens for whitespace. On HotpotQA, where the counts are alike, the two scales agree. RBP per token compares models with one tokenizer; between families it does not.
 #
-# The shipped models share one tokenizer, so for them we compare tokens with words. A word is right within $k$ when all of its tokens are.
+# The shipped models share one tokenizer, so for them we compare tokens with words. A word is right within $k$ when all of its tokens are. `difference` is $\alpha$ per word less $\alpha$ per token, from the line through the ratio of the two losses.
 
 # %%
 if "words" in tables:
-    word_fits = tokens.word_fits(tables["words"])
-    print(word_fits.groupby("k").median(numeric_only=True).drop(columns="n").round(3).to_string())
+    rows, whole = [], tables["words"].query("length == 'all'").sort_values("S")
+    for (_, _, k), cell in whole.groupby(["corpus", "family", "k"], sort=False):
+        token, word = cell["token_hits"] / cell["tokens"], cell["word_hits"] / cell["words"]
+        try:
+            by_token, by_word = (fit_rbp_law(cell["S"], rbp) for rbp in (token, word))
+            ratio = fit_power_law(cell["S"], np.log(word) / np.log(token))
+        except InputError:  # fewer than three sizes, or nothing but hits
+            continue
+        row = (k, cell["tokens"].iloc[0] / cell["words"].iloc[0], token.iloc[-1], word.iloc[-1])
+        row += (by_token.alpha, by_word.alpha, ratio.alpha, *ratio.alpha_interval)
+        rows.append((*row, by_token.r2, by_word.r2))
+    names = ["k", "tokens a word", "token", "word", "alpha_token", "alpha_word", "difference"]
+    word_fits = pd.DataFrame(rows, columns=[*names, "low", "high", "R2_token", "R2_word"])
+    print(word_fits.groupby("k").median().round(3).to_string())
     for k, rows_k in word_fits.groupby("k"):
         below = (rows_k["high"] < 0).sum()
         print(

@@ -27,11 +27,7 @@ LN10 = np.log(10)
 
 # -- rules that give p_{N,k} from shorter windows -----------------------------------------------
 
-# Fewer separate runs of hits are too few to judge a rule by.
-MIN_RUNS = 5
-# p and RBP^N must differ by this factor: else there is nothing to explain.
-MIN_GAP = 1.1
-RULE_N = (5, 10, 20)
+MIN_RUNS = 5  # fewer separate runs of hits are too few to judge a rule by
 RULES = {
     "markov": "chain of pairs",
     "power": "N^b tokens",
@@ -87,26 +83,6 @@ def rule_predictions(table: pd.DataFrame) -> pd.DataFrame:
         table["mixture"] = fixed_chance(p_1, p_2, N)
         table["documents"] = fixed_chance(p_1, table["shuffled_2"].to_numpy(), N)
     return table.drop(columns="shuffled_2")
-
-
-def rule_errors(table: pd.DataFrame, Ns: Sequence[int] = RULE_N) -> pd.DataFrame:
-    """The error of each rule of `rule_predictions`: a row for each (model, k, N) and rule.
-
-    Columns: corpus, family, model, S, k, N, rule, predicted, p, factor = predicted / p (1 is
-    right), closed = log(predicted / RBP^N) / log(p / RBP^N), the share of the gap to Eq. 6 that the
-    rule closes (1: all of it; above 1: too much). Left out: what cannot be predicted, fewer than
-    MIN_RUNS separate runs of hits, and shares within MIN_GAP of Eq. 6.
-    """
-    enough = table["N"].isin(Ns) & (table["runs_low"] >= MIN_RUNS)
-    enough &= table["p"] > MIN_GAP * table["independent"]
-    about = ["corpus", "family", "model", "S", "k", "N", "p", "independent"]
-    names = dict(id_vars=about, value_vars=list(RULES), var_name="rule", value_name="predicted")
-    long = table[enough].melt(**names)
-    long = long[long["predicted"] > 0].copy()
-    long["factor"] = long["predicted"] / long["p"]
-    gap = np.log(long["p"] / long["independent"])
-    long["closed"] = np.log(long["predicted"] / long["independent"]) / gap
-    return long.drop(columns="independent").reset_index(drop=True)
 
 
 # -- laws fitted at N <= 5 ----------------------------------------------------------------------

@@ -247,7 +247,7 @@ def _centred(S: np.ndarray) -> np.ndarray:
 
 # -- which k ---------------------------------------------------------------------------------
 
-_TRADE = ["corpus", "family", "k", "n", "alpha", "R2", "width", "missed", "noise"]
+_TRADE = ["corpus", "family", "k", "n", "alpha", "R2", "width", "missed", "noise", "documents"]
 
 
 def measured_trade(
@@ -255,12 +255,12 @@ def measured_trade(
     corpora: Sequence[str],
     families: Sequence[str],
     ks: Sequence[int] = MEASURED_KS,
-    draws: int = 0,
+    draws: int = DRAWS,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """`trade_row` of every (corpus, family, k) measured, and a line for each that is missing.
 
-    With draws > 0 also `documents`: standard deviation of alpha over that many resamples of the
-    text, over alpha; missing where k is not in the summaries' `k_grid` or a resample has no line.
+    Besides, `documents`: standard deviation of alpha over that many resamples of the text, over
+    alpha; missing where k is not in the summaries' `k_grid` or a resample has no line.
     """
     every, rows, missing = list(summaries), [], []
     found = {
@@ -268,19 +268,15 @@ def measured_trade(
         for k in ks
     }
     grid = set.intersection(*(set(one.k_grid.tolist()) for one in every)) if every else set()
-    known = [k for k in ks if k in grid] if draws else []
-    boot = bootstrap(every, known, draws) if known else Bootstrap({}, ())
+    boot = bootstrap(every, [k for k in ks if k in grid], draws)
     for curves in found.values():
         missing += curves.missing
         for curve in curves.curves.values():
             row = trade_row(curve, measured_misses(every, curve))
-            if draws:
-                cell = boot.cells.get((curve.corpus, curve.family, curve.quantity))
-                sd = np.nan if cell is None else cell.alphas.std(ddof=1)
-                row["documents"] = sd / abs(row["alpha"])
-            rows.append(row)
-    names = [*_TRADE, "documents"] if draws else _TRADE
-    return pd.DataFrame(rows, columns=names), tuple(dict.fromkeys(missing))
+            cell = boot.cells.get((curve.corpus, curve.family, curve.quantity))
+            sd = np.nan if cell is None else cell.alphas.std(ddof=1)
+            rows.append(row | {"documents": sd / abs(row["alpha"])})
+    return pd.DataFrame(rows, columns=_TRADE), tuple(dict.fromkeys(missing))
 
 
 def trade_row(curve: Curve, misses: Misses) -> dict[str, object]:

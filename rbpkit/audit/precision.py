@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 
 from rbpkit import paper
-from rbpkit.curves import Curve
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
+from rbpkit.fit import fit_rbp_law
 from rbpkit.summary import check_k
 
 KS = (1, 10, 100)
@@ -201,15 +200,10 @@ def fitted(table: pd.DataFrame) -> pd.DataFrame:
     for key, group in table.groupby(keys, sort=False):
         group = group.sort_values("S")
         for rule in RULES:
-            curve = Curve(key[0], key[1], f"RBP_{key[2]}", tuple(group["model"]), *_xy(group, rule))
-            line = fit_power_law(curve.S, curve.loss, labels=curve.models)
+            line = fit_rbp_law(group["S"], group[rule], labels=tuple(group["model"]))
             rows.append((*key, rule, line.alpha, line.r2))
     fits = pd.DataFrame(rows, columns=[*keys, "rule", "alpha", "R2"])
     base = fits[(fits["setting"] == "float32") & (fits["rule"] == "pessimistic")]
     base = base.set_index(keys[:3])["alpha"]
     at = pd.MultiIndex.from_frame(fits[keys[:3]])
     return fits.assign(shift=fits["alpha"].to_numpy() / base.reindex(at).to_numpy() - 1)
-
-
-def _xy(group: pd.DataFrame, rule: str) -> tuple[np.ndarray, np.ndarray]:
-    return group["S"].to_numpy(dtype=np.float64), group[rule].to_numpy()

@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from scipy.special import stdtrit
 
-from rbpkit import paper, plots
+from rbpkit import plots
 from rbpkit.audit.shape import fit_floor
-from rbpkit.curves import Curve, Measured, ce_curve, rbp_curve
+from rbpkit.curves import Curve, Measured, ce_curve, published_curves, rbp_curve
 from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, fit_power_law
 from rbpkit.sections import b_table1
@@ -37,12 +37,7 @@ def published_losses(ks: Sequence[int] = KS) -> list[Curve]:
     CE: Pythia on Wiki (Figure 8a) and GPT2 on Wiki (the authors' numbers). Raises InputError for
     a k that is in no figure.
     """
-    curves = [
-        Curve.of_published(paper.points(corpus, family, k))
-        for k in ks
-        for corpus in paper.PLOTTED_CORPORA
-        for family in paper.FAMILIES
-    ]
+    curves = [curve for k in ks for curve in published_curves(k).values()]
     of_table_1 = b_table1.published_curves()
     return curves + [of_table_1["Wiki", "CE", family][0] for family in ("Pythia", "GPT2")]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -62,10 +63,11 @@ class Context:
         return np.asarray(self.train_counts)
 
 
+@cache
 def pocket_context() -> Context:
     """The tokens of the pocket models and their counts in the training text.
 
-    The text is tokenized again (some 7 million tokens), which takes the better part of a minute.
+    The text is tokenized again (some 7 million tokens), once, in the better part of a minute.
     Each document counts one end-of-text token, as in training.
     """
     tokenizer = ladders.load_tokenizer()

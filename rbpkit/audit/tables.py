@@ -61,21 +61,20 @@ def write_tables(
         raise InputError(f"{records_dir}: no records here; summaries alone are not enough")
     parts: dict[str, list[pd.DataFrame]] = {}
     groups: dict[tuple[str, str], list[Path]] = {}
-    contexts = _Contexts()
     for job in jobs:
         manifest = job.manifest
         records = Records.load(job.path)
         for name, table in OF_RECORDS.items():
             parts.setdefault(name, []).append(_of_job(table(records), manifest))
         for name, table in OF_RECORDS_IN_CONTEXT.items():
-            context = contexts.of(manifest)
+            context = _context(manifest)
             if context is not None:
                 parts.setdefault(name, []).append(_of_job(table(records, context), manifest))
         groups.setdefault((manifest.corpus, manifest.family), []).append(job.path)
         say(f"audited: {manifest.model} on {manifest.corpus}")
     for (corpus, family), paths in groups.items():
         every = [Records.load(path) for path in paths]
-        context = contexts.of(every[0].manifest)
+        context = _context(every[0].manifest)
         of_family = {name: (table, (every,)) for name, table in OF_A_FAMILY.items()}
         if context is not None:
             in_context = OF_A_FAMILY_IN_CONTEXT.items()
@@ -133,18 +132,10 @@ def load_tables(
     return tables
 
 
-class _Contexts:
-    """The `Context` of each job; the pocket text is counted once, when asked."""
-
-    def __init__(self) -> None:
-        self._pocket = None
-
-    def of(self, manifest: Manifest):
-        if not manifest.corpus.startswith("pocket:") or manifest.V != ladders.V:
-            return None
-        if self._pocket is None:
-            self._pocket = strata.pocket_context()
-        return self._pocket
+def _context(manifest: Manifest) -> strata.Context | None:
+    """The `Context` of a job on a pocket corpus, in the pocket models' tokens; None of another."""
+    pocket = manifest.corpus.startswith("pocket:") and manifest.V == ladders.V
+    return strata.pocket_context() if pocket else None
 
 
 def _order(manifest: Manifest) -> tuple:

@@ -15,7 +15,6 @@ import pandas as pd
 
 from rbpkit.audit.strata import KS, Context, checked_ladder, frequency_groups
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
 from rbpkit.records import Records
 from rbpkit.sections.s4_3_large_k import k_at_share
 from rbpkit.summary import document_index
@@ -185,34 +184,6 @@ def words_table(records: Records, context: Context) -> pd.DataFrame:
             row = (name, k, int(here.sum()), int(whole[here].sum()), tokens)
             rows.append((*row, int(hits[here].sum()), float(nll[here].sum())))
     names = ["length", "k", "words", "word_hits", "tokens", "token_hits", "nll"]
-    return pd.DataFrame(rows, columns=names)
-
-
-def word_fits(table: pd.DataFrame) -> pd.DataFrame:
-    """alpha per word beside alpha per token, from `words_table` of all jobs (its "all" rows).
-
-    Columns: corpus, family, k, n, tokens a word (mean), token, word (RBP_k of the largest model),
-    alpha_token, alpha_word, difference (word less token) with low and high (95% t interval of the
-    regression of the ratio of the two losses on S: for new models), R2_token, R2_word.
-    """
-    rows = []
-    whole = table[table["length"] == "all"]
-    for (corpus, family, k), cell in whole.groupby(["corpus", "family", "k"], sort=False):
-        cell = cell.sort_values("S")
-        token = (cell["token_hits"] / cell["tokens"]).to_numpy()
-        word = (cell["word_hits"] / cell["words"]).to_numpy()
-        S = cell["S"].to_numpy()
-        try:
-            by_token, by_word = (fit_power_law(S, -np.log(rbp)) for rbp in (token, word))
-            apart = fit_power_law(S, np.log(word) / np.log(token))
-        except InputError:
-            continue
-        mean = float(cell["tokens"].iloc[0] / cell["words"].iloc[0])
-        row = (corpus, family, k, by_token.n, mean, token[-1], word[-1], by_token.alpha)
-        row += (by_word.alpha, apart.alpha, *apart.alpha_interval, by_token.r2, by_word.r2)
-        rows.append(row)
-    names = ["corpus", "family", "k", "n", "tokens a word", "token", "word", "alpha_token"]
-    names += ["alpha_word", "difference", "low", "high", "R2_token", "R2_word"]
     return pd.DataFrame(rows, columns=names)
 
 

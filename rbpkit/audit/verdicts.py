@@ -22,7 +22,8 @@ from rbpkit.plots import write_whole
 
 SOURCES = ("published", "pocket")
 OURS = "shipped models"  # what pages call the source "pocket"
-TABLES = ("paper", "besides")
+# What notebook 12 shows together, in its order; no version of the paper claims what is "besides".
+GROUPS = ("set-up", "law in S", "large k", "law in k", "windows", "two laws", "besides")
 VERDICTS = ("holds", "in most cases", "in some cases", "contradicted", "depends on the margin")
 VERDICTS += ("undecided", "cannot be told", "depends on the reading", "not at these sizes")
 VERDICTS += ("withdrawn", "assumption, holds", "assumption, contradicted")
@@ -40,11 +41,11 @@ class Claim:
     """One entry of claims.yaml; its header says what the fields are.
 
     margins: labels for kind "share", closed ranges for kind "value"; mild to strict. sentences: by
-    source. standing: one of STANDINGS.
+    source. group: one of GROUPS. standing: one of STANDINGS.
     """
 
     name: str
-    table: str
+    group: str
     where: str
     test: str
     kind: str
@@ -60,8 +61,8 @@ class Claim:
             raise InputError(f"claim {self.name}: standing is one of {', '.join(STANDINGS)}")
         if self.standing == "assumed" and self.kind != "value":
             raise InputError(f"claim {self.name}: an assumption is tested by a value")
-        if self.table not in TABLES or self.kind not in ("share", "value") or not self.margins:
-            raise InputError(f"claim {self.name}: table, kind or margins are not as they must be")
+        if self.group not in GROUPS or self.kind not in ("share", "value") or not self.margins:
+            raise InputError(f"claim {self.name}: group, kind or margins are not as they must be")
         if (self.table == "paper") != bool(self.words):
             raise InputError(f"claim {self.name}: a claim of the paper has its words, no other has")
         if self.kind == "value" and any(low > high for low, high in self.margins):
@@ -71,6 +72,11 @@ class Claim:
             for wide, (low, high) in zip(self.margins, self.margins[1:], strict=False)
         ):
             raise InputError(f"claim {self.name}: margins go from mild to strict")
+
+    @property
+    def table(self) -> str:
+        """ "paper" or "besides"."""
+        return "besides" if self.group == "besides" else "paper"
 
 
 @dataclass(frozen=True)
@@ -273,9 +279,18 @@ def as_markdown(verdicts: pd.DataFrame, table: str, ours: str = OURS) -> str:
     return "".join(lines)
 
 
+def counts(verdicts: pd.DataFrame) -> str:
+    """How many claims of the paper have which verdict on its own points, in a sentence."""
+    own = verdicts.query("table == 'paper' and source == 'published'")["verdict"]
+    each = own.value_counts().reindex([word for word in VERDICTS if word in set(own)])
+    listed = "; ".join(f"{word} ({count})" for word, count in each.items())
+    return f"{len(own)} statements of the paper are tested on its own points: {listed}."
+
+
 def page(verdicts: pd.DataFrame, ours: str = OURS) -> str:
-    """Both tables, then a sentence on each finding, as Markdown; `ours` as in `as_markdown`."""
-    parts = ["## The paper's claims\n\n", as_markdown(verdicts, "paper", ours)]
+    """Counts, both tables, a sentence on each finding, as Markdown; `ours` as in `as_markdown`."""
+    parts = [f"## The paper's claims\n\n{counts(verdicts)}\n\n"]
+    parts.append(as_markdown(verdicts, "paper", ours))
     if (verdicts["table"] == "besides").any():
         parts += ["\n## What we asked besides\n\n", as_markdown(verdicts, "besides", ours)]
     parts.append("\n## Each number\n\n")
@@ -297,7 +312,7 @@ def claims_json(findings: Iterable[Finding], claims: Mapping[str, Claim]) -> str
     verdict_table(every, claims)  # refuses what cannot be judged
     content = []
     for name, claim in claims.items():
-        entry = asdict(claim)
+        entry = asdict(claim) | {"table": claim.table}
         entry["margins"] = [m if isinstance(m, str) else _ends(m) for m in claim.margins]
         del entry["sentences"]
         entry["findings"] = [

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from made_summaries import by_documents
 
 from rbpkit.audit import bounds
 from rbpkit.audit.bounds import equal_pairs
@@ -61,19 +59,8 @@ def corpus_of(rng, ce, rbp, documents=100, length=60):
     nll += shared * 5
     hard = np.clip(np.array(rbp)[:, None] - 0.1 * shared, 0.02, 0.98)
     hits = rng.binomial(length, hard)
-    manifest = {"corpus": "c", "fingerprint": "f"}
     return [
-        SimpleNamespace(
-            manifest=SimpleNamespace(model=name, **manifest),
-            document=np.arange(documents),
-            document_tokens=tokens,
-            document_nll=row,
-            document_hits=hit[:, None],
-            k_grid=np.array([1]),
-            ce=lambda row=row: row.sum() / tokens.sum(),
-            rbp=lambda k, hit=hit: hit.sum() / tokens.sum(),
-        )
-        for name, row, hit in zip(NAMES, nll, hits, strict=True)
+        by_documents(name, 1, tokens, *one, 1) for name, *one in zip(NAMES, nll, hits, strict=True)
     ]
 
 
@@ -127,4 +114,3 @@ def test_the_figure_stands_without_the_pocket_half():
     figure = bounds.figure_bounds(bounds.published_bounds(), none, none)
     assert len(figure.axes) == 2
     assert len(bounds.bounds_points(bounds.published_bounds(), none, none)) == 56
-    plt.close("all")

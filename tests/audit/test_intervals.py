@@ -60,21 +60,19 @@ def test_difference_of_families_is_paired_and_signed():
 
 def test_scatter_knows_noise_from_models_of_their_own():
     """On a line but for the documents p is uniform; with scatter of their own it is 0."""
+
+    def scatter(cell, off):
+        curve = dataclasses.replace(cell.curve, value=np.exp(-5 * S**-0.1 * np.exp(off)))
+        cells = {("c", "A", "RBP_1"): dataclasses.replace(cell, curve=curve)}
+        return intervals.scatter_table(intervals.Bootstrap(cells, ())).iloc[0]
+
     rng, ps = np.random.default_rng(0), []
     for _ in range(200):
         cell = planted(rng, "A", 0.1, 0.02, rng.normal(0, 0.3, 200))
-        noisy = 5 * S**-0.1 * np.exp(rng.normal(0, 0.3) + rng.normal(0, 0.02, S.size))
-        curve = dataclasses.replace(cell.curve, value=np.exp(-noisy))
-        boot = intervals.Bootstrap(
-            {("c", "A", "RBP_1"): dataclasses.replace(cell, curve=curve)}, ()
-        )
-        ps.append(intervals.scatter_table(boot)["p"].item())
+        ps.append(scatter(cell, rng.normal(0, 0.3) + rng.normal(0, 0.02, S.size))["p"])
     assert np.mean(np.array(ps) < 0.05) == pytest.approx(0.05, abs=0.04)
     assert np.mean(ps) == pytest.approx(0.5, abs=0.07)
-    rough = 5 * S**-0.1 * np.exp([0.2, -0.2, 0.2, -0.2, 0.2])
-    curve = dataclasses.replace(cell.curve, value=np.exp(-rough))
-    boot = intervals.Bootstrap({("c", "A", "RBP_1"): dataclasses.replace(cell, curve=curve)}, ())
-    row = intervals.scatter_table(boot).iloc[0]
+    row = scatter(cell, [0.2, -0.2, 0.2, -0.2, 0.2])
     assert row["p"] == 0 and row["documents_sd"] == pytest.approx(0.02, rel=0.1)
     assert row["unpaired_sd"] == pytest.approx(np.hypot(0.3, 0.02), rel=0.1)
 

@@ -27,35 +27,23 @@ def _curve(models, S, loss):
     return Curve("Wiki", "Pythia", "RBP_1", models, S, np.exp(-loss))
 
 
-def test_published_sizes_are_the_configurations(published):
+def test_sizes_are_those_of_the_configurations(published, shipped):
     pytest.importorskip("torch")
     from rbpkit.files.architectures import paper_config, parameter_counts
-
-    for hub_id in ("openai-community/gpt2", "facebook/opt-350m", "Qwen/Qwen2.5-7B"):
-        counts, config = parameter_counts(hub_id), paper_config(hub_id)
-        one = published[hub_id.split("/")[1]]
-        assert (one.S, one.embedding, one.tied) == (
-            *counts[:2],
-            bool(config.tie_word_embeddings),
-        )
-        width = getattr(config, "word_embed_proj_dim", config.hidden_size)
-        assert one.output == counts.V * width
-
-
-def test_pocket_sizes_are_the_configurations(shipped):
-    pytest.importorskip("torch")
-    from rbpkit.files.architectures import parameter_counts
     from rbpkit.pocket.analysis import all_runs
     from rbpkit.pocket.configs import config_of
 
-    runs = all_runs()
-    found = sizes.pocket_sizes(shipped)
-    assert len(found) == 20
-    for name, one in found.items():
-        config = config_of(runs[name].family, runs[name].shape)
+    runs, pocket = all_runs(), sizes.pocket_sizes(shipped)
+    assert len(pocket) == 20
+    pairs = [(one, config_of(runs[name].family, runs[name].shape)) for name, one in pocket.items()]
+    for hub_id in ("openai-community/gpt2", "facebook/opt-350m", "Qwen/Qwen2.5-7B"):
+        pairs.append((published[hub_id.split("/")[1]], paper_config(hub_id)))
+    for one, config in pairs:
         counts = parameter_counts(config)
-        assert (one.S, one.embedding, one.tied) == (*counts[:2], config.tie_word_embeddings), name
-        assert one.output == counts.V * config.hidden_size
+        expected = (*counts[:2], bool(config.tie_word_embeddings))
+        assert (one.S, one.embedding, one.tied) == expected, config
+        width = getattr(config, "word_embed_proj_dim", config.hidden_size)
+        assert one.output == counts.V * width
 
 
 @pytest.mark.parametrize("planted", ["S", "all"])

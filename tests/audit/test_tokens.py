@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pandas as pd
 import pytest
 from made_summaries import records_of
 
@@ -130,7 +129,7 @@ def test_pocket_tokens_are_those_of_the_models(monkeypatch):
         documents = ("def f(x):\n    return x",)
 
     monkeypatch.setattr(strata, "load_pocket_documents", lambda corpus, split: Short())
-    found = strata.pocket_context()
+    found = strata.pocket_context.__wrapped__()  # what is kept is the long text's
     tokenizer = ladders.load_tokenizer()
     ids = tokenizer(Short.documents[0], add_special_tokens=False)["input_ids"]
     assert "".join(found.token_text[i] for i in ids) == Short.documents[0]
@@ -251,20 +250,14 @@ def test_table_counts_by_hand():
     assert table.loc[("all", 1), "nll"] == pytest.approx(nll.sum(), rel=1e-6)
 
 
-def test_independent_tokens_give_the_power_and_the_fits_show_it():
-    """Words of two tokens, independent: -log RBP per word is twice that per token, alpha equal."""
-    rng, tables, T = np.random.default_rng(0), [], 40_000
-    for S in (1_000, 10_000, 100_000, 1_000_000):
-        loss = 0.6 * (S / 1_000) ** -0.1
-        rank = np.where(rng.random(T) < np.exp(-loss), 1, 30)
-        table = tokens.words_table(toy([" cat", "s"] * (T // 2), rank, 20), KNOWN)
-        tables.append(table.assign(corpus="c", family="f", model=f"m{S}", S=S))
-    fits = tokens.word_fits(pd.concat(tables))
-    one = fits[fits["k"] == 1].iloc[0]
-    assert one["alpha_token"] == pytest.approx(0.1, abs=0.01)
-    assert one["low"] < 0.0 < one["high"] and abs(one["difference"]) < 0.01
-    assert np.log(one["word"]) == pytest.approx(2 * np.log(one["token"]), rel=0.03)
-    assert fits["k"].tolist() == [1, 10]  # at k = 100 every rank is within: no line
+def test_independent_tokens_give_the_power():
+    """Words of two tokens, independent: -log RBP per word is twice that per token."""
+    T = 40_000
+    rank = np.where(np.random.default_rng(0).random(T) < 0.55, 1, 30)
+    table = tokens.words_table(toy([" cat", "s"] * (T // 2), rank, 20), KNOWN)
+    one = table.set_index(["length", "k"]).loc["all", 1]
+    token, word = one["token_hits"] / one["tokens"], one["word_hits"] / one["words"]
+    assert np.log(word) == pytest.approx(2 * np.log(token), rel=0.03)
 
 
 def test_no_word_and_unknown_tokens_are_refused():
