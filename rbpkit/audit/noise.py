@@ -341,7 +341,7 @@ def mechanism(z: float, seen: float, low: float) -> str:
 
 def mechanisms(every: Iterable[Misses]) -> pd.DataFrame:
     """A row a cell: corpus, family, quantity, n, misses (by S), trend z, R2 seen, noise median,
-    noise low, noise high (`largek.noise_only`: binomial), mechanism.
+    noise low, noise high (`s4_3_large_k.noise_only`: binomial), mechanism.
     """
     every = list(every)
     table = s4_3_large_k.noise_table(every).drop(columns="seen above")

@@ -20,7 +20,7 @@ from rbpkit.curves import Curve, Measured, measured_curves, published_curves
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.plots import FAMILY_INK, OTHER_INK, style
-from rbpkit.sections import c_derivation, s5_1_emergence
+from rbpkit.sections import c_derivation, c_derivation_figures, s5_1_emergence
 
 LawKey = tuple[str, str, int]
 """(corpus, family, k)."""
@@ -225,20 +225,8 @@ def explore_eq8(windows: pd.DataFrame, stills: Sequence[tuple[int, int]]) -> Fig
 
 def lognormal_points(stills: Sequence[tuple[float, float]]) -> pd.DataFrame:
     """mu, sigma and what they give by the sum and by the closed form: -log p_1, CE (nats)."""
-    rows = [
-        (
-            *(
-                mu,
-                sigma,
-                c_derivation.neg_log_p1(mu, sigma),
-                c_derivation.neg_log_p1_approx(mu, sigma),
-            ),
-            *(c_derivation.entropy(mu, sigma), c_derivation.entropy_approx(mu, sigma)),
-        )
-        for mu, sigma in stills
-    ]
-    names = ["mu", "sigma", "neg_log_p1", "neg_log_p1_approx", "CE", "CE_approx"]
-    return pd.DataFrame(rows, columns=names)
+    mu, sigma = np.transpose(stills)
+    return c_derivation_figures.errors(mu, sigma).drop(columns=["neg_log_p1_error", "CE_error"])
 
 
 def lognormal_panel(axes: Axes, mu: float, sigma: float) -> None:
