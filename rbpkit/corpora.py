@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from rbpkit.errors import InputError, check_whole
-from rbpkit.files.hub_corpora import HUB_CORPORA, PART_CORPORA, read_hub
+from rbpkit.files.hub_corpora import HUB_CORPORA, MORE_CORPORA, read_hub
 from rbpkit.files.text_files import SUFFIXES, list_files, read_texts, suffix_of, text_fingerprint
 
 PROTOCOL_DOCUMENTS = 1000  # of the authors, from each corpus
 
-ON_HUB = HUB_CORPORA | PART_CORPORA
+ON_HUB = HUB_CORPORA | MORE_CORPORA
 POCKET_CORPORA = ("pocket:prose", "pocket:code", "pocket:qa", "pocket:legal")
 
 
@@ -68,10 +68,10 @@ def load_corpus(
 ) -> Corpus:
     """Documents of a corpus: by default the first 1,000, shuffled with seed 42 (Appendix A).
 
-    name_or_path: one of `HUB_CORPORA`, `PART_CORPORA` (a part of one, where all of it is too much
-    to fetch) or `POCKET_CORPORA`, in any case (a file of that name is "./NAME"), or a .jsonl,
-    .jsonl.gz, .parquet or .txt file, or a folder of those, read in the order of their names. A
-    .txt file is one document.
+    name_or_path: one of `HUB_CORPORA`, `MORE_CORPORA` (others on the hub, and "Wiki:part", a part
+    where all is too much to fetch) or `POCKET_CORPORA`, in any case (a file of that name is
+    "./NAME"), or a .jsonl, .jsonl.gz, .parquet or .txt file, or a folder of those, read in the
+    order of their names. A .txt file is one document.
     documents: how many to take, 0 for all; by default 1,000, and all of a pocket corpus, whose
     lists are short and fixed. Empty ones among them are left out and counted.
     field: for .jsonl and .parquet, the column with the text ("text" if not given), or several
@@ -119,7 +119,7 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
         return path
     if os.sep in given or suffix_of(path):
         raise InputError(f"{given}: no such file or folder; check the path of the corpus")
-    whole = [name for name in known if known[name] not in PART_CORPORA]
+    whole = [name for name in known if not name.endswith(":part")]
     near = difflib.get_close_matches(given.lower(), whole, n=1, cutoff=0.5)
     hint = f"did you mean {known[near[0]]}? " if near else ""
     raise InputError(

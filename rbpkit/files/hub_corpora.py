@@ -1,6 +1,6 @@
-"""Corpora on the Hugging Face hub, the paper's six: where each is and how its text is made.
+"""Corpora on the Hugging Face hub: where each is and how its text is made.
 
-A further one is a row of `HUB_CORPORA`.
+The paper's six are `HUB_CORPORA`; a further one is a row of `MORE_CORPORA`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ def _is_github_code(row: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class HubCorpus:
-    """Where one of the paper's corpora is and how its text is made (Appendix A).
+    """Where a corpus is and how its text is made (the paper's: Appendix A).
 
     fields: the columns joined by a newline; keep: which rows count as documents;
     data_files: the files to fetch, where the whole set is far larger than its splits;
     in_order: the first rows of the split are taken as they stand, without a shuffle;
-    files: patterns of the repository's files that hold the split, in the order of its rows.
+    files: patterns of the repository's files that hold the split, in the order of its rows;
+    size: about how many bytes those files have (None: not known), for plans without a network.
     """
 
     path: str
@@ -38,11 +39,18 @@ class HubCorpus:
     data_files: Mapping[str, str] | None = None
     in_order: bool = False
     files: tuple[str, ...] = ()
+    size: float | None = None
 
 
+# Sizes as the hub's pages show or showed them; the legal corpus's from the card of an earlier
+# version.
 HUB_CORPORA: dict[str, HubCorpus] = {
     "Wiki": HubCorpus(
-        "wikimedia/wikipedia", "20231101.en", "train", files=("20231101.en/train-*.parquet",)
+        "wikimedia/wikipedia",
+        "20231101.en",
+        "train",
+        files=("20231101.en/train-*.parquet",),
+        size=11.6e9,
     ),
     "HumanEval": HubCorpus(
         "openai/openai_humaneval",
@@ -50,6 +58,7 @@ HUB_CORPORA: dict[str, HubCorpus] = {
         "test",
         fields=("prompt", "canonical_solution"),
         files=("openai_humaneval/test-*.parquet",),
+        size=84e3,
     ),
     "HotpotQA": HubCorpus(
         "hotpotqa/hotpot_qa",
@@ -57,9 +66,14 @@ HUB_CORPORA: dict[str, HubCorpus] = {
         "validation",
         fields=("question", "answer"),
         files=("distractor/validation-*.parquet",),
+        size=27e6,
     ),
     "AusLegal": HubCorpus(
-        "isaacus/open-australian-legal-corpus", None, "corpus", files=("corpus.jsonl",)
+        "isaacus/open-australian-legal-corpus",
+        None,
+        "corpus",
+        files=("corpus.jsonl",),
+        size=9e9,
     ),
     # Streamed always: loading a split of C4 would fetch all of it, 300 GB, for 1,000 rows.
     "C4": HubCorpus(
@@ -68,6 +82,7 @@ HUB_CORPORA: dict[str, HubCorpus] = {
         "validation",
         in_order=True,
         files=("en/c4-validation.*.json.gz",),
+        size=0.32e9,
     ),
     "Github": HubCorpus(
         "monology/pile-uncopyrighted",
@@ -76,15 +91,21 @@ HUB_CORPORA: dict[str, HubCorpus] = {
         keep=_is_github_code,
         data_files={"validation": "val.jsonl.zst", "test": "test.jsonl.zst"},
         files=("val.jsonl.zst", "test.jsonl.zst"),
+        size=0.68e9,
     ),
 }
 # The authors shuffle all of Wikipedia, many gigabytes. One of its 41 files, from the middle, is
 # shuffled alone here. The files go by the articles' ids, so it is a stretch of articles begun at
 # about one time, and no fair sample of the whole: hence a name of its own in records.
 _PART = "20231101.en/train-00020-of-00041.parquet"
-PART_CORPORA: dict[str, HubCorpus] = {
+MORE_CORPORA: dict[str, HubCorpus] = {
     "Wiki:part": HubCorpus(
-        "wikimedia/wikipedia", None, "train", data_files={"train": _PART}, files=(_PART,)
+        "wikimedia/wikipedia",
+        None,
+        "train",
+        data_files={"train": _PART},
+        files=(_PART,),
+        size=0.28e9,
     ),
 }
 

@@ -1,4 +1,4 @@
-"""What each pocket family is: one table, and everything else about a family is read from it.
+"""What each pocket family is, in one table: its sizes, rate and config, and what else is its own.
 
 Heads, norms, biases, positions, activation, tied or untied output matrix are those of the real
 family. Two things are one rule for all, so that the families differ by architecture alone: no

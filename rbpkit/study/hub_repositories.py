@@ -55,16 +55,6 @@ _PUBLISHED = {"GPT2": 4, "OPT": 2, "Pythia": 2, "Qwen": 2}
 _UNTIED = {"Pythia"}  # the output head is stored beside the token embedding
 _UNTIED_QWEN = {"Qwen2.5-7B", "Qwen2.5-14B"}
 _TOKENIZERS = 5_000_000
-# As the hub's pages show or showed them; the legal corpus's from the card of an earlier version.
-_CORPORA = {
-    "Wiki": 11.6e9,
-    "Wiki:part": 0.28e9,
-    "HumanEval": 84e3,
-    "HotpotQA": 27e6,
-    "AusLegal": 9e9,
-    "C4": 0.32e9,
-    "Github": 0.68e9,
-}
 
 
 @dataclass(frozen=True)
@@ -275,14 +265,15 @@ def model_bytes(model: str) -> int | None:
 
 
 def corpus_bytes(names: Iterable[str]) -> int | None:
-    """Bytes of the hub corpora's files that are read; None where one's size is not listed here.
+    """Bytes of the hub corpora's files that are read; None where one's size is not known.
 
     Wikipedia whole has its part.
     """
     names = set(names)
     if "Wiki" in names:
         names.discard("Wiki:part")
-    return int(sum(_CORPORA[name] for name in names)) if names <= _CORPORA.keys() else None
+    sizes = [ON_HUB[name].size for name in names]
+    return None if None in sizes else int(sum(sizes))
 
 
 def hub_error(error: Exception, need: Repository) -> str:

@@ -43,7 +43,7 @@ def test_every_pocket_model_has_a_summary_on_every_corpus(shipped):
 
 def test_the_families_beside_the_papers_have_theirs_too():
     jobs = {(s.manifest.model, s.manifest.corpus) for s in load_summaries(ladders.beside_root())}
-    study = load_params(ROOT / "params" / "mamba.yaml")
+    study = load_params(ROOT / "params" / "beside.yaml")
     assert list(study.families) == [f for f in ladders.LADDERS if f not in paper.FAMILIES]
     names = {run.name for family in study.families for run in ladders.ladder_runs(family)}
     assert jobs == {(name, corpus) for name in names for corpus in study.corpus_names}
