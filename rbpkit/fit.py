@@ -112,11 +112,11 @@ def fit_power_law(
     level: float = 0.95,
     labels: Sequence[str] | None = None,
 ) -> PowerLawFit:
-    """Least squares of log loss on log S, the regression of the paper's Table 1 and Figures 3 to 6.
+    """Least squares of log loss on log S: Figures 3 to 6, and Table 1 of the arXiv version.
 
     S: (n,) non-embedding parameters, in any order. loss: (n,) -log RBP_k (see `fit_rbp_law`) or CE
     in nats. level: coverage of the intervals. labels: (n,) names of the points for error messages.
-    The law in k (ICLR version, Table 1) is the same regression with k in the place of S.
+    The law in k (Table 1 of the ICLR version) is the same regression with k in the place of S.
 
     Raises InputError, never returns a number, for fewer than three points, unequal lengths, values
     that are not positive and finite, an S or a loss that is the same at all points, a bad level.
