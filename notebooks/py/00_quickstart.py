@@ -132,7 +132,7 @@ table
 
 # %%
 rows = []
-for k in ks:
+for k in [k for k in ks if (RBP[k] < 1).all()]:  # an RBP_k of 1 has no second logarithm
     minus_alpha, log_c = np.polyfit(np.log(S), np.log(-np.log(RBP[k])), 1)
     rows.append((k, -minus_alpha, np.exp(log_c)))
 law = pd.DataFrame(rows, columns=["k", "alpha", "c"])

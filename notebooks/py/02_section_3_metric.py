@@ -242,8 +242,9 @@ plots.save(figure, points, figures_dir, "figure_2_staircase")
 scored = logit_ranks(logits, targets)
 R, nll = scored.rank().numpy(), scored.nll.double().numpy()
 rbp = np.bincount(R, minlength=model.V + 1)[1:].cumsum() / len(R)  # Eq. 4 at k = 1, ..., V
-options = sorted({*ks, *np.geomspace(1, model.V, 60).astype(int).tolist()})
-still = explore(lambda axes, k: s3_metric.read_at(axes, rbp, k), [(k,) for k in ks], k=options)
+shown = [k for k in ks if k <= model.V]
+options = sorted({*shown, *np.geomspace(1, model.V, 60).astype(int).tolist()})
+still = explore(lambda axes, k: s3_metric.read_at(axes, rbp, k), [(k,) for k in shown], k=options)
 if still is not None:  # None where the slider is shown
     # Three decimals: one token of these, tied but for a processor's last bit, moves the fourth.
     points = pd.DataFrame({"k": options, "rbp": rbp[np.array(options) - 1].round(3)})

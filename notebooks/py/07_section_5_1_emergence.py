@@ -248,6 +248,7 @@ plots.save(figure, points, figures_dir, "figure_7")
 for name, table in (("published", published), (ours, shown)):
     if table["S"].nunique() < 3:
         continue  # no line
+    table = table[table.groupby("k")["p"].transform("max") < 1]  # nor where every window hits
     hit = table[(table["N"] > 1) & (table["p"] > 0)].copy()
     for k in hit["k"].unique():
         law = s5_1_emergence.line(table, k)

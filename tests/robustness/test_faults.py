@@ -419,13 +419,16 @@ def test_notebooks_need_no_network_and_write_no_secret(name, tmp_path, monkeypat
 
 # -- a line of 100 MB ------------------------------------------------------------------------
 
+# VmHWM: ru_maxrss of a process begins with that of the one that started it, the tests' own.
 LONG_LINE = """
-import resource, sys, time
+import re, sys, time
+from pathlib import Path
 from rbpkit.corpora import load_corpus
 start = time.monotonic()
 corpus = load_corpus(sys.argv[1])
 assert len(corpus.documents) == 2 and max(map(len, corpus.documents)) == 100_000_000
-print(time.monotonic() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
+peak = re.search("VmHWM:[^0-9]*([0-9]+)", Path("/proc/self/status").read_text())
+print(time.monotonic() - start, int(peak[1]) / 2**10)
 """
 
 
@@ -447,7 +450,7 @@ def test_a_line_of_100_MB_is_read_in_bounded_memory(suffix, tmp_path, capsys):
     seconds, mib = map(float, run.stdout.split())
     with capsys.disabled():
         print(f"\n100 MB in one {suffix}: {seconds:.1f} s, at most {mib:.0f} MiB in all")
-    assert mib < 1200
+    assert mib < 600
 
 
 # -- the list --------------------------------------------------------------------------------
