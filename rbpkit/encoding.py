@@ -78,11 +78,6 @@ class Batch:
         return len(self.targets)
 
 
-def check_batch_tokens(batch_tokens: int) -> None:
-    """InputError unless `batch_tokens`, tokens with padding, is a whole number >= 1."""
-    check_whole("batch_tokens", batch_tokens, 1)
-
-
 def encode(
     corpus: Corpus, tokenizer: PreTrainedTokenizerBase, *, max_length: int = 512
 ) -> EncodedCorpus:
@@ -156,7 +151,7 @@ def batches(encoded: EncodedCorpus, batch_tokens: int, done: int = 0) -> Iterato
     memory. Each scored token is in one batch, once. Raises InputError for batch_tokens below 1,
     before the first batch.
     """
-    check_batch_tokens(batch_tokens)
+    check_whole("batch_tokens", batch_tokens, 1)
     by_length = sorted(encoded.documents, key=lambda d: (-len(d.input_ids), d.document))
     return _batches(by_length[done:], batch_tokens)
 

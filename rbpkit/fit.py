@@ -1,20 +1,25 @@
-"""The law: a straight line through log loss and log S, fitted as in the paper.
+"""The law: points over the models of a family, and the straight line through their logs.
 
 -log RBP_k ~ S^-alpha (Sections 4.1 to 4.3 of arXiv 2510.20387) and CE ~ S^-alpha (Section 5.2)
 are ordinary least squares of log loss on log S, logarithms natural. The paper prints slope and R2;
 we add what tells how sure they are: standard errors, t intervals, and an interval for a new model.
+A `Curve` is made of `Summary` or `Records`: anything with `manifest`, `rbp`, `ce` and `success`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from rbpkit.errors import InputError
+from rbpkit.files.manifest import Manifest
+from rbpkit.summary import DEFAULT_KS
 
 Interval = tuple[float, float]
 
@@ -140,10 +145,15 @@ def fit_rbp_law(
     level, labels and the errors are as in `fit_power_law`; an RBP_k of 0 or 1 has no place on the
     line (its loss is infinite or zero) and is refused by name, never clipped.
     """
-    level = _checked_level(level)
     sizes, rates = _paired(S, rbp, "RBP_k", labels)
-    _refuse(~((rates > 0) & (rates < 1)), _bad_rbp, rates, labels)
-    return _ols(sizes, -np.log(rates), level)
+    _refuse(~((rates >= 0) & (rates <= 1)), _bad_rbp, rates, labels)
+    return fit_power_law(sizes, minus_log(rates), level=level, labels=labels)
+
+
+def minus_log(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """-log of shares: 0 where one is 1, infinite where it is 0 (no fit takes either)."""
+    with np.errstate(divide="ignore"):
+        return np.abs(np.log(share))  # abs: 0 and not -0 for a share of 1
 
 
 def _ols(S: NDArray[np.float64], loss: NDArray[np.float64], level: float) -> PowerLawFit:
@@ -198,6 +208,165 @@ def _t_quantile(n: int, level: float) -> float:
 def _all_equal(logs: NDArray[np.float64]) -> bool:
     rounding = np.finfo(float).eps * max(1.0, float(np.abs(logs).max()))
     return float(np.ptp(logs)) <= EQUAL_ULPS * rounding
+
+
+# -- curves: a quantity of the models of a family ---------------------------------------------
+
+
+class Measured(Protocol):
+    """What a curve is made of: a `Summary` or `Records`."""
+
+    manifest: Manifest
+
+    def rbp(self, k: int, ties: str = "pessimistic") -> float: ...
+    def ce(self) -> float: ...
+    def success(self, N: int, k: int) -> float: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """`value` (n,) of `quantity` at `S` (n,) non-embedding parameters, ascending, by `models`.
+
+    `quantity` is its name: "RBP_10", "CE" (nats), "p_{5,10}". `figure`: where the paper plots it.
+    """
+
+    corpus: str
+    family: str
+    quantity: str
+    models: tuple[str, ...]
+    S: np.ndarray
+    value: np.ndarray
+    figure: str = ""
+
+    @property
+    def loss(self) -> np.ndarray:
+        """What falls as a power of S: CE itself, else -log of the share (inf where it is 0)."""
+        if self.quantity == "CE":
+            return self.value
+        return minus_log(self.value)
+
+
+def curve_of(
+    measured: Iterable[Measured],
+    corpus: str | None,
+    family: str | None,
+    quantity: Callable[[Measured], float],
+    name: str | None = None,
+) -> Curve:
+    """`quantity` of each model of `family` on `corpus`, ascending in S; called `name`.
+
+    None stands for the only corpus or family there is. InputError when nothing matches, when
+    several do where one was to be, when one model was measured twice, and when the models were
+    measured on different text (fingerprint) or truncated at different lengths.
+    """
+    every = list(measured)
+    chosen = [
+        one
+        for one in every
+        if corpus in (None, one.manifest.corpus) and family in (None, one.manifest.family)
+    ]
+    found = sorted({(one.manifest.corpus, one.manifest.family) for one in chosen})
+    if len(found) == 1:
+        for setting in ("fingerprint", "max_length"):
+            if len({getattr(one.manifest, setting) for one in chosen}) > 1:
+                raise InputError(
+                    f"{found[0][1]} on {found[0][0]}: its models were measured with different"
+                    f" {setting}; measure them alike (--documents, --seed, --max-length), or into"
+                    " folders of their own"
+                )
+    if len(found) != 1:
+        there = sorted({(one.manifest.corpus, one.manifest.family) for one in every})
+        listed = "; ".join(f"{c} / {f}" for c, f in there) or "nothing at all"
+        fault = "name one corpus and one family" if found else "nothing was measured"
+        raise InputError(
+            f"{fault} for corpus {corpus or 'any'}, family {family or 'any'}; "
+            f"there is (corpus / family): {listed}"
+        )
+    chosen.sort(key=lambda one: (one.manifest.S, one.manifest.model))
+    models = tuple(one.manifest.model for one in chosen)
+    twice = sorted({model for model in models if models.count(model) > 1})
+    if twice:
+        raise InputError(f"measured more than once on {found[0][0]}: {', '.join(twice)}")
+    return Curve(
+        corpus=found[0][0],
+        family=found[0][1],
+        quantity=name or getattr(quantity, "__name__", "quantity"),
+        models=models,
+        S=np.array([one.manifest.S for one in chosen], dtype=np.float64),
+        value=np.array([quantity(one) for one in chosen], dtype=np.float64),
+    )
+
+
+def rbp_curve(
+    measured: Iterable[Measured],
+    k: int,
+    corpus: str | None = None,
+    family: str | None = None,
+    ties: str = "pessimistic",
+) -> Curve:
+    """RBP_k against S (Figures 3 to 5). InputError as `curve_of`, and for k < 1."""
+    return curve_of(measured, corpus, family, lambda one: one.rbp(k, ties), f"RBP_{k}")
+
+
+def ce_curve(
+    measured: Iterable[Measured], corpus: str | None = None, family: str | None = None
+) -> Curve:
+    """CE in nats against S (Figure 8a). InputError as `curve_of`."""
+    return curve_of(measured, corpus, family, lambda one: one.ce(), "CE")
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Fitted laws as a table, and one line for each that could not be fitted.
+
+    Columns: corpus, family, quantity, n, slope, low, high (t interval of the slope, 95%),
+    intercept (log loss at S = 1), R2.
+    """
+
+    table: pd.DataFrame
+    refused: tuple[str, ...]
+
+
+def fit_curves(curves: Iterable[Curve]) -> Fits:
+    """Fit log loss on log S for each curve: the paper's Table 1, with intervals."""
+    rows, refused = [], []
+    for curve in curves:
+        try:
+            fit = fit_power_law(curve.S, curve.loss, labels=curve.models)
+        except InputError as error:
+            refused.append(f"{curve.family}, {curve.corpus}, {curve.quantity}: {error}")
+            continue
+        low, high = fit.slope_interval
+        rows.append(
+            (
+                *(curve.corpus, curve.family, curve.quantity, fit.n),
+                *(fit.slope, low, high, fit.intercept, fit.r2),
+            )
+        )
+    names = ["corpus", "family", "quantity", "n", "slope", "low", "high", "intercept", "R2"]
+    return Fits(pd.DataFrame(rows, columns=names), tuple(refused))
+
+
+def fit_all(measured: Iterable[Measured], ks: Sequence[int] = DEFAULT_KS) -> Fits:
+    """Fit CE and -log RBP_k against S for every family and corpus that was measured.
+
+    InputError when nothing was measured, when one model was measured twice, and for k < 1.
+    """
+    every = list(measured)
+    groups = sorted({(one.manifest.corpus, one.manifest.family) for one in every})
+    if not groups:
+        raise InputError("no measured model to fit")
+    return fit_curves(
+        curve
+        for corpus, family in groups
+        for curve in (
+            ce_curve(every, corpus, family),
+            *(rbp_curve(every, k, corpus, family) for k in ks),
+        )
+    )
+
+
+# -- what is refused --------------------------------------------------------------------------
 
 
 def _checked_level(level: float) -> float:
@@ -256,25 +425,13 @@ def _bad_size(value: float, point: str) -> str:
 
 def _bad_loss(value: float, point: str) -> str:
     if value == 0:
-        why = "its log is -infinity (an RBP_k of 1); take a smaller k or leave the point out"
+        why = "an RBP_k of 1 (every rank within k); take a smaller k or leave the point out"
     elif value == np.inf:
-        why = "an RBP_k of 0; take a larger k, score more tokens, or leave the point out"
+        why = "an RBP_k of 0 (no rank within k); take a larger k or more tokens, or leave it out"
     else:
         why = "it must be positive and finite; measure it again or leave the point out"
     return f"the loss is {value:g} at {point}: {why}"
 
 
 def _bad_rbp(value: float, point: str) -> str:
-    if value == 0:
-        why = (
-            "no scored token ranked within k, and -log 0 is infinite;"
-            " take a larger k, score more tokens, or leave the point out"
-        )
-    elif value == 1:
-        why = (
-            "every scored token ranked within k, and the loss -log 1 = 0 has no logarithm;"
-            " take a smaller k, score more tokens, or leave the point out"
-        )
-    else:
-        why = "it is a probability, strictly between 0 and 1; give RBP_k, not -log RBP_k"
-    return f"RBP_k is {value:g} at {point}: {why}"
+    return f"RBP_k is {value:g} at {point}: it is a probability; give RBP_k, not -log RBP_k"

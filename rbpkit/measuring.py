@@ -8,13 +8,13 @@ in halves, and the rest with the smaller budget: no document is lost, none is do
 
 from __future__ import annotations
 
+import functools
 import platform
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import torch
@@ -23,11 +23,11 @@ from tqdm import tqdm
 
 import rbpkit
 from rbpkit.corpora import Corpus
-from rbpkit.encoding import Batch, EncodedCorpus, batches, check_batch_tokens, encode
-from rbpkit.errors import InputError
+from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
+from rbpkit.errors import InputError, check_whole
 from rbpkit.files.manifest import Manifest
 from rbpkit.files.recordfiles import find_done, find_stale
-from rbpkit.kernels.memory import DoesNotFitError, attempt
+from rbpkit.kernels.memory import by_batches
 from rbpkit.models import LoadedModel
 from rbpkit.ranking import MEMORY_BYTES, TokenRanks, counting_path, logit_ranks, token_ranks
 from rbpkit.records import Records, summary_of, write_records
@@ -35,7 +35,6 @@ from rbpkit.summary import Summary
 
 BATCH_TOKENS = 8192
 MAX_LENGTH = 512
-Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def measure(
     that are NaN or infinite, memory that does not suffice for one document, and for another
     model of the same name in `out`; nothing is written then.
     """
-    check_batch_tokens(batch_tokens)
+    check_whole("batch_tokens", batch_tokens, 1)
     if corpus.source.get("as_shipped") is False:
         say(
             f"{corpus.id}: the installed packages hold another text than the shipped numbers were"
@@ -128,7 +127,8 @@ def measured_ranks(
         del states  # before the head needs memory
         return token_ranks(hidden, weight, targets.to(weight.device), bias=bias, entropy=True)
 
-    return by_batches(encoded, batch_tokens, ranked, model=model.name, say=say)
+    make = functools.partial(batches, encoded)
+    return by_batches(make, batch_tokens, ranked, f"{model.name} on {encoded.corpus}", say)
 
 
 def states_of(model: LoadedModel, batch: Batch) -> tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -214,50 +214,3 @@ def _planned(
             **versions,
         },
     )
-
-
-# -- batch by batch: where memory does not suffice, with smaller ones -------------------------
-
-
-def by_batches(
-    encoded: EncodedCorpus,
-    batch_tokens: int,
-    work: Callable[[Batch], Found],
-    *,
-    model: str,
-    say: Callable[[str], None] = lambda line: None,
-) -> Iterator[tuple[Batch, Found]]:
-    """Each batch of the corpus with what `work` makes of it, the longest documents first.
-
-    batch_tokens: the most tokens of a batch, padding included. Where `work` runs out of memory,
-    half of what the batch had is the new budget, and `say` gets a line. model: its name, for
-    these lines. Raises InputError for batch_tokens below 1, and DoesNotFitError, one of its kind,
-    where a document alone is too much.
-    """
-    check_batch_tokens(batch_tokens)
-    done = 0
-    while done < len(encoded.documents):
-        for batch in batches(encoded, batch_tokens, done):
-            found, failure = attempt(work, batch)
-            if failure is not None:
-                batch_tokens = _smaller(batch, failure, f"{model} on {encoded.corpus}", say)
-                break
-            yield batch, found
-            done += len(batch.input_ids)
-
-
-def _smaller(batch: Batch, failure: str, what: str, say: Callable[[str], None]) -> int:
-    """Half the tokens of a batch that did not fit; DoesNotFitError for a single document."""
-    count, length = batch.input_ids.shape
-    if count == 1:
-        raise DoesNotFitError(
-            f"{what}: out of memory at document {batch.documents[0]}, {length:,} tokens, alone in"
-            " its batch; cut documents shorter (--max-length), take a lower --dtype, or a device"
-            f" with more memory ({failure})"
-        )
-    half = batch.input_ids.size // 2
-    say(
-        f"{what}: out of memory with a batch of {batch.input_ids.size:,} tokens;"
-        f" it is done again, and the rest goes on, with at most {half:,}"
-    )
-    return half

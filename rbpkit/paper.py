@@ -16,14 +16,11 @@ InputError if its file is missing or is not the one this module was written for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from rbpkit.errors import InputError
 from rbpkit.files.paper_tables import read_table
+from rbpkit.fit import Curve
 
 FAMILIES = ("GPT2", "OPT", "Pythia", "Qwen")
 # The first four are plotted in the figures; of C4 and Github the paper prints Table 1 only.
@@ -39,23 +36,6 @@ PAPER_V = 50_304
 # Footnote 2. Its second number for Qwen is for the models above 7B.
 _FOOTNOTE_V = {"GPT2": 50_257, "OPT": 50_272, "Pythia": 50_256, "Qwen": 151_936}
 _FOOTNOTE_V_ABOVE_7B = {"Qwen2.5-14B": 152_064}
-
-
-@dataclass(frozen=True)
-class Points:
-    """The plotted points of one line: RBP_k of the models of a family on a corpus, by rising S.
-
-    S: (n,) non-embedding parameters. rbp: (n,) RBP_k. models: n names. figure: where they were
-    plotted. Figure 9 shows four models of a family only, so n says which line it can be.
-    """
-
-    dataset: str
-    family: str
-    k: int
-    figure: str
-    models: tuple[str, ...]
-    S: NDArray[np.int64]
-    rbp: NDArray[np.float64]
 
 
 def models() -> pd.DataFrame:
@@ -183,8 +163,8 @@ def gpt2_wiki_metrics() -> pd.DataFrame:
     return read_table("gpt2_wiki_metrics")
 
 
-def points(dataset: str, family: str, k: int) -> Points:
-    """The points (S, RBP_k) that the paper plots for a corpus, a family and a k.
+def points(dataset: str, family: str, k: int) -> Curve:
+    """The points (S, RBP_k) that the paper plots for a corpus, a family and a k, by rising S.
 
     From Figures 3 to 5 (all models of the family) where they show this k, else from Figure 9 of
     the ICLR version (four models; k = 2, 3, 5, 7, 18, 30, 78). Raises InputError for a name that
@@ -203,14 +183,14 @@ def points(dataset: str, family: str, k: int) -> Points:
         plotted.update(line["k"].tolist())
         line = line[line["k"] == k].sort_values("S")
         if len(line):
-            return Points(
-                dataset=dataset,
+            return Curve(
+                corpus=dataset,
                 family=family,
-                k=int(k),
-                figure=str(line["figure"].iloc[0]),
+                quantity=f"RBP_{k}",
                 models=tuple(line["model"]),
                 S=line["S"].to_numpy(),
-                rbp=line["rbp"].to_numpy(),
+                value=line["rbp"].to_numpy(),
+                figure=str(line["figure"].iloc[0]),
             )
     raise InputError(
         f"the paper plots no RBP_k at k = {k} for {family} on {dataset};"

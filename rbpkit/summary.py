@@ -15,7 +15,7 @@ import numpy as np
 
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
-from rbpkit.files.npz import pack, refuse_damage, unpack
+from rbpkit.files.summary_file import agrees, pack, refuse_damage, unpack
 
 DEFAULT_KS = (1, 10, 50, 100)  # shown where no k is named
 WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # N of Figure 7
@@ -95,54 +95,8 @@ class Summary:
     document_entropy: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        T, D, V = self.manifest.tokens, self.document.size, self.manifest.V
-        histograms = [self.ranks, self.ranks_optimistic, *self.windows.values()]
-        agree = (
-            T > 0
-            and self.document_tokens.shape == self.document_nll.shape == (D,)
-            and self.document_hits.shape == (D, self.k_grid.size)
-            and self.ranks.total == self.ranks_optimistic.total == self.document_tokens.sum() == T
-            and np.array_equal(self.document_hits.sum(0), self.ranks.at_most(self.k_grid))
-            and all(h.values.shape == h.counts.shape for h in histograms)
-            and all(h.values[0] >= 1 and h.values[-1] <= V for h in histograms if h.values.size)
-            and all((np.diff(h.values) > 0).all() and (h.counts > 0).all() for h in histograms)
-            and self._possible()
-            and self._predicted()
-        )
-        if not agree:
+        if not agrees(self):
             raise InputError(f"summary of {self.manifest.model}: its parts contradict each other")
-
-    def _possible(self) -> bool:
-        """Whether records can give this."""
-        document, tokens, rank = self.document, self.document_tokens, self.ranks.values
-        nll, hits = self.document_nll, np.column_stack([self.document_hits, tokens])
-        least = float(np.log(rank) @ self.ranks.counts)  # of the nll: no token's is below ln R
-        most = {N: np.maximum(tokens - N + 1, 0).sum(dtype=np.int64) for N in self.windows}
-        return bool(
-            ((document >= 0) & (document < self.manifest.documents)).all()
-            and ((tokens > 0) & (nll >= 0) & np.isfinite(nll)).all()
-            and (np.diff(self.k_grid, prepend=0) > 0).all()
-            and (np.diff(hits, axis=1, prepend=0) >= 0).all()
-            and nll.sum() >= least * (1 - 1e-5) - 1e-3 * self.tokens
-            and (self.ranks_optimistic.at_most(rank) >= self.ranks.at_most(rank)).all()
-            and all(h.total <= most[N] for N, h in self.windows.items())
-        )
-
-    def _predicted(self) -> bool:
-        """Whether p_max and entropy can be of one set of predictions; none is fine in format 1."""
-        p_max, entropy = self.document_p_max, self.document_entropy
-        if p_max is None or entropy is None:
-            return p_max is None and entropy is None and self.manifest.format == 1
-        tokens = self.document_tokens
-        # Jensen: the mean of -log p_max is at least -log of the mean, and no entropy is below it.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            least = -np.log(p_max / tokens)
-        return bool(
-            p_max.shape == entropy.shape == tokens.shape
-            and ((p_max > 0) & (p_max <= tokens * (1 + 1e-4))).all()
-            and (entropy >= tokens * (least - 1e-3)).all()
-            and (entropy <= tokens * (math.log(self.manifest.V) + 1e-3)).all()
-        )
 
     @property
     def tokens(self) -> int:
@@ -178,71 +132,17 @@ class Summary:
 
     def to_bytes(self) -> bytes:
         """As a compressed .npz without pickle; the same bytes for the same content."""
-        change = -_dense(self.ranks, self.manifest.V)
-        change += _dense(self.ranks_optimistic, self.manifest.V)
-        tied = np.flatnonzero(change)  # few tokens are tied: the difference is almost nothing
-        rest = [N for N in sorted(self.windows) if N != 1]  # N = 1 is `ranks`
-        hits = np.diff(self.document_hits, axis=1, prepend=0)
-        arrays = {
-            "manifest": np.frombuffer(self.manifest.to_json().encode(), dtype=np.uint8),
-            "ranks": np.diff(self.ranks.values, prepend=0),
-            "counts": self.ranks.counts,
-            "tied": tied,
-            "tied_change": change[tied],
-            "windows": np.array(rest),
-            "document": self.document,
-            "document_tokens": self.document_tokens,
-            "document_nll": self.document_nll,
-            "k_grid": self.k_grid,
-            "hits": np.ascontiguousarray(hits.T),  # one k's small numbers together compress best
-        }
-        if self.document_p_max is not None:
-            arrays["document_p_max"] = self.document_p_max
-            arrays["document_entropy"] = self.document_entropy
-        for N in rest:
-            arrays[f"ranks_{N}"] = np.diff(self.windows[N].values, prepend=0)
-            arrays[f"counts_{N}"] = self.windows[N].counts
-        return pack(arrays)
+        return pack(self)
 
     @classmethod
     def from_bytes(cls, data: bytes, where: object = "summary") -> Summary:
         """Of what `to_bytes` gave; InputError that begins with `where` if it is damaged."""
         with refuse_damage(where):
-            return cls._of_arrays(unpack(data), where)
-
-    @classmethod
-    def _of_arrays(cls, arrays: Mapping[str, np.ndarray], where: object) -> Summary:
-        manifest = Manifest.from_json(arrays["manifest"].tobytes(), where)
-
-        def histogram(suffix: str = "") -> Histogram:
-            values = np.cumsum(arrays["ranks" + suffix], dtype=np.int64)
-            return Histogram(values, arrays["counts" + suffix].astype(np.int64))
-
-        ranks = histogram()
-        optimistic = _dense(ranks, manifest.V)
-        optimistic[arrays["tied"]] += arrays["tied_change"]
-        return cls(
-            manifest=manifest,
-            ranks=ranks,
-            ranks_optimistic=Histogram.of(optimistic),
-            windows={1: ranks} | {int(N): histogram(f"_{N}") for N in arrays["windows"]},
-            document=arrays["document"].astype(np.int32),
-            document_tokens=arrays["document_tokens"].astype(np.int32),
-            document_nll=arrays["document_nll"].astype(np.float64),
-            k_grid=arrays["k_grid"].astype(np.int32),
-            document_hits=np.cumsum(arrays["hits"].T, axis=1, dtype=np.int32),
-            **{
-                name: arrays[name].astype(np.float64)
-                for name in ("document_p_max", "document_entropy")
-                if name in arrays
-            },
-        )
-
-
-def _dense(histogram: Histogram, V: int) -> np.ndarray:
-    dense = np.zeros(V + 1, dtype=np.int64)
-    dense[histogram.values] = histogram.counts
-    return dense
+            parts = unpack(data, where)
+            for name in ("ranks", "ranks_optimistic"):
+                parts[name] = Histogram(*parts[name])
+            parts["windows"] = {N: Histogram(*pair) for N, pair in parts["windows"].items()}
+            return cls(**parts)
 
 
 def window_maxima(

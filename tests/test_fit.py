@@ -1,16 +1,28 @@
-"""fit.py: recovery from a known law, agreement with scipy, and every refusal."""
+"""fit.py: recovery from a known law, agreement with scipy, every refusal; the curves of models."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+from made_summaries import records_of
 from scipy import stats
 
+from rbpkit.cli.measure import measured_table
 from rbpkit.errors import InputError
-from rbpkit.fit import PowerLawFit, fit_power_law, fit_rbp_law
+from rbpkit.fit import (
+    PowerLawFit,
+    ce_curve,
+    curve_of,
+    fit_power_law,
+    fit_rbp_law,
+    rbp_curve,
+)
+from rbpkit.sections.curves import success_curve
 
 ALPHA, LOG_C = 0.08, 1.2
 # The five Qwen2.5 sizes: as few and as uneven as the paper's own points.
@@ -173,12 +185,12 @@ def test_refuses(S, loss, says):
 @pytest.mark.parametrize(
     ("rbp", "says"),
     [
-        ([0.1, 0, 0.3], r"RBP_k is 0 at point 1 \(gpt2-medium\): no scored token.*larger k"),
-        ([0.9, 0.99, 1], r"RBP_k is 1 at point 2 \(gpt2-xl\): every scored token.*smaller k"),
-        ([1, 1, 1], r"RBP_k is 1 at point 0 \(gpt2\).*2 more point\(s\)"),
-        ([0.1, 1.5, 0.3], r"RBP_k is 1.5 at point 1 .*strictly between 0 and 1"),
-        ([-0.1, 0.2, 0.3], r"RBP_k is -0.1 at point 0 .*strictly between"),
-        ([0.1, np.nan, 0.3], r"RBP_k is nan at point 1 .*strictly between"),
+        ([0.1, 0, 0.3], r"loss is inf at point 1 \(gpt2-medium\): an RBP_k of 0 .*larger k"),
+        ([0.9, 0.99, 1], r"loss is 0 at point 2 \(gpt2-xl\): an RBP_k of 1 .*smaller k"),
+        ([1, 1, 1], r"RBP_k of 1 .*2 more point\(s\)"),
+        ([0.1, 1.5, 0.3], r"RBP_k is 1.5 at point 1 .*a probability; give RBP_k"),
+        ([-0.1, 0.2, 0.3], r"RBP_k is -0.1 at point 0 .*a probability"),
+        ([0.1, np.nan, 0.3], r"RBP_k is nan at point 1 .*a probability"),
         ([0.1, 0.2], "S has 3 points and RBP_k has 2"),
         ([0.4, 0.4, 0.4], "at all 3 points"),
     ],
@@ -208,3 +220,87 @@ def test_refuses_level(level):
 def test_predict_refuses_size(S):
     with pytest.raises(InputError, match="positive, finite"):
         fit_power_law(QWEN, noisy()).predict(S)
+
+
+# ---- curves: which models are chosen, in what order, and what is refused
+
+
+make = partial(records_of, V=100, corpus="Wiki", family="GPT2")
+SMALL = make([1, 2, 2, 3], name="small", S=10)
+LARGE = make([1, 1, 2, 1], name="large", S=1000)
+MIDDLE = make([1, 1, 2, 5], name="middle", S=100)
+LADDER = [LARGE, SMALL, MIDDLE]
+
+
+@pytest.mark.parametrize("ladder", [LADDER, [one.summary() for one in LADDER]])
+def test_curves_ascend_in_S(ladder):
+    curve = rbp_curve(ladder, 1)
+    assert curve.models == ("small10", "middle100", "large1000")
+    assert curve.S.tolist() == [10.0, 100.0, 1000.0]
+    assert curve.value.tolist() == [0.25, 0.5, 0.75]
+    assert (curve.corpus, curve.family, curve.quantity) == ("Wiki", "GPT2", "RBP_1")
+    assert curve.loss == pytest.approx([-math.log(p) for p in (0.25, 0.5, 0.75)])
+    assert success_curve(ladder, 2, 2).value == pytest.approx([2 / 3, 2 / 3, 1])
+    assert success_curve(ladder, 2, 2).quantity == "p_{2,2}"
+    ce = ce_curve(ladder)
+    expected = [0.1 + 2 * math.log(product) / 4 for product in (12, 10, 2)]
+    assert ce.value == pytest.approx(expected, rel=1e-6)
+    assert ce.loss.tolist() == ce.value.tolist()
+
+
+def test_loss_at_the_ends():
+    values = success_curve([SMALL, LARGE], 2, 1)
+    assert values.value[0] == 0
+    assert values.loss[0] == math.inf
+    one = rbp_curve([LARGE], 2)
+    assert one.value.tolist() == [1.0]
+    assert str(one.loss[0]) == "0.0"
+
+
+def test_any_quantity():
+    curve = curve_of(LADDER, "Wiki", "GPT2", lambda one: one.manifest.V * one.rbp(1), "hits")
+    assert (curve.quantity, curve.value.tolist()) == ("hits", [25.0, 50.0, 75.0])
+
+
+def test_choice_of_corpus_and_family():
+    other = [
+        make([5, 5], name="small", S=10, corpus="Code"),
+        make([1, 9], name="opt", S=7, family="OPT"),
+    ]
+    both = LADDER + other
+    assert rbp_curve(both, 1, "Wiki", "OPT").models == ("opt7",)
+    assert rbp_curve(both, 1, corpus="Code").models == ("small10",)
+    with pytest.raises(InputError, match=r"name one corpus and one family.*Code / GPT2; Wiki"):
+        rbp_curve(both, 1)
+    with pytest.raises(InputError, match=r"nothing was measured for corpus C4.*Code / GPT2"):
+        ce_curve(both, "C4", "GPT2")
+    with pytest.raises(InputError, match="nothing at all"):
+        ce_curve([])
+
+
+def test_one_model_twice():
+    again = dataclasses.replace(SMALL.manifest, revision="later")
+    with pytest.raises(InputError, match="more than once on Wiki: small"):
+        rbp_curve([*LADDER, dataclasses.replace(SMALL, manifest=again)], 1)
+
+
+def test_bad_k_and_N_come_through():
+    with pytest.raises(InputError, match="k must be at least 1"):
+        rbp_curve(LADDER, 0)
+    with pytest.raises(InputError, match="no document"):
+        success_curve(LADDER, 5, 1)
+
+
+def test_table():
+    frame = measured_table(
+        [*LADDER, make([1, 1], name="code", S=5, corpus="Code").summary()], ks=(1, 2)
+    )
+    columns = ["corpus", "family", "model", "S", "V", "documents", "max_length", "tokens"]
+    columns += ["CE", "RBP_1", "RBP_2"]
+    assert list(frame.columns) == columns
+    assert frame.model.tolist() == ["code5", "small10", "middle100", "large1000"]
+    assert frame.RBP_2.tolist() == [1.0, 0.75, 0.75, 1.0]
+    assert frame.tokens.tolist() == [2, 4, 4, 4]
+    assert frame.CE[1] == SMALL.ce()
+    with pytest.raises(InputError, match="no measured model"):
+        measured_table([], (1,))

@@ -119,7 +119,7 @@ def test_a_damaged_installation_is_an_error(monkeypatch, tmp_path):
 def test_table1_from_the_plotted_points(dataset, family, k):
     """48 of arXiv Table 1's cells have their points in Figures 3 and 4."""
     line = paper.points(dataset, family, k)
-    fit = fit_rbp_law(line.S, line.rbp, labels=line.models)
+    fit = fit_rbp_law(line.S, line.value, labels=line.models)
     assert_cell(fit, printed(paper.table1(), dataset=dataset, family=family, k=str(k)))
 
 
@@ -152,7 +152,7 @@ def test_table_k_law_from_figure_9():
 @pytest.mark.parametrize("k", [1, 10, 50, 100])
 def test_figure_6_from_figures_3_and_4(dataset, k):
     line = paper.points(dataset, "Pythia", k)
-    fit = fit_rbp_law(line.S, line.rbp)
+    fit = fit_rbp_law(line.S, line.value)
     read = paper.fit_by_k()
     r2 = printed(read, quantity="R2", dataset=dataset, k=k)["value"]
     slope = printed(read, quantity="slope", dataset=dataset, k=k)["value"]
@@ -220,9 +220,9 @@ def test_rank_density_covers_the_ranks_from_2_once():
 def test_points_rise_with_size_and_name_their_figure():
     line = paper.points("Wiki", "Pythia", 1)
     assert (line.figure, line.models[0], line.models[-1]) == ("3", "pythia-14m", "pythia-12b")
-    assert (np.diff(line.S) > 0).all() and line.rbp[0] == 0.332869
+    assert (np.diff(line.S) > 0).all() and line.value[0] == 0.332869
     few = paper.points("Wiki", "Pythia", 5)
-    assert few.figure == "9" and len(few.models) == len(few.S) == len(few.rbp) == 4
+    assert few.figure == "9" and len(few.models) == len(few.S) == len(few.value) == 4
     assert paper.points("AusLegal", "OPT", 20000).figure == "5"
 
 

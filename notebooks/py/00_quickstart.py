@@ -43,14 +43,16 @@ import pandas as pd
 import torch
 
 import rbpkit
-from rbpkit import plots
 from rbpkit.corpora import load_corpus
-from rbpkit.curves import fit_curves, ladder, rbp_curve
+from rbpkit.fit import fit_curves, rbp_curve
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
 from rbpkit.ranking import logit_ranks
 from rbpkit.records import Records, load_summaries
+from rbpkit.sections import plots
+from rbpkit.sections.curves import ladder
+from rbpkit.sections.panels import live_on_line
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close, sealed
 
@@ -178,7 +180,7 @@ pd.DataFrame(rows).round(3)
 # %%
 lines = [rbp_curve(chosen, k) for k in (1, 10)]
 lively = [rbp_curve(live, k) for k in (1, 10)]
-figure = plots.live_on_line(lines, lively if same_text else [])
+figure = live_on_line(lines, lively if same_text else [])
 points = [plots.curve_points("stored", lines), plots.curve_points("measured now", lively)]
 plots.save(figure, pd.concat(points), figures_dir, "quickstart_law")
 

@@ -46,17 +46,17 @@ import torch
 from transformers import AutoConfig
 
 import rbpkit
-from rbpkit import paper, plots
+from rbpkit import paper
 from rbpkit.corpora import HUB_CORPORA, load_corpus, protocol_order
-from rbpkit.curves import Curve, measured_curves, published_curves
 from rbpkit.encoding import encode
 from rbpkit.files.architectures import parameter_counts
-from rbpkit.fit import fit_power_law
+from rbpkit.fit import Curve, fit_power_law
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
-from rbpkit.sections import a_setup
+from rbpkit.sections import a_setup, plots
+from rbpkit.sections.curves import measured_curves, published_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 

@@ -43,10 +43,10 @@ import pandas as pd
 import torch
 
 import rbpkit
-from rbpkit import load_corpus, load_model, load_summaries, logit_ranks, paper, plots
+from rbpkit import load_corpus, load_model, load_summaries, logit_ranks, paper
 from rbpkit.pocket import ladders
 from rbpkit.ranking import NonFiniteError
-from rbpkit.sections import s3_metric
+from rbpkit.sections import plots, s3_metric
 from rbpkit.sections.s3_metric import Prediction, ce_bound
 from rbpkit.study.params import check_parameters
 from rbpkit.summary import Histogram, Summary

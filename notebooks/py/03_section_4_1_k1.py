@@ -40,10 +40,12 @@ import pandas as pd
 from scipy import stats
 
 import rbpkit
-from rbpkit import fit_curves, fit_power_law, load_summaries, paper, plots
+from rbpkit import fit_curves, fit_power_law, load_summaries, paper
 from rbpkit.audit.intervals import trade_row
-from rbpkit.curves import measured_curves, panels, published_curves
 from rbpkit.pocket import ladders
+from rbpkit.sections import plots
+from rbpkit.sections.curves import by_corpus, measured_curves, published_curves
+from rbpkit.sections.panels import law_panels
 from rbpkit.sections.s4_3_large_k import measured_misses, published_misses
 from rbpkit.study.params import check_parameters
 from rbpkit.tools import explorers
@@ -134,8 +136,8 @@ our_fits.round(3)
 # Top: the paper's points. Bottom: the shipped models. Each legend gives slope and $R^2$. Open markers are drawn for OPT and Qwen, which would otherwise hide other families. Both axes are logarithmic; the loss axis has plain numbers as ticks because it spans less than a decade. It differs from panel to panel, so compare slopes by their numbers.
 
 # %%
-rows = [(name, panels(of)) for name, of in (("published", published), (ours, measured)) if of]
-figure = plots.law_panels(rows, r"$-\log\,\mathrm{RBP}_1$", hollow=("OPT", "Qwen"))
+rows = [(name, by_corpus(of)) for name, of in (("published", published), (ours, measured)) if of]
+figure = law_panels(rows, r"$-\log\,\mathrm{RBP}_1$", hollow=("OPT", "Qwen"))
 points = pd.concat(
     [
         plots.curve_points("published", list(published.values())),

@@ -39,10 +39,10 @@ import numpy as np
 import pandas as pd
 
 import rbpkit
-from rbpkit import fit_power_law, load_summaries, plots
-from rbpkit.curves import published_curves
+from rbpkit import fit_power_law, load_summaries
 from rbpkit.pocket import ladders
-from rbpkit.sections import s4_law
+from rbpkit.sections import plots, s4_law
+from rbpkit.sections.curves import published_curves
 from rbpkit.sections.s4_3_large_k import (
     Misses,
     curves_at_share,

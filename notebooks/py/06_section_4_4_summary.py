@@ -39,10 +39,10 @@ import numpy as np
 import pandas as pd
 
 import rbpkit
-from rbpkit import fit_curves, fit_power_law, load_summaries, paper, plots
-from rbpkit.curves import measured_curves, published_curves
+from rbpkit import fit_curves, fit_power_law, load_summaries, paper
 from rbpkit.pocket import ladders
-from rbpkit.sections import s4_law
+from rbpkit.sections import plots, s4_law
+from rbpkit.sections.curves import measured_curves, published_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check
 

@@ -45,11 +45,12 @@ from scipy.special import comb
 from scipy.stats import linregress
 
 import rbpkit
-from rbpkit import paper, plots
-from rbpkit.curves import fit_curves, success_curve
+from rbpkit import paper
+from rbpkit.fit import fit_curves
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
-from rbpkit.sections import s5_1_emergence
+from rbpkit.sections import plots, s5_1_emergence
+from rbpkit.sections.curves import success_curve
 from rbpkit.study.params import check_parameters
 from rbpkit.tools import explorers
 from rbpkit.tools.exercises import check, sealed

@@ -41,13 +41,13 @@ from scipy.optimize import minimize
 from scipy.stats import linregress, norm
 
 import rbpkit
-from rbpkit import paper, plots
-from rbpkit.curves import measured_curves
+from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
-from rbpkit.sections import c_derivation, s5_2_lognormal
+from rbpkit.sections import c_derivation, plots, s5_2_lognormal
+from rbpkit.sections.curves import measured_curves
 from rbpkit.sections.s5_2_rank_fits import fit_lognormal, fit_lognormal_bins, lognormal_probability
 from rbpkit.study.params import check_parameters
 from rbpkit.summary import Histogram

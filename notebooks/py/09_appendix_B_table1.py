@@ -41,7 +41,7 @@ from scipy import stats
 
 import rbpkit
 from rbpkit import paper
-from rbpkit.curves import fit_curves
+from rbpkit.fit import fit_curves
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
 from rbpkit.sections import b_table1
@@ -225,7 +225,7 @@ print(f"alpha_100 {alpha_100.min():.3f} to {alpha_100.max():.3f}, median {alpha_
 qwen = paper.points("HumanEval", "Qwen", 100)
 counts = paper.token_counts().query("dataset == 'HumanEval' and family == 'Qwen'")
 tokens = int(counts["tokens"].iloc[0])
-missed = np.rint((1 - qwen.rbp) * tokens)
+missed = np.rint((1 - qwen.value) * tokens)
 x = np.log(qwen.S) - np.log(qwen.S).mean()
 most = 0.0005**2 * (x @ x) / 0.9995  # the largest sum of squares about the mean that is printed so
 least = np.log(missed.max() / (missed.max() - 1)) ** 2 / 2  # the smallest, if two models differ

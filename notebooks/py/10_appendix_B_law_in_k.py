@@ -40,12 +40,12 @@ import pandas as pd
 from scipy import stats
 
 import rbpkit
-from rbpkit import paper, plots
+from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_rbp_law
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
-from rbpkit.sections import b_law_in_k
+from rbpkit.sections import b_law_in_k, plots
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 

@@ -41,12 +41,12 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 import rbpkit
-from rbpkit import load_summaries, plots
+from rbpkit import load_summaries
 from rbpkit.audit import verdicts
 from rbpkit.audit.findings import all_findings
 from rbpkit.audit.tables import load_tables
 from rbpkit.pocket import ladders
-from rbpkit.sections import s5_2_lognormal
+from rbpkit.sections import plots, s5_2_lognormal
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 

@@ -39,12 +39,12 @@ threads = 1
 import pandas as pd
 
 import rbpkit
-from rbpkit import paper, plots
-from rbpkit.curves import measured_curves
+from rbpkit import paper
 from rbpkit.pocket import analysis, analysis_figures, ladders
 from rbpkit.pocket.controls import CONTROLS, along_path, controls_path, load_totals
 from rbpkit.records import load_summaries
-from rbpkit.sections import s4_law
+from rbpkit.sections import plots, s4_law
+from rbpkit.sections.curves import measured_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 

@@ -40,16 +40,16 @@ from IPython.display import display
 from scipy.optimize import least_squares
 
 import rbpkit
-from rbpkit import paper, plots
+from rbpkit import paper
 from rbpkit.audit import emergence, noise
 from rbpkit.audit.calibration import expected_calibration_error
 from rbpkit.audit.tables import load_tables
-from rbpkit.curves import ladder
 from rbpkit.fit import fit_power_law
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
-from rbpkit.sections import one_law, one_law_figures, published_models, s5_1_emergence
+from rbpkit.sections import one_law, one_law_figures, plots, published_models, s5_1_emergence
 from rbpkit.sections.bootstrap import resample
+from rbpkit.sections.curves import ladder
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 

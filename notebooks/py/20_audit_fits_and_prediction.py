@@ -44,11 +44,11 @@ from scipy.optimize import minimize
 from scipy.special import stdtrit
 
 import rbpkit
-from rbpkit import fit_power_law, load_summaries, paper, plots
+from rbpkit import fit_power_law, load_summaries, paper
 from rbpkit.audit import intervals, prediction, shape
-from rbpkit.curves import ladder, published_curves
 from rbpkit.pocket import ladders
-from rbpkit.sections import bootstrap, s5_2_lognormal
+from rbpkit.sections import bootstrap, plots, s5_2_lognormal
+from rbpkit.sections.curves import ladder, published_curves
 from rbpkit.sections.s4_3_large_k import published_misses
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close, sealed
@@ -71,7 +71,7 @@ print("rbpkit", rbpkit.__version__)
 
 # %%
 curve = paper.points("Wiki", "Pythia", 1)
-S, loss = curve.S, -np.log(curve.rbp)
+S, loss = curve.S, -np.log(curve.value)
 fit = fit_power_law(S, loss)
 t = stdtrit(fit.n - 2, 0.975)
 half = t * np.sqrt((1 / fit.r2 - 1) / (fit.n - 2))
@@ -111,7 +111,7 @@ ks = (1, 10, 50, 100, 20_000, 30_000)
 curves = [one for k in ks for one in published_curves(k).values()]
 theirs_k = pd.DataFrame(intervals.trade_row(one, published_misses(one)) for one in curves)
 T = paper.token_counts().query("dataset == 'Wiki' and family == 'Pythia'")["tokens"].iloc[0]
-p = curve.rbp[-1]
+p = curve.value[-1]
 noise = np.sqrt((1 - p) / (p * T)) / -np.log(p)
 assert np.isclose(noise, theirs_k.query("corpus == 'Wiki' and family == 'Pythia'")["noise"].iloc[0])
 print(by_k(theirs_k).round(3).to_string(index=False))

@@ -44,12 +44,12 @@ from IPython.display import display
 from scipy.stats import gumbel_r
 
 import rbpkit
-from rbpkit import InputError, fit_power_law, load_summaries, paper, plots
+from rbpkit import InputError, fit_power_law, load_summaries, paper
 from rbpkit.audit import emergence, windows
 from rbpkit.audit.cells import published_cells
 from rbpkit.audit.tables import load_tables
 from rbpkit.pocket import ladders
-from rbpkit.sections import s5_1_emergence, s5_2_lognormal
+from rbpkit.sections import plots, s5_1_emergence, s5_2_lognormal
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 
@@ -217,7 +217,7 @@ medians_by_rule.reorder_levels(["source", "k", "rule"])
 
 # %%
 curve = paper.points("Wiki", "Pythia", 1)
-fit = fit_power_law(curve.S, -np.log(curve.rbp))
+fit = fit_power_law(curve.S, -np.log(curve.value))
 
 # %%
 alpha, c = fit.alpha, np.exp(fit.intercept)

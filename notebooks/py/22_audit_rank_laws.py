@@ -44,11 +44,11 @@ from IPython.display import display
 from scipy.optimize import minimize
 
 import rbpkit
-from rbpkit import fit_power_law, load_summaries, paper, plots
+from rbpkit import fit_power_law, load_summaries, paper
 from rbpkit.audit import bounds, rank_laws
 from rbpkit.audit.tables import load_tables
 from rbpkit.pocket import ladders
-from rbpkit.sections import s5_2_lognormal
+from rbpkit.sections import plots, s5_2_lognormal
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 

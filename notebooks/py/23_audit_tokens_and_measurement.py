@@ -43,11 +43,11 @@ import pandas as pd
 from IPython.display import display
 
 import rbpkit
-from rbpkit import InputError, fit_power_law, fit_rbp_law, load_summaries, paper, plots
+from rbpkit import InputError, fit_power_law, fit_rbp_law, load_summaries, paper
 from rbpkit.audit import noise, precision, sizes, strata, tokens
 from rbpkit.audit.tables import load_tables
 from rbpkit.pocket import ladders
-from rbpkit.sections import s5_2_lognormal
+from rbpkit.sections import plots, s5_2_lognormal
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 
@@ -78,7 +78,7 @@ pythia = paper.models().query("family == 'Pythia'").sort_values("S")
 S = pythia["S"].to_numpy()
 d_V = np.array([of[model].output for model in pythia["model"]])  # untied in all Pythias
 N_all = S + pythia["embedding_params"].to_numpy() + d_V
-loss = -np.log(paper.points("Wiki", "Pythia", 1).rbp)
+loss = -np.log(paper.points("Wiki", "Pythia", 1).value)
 for name, size in (("S", S), ("N_all", N_all)):
     slope, intercept = np.polyfit(np.log(size), np.log(loss), 1)
     r2 = np.corrcoef(np.log(size), np.log(loss))[0, 1] ** 2
@@ -122,7 +122,7 @@ else:
 
 # %%
 curve = paper.points("Wiki", "Pythia", 30_000)
-p = curve.rbp
+p = curve.value
 counted = paper.token_counts().query("dataset == 'Wiki' and family == 'Pythia'")["tokens"].iloc[0]
 x, y, n = np.log(curve.S), np.log(-np.log(p)), len(p)
 X = np.stack([np.ones(n), x - x.mean()], axis=1)
@@ -266,7 +266,7 @@ rows = []
 for corpus in ("HumanEval", "HotpotQA"):
     for family in paper.FAMILIES:
         one = paper.points(corpus, family, 1)
-        slope, intercept = np.polyfit(np.log(one.S), np.log(-np.log(one.rbp)), 1)
+        slope, intercept = np.polyfit(np.log(one.S), np.log(-np.log(one.value)), 1)
         token = np.exp(intercept + slope * np.log(1e9))
         T = counts[corpus, family]
         rows.append((corpus, family, T, token, T * token))

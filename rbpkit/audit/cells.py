@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from rbpkit import paper
-from rbpkit.curves import fits
-from rbpkit.fit import fit_rbp_law
+from rbpkit.fit import fit_all, fit_rbp_law
 from rbpkit.summary import PAPER_K, Summary
 
 STEPS = tuple(k for k in PAPER_K if k <= 100)  # the k of Figure 9
@@ -49,7 +48,7 @@ def published_cells() -> pd.DataFrame:
 def measured_cells(measured: Sequence[Summary]) -> pd.DataFrame:
     """As `published_cells`, of what was measured, at the k of the summaries' grid."""
     grid = sorted(set.intersection(*(set(one.k_grid.tolist()) for one in measured)))
-    table = fits(measured, [k for k in grid if k < BELOW]).table
+    table = fit_all(measured, [k for k in grid if k < BELOW]).table
     k = table["quantity"].replace("CE", "RBP_0").str.removeprefix("RBP_").astype(int)
     return table.assign(k=k, alpha=-table["slope"], read="records")
 

@@ -237,7 +237,7 @@ class Widths:
 def measured_widths(summaries: Iterable[Summary], k: int = SUDDEN_K, draws: int = DRAWS) -> Widths:
     """The width of Eq. 8 for every ladder that was measured, and the median over ladders.
 
-    InputError as `curves.points`, and where no ladder is left.
+    InputError as `fit.curve_of`, and where no ladder is left.
     """
     boot = intervals.bootstrap(summaries, (k,), draws)
     # The bootstrap fits CE beside RBP_k; Eq. 8 is of RBP_k alone.

@@ -20,18 +20,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from rbpkit.curves import (
-    Curve,
-    ce_curve,
-    fit_curves,
-    ladder,
-    measured_curves,
-    rbp_curve,
-)
 from rbpkit.errors import InputError
-from rbpkit.fit import PowerLawFit, fit_power_law
+from rbpkit.fit import Curve, PowerLawFit, ce_curve, fit_curves, fit_power_law, rbp_curve
 from rbpkit.sections.b_table1 import relative_half_width
 from rbpkit.sections.bootstrap import DRAWS, interval, resample
+from rbpkit.sections.curves import ladder, measured_curves
 from rbpkit.sections.s4_3_large_k import Misses, measured_misses
 from rbpkit.summary import Summary
 
@@ -74,7 +67,7 @@ class Bootstrap:
 def bootstrap(measured: Iterable[Summary], ks: Sequence[int] = KS, draws: int = DRAWS) -> Bootstrap:
     """CE and -log RBP_k of every (corpus, family) on resamples of its text.
 
-    Raises InputError as `sections.bootstrap.resample` and `curves.points`. A law that cannot be
+    Raises InputError as `sections.bootstrap.resample` and `fit.curve_of`. A law that cannot be
     fitted, or not on a resample, is in `missing`, with the reason.
     """
     every = list(measured)

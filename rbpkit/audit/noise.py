@@ -15,12 +15,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rbpkit import plots
-from rbpkit.curves import Curve, ladder, published_curves, rbp_curve
 from rbpkit.errors import InputError
-from rbpkit.fit import MIN_POINTS, fit_power_law, fit_rbp_law
-from rbpkit.sections import one_law, s4_3_large_k
+from rbpkit.fit import MIN_POINTS, Curve, fit_power_law, fit_rbp_law, rbp_curve
+from rbpkit.sections import one_law, plots, s4_3_large_k
 from rbpkit.sections.bootstrap import DRAWS, resample
+from rbpkit.sections.curves import ladder, published_curves
 from rbpkit.sections.s4_3_large_k import Misses
 from rbpkit.summary import Summary
 

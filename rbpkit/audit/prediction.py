@@ -19,12 +19,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from scipy.special import stdtrit
 
-from rbpkit import plots
 from rbpkit.audit.shape import fit_floor
-from rbpkit.curves import Curve, Measured, ce_curve, published_curves, rbp_curve
 from rbpkit.errors import InputError
-from rbpkit.fit import MIN_POINTS, fit_power_law
-from rbpkit.sections import b_table1
+from rbpkit.fit import MIN_POINTS, Curve, Measured, ce_curve, fit_power_law, rbp_curve
+from rbpkit.sections import b_table1, plots
+from rbpkit.sections.curves import published_curves
 from rbpkit.sections.panels import family_marks, ink_of, rows_of_panels, short, whiskers
 
 KS = (1, 10, 50, 100)
@@ -43,7 +42,7 @@ def published_losses(ks: Sequence[int] = KS) -> list[Curve]:
 
 
 def measured_losses(measured: Iterable[Measured], ks: Sequence[int] = KS) -> list[Curve]:
-    """CE and -log RBP_k of every (corpus, family) there is. InputError as `curves.points`."""
+    """CE and -log RBP_k of every (corpus, family) there is. InputError as `fit.curve_of`."""
     every = list(measured)
     pairs = dict.fromkeys((one.manifest.corpus, one.manifest.family) for one in every)
     return [

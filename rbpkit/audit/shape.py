@@ -19,9 +19,8 @@ import pandas as pd
 from scipy.optimize import least_squares
 from scipy.special import fdtri, stdtrit
 
-from rbpkit.curves import Curve
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
+from rbpkit.fit import Curve, fit_power_law
 
 LEAST = 8  # AICc's last term is 40 / (n - 5) for four parameters: below 8 it decides by itself
 WINS = 2.0

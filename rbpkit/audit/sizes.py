@@ -13,13 +13,13 @@ import numpy as np
 import pandas as pd
 
 from rbpkit import paper
-from rbpkit.curves import Curve, measured_curves, published_curves
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import ARCHITECTURES
-from rbpkit.fit import PowerLawFit, fit_power_law
+from rbpkit.fit import Curve, PowerLawFit, fit_power_law
 from rbpkit.pocket.analysis import all_runs
 from rbpkit.pocket.ladders import CONTEXT
 from rbpkit.pocket.ladders import V as POCKET_V
+from rbpkit.sections.curves import measured_curves, published_curves
 from rbpkit.sections.s4_3_large_k import r2_of_draws
 from rbpkit.summary import Summary
 

@@ -16,13 +16,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rbpkit import plots
 from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, fit_power_law
 from rbpkit.paper import FAMILIES
 from rbpkit.pocket import ladders
 from rbpkit.pocket.documents import CORPORA, load_pocket_documents
 from rbpkit.records import Records
+from rbpkit.sections import plots
 from rbpkit.sections.bootstrap import DRAWS, finite_interval, resample_weights, sampling_units
 from rbpkit.sections.panels import corpora_of, ink_of, short
 from rbpkit.summary import document_index

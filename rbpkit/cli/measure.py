@@ -33,7 +33,7 @@ from rbpkit.summary import DEFAULT_KS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from rbpkit.curves import Measured
+    from rbpkit.fit import Measured
 
 
 def measure(
@@ -116,12 +116,12 @@ def fit(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
 
     Then, on standard error, up to which k there are enough missed tokens to trust a line.
     """
-    from rbpkit.curves import fits
+    from rbpkit.fit import fit_all
     from rbpkit.records import load_summaries
 
     ks = checked_ks(k)
     every = load_summaries(records)
-    found = fits(every, ks)
+    found = fit_all(every, ks)
     if found.table.empty:
         raise InputError(f"{records}: nothing could be fitted; {found.refused[0]}")
     for reason in found.refused:

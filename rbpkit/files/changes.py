@@ -16,7 +16,7 @@ from pathlib import Path
 
 RTOL = 2e-5  # of two numbers: a step in the sixth digit, which is the last that is written
 ATOL = 1e-9  # of two numbers near zero: differences that should be zero are about 1e-16
-DRAWN_BY = "Drawn by"  # a PNG's text: what its code was, see `plots.save`
+DRAWN_BY = "Drawn by"  # a PNG's text: what its code was, see `sections.plots.save`
 
 _NUMBER = re.compile(r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)")
 

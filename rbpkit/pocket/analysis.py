@@ -14,12 +14,12 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from rbpkit.curves import Curve, ce_curve, fit_curves, ladder, rbp_curve
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
+from rbpkit.fit import Curve, ce_curve, fit_curves, fit_power_law, rbp_curve
 from rbpkit.pocket.controls import CONTROLS, Totals
 from rbpkit.pocket.families import CONTEXT, FAMILIES, V
 from rbpkit.pocket.ladders import Run, ladder_runs
+from rbpkit.sections.curves import ladder
 from rbpkit.summary import Summary
 
 ALONG = re.compile(r"(?P<model>.+)-t(?P<tokens>\d+)")

@@ -11,9 +11,9 @@ import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from rbpkit import plots
 from rbpkit.errors import InputError
-from rbpkit.sections.panels import corpora_of
+from rbpkit.sections import plots
+from rbpkit.sections.panels import corpora_of, plain_log_ticks
 from rbpkit.sections.published_figures import token_ticks
 
 
@@ -54,7 +54,7 @@ def loss_curves(logs: Mapping[str, pd.DataFrame], title: str = "") -> Figure:
                 label=label,
             )
         axes.set_yscale("log")
-        plots.plain_log_ticks(axes, *axes.get_ylim())
+        plain_log_ticks(axes, *axes.get_ylim())
         axes.xaxis.set_major_formatter(FuncFormatter(lambda tokens, _: f"{tokens / 1e6:g}"))
         axes.set_xlabel("training tokens (millions)")
         axes.set_ylabel("cross-entropy (nats a token)")

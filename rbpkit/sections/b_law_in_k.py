@@ -24,12 +24,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from rbpkit import paper
-from rbpkit.curves import ladder
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_rbp_law
-from rbpkit.plots import style
 from rbpkit.sections.bootstrap import resample
+from rbpkit.sections.curves import ladder
 from rbpkit.sections.panels import ink_of, short, whiskers
+from rbpkit.sections.plots import style
 from rbpkit.summary import Summary
 
 KS = (1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100)  # the eleven of Figure 9

@@ -21,11 +21,11 @@ from matplotlib.figure import Figure
 from scipy.special import stdtrit
 
 from rbpkit import paper
-from rbpkit.curves import Curve, Measured, ce_curve, rbp_curve
 from rbpkit.errors import InputError
-from rbpkit.fit import PowerLawFit, fit_power_law
-from rbpkit.plots import save, style, write_whole
+from rbpkit.files.whole import write_whole
+from rbpkit.fit import Curve, Measured, PowerLawFit, ce_curve, fit_power_law, rbp_curve
 from rbpkit.sections.panels import short
+from rbpkit.sections.plots import save, style
 
 Cell = tuple[str, str, str]
 """(dataset, row, family); a row is "CE" or a k, as text."""
@@ -45,8 +45,8 @@ def published_curves() -> dict[Cell, tuple[Curve, str]]:
     """
     found: dict[Cell, tuple[Curve, str]] = {}
     for cell in itertools.product(paper.PLOTTED_CORPORA, ("1", "10", "100"), paper.FAMILIES):
-        points = paper.points(cell[0], cell[2], int(cell[1]))
-        found[cell] = Curve.of_published(points), f"Figure {points.figure}"
+        curve = paper.points(cell[0], cell[2], int(cell[1]))
+        found[cell] = curve, f"Figure {curve.figure}"
 
     gpt2 = paper.gpt2_wiki_metrics().query("k == 10000")
     ce = paper.ce_and_rbp1().query("kind == 'empirical' and series == 'CE'")
@@ -142,7 +142,7 @@ def measured_curves(
     """The curve of every cell that was measured, fit or no fit.
 
     Raises InputError for a row that is neither "CE" nor a whole number >= 1, and as
-    `curves.points` does for models that cannot stand on one line.
+    `fit.curve_of` does for models that cannot stand on one line.
     """
     every = list(measured)
     there = {(one.manifest.corpus, one.manifest.family) for one in every}

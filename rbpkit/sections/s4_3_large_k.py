@@ -14,9 +14,9 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from rbpkit import paper
-from rbpkit.curves import Curve, Curves, Measured, MeasuredCurves, ladder, measured_curves
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
+from rbpkit.fit import Curve, Measured, fit_power_law
+from rbpkit.sections.curves import Curves, MeasuredCurves, ladder, measured_curves
 
 DRAWS = 10_000
 # Published values carry six decimals: half a unit of the last, and a little for binary fractions.

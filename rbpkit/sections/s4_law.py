@@ -11,12 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogFormatterSciNotation, LogLocator, NullLocator
 
-from rbpkit import paper, plots
-from rbpkit.curves import Curves, Measured, fits, ladder, panels
+from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.fit import MIN_POINTS
-from rbpkit.plots import Ink
-from rbpkit.sections.panels import ink_of, rows_of_panels, short, wrapped
+from rbpkit.fit import MIN_POINTS, Measured, fit_all
+from rbpkit.sections import plots
+from rbpkit.sections.curves import Curves, by_corpus, ladder
+from rbpkit.sections.panels import draw_law, ink_of, law_panels, rows_of_panels, short, wrapped
+from rbpkit.sections.plots import Ink
 from rbpkit.sections.s4_3_large_k import Misses, k_at_share
 
 # A pocket corpus looks like the paper's corpus that it stands for.
@@ -70,7 +71,7 @@ def fits_by_k(
         chosen = ladder(every, corpus, family)
         if len(chosen) >= MIN_POINTS:
             V = min(one.manifest.V for one in chosen)
-            table = fits(chosen, k_grid(V)).table.assign(V=V)
+            table = fit_all(chosen, k_grid(V)).table.assign(V=V)
             k = table["quantity"].str.removeprefix("RBP_").replace("CE", None)
             found.append(table.assign(k=k)[names])
     table = pd.concat(found[1:] or found, ignore_index=True)
@@ -89,8 +90,8 @@ def figure_4(rows: Mapping[str, Curves]) -> tuple[Figure, pd.DataFrame]:
     is the name's first word. Raises InputError where no row has a curve.
     """
     drawn = _drawn(rows)
-    figure = plots.law_panels(
-        [(name, panels(curves)) for name, curves in drawn.items()],
+    figure = law_panels(
+        [(name, by_corpus(curves)) for name, curves in drawn.items()],
         r"$-\log\,\mathrm{RBP}_k$",
     )
     for axes in figure.axes:
@@ -139,7 +140,7 @@ def _large_k_panel(axes: Axes, chosen: Sequence[Misses]) -> None:
     intervals = [-np.log1p(-np.array(one.interval())) for one in chosen]
     for one, (low, high) in zip(chosen, intervals, strict=True):
         S, loss = one.curve.S, one.curve.loss
-        plots.draw_law(axes, one.curve)
+        draw_law(axes, one.curve)
         # A point without a miss has no place on the axis, and no fit took it: none gets here.
         bars = np.maximum([loss - low, high - loss], 0)
         ink = ink_of(one.curve.family).colour
@@ -148,7 +149,7 @@ def _large_k_panel(axes: Axes, chosen: Sequence[Misses]) -> None:
     ends = np.concatenate(intervals, axis=None)
     ends = ends[ends > 0]
     span = np.log(ends.max() / ends.min())
-    # Room below the points for the legend, as in `plots.law_panels`.
+    # Room below the points for the legend, as in `law_panels`.
     floor = ends.min() * np.exp(-(0.25 + 0.12 * len(chosen)) * span)
     axes.set_ylim(floor, ends.max() * np.exp(0.06 * span))
     _log_ticks(axes)

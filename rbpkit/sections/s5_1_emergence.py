@@ -27,11 +27,11 @@ from scipy.special import gammaln
 from scipy.stats import gumbel_r
 
 from rbpkit import paper
-from rbpkit.curves import ladder
 from rbpkit.errors import InputError
 from rbpkit.fit import PowerLawFit, fit_power_law
-from rbpkit.plots import FAMILY_INK, style
+from rbpkit.sections.curves import ladder
 from rbpkit.sections.panels import corpora_of, ink_of, rows_of_panels, short, wrapped
+from rbpkit.sections.plots import FAMILY_INK, style
 from rbpkit.summary import Summary
 
 # How far a share read from a figure can be from its fraction: half of the sixth decimal, and some.

@@ -14,12 +14,12 @@ from matplotlib.gridspec import GridSpec
 from scipy.special import entr
 
 from rbpkit import paper
-from rbpkit.curves import Curve, Curves, ladder
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
-from rbpkit.plots import curve_points, plain_log_ticks, style
+from rbpkit.fit import Curve, fit_power_law
 from rbpkit.sections import c_derivation
-from rbpkit.sections.panels import ink_of, short, whiskers
+from rbpkit.sections.curves import Curves, ladder
+from rbpkit.sections.panels import ink_of, plain_log_ticks, short, whiskers
+from rbpkit.sections.plots import curve_points, style
 from rbpkit.sections.s5_2_rank_fits import fit_lognormal, lognormal_probability
 from rbpkit.summary import Histogram, Summary
 

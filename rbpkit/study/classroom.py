@@ -21,9 +21,9 @@ from matplotlib.patches import Patch
 
 from rbpkit.errors import InputError
 from rbpkit.files.whole import as_csv, write_whole
-from rbpkit.plots import save, style
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
+from rbpkit.sections.plots import save, style
 from rbpkit.study.notebooks import notebook_called, run
 from rbpkit.study.params import Params, load_params
 from rbpkit.study.reproduce import comparison

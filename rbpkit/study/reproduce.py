@@ -13,8 +13,8 @@ from pathlib import Path
 import pandas as pd
 
 from rbpkit import paper
-from rbpkit.curves import fits
 from rbpkit.errors import InputError
+from rbpkit.fit import fit_all
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
 from rbpkit.study.notebooks import notebook_called, notebook_names, run
@@ -102,7 +102,7 @@ def reproduce(
         new = sorted(name for name, now in _digests(figures).items() if before.get(name) != now)
         say(f"figures that changed: {', '.join(new) or 'none'}")
     agreed = compare_with_shipped(measured, params.ks, say=say)
-    for refused in fits(measured, params.ks).refused:
+    for refused in fit_all(measured, params.ks).refused:
         say(f"no fit: {refused}")
     table = comparison(measured, params.ks)
     table.to_csv(out / "comparison.csv", index=False, float_format="%.6f")
@@ -254,7 +254,7 @@ def comparison(measured: Sequence[Summary], ks: Sequence[int]) -> pd.DataFrame:
     since no corpus here need be one of the paper's. NaN where there is none.
     """
     keys = ["corpus", "family", "quantity"]
-    table = fits(measured, ks).table[[*keys, "n", "slope", "low", "high", "R2"]]
+    table = fit_all(measured, ks).table[[*keys, "n", "slope", "low", "high", "R2"]]
     shipped = load_shipped()
     pairs = [(one, shipped.get(job_of(one))) for one in measured]
     alone = {
@@ -267,7 +267,7 @@ def comparison(measured: Sequence[Summary], ks: Sequence[int]) -> pd.DataFrame:
     ]
     table = table.assign(shipped=float("nan"), difference=float("nan"))
     if before:
-        slopes = fits(before, ks).table[[*keys, "slope"]].rename(columns={"slope": "shipped"})
+        slopes = fit_all(before, ks).table[[*keys, "slope"]].rename(columns={"slope": "shipped"})
         table = table.drop(columns=["shipped", "difference"]).merge(slopes, on=keys, how="left")
         table["difference"] = table["slope"] - table["shipped"]
     published = paper.table1()

@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -22,18 +23,12 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from rbpkit import paper
-from rbpkit.encoding import Batch, EncodedCorpus, EncodedDocument, check_batch_tokens
-from rbpkit.errors import InputError, one_line
+from rbpkit.encoding import Batch, EncodedCorpus, EncodedDocument, batches
+from rbpkit.errors import InputError, check_whole, one_line
 from rbpkit.files.architectures import ARCHITECTURES, FAMILIES, paper_config, parameter_counts
 from rbpkit.files.libraries import quiet
-from rbpkit.kernels.memory import DoesNotFitError, out_of_memory
-from rbpkit.measuring import (
-    BATCH_TOKENS,
-    MAX_LENGTH,
-    by_batches,
-    measured_ranks,
-    states_of,
-)
+from rbpkit.kernels.memory import DoesNotFitError, by_batches, out_of_memory
+from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, measured_ranks, states_of
 from rbpkit.models import DTYPES, Head, LoadedModel
 from rbpkit.ranking import MEMORY_BYTES, logit_chunks
 
@@ -100,7 +95,7 @@ def speed_of(
     tokens, batch_tokens or rounds below 1, for a model whose head is not one linear map, and where
     one document does not fit.
     """
-    check_batch_tokens(batch_tokens)
+    check_whole("batch_tokens", batch_tokens, 1)
     if min(tokens, rounds) < 1:
         raise InputError(f"tokens={tokens}, rounds={rounds}: must be 1 or more")
     if model.head is None:
@@ -124,7 +119,7 @@ def speed_of(
         if work is None:
             steps = measured_ranks(model, encoded, batch_tokens, say)
         else:
-            steps = by_batches(encoded, batch_tokens, work, model=model.name, say=say)
+            steps = by_batches(partial(batches, encoded), batch_tokens, work, model.name, say)
         _wait(model)
         start = time.perf_counter()
         for _ in steps:

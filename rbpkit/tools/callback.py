@@ -19,8 +19,8 @@ import torch
 from transformers import PreTrainedModel, TrainerCallback
 
 from rbpkit.corpora import Corpus
-from rbpkit.encoding import EncodedCorpus, check_batch_tokens, encode
-from rbpkit.errors import InputError
+from rbpkit.encoding import EncodedCorpus, encode
+from rbpkit.errors import InputError, check_whole
 from rbpkit.files.architectures import family_of
 from rbpkit.files.text_files import text_fingerprint
 from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, measured_ranks
@@ -89,7 +89,7 @@ class RBPCallback(TrainerCallback):
         max_length: int = MAX_LENGTH,
         batch_tokens: int = BATCH_TOKENS,
     ) -> None:
-        check_batch_tokens(batch_tokens)
+        check_whole("batch_tokens", batch_tokens, 1)
         for key, values in (("ks", ks), ("every", () if every is None else (every,))):
             for value in values:
                 if isinstance(value, bool) or not isinstance(value, int) or value < 1:

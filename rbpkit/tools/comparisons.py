@@ -18,8 +18,8 @@ import numpy as np
 import torch
 
 from rbpkit.corpora import Corpus
-from rbpkit.encoding import EncodedCorpus, check_batch_tokens, encode
-from rbpkit.errors import InputError
+from rbpkit.encoding import EncodedCorpus, encode
+from rbpkit.errors import InputError, check_whole
 from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, rank_columns
 from rbpkit.models import DTYPES, LoadedModel, load_model
 from rbpkit.summary import check_k
@@ -67,7 +67,7 @@ def compare_batch_sizes(
     Raises InputError for fewer than two different budgets, and as `measure`.
     """
     for budget in budgets:
-        check_batch_tokens(budget)
+        check_whole("batch_tokens", budget, 1)
     _check(budgets, ks, "batch budgets")
     encoded = _encode(model, corpus, max_length)
     runs = []

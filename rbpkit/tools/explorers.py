@@ -15,12 +15,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rbpkit import paper, plots
-from rbpkit.curves import Curve, Measured, measured_curves, published_curves
+from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
-from rbpkit.plots import FAMILY_INK, OTHER_INK, style
-from rbpkit.sections import c_derivation, c_derivation_figures, s5_1_emergence
+from rbpkit.fit import Curve, Measured, fit_power_law
+from rbpkit.sections import c_derivation, c_derivation_figures, plots, s5_1_emergence
+from rbpkit.sections.curves import measured_curves, published_curves
+from rbpkit.sections.panels import plain_log_ticks
+from rbpkit.sections.plots import FAMILY_INK, OTHER_INK, style
 
 LawKey = tuple[str, str, int]
 """(corpus, family, k)."""
@@ -131,7 +132,7 @@ def law_panel(axes: Axes, curve: Curve) -> None:
     high = max(curve.loss.max(), said.loss.max())
     room = (high / low) ** 0.25
     axes.set_ylim(low / room, high * room)
-    plots.plain_log_ticks(axes, *axes.get_ylim())
+    plain_log_ticks(axes, *axes.get_ylim())
     k = curve.quantity.removeprefix("RBP_")
     axes.set_ylabel(f"$-\\log\\,\\mathrm{{RBP}}_{{{k}}}$")
     from_, to = fitted.alpha_interval

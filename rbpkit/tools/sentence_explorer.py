@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from rbpkit import plots
 from rbpkit.errors import InputError
+from rbpkit.sections import plots
 from rbpkit.tools.explorers import has_server
 from rbpkit.tools.look import Look, Token
 from rbpkit.tools.look_page import BUCKETS, RAMPS, bucket

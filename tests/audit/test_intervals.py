@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from rbpkit.audit import intervals
-from rbpkit.curves import Curve
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
+from rbpkit.fit import Curve, fit_power_law
 
 S = np.geomspace(1e6, 1e9, 5)
 

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from rbpkit.audit import noise
-from rbpkit.curves import Curve
 from rbpkit.errors import InputError
+from rbpkit.fit import Curve
 from rbpkit.sections.bootstrap import resample_weights
 from rbpkit.sections.s4_3_large_k import Misses
 

@@ -7,9 +7,8 @@ import pytest
 
 from rbpkit import paper
 from rbpkit.audit import prediction
-from rbpkit.curves import Curve
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
+from rbpkit.fit import Curve, fit_power_law
 
 SIZES = np.geomspace(1e6, 1e9, 5)
 

@@ -10,8 +10,8 @@ from scipy.optimize import least_squares
 
 from rbpkit.audit import shape
 from rbpkit.audit.prediction import published_losses
-from rbpkit.curves import Curve
 from rbpkit.errors import InputError
+from rbpkit.fit import Curve
 
 S = np.geomspace(1e6, 1e10, 10)
 Z = np.log(S) - np.log(S).mean()

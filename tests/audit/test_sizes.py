@@ -7,9 +7,8 @@ import pytest
 
 from rbpkit import paper
 from rbpkit.audit import sizes
-from rbpkit.curves import Curve
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
+from rbpkit.fit import Curve, fit_power_law
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +58,7 @@ def test_an_exact_law_is_recognised(published, planted):
 def test_a_law_is_recognised_at_the_stated_rate(published, planted, other):
     """Scatter as on Wiki, fitted anew in each draw; other seeds than `power` uses."""
     models, at = _pythia(published)
-    wiki = Curve.of_published(paper.points("Wiki", "Pythia", 1))
+    wiki = paper.points("Wiki", "Pythia", 1)
     sd = fit_power_law(wiki.S, wiki.loss).residual_sd
     x, y = at[planted], at[other]
     stated = sizes.power(_line(x, sd), x, y)

@@ -8,8 +8,7 @@ from functools import partial
 
 import pytest
 
-from rbpkit.curves import rbp_curve
-from rbpkit.fit import fit_power_law
+from rbpkit.fit import fit_power_law, rbp_curve
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
 

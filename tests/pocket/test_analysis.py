@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rbpkit.curves import fits
 from rbpkit.errors import InputError
+from rbpkit.fit import fit_all
 from rbpkit.pocket import analysis, analysis_figures, ladders
 from rbpkit.pocket.controls import (
     CONTROLS,
@@ -58,7 +58,7 @@ def test_against_S_the_fit_is_the_law_itself(shipped):
     table = analysis.by_size_measure(shipped, corpora, families, (1, 10))
     assert len(table) == 2 * 3 * 3  # corpora, quantities, sizes
     keys = ["corpus", "family", "quantity"]
-    law = fits(shipped, (1, 10)).table.set_index(keys)
+    law = fit_all(shipped, (1, 10)).table.set_index(keys)
     for _, row in table[table["size"] == "S"].iterrows():
         same = law.loc[tuple(row[keys])]
         assert row["slope"] == pytest.approx(same["slope"])
@@ -78,7 +78,7 @@ def test_lines_read_at_one_size_are_the_laws_own(shipped):
     sizes = {f: [s.manifest.S for s in only(shipped, family=f)] for f in families[:2]}
     least, most = max(map(min, sizes.values())), min(map(max, sizes.values()))
     assert set(table["S"]) == {math.sqrt(least * most)}
-    law = fits(shipped, (1,)).table.set_index(["corpus", "family", "quantity"])
+    law = fit_all(shipped, (1,)).table.set_index(["corpus", "family", "quantity"])
     for _, row in table.iterrows():
         same = law.loc[row["corpus"], row["family"], row["quantity"]]
         columns = ["n", "slope", "low", "high", "R2"]

@@ -26,10 +26,10 @@ from test_records import few, make_manifest, make_records, same  # noqa: F401
 from transformers import GPT2Config
 
 from rbpkit.corpora import load_corpus
-from rbpkit.curves import fits
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import FORMAT
 from rbpkit.files.recordfiles import find_done, find_stale, iter_manifests
+from rbpkit.fit import fit_all
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
 from rbpkit.records import Records, load_summaries, write_records
@@ -171,7 +171,7 @@ def test_k_above_V_is_certain_and_no_line(few, tmp_path):  # noqa: F811
     assert few.rbp(few.manifest.V + 5) == 1 == few.summary().rbp(10**9)
     models = [dataclasses.replace(few.manifest, model=f"m{i}", S=10**i, seed=i) for i in (3, 4, 5)]
     every = [dataclasses.replace(few, manifest=one).summary() for one in models]
-    found = fits(every, (10**6,))
+    found = fit_all(every, (10**6,))
     assert "RBP_1000000" not in set(found.table["quantity"])
     assert any("RBP_1000000" in line and "1" in line for line in found.refused)
 

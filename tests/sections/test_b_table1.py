@@ -11,10 +11,10 @@ import pytest
 from made_summaries import made
 
 from rbpkit import paper
-from rbpkit.curves import ladder
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law, fit_rbp_law
 from rbpkit.sections import b_law_in_k, b_table1
+from rbpkit.sections.curves import ladder
 
 # The tables print three decimals (half a unit: 0.0005); the rest is for six-decimal RBP values.
 TOLERANCE = 0.0006

@@ -137,7 +137,7 @@ def test_published_points_are_those_of_the_figures():
     assert not points.duplicated(["corpus", "family", "model", "k"]).any()
     assert points.groupby(["corpus", "family"]).ngroups == 16 and points["other"].isna().all()
     one = points.query("corpus == 'Wiki' and family == 'Pythia' and k == 10").sort_values("S")
-    assert one["rbp"].to_numpy() == pytest.approx(paper.points("Wiki", "Pythia", 10).rbp)
+    assert one["rbp"].to_numpy() == pytest.approx(paper.points("Wiki", "Pythia", 10).value)
     assert set(points["V"]) == {50257, 50272, 50688, 152064}
 
 

@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 
 from rbpkit import paper
-from rbpkit.curves import Curve, ladder, published_curves
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_rbp_law
+from rbpkit.fit import Curve, fit_rbp_law
 from rbpkit.pocket import ladders
 from rbpkit.sections import s4_3_large_k, s4_law
+from rbpkit.sections.curves import ladder, published_curves
 from rbpkit.sections.s4_3_large_k import Misses, noise_only, noise_table, published_misses
 
 

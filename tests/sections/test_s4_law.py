@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from rbpkit import paper
-from rbpkit.curves import measured_curves, published_curves
 from rbpkit.errors import InputError
 from rbpkit.sections import s4_3_large_k, s4_law
+from rbpkit.sections.curves import measured_curves, published_curves
 
 CORPORA = ["pocket:prose", "pocket:legal"]
 

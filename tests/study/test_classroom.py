@@ -17,9 +17,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rbpkit.curves import rbp_curve
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
+from rbpkit.fit import fit_power_law, rbp_curve
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
 from rbpkit.study import classroom

@@ -8,13 +8,11 @@ import pandas as pd
 import pytest
 import torch
 
-from rbpkit import plots
-from rbpkit.curves import Curve
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law
+from rbpkit.fit import Curve, fit_power_law
 from rbpkit.models import load_model
 from rbpkit.pocket import ladders
-from rbpkit.sections import c_derivation, s5_1_emergence
+from rbpkit.sections import c_derivation, plots, s5_1_emergence
 from rbpkit.tools import explorers, sentence_explorer
 from rbpkit.tools.exercises import check, close, digest_of, sealed
 from rbpkit.tools.look import look

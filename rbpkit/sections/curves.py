@@ -1,0 +1,98 @@
+"""The paper's curves and the measured ones in one form, by corpus and family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from rbpkit import paper
+from rbpkit.errors import InputError
+from rbpkit.fit import Curve, Measured, curve_of, fit_power_law
+
+Curves = dict[tuple[str, str], Curve]
+"""(corpus, family) -> its curve, in the order in which they are to be shown."""
+
+
+def published_curves(k: int) -> Curves:
+    """RBP_k against S as the paper plots it (Figures 3 to 5, and 9), by (corpus, family).
+
+    What it does not plot at this k is left out. Raises InputError for a k that is in no figure.
+    """
+    found: Curves = {}
+    for corpus in paper.PLOTTED_CORPORA:
+        for family in paper.FAMILIES:
+            try:
+                found[corpus, family] = paper.points(corpus, family, k)
+            except InputError as error:
+                refusal = error
+    if not found:
+        raise refusal
+    return found
+
+
+@dataclass(frozen=True)
+class MeasuredCurves:
+    """What was measured of what was asked for.
+
+    curves: (corpus, family) -> curve, each with points enough for a fit. missing: a line for each
+    (corpus, family) that is not there or that no line can be fitted to, with the reason.
+    """
+
+    curves: Curves
+    missing: tuple[str, ...]
+
+
+def measured_curves(
+    measured: Iterable[Measured],
+    corpora: Sequence[str],
+    families: Sequence[str],
+    quantity: Callable[[Measured], float],
+    name: str,
+) -> MeasuredCurves:
+    """The curves of `quantity` (called `name`: "RBP_10", "CE") for corpora x families.
+
+    Raises InputError as `fit.curve_of` does, but for what was not measured.
+    """
+    every = list(measured)
+    there = {(one.manifest.corpus, one.manifest.family) for one in every}
+    curves: Curves = {}
+    missing = []
+    for corpus in corpora:
+        for family in families:
+            if (corpus, family) not in there:
+                missing.append(f"not measured: {family} on {corpus}")
+                continue
+            curve = curve_of(every, corpus, family, quantity, name)
+            try:
+                fit_power_law(curve.S, curve.loss, labels=curve.models)
+            except InputError as error:
+                missing.append(f"no fit: {family}, {corpus}, {name}: {error}")
+            else:
+                curves[corpus, family] = curve
+    return MeasuredCurves(curves, tuple(missing))
+
+
+def by_corpus(curves: Curves) -> list[list[Curve]]:
+    """The curves as `law_panels` takes them: a list a corpus, of a curve a family."""
+    corpora = dict.fromkeys(corpus for corpus, _ in curves)
+    return [[curve for (c, _), curve in curves.items() if c == corpus] for corpus in corpora]
+
+
+def ladder(measured: Iterable[Measured], corpus: str, family: str) -> list[Measured]:
+    """What was measured of one family on one corpus, ascending in S; empty where nothing was."""
+    chosen = [
+        one for one in measured if (one.manifest.corpus, one.manifest.family) == (corpus, family)
+    ]
+    return sorted(chosen, key=lambda one: (one.manifest.S, one.manifest.model))
+
+
+def success_curve(
+    measured: Iterable[Measured],
+    N: int,
+    k: int,
+    corpus: str | None = None,
+    family: str | None = None,
+) -> Curve:
+    """p_{N,k} against S (Figure 7). InputError as `fit.curve_of`, and as `Summary.success`."""
+    name = f"p_{{{N},{k}}}"
+    return curve_of(measured, corpus, family, lambda one: one.success(N, k), name)

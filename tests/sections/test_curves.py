@@ -1,0 +1,53 @@
+"""The paper's curves and the measured ones: which there are, and what is missing and why."""
+
+import dataclasses
+
+import pytest
+
+from rbpkit import paper
+from rbpkit.errors import InputError
+from rbpkit.sections import curves
+
+
+@pytest.mark.parametrize(("k", "lines"), [(1, 16), (100, 16), (30_000, 9), (78, 16)])
+def test_published_curves_are_the_plotted_points(k, lines):
+    found = curves.published_curves(k)
+    assert len(found) == lines
+    assert [c for c, _ in found] == sorted((c for c, _ in found), key=paper.CORPORA.index)
+
+
+def test_a_k_that_is_in_no_figure_is_refused():
+    with pytest.raises(InputError, match=r"no RBP_k at k = 4 .*plotted k: 1, "):
+        curves.published_curves(4)
+
+
+def test_measured_curves_and_what_is_missing(shipped):
+    found = curves.measured_curves(
+        shipped, ["pocket:code", "Wiki"], ["Pythia"], lambda one: one.rbp(1), "RBP_1"
+    )
+    assert list(found.curves) == [("pocket:code", "Pythia")]
+    assert found.curves["pocket:code", "Pythia"].quantity == "RBP_1"
+    assert found.missing == ("not measured: Pythia on Wiki",)
+    assert curves.by_corpus(found.curves) == [[found.curves["pocket:code", "Pythia"]]]
+
+
+def test_what_cannot_be_fitted_is_missing_with_the_reason(shipped):
+    ladder = [s for s in shipped if s.manifest.family == "Pythia"]
+    few = [s for s in ladder if s.manifest.corpus == "pocket:code"][:2]
+    asked = (["pocket:code"], ["Pythia"])
+    found = curves.measured_curves(few, *asked, lambda one: one.ce(), "CE")
+    assert found.curves == {} and curves.by_corpus(found.curves) == []
+    assert len(found.missing) == 1
+    assert found.missing[0].startswith("no fit: Pythia, pocket:code, CE: ")
+    certain = curves.measured_curves(ladder, *asked, lambda one: one.rbp(4096), "RBP_4096")
+    assert certain.curves == {} and "RBP_4096" in certain.missing[0]
+
+
+def test_models_measured_on_other_text_are_an_error_not_missing(shipped):
+    one, *others = [
+        s for s in shipped if (s.manifest.corpus, s.manifest.family) == ("pocket:code", "Pythia")
+    ]
+    changed = dataclasses.replace(one.manifest, fingerprint="another")
+    mixed = [dataclasses.replace(one, manifest=changed), *others]
+    with pytest.raises(InputError, match="different fingerprint"):
+        curves.measured_curves(mixed, ["pocket:code"], ["Pythia"], lambda s: s.ce(), "CE")
