@@ -34,7 +34,8 @@ class Corpus:
     fingerprint: `text_fingerprint(documents)`; two corpora with the same one are the same text.
     source: where the text is from, with its counts: `kind` ("hub", "file" or "pocket"),
     `streaming`, `empty` (documents without a visible character, left out), and by kind `path`,
-    `config`, `split`, `revision`, `files`, `field`, `fingerprint_expected`, `as_shipped`.
+    `config`, `split`, `revision`, `files`, `field`, `fingerprint_all` (of a pocket corpus, whole),
+    `fingerprint_expected`, `as_shipped`.
     protocol: how documents were chosen: `order` ("shuffled", "stream-shuffled" or "in order"),
     `seed` (None where nothing was shuffled), `requested` (None for all), `available` (rows
     there were to choose from, None where a stream was not read to its end).

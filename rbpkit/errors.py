@@ -1,4 +1,4 @@
-"""The one error a user can act on, and other libraries' errors made one line of it."""
+"""The one error a user can act on, checks that raise it, and others' errors as one line of it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ def check_whole(key: str, value: object, least: int) -> None:
     """InputError that names the key, unless the value is a whole number >= `least`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InputError(f"{key}={value!r}: must be a whole number, {least} or more")
+
+
+def check_ties(ties: str) -> None:
+    """InputError unless `ties` is "pessimistic" (Eq. 3) or "optimistic"."""
+    if ties not in ("pessimistic", "optimistic"):
+        raise InputError(f"ties must be 'pessimistic' or 'optimistic', got {ties!r}")
 
 
 @contextmanager

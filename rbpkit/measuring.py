@@ -206,7 +206,7 @@ def _planned(
         device=model.device,
         threads=torch.get_num_threads(),
         batch_tokens=batch_tokens,
-        seed=corpus.protocol.get("seed") or 0,
+        seed=corpus.protocol.get("seed") or 0,  # 0, too, where nothing was shuffled
         versions={
             "rbpkit": rbpkit.__version__,
             "python": platform.python_version(),

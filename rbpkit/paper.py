@@ -1,7 +1,7 @@
 """The paper's own numbers, as shipped in rbpkit/data/paper (see the README.md there).
 
-Each function reads one file of arXiv 2510.20387 or of its ICLR 2026 submission and returns a fresh
-DataFrame: change it as you like. Columns that several tables share:
+Each function returns a fresh DataFrame of what arXiv 2510.20387 or its ICLR 2026 submission prints
+or plots (`points` a `Curve`): change it as you like. Columns that several tables share:
 
     family, model   one of FAMILIES; the paper's model name, as in `models()`
     dataset         one of CORPORA, in the paper's spelling

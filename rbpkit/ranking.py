@@ -20,7 +20,7 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, check_ties
 from rbpkit.kernels.head_plan import (
     CHUNK_ROWS,
     MEMORY_BYTES,
@@ -68,11 +68,9 @@ class TokenRanks:
         "pessimistic" is Eq. 3, R = #{v : p(v) >= p(t)}: tied entries come first. "optimistic"
         puts them behind, R = 1 + #{v : p(v) > p(t)}. Raises InputError on any other word.
         """
-        if ties == "pessimistic":
-            return self.n_greater + self.n_equal + 1
-        if ties == "optimistic":
-            return self.n_greater + 1
-        raise InputError(f"ties must be 'pessimistic' or 'optimistic', not {ties!r}")
+        check_ties(ties)
+        tied = self.n_equal if ties == "pessimistic" else 0
+        return self.n_greater + tied + 1
 
 
 @torch.no_grad()

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, check_ties
 from rbpkit.files.columns import check_columns, columns_of, schema_of
 from rbpkit.files.manifest import Manifest
 from rbpkit.files.recordfiles import (
@@ -34,7 +34,6 @@ from rbpkit.summary import (
     Summary,
     SummaryBuilder,
     check_k,
-    check_ties,
     document_index,
     window_maxima,
 )
@@ -90,9 +89,8 @@ class Records:
     def rank(self, ties: str = "pessimistic") -> np.ndarray:
         """R, (T,) int32, from 1. Pessimistic is Eq. 3: tied tokens stand before the target."""
         check_ties(ties)
-        if ties == "optimistic":
-            return self.n_greater + 1
-        return self.n_greater + self.n_equal + 1
+        tied = self.n_equal if ties == "pessimistic" else 0
+        return self.n_greater + tied + 1
 
     def rbp(self, k: int | np.ndarray, ties: str = "pessimistic") -> float | np.ndarray:
         """RBP_k = Pr(R <= k), Eq. 4: float for a scalar k, else an array. InputError if k < 1."""

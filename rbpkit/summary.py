@@ -13,16 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, check_ties
 from rbpkit.files.manifest import Manifest
 from rbpkit.files.summary_file import agrees, pack, refuse_damage, unpack
 
 DEFAULT_KS = (1, 10, 50, 100)  # shown where no k is named
 WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # N of Figure 7
-# k of Figures 3 to 9 and of Table 1; powers of two; 410, a tenth of the pocket models' V.
+SUMMED = ("nll", "p_max", "entropy")  # columns that are summed by document
+# k of Figures 3 to 9 and of Table 1; with them powers of two, and 410, a tenth of the pocket V.
 PAPER_K = (1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100, 200, 336, 500, 886, 1438, 2500, 3793)
 PAPER_K += (6158, 10000, 20000, 30000)
-MEANS = ("nll", "p_max", "entropy")  # columns that are summed by document
 K_GRID = tuple(sorted({*PAPER_K, 410, *(2**i for i in range(18))}))
 
 
@@ -34,12 +34,6 @@ def check_k(k: int | np.ndarray) -> np.ndarray:
     if array.size and array.min() < 1:
         raise InputError(f"k must be at least 1, got {array.min()}")
     return array
-
-
-def check_ties(ties: str) -> None:
-    """InputError unless `ties` is "pessimistic" (Eq. 3) or "optimistic"."""
-    if ties not in ("pessimistic", "optimistic"):
-        raise InputError(f"ties must be 'pessimistic' or 'optimistic', got {ties!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +189,7 @@ class SummaryBuilder:
         hits = np.bincount(index * columns + self._column[rank], minlength=numbers.size * columns)
         hits = np.cumsum(hits.reshape(-1, columns), axis=1)[:, :-1].astype(np.int32)
         tokens = np.bincount(index).astype(np.int32)
-        sums = [np.bincount(index, weights=given[name]) for name in MEANS if name in given]
+        sums = [np.bincount(index, weights=given[name]) for name in SUMMED if name in given]
         self._documents.append((numbers, tokens, hits, *sums))
 
     def finish(self, manifest: Manifest) -> Summary:
@@ -207,6 +201,7 @@ class SummaryBuilder:
         )
         windows = {N: Histogram.of(dense) for N, dense in self._windows.items()}
         optimistic = Histogram.of(self._optimistic)
+        # A window of one token has that token's rank: N = 1 is the ranks' own histogram.
         return Summary(
             *(manifest, windows[1], optimistic, windows, numbers, tokens, nll, self._k, hits),
             *prediction,

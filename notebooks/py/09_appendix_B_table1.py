@@ -45,6 +45,7 @@ from rbpkit.fit import fit_curves
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
 from rbpkit.sections import b_table1
+from rbpkit.sections.curves import table1_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 
@@ -57,7 +58,7 @@ print("rbpkit", rbpkit.__version__)
 # A cell belongs to a corpus, to CE or a $k$, and to a family. The ten Pythias on Wiki at $k = 100$:
 
 # %%
-curves = b_table1.published_curves()
+curves = table1_curves()
 curve, source = curves["Wiki", "100", "Pythia"]
 S, L = curve.S, -np.log(curve.value)  # L = -log RBP_100
 print(f"{source}: {S.size} models, L from {L.max():.2f} to {L.min():.2f}")

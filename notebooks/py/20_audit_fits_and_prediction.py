@@ -45,7 +45,7 @@ from scipy.special import stdtrit
 
 import rbpkit
 from rbpkit import fit_power_law, load_summaries, paper
-from rbpkit.audit import intervals, prediction, shape
+from rbpkit.audit import intervals, prediction, prediction_figures, shape
 from rbpkit.pocket import ladders
 from rbpkit.sections import bootstrap, plots, s5_2_lognormal
 from rbpkit.sections.curves import ladder, published_curves
@@ -174,7 +174,7 @@ measured = prediction.measured_losses(summaries)
 slopes = {"published": intervals.line_table(published)}
 if boot.cells:
     slopes["pocket"] = intervals.slope_table(boot)
-figure, points = prediction.figure_slopes(slopes)
+figure, points = prediction_figures.figure_slopes(slopes)
 plots.save(figure, points, figures_dir, "figure_audit_slopes")
 
 # %% [markdown]
@@ -235,7 +235,7 @@ print(f"measured {loss[-1]:.3f}; the largest that was fitted has {loss[5]:.3f}")
 held = {"published": prediction.held_out_all(published)}
 if measured:
     held["pocket"] = prediction.held_out_all(measured)
-figure, points = prediction.figure_held_out(held)
+figure, points = prediction_figures.figure_held_out(held)
 plots.save(figure, points, figures_dir, "figure_audit_prediction")
 
 # %%

@@ -44,7 +44,7 @@ from IPython.display import display
 
 import rbpkit
 from rbpkit import InputError, fit_power_law, fit_rbp_law, load_summaries, paper
-from rbpkit.audit import noise, precision, sizes, strata, tokens
+from rbpkit.audit import noise, noise_figures, precision, sizes, strata, tokens
 from rbpkit.audit.tables import load_tables
 from rbpkit.pocket import ladders
 from rbpkit.sections import plots, s5_2_lognormal
@@ -184,7 +184,9 @@ else:
 # %%
 # The published cells that reach large k: GPT2, OPT and Pythia on Wiki, HotpotQA and AusLegal.
 reach = published_split.groupby(["corpus", "family"])["k"].transform("max") > noise.SMALL_K
-figure, points = noise.figure_noise({"published": published_split[reach], "pocket": pocket_split})
+figure, points = noise_figures.figure_noise(
+    {"published": published_split[reach], "pocket": pocket_split}
+)
 plots.save(figure, points, figures_dir, "figure_audit_noise")
 
 # %% [markdown]

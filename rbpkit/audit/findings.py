@@ -1,7 +1,7 @@
-"""The number that tests each claim of the paper: all of them, and those on set-up and law.
+"""The number that tests each claim of the paper: `all_findings`, and the functions on fitted lines.
 
-A function gives the findings of one section. `rank_findings` has those on large k, windows, laws
-of ranks, CE and ties.
+A function gives the findings of one section. `rank_findings` has those that need windows, laws of
+ranks, ties or single tokens.
 """
 
 from __future__ import annotations

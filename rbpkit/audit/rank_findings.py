@@ -16,10 +16,10 @@ from rbpkit.audit.cells import least_and_most, list_cells, tally
 from rbpkit.audit.verdicts import Finding
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
+from rbpkit.paper import EMERGENCE_ZERO
 from rbpkit.sections import s5_1_emergence
 from rbpkit.summary import Summary
 
-ZERO = 1e-9  # a plotted share of this or less stands for none
 BROKEN_R2 = 0.9  # a line at large k with less is broken
 
 
@@ -74,10 +74,11 @@ def windows(measured: Sequence[Summary], windows: pd.DataFrame | None) -> list[F
     found = _independence(source, ten, windows)
     fitted, zeros = [], 0
     for _, part in table[table["N"] > 1].groupby(["corpus", "family", "k", "N"]):
-        if (part["p"] <= ZERO).any() or part["S"].nunique() < 3 or (part["p"] >= 1).any():
+        p = part["p"]
+        if (p <= EMERGENCE_ZERO).any() or (p >= 1).any() or part["S"].nunique() < 3:
             zeros += 1
             continue
-        fitted.append(fit_power_law(part["S"], -np.log(part["p"])).r2)
+        fitted.append(fit_power_law(part["S"], -np.log(p)).r2)
     r2 = pd.Series(fitted, dtype=float)
     if len(r2):
         numbers = {"zeros": zeros, "series": zeros + len(r2)}

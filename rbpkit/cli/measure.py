@@ -116,6 +116,7 @@ def fit(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
 
     Then, on standard error, up to which k there are enough missed tokens to trust a line.
     """
+    from rbpkit.audit.noise import trust_lines
     from rbpkit.fit import fit_all
     from rbpkit.records import load_summaries
 
@@ -127,8 +128,6 @@ def fit(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
     for reason in found.refused:
         say(f"no fit: {reason}")
     print_table(found.table, as_json)
-    from rbpkit.audit.noise import trust_lines  # matplotlib: after the table
-
     for line in trust_lines(every):
         say(line)
 

@@ -34,11 +34,11 @@ class HubCorpus:
     path: str
     config: str | None
     split: str
+    files: tuple[str, ...]
     fields: tuple[str, ...] = ("text",)
     keep: Callable[[Mapping[str, Any]], bool] | None = None
     data_files: Mapping[str, str] | None = None
     in_order: bool = False
-    files: tuple[str, ...] = ()
     size: float | None = None
 
 

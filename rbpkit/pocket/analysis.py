@@ -224,7 +224,7 @@ def along_training(
 
 
 def size_and_tokens(grid: Iterable[Totals], ks: Sequence[int]) -> pd.DataFrame:
-    """The losses on the grid of sizes and training tokens, a row a (corpus, quantity, model).
+    """The losses by size and training tokens, a row a (corpus, quantity, model).
 
     grid: totals of models called NAME-Mm, each trained on M million tokens to the end of its own
     schedule. Columns: corpus, quantity, model (NAME), S, T (tokens), loss; by T and S within a

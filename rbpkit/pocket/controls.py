@@ -131,9 +131,11 @@ def controls_path() -> Path:
 
 
 def grid_path() -> Path:
-    """The shipped totals of the grid of sizes and training tokens (`pocket.next_runs`).
+    """The shipped totals of the Pythias of `pocket.next_runs`.
 
-    Its models are named NAME-Mm: trained on M million tokens, with a schedule that ends there.
+    A grid of sizes and training tokens, and two larger sizes of the most tokens.
+
+    They are named NAME-Mm: trained on M million tokens, with a schedule that ends there.
     """
     return Path(str(resources.files("rbpkit") / "data" / "pocket" / "grid.jsonl.gz"))
 

@@ -224,16 +224,15 @@ def harvest(out: Path, *, say: Callable[[str], None] = lambda line: None) -> Non
 
     The searches for the rate go to `rate_search.csv`, a row each time the validation CE was
     taken; models to `models/NAME` (log and result; of those with the most tokens the fp16 weights
-    and the config too). What they give on the held-out text goes to the shipped totals of the grid
-    (`controls.grid_path`) and, of models that are not on it, to `totals.jsonl.gz`.
+    and the config too). What they give on the held-out text goes to the shipped totals of the
+    Pythias (`controls.grid_path`) and, of other families, to `totals.jsonl.gz`.
     """
     root = next_text.next_root()
     rows: list[dict[str, str]] = []
     results = sorted(out.glob("*/result.json"))
     ladder = [path.parent for path in results if not path.parent.name.startswith("rate-")]
-    grid = {name_of(*one) for one in GRID}
-    for on_grid, totals in ((True, grid_path()), (False, root / "totals.jsonl.gz")):
-        runs = [run for run in ladder if (run.name.rpartition("-")[0] in grid) == on_grid]
+    for shipped, totals in ((True, grid_path()), (False, root / "totals.jsonl.gz")):
+        runs = [run for run in ladder if run.name.startswith("pythia-") == shipped]
         measure_models(runs, totals, say=say)
     for path in results:
         run = path.parent

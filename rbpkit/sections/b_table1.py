@@ -24,45 +24,15 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.files.whole import write_whole
 from rbpkit.fit import Curve, Measured, PowerLawFit, ce_curve, fit_power_law, rbp_curve
+from rbpkit.sections.curves import Cell, table1_curves
 from rbpkit.sections.panels import short
 from rbpkit.sections.plots import save, style
-
-Cell = tuple[str, str, str]
-"""(dataset, row, family); a row is "CE" or a k, as text."""
 
 PAPER_ROWS = ("CE", "1", "10", "100", "500", "2500", "10000")
 # The paper's k, and its k as shares of V: 50,304 rows in Pythia's output matrix, 4,096 here.
 POCKET_ROWS = ("CE", "1", "4", "8", "10", "32", "100", "410")
 
 MINUS = "\N{MINUS SIGN}"
-
-
-def published_curves() -> dict[Cell, tuple[Curve, str]]:
-    """The points behind cells of Table 1, each with the source that shows them.
-
-    Figures 3 and 4 plot 48 cells; the authors' results for GPT-2 on Wiki have CE and k = 10,000;
-    for Pythia on Wiki Figure 8a has CE, and Figure 7, at N = 1, k = 500, 2,500 and 10,000.
-    """
-    found: dict[Cell, tuple[Curve, str]] = {}
-    for cell in itertools.product(paper.PLOTTED_CORPORA, ("1", "10", "100"), paper.FAMILIES):
-        curve = paper.points(cell[0], cell[2], int(cell[1]))
-        found[cell] = curve, f"Figure {curve.figure}"
-
-    gpt2 = paper.gpt2_wiki_metrics().query("k == 10000")
-    ce = paper.ce_and_rbp1().query("kind == 'empirical' and series == 'CE'")
-    windows = paper.emergence().query("N == 1")
-    others = [("CE", "GPT2", gpt2, "ce", "authors' results")]
-    others += [("10000", "GPT2", gpt2, "p_N1", "authors' results")]
-    others += [("CE", "Pythia", ce, "value", "Figure 8a")]
-    for k in (500, 2500, 10000):
-        others.append((str(k), "Pythia", windows[windows["k"] == k], "p", "Figure 7"))
-    for row, family, table, column, source in others:
-        table = table.sort_values("S")
-        quantity = "CE" if row == "CE" else f"RBP_{row}"
-        S, value = table["S"].to_numpy(np.float64), table[column].to_numpy()
-        curve = Curve("Wiki", family, quantity, tuple(table["model"]), S, value)
-        found["Wiki", row, family] = curve, source
-    return found
 
 
 def table1_recomputed() -> pd.DataFrame:
@@ -78,7 +48,7 @@ def table1_recomputed() -> pd.DataFrame:
     Where there are no points, the interval follows from slope, R2 and n alone (`slope_interval`),
     with the printed three decimals where there is nothing better; n is then taken for granted.
     """
-    curves = published_curves()
+    curves = table1_curves()
     drawn = paper.fit_by_k()
     drawn["k"] = ["CE" if pd.isna(k) else str(k) for k in drawn["k"]]
     figure6 = drawn.set_index(["quantity", "dataset", "k"])["value"]

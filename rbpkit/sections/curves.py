@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from rbpkit import paper
 from rbpkit.errors import InputError
@@ -11,6 +14,9 @@ from rbpkit.fit import Curve, Measured, curve_of, fit_power_law
 
 Curves = dict[tuple[str, str], Curve]
 """(corpus, family) -> its curve, in the order in which they are to be shown."""
+
+Cell = tuple[str, str, str]
+"""(dataset, row, family); a row is "CE" or a k, as text."""
 
 
 def published_curves(k: int) -> Curves:
@@ -27,6 +33,34 @@ def published_curves(k: int) -> Curves:
                 refusal = error
     if not found:
         raise refusal
+    return found
+
+
+def table1_curves() -> dict[Cell, tuple[Curve, str]]:
+    """The points behind cells of Table 1, each with the source that shows them.
+
+    Figures 3 and 4 plot 48 cells; the authors' results for GPT-2 on Wiki have CE and k = 10,000;
+    for Pythia on Wiki Figure 8a has CE, and Figure 7, at N = 1, k = 500, 2,500 and 10,000.
+    """
+    found: dict[Cell, tuple[Curve, str]] = {}
+    for cell in itertools.product(paper.PLOTTED_CORPORA, ("1", "10", "100"), paper.FAMILIES):
+        curve = paper.points(cell[0], cell[2], int(cell[1]))
+        found[cell] = curve, f"Figure {curve.figure}"
+
+    gpt2 = paper.gpt2_wiki_metrics().query("k == 10000")
+    ce = paper.ce_and_rbp1().query("kind == 'empirical' and series == 'CE'")
+    windows = paper.emergence().query("N == 1")
+    others = [("CE", "GPT2", gpt2, "ce", "authors' results")]
+    others += [("10000", "GPT2", gpt2, "p_N1", "authors' results")]
+    others += [("CE", "Pythia", ce, "value", "Figure 8a")]
+    for k in (500, 2500, 10000):
+        others.append((str(k), "Pythia", windows[windows["k"] == k], "p", "Figure 7"))
+    for row, family, table, column, source in others:
+        table = table.sort_values("S")
+        quantity = "CE" if row == "CE" else f"RBP_{row}"
+        S, value = table["S"].to_numpy(np.float64), table[column].to_numpy()
+        curve = Curve("Wiki", family, quantity, tuple(table["model"]), S, value)
+        found["Wiki", row, family] = curve, source
     return found
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from rbpkit.audit import noise
+from rbpkit.audit import noise, noise_figures
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve
 from rbpkit.sections.bootstrap import resample_weights
@@ -101,7 +101,7 @@ def test_floor_between_two_k_by_logs():
 
 def test_nothing_to_draw_is_said():
     with pytest.raises(InputError, match="nothing to draw"):
-        noise.figure_noise({"none": pd.DataFrame()})
+        noise_figures.figure_noise({"none": pd.DataFrame()})
 
 
 # -- trend -----------------------------------------------------------------------------------

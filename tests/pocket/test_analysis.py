@@ -152,9 +152,12 @@ def test_along_training_the_end_is_the_ladder(shipped):
 def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals():
     totals = load_totals(grid_path())
     table = analysis.size_and_tokens(totals, (1, 100))
-    counted = table.groupby(["corpus", "quantity"])[["S", "T"]].nunique()
-    assert len(counted) == 5 * 3 and (counted == [6, 4]).all(axis=None)
-    assert len(table) == 5 * 3 * 24 and not table.duplicated(["corpus", "quantity", "S", "T"]).any()
+    assert not table.duplicated(["corpus", "quantity", "S", "T"]).any()
+    grid, larger = table[table["S"] < 1e6], table[table["S"] > 1e6]
+    for part, shape in ((grid, [6, 4]), (larger, [2, 1])):
+        counted = part.groupby(["corpus", "quantity"])[["S", "T"]].nunique()
+        assert len(counted) == 5 * 3 and (counted == shape).all(axis=None)
+    assert len(grid) == 5 * 3 * 24 and len(larger) == 5 * 3 * 2 and (larger["T"] == 12e6).all()
     of_text = {(one.manifest.corpus, one.manifest.fingerprint) for one in totals}
     assert len(of_text) == 5
     one = totals[0]

@@ -14,7 +14,7 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law, fit_rbp_law
 from rbpkit.sections import b_law_in_k, b_table1
-from rbpkit.sections.curves import ladder
+from rbpkit.sections.curves import ladder, table1_curves
 
 # The tables print three decimals (half a unit: 0.0005); the rest is for six-decimal RBP values.
 TOLERANCE = 0.0006
@@ -60,7 +60,7 @@ def test_recomputed_cells_are_the_printed_ones(published):
 
 
 def test_an_interval_follows_from_slope_r2_and_n(published):
-    for curve, _ in b_table1.published_curves().values():
+    for curve, _ in table1_curves().values():
         fit = fit_power_law(curve.S, curve.loss)
         assert b_table1.slope_interval(fit.slope, fit.r2, fit.n) == pytest.approx(
             fit.slope_interval
@@ -72,7 +72,7 @@ def test_an_interval_follows_from_slope_r2_and_n(published):
 
 
 def test_steps(published):
-    points = {cell: curve for cell, (curve, _) in b_table1.published_curves().items()}
+    points = {cell: curve for cell, (curve, _) in table1_curves().items()}
     steps = b_table1.steps(published, points, slope="slope_printed")
     assert len(steps) == 6 * 24
     one = steps[steps["step"] == "1 to 10"]
