@@ -125,7 +125,7 @@ def test_ties_and_targets_at_both_ends():
     assert last.rank().tolist() == [1, 4, 4]
     assert last.rank("optimistic").tolist() == [1, 1, 4]
     np.testing.assert_allclose(last.nll[1], np.log(4), rtol=1e-6)
-    with pytest.raises(InputError, match=r"'pessimistic' or 'optimistic', not 'mean'"):
+    with pytest.raises(InputError, match=r"'pessimistic' or 'optimistic', got 'mean'"):
         first.rank("mean")
 
 
