@@ -15,13 +15,13 @@
 #
 # **Question.** The paper's law has one variable, the size $S$; the number of training tokens $T$ is not in it. How does its exponent depend on $T$? Does a law in $S$ and $T$ predict a larger model, or one trained for longer? And do cross-entropy and $\mathrm{RBP}_k$ ask for the same division of compute between size and tokens?
 #
-# **Answer.** The exponent depends on how long the models were trained: for $\mathrm{RBP}_1$ it is 0.02 to 0.03 after 1.5 million tokens and 0.08 to 0.12 after 12 million. None of four laws in size *and* tokens predicts the losses after the last doubling of the tokens: the errors are 8 to 10% in the median. The best division of compute stays undetermined, but at equal cross-entropy ten times the size changes $-\log\mathrm{RBP}_k$ by 2% at most, so the two should ask for nearly the same.
+# **Answer.** The exponent depends on the training tokens: for $\mathrm{RBP}_1$ it is 0.02 to 0.03 after 1.5 million and 0.08 to 0.12 after 12 million. None of four laws in size and tokens predicts the last doubling of the tokens (errors of 8 to 10%), nor do they or the straight line predict two larger models (6 to 7%). The best division of compute stays undetermined, but at equal cross-entropy ten times the size changes $-\log\mathrm{RBP}_k$ by 2% at most, so the two should ask for nearly the same.
 #
 # ![Cross-entropy and -log RBP_k at k = 1, 10, 100 on prose against training tokens, for six sizes of Pythia, with curves of a law in size and tokens fitted to the five smaller sizes](../figures/16_grid.png)
 #
 # *Losses on prose against training tokens, one colour per size. The curves are a law in size and tokens, fitted without the largest size (hollow points, dotted curve).*
 #
-# *Reading time: 11 minutes; no model is run, and it takes half a minute.* The models are Pythias of our own. $S$ leaves out token and position embeddings and the output head.
+# *Reading time: 15 minutes; no model is run, and it takes half a minute.* The models are Pythias of our own. $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -300,7 +300,7 @@ sigma, spread = np.sqrt((residual**2).sum() / (len(x) - 2)), ((x - x.mean()) ** 
 half = stdtrit(len(x) - 2, 0.975) * sigma * np.sqrt(1 + 1 / len(x) + (z - x.mean()) ** 2 / spread)
 centre = line.intercept + line.slope * z
 ends = {"predicted": centre, "low": centre + half, "high": centre - half}
-rbp = pd.DataFrame({name: np.exp(-np.exp(end)) for name, end in ends.items()})
+rbp = pd.DataFrame(ends).map(lambda end: np.exp(-np.exp(end)))
 rbp["measured"] = np.exp(-new["loss"])
 expected = line.predict(new["S"].to_numpy(float))
 assert np.allclose(rbp["low"], np.exp(-expected.high))
@@ -310,7 +310,7 @@ assert np.allclose(rbp["low"], np.exp(-expected.high))
 # All cells, and all forms, fitted to the grid's 24 models. The margins were fixed with the first of the two trained and no prediction compared with it: a form predicts as above, and the line's 95% intervals hold where they have 36 or more of the 40 losses.
 
 # %%
-out, inside = {}, {}
+out, inside, above, slopes = {}, {}, {}, {}
 for (corpus, quantity), part in cells.items():
     new = larger[(larger["corpus"] == corpus) & (larger["quantity"] == quantity)]
     S, loss, at_12 = new["S"].to_numpy(float), new["loss"].to_numpy(), part.query("T == 12e6")
@@ -321,19 +321,34 @@ for (corpus, quantity), part in cells.items():
     predicted["copied"] = np.full(2, at_12["loss"].iloc[-1])
     out[corpus, quantity] = {name: rms(np.log(of / loss)) for name, of in predicted.items()}
     inside[corpus, quantity] = (of_line.low <= loss) & (loss <= of_line.high)
+    above[corpus, quantity] = {name: int((of > loss).sum()) for name, of in predicted.items()}
+    eight = pd.concat([at_12, new])
+    lines = [fit_power_law(some["S"], some["loss"]) for some in (at_12, eight)]
+    slopes[quantity, corpus] = {
+        "of six": lines[0].alpha, "of eight": lines[1].alpha, "low": lines[1].alpha_interval[0],
+        "high": lines[1].alpha_interval[1], "R2 of eight": lines[1].r2,
+    }  # fmt: skip
 beyond = pd.DataFrame(out).T.rename_axis(["corpus", "quantity"])
 judged = beyond.agg(["median", "max"]).T
 judged["predicts"] = (judged["median"] <= 5) & (judged["max"] <= 10)
 for other in ("copied", "sum"):
     judged[f"nearer than {other}"] = beyond.lt(beyond[other], axis=0).sum()
+judged["above, of 40"] = pd.DataFrame(above).T.sum()
 print("losses within the line's intervals, of 40:", int(np.sum(list(inside.values()))))
 judged.round(1)
 
 # %%
-beyond.groupby("quantity", sort=False).median().round(1)
+lines_of_all = pd.DataFrame(slopes).T.reindex([(q, c) for q in quantities for c in corpora])
+flatter = (lines_of_all["of eight"] < lines_of_all["of six"]).sum()
+ends = published.loc[[q.removeprefix("RBP_") for q, _ in lines_of_all.index]].to_numpy().T
+within = (-lines_of_all["of eight"]).between(*ends).sum()
+print(f"flatter than the line of six: {flatter} of 20; within the paper's range: {within}")
+lines_of_all.round(3)
 
 # %% [markdown]
-# TODO
+# Nothing predicts the two: the line and the laws with tokens err by 6 to 7% in the median, as copying does, and size alone by 31%. The line's intervals have 34 of the 40 losses, two fewer than the margin asks for, and all losses lie on one side: the two models fall short of the line, by 1 to 12%. (Another seed moves CE by at most 0.8%.)
+#
+# So at a fixed number of tokens the line bends: with the two models it is flatter in every cell. A bend in this direction is what a term in tokens makes, but the laws make too much of it and expect too little of the larger models, in all 40. These read 4 and 6 tokens a parameter; the smallest of the grid read 470.
 #
 # ## From 6 to 12 million tokens
 #
@@ -482,10 +497,10 @@ bought.round(1)
 #
 # - The exponent of one family depends on its tokens: from 6 to 12 million it grows by 87% in the median cell.
 # - At a fixed number of tokens the line has an $R^2$ of 0.94 or more from 6 million on, and predicts a model 2.2 times larger to 4.0%, where copying the next size's loss errs by 3.0%.
-# - Laws in size and tokens do so to 4.6% (sum) and 2.4% (Kaplan's form); none predicts the last doubling of the tokens (8 to 10%).
+# - Laws in size and tokens do so to 4.6% (sum) and 2.4% (Kaplan's form); none predicts the last doubling of the tokens (8 to 10%), and none, nor the line, two models beyond the grid (6 to 7%).
 # - At equal CE, ten times the size changes $-\log\mathrm{RBP}_k$ by 2% at most; that the two want different splits was not shown.
 #
-# Limits: one family; six sizes and four numbers of tokens; one seed each; $S$ below a million, $T$ at most 12 million; a rate chosen at 1.5 million tokens; text in English and Python. $C = 6ST$ leaves out the head, which is most of the cost of the smallest models.
+# Limits: one family; six sizes and four numbers of tokens, and two sizes more at one; one seed each; $S$ at most 3 million, $T$ at most 12 million; a rate chosen at 1.5 million tokens; text in English and Python. $C = 6ST$ leaves out the head, which is most of the cost of the smallest models.
 #
 # ## Exercises
 #
