@@ -79,8 +79,9 @@ logs = analysis_figures.read_logs(ladders.models_root().parent / "runs")
 figure = analysis_figures.family_losses(logs, {f: names[f] for f in families if f in names})
 points = pd.concat([log.assign(run=run) for run, log in logs.items()], ignore_index=True)
 points = points.dropna(subset="valid_ce")[["run", "step", "tokens", "loss", "valid_ce"]]
-of_paper = [name for family in paper.FAMILIES for name in names[family]]  # others further down
-plots.save(figure, points[points["run"].isin(of_paper)], figures_dir, "pocket_losses")
+others = [name for family in names if family not in paper.FAMILIES for name in names[family]]
+beside_them = points["run"].isin(others)  # drawn further down
+plots.save(figure, points[~beside_them], figures_dir, "pocket_losses")
 
 # %% [markdown]
 # GPT-2 and OPT, with learned positions and a tied output matrix, learn more slowly and end higher than Pythia and Qwen of the same size. Within each family the larger model is the better one at the end.
@@ -187,7 +188,7 @@ along[along["quantity"].isin(["CE", "RBP_1"])].pivot(
 with pd.option_context("display.max_colwidth", None):
     print(searched[["Mamba"]].to_string())
 losses = analysis_figures.family_losses(logs, {"Mamba": names["Mamba"]})
-plots.save(losses, points[points["run"].isin(names["Mamba"])], figures_dir, "pocket_losses_mamba")
+plots.save(losses, points[beside_them], figures_dir, "pocket_losses_mamba")
 
 # %% [markdown]
 # $c = 1.4$ was best at both widths; at 64 it is the largest that was tried. (The ladder's model of that width has six layers, not eight.) The law at two $k$, the four transformers beside it:
