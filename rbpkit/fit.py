@@ -153,7 +153,7 @@ def fit_rbp_law(
 def minus_log(share: NDArray[np.float64]) -> NDArray[np.float64]:
     """-log of shares: 0 where one is 1, infinite where it is 0 (no fit takes either)."""
     with np.errstate(divide="ignore"):
-        return np.abs(np.log(share))  # abs: 0 and not -0 for a share of 1
+        return 0.0 - np.log(share)  # not -log: 0 and not -0 for a share of 1
 
 
 def _ols(S: NDArray[np.float64], loss: NDArray[np.float64], level: float) -> PowerLawFit:
