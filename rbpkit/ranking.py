@@ -69,8 +69,9 @@ class TokenRanks:
         puts them behind, R = 1 + #{v : p(v) > p(t)}. Raises InputError on any other word.
         """
         check_ties(ties)
-        tied = self.n_equal if ties == "pessimistic" else 0
-        return self.n_greater + tied + 1
+        if ties == "optimistic":
+            return self.n_greater + 1
+        return self.n_greater + self.n_equal + 1
 
 
 @torch.no_grad()

@@ -89,8 +89,9 @@ class Records:
     def rank(self, ties: str = "pessimistic") -> np.ndarray:
         """R, (T,) int32, from 1. Pessimistic is Eq. 3: tied tokens stand before the target."""
         check_ties(ties)
-        tied = self.n_equal if ties == "pessimistic" else 0
-        return self.n_greater + tied + 1
+        if ties == "optimistic":
+            return self.n_greater + 1
+        return self.n_greater + self.n_equal + 1
 
     def rbp(self, k: int | np.ndarray, ties: str = "pessimistic") -> float | np.ndarray:
         """RBP_k = Pr(R <= k), Eq. 4: float for a scalar k, else an array. InputError if k < 1."""
