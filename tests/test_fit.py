@@ -187,7 +187,7 @@ def test_refuses(S, loss, says):
     [
         ([0.1, 0, 0.3], r"loss is inf at point 1 \(gpt2-medium\): an RBP_k of 0 .*larger k"),
         ([0.9, 0.99, 1], r"loss is 0 at point 2 \(gpt2-xl\): an RBP_k of 1 .*smaller k"),
-        ([1, 1, 1], r"RBP_k of 1 .*2 more point\(s\)"),
+        ([1, 1, 1], r"loss is 0 at point 0 \(gpt2\).*RBP_k of 1 .*2 more point\(s\)"),
         ([0.1, 1.5, 0.3], r"RBP_k is 1.5 at point 1 .*a probability; give RBP_k"),
         ([-0.1, 0.2, 0.3], r"RBP_k is -0.1 at point 0 .*a probability"),
         ([0.1, np.nan, 0.3], r"RBP_k is nan at point 1 .*a probability"),

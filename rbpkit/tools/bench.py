@@ -115,11 +115,13 @@ def speed_of(
         for _ in logit_chunks(hidden, model.head.weight, bias=model.head.bias):
             pass
 
+    name = f"{model.name} on {encoded.corpus}"
+
     def seconds(work: Callable[[Batch], None] | None) -> float:
         if work is None:
             steps = measured_ranks(model, encoded, batch_tokens, say)
         else:
-            steps = by_batches(partial(batches, encoded), batch_tokens, work, model.name, say)
+            steps = by_batches(partial(batches, encoded), batch_tokens, work, name, say)
         _wait(model)
         start = time.perf_counter()
         for _ in steps:

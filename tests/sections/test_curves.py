@@ -13,6 +13,9 @@ from rbpkit.sections import curves
 def test_published_curves_are_the_plotted_points(k, lines):
     found = curves.published_curves(k)
     assert len(found) == lines
+    for (corpus, family), curve in found.items():
+        assert (curve.corpus, curve.family, curve.quantity) == (corpus, family, f"RBP_{k}")
+        assert curve.figure and (curve.S[1:] > curve.S[:-1]).all()
     assert [c for c, _ in found] == sorted((c for c, _ in found), key=paper.CORPORA.index)
 
 
