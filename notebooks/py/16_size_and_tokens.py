@@ -397,7 +397,7 @@ print("exponents at 12M inside:", doubled.groupby(level=0, sort=False)["inside"]
 # %% [markdown]
 # From 6 to 12 million tokens every exponent grows, that of $\mathrm{RBP}_1$ by 0.034 to 0.068, and no interval of the change holds 0. The sum gives an exponent below the measured interval in every cell, and above the one at 6 million in few: 0 of 5 for each quantity, so the change was *not* predicted. Kaplan's form comes nearer and is below the interval in every cell too.
 #
-# By CE on prose, the two smallest models gained less in the last doubling than in the one before, the four larger ones more. Why, these data do not say.
+# By CE on prose, the two smallest models gained less in the last doubling than in the one before, the four larger ones more. [Notebook 17](17_repeated_pairs.ipynb) finds the tokens that make the difference.
 #
 # ## Size or tokens for a given compute
 #

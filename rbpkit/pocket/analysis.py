@@ -227,8 +227,8 @@ def size_and_tokens(grid: Iterable[Totals], ks: Sequence[int]) -> pd.DataFrame:
     """The losses by size and training tokens, a row a (corpus, quantity, model).
 
     grid: totals of models called NAME-Mm, each trained on M million tokens to the end of its own
-    schedule. Columns: corpus, quantity, model (NAME), S, T (tokens), loss; by T and S within a
-    corpus and quantity. Raises InputError for a model of another name.
+    schedule. Columns: corpus, family, model (NAME), S, T (tokens), quantity, loss; by T and S
+    within a corpus and quantity. Raises InputError for a model of another name.
     """
     rows = []
     for one in grid:
@@ -238,9 +238,10 @@ def size_and_tokens(grid: Iterable[Totals], ks: Sequence[int]) -> pd.DataFrame:
                 f"{one.manifest.model} is no model of the grid: they end in -1.5m, ..."
             )
         T = float(match["millions"]) * 1e6
-        at = (one.manifest.corpus, match["model"], one.manifest.S, T)
+        at = (one.manifest.corpus, one.manifest.family, match["model"], one.manifest.S, T)
         rows += [(*at, loss.name, loss(one)) for loss in (_Loss(None), *map(_Loss, ks))]
-    table = pd.DataFrame(rows, columns=["corpus", "model", "S", "T", "quantity", "loss"])
+    columns = ["corpus", "family", "model", "S", "T", "quantity", "loss"]
+    table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["T", "S"], ignore_index=True)
 
 

@@ -12,7 +12,7 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,9 @@ from rbpkit.files.manifest import Manifest
 from rbpkit.pocket.ladders import LADDERS, Run, Shape, name_of, recipe_of
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from rbpkit.records import Records
     from rbpkit.summary import Summary
 
 FAMILY = "Pythia"
@@ -91,6 +94,22 @@ class Totals:
             raise InputError(f"k = {k}: {self.manifest.model} was counted at k = {grid} only")
         return self.hits[k] / self.manifest.tokens
 
+    def plus(self, other: Totals) -> Totals:
+        """The totals over the tokens of both, of one model on one corpus.
+
+        Raises InputError where the two are of different models or text.
+        """
+        same = ("model", "revision", "corpus", "fingerprint")
+        if any(getattr(self.manifest, n) != getattr(other.manifest, n) for n in same):
+            mine, others = (f"{m.model} on {m.corpus}" for m in (self.manifest, other.manifest))
+            raise InputError(f"not parts of one job: {mine}, {others}")
+        tokens = self.manifest.tokens + other.manifest.tokens
+        return Totals(
+            manifest=replace(self.manifest, tokens=tokens),
+            nll=self.nll + other.nll,
+            hits={k: hits + other.hits[k] for k, hits in self.hits.items()},
+        )
+
 
 def totals_of(summary: Summary) -> Totals:
     """The totals of a summary over its documents."""
@@ -99,6 +118,22 @@ def totals_of(summary: Summary) -> Totals:
         manifest=summary.manifest,
         nll=math.fsum(summary.document_nll),
         hits={int(k): int(n) for k, n in zip(summary.k_grid, hits, strict=True)},
+    )
+
+
+def totals_of_tokens(records: Records, chosen: np.ndarray) -> Totals:
+    """The totals over some scored tokens alone: chosen (T,) bool. `manifest.tokens` counts them.
+
+    Raises InputError where none is chosen.
+    """
+    tokens = int(chosen.sum())
+    if not tokens:
+        raise InputError(f"{records.manifest.model} on {records.manifest.corpus}: no such token")
+    rank = records.rank()[chosen]
+    return Totals(
+        manifest=replace(records.manifest, tokens=tokens),
+        nll=math.fsum(records.nll[chosen]),
+        hits={int(k): int((rank <= k).sum()) for k in records.summary().k_grid},
     )
 
 
@@ -138,6 +173,16 @@ def grid_path() -> Path:
     They are named NAME-Mm: trained on M million tokens, with a schedule that ends there.
     """
     return Path(str(resources.files("rbpkit") / "data" / "pocket" / "grid.jsonl.gz"))
+
+
+def pairs_path(completed: bool, folder: Path | None = None) -> Path:
+    """The totals over the tokens that complete a pair (`sections.pairs`), or that do not.
+
+    The shipped ones, or those in a folder: of the same models, and of the GPT-2s and OPTs of 12
+    million tokens, by the same names.
+    """
+    folder = folder or Path(str(resources.files("rbpkit") / "data" / "pocket"))
+    return folder / ("pairs.jsonl.gz" if completed else "others.jsonl.gz")
 
 
 def along_path() -> Path:

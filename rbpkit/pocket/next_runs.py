@@ -26,13 +26,21 @@ import torch
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.errors import InputError
 from rbpkit.pocket import next as next_text
-from rbpkit.pocket.controls import grid_path, load_totals, save_totals
+from rbpkit.pocket.controls import (
+    grid_path,
+    load_totals,
+    pairs_path,
+    save_totals,
+    totals_of,
+    totals_of_tokens,
+)
 from rbpkit.pocket.families import Shape, V
 from rbpkit.pocket.ladders import LADDERS, Recipe, Run, load_tokenizer, name_of
 from rbpkit.pocket.objective import stream_of
-from rbpkit.pocket.shipping import measured_totals
+from rbpkit.pocket.shipping import measured_records
 from rbpkit.pocket.training import Text, train
 from rbpkit.pocket.training_state import replace_file
+from rbpkit.sections.pairs import completes_pair
 
 RATE_TOKENS = 1_500_000
 TOKENS = (1_500_000, 3_000_000, 6_000_000, 12_000_000)
@@ -280,14 +288,27 @@ def held_out() -> list[Corpus]:
 def measure_models(
     runs: Iterable[Path], totals: Path, *, say: Callable[[str], None] = lambda line: None
 ) -> None:
-    """Measure the finished runs that `totals` lacks, on `held_out`, and add what they give."""
+    """Measure the finished runs that `totals` lacks, on `held_out`, and add what they give.
+
+    What they give on the tokens that complete a pair, and on the others, goes beside it
+    (`controls.pairs_path`).
+    """
     done = load_totals(totals) if totals.is_file() else []
-    there = {one.manifest.model for one in done}
+    paths = {kind: pairs_path(kind, totals.parent) for kind in (True, False)}
+    by_kind = {kind: load_totals(p) if p.is_file() else [] for kind, p in paths.items()}
+    there = {one.manifest.model for one in done} & {one.manifest.model for one in by_kind[True]}
     new = [run for run in runs if run.name not in there]
     corpora = held_out() if new else []
     for run in new:
-        done += measured_totals(run / "model", run.name, corpora)
+        done = [one for one in done if one.manifest.model != run.name]
+        for records in measured_records(run / "model", run.name, corpora):
+            done.append(totals_of(records.summary()))
+            completed = completes_pair(records)
+            for kind, some in by_kind.items():
+                some.append(totals_of_tokens(records, completed == kind))
         save_totals(done, totals)
+        for kind, some in by_kind.items():
+            save_totals(some, paths[kind])
         say(f"measured {run.name}")
 
 

@@ -35,6 +35,7 @@ from rbpkit.pocket.controls import (
 )
 from rbpkit.pocket.documents import CORPORA, load_pocket_documents
 from rbpkit.pocket.families import CONTEXT, FAMILIES
+from rbpkit.records import Records
 
 SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 THREADS = 1  # as in params/pocket.yaml: last bits, and now and then a rank, go by it
@@ -146,14 +147,17 @@ It is a measuring point on a ladder of sizes, not a model to generate text with.
 # --- what ships as totals only ---------------------------------------------------------------
 
 
-def measured_totals(folder: Path, name: str, corpora: Iterable[Corpus]) -> list[Totals]:
-    """The totals of the model in a folder, under this name, on each of the corpora."""
+def measured_records(folder: Path, name: str, corpora: Iterable[Corpus]) -> Iterator[Records]:
+    """The records of the model in a folder, under this name, on each of the corpora."""
     model = replace(load_model(folder, device="cpu"), name=name)
     with tempfile.TemporaryDirectory() as scratch:
-        return [
-            totals_of(measure(model, corpus, scratch, max_length=CONTEXT).summary)
-            for corpus in corpora
-        ]
+        for corpus in corpora:
+            yield Records.load(measure(model, corpus, scratch, max_length=CONTEXT).path)
+
+
+def measured_totals(folder: Path, name: str, corpora: Iterable[Corpus]) -> list[Totals]:
+    """The totals of the model in a folder, under this name, on each of the corpora."""
+    return [totals_of(one.summary()) for one in measured_records(folder, name, corpora)]
 
 
 def _controls(runs: Path) -> Iterator[tuple[str, Path]]:

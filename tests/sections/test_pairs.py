@@ -1,0 +1,53 @@
+"""Pairs of tokens that repeat, and totals over some tokens alone."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from made_summaries import records_of
+
+from rbpkit.errors import InputError
+from rbpkit.pocket.controls import totals_of, totals_of_tokens
+from rbpkit.sections.pairs import completes_pair
+
+
+def some_records(seed: int, T: int = 600, V: int = 12):
+    """Random ranks of few kinds of token, in some twenty documents, one or two of one token."""
+    rng = np.random.default_rng(seed)
+    document = np.sort(np.append(rng.integers(0, 20, T - 1), 20))
+    document = np.unique(document, return_inverse=True)[1]
+    return records_of(rng.integers(1, V + 1, T), document, target=rng.integers(0, V, T), V=V)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_pair_repeats_by_a_loop(seed):
+    records = some_records(seed)
+    target, document = records.target.tolist(), records.document.tolist()
+    expected = []
+    for i in range(len(target)):
+        begins = document.index(document[i])
+        before = {(target[j - 1], target[j]) for j in range(begins + 1, i)}
+        expected.append(i > begins and (target[i - 1], target[i]) in before)
+    assert 0 < sum(expected) < len(expected)
+    assert completes_pair(records).tolist() == expected
+
+
+def test_totals_of_two_kinds_add_up_to_the_whole():
+    records = some_records(0)
+    chosen = completes_pair(records)
+    parts = [totals_of_tokens(records, chosen == kind) for kind in (True, False)]
+    assert [one.manifest.tokens for one in parts] == [chosen.sum(), (~chosen).sum()]
+    assert parts[0].rbp(1) == (records.rank()[chosen] == 1).mean()
+    assert parts[0].ce() == pytest.approx(records.nll[chosen].astype(float).mean())
+    whole, expected = parts[0].plus(parts[1]), totals_of(records.summary())
+    assert whole.manifest == expected.manifest and whole.hits == expected.hits
+    assert whole.nll == pytest.approx(expected.nll)
+    other = dataclasses.replace(
+        parts[1], manifest=dataclasses.replace(parts[1].manifest, corpus="another")
+    )
+    with pytest.raises(InputError, match=r"not parts of one job: m10000 on c, m10000 on another"):
+        parts[0].plus(other)
+    with pytest.raises(InputError, match="m10000 on c: no such token"):
+        totals_of_tokens(records, np.zeros(records.tokens, bool))
