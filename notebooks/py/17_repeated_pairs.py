@@ -15,7 +15,7 @@
 #
 # **Question.** The exponent differs between families (Table 1), changes with the training tokens, and bends at the largest sizes (notebook 16). Which tokens make it do so?
 #
-# **Answer.** Tokens that a model could copy, those that end a pair of tokens already seen in the document: 8 to 28% of the text. On the others the families trained so far have nearly one exponent (steepest over flattest 1.11 in the median; 2.59 on the pairs), and a law in size and tokens predicts the last doubling of the tokens to 3.4% and two larger models to 2.2%, where on all tokens it failed. So in these models the jump and the bend of notebook 16 are mostly in what could be copied.
+# **Answer.** Those that end a pair of tokens already seen in the document, and could be copied: 8 to 28% of the text. On the others the families trained so far have nearly one exponent (steepest over flattest 1.11 in the median; 2.59 on the pairs), and a law in size and tokens predicts the last doubling of the tokens to 3.4% and two larger models to 2.2%, where on all tokens it failed. So the jump and the bend of notebook 16 are mostly in what could be copied.
 #
 # ![The loss -log RBP_1 against S for GPT-2, OPT and Pythia on five corpora: above on tokens that complete no pair, where the lines are parallel, below on those that complete one, where Pythia falls far more steeply](../figures/17_pairs.png)
 #
