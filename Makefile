@@ -43,7 +43,7 @@ test: $(READY) ## the tests, then every notebook against its committed outputs
 	@$(PYTEST)
 	@if ls notebooks/*.ipynb >/dev/null 2>&1; then \
 		echo "== test: notebooks/, every output compared"; \
-		$(PYTEST) --nbval --nbval-current-env notebooks; \
+		$(PYTEST) -p tests.nbval_sockets --nbval --nbval-current-env notebooks; \
 	fi
 
 # pytest ends with 5 when it has collected nothing: no slow tests is no failure.

@@ -7,7 +7,10 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
+import tempfile
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ import papermill
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from papermill.exceptions import PapermillExecutionError
+from traitlets.config import Config
 
 import rbpkit
 from rbpkit.errors import InputError, one_line
@@ -24,6 +28,19 @@ from rbpkit.errors import InputError, one_line
 CELL_SECONDS = 600
 # The kernel warns that its local socket is not encrypted, and logs its own end as an error.
 QUIET_KERNEL = ["--log-level=CRITICAL"]
+SOCKET_PATH = 100  # bytes; the system takes 103 at least, and a digit follows
+
+
+def socket_files() -> Config:
+    """How to reach one kernel: through files of its own in the temporary folder.
+
+    A TCP port is chosen before the kernel starts and bound once it runs: with several kernels at
+    once, another may have taken it by then, and the kernel dies.
+    """
+    path = os.path.join(tempfile.gettempdir(), f"rbpkit-{uuid.uuid4().hex[:12]}")
+    if os.name == "nt" or len(os.fsencode(path)) > SOCKET_PATH:
+        return Config()  # TCP, jupyter_client's default
+    return Config(KernelManager={"transport": "ipc", "ip": path})
 
 
 def notebooks_dir() -> Path:
@@ -85,6 +102,7 @@ def build(name: str) -> Path:
         record_timing=False,
         coalesce_streams=True,  # else a busy machine cuts what is printed into pieces
         extra_arguments=QUIET_KERNEL,
+        config=socket_files(),
     )
     try:
         client.execute()
@@ -124,6 +142,7 @@ def run(name: str, parameters: dict[str, Any], out: Path) -> Path:
             kernel_name="python3",
             progress_bar=False,
             extra_arguments=QUIET_KERNEL,
+            config=socket_files(),
             cwd=str(notebooks_dir()),
         )
     except PapermillExecutionError as error:

@@ -10,6 +10,7 @@ import copy
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import nbformat
@@ -20,7 +21,14 @@ from jupytext.config import load_jupytext_config
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.study.notebooks import from_twin, notebook_names, notebooks_dir, parameters_of, run
+from rbpkit.study.notebooks import (
+    from_twin,
+    notebook_names,
+    notebooks_dir,
+    parameters_of,
+    run,
+    socket_files,
+)
 from rbpkit.study.params import Params, load_params
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,6 +149,13 @@ def test_a_parameter_file_has_no_key_that_papermill_calls_unknown(tmp_path):
 def test_an_error_in_a_cell_is_one_line(tmp_path):
     with pytest.raises(InputError, match=r"03_section_4_1_k1.*no records or summaries"):
         run("03_section_4_1_k1", {"records_dir": str(tmp_path)}, tmp_path / "out")
+
+
+def test_no_two_kernels_share_an_address(monkeypatch):
+    first, second = (socket_files().KernelManager for _ in range(2))
+    assert first.transport == "ipc" and first.ip != second.ip
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp/" + "long" * 30)
+    assert not socket_files()  # no socket's path is that long
 
 
 def test_figure_3_csv_holds_the_published_points():

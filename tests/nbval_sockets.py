@@ -1,0 +1,16 @@
+"""A plugin of `make test`: nbval reaches its kernels as `rbpkit.study.notebooks` does."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import nbval.kernel
+
+from rbpkit.study.notebooks import socket_files
+
+
+def start_manager(manager, **options):
+    return manager(config=socket_files(), **options)
+
+
+nbval.kernel.KernelManager = partial(start_manager, nbval.kernel.KernelManager)
