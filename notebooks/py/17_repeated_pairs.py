@@ -15,13 +15,13 @@
 #
 # **Question.** The exponent differs between families (Table 1), changes with the training tokens, and bends at the largest sizes (notebook 16). Which tokens make it do so?
 #
-# **Answer.** Those that end a pair of tokens already seen in the document, and could be copied: 8 to 28% of the text. On the others the families trained so far have nearly one exponent (steepest over flattest 1.11 in the median; 2.59 on the pairs), and a law in size and tokens predicts the last doubling of the tokens to 3.4% and two larger models to 2.2%, where on all tokens it failed. So the jump and the bend of notebook 16 are mostly in what could be copied.
+# **Answer.** Those that complete a pair already seen in the document, and could be copied: 8 to 28% of the text. On the others GPT-2, OPT and Pythia have nearly one exponent (steepest over flattest 1.09 at the median, 2.8 on pairs), but Qwen's is half as large again. There a law in size and tokens predicts twice the tokens to 3.4% and two larger models to 2.2%, where on all tokens it failed: the jump and the bend of notebook 16 are mostly in what could be copied.
 #
-# ![The loss -log RBP_1 against S for GPT-2, OPT and Pythia on five corpora: above on tokens that complete no pair, where the lines are parallel, below on those that complete one, where Pythia falls far more steeply](../figures/17_pairs.png)
+# ![The loss -log RBP_1 against S for GPT-2, OPT, Pythia and Qwen on five corpora: above on tokens that complete no pair, where the lines of GPT-2, OPT and Pythia are parallel and Qwen's is steeper, below on those that complete one, where Pythia falls far more steeply and Qwen's points lie on no line](../figures/17_pairs.png)
 #
 # *Above: tokens that complete no pair. Below: those that do. Models of 12 million tokens.*
 #
-# *Reading time: 10 minutes; no model is run, and it takes half a minute.* The models are those of notebook 16, and two more families trained on the same text. $S$ leaves out token and position embeddings and the output head.
+# *Reading time: 10 minutes; no model is run, and it takes half a minute.* The models are those of notebook 16, and three more families trained on the same text. $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -127,14 +127,20 @@ plots.save(figure, points, figures_dir, "17_pairs")
 # The margin: families *agree* where the steepest exponent is at most 1.2 times the flattest in the median and at most 1.5 times in the worst of the 12 cells of `code`, `qa` and `readme`.
 
 # %%
-ratio = slopes.loc[(slice(None), slice(None), ["code", "qa", "readme"]), "steepest by flattest"]
-print(ratio.groupby("kind").agg(["median", "max"]).round(2).to_string())
+three = [family for family in of_families if family != "Qwen"]
+judged = slopes.loc[(slice(None), slice(None), ["code", "qa", "readme"]), :]
+for some in (three, of_families):
+    ratio = judged[some].max(axis=1) / judged[some].min(axis=1)
+    print(", ".join(some))
+    print(ratio.groupby("kind").agg(["median", "max"]).round(2).to_string())
 r2 = pd.Series({cell: line.r2 for cell, line in lines.items()}).rename_axis(names)
 print("R2 in 20 cells:")
 print(r2.groupby(["kind", "family"]).agg(["min", "median"]).unstack(0).round(3).to_string())
 
 # %% [markdown]
-# On the other tokens they agree: 1.11 times in the median, 1.26 at worst (on all tokens 1.32 and 1.69). What sets Pythia's exponent apart is the pairs: there it is two to four times that of GPT-2 and OPT, and its line fits worst. (Its losses are lower on the others too.) In percent, $\mathrm{RBP}_1$ on the pairs of prose:
+# GPT-2, OPT and Pythia, which were trained first, meet the margin on the other tokens: 1.09 times in the median, 1.19 at worst (on all tokens 1.38 and 1.87). With Qwen, trained last, it is missed: 1.50 and 1.71.
+#
+# What sets Pythia apart from GPT-2 and OPT is the pairs: there its exponent is two to four times theirs. (Its losses are lower on the others too.) What sets Qwen apart is not: its exponent is the steepest on the other tokens, and on the pairs it has none, with an $R^2$ down to 0.22. In percent, $\mathrm{RBP}_1$ on the pairs of prose:
 
 # %%
 of_prose = at_12[(at_12["kind"] == "pairs") & (at_12["corpus"] == "prose")]
@@ -144,9 +150,26 @@ for family in of_families:
     print(f"{family}:", ", ".join(f"{S / 1e3:,.0f}k {value}" for S, value in values.items()))
 
 # %% [markdown]
-# No power of $S$ does this. Between $S$ = 85 and 312 thousand Pythia goes from 45 to 65%; GPT-2 with a million parameters is at 46. The tokens are the same, so it is not that pairs are easy: the larger Pythias seem to use what stood before.
+# No power of $S$ does this. Between $S$ = 85 and 312 thousand Pythia goes from 45 to 65%; GPT-2 with a million parameters is at 46. Qwen goes up, down and up: its second size gets more pairs right than its third and fourth. The tokens are the same, so it is not that pairs are easy: some models seem to use what stood before, and size alone does not say which.
 #
-# Why Pythia and not the others, these models do not say. GPT-2 and OPT have learned positions, and were trained at a quarter of Pythia's rate ($0.175/d$ against $0.7/d$, each the best of its family at 1.5 million tokens, when no Pythia does this). Family and rate are confounded.
+# Why Pythia more than the others, these models do not say. GPT-2 and OPT have learned positions, and were trained at a quarter of Pythia's rate ($0.175/d$ against $0.7/d$, each the best of its family at 1.5 million tokens, when no Pythia does this). Family and rate are confounded.
+#
+# ### Why Qwen's exponent is larger
+#
+# Along the ladder of Qwen not only the size changes. As in Qwen2.5, the smaller models share one matrix between embedding and output, the larger ones do not; $S$ counts neither. The two groups lie below and above $S$ = 400 thousand. On the other tokens, the exponent in each range, median over the 20 cells:
+
+# %%
+others = at_12[at_12["kind"] == "others"]
+ranges = {"below": others["S"] < 4e5, "above": others["S"] > 4e5, "all sizes": others["S"] > 0}
+by_range = {
+    (name, *cell): -np.polyfit(np.log(part["S"]), np.log(part["loss"]), 1)[0]
+    for name, mask in ranges.items()
+    for cell, part in others[mask].groupby(names[1:], sort=False)
+}
+pd.Series(by_range).unstack()[of_families].groupby(level=0, sort=False).median().round(3)
+
+# %% [markdown]
+# Below, Qwen's exponent is 0.078, the others' 0.067 to 0.070; above, it is the smallest of the four. The line through all its sizes is steeper than either part, because its losses drop between them. So much of what sets Qwen apart is a change of construction that $S$ does not see. We looked at this after the margin was missed, and two sizes above say little.
 #
 # ## Two larger models
 #
@@ -234,9 +257,9 @@ for cell, part in grid.items():
         out[held, *cell] = {form: rms(error) for form, error in errors.items()}
     out["two larger", *cell] = by_law[cell]
 missed = pd.DataFrame(out).T.rename_axis(["held out", *names[:3]])
-judged = missed.groupby(["held out", "kind"]).agg(["median", "max"]).stack(0, future_stack=True)
-judged["predicts"] = (judged["median"] <= 5) & (judged["max"] <= 10)
-judged.loc[(slice(None), ["all", "others"]), :].unstack("kind").round(1)
+summed_up = missed.groupby(["held out", "kind"]).agg(["median", "max"]).stack(0, future_stack=True)
+summed_up["predicts"] = (summed_up["median"] <= 5) & (summed_up["max"] <= 10)
+summed_up.loc[(slice(None), ["all", "others"]), :].unstack("kind").round(1)
 
 # %% [markdown]
 # On the other tokens the sum meets the margin for all three: the largest size (3.2%), twice the tokens (3.4%, 8.7% at worst) and the two larger models (2.2%; no margin had been fixed for that one). Kaplan's form is nearer still: 1.9, 2.0 and 0.9%. On all tokens both meet it for the largest size alone, and there copying the next size's loss is nearer than the sum.
@@ -299,10 +322,11 @@ print("by Kaplan's form above CE's:", above, "of 15")
 # ## What holds
 #
 # - On tokens that complete no pair, GPT-2, OPT and Pythia have nearly one exponent for each text and quantity; on the pairs Pythia's is two to four times the others'.
+# - Qwen's is larger there by half: the families do not all agree, and the margin is missed.
 # - On these other tokens the sum and Kaplan's form predict the largest size, the last doubling of the tokens and two larger models; on all tokens only the first.
 # - The bend and the jump of notebook 16 are mostly the pairs'.
 #
-# Limits: three families, at two learning rates; OPT with four sizes; one text, one seed; $S$ at most 3 million. The split looks at the right token: copying that goes wrong counts among the others, and a frequent pair counts as one that could be copied. A split by the context alone was not made, nor did we look inside a model.
+# Limits: four families, at three learning rates; one text, one seed; $S$ at most 3 million. The split looks at the right token: copying that goes wrong counts among the others, and a frequent pair counts as one that could be copied. A split by the context alone was not made, nor did we look inside a model.
 #
 # The paper's models are far beyond this stage, and no rank of a single token of theirs is published. Whether their families differ by their pairs is open.
 #
