@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from rbpkit.files.text_files import SUFFIXES, list_files, read_texts, suffix_of,
 PROTOCOL_DOCUMENTS = 1000  # of the authors, from each corpus
 
 ON_HUB = HUB_CORPORA | MORE_CORPORA
-POCKET_CORPORA = ("pocket:prose", "pocket:code", "pocket:qa", "pocket:legal")
+POCKET_CORPORA = ("pocket:prose", "pocket:code", "pocket:qa", "pocket:readme", "pocket:humaneval")
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,12 @@ def load_corpus(
     "./NAME"), or a .jsonl, .jsonl.gz, .parquet or .txt file, or a folder of those, read in the
     order of their names. A .txt file is one document.
     documents: how many to take, 0 for all; by default 1,000, and all of a pocket corpus, whose
-    lists are short and fixed. Empty ones among them are left out and counted.
+    lists are short and fixed. Empty ones among them are left out and counted. "pocket:humaneval"
+    is the paper's HumanEval, which ships: the same documents in the same order as the hub's.
     field: for .jsonl and .parquet, the column with the text ("text" if not given), or several
     joined by "+" whose values are joined by a newline ("prompt+canonical_solution").
-    seed: None takes documents in the order they stand in. Pocket corpora and C4 always are.
+    seed: None takes documents in the order they stand in, as those of C4 and those cut out of
+    packages (the other pocket corpora) always are.
     streaming: for hub corpora, shuffle a buffer of 10,000 streamed rows instead of fetching the
     whole set: other documents than the authors', as `source` and `protocol` then say.
     revision: of the hub's data set, its newest if not given.
@@ -96,6 +98,8 @@ def load_corpus(
     if isinstance(target, str) and field is not None:
         raise InputError(f"field={field!r}: the text of {target} is fixed; leave field out")
     if isinstance(target, str) and not on_hub:
+        if target == "pocket:humaneval":
+            return _humaneval(target, documents or None, seed)
         return _from_pocket(target, documents or None)
     documents = PROTOCOL_DOCUMENTS if documents is None else documents or None
     if on_hub:
@@ -177,6 +181,14 @@ def _from_pocket(name: str, documents: int | None) -> Corpus:
     available = len(pocket.documents)
     protocol = {"order": "in order", "seed": None, "requested": documents, "available": available}
     return _make(name, pocket.documents[:documents], source, protocol)
+
+
+def _humaneval(name: str, documents: int | None, seed: int | None) -> Corpus:
+    from rbpkit.pocket.documents import humaneval_path
+
+    found = _from_files(humaneval_path(), documents, "+".join(ON_HUB["HumanEval"].fields), seed)
+    source = {**found.source, "kind": "pocket", "path": "shipped with rbpkit"}
+    return replace(found, id=name, source=source)
 
 
 def _from_hub(

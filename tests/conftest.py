@@ -128,7 +128,7 @@ def capped_folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def shipped() -> list:
-    """The summaries of the pocket models, on all four corpora."""
+    """The summaries of the pocket models, on all of their corpora."""
     return load_summaries(ladders.summaries_root())
 
 

@@ -23,6 +23,7 @@ from rbpkit.corpora import Corpus, load_corpus, protocol_order
 from rbpkit.encoding import PAD_ID, EncodedCorpus, EncodedDocument, batches, encode
 from rbpkit.errors import InputError
 from rbpkit.files.text_files import text_fingerprint
+from rbpkit.pocket.documents import humaneval_path
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 HUMANEVAL = SHARED / "corpora" / "HumanEval.jsonl.gz"
@@ -303,6 +304,34 @@ def test_pocket_corpora_come_in_their_own_order(pocket):
     assert corpus.source["as_shipped"] is True
     assert corpus.protocol["seed"] is None and corpus.protocol["available"] == 3
     refused("pocket:qa", "leave field out", name_or_path="pocket:qa", field="text")
+
+
+def test_the_shipped_humaneval_follows_the_protocol_and_names_no_path_of_the_machine():
+    corpus = load_corpus("Pocket:HumanEval")
+    assert corpus.id == "pocket:humaneval" and len(corpus.documents) == 164
+    assert corpus.fingerprint == text_fingerprint(corpus.documents)
+    assert all("def " in text for text in corpus.documents)
+    assert load_corpus("pocket:humaneval", documents=7).documents == corpus.documents[:7]
+    in_order = load_corpus("pocket:humaneval", seed=None).documents
+    assert corpus.documents == tuple(in_order[i] for i in protocol_order(164))
+    assert in_order[0].startswith("from typing import List\n\n\ndef has_close_elements(")
+    assert dict(corpus.protocol) == {
+        "order": "shuffled",
+        "seed": 42,
+        "requested": None,
+        "available": 164,
+    }
+    assert (corpus.source["kind"], corpus.source["empty"]) == ("pocket", 0)
+    described = json.dumps([dict(corpus.source), dict(corpus.protocol)])
+    assert "/" not in described and "\\" not in described
+    refused("pocket:humaneval", "leave field out", name_or_path="pocket:humaneval", field="prompt")
+    assert "The MIT License" in humaneval_path().with_name("humaneval.LICENSE").read_text()
+
+
+@needs_humaneval
+def test_the_shipped_humaneval_is_the_papers():
+    papers = load_corpus(HUMANEVAL, field="prompt+canonical_solution")
+    assert load_corpus("pocket:humaneval").documents == papers.documents
 
 
 # --- the hub, against a local stand-in with its columns --------------------------------------

@@ -27,7 +27,7 @@
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
-corpus_names = ["pocket:prose", "pocket:code", "pocket:qa", "pocket:legal"]
+corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]
 ks = [1, 10, 50, 100]  # k of the measured half
 Ns = [1, 2, 5, 10, 20, 50, 100]  # N of the measured half
 records_dir = ""  # a folder of records of your own; empty: the summaries that ship with rbpkit
@@ -167,7 +167,7 @@ else:
     print(pd.DataFrame(inside).T.sort_index().round(2).to_string())
 
 # %% [markdown]
-# Up to $N = 10$ practically every token stands in a document that is long enough, so $p_{10,k}$ and $\mathrm{RBP}_k$ are measured on the same documents. On `qa` only 46% of the tokens stand in documents of 50 tokens or more, and 11% in documents of 100 or more. There $p_{N,k}$ may differ from Eq. 6 in part because only long documents are left.
+# Up to $N = 20$ practically every token stands in a document that is long enough, so $p_{10,k}$ and $\mathrm{RBP}_k$ are measured on the same documents. On `code` 86% of the tokens stand in documents of 100 tokens or more. There $p_{100,k}$ may differ from Eq. 6 in part because only long documents are left.
 #
 # Neighbouring windows share most of their tokens, so their hits are not independent evidence. A *run* is a stretch of $L$ consecutive hits; it contains $L - N + 1$ windows that hit. What counts as evidence is the number of separate runs, not of windows.
 #
@@ -197,7 +197,7 @@ print(f"N = {some_N}; p, independent, markov and shuffled are per 1,000 windows"
 at_ten[names + shares + ["effective"]].reset_index(drop=True).round(3)
 
 # %% [markdown]
-# The chain of pairs does not always lie above Eq. 6: on `legal` and `qa` at $k = 100$ it gives less, because there $p_2 < p_1^2$. There two neighbouring tokens hit together less often than Eq. 6 says, and yet ten in a row hit more often than it says.
+# In every row of the table the chain of pairs gives more than Eq. 6, and less than the count. So pairs explain only a part of the clusters, here as in Pythia-12B.
 #
 # How much of the gap between Eq. 6 and the count is due to differences between documents? In logarithms this part is $\log(\text{shuffled}/\text{independent}) \,/\, \log(p/\text{independent})$: 0 if differences between documents explain nothing of the gap, 1 if they explain all of it. We compute it only where there are at least five separate runs.
 
@@ -264,11 +264,11 @@ for name, table in (("published", published), (ours, shown)):
         )
 
 # %% [markdown]
-# At $N \ge 5$ the dashed curves lie below all points that are not zero, because Eq. 8 contains the independence of Eq. 6. At $N = 2$ dependence changes little, and the scatter about the fitted line puts some points below the curve, by 0.007 at most.
+# At $N \ge 5$ the dashed curves lie below all points that are not zero, because Eq. 8 contains the independence of Eq. 6. At $N = 2$ dependence changes little, and the scatter about the fitted line puts some points below the curve, by 0.007 at most in the published shares and by 0.011 in ours.
 #
 # The next figure shows `effective`, the number of independent tokens that hit as often as a window, for every published model and the largest shipped one of each family. The diagonal is Eq. 6. A hollow point may rest on fewer than five runs.
 #
-# The families have markers of falling size, so that none hides another; the published models go from dark (smallest) to light. At $N = 2$ and $k = 100$ the points of `legal` and `qa` lie above the diagonal, by too little to be seen: there two tokens in a row hit a little less often than independent ones.
+# The families have markers of falling size, so that none hides another; the published models go from dark (smallest) to light.
 
 # %%
 figure = s5_1_emergence.effective_panels(published, measured, ks, ours)
@@ -458,17 +458,20 @@ print(f"hits expected by Eq. 6 among {count:,} windows: {bound * count:.1e}")
 # We ask the same questions of the shipped models. First: does $p_{N,k}$ rise from one size of a family to the next? The table counts steps between neighbouring sizes, where both shares rest on at least five separate runs.
 
 # %%
-steps = []
+steps, falls = [], []
 for _, part in measured.groupby(["corpus", "family", "k", "N"]):
     part = part.sort_values("S")
     sound_here = part["runs_low"] >= 5
     both = sound_here & sound_here.shift(fill_value=False)
     rises = (part["p"].diff() > 0) & both
+    falls += list(part.loc[both & ~rises & (part["N"] == 1), "model"])
     steps.append((part["k"].iloc[0], part["N"].iloc[0], int(rises.sum()), int(both.sum())))
 steps = pd.DataFrame(steps, columns=["k", "N", "rises", "steps"]).groupby(["k", "N"]).sum()
 if len(steps):
     steps["what"] = [f"{rises} of {of}" for rises, of in zip(steps.rises, steps.steps, strict=True)]
     print(steps["what"].unstack("k").to_string())
+    where = pd.Series(falls, dtype=str).value_counts().items()
+    print("\nno rise at N = 1:", ", ".join(f"to {model} in {n}" for model, n in where) or "none")
 
 # %% [markdown]
 # Second: in Eq. 8 the exponent is the same for all $N$. Is it? The table compares the exponent at $N = 1$ with that at $N = 10$ (or the nearest), at the largest $k$, where enough windows hit for a fit.
@@ -515,17 +518,17 @@ if len(both):
     print(by_family.unstack("family").fillna("").sort_index().to_string())
 
 # %% [markdown]
-# In the shipped models windows hit more often in larger models, as the paper says: at $N = 1$ in 253 of 256 steps between sizes (all $k$ together), at $N = 10$ in 216 of 226, at $N = 50$ in 87 of 103. Some of the steps without a rise may be chance.
+# In the shipped models windows hit more often in larger models, as the paper says: at $N = 1$ in 242 of 252 steps between sizes (all $k$ together), at $N = 10$ in 214 of 225, at $N = 50$ in 90 of 97. Nine of the ten steps without a rise at $N = 1$ lead to Qwen's third size. The others may be chance.
 #
-# None of the shipped families agrees with independence (Eq. 6). Ten tokens in a row hit as often as 4.7 to 5.6 independent tokens at $k = 1$, and 6.8 to 8.3 at $k = 100$, fewer than in the published GPT-2 models. At $k = 1$ this leaves out `legal`, which has fewer than five runs.
+# None of the shipped families agrees with independence (Eq. 6). Ten tokens in a row hit as often as 5.4 to 7.1 independent tokens at $k = 1$ (6.6 to 7.1 in the published GPT-2 models), and 7.3 to 8.3 at $k = 100$ (8.4 to 8.8 in GPT-2 at $k > 1$). At $k = 1$ this counts 45 of the 75 models and corpora; the others have fewer than five runs.
 #
-# Shuffling separates the two explanations of the clusters: that dependence reaches over several tokens, or that some documents are easy throughout. In the largest models 0.41 to 0.77 of the gap at $k = 1$ (again without `legal`) is due to differences between documents, and 0.38 to 0.69 at $k = 100$. By definition of this split, the rest is due to order inside a document.
+# Shuffling separates the two explanations of the clusters: that dependence reaches over several tokens, or that some documents are easy throughout. In the largest models 0.37 to 0.74 of the gap at $k = 1$ (of `humaneval` only Pythia has five runs) is due to differences between documents, and 0.33 to 0.51 at $k = 100$. By definition of this split, the rest is due to order inside a document.
 #
-# At $k = 100$, divide the exponent at $N = 10$ by that at $N = 1$. The ratio is 0.56 to 1.01, and below 1 in 15 of the 16 cells of the shipped models. In one cell, Qwen on `legal`, the 95% intervals of the two exponents do not meet.
+# At $k = 100$, divide the exponent at $N = 10$ by that at $N = 1$. The ratio is 0.90 to 1.13, and below 1 in 7 of the 12 cells of the shipped models. In every cell the 95% intervals of the two exponents overlap.
 #
-# So the single exponent of Eq. 8 is not contradicted on `prose`, `code` and `qa`, and is doubtful on `legal`, the smallest corpus. Each family has only four to six models, the intervals are wide, and both fits use the same tokens. So we cannot say more.
+# So the shipped models do not contradict the single exponent of Eq. 8. Each family has only five to eight models, the intervals are wide, and both fits use the same tokens. So we cannot say more.
 #
-# The shipped models cannot show emergence: by Eq. 8 the rise takes 11.0 to 19.5 decades of $S$, and they span 1.4 to 1.6. At $k = 1$ no model hits any window of 50, and the most that one model hits on one corpus is 74 windows of 20. At $k = 1$, $N = 10$ on `legal`, all hits of the largest models lie in two to four runs.
+# The shipped models cannot show emergence: by Eq. 8 the rise takes 8.6 to 13.9 decades of $S$, and they span 1.6 to 2.1. At $k = 1$ no model hits any window of 50, and the most that one model hits on one corpus is 32 windows of 20. At $k = 1$, $N = 10$ on `humaneval`, the largest GPT-2 hits one window and the largest OPT four.
 #
 # ## What holds, and what does not
 
@@ -564,7 +567,7 @@ if len(both):
 pd.DataFrame(exponents, columns=["", "paper says", "we get"])
 
 # %% [markdown]
-# **What these numbers cannot show.** First, how much $p_{N,k}$ would vary on other text: the summaries do not store windows by document, so $p_{N,k}$ has no interval here (notebook 21 has intervals). Second, what the shipped families would do over more than 1.6 decades of $S$. Third, whether tasks that people care about need $N$ correct tokens in a row at all.
+# **What these numbers cannot show.** First, how much $p_{N,k}$ would vary on other text: the summaries do not store windows by document, so $p_{N,k}$ has no interval here (notebook 21 has intervals). Second, what the shipped families would do over more than 2.1 decades of $S$. Third, whether tasks that people care about need $N$ correct tokens in a row at all.
 #
 # **In short.**
 #

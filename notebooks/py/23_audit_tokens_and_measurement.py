@@ -25,7 +25,7 @@
 
 # %% tags=["parameters"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to audit of what was measured
-corpus_names = ["pocket:prose", "pocket:code", "pocket:qa", "pocket:legal"]
+corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]
 records_dir = ""  # a folder of records of your own; empty: the summaries that ship with rbpkit
 audit_dir = ""  # tables that `rbpkit audit` made of those records; empty: the shipped ones
 figures_dir = ""  # where to write figures and their points; empty: nowhere
@@ -112,7 +112,7 @@ else:
 # %% [markdown]
 # The table has the first 100 documents of two corpora, for each pocket model. "body": weights and hidden states have 16 bits and the logits 32, as in rbpkit; "logits": the logits are rounded to 16 bits too. `tied` is the share of targets with an equal logit beside them. `rule` is the largest change of $\mathrm{RBP}_k$ between counting ties for and against the target.
 #
-# In float32, and for 16-bit bodies, the rule changes nothing. With bfloat16 logits a fifth to a quarter of the targets are tied and the rule moves $\mathrm{RBP}_k$ by up to 0.007. CE hardly moves, so a program that watches CE does not notice.
+# In float32, and for 16-bit bodies, the rule changes nothing. With bfloat16 logits 12 to 30% of the targets are tied and the rule moves $\mathrm{RBP}_k$ by up to 0.0075. CE hardly moves, so a program that watches CE does not notice.
 #
 # ## Large $k$: noise, or something else
 #
@@ -190,7 +190,7 @@ figure, points = noise_figures.figure_noise(
 plots.save(figure, points, figures_dir, "figure_audit_noise")
 
 # %% [markdown]
-# At small $k$ noise is a tenth to a sixth of the variance. At $k$ = 2,500 (61% of $V$) it is about all of it: in 15 of 16 cells noise suffices. The two effects nearly cancel, so binomial counts come close. `sampled` is the first $k$ of the table at which the noise of the bootstrap reaches the scatter at small $k$; on legal, with its few licences, it is reached at once.
+# Up to $k = 100$ noise is 2 to 6% of the variance. At $k$ = 2,500 (61% of $V$) it is about all of it: in 10 of 12 cells noise suffices. The two effects nearly cancel, so binomial counts come close. `sampled` is the first $k$ at which the noise of the bootstrap reaches the scatter at small $k$: 128 to 3,793, depending on the cell.
 #
 # ## Which tokens are missed (may be skipped)
 #
@@ -225,7 +225,7 @@ if "shared_misses" in tables:
         print(f"{low:.0%} to {high:.0%}, {times[rows.index].median():.0f} times chance (median)")
 
 # %% [markdown]
-# Rare tokens are missed most: those among the rarest 1% of the training text 15 times as often as chance would have it at $k$ = 2,500. Misses are also shared between models: 9 times as often as by chance at $k$ = 410, 101 times at 2,500 (medians). So *which* tokens are missed is systematic; noise is in *how many* such tokens the scored text happens to contain.
+# Rare tokens are missed most: those among the rarest 1% of the training text 23 times as often as chance would have it at $k$ = 2,500. Misses are also shared between models: 9 times as often as by chance at $k$ = 410, 102 times at 2,500 (medians). So *which* tokens are missed is systematic; noise is in *how many* such tokens the scored text happens to contain.
 #
 # ## Is there one exponent?
 #
@@ -252,7 +252,9 @@ else:
     print("no table of exponents by stratum: run `rbpkit audit` on the records")
 
 # %% [markdown]
-# Thick bars: 95% over resampled text, for these models. Thin bars: the regression's $t$, for new models. The exponent differs between groups. At $k = 10$ it is larger at late positions than at early ones in all 16 cells, and larger for targets that occurred before than for new ones. By frequency it depends on the corpus. So $\alpha$ of a corpus is that of a mixture, and depends on document length and repetition.
+# Thick bars: 95% over resampled text, for these models. Thin bars: the regression's $t$, for new models. The exponent differs between groups. At $k = 1$ and 100 it is larger at late positions than at early ones in all 12 cells (at $k = 10$ in 9, and smaller in one). For targets that occurred before it is larger than for new ones in all 12 at each $k$. By frequency it depends on $k$ and the corpus.
+#
+# So $\alpha$ of a corpus is that of a mixture, and depends on document length and repetition.
 #
 # ## A token is not a token (may be skipped)
 #
@@ -307,13 +309,13 @@ else:
     print("no table of words: run `rbpkit audit` on the records")
 
 # %% [markdown]
-# The exponent per word is smaller and the line about as straight: the law survives the change of unit, its exponent does not.
+# The exponent per word is smaller (by $t$ in 11 of 12 cells at each $k$) and the line at least as straight in the median: the law survives the change of unit, its exponent does not.
 #
 # ## What holds, and what does not
 #
-# - *Ties do not matter on float32 logits*; on bfloat16 logits they move $\mathrm{RBP}_k$ by up to 0.007.
-# - *$S$ is the straighter size* in 45 of 64 published lines and 62 of 64 shipped ones; only Pythia can tell.
-# - *Noise at large $k$ is half of the story*: it suffices for 6 of 12 broken published lines, and for 15 of 16 shipped ones at $k$ = 2,500.
+# - *Ties do not matter on float32 logits*; on bfloat16 logits they move $\mathrm{RBP}_k$ by up to 0.0075.
+# - *$S$ is the straighter size* in 45 of 64 published lines, of which only Pythia's can tell, and in all 48 shipped ones (notebook 12).
+# - *Noise at large $k$ is half of the story*: it suffices for 6 of 12 broken published lines, and for 10 of 12 shipped lines at $k$ = 2,500.
 # - *Misses are systematic*: rare tokens are missed most, and models miss the same ones.
 # - *The exponent belongs to a corpus, a tokenizer and a size measure.* It differs by position, repetition and unit.
 #

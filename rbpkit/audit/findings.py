@@ -237,8 +237,6 @@ def _line(source: str, measured: Sequence[Summary] = ()) -> list[Finding]:
     found = []
     if len(held):
         numbers = {"last": int(held["last_inside"].sum()), "held": len(held)}
-        numbers |= {"pooled": int(held.loc[held["pooled"], "inside"].sum())}
-        numbers |= {"pooled_n": int(held["pooled"].sum())}
         numbers["limit"] = len(held) // 2 + 1  # so many blind cases are more than half
         tests = [held["inside"]]
         if source == "published":

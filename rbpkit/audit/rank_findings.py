@@ -147,7 +147,7 @@ def lognormal(models: pd.DataFrame | None, levels: pd.DataFrame | None) -> list[
         )
         keys, source, of = ["corpus", "model"], "pocket", "models x corpora"
         numbers = {}
-    behind = -lead["lead"]
+    behind = (-lead["lead"]).clip(lower=0)  # 0 where the lognormal is the best
     others = lead["other"].value_counts()
     named = ", ".join(f"{name} ({count})" for name, count in others.items())
     near = [behind <= margin for margin in (0.01, 0.005, rank_laws.EQUAL)]

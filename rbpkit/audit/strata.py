@@ -67,7 +67,7 @@ class Context:
 def pocket_context() -> Context:
     """The tokens of the pocket models and their counts in the training text.
 
-    The text is tokenized again (some 7 million tokens), once, in the better part of a minute.
+    The text is tokenized again (some 28 million tokens), once, in some minutes.
     Each document counts one end-of-text token, as in training.
     """
     tokenizer = ladders.load_tokenizer()

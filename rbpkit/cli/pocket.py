@@ -47,7 +47,7 @@ def train(
     size: Annotated[int | None, typer.Option(help="0 is the smallest; by default all.")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     tokens: Annotated[int | None, typer.Option(help="Training tokens, for a shorter run.")] = None,
-    snapshots: Annotated[bool, typer.Option(help="Keep weights along the way.")] = False,
+    rate: Annotated[float | None, typer.Option(help="c of the peak rate c / width.")] = None,
 ) -> None:
     """Train pocket models from scratch, going on from the last checkpoint of an earlier run.
 
@@ -62,9 +62,13 @@ def train(
     if tokens is not None:
         within("--tokens", tokens, 1)
         changes["tokens"] = tokens
+    if rate is not None:
+        if not 0 < rate < float("inf"):
+            raise InputError(f"--rate must be a positive number, not {rate}")
+        changes["rate"] = rate
     if control is not None:
         if changes or size is not None:
-            raise InputError("a control has its own size and tokens: leave --size, --tokens out")
+            raise InputError("a control has its own recipe: leave --size, --tokens, --rate out")
         runs = (control_named(control).run,)
     else:
         family = ladders.family_named(family)
@@ -77,7 +81,7 @@ def train(
     from rbpkit.pocket.training import train_runs
 
     progress = sys.stderr.isatty()
-    train_runs(runs, folder, device=device, say=say, progress=progress, snapshots=snapshots)
+    train_runs(runs, folder, device=device, say=say, progress=progress)
     say(f"losses: {save_losses(folder)}")
 
 
@@ -85,15 +89,15 @@ def train(
 def ship(
     runs: Annotated[Path | None, typer.Option(help="Finished runs of `pocket train`.")] = None,
     records: Annotated[Path | None, typer.Option(help="Records of the shipped models.")] = None,
-    extras: Annotated[bool, typer.Option(help="Of RUNS: controls and snapshots only.")] = False,
+    totals: Annotated[bool, typer.Option(help="Of RUNS: measure, ship totals only.")] = False,
 ) -> None:
     """For maintainers: put trained models, then their summaries, into the package."""
     from rbpkit.pocket import shipping
 
     if runs is None and records is None:
         raise InputError("nothing to ship: give --runs, --records or both")
-    if runs and extras:
-        shipping.ship_extras(runs, say=say)
+    if runs and totals:
+        shipping.ship_totals(runs, say=say)
     elif runs:
         shipping.ship_models(runs, say=say)
     if records:
@@ -103,29 +107,8 @@ def ship(
 @pocket_app.command("text", hidden=True)
 def text(
     out: Annotated[str, typer.Option("--out", help="The folder to write.")] = "out/pocket-text",
-    of_next: Annotated[bool, typer.Option("--next", help="That of the next ladders.")] = False,
 ) -> None:
     """For maintainers: cut and split the text anew, and train its tokenizer. Takes minutes."""
-    from rbpkit.pocket import next as next_text
     from rbpkit.pocket import split
 
-    (next_text if of_next else split).make_text(folder_to_write(out), say=say)
-
-
-@pocket_app.command("next", hidden=True)
-def next_ladders(
-    out: Annotated[str, typer.Option("--out", help="The folder of the runs.")] = "out/next",
-    harvest: Annotated[bool, typer.Option(help="Copy what is finished into the package.")] = False,
-    restore: Annotated[bool, typer.Option(help="Copy it back, into an empty folder.")] = False,
-    most: Annotated[int | None, typer.Option(help="At most so many runs.")] = None,
-) -> None:
-    """For maintainers: train the next ladders, going on where earlier processes stopped."""
-    from rbpkit.pocket import next_runs
-
-    folder = folder_to_write(out)
-    if harvest:
-        next_runs.harvest(folder, say=say)
-    elif restore:
-        next_runs.restore(folder, say=say)
-    else:
-        next_runs.work(folder, most=most, say=say)
+    split.make_text(folder_to_write(out), say=say)

@@ -1,7 +1,7 @@
-"""The pocket ladders looked at as an experiment: sizes by other measures, controls, training time.
+"""The pocket ladders as an experiment: sizes by other measures, controls, training tokens.
 
 Works on summaries of pocket models, and on totals of those that ship without weights; shapes come
-from `pocket.LADDERS` and `pocket_controls`.
+from `pocket.ladders` and `pocket.controls`.
 """
 
 from __future__ import annotations
@@ -16,20 +16,18 @@ import pandas as pd
 
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, ce_curve, fit_curves, fit_power_law, rbp_curve
-from rbpkit.pocket.controls import CONTROLS, Totals
+from rbpkit.pocket.controls import CONTROL_TOKENS, CONTROLS, Totals
 from rbpkit.pocket.families import CONTEXT, FAMILIES, V
 from rbpkit.pocket.ladders import Run, ladder_runs
 from rbpkit.sections.curves import ladder
 from rbpkit.summary import Summary
 
-ALONG = re.compile(r"(?P<model>.+)-t(?P<tokens>\d+)")
 GRID = re.compile(r"(?P<model>.+)-(?P<millions>[\d.]+)m")
 
 
 def all_runs() -> dict[str, Run]:
-    """Every model of the ladders and every control, by name."""
-    runs = [run for family in FAMILIES for run in ladder_runs(family)]
-    return {run.name: run for run in (*runs, *(control.run for control in CONTROLS))}
+    """Every model of the ladders, by name."""
+    return {run.name: run for family in FAMILIES for run in ladder_runs(family)}
 
 
 def training_flops(S: float, run: Run) -> float:
@@ -84,11 +82,11 @@ def by_size_measure(
 
 @dataclass(frozen=True)
 class _Loss:
-    """A loss by name, of a summary or of totals: CE (nats) or -log RBP_k."""
+    """A loss of totals by name: CE (nats) or -log RBP_k."""
 
     k: int | None
 
-    def __call__(self, one: Summary | Totals) -> float:
+    def __call__(self, one: Totals) -> float:
         return one.ce() if self.k is None else -float(np.log(one.rbp(self.k)))
 
     @property
@@ -134,16 +132,22 @@ def at_one_size(
 
 
 def controls_table(
-    shipped: Iterable[Summary], controls: Iterable[Summary | Totals], ks: Sequence[int]
+    grid: Iterable[Totals], controls: Iterable[Totals], ks: Sequence[int]
 ) -> pd.DataFrame:
-    """Each control beside its ladder's model and line, a row a (corpus, control, quantity).
+    """Each control beside its model of the grid and the grid's line, a row a (corpus, control,
+    quantity).
 
-    Columns: corpus, control, changes, quantity, loss, base (the ladder model's loss), against
-    base and against line (percent by which the control's loss is above the ladder model's, and
-    above the ladder's line at the control's own S). Raises InputError for a control whose ladder
-    is not there.
+    The line goes through the grid's models of the controls' number of tokens. Columns: corpus,
+    control, changes, quantity, loss, base (the loss of the model that it differs from), against
+    base and against line (percent by which the control's loss is above that model's, and above the
+    line at the control's own S). Raises InputError for a control whose model is not there.
     """
-    shipped = list(shipped)
+    millions = f"{CONTROL_TOKENS / 1e6:g}"
+    alike: dict[str, list[Totals]] = {}
+    for one in grid:
+        match = GRID.fullmatch(one.manifest.model)
+        if match and match["millions"] == millions:
+            alike.setdefault(one.manifest.corpus, []).append(one)
     known = {control.run.name: control for control in CONTROLS}
     order = {name: place for place, name in enumerate(known)}
     rows = []
@@ -152,16 +156,12 @@ def controls_table(
         key=lambda c: (c.manifest.corpus, order[c.manifest.model]),
     ):
         control, corpus = known[one.manifest.model], one.manifest.corpus
-        alike = [
-            s
-            for s in ladder(shipped, corpus, one.manifest.family)
-            if s.manifest.fingerprint == one.manifest.fingerprint
-        ]
-        base = [s for s in alike if s.manifest.model == control.against]
-        if not base:
+        models = alike.get(corpus, [])
+        base = [other for other in models if other.manifest.model == control.against]
+        if not base or base[0].manifest.fingerprint != one.manifest.fingerprint:
             raise InputError(f"{control.run.name} on {corpus}: {control.against} is not there")
         for loss in (_Loss(None), *map(_Loss, ks)):
-            line = fit_power_law([s.manifest.S for s in alike], [loss(s) for s in alike])
+            line = fit_power_law([s.manifest.S for s in models], [loss(s) for s in models])
             expected = float(line.predict(one.manifest.S).loss)
             rows.append(
                 {
@@ -173,51 +173,6 @@ def controls_table(
                     "base": loss(base[0]),
                     "against base": 100 * (loss(one) / loss(base[0]) - 1),
                     "against line": 100 * (loss(one) / expected - 1),
-                }
-            )
-    return pd.DataFrame(rows)
-
-
-def along_training(
-    along: Iterable[Summary | Totals], finished: Iterable[Summary], ks: Sequence[int]
-) -> pd.DataFrame:
-    """The law in S after so many training tokens, a row a (corpus, quantity, tokens).
-
-    along: summaries or totals of models called NAME-tTOKENS; finished: of the ladder itself,
-    trained on all of its recipe's tokens. Columns: corpus, quantity, tokens, n, slope, low, high
-    (95%), R2, and smallest, largest: the losses of the smallest and the largest model.
-    """
-    runs, groups = all_runs(), {}
-    for one in along:
-        match = ALONG.fullmatch(one.manifest.model)
-        if match and match["model"] in runs:
-            groups.setdefault((one.manifest.corpus, int(match["tokens"])), []).append(one)
-    families = {one.manifest.family for group in groups.values() for one in group}
-    corpora = {corpus for corpus, _ in groups}
-    for one in finished:
-        if one.manifest.model in runs and one.manifest.family in families:
-            if one.manifest.corpus in corpora:
-                recipe = runs[one.manifest.model].recipe
-                tokens = recipe.steps * recipe.batch_rows * CONTEXT
-                groups.setdefault((one.manifest.corpus, tokens), []).append(one)
-    rows = []
-    for (corpus, tokens), group in sorted(groups.items()):
-        group.sort(key=lambda one: one.manifest.S)
-        for loss in (_Loss(None), *map(_Loss, ks)):
-            losses = [loss(one) for one in group]
-            fit = fit_power_law([one.manifest.S for one in group], losses)
-            rows.append(
-                {
-                    "corpus": corpus,
-                    "quantity": loss.name,
-                    "tokens": tokens,
-                    "n": fit.n,
-                    "slope": fit.slope,
-                    "low": fit.slope_interval[0],
-                    "high": fit.slope_interval[1],
-                    "R2": fit.r2,
-                    "smallest": losses[0],
-                    "largest": losses[-1],
                 }
             )
     return pd.DataFrame(rows)
@@ -243,33 +198,3 @@ def size_and_tokens(grid: Iterable[Totals], ks: Sequence[int]) -> pd.DataFrame:
     columns = ["corpus", "family", "model", "S", "T", "quantity", "loss"]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["T", "S"], ignore_index=True)
-
-
-def slopes_between_ends(
-    shipped: Iterable[Summary], controls: Iterable[Summary | Totals], ks: Sequence[int]
-) -> pd.DataFrame:
-    """The slope from the smallest model of a ladder to its largest, by training tokens.
-
-    Of the ladder whose two ends were also trained on other numbers of tokens. Columns: corpus,
-    quantity, tokens, slope: d log loss / d log S between two models, so without an interval.
-    """
-    runs = all_runs()
-    ends: dict[tuple[str, int], list[Summary | Totals]] = {}
-    both = [control.against for control in CONTROLS if "tokens" in control.changes]
-    alike = {control.run.name for control in CONTROLS if "tokens" in control.changes}
-    for one in (*shipped, *controls):
-        if one.manifest.model in alike.union(both):
-            recipe = runs[one.manifest.model].recipe
-            tokens = recipe.steps * recipe.batch_rows * CONTEXT
-            ends.setdefault((one.manifest.corpus, tokens), []).append(one)
-    rows = []
-    for (corpus, tokens), pair in sorted(ends.items(), key=lambda item: item[0]):
-        pair.sort(key=lambda one: one.manifest.S)
-        if len(pair) != 2:
-            continue
-        small, large = pair
-        span = np.log(large.manifest.S / small.manifest.S)
-        for loss in (_Loss(None), *map(_Loss, ks)):
-            slope = float(np.log(loss(large) / loss(small)) / span)
-            rows.append({"corpus": corpus, "quantity": loss.name, "tokens": tokens, "slope": slope})
-    return pd.DataFrame(rows, columns=["corpus", "quantity", "tokens", "slope"])

@@ -85,7 +85,7 @@ def family_losses(logs: Mapping[str, pd.DataFrame], families: Mapping[str, list[
         raise InputError("nothing to draw: no log of any of these models")
     with plots.style():
         figure, grid = plt.subplots(
-            1, len(there), figsize=(3.0 * len(there) + 0.6, 3.4), sharey=True, squeeze=False
+            1, len(there), figsize=(3.0 * len(there) + 0.6, 4.2), sharey=True, squeeze=False
         )
         for axes, (family, names) in zip(grid[0], there.items(), strict=True):
             ink = plots.FAMILY_INK.get(family, plots.OTHER_INK)
@@ -100,20 +100,22 @@ def family_losses(logs: Mapping[str, pd.DataFrame], families: Mapping[str, list[
                 )
             axes.set_title(family)
             axes.set_xlabel("training tokens (millions)")
-            axes.legend(title="width, layers", title_fontsize=8, alignment="left")
+            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncol": 3}
+            axes.legend(title="width, layers", title_fontsize=8, **below)
         grid[0][0].set_ylabel("validation CE (nats a token)")
         figure.tight_layout()
     return figure
 
 
 def along_panels(table: pd.DataFrame, quantities: Sequence[str]) -> Figure:
-    """`ladders.along_training`: slope (top) and R2 (bottom) by training tokens, a panel a corpus.
+    """Slope (top, with 95% intervals) and R2 (bottom) by training tokens, a panel a corpus.
 
-    quantities: those of the table's to draw.
+    table: columns corpus, quantity, tokens, slope, low, high, R2. quantities: those to draw.
+    Raises InputError for an empty table.
     """
     corpora = corpora_of(table)
     if not corpora:
-        raise InputError("nothing to draw: no summaries along training")
+        raise InputError("nothing to draw: no slopes by training tokens")
     with plots.style():
         figure, grid = plt.subplots(
             *(2, len(corpora)),

@@ -1,8 +1,9 @@
-"""Controls of the pocket ladders: runs that differ from a ladder's model in one thing.
+"""Runs beside the pocket ladders: a grid of sizes and training tokens, and controls.
 
-They show how much of a slope could be the recipe's doing: depth at one width, the number of
-training tokens at both ends of the ladder, the seed. They ship as loss curves and as what was
-measured on them, `Totals`, not as weights. So does the ladder along its training.
+The grid has Pythias trained on other numbers of tokens than the ladder's, each to the end of a
+schedule of its own. A control differs from one model of the grid in one thing, depth at one width
+or the seed: what of a slope could be the recipe's doing. Both ship as loss curves and as what was
+measured on them, `Totals`, not as weights.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
-from rbpkit.pocket.ladders import LADDERS, Run, Shape, name_of, recipe_of
+from rbpkit.pocket.ladders import Run, ladder_runs, name_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,31 +33,30 @@ FAMILY = "Pythia"
 
 @dataclass(frozen=True)
 class Control:
-    """A run, the ladder's model that it is to be held against, and what it changes."""
+    """A run, the model of the grid that it is to be held against, and what it changes."""
 
     run: Run
     against: str
     changes: str
 
 
+CONTROL_TOKENS = 3_000_000
+GRID_TOKENS = (1_500_000, 3_000_000, 6_000_000)  # and the ladder's
+
+
 def _controls() -> tuple[Control, ...]:
-    ladder = {shape.width: shape for shape in LADDERS[FAMILY]}
+    ladder = {run.shape.width: run for run in ladder_runs(FAMILY, tokens=CONTROL_TOKENS)}
     found = []
-
-    def add(width: int, changes: str, suffix: str = "", layers: int | None = None, **recipe: int):
-        base = ladder[width]
-        shape = base if layers is None else Shape(base.width, layers, base.heads)
-        run = Run(name_of(FAMILY, shape) + suffix, FAMILY, shape, recipe_of(FAMILY, **recipe))
-        found.append(Control(run, name_of(FAMILY, base), changes))
-
-    add(64, "2 layers", layers=2)
-    add(64, "8 layers", layers=8)
-    for width in (32, 128):
-        add(width, "half the tokens", "-3m", tokens=3_000_000)
-        # The text has 6.9 million tokens: most of it is read twice.
-        add(width, "double the tokens", "-12m", tokens=12_000_000, passes=2)
     for seed in (1, 2):
-        add(32, f"seed {seed}", f"-seed{seed}", seed=seed)
+        base = ladder[32]
+        recipe = replace(base.recipe, seed=seed)
+        run = replace(base, name=f"{base.name}-seed{seed}", recipe=recipe)
+        found.append(Control(run, base.name, f"seed {seed}"))
+    for layers in (2, 8):
+        base = ladder[64]
+        shape = replace(base.shape, layers=layers)
+        name = base.name.replace(name_of(FAMILY, base.shape), name_of(FAMILY, shape))
+        found.append(Control(replace(base, name=name, shape=shape), base.name, f"{layers} layers"))
     return tuple(found)
 
 
@@ -166,28 +166,17 @@ def controls_path() -> Path:
 
 
 def grid_path() -> Path:
-    """The shipped totals of the Pythias of `pocket.next_runs`.
-
-    A grid of sizes and training tokens, and two larger sizes of the most tokens.
+    """The shipped totals of all Pythias, the ladder's and those trained on fewer tokens.
 
     They are named NAME-Mm: trained on M million tokens, with a schedule that ends there.
     """
     return Path(str(resources.files("rbpkit") / "data" / "pocket" / "grid.jsonl.gz"))
 
 
-def pairs_path(completed: bool, folder: Path | None = None) -> Path:
-    """The totals over the tokens that complete a pair (`sections.pairs`), or that do not.
+def pairs_path(completed: bool) -> Path:
+    """The shipped totals over the tokens that complete a pair (`sections.pairs`), or that do not.
 
-    The shipped ones, or those in a folder: of the same models, and of the GPT-2s and OPTs of 12
-    million tokens, by the same names.
+    Of the grid and, by the same names, of the other families' ladders.
     """
-    folder = folder or Path(str(resources.files("rbpkit") / "data" / "pocket"))
-    return folder / ("pairs.jsonl.gz" if completed else "others.jsonl.gz")
-
-
-def along_path() -> Path:
-    """The shipped totals along training.
-
-    Its models are named NAME-tTOKENS: the ladder's model after so many training tokens.
-    """
-    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "along.jsonl.gz"))
+    name = "pairs.jsonl.gz" if completed else "others.jsonl.gz"
+    return Path(str(resources.files("rbpkit") / "data" / "pocket" / name))

@@ -1,15 +1,15 @@
 """Text that every installation has: four small corpora cut out of installed, pinned packages.
 
-`prose`  long docstrings
-`code`   functions with a docstring and a body
-`qa`     qualified name and signature, newline, the one-line summary (short, as HotpotQA's)
-`legal`  sections of the licence texts that distributions carry
+`prose`   long docstrings
+`code`    functions, with or without a docstring; one that is a prose document is left out of it
+`qa`      qualified name and signature, newline, the one-line summary (short, as HotpotQA's)
+`readme`  sections of the long descriptions (README, changes) that distributions carry
 
-A corpus is split by source module (licences by distribution), so that one object's text is never
-on both sides. Which documents make up a split is fixed by shipped lists of files and names
-(`data/pocket/documents.json.gz`), so reading a split parses only the files that it needs. The
-text depends on the installed versions: `fingerprint` names what was read, and
-`fingerprint_expected` what the shipped numbers were computed on.
+A source is on one side of the split in all corpora (`pocket.split`). Which documents make up a
+split is fixed by shipped lists of files and names (`data/pocket/documents.json.gz`), so reading a
+split parses only the files that it needs. The text depends on the installed versions:
+`fingerprint` names what was read, and `fingerprint_expected` what the shipped numbers were
+computed on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import re
 import textwrap
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -33,7 +33,7 @@ from pathlib import Path
 from rbpkit.errors import InputError
 from rbpkit.files.text_files import text_fingerprint
 
-CORPORA = ("prose", "code", "qa", "legal")
+CORPORA = ("prose", "code", "qa", "readme")
 SPLITS = ("train", "valid", "test")
 PACKAGES = (
     "sympy",
@@ -44,10 +44,10 @@ PACKAGES = (
     "numpy",
     "transformers",
     "datasets",
+    "torch",
 )
 PROSE_MIN_CHARACTERS = 600
-LEGAL_SECTION_CHARACTERS = 1000
-LICENCE_FILE = re.compile(r"(licen[cs]e|copying|notice|eula|copyright)", re.IGNORECASE)
+README_SECTION_CHARACTERS = 600
 GENERATED = re.compile(
     r"(automatically|auto)[- ]?generated|generated (by|from|file)", re.IGNORECASE
 )
@@ -134,12 +134,8 @@ def _walk(
                 yield from _walk(node.body, name)
 
 
-def documents_of_module(source: str, file: str, *, every_function: bool = False) -> list[Document]:
-    """The prose, code and qa documents of one Python source file, in the order of the file.
-
-    every_function: `code` has functions without a docstring too, and has those whose docstring is
-    a prose document without it.
-    """
+def documents_of_module(source: str, file: str) -> list[Document]:
+    """The prose, code and qa documents of one Python source file, in the order of the file."""
     if GENERATED.search(source[:2000]):
         return []
     with warnings.catch_warnings():
@@ -167,8 +163,8 @@ def documents_of_module(source: str, file: str, *, every_function: bool = False)
             add("prose", name, docstring)
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        if len(node.body) > 1 and (raw or every_function):
-            add("code", name, _code(lines, node, without_docstring=is_prose and every_function))
+        if len(node.body) > 1:
+            add("code", name, _code(lines, node, without_docstring=is_prose))
         if docstring:
             signature, summary = _signature(lines, node), _summary_line(docstring)
             if signature and len(summary.split()) >= 3:
@@ -224,40 +220,29 @@ def module_files(packages: Iterable[str] | None = None) -> list[str]:
     return sorted(files)
 
 
-def licence_files(distributions: Iterable[str]) -> list[str]:
-    """Licence files in the metadata of the distributions, as `name.dist-info/path`, sorted."""
-    files = set()
-    for name in distributions:
-        for path in importlib.metadata.distribution(name).files or ():
-            parts = Path(str(path)).parts
-            if parts[0].endswith(".dist-info") and LICENCE_FILE.search("/".join(parts[1:])):
-                if Path(parts[-1]).suffix.lower() in ("", ".txt", ".md", ".rst"):
-                    files.add(f"{name}.dist-info/{'/'.join(parts[1:])}")
-    return sorted(files)
+def _description(distribution: str) -> str:
+    """The long description of an installed distribution; empty where there is none."""
+    try:
+        metadata = importlib.metadata.metadata(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+    return metadata.get_payload() or metadata.get("Description") or ""
 
 
-def _read(file: str) -> str | None:
-    """The text of an installed file, or None where it is not there."""
+@lru_cache(maxsize=8192)
+def documents_of_file(file: str) -> tuple[Document, ...]:
+    """All documents of one installed file; empty where the file is not there.
+
+    file: `package/path.py`, or `name.dist-info/METADATA` for a distribution's long description.
+    """
     top, rest = file.split("/", 1)
     if top.endswith(".dist-info"):
-        try:
-            distribution = importlib.metadata.distribution(top.removesuffix(".dist-info"))
-        except importlib.metadata.PackageNotFoundError:
-            return None
-        return distribution.read_text(rest)
+        text = _description(top.removesuffix(".dist-info"))
+        return tuple(documents_of_text(text, file, "readme", README_SECTION_CHARACTERS))
     root = _package_root(top)
-    path = root / rest if root else None
-    return path.read_text(encoding="utf-8", errors="replace") if path and path.is_file() else None
-
-
-@lru_cache(maxsize=4096)
-def documents_of_file(file: str) -> tuple[Document, ...]:
-    """All documents of one installed file; empty where the file is not there."""
-    text = _read(file)
-    if text is None:
+    if root is None or not (root / rest).is_file():
         return ()
-    if ".dist-info/" in file:
-        return tuple(documents_of_text(text, file, "legal", LEGAL_SECTION_CHARACTERS))
+    text = (root / rest).read_text(encoding="utf-8", errors="replace")
     return tuple(documents_of_module(text, file))
 
 
@@ -293,22 +278,13 @@ def load_pocket_documents(corpus: str, split: str = "test") -> PocketDocuments:
                 f"pocket:{corpus} is cut out of installed packages, and {package} is not"
                 " installed: pip install 'rbpkit[pocket]'"
             )
-    return read_documents(read_lists(), corpus, split, documents_of_file)
-
-
-def read_documents(
-    lists: dict, corpus: str, split: str, cut: Callable[[str], Iterable[Document]]
-) -> PocketDocuments:
-    """The documents of a split that lists name, read from the installed packages.
-
-    cut: a file, as the lists name it -> its documents.
-    """
+    lists = read_lists()
     listed = lists["documents"][corpus][split]
     entries = [(index, name) for index, name in listed["entries"]]
     texts_of = {
         (index, document.name): document.text
         for index in dict.fromkeys(index for index, _ in entries)
-        for document in cut(lists["files"][index])
+        for document in documents_of_file(lists["files"][index])
         if document.corpus == corpus
     }
     texts = [texts_of[entry] for entry in entries if entry in texts_of]
@@ -323,18 +299,20 @@ def read_documents(
 
 
 def document_modules(corpus: str, split: str = "test") -> tuple[str, ...]:
-    """The source of each listed document, in the order of `load_pocket_documents`.
+    """The file of each listed document, in the order of `load_pocket_documents`.
 
-    The module's file, or for `legal` the distribution: what the splits were drawn by, and so what
-    a bootstrap resamples. Read from the lists alone; fits the documents of the shipped text, in
+    The module, or for `readme` the distribution: what the splits were drawn by, and so what a
+    bootstrap resamples. Read from the lists alone; fits the documents of the shipped text, in
     which none is missing. Raises InputError for an unknown name.
     """
     _check_names(corpus, split)
     lists = read_lists()
-    return tuple(
-        lists["files"][i].split("/", 1)[0] if corpus == "legal" else lists["files"][i]
-        for i, _ in lists["documents"][corpus][split]["entries"]
-    )
+    return tuple(lists["files"][i] for i, _ in lists["documents"][corpus][split]["entries"])
+
+
+def humaneval_path() -> Path:
+    """The shipped HumanEval: 164 problems as JSON lines (OpenAI, MIT licence)."""
+    return lists_path().with_name("humaneval.jsonl.gz")
 
 
 def _check_names(corpus: str, split: str) -> None:

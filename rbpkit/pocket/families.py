@@ -164,8 +164,9 @@ FAMILIES: dict[str, Family] = {
             Shape(48, 4, 2),
             Shape(64, 6, 2),
             Shape(80, 8, 2),
+            Shape(96, 10, 3),
         ),
-        rate=0.35,
+        rate=0.175,
         config=_gpt2,
         residual=("attn.c_proj.weight", "mlp.c_proj.weight"),
         positions=("wpe.weight",),
@@ -178,8 +179,9 @@ FAMILIES: dict[str, Family] = {
             Shape(80, 4, 2),
             Shape(96, 5, 3),
             Shape(128, 5, 4),
+            Shape(160, 6, 5),
         ),
-        rate=0.35,
+        rate=0.175,
         config=_opt,
         residual=("self_attn.out_proj.weight", "fc2.weight"),
         positions=("embed_positions.weight",),
@@ -192,22 +194,25 @@ FAMILIES: dict[str, Family] = {
             Shape(80, 4, 2),
             Shape(96, 4, 3),
             Shape(128, 5, 4),
+            Shape(160, 6, 5),
+            Shape(192, 7, 6),
         ),
         rate=0.7,
         config=_pythia,
         residual=("attention.dense.weight", "mlp.dense_4h_to_h.weight"),
     ),
     "Qwen": Family(
-        # Not always with the width (24, 28, 36, 28, 48), with a gated MLP of 5.3 to 5.8 d but
-        # 2.7 d at the top, and an output matrix of its own in the two largest.
+        # Not always with the width (24, 28, 36, 28, 48, 64), with a gated MLP of 5.3 to 5.8 d but
+        # 2.7 d at the fifth, and an output matrix of its own in the three largest.
         shapes=(
             Shape(32, 2, 1, inner=176),
             Shape(48, 3, 2, inner=272),
             Shape(64, 4, 2, inner=352),
             Shape(96, 3, 3, inner=512, untied=True),
             Shape(128, 6, 4, inner=352, untied=True),
+            Shape(128, 8, 4, inner=704, untied=True),
         ),
-        rate=0.35,
+        rate=0.495,
         config=_qwen,
         residual=("self_attn.o_proj.weight", "mlp.down_proj.weight"),
         note=(
@@ -226,7 +231,7 @@ FAMILIES: dict[str, Family] = {
             Shape(96, 6, 0),
             Shape(128, 6, 0),
         ),
-        rate=1.4,
+        rate=0.7,
         config=_mamba,
         residual=("mixer.out_proj.weight",),
         over_time=3 * 2 * 16,  # decay, write and read a state of 16 for each of 2 d channels

@@ -25,15 +25,14 @@ END_OF_TEXT = "<|endoftext|>"
 class Recipe:
     """How a pocket model is trained; all that can change its weights but the shape.
 
-    tokens: training tokens. The text is read once, or `passes` times one after the other where
-    the tokens are more than it has. The learning rate warms up over `warmup` of the steps to
-    peak_rate(width), then falls linearly to zero. `data/pocket/runs/rate_search.csv` holds the
-    short runs behind the rate: c / sqrt(width) with one c was off at one width or the other,
-    c / width fits both; c goes by family (`Family.rate`).
+    tokens: training tokens; no document is read twice. The learning rate warms up over `warmup` of
+    the steps to peak_rate(width), then falls linearly to zero. Its c is the family's
+    (`Family.rate`): at two widths, short runs with c doubled or halved until the best by validation
+    CE has a worse one on either side (`data/pocket/runs/rate_search.csv`); then the geometric mean
+    of the two best.
     """
 
-    tokens: int = 6_000_000
-    passes: int = 1
+    tokens: int = 12_000_000
     batch_rows: int = 16
     rate: float = 0.7
     warmup: float = 0.05
@@ -80,9 +79,13 @@ def recipe_of(family: str, **changes: int | float) -> Recipe:
 
 
 def ladder_runs(family: str, **changes: int | float) -> tuple[Run, ...]:
-    """The runs of a family's ladder, smallest first; `changes` are fields of their recipe."""
+    """The runs of a family's ladder, smallest first; `changes` are fields of their recipe.
+
+    A run of other tokens than the ladder's is called NAME-Mm, of M million.
+    """
     recipe = recipe_of(family, **changes)
-    return tuple(Run(name_of(family, s), family, s, recipe) for s in LADDERS[family])
+    suffix = "" if recipe.tokens == Recipe.tokens else f"-{recipe.tokens / 1e6:g}m"
+    return tuple(Run(name_of(family, s) + suffix, family, s, recipe) for s in LADDERS[family])
 
 
 def family_named(name: str) -> str:

@@ -32,8 +32,7 @@ def token_stream(split: str) -> Tensor:
         if loaded.missing:
             raise InputError(
                 f"{loaded.missing} documents of pocket:{corpus} ({split}) are not in the installed"
-                " packages: train with Python 3.11, where numpy has all of its modules, and the"
-                " versions of constraints.txt"
+                " packages: install the versions of constraints.txt"
             )
         texts += loaded.documents
     return stream_of(texts, load_tokenizer())
@@ -44,11 +43,8 @@ def stream_of(texts: Sequence[str], tokenizer: PreTrainedTokenizerFast) -> Tenso
     end = tokenizer.convert_tokens_to_ids(END_OF_TEXT)
     order = np.random.default_rng(ORDER_SEED).permutation(len(texts))
     encoded = tokenizer([texts[i] for i in order], add_special_tokens=False, verbose=False)
-    flat: list[int] = []
-    for ids in encoded["input_ids"]:
-        flat.extend(ids)
-        flat.append(end)
-    return torch.tensor(flat)
+    ended = [np.array([*ids, end], dtype=np.int64) for ids in encoded["input_ids"]]
+    return torch.from_numpy(np.concatenate(ended))
 
 
 def rows_of(stream: Tensor, first: int, count: int) -> tuple[Tensor, Tensor]:

@@ -2,7 +2,7 @@
 
 Models go to `data/pocket/models/NAME` (hub layout, a card each), loss curves to
 `data/pocket/runs`, summaries to `data/pocket/summaries`, those of other families than the paper's
-to `data/pocket/beside`. The controls, and the ladder along its training, ship as totals.
+to `data/pocket/beside`. The controls and the grid of sizes and tokens ship as totals.
 """
 
 from __future__ import annotations
@@ -21,21 +21,23 @@ from rbpkit import paper
 from rbpkit.corpora import POCKET_CORPORA, Corpus, load_corpus
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure
-from rbpkit.models import load_model
+from rbpkit.models import LoadedModel, load_model
 from rbpkit.pocket import ladders
 from rbpkit.pocket.controls import (
     CONTROLS,
     FAMILY,
-    Totals,
-    along_path,
     controls_path,
+    grid_path,
     load_totals,
+    pairs_path,
     save_totals,
     totals_of,
+    totals_of_tokens,
 )
 from rbpkit.pocket.documents import CORPORA, load_pocket_documents
 from rbpkit.pocket.families import CONTEXT, FAMILIES
 from rbpkit.records import Records
+from rbpkit.sections.pairs import completes_pair
 
 SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 THREADS = 1  # as in params/pocket.yaml: last bits, and now and then a rank, go by it
@@ -105,7 +107,7 @@ def card(name: str, result: dict, run: Path) -> str:
         "Shape": f"width {key['width']}, {key['layers']} layers, {heads}"
         f"V = {model.V:,}, {context}. S = {model.S:,} non-embedding parameters "
         "(base model without output head, less token and position embeddings).",
-        "Data": "docstrings, functions, signatures with their summary lines and licence texts cut "
+        "Data": "docstrings, functions, signatures with summary lines and README sections cut "
         f"out of installed packages (training documents: {documents}), shuffled with a fixed "
         "seed, each followed by the end-of-text token. The packages' own licences (BSD, MIT, "
         "Apache and the like) apply to that text.",
@@ -116,10 +118,9 @@ def card(name: str, result: dict, run: Path) -> str:
         f"float32, seed {key['seed']}, {place}. Weights are rounded to "
         "float16.",
         "Result": f"validation CE {result['valid_ce']:.4f} nats a token, of the rounded weights, "
-        f"packed into full contexts, after {result['seconds'] / 60:.0f} minutes of training. Some "
-        "validation documents share text with training ones that were cut from the same module "
-        "for another corpus. No test document does so by half or more of its twelve-word "
-        "sequences; shorter passages recur, as they do in such text.",
+        f"packed into full contexts, after {result['seconds'] / 60:.0f} minutes of training. No "
+        "validation or test document shares half or more of its twelve-word sequences with the "
+        "training text; shorter passages recur, as they do in such text.",
     }
     if note := FAMILIES[key["family"]].note:
         facts["Class"] = note
@@ -147,51 +148,54 @@ It is a measuring point on a ladder of sizes, not a model to generate text with.
 # --- what ships as totals only ---------------------------------------------------------------
 
 
-def measured_records(folder: Path, name: str, corpora: Iterable[Corpus]) -> Iterator[Records]:
-    """The records of the model in a folder, under this name, on each of the corpora."""
-    model = replace(load_model(folder, device="cpu"), name=name)
+def ship_totals(runs: Path, *, say: Callable[[str], None] = lambda line: None) -> None:
+    """Measure the finished runs under `runs`; put their totals into the package.
+
+    Of the controls to `controls_path`; of Pythias, by the name NAME-Mm, to `grid_path`; of these
+    and of the other ladders' models, by tokens that complete a pair and others, to `pairs_path`.
+    What was measured before on the same weights is passed over. Loss curves of what ships as
+    totals only go to `data/pocket/runs`. Raises InputError where no run is finished.
+    """
+    results = sorted(runs.glob("*/result.json"))
+    if not results:
+        raise InputError(f"{runs}: no finished run there (NAME/result.json)")
+    torch.set_num_threads(THREADS)
+    controls = {control.run.name for control in CONTROLS}
+    paths = {"control": controls_path(), "grid": grid_path()}
+    paths |= {"pair": pairs_path(True), "other": pairs_path(False)}
+    done = {kind: load_totals(path) if path.exists() else [] for kind, path in paths.items()}
+    corpora = [load_corpus(name) for name in POCKET_CORPORA]
+    for path in results:
+        run, key = path.parent, json.loads(path.read_text())["key"]
+        name = run.name
+        if name in controls:
+            kinds = ("control",)
+        else:
+            millions = f"-{key['tokens'] / 1e6:g}m"
+            name = name.removesuffix(millions) + millions
+            kinds = (*(("grid",) if key["family"] == FAMILY else ()), "pair", "other")
+        model = replace(load_model(run / "model", device="cpu"), name=name)
+        before = [one for one in done[kinds[-1]] if one.manifest.model == name]
+        if before and {one.manifest.revision for one in before} == {model.revision}:
+            continue
+        for kind in kinds:
+            done[kind] = [one for one in done[kind] if one.manifest.model != name]
+        for records in measured_records(model, corpora):
+            completed = completes_pair(records) if "pair" in kinds else None
+            for kind in kinds:
+                if kind in ("pair", "other"):
+                    done[kind].append(totals_of_tokens(records, completed == (kind == "pair")))
+                else:
+                    done[kind].append(totals_of(records.summary()))
+        for kind in kinds:
+            save_totals(done[kind], paths[kind])
+        if name in controls or not (ladders.models_root() / run.name).is_dir():
+            shutil.copyfile(run / "log.csv", ladders.models_root().parent / "runs" / f"{name}.csv")
+        say(f"measured {name}")
+
+
+def measured_records(model: LoadedModel, corpora: Iterable[Corpus]) -> Iterator[Records]:
+    """The records of a model on each of the corpora."""
     with tempfile.TemporaryDirectory() as scratch:
         for corpus in corpora:
             yield Records.load(measure(model, corpus, scratch, max_length=CONTEXT).path)
-
-
-def measured_totals(folder: Path, name: str, corpora: Iterable[Corpus]) -> list[Totals]:
-    """The totals of the model in a folder, under this name, on each of the corpora."""
-    return [totals_of(one.summary()) for one in measured_records(folder, name, corpora)]
-
-
-def _controls(runs: Path) -> Iterator[tuple[str, Path]]:
-    for control in CONTROLS:
-        folder = runs / control.run.name / "model"
-        if folder.is_dir():
-            yield control.run.name, folder
-
-
-def _along(runs: Path) -> Iterator[tuple[str, Path]]:
-    recipe = ladders.recipe_of(FAMILY)
-    for folder in sorted(runs.glob(f"{FAMILY.lower()}-*/snapshot-*")):
-        tokens = int(folder.name.removeprefix("snapshot-")) * recipe.batch_rows * CONTEXT
-        yield f"{folder.parent.name}-t{tokens}", folder
-
-
-def ship_extras(runs: Path, *, say: Callable[[str], None] = lambda line: None) -> None:
-    """Measure the finished controls and the snapshots under `runs`; put totals into the package.
-
-    Those of a model measured before are replaced. Loss curves of the controls go to
-    `data/pocket/runs`. Raises InputError where there is neither.
-    """
-    torch.set_num_threads(THREADS)
-    wanted = {controls_path(): [*_controls(runs)], along_path(): [*_along(runs)]}
-    if not any(wanted.values()):
-        raise InputError(f"{runs}: no finished control and no snapshot there")
-    corpora = [load_corpus(name) for name in POCKET_CORPORA]
-    for path, models in wanted.items():
-        done = load_totals(path) if path.exists() else []
-        for name, folder in models:
-            done = [one for one in done if one.manifest.model != name]
-            done += measured_totals(folder, name, corpora)
-            save_totals(done, path)
-            if path == controls_path():
-                log = folder.parent / "log.csv"
-                shutil.copyfile(log, ladders.models_root().parent / "runs" / f"{name}.csv")
-            say(f"measured {name}")

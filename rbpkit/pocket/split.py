@@ -1,18 +1,18 @@
-"""How the pocket corpora are split: `rbpkit pocket text`, whose result is shipped.
+"""How the text is split, once for all four corpora: `rbpkit pocket text`, whose result ships.
 
-For each corpus the documents are shuffled with seed 42 and taken in that order until a split is
-full: the test split first, then validation, then training. The side is decided by a hash of the
-source module (of the distribution, for licences). A document that is a near-duplicate of one
-already taken, on any side, is left out: MinHash over five-word shingles, estimated Jaccard
-similarity of 0.7 or more. So what several packages share is tested on or trained on, not both.
+The side of a document is decided by a hash of its source, the module or for `readme` the
+distribution: one threshold for all modules, whatever the corpus. Documents are shuffled with seed
+42 and taken in that order: the test split first, then validation, then training. A document that is
+a near-duplicate of one already taken, of any corpus and on any side, is left out: MinHash over
+five-word shingles, estimated Jaccard similarity of 0.7 or more. So what several packages share is
+tested on or trained on, not both.
 
-That misses a docstring that stands inside a longer function of another corpus. So, last, a test
-document half or more of whose twelve-word sequences occur anywhere in the training text of the
-four corpora is left out.
+That misses a docstring that stands inside a longer function of another corpus. So, last, a test or
+validation document half or more of whose twelve-word sequences occur anywhere in the training text
+is left out.
 
-Held-out documents have to be the same wherever numbers are compared with the shipped ones: those
-that some supported installation lacks or has otherwise (`NOT_EVERYWHERE`) are left out at the end.
-The training text has what Python 3.11 has: it stayed as the shipped models have read it.
+Only what every supported installation has is cut (`NOT_EVERYWHERE`, `NOT_ON_ALL`): numbers are
+compared with the shipped ones wherever they were measured, and the models can be trained there.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import hashlib
 import importlib.metadata
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,9 +34,9 @@ from packaging.utils import canonicalize_name
 from rbpkit.files.text_files import text_fingerprint
 from rbpkit.pocket.documents import (
     CORPORA,
+    SPLITS,
     Document,
     documents_of_file,
-    licence_files,
     module_files,
     read_lists,
 )
@@ -47,43 +48,26 @@ JACCARD = 0.7
 PERMUTATIONS = 64
 SEEN_WORDS = 12
 SEEN_SHARE = 0.5
-# Distributions whose licence texts are read, with all that they need themselves. torch is left
-# out: its CPU and CUDA builds carry different sets of them.
-LICENCE_ROOTS = (
-    "transformers", "datasets", "scipy", "pandas", "seaborn", "sympy", "networkx", "papermill",
-    "jupyterlab", "ipywidgets", "jupytext", "pydantic", "typer", "tqdm", "datasketch",
+# Distributions that an installation of rbpkit brings on every supported Python and platform; of
+# torch its own description, since its CPU and CUDA builds need different other ones.
+README_ROOTS = (
+    "transformers", "datasets", "scipy", "pandas", "matplotlib", "seaborn", "papermill",
+    "jupytext", "jupyterlab", "ipykernel", "ipywidgets", "pydantic", "typer", "tqdm", "sympy",
+    "networkx", "datasketch",
 )  # fmt: skip
-LEFT_OUT = ("torch", "rbpkit")
+LEFT_OUT = ("torch", "rbpkit")  # of what distributions need
+NOT_ON_ALL = ("overrides", "pexpect", "ptyprocess")  # below Python 3.12, or not on Windows
 # Found in the wheels of the pinned packages (Python 3.11, 3.12, 3.13; Linux on x86-64 and arm64,
 # macOS, Windows; torch with CPU and CUDA). Cutting is no source of differences: the three Pythons
 # cut 100,232 documents out of the same files alike.
-NOT_EVERYWHERE = {
-    "numpy/distutils/": "numpy ships it for Python 3.11 only",
-    "scipy.dist-info/LICENSE.txt/section 38": "names the libraries in the wheel, by platform",
-    "scipy.dist-info/LICENSE.txt/section 39": "not in the wheel for Windows",
-}
-"""Beginning of `file/name` of a document -> why some installation lacks it or has another."""
+NOT_EVERYWHERE = ("numpy/distutils/", "torch/version.py")  # for Python 3.11 only; by build
+"""Beginnings of files that some installation lacks or has otherwise."""
 
-
-@dataclass(frozen=True)
-class Budget:
-    """What a corpus gives to each split: the share of modules (by hash), and where it ends."""
-
-    test_share: float
-    train_characters: int
-    test_documents: int
-    valid_characters: int = 150_000
-    valid_share: float = 0.03
-
-
-BUDGETS = {
-    "prose": Budget(test_share=0.15, train_characters=9_600_000, test_documents=480),
-    "code": Budget(test_share=0.12, train_characters=8_800_000, test_documents=600),
-    "qa": Budget(test_share=0.15, train_characters=3_400_000, test_documents=2_400),
-    "legal": Budget(
-        test_share=0.50, train_characters=2_000_000, test_documents=1_000, valid_share=0.08
-    ),
-}
+TEST_SHARE, VALID_SHARE = 0.08, 0.02  # of the modules
+README_TEST_SHARE, README_VALID_SHARE = 0.5, 0.1  # of the distributions: there are 133
+TEST_DOCUMENTS = {"prose": 480, "code": 620, "qa": 2700, "readme": 800}
+VALID_CHARACTERS = {"prose": 100_000, "code": 100_000, "qa": 50_000, "readme": 50_000}
+MOST_OF_A_DISTRIBUTION = 100  # held-out sections: two distributions have a quarter of all text
 
 
 def dependency_closure(roots: tuple[str, ...]) -> list[str]:
@@ -105,23 +89,22 @@ def dependency_closure(roots: tuple[str, ...]) -> list[str]:
     return sorted(seen)
 
 
-def everywhere(file: str, name: str) -> bool:
-    """Whether every supported installation has this document, by `NOT_EVERYWHERE`."""
-    return not f"{file}/{name}".startswith(tuple(NOT_EVERYWHERE))
+def source_files() -> list[str]:
+    """The files that every installation has: modules, then descriptions of distributions."""
+    names = {*dependency_closure(README_ROOTS), "torch"} - set(NOT_ON_ALL)
+    modules = [file for file in module_files() if not file.startswith(NOT_EVERYWHERE)]
+    return [*modules, *(f"{name}.dist-info/METADATA" for name in sorted(names))]
 
 
-def side_of(source: str, test_share: float, valid_share: float) -> str:
-    """The side on which a source (a module, a distribution) falls, by a hash of its name."""
-    u = int.from_bytes(hashlib.sha256(source.encode()).digest()[:8], "big") / 2**64
-    if u < test_share:
+def split_of(document: Document) -> str:
+    """The side on which a document's source falls, by a hash of the source's name."""
+    shares = TEST_SHARE, VALID_SHARE
+    if document.corpus == "readme":
+        shares = README_TEST_SHARE, README_VALID_SHARE
+    u = int.from_bytes(hashlib.sha256(document.file.encode()).digest()[:8], "big") / 2**64
+    if u < shares[0]:
         return "test"
-    return "valid" if u < test_share + valid_share else "train"
-
-
-def split_of(document: Document, budget: Budget) -> str:
-    """The side on which a document's source module (or distribution) falls."""
-    source = document.file.split("/", 1)[0] if document.corpus == "legal" else document.file
-    return side_of(source, budget.test_share, budget.valid_share)
+    return "valid" if u < sum(shares) else "train"
 
 
 def word_runs(text: str, n: int) -> list[str]:
@@ -150,32 +133,6 @@ class NearDuplicates:
         return True
 
 
-def split_corpus(documents: list[Document], budget: Budget) -> dict[str, list[Document]]:
-    """Documents of one corpus -> {split: documents}, in the order in which they were taken."""
-    order = np.random.default_rng(SEED).permutation(len(documents))
-    index = NearDuplicates()
-
-    def take(split: str, *, most_documents: float, most_characters: float) -> list[Document]:
-        taken: list[Document] = []
-        characters = 0
-        for i in order:
-            if len(taken) >= most_documents or characters >= most_characters:
-                break
-            document = documents[i]
-            if split_of(document, budget) != split:
-                continue
-            if index.add(int(i), document.text):
-                taken.append(document)
-                characters += len(document.text)
-        return taken
-
-    no_limit = float("inf")
-    test = take("test", most_documents=budget.test_documents, most_characters=no_limit)
-    valid = take("valid", most_documents=no_limit, most_characters=budget.valid_characters)
-    train = take("train", most_documents=no_limit, most_characters=budget.train_characters)
-    return {"train": train, "valid": valid, "test": test}
-
-
 def sequences(text: str) -> np.ndarray:
     """64-bit hashes of a text's sequences of twelve words, ascending."""
     runs = word_runs(text, SEEN_WORDS)
@@ -199,73 +156,92 @@ def without_seen(documents: Iterable[Document], seen: np.ndarray) -> list[Docume
     return found
 
 
-def split_text() -> dict[str, dict[str, list[Document]]]:
-    """{corpus: {split: documents}}: all four corpora cut, split and deduplicated."""
-    pools: dict[str, list[Document]] = {corpus: [] for corpus in CORPORA}
-    for file in [*module_files(), *licence_files(dependency_closure(LICENCE_ROOTS))]:
-        for document in documents_of_file(file):
-            pools[document.corpus].append(document)
-    splits = {corpus: split_corpus(pools[corpus], BUDGETS[corpus]) for corpus in CORPORA}
-    seen = sequences_of(d for by_split in splits.values() for d in by_split["train"])
-    for by_split in splits.values():
-        by_split["test"] = without_seen(by_split["test"], seen)
-        for split in ("test", "valid"):
-            by_split[split] = [d for d in by_split[split] if everywhere(d.file, d.name)]
-    return splits
+@dataclass(frozen=True)
+class Split:
+    """Documents by side, in the order in which they were taken, and how many were left out."""
+
+    documents: dict[str, list[Document]]
+    near_duplicates: int
+    mostly_seen: int
+
+
+def split_documents(documents: list[Document]) -> Split:
+    """Split documents of all corpora: one order, one index of near-duplicates, one of sequences."""
+    order = np.random.default_rng(SEED).permutation(len(documents))
+    index = NearDuplicates()
+    taken: dict[str, list[Document]] = {split: [] for split in SPLITS}
+    near = 0
+    count: Counter[str] = Counter()  # test documents of a corpus, validation characters of one
+    of_source: Counter[str] = Counter()
+    for split in ("test", "valid", "train"):
+        for i in order:
+            document = documents[i]
+            if split_of(document) != split:
+                continue
+            if split == "test" and count[document.corpus] >= TEST_DOCUMENTS[document.corpus]:
+                continue
+            key = f"valid {document.corpus}"
+            if split == "valid" and count[key] >= VALID_CHARACTERS[document.corpus]:
+                continue
+            held_readme = split != "train" and document.corpus == "readme"
+            if held_readme and of_source[document.file] >= MOST_OF_A_DISTRIBUTION:
+                continue
+            if not index.add(int(i), document.text):
+                near += 1
+                continue
+            taken[split].append(document)
+            count[document.corpus] += split == "test"
+            count[key] += len(document.text) if split == "valid" else 0
+            of_source[document.file] += 1
+    seen = sequences_of(taken["train"])
+    before = len(taken["test"]) + len(taken["valid"])
+    for split in ("test", "valid"):
+        taken[split] = without_seen(taken[split], seen)
+    return Split(taken, near, before - len(taken["test"]) - len(taken["valid"]))
 
 
 def lists_of(splits: Mapping[str, Mapping[str, list[Document]]]) -> dict:
-    """The lists of a text, {corpus: {split: documents}}, in the form of `documents.lists_path`."""
+    """The lists of a text, {corpus: {split: documents}}, in the form of `documents.lists_path`.
+
+    `fingerprint` is that of the whole text, all corpora and sides.
+    """
     files = sorted({d.file for s in splits.values() for ds in s.values() for d in ds})
     number = {file: i for i, file in enumerate(files)}
-    return {
-        "files": files,
-        "documents": {
-            corpus: {
-                split: {
-                    "fingerprint": text_fingerprint(d.text for d in documents),
-                    "entries": [[number[d.file], d.name] for d in documents],
-                }
-                for split, documents in by_split.items()
+    documents = {
+        corpus: {
+            split: {
+                "fingerprint": text_fingerprint(d.text for d in documents),
+                "entries": [[number[d.file], d.name] for d in documents],
             }
-            for corpus, by_split in splits.items()
-        },
+            for split, documents in by_split.items()
+        }
+        for corpus, by_split in splits.items()
     }
-
-
-def fingerprints(lists: dict) -> dict[tuple[str, str], str]:
-    """(corpus, split) -> the fingerprint of its text, from lists."""
-    return {
-        (corpus, split): listed["fingerprint"]
-        for corpus, by_split in lists["documents"].items()
-        for split, listed in by_split.items()
-    }
-
-
-def save_text(
-    splits: Mapping[str, Mapping[str, list[Document]]],
-    lists: dict,
-    shipped: dict,
-    out: Path,
-    say: Callable[[str], None],
-) -> None:
-    """Write the lists, and the tokenizer trained on the training text, into `out`.
-
-    shipped: the lists that ship; whether the text is the same, by its fingerprints, is said.
-    """
-    out.mkdir(parents=True, exist_ok=True)
-    data = json.dumps(lists, separators=(",", ":")).encode()
-    (out / "documents.json.gz").write_bytes(gzip.compress(data, 9, mtime=0))
-    texts = [d.text for by_split in splits.values() for d in by_split["train"]]
-    train_tokenizer(texts).save_pretrained(out / "tokenizer")
-    for corpus, by_split in splits.items():
-        counts = ", ".join(f"{split} {len(documents):,}" for split, documents in by_split.items())
-        say(f"{corpus}: {counts}")
-    same = fingerprints(lists) == fingerprints(shipped)
-    say(f"{out}: {'the text that ships' if same else 'another text than the one that ships'}")
+    every = [
+        listed["fingerprint"] for by_split in documents.values() for listed in by_split.values()
+    ]
+    return {"files": files, "documents": documents, "fingerprint": text_fingerprint(every)}
 
 
 def make_text(out: Path, *, say: Callable[[str], None] = lambda line: None) -> None:
-    """Cut and split the four corpora anew, and train their tokenizer, into `out`."""
-    splits = split_text()
-    save_text(splits, lists_of(splits), read_lists(), out, say)
+    """Cut and split all corpora anew, and train their tokenizer: lists and tokenizer in `out`.
+
+    Whether the text is the one that ships, by its fingerprints, is said.
+    """
+    split = split_documents([d for file in source_files() for d in documents_of_file(file)])
+    by_corpus = {
+        corpus: {side: [d for d in split.documents[side] if d.corpus == corpus] for side in SPLITS}
+        for corpus in CORPORA
+    }
+    lists = lists_of(by_corpus)
+    lists["left_out"] = {"near_duplicates": split.near_duplicates, "seen": split.mostly_seen}
+    out.mkdir(parents=True, exist_ok=True)
+    data = json.dumps(lists, separators=(",", ":")).encode()
+    (out / "documents.json.gz").write_bytes(gzip.compress(data, 9, mtime=0))
+    texts = [d.text for by_split in by_corpus.values() for d in by_split["train"]]
+    train_tokenizer(texts).save_pretrained(out / "tokenizer")
+    for corpus, by_split in by_corpus.items():
+        counts = ", ".join(f"{side} {len(documents):,}" for side, documents in by_split.items())
+        say(f"{corpus}: {counts}")
+    same = lists["fingerprint"] == read_lists()["fingerprint"]
+    say(f"{out}: {'the text that ships' if same else 'another text than the one that ships'}")

@@ -106,13 +106,12 @@ def train(
     *,
     device: str = "cpu",
     watch: Callable[[Progress], None] | None = None,
-    snapshots: bool = False,
     text: Text | None = None,
 ) -> TrainedModel:
     """Train one pocket model into `folder`, going on from its last checkpoint if there is one.
 
-    With snapshots, fp16 weights are also kept at 1/64, 1/32, ... 1/2 of the steps. Sets torch's
-    thread count and deterministic algorithms for the process: the weights depend on them.
+    Sets torch's thread count and deterministic algorithms for the process: the weights depend on
+    them.
     Raises InputError for a device that is not here, a text shorter than the recipe asks, a
     recipe shorter than a step and a checkpoint that is damaged or of another recipe.
     """
@@ -127,24 +126,19 @@ def train(
         text = Text(token_stream("train"), token_stream("valid"), load_tokenizer())
     stream, valid = text.train, text.valid
     needed = recipe.steps * recipe.batch_rows * CONTEXT + 1
-    if len(stream) * recipe.passes < needed:
-        times = "" if recipe.passes == 1 else f", {recipe.passes} times"
-        raise InputError(
-            f"the training text has {len(stream):,} tokens{times}, {needed:,} are asked for"
-        )
+    if len(stream) < needed:
+        raise InputError(f"the training text has {len(stream):,} tokens, {needed:,} are asked for")
 
     folder.mkdir(parents=True, exist_ok=True)
     model = initial_model(family, shape, recipe.seed).to(device)
     optimizer = make_optimizer(model, recipe)
     key = run_key(family, shape, recipe, stream, device)
-    stream = stream.repeat(recipe.passes)
     checkpoint = folder / "checkpoint.safetensors"
     step, before = 0, 0.0
     if checkpoint.is_file():
         facts = load_checkpoint(checkpoint, model, optimizer, key)
         step, before = int(facts["step"]), float(facts["seconds"])
     log = _Log(folder / "log.csv", step)
-    snapshot_at = {recipe.steps >> i for i in range(1, 7)} if snapshots else set()
     start = saved = time.perf_counter()
     first_step, losses = step, []
     while step < recipe.steps:
@@ -158,8 +152,6 @@ def train(
         optimizer.zero_grad(set_to_none=True)
         losses.append(loss.detach())
         step += 1
-        if step in snapshot_at:
-            _save_half(model, folder / f"snapshot-{step:06d}", text.tokenizer)
         now = time.perf_counter()
         last = step == recipe.steps
         if step % LOG_EVERY == 0 or last:
@@ -224,7 +216,6 @@ def train_runs(
     device: str = "cpu",
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
-    snapshots: bool = False,
 ) -> list[TrainedModel]:
     """Train models into `out`/NAME, one after the other.
 
@@ -248,7 +239,6 @@ def train_runs(
                 out / run.name,
                 device=device,
                 watch=watch,
-                snapshots=snapshots,
             )
         minutes = one.seconds / 60
         say(f"{run.name}: validation CE {one.valid_ce:.4f} nats, {minutes:.1f} min, {one.folder}")

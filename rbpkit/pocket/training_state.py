@@ -17,8 +17,6 @@ from torch import Tensor, nn
 from rbpkit.errors import InputError, one_line
 from rbpkit.pocket.ladders import Recipe, Shape
 
-ONCE = ("passes", 1)  # not in the key: runs from before there was a choice are the same runs
-
 
 def replace_file(path: Path, write: Callable[[Path], None]) -> None:
     """Write beside, sync, rename: a kill leaves the old file or the new one, whole."""
@@ -34,7 +32,7 @@ def run_key(family: str, shape: Shape, recipe: Recipe, stream: Tensor, device: s
     facts = {
         "family": family,
         **{name: value for name, value in asdict(shape).items() if value is not None},
-        **{name: value for name, value in asdict(recipe).items() if (name, value) != ONCE},
+        **asdict(recipe),
         "text": hashlib.sha256(stream.numpy().tobytes()).hexdigest(),
         "torch": torch.__version__,
         "device": device,

@@ -1,9 +1,10 @@
 """The bootstrap of every notebook: other text like the text that was scored, models held fixed.
 
-What is resampled is what was sampled. The pocket corpora were split by source module (licences by
-distribution), and documents of one module are alike, so modules are drawn; of any other corpus
-documents are. Tokens are never drawn: those of one document are alike too. All models of a corpus
-take the same draws (paired), so what is common to them cancels in a difference.
+What is resampled is what was sampled. The text of the pocket corpora was split by source module
+(READMEs by distribution), and documents of one module are alike, so modules are drawn; of any
+other corpus, HumanEval too, documents are. Tokens are never drawn: those of one document are alike
+too. All models of a corpus take the same draws (paired), so what is common to them cancels in a
+difference.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbpkit.errors import InputError
-from rbpkit.pocket.documents import document_modules
+from rbpkit.pocket.documents import CORPORA, document_modules
 from rbpkit.summary import Summary
 
 SEED = 42
@@ -25,13 +26,14 @@ def sampling_units(corpus: str, documents: np.ndarray) -> np.ndarray:
     """(D,) int64: for each document the number, from 0, of the unit that was sampled with it.
 
     corpus: as in a manifest. documents: (D,) their numbers in the order of the protocol. Units are
-    source modules for "pocket:..." and the documents themselves otherwise. Raises InputError for a
-    document that the pocket corpus does not list.
+    source modules for "pocket:..." of `pocket.documents` and the documents themselves otherwise.
+    Raises InputError for a document that such a corpus does not list.
     """
     documents = np.asarray(documents)
-    if not corpus.startswith("pocket:"):
+    name = corpus.removeprefix("pocket:")
+    if name == corpus or name not in CORPORA:
         return np.arange(documents.size)
-    modules = np.asarray(document_modules(corpus.removeprefix("pocket:")))
+    modules = np.asarray(document_modules(name))
     if documents.size and documents.max() >= modules.size:
         raise InputError(
             f"{corpus} lists {modules.size} documents, so none has the number {documents.max()};"

@@ -49,7 +49,7 @@ def contest_panels(table: pd.DataFrame) -> Figure:
         names[-1] = laws[-1]
         grid[0][0].set_yticks(range(len(laws)), names)
         grid[0][0].invert_yaxis()
-        grid[0][-1].legend(loc="lower right")
+        grid[0][-1].legend(loc="upper left")
         figure.tight_layout()
     return figure
 
@@ -79,7 +79,7 @@ def error_panels(panels: Mapping[str, tuple[pd.DataFrame, Fitted]]) -> Figure:
             axes.set_title(title)
             axes.set_xlabel("$k$ (rank threshold)")
             axes.legend(title="$S$", fontsize=6, title_fontsize=7, ncols=2, loc="upper right")
-        grid[0][0].set_ylim(-0.031, 0.031)
+        grid[0][0].set_ylim(-0.045, 0.045)
         grid[0][0].set_ylabel(r"$\mathrm{RBP}_k$: law less counted")
         figure.tight_layout()
     return figure

@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
+from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, PowerLawFit, fit_power_law
-from rbpkit.pocket.documents import CORPORA
 from rbpkit.sections.plots import FAMILY_INK, OTHER_INK, Ink, style
 
 
@@ -32,7 +32,7 @@ def short(corpus: str) -> str:
 
 def corpora_of(table: pd.DataFrame) -> list[str]:
     """The corpora of a table in the order of every figure: as they come, then the shipped ones."""
-    place = {f"pocket:{name}": number for number, name in enumerate(CORPORA)}
+    place = {corpus: number for number, corpus in enumerate(POCKET_CORPORA)}
     return sorted(dict.fromkeys(table["corpus"]), key=lambda corpus: place.get(corpus, -1))
 
 

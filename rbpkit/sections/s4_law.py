@@ -30,7 +30,8 @@ _CORPUS_INK = (
     Ink("#444444", "P", (0, (3, 1, 1, 1, 1, 1))),
 )
 _CORPUS_PLACE = {corpus: place for place, corpus in enumerate(paper.CORPORA)}
-_CORPUS_PLACE |= {"pocket:prose": 0, "pocket:code": 1, "pocket:qa": 2, "pocket:legal": 3}
+_CORPUS_PLACE |= {"pocket:prose": 0, "pocket:code": 5, "pocket:humaneval": 1}
+_CORPUS_PLACE |= {"pocket:qa": 2, "pocket:readme": 4}
 
 PLAIN_SPAN = 4  # from this ratio of a loss axis's ends on, ticks go by factors and not by steps
 _FACTORS = ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
@@ -214,7 +215,7 @@ def _panel_6(axes: Axes, panel: pd.DataFrame, quantity: str) -> None:
     if quantity == "R2":
         axes.axhline(0.9, color="#888888", linewidth=0.9, zorder=1)
         axes.set_ylim(top=1.02)
-    _legend(axes, None if quantity == "R2" else "horizontal: CE")
+    _legend(axes, None if quantity == "R2" else "horizontal: CE", loc="best")
 
 
 def _drawn(rows: Mapping[str, Curves | Sequence[Misses]]) -> dict:
@@ -233,9 +234,9 @@ def _points(rows: Mapping[str, Sequence]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _legend(axes: Axes, title: str | None) -> None:
+def _legend(axes: Axes, title: str | None, loc: str = "lower left") -> None:
     tight = {"handletextpad": 0.3, "borderpad": 0.3, "labelspacing": 0.25}
-    axes.legend(title=title, title_fontsize=8, alignment="left", loc="lower left", **tight)
+    axes.legend(title=title, title_fontsize=8, alignment="left", loc=loc, **tight)
 
 
 def _log_ticks(axes: Axes) -> None:

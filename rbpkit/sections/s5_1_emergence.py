@@ -388,7 +388,7 @@ def effective_panels(
             for place, (family, one) in enumerate(families):
                 ink, size = ink_of(family), 2 * (len(families) - place) + 2
                 drawn.append((one, ink.colour, ink.marker, ink.line, size, family))
-            panels.append((f"{name}: {short(corpus)}, $k = {_thousands(k)}$", k, drawn))
+            panels.append((f"{name}:\n{short(corpus)}, $k = {_thousands(k)}$", k, drawn))
         rows += [panels[i : i + PANELS] for i in range(0, len(panels), PANELS)]
     with style():
         figure, grid = rows_of_panels([len(panels) for panels in rows], (3.1, 3.1))
@@ -406,7 +406,9 @@ def effective_panels(
             handles[f"perhaps under {FEW_RUNS} runs"] = few
             axes_row[0].set_ylabel(r"effective: $\log p_{N,k}\,/\,\log \mathrm{RBP}_k$")
             look = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5), "handlelength": 2.6}
-            axes_row[-1].legend(handles.values(), handles.keys(), **look)
+            legend = axes_row[-1].legend(handles.values(), handles.keys(), **look)
+            # In a shorter row it stands where a panel would, and must not narrow the columns.
+            legend.set_in_layout(len(panels) == max(map(len, rows)))
         figure.tight_layout()
     return figure
 

@@ -27,8 +27,8 @@ MOST_SHARDS = 10_000  # a number far beyond is a slip
 
 # Documents that there are, and tokens of one; for dividing work, not for any result.
 _TYPICAL = {"HumanEval": (164, 260), "HotpotQA": (7405, 28)}
-_TYPICAL |= {"pocket:prose": (434, 245), "pocket:code": (576, 188)}
-_TYPICAL |= {"pocket:qa": (2258, 46), "pocket:legal": (88, 251)}
+_TYPICAL |= {"pocket:prose": (422, 246), "pocket:code": (587, 155), "pocket:qa": (2570, 51)}
+_TYPICAL |= {"pocket:readme": (424, 239), "pocket:humaneval": (164, 188)}
 _BYTES_PER_TOKEN = 4
 
 

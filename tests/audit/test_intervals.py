@@ -15,12 +15,12 @@ S = np.geomspace(1e6, 1e9, 5)
 
 
 def test_refusals(shipped):
-    legal = [one for one in shipped if one.manifest.corpus == "pocket:legal"]
-    assert "k = 6 is not counted" in intervals.bootstrap(legal, ks=(6,)).missing[0]
-    manifest = dataclasses.replace(legal[0].manifest, fingerprint="other")
-    other = dataclasses.replace(legal[0], manifest=manifest)
-    assert "different text" in intervals.bootstrap([other, *legal[1:]]).missing[0]
-    two = [one for one in legal if one.manifest.family == "OPT"][:2]
+    humaneval = [one for one in shipped if one.manifest.corpus == "pocket:humaneval"]
+    assert "k = 6 is not counted" in intervals.bootstrap(humaneval, ks=(6,)).missing[0]
+    manifest = dataclasses.replace(humaneval[0].manifest, fingerprint="other")
+    other = dataclasses.replace(humaneval[0], manifest=manifest)
+    assert "different text" in intervals.bootstrap([other, *humaneval[1:]]).missing[0]
+    two = [one for one in humaneval if one.manifest.family == "OPT"][:2]
     lost = intervals.bootstrap(two, draws=10)
     assert not lost.cells and "at least 3 sizes" in lost.missing[0]
     with pytest.raises(InputError, match="between must be"):
@@ -101,10 +101,11 @@ def test_width_at_the_ends():
 
 def test_measured_numbers_and_what_is_missing(shipped):
     trade, missing = intervals.measured_trade(
-        shipped, ["pocket:legal", "none"], ["GPT2"], ks=(1, 10), draws=100
+        shipped, ["pocket:humaneval", "none"], ["GPT2"], ks=(1, 10), draws=100
     )
     assert missing == ("not measured: GPT2 on none",) and (trade["documents"] > 0).all()
-    legal = [one for one in shipped if one.manifest.corpus == "pocket:legal"]
-    largest = next(one for one in legal if one.manifest.model == "gpt2-w80-l8")
+    of_corpus = [one for one in shipped if one.manifest.corpus == "pocket:humaneval"]
+    of_gpt2 = [one for one in of_corpus if one.manifest.family == "GPT2"]
+    largest = max(of_gpt2, key=lambda one: one.manifest.S)
     missed = [largest.tokens - largest.ranks.at_most(k) for k in (1, 10)]
     assert trade["missed"].tolist() == missed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -117,12 +118,23 @@ def bad_inputs(tmp_path: Path, model: Path, text: Path) -> dict[str, tuple[list,
         "family": (["pocket", "train", "--family", "pithia", *out], "Pythia"),
         "size": (["pocket", "train", "--family", "pythia", "--size", 99, *out], "99"),
         "no ladder": (["pocket", "train", *out], "--family"),
-        "control": (["pocket", "train", "--control", "pythia", *out], "pythia-w64-l8"),
+        "control": (["pocket", "train", "--control", "pythia", *out], "pythia-w64-l8-3m"),
         "both": (["pocket", "train", "--control", "x", "--family", "opt", *out], "--control"),
         "control, size": (
-            ["pocket", "train", "--control", "pythia-w64-l2", "--size", 0, *out],
+            ["pocket", "train", "--control", "pythia-w64-l2-3m", "--size", 0, *out],
             "leave --size",
         ),
+        "control, rate": (
+            ["pocket", "train", "--control", "pythia-w64-l2-3m", "--rate", 0.7, *out],
+            "leave --size, --tokens, --rate",
+        ),
+        **{
+            f"rate {one}": (
+                ["pocket", "train", "--family", "opt", f"--rate={one}", *out],
+                "--rate must be a positive number",
+            )
+            for one in ("0", "-0.7", "nan", "inf")
+        },
     }
 
 
@@ -183,11 +195,41 @@ def test_two_of_one_name_are_refused(rbpkit, ladder, text_file, tmp_path, twins,
 
 def test_a_pocket_corpus_gives_as_many_documents_as_asked(rbpkit, ladder, tmp_path):
     status, table, err = rbpkit(
-        *("measure", "--model", ladder[0], "--corpus", "Pocket:Legal", "--documents", 4),
+        *("measure", "--model", ladder[0], "--corpus", "Pocket:Readme", "--documents", 4),
         *("--out", tmp_path / "r", "--json"),
     )
     assert status == 0, err
     assert json.loads(table)[0]["documents"] == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names", "changes"),
+    [
+        (("--family", "opt"), [run.name for run in ladders.ladder_runs("OPT")], {}),
+        (("--family", "OPT", "--size", 1, "--rate", 0.35), ["opt-w48-l4"], {"rate": 0.35}),
+        (
+            ("--family", "opt", "--size", 0, "--tokens", 100_000),
+            ["opt-w32-l2-0.1m"],
+            {"tokens": 100_000},
+        ),
+        (("--control", "pythia-w64-l2-3m"), ["pythia-w64-l2-3m"], None),
+    ],
+    ids=["ladder", "rate", "tokens", "control"],
+)
+def test_pocket_train_trains_what_was_asked_for(
+    rbpkit, tmp_path, monkeypatch, arguments, names, changes
+):
+    trained = []
+    monkeypatch.setattr(
+        "rbpkit.pocket.training.train_runs", lambda runs, *given, **options: trained.extend(runs)
+    )
+    monkeypatch.setattr("rbpkit.pocket.analysis_figures.save_losses", lambda out: "drawn")
+    status, _, err = rbpkit("pocket", "train", *arguments, "--out", tmp_path / "runs")
+    assert status == 0 and err == "losses: drawn\n"
+    assert [run.name for run in trained] == names
+    if changes is not None:
+        recipe = dataclasses.replace(ladders.recipe_of("OPT"), **changes)
+        assert {run.recipe for run in trained} == {recipe}
 
 
 def test_no_command_is_help(rbpkit):

@@ -1,4 +1,4 @@
-"""The pocket ladders as an experiment: other sizes, controls, the law along training."""
+"""The pocket ladders as an experiment: other sizes, controls, the grid of sizes and tokens."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_all
 from rbpkit.pocket import analysis, analysis_figures, ladders
 from rbpkit.pocket.controls import (
+    CONTROL_TOKENS,
     CONTROLS,
-    along_path,
+    GRID_TOKENS,
     controls_path,
     grid_path,
     load_totals,
+    pairs_path,
     save_totals,
     totals_of,
 )
-from rbpkit.records import load_summaries
 
 
 @pytest.fixture(scope="module")
-def shipped():
-    return load_summaries(ladders.summaries_root())
+def grid():
+    return load_totals(grid_path())
 
 
 def changed(one, **fields):
@@ -48,13 +50,13 @@ def only(summaries, **fields):
 )
 def test_flops_are_six_a_token_and_weight_and_attention_or_scan(family, size, S, over_time):
     run = ladders.ladder_runs(family)[size]
-    tokens = 6_000_000 // 4096 * 4096
+    tokens = 12_000_000 // 4096 * 4096
     a_token = 6 * (S + run.shape.width * 4096) + over_time
     assert analysis.training_flops(S, run) == tokens * a_token
 
 
 def test_against_S_the_fit_is_the_law_itself(shipped):
-    corpora, families = ["pocket:code", "pocket:legal"], ["Pythia", "nobody"]
+    corpora, families = ["pocket:code", "pocket:humaneval"], ["Pythia", "nobody"]
     table = analysis.by_size_measure(shipped, corpora, families, (1, 10))
     assert len(table) == 2 * 3 * 3  # corpora, quantities, sizes
     keys = ["corpus", "family", "quantity"]
@@ -107,60 +109,50 @@ def test_families_that_share_no_size_have_no_line_to_compare(shipped):
         analysis.at_one_size([*small, *pythia[3:]], ["pocket:code"], ["small", "Pythia"], (1,))
 
 
-def test_a_control_that_changes_nothing_is_on_its_base(shipped):
+def test_a_control_that_changes_nothing_is_on_its_base(grid):
     control = CONTROLS[0]
-    same = [changed(s, model=control.run.name) for s in only(shipped, model=control.against)]
-    table = analysis.controls_table(shipped, same, (1, 10))
+    same = [changed(s, model=control.run.name) for s in only(grid, model=control.against)]
+    table = analysis.controls_table(grid, same, (1, 10))
     assert len(table) == len(same) * 3
     assert np.allclose(table["against base"], 0)
     assert table["against line"].abs().max() < 5
     assert (table["loss"] == table["base"]).all()
+    # The line is that of the models trained on as many tokens: another one's loss leaves it.
+    longer = [s for s in grid if s.manifest.model.endswith("-12m")]
+    shifted = [dataclasses.replace(s, nll=2 * s.nll) for s in longer]
+    others = [s for s in grid if s not in longer]
+    assert analysis.controls_table([*others, *shifted], same, (1, 10)).equals(table)
 
 
-def test_a_control_without_its_ladder_is_refused(shipped):
+def test_a_control_without_its_model_of_the_grid_is_refused(grid):
     control = CONTROLS[0]
-    (one,) = only(shipped, model=control.against, corpus="pocket:code")
-    others = [s for s in shipped if s.manifest.model != control.against]
-    with pytest.raises(InputError, match=f"{control.run.name} on pocket:code: .* is not there"):
-        analysis.controls_table(others, [changed(one, model=control.run.name)], (1,))
+    (one,) = only(grid, model=control.against, corpus="pocket:code")
+    others = [s for s in grid if s is not one]
+    for there in (others, [*others, changed(one, fingerprint="another")]):
+        with pytest.raises(InputError, match=f"{control.run.name} on pocket:code: .* is not there"):
+            analysis.controls_table(there, [changed(one, model=control.run.name)], (1,))
 
 
-def test_slope_between_the_ends_by_training_tokens(shipped):
-    table = analysis.slopes_between_ends(shipped, load_totals(controls_path()), (1,))
-    assert table["tokens"].nunique() == 3 and len(table) == 4 * 3 * 2
-    once = table[(table["tokens"] == sorted(set(table["tokens"]))[1])]
-    row = once[(once["corpus"] == "pocket:code") & (once["quantity"] == "RBP_1")].iloc[0]
-    names = ("pythia-w32-l2", "pythia-w128-l5")
-    ends = [only(shipped, corpus="pocket:code", model=name)[0] for name in names]
-    S, loss = [one.manifest.S for one in ends], [-np.log(one.rbp(1)) for one in ends]
-    assert row["slope"] == pytest.approx(np.log(loss[1] / loss[0]) / np.log(S[1] / S[0]))
-    assert analysis.slopes_between_ends(shipped, [], (1,))["tokens"].nunique() == 1
+def test_every_control_ships_and_stands_beside_its_model(grid):
+    table = analysis.controls_table(grid, load_totals(controls_path()), (1,))
+    assert set(table["control"]) == {control.run.name for control in CONTROLS}
+    assert len(table) == len(CONTROLS) * len(POCKET_CORPORA) * 2
+    by_seed = table[table["changes"].str.startswith("seed")]
+    assert by_seed["against base"].abs().max() < 3  # percent; a layer more or less is not asked
 
 
-def test_along_training_the_end_is_the_ladder(shipped):
-    code = only(shipped, corpus="pocket:code", family="Pythia")
-    along = [changed(s, model=f"{s.manifest.model}-t90112") for s in code]
-    table = analysis.along_training(along, shipped, (1,))
-    assert set(table["corpus"]) == {"pocket:code"} and set(table["quantity"]) == {"CE", "RBP_1"}
-    early, late = (table[table["tokens"] == t] for t in (90_112, 5_996_544))
-    assert len(early) == len(late) == 2 and (early["n"] == len(code)).all()
-    columns = ["slope", "low", "high", "R2", "smallest", "largest"]
-    assert np.allclose(early[columns], late[columns])
-    assert (table["smallest"] > table["largest"]).all()
-
-
-def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals():
-    totals = load_totals(grid_path())
-    table = analysis.size_and_tokens(totals, (1, 100))
+def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals(grid):
+    table = analysis.size_and_tokens(grid, (1, 100))
     assert not table.duplicated(["corpus", "quantity", "S", "T"]).any()
-    grid, larger = table[table["S"] < 1e6], table[table["S"] > 1e6]
-    for part, shape in ((grid, [6, 4]), (larger, [2, 1])):
-        counted = part.groupby(["corpus", "quantity"])[["S", "T"]].nunique()
-        assert len(counted) == 5 * 3 and (counted == shape).all(axis=None)
-    assert len(grid) == 5 * 3 * 24 and len(larger) == 5 * 3 * 2 and (larger["T"] == 12e6).all()
-    of_text = {(one.manifest.corpus, one.manifest.fingerprint) for one in totals}
-    assert len(of_text) == 5
-    one = totals[0]
+    names = [run.name for run in ladders.ladder_runs("Pythia")]
+    # The two largest, of over a million parameters, are trained on the ladder's tokens alone.
+    expected = {(name, 12e6) for name in names}
+    expected |= {(name, float(T)) for name in names[:-2] for T in GRID_TOKENS}
+    for _, part in table.groupby(["corpus", "quantity"]):
+        assert set(zip(part["model"], part["T"], strict=True)) == expected
+        assert len(part) == len(expected)
+    assert set(table["corpus"]) == set(POCKET_CORPORA) and CONTROL_TOKENS in GRID_TOKENS
+    one = grid[0]
     rows = table[(table["corpus"] == one.manifest.corpus) & (table["S"] == one.manifest.S)]
     rows = rows[rows["T"] == 1e6 * float(one.manifest.model.split("-")[-1][:-1])]
     expected = {"CE": one.ce(), "RBP_1": -np.log(one.rbp(1)), "RBP_100": -np.log(one.rbp(100))}
@@ -169,20 +161,36 @@ def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals():
         analysis.size_and_tokens([changed(one, model="pythia-w32-l2")], (1,))
 
 
-@pytest.mark.parametrize("path", [controls_path, along_path])
-def test_what_ships_beside_the_ladders_is_on_the_same_text(path, shipped):
+def test_what_ships_as_totals_is_on_the_text_of_the_ladders(grid, shipped):
     texts = {
         s.manifest.corpus: (s.manifest.fingerprint, s.manifest.documents, s.tokens) for s in shipped
     }
-    extra = [one.manifest for one in load_totals(path())]
-    assert {one.corpus for one in extra} == set(texts)
-    for one in extra:
+    assert set(texts) == set(POCKET_CORPORA)
+    for one in (s.manifest for s in (*grid, *load_totals(controls_path()))):
         assert (one.fingerprint, one.documents, one.tokens) == texts[one.corpus]
         assert (one.V, one.max_length) == (ladders.V, ladders.CONTEXT)
 
 
+def test_pairs_and_other_tokens_are_the_whole_of_every_model_that_ships(grid, shipped):
+    """Up to a rank: summaries and totals may come from different processors."""
+    others, pairs = (
+        {(one.manifest.corpus, one.manifest.model): one for one in load_totals(pairs_path(kind))}
+        for kind in (False, True)
+    )
+    assert pairs.keys() == others.keys()
+    ladders_own = [
+        changed(one, model=f"{one.manifest.model}-12m") for one in map(totals_of, shipped)
+    ]
+    for one in (*grid, *ladders_own):
+        key = one.manifest.corpus, one.manifest.model
+        both = pairs[key].plus(others[key])
+        assert both.manifest.tokens == one.manifest.tokens
+        assert max(abs(hits - both.hits[k]) for k, hits in one.hits.items()) <= 2  # of 100,000
+        assert both.ce() == pytest.approx(one.ce())
+
+
 def test_totals_are_those_of_the_summary(shipped, tmp_path):
-    one = only(shipped, corpus="pocket:legal")[0]
+    one = only(shipped, corpus="pocket:humaneval")[0]
     whole = totals_of(one)
     assert whole.manifest == one.manifest and whole.ce() == one.ce()
     assert all(whole.rbp(int(k)) == one.rbp(int(k)) for k in one.k_grid)

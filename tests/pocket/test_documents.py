@@ -1,6 +1,7 @@
 """The pocket corpora: how documents are cut and split, and what the shipped lists hold."""
 
 import collections
+import dataclasses
 import gzip
 import hashlib
 import importlib.metadata
@@ -17,7 +18,6 @@ from packaging.version import Version
 from rbpkit.errors import InputError
 from rbpkit.files.text_files import text_fingerprint
 from rbpkit.pocket import documents as pocket_documents
-from rbpkit.pocket import next as next_text
 from rbpkit.pocket import split as pocket_split
 from rbpkit.pocket.documents import (
     CORPORA,
@@ -28,18 +28,17 @@ from rbpkit.pocket.documents import (
     documents_of_module,
     documents_of_text,
     load_pocket_documents,
-    read_documents,
 )
-from rbpkit.pocket.split import BUDGETS, Budget, everywhere, split_corpus, split_of
+from rbpkit.pocket.split import split_documents, split_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = "\n".join(f"    Line {i} of a docstring that is long enough to be prose." for i in range(12))
 
 
-def cut(source: str, corpus: str, file: str = "pkg/mod.py", **options: bool) -> dict[str, str]:
+def cut(source: str, corpus: str) -> dict[str, str]:
     """{name: text} of one corpus's documents in a source."""
-    found = [d for d in documents_of_module(source, file, **options) if d.corpus == corpus]
-    assert all(d.file == file for d in found)
+    found = [d for d in documents_of_module(source, "pkg/mod.py") if d.corpus == corpus]
+    assert all(d.file == "pkg/mod.py" for d in found)
     assert len({d.name for d in found}) == len(found)
     return {d.name: d.text for d in found}
 
@@ -124,16 +123,21 @@ def test_qa_is_name_signature_and_summary_line():
     }
 
 
-def test_code_is_the_whole_function_with_decorators_and_without_indent():
+def test_code_is_every_function_with_decorators_without_indent_and_without_its_prose():
     code = cut(FORMS, "code")
     assert list(code) == [
         "pkg.mod.alone",
         "pkg.mod.decorated",
         "pkg.mod.two_words",
+        "pkg.mod.undocumented",
         "pkg.mod.Outer.Inner.method",
         "pkg.mod.Outer.size",
         "pkg.mod.Outer.size#2",
     ]
+    assert code["pkg.mod.alone"] == (
+        'def alone(a, b=2, *args, key: "str" = "x", **rest) -> int:\n    return a + b'
+    )
+    assert code["pkg.mod.undocumented"] == "def undocumented(a):\n    b = a\n    return b"
     assert code["pkg.mod.decorated"] == (
         "@cached(size=3)\n@other\nasync def decorated(\n    a,\n    b,\n):\n"
         '    """Waits for both of them."""\n    return a, b'
@@ -145,17 +149,6 @@ def test_code_is_the_whole_function_with_decorators_and_without_indent():
     method = code["pkg.mod.Outer.Inner.method"]
     assert method.startswith('def method(self, x):\n    """\n    Starts on')
     assert method.endswith("\n    return local() + x")
-
-
-def test_of_every_function_the_code_leaves_out_what_is_prose():
-    documented, code = cut(FORMS, "code"), cut(FORMS, "code", every_function=True)
-    assert code.pop("pkg.mod.undocumented") == "def undocumented(a):\n    b = a\n    return b"
-    assert list(code) == list(documented)
-    head, tail = 'def alone(a, b=2, *args, key: "str" = "x", **rest) -> int:\n', "    return a + b"
-    assert documented["pkg.mod.alone"].startswith(f'{head}    """Adds')
-    assert code == {**documented, "pkg.mod.alone": head + tail}
-    for corpus in ("prose", "qa"):
-        assert cut(FORMS, corpus, every_function=True) == cut(FORMS, corpus)
 
 
 def test_prose_is_the_long_docstring_as_a_reader_sees_it():
@@ -247,14 +240,14 @@ def test_bad_escapes_in_other_peoples_strings_are_not_warned_of(recwarn):
 
 
 def sections_of(text: str, characters: int = 1000) -> list[Document]:
-    return documents_of_text(text, "a.dist-info/LICENSE", "legal", characters)
+    return documents_of_text(text, "a.dist-info/METADATA", "readme", characters)
 
 
 def test_sections_are_whole_paragraphs_of_about_so_many_characters():
     paragraphs = [f"{i}. " + "word " * 69 + "end" for i in range(7)]  # 351 characters each
     sections = sections_of("\n\n  \n\n".join(paragraphs))
     assert [d.name for d in sections] == ["section 1", "section 2", "section 3"]
-    assert {(d.corpus, d.file) for d in sections} == {("legal", "a.dist-info/LICENSE")}
+    assert {(d.corpus, d.file) for d in sections} == {("readme", "a.dist-info/METADATA")}
     assert [d.text for d in sections] == [
         "\n\n".join(paragraphs[:3]),
         "\n\n".join(paragraphs[3:6]),
@@ -266,7 +259,7 @@ def test_sections_are_whole_paragraphs_of_about_so_many_characters():
 
 
 @pytest.mark.parametrize(("characters", "sections"), [(0, 0), (249, 0), (250, 1), (5000, 1)])
-def test_a_licence_of_one_paragraph(characters, sections):
+def test_a_text_of_one_paragraph(characters, sections):
     assert len(sections_of("x" * characters)) == sections
 
 
@@ -288,10 +281,23 @@ def test_module_files_leave_tests_out(tmp_path, monkeypatch):
     names = {d.name for d in documents_of_file("rbpkit_fake/sub/a.py")}
     assert "rbpkit_fake.sub.a.Outer.size#2" in names
     assert documents_of_file("rbpkit_fake/gone.py") == ()
-    assert documents_of_file("rbpkit-no-such.dist-info/LICENSE") == ()
+    assert documents_of_file("rbpkit-no-such.dist-info/METADATA") == ()
     monkeypatch.setattr(pocket_documents, "PACKAGES", ("rbpkit_no_such",))
     with pytest.raises(InputError, match="rbpkit_no_such is not installed"):
         pocket_documents.module_files()
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_a_readme_is_the_description_of_the_installed_distribution(header, tmp_path, monkeypatch):
+    name, words = f"rbpkit-fake-{header}".lower(), "word " * 130
+    described = f"Description: {words}\n" if header else f"\n{words}\n\nA short rest.\n"
+    folder = tmp_path / f"{name.replace('-', '_')}-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\n{described}")
+    monkeypatch.syspath_prepend(tmp_path)
+    (section,) = documents_of_file(f"{name}.dist-info/METADATA")
+    assert (section.corpus, section.name) == ("readme", "section 1")
+    assert section.text.split() == words.split()
 
 
 # --- the shipped lists ---------------------------------------------------------------------
@@ -312,11 +318,11 @@ def other_versions(corpus: str) -> list[str]:
     for line in (ROOT / "constraints.txt").read_text().splitlines():
         if "==" in line and not line.startswith("#"):
             name, version = line.split("==")
-            pins[canonicalize_name(name)] = Version(version)
+            pins[canonicalize_name(name)] = Version(version).public
     differ = []
     for name in sorted(map(canonicalize_name, names)):
         try:
-            installed = Version(importlib.metadata.version(name))
+            installed = Version(importlib.metadata.version(name)).public  # torch has "+cpu" or so
         except importlib.metadata.PackageNotFoundError:
             installed = None
         if installed != pins.get(name):
@@ -348,20 +354,28 @@ def test_no_source_is_tested_in_one_corpus_and_trained_on_in_another():
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
-def test_lists_are_what_split_of_says_and_name_each_document_once(corpus):
-    names = []
+def test_lists_are_what_split_of_says_within_budget_and_name_each_document_once(corpus):
+    names, of_source = [], collections.Counter()
     for split in SPLITS:
         for file, name in listed(corpus, split):
-            document = Document(corpus, file, name, "")
-            assert split_of(document, BUDGETS[corpus]) == split, f"{file} {name}"
-            assert split == "train" or everywhere(file, name), f"{file} {name}"
+            assert split_of(Document(corpus, file, name, "")) == split, f"{file} {name}"
             names.append((file, name))
+            of_source[file] += split != "train"
     assert len(set(names)) == len(names)
+    tested = len(listed(corpus, "test"))
+    assert 0.5 * pocket_split.TEST_DOCUMENTS[corpus] < tested <= pocket_split.TEST_DOCUMENTS[corpus]
+    if corpus == "readme":
+        assert max(of_source.values()) <= pocket_split.MOST_OF_A_DISTRIBUTION
 
 
-def test_which_modules_are_not_everywhere():
-    assert not everywhere("numpy/distutils/core.py", "numpy.distutils.core.setup")
-    assert everywhere("numpy/distutils_too.py", "f")
+def test_only_what_every_installation_has_is_listed():
+    need_pinned_text(*CORPORA)
+    files = {file for corpus in CORPORA for split in SPLITS for file, _ in listed(corpus, split)}
+    assert files == set(pocket_documents.read_lists()["files"])
+    assert files <= set(pocket_split.source_files())
+    assert not [file for file in files if file.startswith(("numpy/distutils", "torch/version"))]
+    distributions = {file.removesuffix(".dist-info/METADATA") for file in files}
+    assert distributions.isdisjoint({"rbpkit", "pexpect", "triton"}) and "torch" in distributions
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
@@ -374,7 +388,7 @@ def test_modules_stand_in_the_order_of_the_documents(corpus, split):
     for text, module, (file, _) in zip(
         loaded.documents, modules, listed(corpus, split), strict=True
     ):
-        assert module == (file.split("/")[0] if corpus == "legal" else file)
+        assert module == file
         assert text in {d.text for d in documents_of_file(file)}
 
 
@@ -421,20 +435,21 @@ def texts_of(corpus: str, split: str, every: int = 1) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("corpus", ["qa", "code", "prose", "legal"])
 @pytest.mark.parametrize("every", [80, pytest.param(1, marks=pytest.mark.slow)])
-def test_no_text_or_near_duplicate_of_it_is_on_two_sides(corpus, every):
-    """Held-out text against a sample of the training files (slow: all of them)."""
-    need_pinned_text(corpus)
-    test, valid = texts_of(corpus, "test"), texts_of(corpus, "valid")
-    train = texts_of(corpus, "train", 1 if corpus == "legal" else every)
-    assert min(len(test), len(valid), len(train)) >= 20
+def test_no_text_or_near_duplicate_of_it_is_on_two_sides(every):
+    """Held-out text of all corpora against a sample of the training files (slow: all of them)."""
+    need_pinned_text(*CORPORA)
+    test, valid, train = (
+        [text for corpus in CORPORA for text in texts_of(corpus, split, step)]
+        for split, step in (("test", 1), ("valid", 1), ("train", every))
+    )
+    assert min(len(test), len(valid), len(train)) >= 400
     for some, others in [(test, train), (valid, train), (test, valid)]:
         assert not set(some) & set(others)
         pairs = similar_pairs(some, others, 0.8)
         shown = [(round(j, 3), one[:80], other[:80]) for j, one, other in pairs]
         assert all(pair[0] < 0.9 for pair in pairs), shown
-        # 64 permutations let a pair through now and then: seven of 4,810 documents in all.
+        # 64 permutations let a pair through now and then.
         assert len({one for _, one, _ in pairs}) <= 0.01 * len(some), shown
 
 
@@ -455,7 +470,7 @@ def test_lists_that_are_not_there_are_an_error(monkeypatch, tmp_path):
         pocket_documents.read_lists.__wrapped__()
 
 
-def test_documents_that_are_gone_or_changed_are_seen():
+def test_documents_that_are_gone_or_changed_are_seen(monkeypatch):
     installed = {
         "a.py": [Document("code", "a.py", "f", "one"), Document("qa", "a.py", "f", "another")],
         "b.py": [Document("code", "b.py", "g", "two"), Document("code", "b.py", "f", "three")],
@@ -463,9 +478,11 @@ def test_documents_that_are_gone_or_changed_are_seen():
     listed = {"entries": [[1, "f"], [0, "f"], [1, "g"]]}
     listed["fingerprint"] = text_fingerprint(["three", "one", "two"])
     lists = {"files": ["a.py", "b.py"], "documents": {"code": {"test": listed}}}
+    monkeypatch.setattr(pocket_documents, "read_lists", lambda: lists)
+    monkeypatch.setattr(pocket_documents, "documents_of_file", installed.__getitem__)
 
     def read() -> pocket_documents.PocketDocuments:
-        return read_documents(lists, "code", "test", installed.__getitem__)
+        return load_pocket_documents("code")
 
     as_it_was = read()
     assert as_it_was.documents == ("three", "one", "two")
@@ -479,111 +496,126 @@ def test_documents_that_are_gone_or_changed_are_seen():
 
 # --- splitting -----------------------------------------------------------------------------
 
-EVEN = Budget(
-    test_share=0.4,
-    valid_share=0.2,
-    train_characters=10**9,
-    valid_characters=10**9,
-    test_documents=10**9,
-)
+
+@pytest.fixture
+def even(monkeypatch):
+    """Sides of nearly equal size."""
+    monkeypatch.setattr(pocket_split, "TEST_SHARE", 0.4)
+    monkeypatch.setattr(pocket_split, "VALID_SHARE", 0.2)
 
 
-def made_up(modules: int, each: int = 4, corpus: str = "code") -> list[Document]:
-    """Documents of 60 random words, `each` of them from each module."""
-    rng = np.random.default_rng(0)
+def words(number: int, count: int = 60) -> str:
+    return " ".join(f"w{number}x{i}" for i in range(count))
+
+
+def made_up(modules: int, each: int = 4) -> list[Document]:
+    """Documents of 60 words of their own, `each` of them from each module."""
     return [
-        Document(corpus, f"pkg/m{m}.py", f"f{i}", " ".join(map(str, rng.integers(10**6, size=60))))
+        Document("code", f"pkg/m{m}.py", f"f{i}", words(each * m + i))
         for m in range(modules)
         for i in range(each)
     ]
 
 
-def test_split_takes_every_document_once_and_a_module_whole():
-    documents = made_up(60)
-    splits = split_corpus(documents, EVEN)
-    assert sorted(splits) == sorted(SPLITS)
-    taken = [d for split in SPLITS for d in splits[split]]
-    assert len(taken) == len(documents)
-    assert set(taken) == set(documents)
-    sides = {split: {d.file for d in splits[split]} for split in SPLITS}
-    assert sum(map(len, sides.values())) == 60
-    for split, share in [("test", 24), ("valid", 12), ("train", 24)]:
-        assert abs(len(sides[split]) - share) <= 12  # over three standard deviations
-
-
-def test_split_order_is_shuffled_and_always_the_same():
-    documents = made_up(30)
-    first, again = split_corpus(documents, EVEN), split_corpus(list(documents), EVEN)
-    assert first == again
-    order = [documents.index(d) for d in first["train"]]
-    assert order != sorted(order)
-    expected = np.random.default_rng(42).permutation(len(documents))
-    assert order == [i for i in expected if documents[i] in first["train"]]
-
-
-@pytest.mark.parametrize("same_module", [True, False])
-def test_split_leaves_near_duplicates_out(same_module):
-    documents = made_up(40, each=1)
-    copies = [
-        Document(d.corpus, d.file if same_module else f"copy/{d.file}", "g", d.text + " another")
-        for d in documents[:20]
+def test_one_source_is_on_one_side_in_all_corpora_and_nothing_is_there_twice(even):
+    corpora = ("prose", "code", "qa")
+    documents = [
+        Document(corpus, f"pkg/m{m}.py", f"f{corpus}", words(10 * m + i))
+        for m in range(60)
+        for i, corpus in enumerate(corpora)
     ]
-    splits = split_corpus(documents + copies, EVEN)
-    taken = {d for split in SPLITS for d in splits[split]}
-    assert len(taken) == 40
-    for document, copy in zip(documents[:20], copies, strict=True):
-        assert (document in taken) != (copy in taken)
-    if not same_module:
-        rank = ("test", "valid", "train")  # the first to be filled keeps it
-        crossed = 0
-        for document, copy in zip(documents[:20], copies, strict=True):
-            a, b = (rank.index(split_of(d, EVEN)) for d in (document, copy))
-            crossed += a != b
-            if a != b:
-                assert (document if a < b else copy) in taken
-        assert crossed >= 5
+    # Copies: of a document in another corpus of another module, and inside a longer text of it.
+    code = [d for d in documents if d.corpus == "code"]
+    copies = [
+        dataclasses.replace(d, corpus="prose", file=f"copy/{d.file}", text=d.text + " more")
+        for d in code
+    ]
+    longer = [
+        Document("code", f"long/{d.file}", d.name, f"{words(7000 + i, 500)} {d.text}")
+        for i, d in enumerate(documents)
+        if d.corpus == "qa"
+    ]
+    split = split_documents([*documents, *copies, *longer])
+    side = {d: s for s, ds in split.documents.items() for d in ds}
+    assert len(side) == sum(map(len, split.documents.values()))
+    for one in {d.file for d in side}:
+        assert len({s for d, s in side.items() if d.file == one}) == 1
+    assert split.near_duplicates == len(copies)
+    rank, crossed = ("test", "valid", "train"), 0  # the side that is filled first keeps it
+    for document, copy in zip(code, copies, strict=True):
+        kept, gone = (document, copy) if document in side else (copy, document)
+        assert kept in side and gone not in side
+        assert rank.index(side[kept]) <= rank.index(split_of(gone))
+        crossed += side[kept] != split_of(gone)
+    assert crossed >= 5
+    held = [d for s in ("test", "valid") for d in split.documents[s] if d.corpus == "qa"]
+    train = " ".join(d.text for d in split.documents["train"])
+    assert held and all(d.text not in train for d in held)
+    gone = [d for d in documents if d not in side and d.corpus == "qa"]
+    assert len(gone) == split.mostly_seen > 0
+    assert all(d.text in train and split_of(d) != "train" for d in gone)
 
 
-def test_split_keeps_what_is_alike_in_subject_only():
+def test_split_takes_every_document_once_in_an_order_that_is_always_the_same(even):
+    documents = made_up(60)
+    split = split_documents(documents)
+    assert split == split_documents(list(documents))
+    assert (split.near_duplicates, split.mostly_seen) == (0, 0)
+    assert sorted(split.documents) == sorted(SPLITS)
+    order = [documents[i] for i in np.random.default_rng(42).permutation(len(documents))]
+    for side, share in [("test", 24), ("valid", 12), ("train", 24)]:
+        taken = split.documents[side]
+        assert taken == [d for d in order if split_of(d) == side]
+        assert abs(len({d.file for d in taken}) - share) <= 12  # over three standard deviations
+
+
+def test_split_keeps_what_is_alike_in_subject_only(even):
     documents = made_up(20, each=1)
     halves = [
-        Document(d.corpus, f"half/{d.file}", "g", d.text[: len(d.text) // 2] + e.text)
+        Document(d.corpus, f"half/{d.file}", "g", d.text[: len(d.text) // 3] + e.text)
         for d, e in zip(documents, made_up(40, each=1)[20:], strict=True)
     ]
-    splits = split_corpus(documents + halves, EVEN)
-    assert sum(map(len, splits.values())) == 40
+    split = split_documents(documents + halves)
+    assert sum(map(len, split.documents.values())) == 40
 
 
-def test_split_ends_where_its_budget_ends():
+def test_a_side_ends_where_its_budget_ends(even, monkeypatch):
     documents = made_up(60)
-    size = max(len(d.text) for d in documents)
-    budget = Budget(
-        test_share=0.4,
-        valid_share=0.2,
-        test_documents=7,
-        valid_characters=5 * size,
-        train_characters=9 * size,
-    )
-    splits = split_corpus(documents, budget)
-    assert len(splits["test"]) == 7
-    for split, most in [("valid", budget.valid_characters), ("train", budget.train_characters)]:
-        lengths = [len(d.text) for d in splits[split]]
-        assert sum(lengths) >= most > sum(lengths[:-1])
+    most = 5 * max(len(d.text) for d in documents)
+    monkeypatch.setitem(pocket_split.TEST_DOCUMENTS, "code", 7)
+    monkeypatch.setitem(pocket_split.VALID_CHARACTERS, "code", most)
+    monkeypatch.setattr(pocket_split, "MOST_OF_A_DISTRIBUTION", 3)
+    readmes = [
+        Document("readme", d.file.replace("pkg", "readme"), d.name, d.text.replace("w", "r"))
+        for d in made_up(99)
+    ]
+    taken = split_documents(documents + readmes).documents
+    of = {side: [d for d in taken[side] if d.corpus == "code"] for side in SPLITS}
+    assert len(of["test"]) == 7
+    lengths = [len(d.text) for d in of["valid"]]
+    assert sum(lengths) >= most > sum(lengths[:-1])
+    assert len(of["train"]) == sum(split_of(d) == "train" for d in documents)
+    for side, each in (("test", 3), ("valid", 3), ("train", 4)):
+        sections = collections.Counter(d.file for d in taken[side] if d.corpus == "readme")
+        assert sections and set(sections.values()) == {each}
 
 
-def test_the_side_is_that_of_the_module_and_for_licences_of_the_distribution():
+def test_the_side_is_that_of_the_source_by_a_hash_of_its_name():
     def side(corpus: str, file: str, name: str = "f") -> str:
-        return split_of(Document(corpus, file, name, name), EVEN)
+        return split_of(Document(corpus, file, name, name))
 
-    for i in range(50):
-        file = f"pkg/m{i}.py"
+    def expected(file: str, test: float, valid: float) -> str:
         u = int(hashlib.sha256(file.encode()).hexdigest()[:16], 16) / 2**64
-        expected = "test" if u < 0.4 else "valid" if u < 0.6 else "train"
-        assert side("code", file) == side("code", file, "g") == expected
-    licences = {side("legal", f"one.dist-info/{i}") for i in range(50)}
-    modules = {side("prose", f"one.dist-info/{i}") for i in range(50)}
-    assert len(licences) == 1
-    assert len(modules) == 3
+        return "test" if u < test else "valid" if u < test + valid else "train"
+
+    sides = set()
+    for i in range(200):
+        file, readme = f"pkg/m{i}.py", f"d{i}.dist-info/METADATA"
+        for corpus in ("prose", "code", "qa"):
+            assert side(corpus, file, corpus) == expected(file, 0.08, 0.02)
+        sides.add(side("code", file))
+        assert side("readme", readme) == expected(readme, 0.5, 0.1)
+    assert sides == set(SPLITS)
 
 
 def test_dependencies_are_followed_and_what_is_left_out_is_not(monkeypatch):
@@ -606,9 +638,6 @@ def test_dependencies_are_followed_and_what_is_left_out_is_not(monkeypatch):
 
 def test_documents_that_training_mostly_holds_are_left_out():
     """A docstring inside a longer function of another corpus: Jaccard is low, containment is 1."""
-
-    def words(number: int, count: int) -> str:
-        return " ".join(f"w{number}x{i}" for i in range(count))
 
     def documents(*texts: str) -> list[Document]:
         return [Document("code", "a.py", str(i), text) for i, text in enumerate(texts)]
@@ -643,21 +672,19 @@ def test_no_shipped_test_document_is_mostly_in_the_training_text():
 # --- the text made anew -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", [pocket_split, next_text], ids=lambda text: text.__name__)
-def test_a_text_is_cut_split_and_given_a_tokenizer(text, tmp_path, monkeypatch):
+def test_a_text_is_cut_split_and_given_a_tokenizer(tmp_path, monkeypatch):
     files = [f for f in pocket_documents.module_files(["networkx"]) if "/algorithms/" in f][::3]
-    monkeypatch.setattr(text, "module_files", lambda *packages: files)
-    monkeypatch.setattr(
-        pocket_split, "licence_files", lambda names: ["numpy.dist-info/LICENSE.txt"]
-    )
-    monkeypatch.setattr(next_text, "README_ROOTS", ("numpy",))
+    monkeypatch.setattr(pocket_split, "module_files", lambda: files)
+    monkeypatch.setattr(pocket_split, "README_ROOTS", ("numpy",))
     said: list[str] = []
     out = tmp_path / "text"
-    text.make_text(out, say=said.append)
+    pocket_split.make_text(out, say=said.append)
     lists = json.loads(gzip.decompress((out / "documents.json.gz").read_bytes()))
-    assert set(lists["documents"]) == set(text.CORPORA)
+    assert set(lists["documents"]) == set(CORPORA)
+    assert lists["left_out"].keys() == {"near_duplicates", "seen"}
+    monkeypatch.setattr(pocket_documents, "read_lists", lambda: lists)
     for split in SPLITS:
-        loaded = read_documents(lists, "code", split, text.documents_of_file)
+        loaded = load_pocket_documents("code", split)
         assert loaded.as_shipped and not loaded.missing
         assert loaded.documents or split == "valid"  # a fiftieth of the modules
     assert said[0].startswith("prose: train ") and said[-1].endswith(
@@ -668,8 +695,12 @@ def test_a_text_is_cut_split_and_given_a_tokenizer(text, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_text_made_anew_is_the_shipped_one():
+def test_the_text_made_anew_is_the_shipped_one_and_its_tokenizer_too(tmp_path):
     need_pinned_text(*CORPORA)
-    anew = pocket_split.lists_of(pocket_split.split_text())
-    shipped = pocket_documents.read_lists()
-    assert pocket_split.fingerprints(anew) == pocket_split.fingerprints(shipped)
+    said: list[str] = []
+    pocket_split.make_text(tmp_path, say=said.append)
+    assert said[-1].endswith(": the text that ships")
+    lists = gzip.decompress((tmp_path / "documents.json.gz").read_bytes())
+    assert json.loads(lists) == pocket_documents.read_lists()
+    shipped = pocket_documents.lists_path().with_name("tokenizer") / "tokenizer.json"
+    assert (tmp_path / "tokenizer" / "tokenizer.json").read_bytes() == shipped.read_bytes()

@@ -11,20 +11,23 @@ import sys
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
+from made_summaries import records_of
 from safetensors import safe_open
 from safetensors.torch import load_file, save
 from torch.nn import functional as F
 from transformers import AutoModelForCausalLM, MambaConfig
 
 from rbpkit import paper
+from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import ARCHITECTURES, family_of, paper_config
 from rbpkit.models import load_model, non_embedding_parameters
 from rbpkit.pocket import ladders, objective, scan, shipping, training
 from rbpkit.pocket.configs import config_of, initial_model
-from rbpkit.pocket.controls import CONTROLS, control_named
+from rbpkit.pocket.controls import CONTROL_TOKENS, CONTROLS, control_named, load_totals
 from rbpkit.pocket.documents import PocketDocuments, load_pocket_documents
 from rbpkit.pocket.families import CONTEXT, FAMILIES, Shape, V
 from rbpkit.pocket.ladders import LADDERS, Recipe
@@ -106,8 +109,42 @@ def test_S_of_a_ladder_is_that_of_its_architecture_and_rises(family):
         assert S == S_by_hand(family, shape)
         sizes.append(S)
     assert sizes == sorted(set(sizes))
-    assert 25_000 <= sizes[0] <= 45_000 and 600_000 <= sizes[-1] <= 1_100_000
-    assert len({ladders.name_of(family, shape) for shape in LADDERS[family]}) == len(sizes) >= 4
+    assert sizes[-1] > 10 * sizes[0]
+    assert len({ladders.name_of(family, shape) for shape in LADDERS[family]}) == len(sizes)
+
+
+def test_ladders_span_what_they_are_to_span():
+    numbers = {family: len(shapes) for family, shapes in LADDERS.items()}
+    assert numbers == {"GPT2": 5, "OPT": 6, "Pythia": 8, "Qwen": 6, "Mamba": 5}
+    S = [non_embedding_parameters(config_of(f, s)) for f in paper.FAMILIES for s in LADDERS[f]]
+    assert 25_000 < min(S) < 26_000 and 3_000_000 < max(S) < 3_500_000
+
+
+@pytest.mark.parametrize("family", LADDERS)
+def test_the_rate_is_between_the_two_best_of_a_search_that_ends_at_neither(family):
+    search = pd.read_csv(ladders.models_root().parent / "runs" / "rate_search.csv")
+    search = search[search["family"] == family].drop_duplicates("run")
+    best = []
+    for _, tried in search.groupby("width"):
+        ces = tried.set_index("rate")["final_ce"].sort_index()
+        best.append(ces.idxmin())
+        assert ces.index[0] < best[-1] < ces.index[-1]
+        assert list(ces.index[1:] / ces.index[:-1]) == pytest.approx([2] * (len(ces) - 1))
+    assert len(best) == 2
+    # Three digits of it are the recipe's.
+    assert FAMILIES[family].rate == pytest.approx(math.sqrt(best[0] * best[1]), rel=1e-3)
+
+
+def test_runs_of_other_tokens_have_other_names_and_the_familys_rate():
+    runs, short = ladders.ladder_runs("Qwen"), ladders.ladder_runs("Qwen", tokens=1_500_000)
+    assert [run.name for run in runs] == [ladders.name_of("Qwen", s) for s in LADDERS["Qwen"]]
+    for run, other in zip(runs, short, strict=True):
+        assert run.recipe == Recipe(rate=FAMILIES["Qwen"].rate)
+        assert other == dataclasses.replace(
+            run,
+            name=f"{run.name}-1.5m",
+            recipe=dataclasses.replace(run.recipe, tokens=1_500_000),
+        )
 
 
 @pytest.mark.parametrize("family", paper.FAMILIES)
@@ -184,23 +221,18 @@ def test_no_dropout_and_no_token_left_out(family):
 def test_controls_change_one_thing_each():
     names = [control.run.name for control in CONTROLS]
     assert len(set(names)) == len(names)
-    assert not set(names) & {run.name for family in LADDERS for run in ladders.ladder_runs(family)}
-    ladder = {run.name: run for run in ladders.ladder_runs("Pythia")}
+    grid = {run.name: run for run in ladders.ladder_runs("Pythia", tokens=CONTROL_TOKENS)}
+    assert not set(names) & grid.keys()
     for control in CONTROLS:
-        run, base = control.run, ladder[control.against]
+        run, base = control.run, grid[control.against]
         assert control_named(run.name) is control
         assert run.family == base.family and run.shape.width == base.shape.width
         other_depth = run.shape.layers != base.shape.layers
         other_seed = run.recipe.seed != base.recipe.seed
-        other_tokens = run.recipe.tokens != base.recipe.tokens
-        assert other_depth + other_seed + other_tokens == 1
-        passes = run.recipe.passes
-        expected = dataclasses.replace(
-            base.recipe, tokens=run.recipe.tokens, seed=run.recipe.seed, passes=passes
-        )
-        assert run.recipe == expected
-        assert passes == (2 if run.recipe.tokens == 12_000_000 else 1)
-    with pytest.raises(InputError, match="no control 'nothing': there are pythia-w64-l2"):
+        assert other_depth + other_seed == 1
+        assert run.recipe == dataclasses.replace(base.recipe, seed=run.recipe.seed)
+        assert run.shape == dataclasses.replace(base.shape, layers=run.shape.layers)
+    with pytest.raises(InputError, match="no control 'nothing': there are pythia-w32-l2-3m-seed1"):
         control_named("nothing")
 
 
@@ -259,9 +291,7 @@ def test_the_stream_is_all_documents_shuffled_each_with_an_end(missing):
 
 def test_training_stops_with_one_line_where_the_packages_lack_some_text(missing):
     missing["code"] = 3
-    expected = (
-        r"^3 documents of pocket:code \(train\) are not in .* Python 3\.11.* constraints\.txt$"
-    )
+    expected = r"^3 documents of pocket:code \(train\) are not in .* constraints\.txt$"
     with pytest.raises(InputError, match=expected):
         objective.token_stream.__wrapped__("train")
 
@@ -340,7 +370,7 @@ STREAMS = {
 KILLED_RUN = """
 import sys, time
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [sys.argv[1], str(Path(sys.argv[1]).parent)]
 import test_training as here
 from rbpkit.pocket import training
 training.token_stream = here.STREAMS.get
@@ -366,7 +396,7 @@ def undisturbed(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "token_stream", STREAMS.get)
         patch.setattr(training, "LOG_EVERY", LOG_EVERY)
-        result = train("Pythia", SHAPE, TINY, folder, watch=seen.append, snapshots=True)
+        result = train("Pythia", SHAPE, TINY, folder, watch=seen.append)
     return folder, seen, result
 
 
@@ -424,25 +454,10 @@ def test_a_run_ends_with_a_model_folder_in_half_precision(undisturbed):
     stored = json.loads((folder / "result.json").read_text())
     expected = {"family": "Pythia", "width": 32, "layers": 2, "heads": 1}
     expected |= json.loads(json.dumps(dataclasses.asdict(TINY)))
-    assert expected.pop("passes") == 1  # said only where it is more
     key = stored.pop("key")
     assert len(key.pop("text")) == 64
     assert key == {**expected, "torch": torch.__version__, "device": "cpu"}
     assert stored == {**dataclasses.asdict(result), "folder": "model"}
-
-
-def test_snapshots_are_models_along_the_way(undisturbed):
-    folder, _, _ = undisturbed
-    names = sorted(path.name for path in folder.glob("snapshot-*"))
-    assert names == [f"snapshot-{step:06d}" for step in (1, 2, 4, 9, 19)]
-    losses = [
-        validation_ce(
-            AutoModelForCausalLM.from_pretrained(folder / name, dtype=torch.float32),
-            STREAMS["valid"],
-        )
-        for name in (names[0], names[-1])
-    ]
-    assert losses[0] > losses[1]
 
 
 def test_a_killed_run_goes_on_to_the_same_bytes(undisturbed, tiny_run, tmp_path):
@@ -540,20 +555,6 @@ def test_a_checkpoint_of_another_recipe_is_refused(copied, shape, change):
     assert contents(copied) == before
 
 
-def test_a_second_pass_reads_the_text_again(tiny_run, tmp_path, monkeypatch):
-    twice = dataclasses.replace(TINY, tokens=2 * TINY.tokens, passes=2)
-    one = train("Pythia", SHAPE, twice, tmp_path / "twice")
-    monkeypatch.setitem(STREAMS, "train", STREAMS["train"].repeat(2))
-    longer = dataclasses.replace(twice, passes=1)
-    other = train("Pythia", SHAPE, longer, tmp_path / "longer")
-    files = [run.folder / "model.safetensors" for run in (one, other)]
-    assert files[0].read_bytes() == files[1].read_bytes()
-    keys = [
-        json.loads((run.folder.parent / "result.json").read_text())["key"] for run in (one, other)
-    ]
-    assert keys[0]["passes"] == 2 and "passes" not in keys[1]
-
-
 def test_too_short_a_text_is_refused_before_anything_is_written(tiny_run, tmp_path):
     folder = tmp_path / "short"
     one_more = dataclasses.replace(TINY, tokens=TINY.tokens + 2 * CONTEXT)
@@ -641,7 +642,14 @@ def test_a_ladder_trains_its_sizes_into_folders_of_their_names(tiny_run, tmp_pat
 
 # --- what is shipped -------------------------------------------------------------------------
 
-SHIPPED = {ladders.name_of(f, s): (f, s) for f, ladder in LADDERS.items() for s in ladder}
+# The paper's families whole; of Mamba, which stands beside them, the sizes that are there.
+SHIPPED = {
+    name: (family, shape)
+    for family, ladder in LADDERS.items()
+    for shape in ladder
+    if (ladders.models_root() / (name := ladders.name_of(family, shape))).is_dir()
+    or family in paper.FAMILIES
+}
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -661,15 +669,135 @@ def test_shipped_model_loads_and_is_small(name):
     assert max(p.stat().st_size for p in folder.rglob("*") if p.is_file()) <= 15 * MIB
 
 
-def test_nothing_else_ships_and_all_take_at_most_64_mib_together():
+def test_nothing_else_ships_and_all_weights_take_at_most_64_mib_together():
     assert {path.name for path in ladders.models_root().iterdir()} == set(SHIPPED)
-    files = [p for p in ladders.models_root().rglob("*") if p.is_file()]
-    assert sum(p.stat().st_size for p in files) <= 64 * MIB
+    sizes = [p.stat().st_size for p in ladders.models_root().rglob("*.safetensors")]
+    assert sum(sizes) <= 64 * MIB and max(sizes) <= 20 * MIB
 
 
-def test_summaries_go_where_their_family_belongs(tmp_path, monkeypatch):
-    for root in ("summaries_root", "beside_root"):
-        monkeypatch.setattr(ladders, root, lambda root=root: tmp_path / root)
+@pytest.fixture
+def package(tmp_path, monkeypatch) -> Path:
+    """An empty folder in the place of the package's data/pocket."""
+    root = tmp_path / "data"
+    (root / "models").mkdir(parents=True)
+    (root / "runs").mkdir()
+    monkeypatch.setattr(ladders, "models_root", lambda: root / "models")
+    for name in ("summaries_root", "beside_root"):
+        monkeypatch.setattr(ladders, name, lambda name=name: root / name)
+    for name in ("controls", "grid"):
+        path = root / f"{name}.jsonl.gz"
+        monkeypatch.setattr(shipping, f"{name}_path", lambda path=path: path)
+    monkeypatch.setattr(
+        shipping, "pairs_path", lambda completed: root / f"pairs-{completed}.jsonl.gz"
+    )
+    return root
+
+
+def test_models_ship_with_a_card_and_a_loss_curve(undisturbed, package, tmp_path, monkeypatch):
+    texts = PocketDocuments("code", "train", ("a",) * 1234, "", None, 0)
+    monkeypatch.setattr(shipping, "load_pocket_documents", lambda corpus, split: texts)
+    runs, said = tmp_path / "runs", []
+    with pytest.raises(InputError, match="no finished run of a ladder's model there"):
+        shipping.ship_models(runs)
+    for name in ("pythia-w32-l2", "pythia-w32-l2-3m"):  # the other is no ladder's
+        shutil.copytree(undisturbed[0], runs / name)
+    shipping.ship_models(runs, say=said.append)
+    assert said == ["shipped pythia-w32-l2"]
+    (folder,) = (package / "models").iterdir()
+    assert {path.name for path in folder.iterdir()} == {*shipping.SHIPPED, "README.md"}
+    for name, content in contents(undisturbed[2].folder).items():
+        assert name not in shipping.SHIPPED or (folder / name).read_bytes() == content
+    card = (folder / "README.md").read_text()
+    for says in (
+        f"validation CE {undisturbed[2].valid_ce:.4f} nats",
+        f"{TINY.tokens:,} tokens, each seen once, {TINY.batch_rows} x 256 a step",
+        "S = 25,472 non-embedding parameters",
+        ", ".join(f"{corpus} 1,234" for corpus in objective.CORPORA),
+        "`rbpkit pocket train --family pythia`",
+    ):
+        assert says in card
+    (log,) = (package / "runs").iterdir()
+    assert log.name == "pythia-w32-l2.csv"
+    assert log.read_bytes() == (undisturbed[0] / "log.csv").read_bytes()
+
+
+@dataclasses.dataclass(frozen=True)
+class Fake:
+    """What `ship_totals` asks of a loaded model."""
+
+    name: str
+    revision: str
+
+
+def test_totals_of_new_weights_are_measured_and_go_where_they_belong(
+    package, tmp_path, monkeypatch
+):
+    runs, measured = tmp_path / "runs", []
+    control, short = "pythia-w32-l2-3m-seed1", "pythia-w32-l2-3m"
+    tokens = {control: 3_000_000, short: 3_000_000, "pythia-w32-l2": 12_000_000}
+    tokens["opt-w32-l2"] = 12_000_000
+    for name, trained in tokens.items():
+        (runs / name / "model").mkdir(parents=True)
+        (runs / name / "model" / "revision").write_text("one")
+        (runs / name / "log.csv").write_text(name)
+        key = {"family": "OPT" if "opt" in name else "Pythia", "tokens": trained}
+        (runs / name / "result.json").write_text(json.dumps({"key": key}))
+    (runs / "pythia-w48-l3").mkdir()  # not finished
+    for name in ("pythia-w32-l2", "opt-w32-l2"):
+        (package / "models" / name).mkdir()
+
+    def load(folder, device):
+        return Fake(folder.parent.name, (folder / "revision").read_text())
+
+    def records(model, corpora):
+        measured.append(model.name)
+        for corpus in corpora:
+            found = records_of([1, 2, 9, 1, 5] * 4, target=[3, 4] * 10, corpus=corpus)
+            about = {"model": model.name, "revision": model.revision}
+            manifest = dataclasses.replace(found.manifest, **about)
+            yield dataclasses.replace(found, manifest=manifest)
+
+    monkeypatch.setattr(shipping, "load_model", load)
+    monkeypatch.setattr(shipping, "load_corpus", lambda name: name)
+    monkeypatch.setattr(shipping, "measured_records", records)
+
+    def shipped(file: str) -> dict[str, str]:
+        """Model -> revision; of each model every corpus, once."""
+        totals = [one.manifest for one in load_totals(package / f"{file}.jsonl.gz")]
+        revisions = {one.model: one.revision for one in totals}
+        jobs = sorted((one.model, one.revision, one.corpus) for one in totals)
+        expected = [(*one, corpus) for one in revisions.items() for corpus in POCKET_CORPORA]
+        assert jobs == sorted(expected)
+        return revisions
+
+    shipping.ship_totals(runs)
+    long, other = "pythia-w32-l2-12m", "opt-w32-l2-12m"
+    assert sorted(measured) == sorted([control, short, long, other])
+    assert shipped("controls").keys() == {control}
+    assert shipped("grid").keys() == {short, long}
+    assert shipped("pairs-True").keys() == shipped("pairs-False").keys() == {short, long, other}
+    # Weights that ship have their loss curve from `ship_models`.
+    assert {path.stem for path in (package / "runs").iterdir()} == {control, short}
+    parts = [load_totals(package / f"pairs-{kind}.jsonl.gz") for kind in (True, False)]
+    sums = [pair.plus(rest) for pair, rest in zip(*parts, strict=True)]
+    of_pythia = [one for one in sums if one.manifest.model != other]
+    grid = load_totals(package / "grid.jsonl.gz")
+    assert [one.hits for one in of_pythia] == [one.hits for one in grid]
+
+    measured.clear()
+    shipping.ship_totals(runs)
+    assert measured == []
+    (runs / "pythia-w32-l2" / "model" / "revision").write_text("two")
+    shipping.ship_totals(runs)
+    assert measured == [long]
+    assert shipped("grid") == {short: "one", long: "two"}
+    for kind in (True, False):
+        assert shipped(f"pairs-{kind}") == {short: "one", long: "two", other: "one"}
+    with pytest.raises(InputError, match="no finished run there"):
+        shipping.ship_totals(tmp_path / "nothing")
+
+
+def test_summaries_go_where_their_family_belongs(package, tmp_path):
     records = tmp_path / "records" / "pocket%3Acode"
     records.mkdir(parents=True)
     for name in ("pythia-w32-l2", "mamba-w32-l4"):
@@ -678,7 +806,7 @@ def test_summaries_go_where_their_family_belongs(tmp_path, monkeypatch):
     shipping.ship_summaries(records.parent, say=said.append)
     assert said == ["shipped 2 summaries"]
     for root, name in (("summaries_root", "pythia-w32-l2"), ("beside_root", "mamba-w32-l4")):
-        (one,) = (tmp_path / root).rglob("*.npz")
+        (one,) = (package / root).rglob("*.npz")
         assert one.parent.name == "pocket%3Acode" and one.read_text() == name
     with pytest.raises(InputError, match="no summaries there"):
         shipping.ship_summaries(tmp_path / "nothing")
@@ -687,7 +815,7 @@ def test_summaries_go_where_their_family_belongs(tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("family", LADDERS)
 def test_training_the_smallest_again_gives_the_shipped_loss(family, tmp_path):
-    """`rbpkit pocket train --family F --size 0`: minutes on one core."""
+    """`rbpkit pocket train --family F --size 0`: 7 to 17 minutes on one core."""
     for corpus in objective.CORPORA:
         for split in ("train", "valid"):
             if not load_pocket_documents(corpus, split).as_shipped:

@@ -30,7 +30,7 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 
 def pocket_texts(documents: int) -> dict[str, tuple[str, ...]]:
     """The first documents of two pocket corpora; as files they are at hand without a search."""
-    names = ("legal", "qa")
+    names = ("humaneval", "qa")
     return {name: load_corpus(f"pocket:{name}", documents=documents).documents for name in names}
 
 

@@ -27,9 +27,9 @@ def published() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def legal(shipped):
+def humaneval(shipped):
     """The smallest shipped corpus: Pythia's six sizes."""
-    return ladder(shipped, "pocket:legal", "Pythia")
+    return ladder(shipped, "pocket:humaneval", "Pythia")
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_the_difference_of_slopes_is_paired():
 # ---- the pocket Table 1
 
 
-def pocket(summaries, corpora=("pocket:legal",), families=("Pythia",), rows=("CE", 1)):
+def pocket(summaries, corpora=("pocket:humaneval",), families=("Pythia",), rows=("CE", 1)):
     curves = b_table1.measured_curves(summaries, corpora, families, rows)
     V = dict.fromkeys(itertools.product(corpora, families), 4096)
     return b_table1.pocket_table1(curves, V, corpora, families, rows)
@@ -116,19 +116,19 @@ def test_a_planted_exponent_is_found_in_every_row(planted):
     )
 
 
-def test_a_cell_without_a_fit_says_why(legal):
-    table = pocket(legal[:2], ["pocket:legal", "mine"], ["Pythia", "Other"])
+def test_a_cell_without_a_fit_says_why(humaneval):
+    table = pocket(humaneval[:2], ["pocket:humaneval", "mine"], ["Pythia", "Other"])
     table = table.set_index(["dataset", "k", "family"])
     assert len(table) == 8 and table["slope"].isna().all()
-    assert "two always lie on a line" in table.loc[("pocket:legal", "1", "Pythia"), "reason"]
+    assert "two always lie on a line" in table.loc[("pocket:humaneval", "1", "Pythia"), "reason"]
     assert table.loc[("mine", "CE", "Other"), "reason"] == "not measured"
-    assert "RBP_k of 1" in pocket(legal, rows=[4096])["reason"].item()
+    assert "RBP_k of 1" in pocket(humaneval, rows=[4096])["reason"].item()
 
 
 @pytest.mark.parametrize("row", ["ce", "-1", "1.5", 0])
-def test_a_row_that_is_no_k_is_refused(legal, row):
+def test_a_row_that_is_no_k_is_refused(humaneval, row):
     with pytest.raises(InputError, match=r"CE|at least 1"):
-        pocket(legal, rows=[row])
+        pocket(humaneval, rows=[row])
 
 
 # ---- layout and files

@@ -18,7 +18,8 @@ def test_units_are_modules_of_pocket_corpora_and_documents_of_others():
     assert units.max() + 1 == len(set(modules)) < len(modules) / 5
     for a in range(0, len(modules), 97):
         assert [m == modules[a] for m in modules] == (units == units[a]).tolist()
-    assert bootstrap.sampling_units("Wiki", np.array([3, 8, 9])).tolist() == [0, 1, 2]
+    for corpus in ("Wiki", "pocket:humaneval"):
+        assert bootstrap.sampling_units(corpus, np.array([3, 8, 9])).tolist() == [0, 1, 2]
     with pytest.raises(InputError, match="none has the number"):
         bootstrap.sampling_units("pocket:qa", np.array([len(modules)]))
 
@@ -58,14 +59,14 @@ def test_intervals_of_a_mean_cover_by_modules_and_not_by_documents():
 
 
 @pytest.fixture
-def legal(shipped):
-    return [one for one in shipped if one.manifest.corpus == "pocket:legal"]
+def readme(shipped):
+    return [one for one in shipped if one.manifest.corpus == "pocket:readme"]
 
 
-def test_resampled_losses_are_counts_by_hand(legal):
-    models = legal[:3]
+def test_resampled_losses_are_counts_by_hand(readme):
+    models = readme[:3]
     found = bootstrap.resample(models, (1, 100), draws=5)
-    units = bootstrap.sampling_units("pocket:legal", models[0].document)
+    units = bootstrap.sampling_units("pocket:readme", models[0].document)
     weights = bootstrap.resample_weights(units, 5)
     for m, one in enumerate(models):
         hits = one.document_hits[:, list(one.k_grid).index(100)]
@@ -79,18 +80,18 @@ def test_resampled_losses_are_counts_by_hand(legal):
             assert found.loss[b, m, 1] == pytest.approx(-np.log(hit / tokens))
 
 
-def test_models_take_the_same_draws_whoever_is_beside_them(legal):
-    every, last = bootstrap.resample(legal, (10,)), bootstrap.resample(legal[-1:], (10,))
+def test_models_take_the_same_draws_whoever_is_beside_them(readme):
+    every, last = bootstrap.resample(readme, (10,)), bootstrap.resample(readme[-1:], (10,))
     assert np.array_equal(every.rbp[:, -1], last.rbp[:, 0])
 
 
-def test_what_is_not_paired_is_refused(legal, shipped):
-    manifest = dataclasses.replace(legal[0].manifest, fingerprint="other")
-    other = dataclasses.replace(legal[0], manifest=manifest)
+def test_what_is_not_paired_is_refused(readme, shipped):
+    manifest = dataclasses.replace(readme[0].manifest, fingerprint="other")
+    other = dataclasses.replace(readme[0], manifest=manifest)
     for given, ks, says in (
-        (legal, (6,), "k = 6 is not counted"),
+        (readme, (6,), "k = 6 is not counted"),
         (shipped, (), "different text"),
-        ([other, legal[1]], (), "different text"),
+        ([other, readme[1]], (), "different text"),
         ([], (), "nothing"),
     ):
         with pytest.raises(InputError, match=says):

@@ -22,7 +22,7 @@ def published() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def summaries(shipped):
-    return [one for one in shipped if one.manifest.corpus == "pocket:legal"]
+    return [one for one in shipped if one.manifest.corpus == "pocket:humaneval"]
 
 
 # -- Eqs. 6 to 8 -------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def test_a_share_of_zero_has_no_place_on_a_line(published):
 
 def test_measured_windows_say_what_is_missing(summaries):
     table, missing = s5_1_emergence.measured_windows(
-        summaries, ["pocket:legal", "elsewhere"], ["Pythia"], [1, 10, 500, 3], [1, 10]
+        summaries, ["pocket:humaneval", "elsewhere"], ["Pythia"], [1, 10, 500, 3], [1, 10]
     )
     assert set(table["N"]) == {1, 2, 10}
     assert len(table) == 3 * 2 * table["model"].nunique()
@@ -163,7 +163,7 @@ def test_measured_windows_say_what_is_missing(summaries):
     nothing, missing = s5_1_emergence.measured_windows([], ["a"], ["b"], [1], [1])
     assert nothing.empty and missing == ("not measured: b on a",)
     with pytest.raises(InputError, match="k must be"):
-        s5_1_emergence.measured_windows(summaries, ["pocket:legal"], ["Pythia"], [1], [0])
+        s5_1_emergence.measured_windows(summaries, ["pocket:humaneval"], ["Pythia"], [1], [0])
 
 
 def test_figure_7_stands_alone_and_its_points_are_the_published(published, summaries):

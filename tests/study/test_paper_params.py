@@ -192,9 +192,9 @@ def test_a_corpus_with_too_few_is_taken_whole(many):
     assert corpus.fingerprint == load_corpus(many, documents=0).fingerprint
     assert 0 < tokens["a"] < 10**9
     poorer, _ = load_token_budget(
-        "pocket:legal", 10**9, {"a": ModelTokenizer(ladders.load_tokenizer(), 256)}
+        "pocket:humaneval", 10**9, {"a": ModelTokenizer(ladders.load_tokenizer(), 256)}
     )
-    assert poorer.fingerprint == load_corpus("pocket:legal").fingerprint
+    assert poorer.fingerprint == load_corpus("pocket:humaneval").fingerprint
 
 
 def test_a_sweep_gives_every_model_so_many(many, tmp_path):
