@@ -41,7 +41,6 @@ class Control:
 
 
 CONTROL_TOKENS = 3_000_000
-GRID_TOKENS = (1_500_000, 3_000_000, 6_000_000)  # and the ladder's
 
 
 def _controls() -> tuple[Control, ...]:
