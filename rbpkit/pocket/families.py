@@ -226,10 +226,10 @@ FAMILIES: dict[str, Family] = {
         # 24, 48, 48, 48, 64 in the real ladder.
         shapes=(
             Shape(32, 4, 0),
+            Shape(40, 5, 0),
             Shape(48, 6, 0),
             Shape(64, 6, 0),
             Shape(96, 6, 0),
-            Shape(128, 6, 0),
         ),
         rate=0.7,
         config=_mamba,
