@@ -45,7 +45,7 @@ import rbpkit
 from rbpkit import paper
 from rbpkit.fit import MIN_POINTS, ce_curve, fit_power_law, rbp_curve
 from rbpkit.pocket import analysis, analysis_figures, ladders
-from rbpkit.pocket.controls import CONTROLS, controls_path, grid_path, load_totals
+from rbpkit.pocket.controls import CONTROLS, controls_path, grid_path, load_totals, totals_of
 from rbpkit.records import load_summaries
 from rbpkit.sections import plots, s4_law
 from rbpkit.sections.curves import measured_curves
@@ -55,7 +55,8 @@ from rbpkit.tools.exercises import check, close
 check_parameters(globals())
 print("rbpkit", rbpkit.__version__)
 shipped = load_summaries(ladders.summaries_root())
-summaries = load_summaries(records_dir) if records_dir else shipped
+measured = load_summaries(records_dir) if records_dir else shipped
+summaries = measured
 if not analysis.all_runs().keys() & {one.manifest.model for one in summaries}:
     print("no model of the pocket ladders among these records: the shipped summaries are shown")
     summaries, families = shipped, list(paper.FAMILIES)
@@ -161,11 +162,14 @@ for size in ("S + dV", "FLOPs"):
 #
 # ## Controls
 #
-# Each control differs in one thing from a Pythia trained on 3 million tokens (of the grid of [notebook 16](16_size_and_tokens.ipynb)), and saw as many. *Against base*: by how many percent its loss lies above that model's. *Against line*: above the line through the grid's six models of 3 million tokens, at the control's own $S$.
+# Each control differs in one thing from a Pythia trained on 3 million tokens (of the grid of [notebook 16](16_size_and_tokens.ipynb)), and saw as many. *Against base*: by how many percent its loss lies above that model's. *Against line*: above the line through the grid's six models of 3 million tokens, at the control's own $S$. A model that you trained with a seed of your own (`params/class/own_model.yaml`) is listed with them.
 
 # %%
 grid = load_totals(grid_path())
-controls = analysis.controls_table(grid, load_totals(controls_path()), (1, 10, 100))
+texts = {one.manifest.fingerprint for one in grid}
+seeded = [s for s in measured if "m-seed" in s.manifest.model and s.manifest.fingerprint in texts]
+trained = [*load_totals(controls_path()), *map(totals_of, seeded)]
+controls = analysis.controls_table(grid, trained, (1, 10, 100))
 for control in CONTROLS:
     if control.run.name not in set(controls["control"]):
         print(f"not trained: {control.against} with {control.changes}")

@@ -42,7 +42,7 @@ def list_models() -> None:
 @pocket_app.command("train")
 def train(
     family: Annotated[str | None, typer.Option(help="The ladder, as pythia.")] = None,
-    control: Annotated[str | None, typer.Option(help="A control instead, by its name.")] = None,
+    control: Annotated[str | None, typer.Option(help="A control, or NAME-seedN, instead.")] = None,
     out: Annotated[str, typer.Option("--out", help="The folder of the runs.")] = "out/pocket-runs",
     size: Annotated[int | None, typer.Option(help="0 is the smallest; by default all.")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",

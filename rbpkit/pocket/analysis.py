@@ -16,7 +16,7 @@ import pandas as pd
 
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, ce_curve, fit_curves, fit_power_law, rbp_curve
-from rbpkit.pocket.controls import CONTROL_TOKENS, CONTROLS, Totals
+from rbpkit.pocket.controls import CONTROLS, Totals, control_named
 from rbpkit.pocket.families import CONTEXT, FAMILIES, V
 from rbpkit.pocket.ladders import Run, ladder_runs
 from rbpkit.sections.curves import ladder
@@ -137,26 +137,24 @@ def controls_table(
     """Each control beside its model of the grid and the grid's line, a row a (corpus, control,
     quantity).
 
-    The line goes through the grid's models of the controls' number of tokens. Columns: corpus,
-    control, changes, quantity, loss, base (the loss of the model that it differs from), against
-    base and against line (percent by which the control's loss is above that model's, and above the
-    line at the control's own S). Raises InputError for a control whose model is not there.
+    A control may have any seed, as its name says (`control_named`). The line goes through the
+    grid's models of as many tokens. Columns: corpus, control, changes, quantity, loss, base (the
+    loss of the model that it differs from), against base and against line (percent by which the
+    control's loss is above that model's, and above the line at the control's own S). Raises
+    InputError for a name that is no control's and for a control whose model is not there.
     """
-    millions = f"{CONTROL_TOKENS / 1e6:g}"
-    alike: dict[str, list[Totals]] = {}
+    alike: dict[tuple[str, str], list[Totals]] = {}
     for one in grid:
-        match = GRID.fullmatch(one.manifest.model)
-        if match and match["millions"] == millions:
-            alike.setdefault(one.manifest.corpus, []).append(one)
-    known = {control.run.name: control for control in CONTROLS}
-    order = {name: place for place, name in enumerate(known)}
+        if match := GRID.fullmatch(one.manifest.model):
+            alike.setdefault((one.manifest.corpus, match["millions"]), []).append(one)
+    order = {control.run.name: place for place, control in enumerate(CONTROLS)}
     rows = []
     for one in sorted(
-        (c for c in controls if c.manifest.model in known),
-        key=lambda c: (c.manifest.corpus, order[c.manifest.model]),
+        controls,
+        key=lambda c: (c.manifest.corpus, order.get(c.manifest.model, len(order))),
     ):
-        control, corpus = known[one.manifest.model], one.manifest.corpus
-        models = alike.get(corpus, [])
+        control, corpus = control_named(one.manifest.model), one.manifest.corpus
+        models = alike.get((corpus, f"{control.run.recipe.tokens / 1e6:g}"), [])
         base = [other for other in models if other.manifest.model == control.against]
         if not base or base[0].manifest.fingerprint != one.manifest.fingerprint:
             raise InputError(f"{control.run.name} on {corpus}: {control.against} is not there")

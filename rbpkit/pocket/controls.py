@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
-from rbpkit.pocket.ladders import Run, ladder_runs, name_of
+from rbpkit.pocket.ladders import Run, ladder_runs, name_of, run_named
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,14 +43,14 @@ class Control:
 CONTROL_TOKENS = 3_000_000
 
 
+def _of_seed(name: str) -> Control:
+    run = run_named(name)
+    return Control(run, name.removesuffix(f"-seed{run.recipe.seed}"), f"seed {run.recipe.seed}")
+
+
 def _controls() -> tuple[Control, ...]:
     ladder = {run.shape.width: run for run in ladder_runs(FAMILY, tokens=CONTROL_TOKENS)}
-    found = []
-    for seed in (1, 2):
-        base = ladder[32]
-        recipe = replace(base.recipe, seed=seed)
-        run = replace(base, name=f"{base.name}-seed{seed}", recipe=recipe)
-        found.append(Control(run, base.name, f"seed {seed}"))
+    found = [_of_seed(f"{ladder[32].name}-seed{seed}") for seed in (1, 2)]
     for layers in (2, 8):
         base = ladder[64]
         shape = replace(base.shape, layers=layers)
@@ -63,10 +63,15 @@ CONTROLS: tuple[Control, ...] = _controls()
 
 
 def control_named(name: str) -> Control:
-    """The control whose run has this name. Raises InputError where there is none."""
+    """The control whose run has this name: one of `CONTROLS`, or NAME-seedN for any other seed.
+
+    Raises InputError where there is none.
+    """
     for control in CONTROLS:
         if control.run.name == name:
             return control
+    if "-seed" in name:
+        return _of_seed(name)
     names = ", ".join(control.run.name for control in CONTROLS)
     raise InputError(f"no control {name!r}: there are {names}")
 
@@ -86,8 +91,13 @@ class Totals:
         """Mean negative log-likelihood, nats."""
         return self.nll / self.manifest.tokens
 
-    def rbp(self, k: int) -> float:
-        """RBP_k = Pr(R <= k), Eq. 4. Raises InputError for a k that is not in `hits`."""
+    def rbp(self, k: int, ties: str = "pessimistic") -> float:
+        """RBP_k = Pr(R <= k), Eq. 4; ties count against the model, and were counted no other way.
+
+        Raises InputError for a k that is not in `hits`.
+        """
+        if ties != "pessimistic":
+            raise InputError(f"{self.manifest.model}: its totals count ties pessimistically alone")
         if k not in self.hits:
             grid = ", ".join(map(str, self.hits))
             raise InputError(f"k = {k}: {self.manifest.model} was counted at k = {grid} only")

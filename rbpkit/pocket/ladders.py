@@ -6,6 +6,7 @@ module says what the models are and where they lie; `pocket.training` trains the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
@@ -81,11 +82,33 @@ def recipe_of(family: str, **changes: int | float) -> Recipe:
 def ladder_runs(family: str, **changes: int | float) -> tuple[Run, ...]:
     """The runs of a family's ladder, smallest first; `changes` are fields of their recipe.
 
-    A run of other tokens than the ladder's is called NAME-Mm, of M million.
+    A run of other tokens than the ladder's is called NAME-Mm, of M million; one of another seed
+    than 0 ends in -seedN.
     """
     recipe = recipe_of(family, **changes)
     suffix = "" if recipe.tokens == Recipe.tokens else f"-{recipe.tokens / 1e6:g}m"
+    suffix += f"-seed{recipe.seed}" if recipe.seed else ""
     return tuple(Run(name_of(family, s) + suffix, family, s, recipe) for s in LADDERS[family])
+
+
+def run_named(name: str) -> Run:
+    """The run of a ladder's model whose name, as `ladder_runs` gives it, says tokens and seed.
+
+    `pythia-w32-l2-3m-seed7`: 3 million tokens, seed 7. Raises InputError where there is none.
+    """
+    end = r"(-(?P<millions>\d{1,4}(\.\d{1,6})?)m)?(-seed(?P<seed>\d{1,9}))?"
+    if found := re.fullmatch(r"[^-]+-w\d+-l\d+" + end, name):
+        changes = {"seed": int(found["seed"] or 0)}
+        if found["millions"]:
+            changes["tokens"] = round(1e6 * float(found["millions"]))
+        for family in LADDERS:
+            for run in ladder_runs(family, **changes):
+                if run.name == name:
+                    return run
+    raise InputError(
+        f"no run {name!r}: give a ladder's model (`rbpkit pocket list`), then -3m for 3 million"
+        " tokens, then -seed1 for seed 1"
+    )
 
 
 def family_named(name: str) -> str:

@@ -97,26 +97,26 @@ class Shard:
         return cls(int(found[1]), int(found[2]))
 
 
-def models_of(params: Params, trained: Mapping[str, Path] | None = None) -> tuple[str, ...]:
+def models_of(params: Params) -> tuple[str, ...]:
     """The study's models: `model_ids`, or those of its families, smallest first.
-
-    trained: name -> folder of a pocket model that takes the shipped one's place.
 
     Folders for the pocket ladders, hub ids for the paper's; with source pocket a model id may be a
     shipped model's name. Raises InputError for a family that
-    is not there, for none at all, and for two folders of one name (their records would be one).
+    is not there, for none at all, for two folders of one name (their records would be one), and
+    for models that are still to be trained.
     """
+    if params.train_anew:
+        raise InputError("train_anew: `rbpkit reproduce` trains these models and measures them")
     if params.model_ids:
         shipped = {p.name: str(p) for p in ladders.models_root().glob("*") if p.is_dir()}
         here = shipped if params.source == "pocket" else {}
         models = tuple(here.get(one, one) for one in params.model_ids)
     elif params.source == "pocket":
-        folders = (
-            ladders.model_folder(family, size)
+        models = tuple(
+            str(ladders.model_folder(family, size))
             for family in map(ladders.family_named, params.families)
             for size in range(len(ladders.LADDERS[family]))
         )
-        models = tuple(str((trained or {}).get(folder.name, folder)) for folder in folders)
     else:
         table = paper.models()
         for family in params.families:
@@ -226,23 +226,18 @@ def model_size(model: str, revision: str | None = None) -> tuple[int, int]:
     return counts.S, counts.embedding
 
 
-def plan(
-    params: Params,
-    *,
-    trained: Mapping[str, Path] | None = None,
-    shard: Shard | None = None,
-) -> tuple[Group, ...]:
+def plan(params: Params, *, shard: Shard | None = None) -> tuple[Group, ...]:
     """The jobs of a study, or of a shard of it: the largest models first, each loaded once.
 
-    What does not fit in memory, or takes longest, so shows first. trained: as `models_of`.
-    A model whose size cannot be read comes last. Raises InputError as `models_of` and
-    `corpus_names`; where there are shards also for a hub model whose size cannot be read, since
-    another machine that can read it would divide otherwise.
+    What does not fit in memory, or takes longest, so shows first. A model whose size cannot be
+    read comes last. Raises InputError as `models_of` and `corpus_names`; where there are shards
+    also for a hub model whose size cannot be read, since another machine that can read it would
+    divide otherwise.
     """
     names = corpus_names(params).items()
     tokens = {name: expected_tokens(name, given, params) for name, given in names}
     groups = []
-    for model in models_of(params, trained):
+    for model in models_of(params):
         try:
             S, embedding = model_size(model, params.revision_of(model))
         except InputError:

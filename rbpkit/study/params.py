@@ -34,9 +34,9 @@ class Params(BaseModel):
 
     source: "pocket" (the shipped ladders) or "hub" (the paper's models). families: the ladders,
     in the paper's spelling. model_ids: hub ids, folders or names of shipped models to measure
-    instead; then `families` only says what the notebooks show. train_anew: models of the pocket
-    ladders, by name, to be trained from scratch with the seed train_seed and measured in place of
-    the shipped ones. corpus_names: names or files.
+    instead; then `families` only says what the notebooks show. train_anew: runs of the pocket
+    ladders, to be trained from scratch and measured alone: NAME-seedN, a ladder's model with seed
+    N, or NAME-3m-seedN on 3 million tokens. corpus_names: names or files.
     revisions: "owner/name@revision" (a commit, tag or branch) for each model or data set of the
     hub that is to be held there; without one its newest. allow_pickle: admit weights that are
     pickle files, as OPT's on the hub.
@@ -55,7 +55,6 @@ class Params(BaseModel):
     families: Names = ()
     model_ids: Names = ()
     train_anew: Names = ()
-    train_seed: Annotated[int, Field(ge=0, le=MOST)] = 0
     corpus_names: Annotated[Names, Field(min_length=1)]
     revisions: Names = ()
     allow_pickle: bool = False

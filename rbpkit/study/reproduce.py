@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+import re
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -14,8 +15,9 @@ import pandas as pd
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_all
+from rbpkit.fit import Measured, fit_all
 from rbpkit.pocket import ladders
+from rbpkit.pocket.controls import grid_path, load_totals
 from rbpkit.records import load_summaries
 from rbpkit.study.notebooks import notebook_called, notebook_names, run
 from rbpkit.study.params import Params
@@ -58,15 +60,9 @@ def reproduce(
     start = time.perf_counter()
     # An rbpkit without its repository has no notebooks: said before any work.
     names = [notebook_called(one) for one in notebooks] or notebook_names()
-    trained = train_anew(params, out / "models", say=say, progress=progress)
+    params = train_anew(params, out / "models", say=say, progress=progress)
     processes = idle_processes(params)
-    result = sweep(
-        *(params, out / "records"),
-        trained=trained,
-        processes=processes,
-        say=say,
-        progress=progress,
-    )
+    result = sweep(params, out / "records", processes=processes, say=say, progress=progress)
     if not result.measured:
         say("nothing was measured, so no notebook is run")
         return False
@@ -102,7 +98,7 @@ def reproduce(
         new = sorted(name for name, now in _digests(figures).items() if before.get(name) != now)
         say(f"figures that changed: {', '.join(new) or 'none'}")
     agreed = compare_with_shipped(measured, params.ks, say=say)
-    for refused in fit_all(measured, params.ks).refused:
+    for refused in fit_all(among_shipped(measured)[0], params.ks).refused:
         say(f"no fit: {refused}")
     table = comparison(measured, params.ks)
     table.to_csv(out / "comparison.csv", index=False, float_format="%.6f")
@@ -129,44 +125,37 @@ def train_anew(
     *,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
-) -> dict[str, Path]:
+) -> Params:
     """Train the study's `train_anew` into `out`/NAME, from scratch or from a checkpoint there.
 
-    Returns name -> model folder. Raises InputError, before any training, for a name that is in
-    none of the study's ladders.
+    Returns the study with the trained folders as its `model_ids`; as it is where there is nothing
+    to train. Raises InputError, before any training, for a name that is no ladder's.
     """
-    runs = {
-        one.name: one
-        for family in map(ladders.family_named, params.families if params.train_anew else ())
-        for one in ladders.ladder_runs(family, seed=params.train_seed)
-    }
-    for name in params.train_anew:
-        if params.source != "pocket" or params.model_ids or name not in runs:
-            there = ", ".join(runs) or "none"
-            raise InputError(
-                f"train_anew: {name!r} is in no ladder of this study; source must be pocket, "
-                f"model_ids empty, and the models of its families are {there}"
-            )
     if not params.train_anew:
-        return {}
+        return params
+    if params.source != "pocket" or params.model_ids:
+        raise InputError("train_anew: source must be pocket, and model_ids empty")
+    runs = [ladders.run_named(name) for name in params.train_anew]
+    for one in runs:
+        if not one.recipe.seed:
+            raise InputError(f"train_anew: {one.name} ships; give a seed, {one.name}-seed1")
     from rbpkit.pocket.training import train_runs
 
-    chosen = [runs[name] for name in params.train_anew]
-    done = train_runs(chosen, out, device=params.device or "cpu", say=say, progress=progress)
-    folders = {}
-    for name, one in zip(params.train_anew, done, strict=True):
+    done = train_runs(runs, out, device=params.device or "cpu", say=say, progress=progress)
+    folders = []
+    for one, trained in zip(runs, done, strict=True):
         # The folder's name is the model's name in the records.
-        folders[name] = out / "trained" / name
-        shutil.copytree(one.folder, folders[name], dirs_exist_ok=True)
-    return folders
+        folders.append(out / "trained" / one.name)
+        shutil.copytree(trained.folder, folders[-1], dirs_exist_ok=True)
+    return params.model_copy(update={"train_anew": (), "model_ids": tuple(map(str, folders))})
 
 
-def job_of(one: Summary) -> tuple[str, str]:
+def job_of(one: Measured) -> tuple[str, str]:
     """The names of its model and its corpus."""
     return one.manifest.model, one.manifest.corpus
 
 
-def why_not_comparable(one: Summary, shipped: Summary) -> str:
+def why_not_comparable(one: Measured, shipped: Measured) -> str:
     """What forbids comparing two summaries of one name; empty where nothing does."""
     for setting, reason in NOT_COMPARABLE.items():
         if getattr(one.manifest, setting) != getattr(shipped.manifest, setting):
@@ -244,27 +233,60 @@ def compare_with_shipped(
     return agreed
 
 
+_RUN = re.compile(r"(?P<model>.+-w\d+-l\d+(?P<tokens>-[\d.]+m)?)-seed\d+")
+
+
+def _of_one_text(one: Summary, other: Measured | None) -> bool:
+    """Whether they differ by their weights at most."""
+    alike = ("", NOT_COMPARABLE["revision"])
+    return other is not None and why_not_comparable(one, other) in alike
+
+
+def among_shipped(measured: Sequence[Summary]) -> tuple[list[Measured], list[Measured]]:
+    """What is to be fitted of what was measured, and the shipped models to compare that with.
+
+    Where all of a (corpus, family) were trained anew on as many tokens (NAME-seedN, or
+    NAME-3m-seedN), they take the places of the NAME among the shipped models of so many tokens.
+    No shipped model is compared with a (corpus, family) that has another text, setting or model.
+    """
+    shipped: dict[tuple[str, str], Measured] = dict(load_shipped())
+    shipped |= {job_of(one): one for one in load_totals(grid_path())}
+    groups: dict[tuple[str, str], list[Summary]] = {}
+    for one in measured:
+        groups.setdefault((one.manifest.corpus, one.manifest.family), []).append(one)
+    fitted, before = [], []
+    for (corpus, family), group in groups.items():
+        fitted += group
+        runs = [_RUN.fullmatch(one.manifest.model) for one in group]
+        names = [run[1] if run else job_of(one)[0] for run, one in zip(runs, group, strict=True)]
+        there = [shipped.get((name, corpus)) for name in names]
+        if not all(map(_of_one_text, group, there)):
+            continue
+        tokens = {run["tokens"] or "" for run in runs if run}
+        if all(runs) and len(tokens) == 1:
+            alike = re.compile(r"[^-]+-w\d+-l\d+" + re.escape(*tokens))
+            there = [
+                other
+                for (name, on), other in shipped.items()
+                if (on, other.manifest.family) == (corpus, family) and alike.fullmatch(name)
+            ]
+            fitted += [other for other in there if other.manifest.model not in names]
+        before += there
+    return fitted, before
+
+
 def comparison(measured: Sequence[Summary], ks: Sequence[int]) -> pd.DataFrame:
     """Slope and R2 measured, shipped and published, a row a (corpus, family, quantity).
 
     low, high: t interval of the slope, 95%. shipped: the slope of the shipped models of the row's
-    names, where all of them were measured on the same text in the same way; the weights may be
-    others (a model trained anew). difference: slope - shipped.
+    names, where all of them were measured on the same text in the same way. A model trained anew
+    is fitted among the shipped ones (`among_shipped`). difference: slope - shipped.
     Published: the range of the paper's slopes for that family over its six corpora (Table 1),
     since no corpus here need be one of the paper's. NaN where there is none.
     """
     keys = ["corpus", "family", "quantity"]
-    table = fit_all(measured, ks).table[[*keys, "n", "slope", "low", "high", "R2"]]
-    shipped = load_shipped()
-    pairs = [(one, shipped.get(job_of(one))) for one in measured]
-    alone = {
-        (one.manifest.corpus, one.manifest.family)
-        for one, other in pairs
-        if other is None or why_not_comparable(one, other) not in ("", NOT_COMPARABLE["revision"])
-    }
-    before = [
-        other for one, other in pairs if (one.manifest.corpus, one.manifest.family) not in alone
-    ]
+    fitted, before = among_shipped(measured)
+    table = fit_all(fitted, ks).table[[*keys, "n", "slope", "low", "high", "R2"]]
     table = table.assign(shipped=float("nan"), difference=float("nan"))
     if before:
         slopes = fit_all(before, ks).table[[*keys, "slope"]].rename(columns={"slope": "shipped"})

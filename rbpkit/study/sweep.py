@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,6 @@ def sweep(
     params: Params,
     out: str | Path,
     *,
-    trained: Mapping[str, Path] | None = None,
     shard: Shard | None = None,
     engine: Literal["process", "ray"] = "process",
     address: str | None = None,
@@ -44,10 +43,10 @@ def sweep(
 ) -> SweepResult:
     """Measure all of the study's models on all of its corpora into the records folder `out`.
 
-    trained: name -> folder of a pocket model that takes the shipped one's place. shard: only
-    this part of the jobs. engine: "process", this one, or "ray", the workers of a Ray cluster:
-    that at `address`, or one of `workers` on this machine (see `ray_engine`). processes: how many
-    of this machine share the jobs of engine "process"; the records are the same to the byte.
+    shard: only this part of the jobs. engine: "process", this one, or "ray", the workers of a Ray
+    cluster: that at `address`, or one of `workers` on this machine (see `ray_engine`). processes:
+    how many of this machine share the jobs of engine "process"; the records are the same to the
+    byte.
 
     The largest model comes first; each is loaded once, and not at all where its jobs are done.
     Finished jobs are not run again, jobs that another process is measuring are waited for, and
@@ -57,7 +56,7 @@ def sweep(
     """
     if engine == "process" and (address is not None or workers is not None):
         raise InputError("--address and --workers are of --engine ray: give that too")
-    groups = plan(params, trained=trained, shard=shard)
+    groups = plan(params, shard=shard)
     corpora = read_corpora(params, {name for group in groups for name in group.tokens})
     if engine == "ray":
         from rbpkit.study.ray_engine import run_on_ray
@@ -67,11 +66,11 @@ def sweep(
         )
     else:
         set_threads(params.threads)
-        with _more_processes(processes - 1, params, out, trained=trained, shard=shard):
+        with _more_processes(processes - 1, params, out, shard=shard):
             outcomes = run_here(groups, corpora, params, out, say=say, progress=progress)
     in_order = [
         outcomes[job]
-        for model in models_of(params, trained)
+        for model in models_of(params)
         for corpus in corpus_names(params)
         if (job := Job(model_name(model), corpus)) in outcomes
     ]

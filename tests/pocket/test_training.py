@@ -234,6 +234,11 @@ def test_controls_change_one_thing_each():
         assert run.shape == dataclasses.replace(base.shape, layers=run.shape.layers)
     with pytest.raises(InputError, match="no control 'nothing': there are pythia-w32-l2-3m-seed1"):
         control_named("nothing")
+    own = control_named("pythia-w64-l4-1.5m-seed7")
+    assert (own.against, own.changes) == ("pythia-w64-l4-1.5m", "seed 7")
+    assert own.run == ladders.ladder_runs("Pythia", tokens=1_500_000, seed=7)[2]
+    for name in ("gpt2-w32-l2", "qwen-w64-l4-6m", "mamba-w32-l4-seed3"):
+        assert ladders.run_named(name).name == name
 
 
 def test_families_and_sizes_that_are_not_there_are_refused():

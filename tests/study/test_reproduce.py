@@ -13,7 +13,9 @@ from rbpkit import paper
 from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
+from rbpkit.fit import fit_power_law
 from rbpkit.pocket import ladders, training
+from rbpkit.pocket.controls import grid_path, load_totals
 from rbpkit.records import load_summaries
 from rbpkit.study.jobs import models_of
 from rbpkit.study.params import Params, load_params
@@ -194,36 +196,64 @@ CLASSROOM = load_params(ROOT / "params" / "class" / "own_model.yaml")
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "reason"),
     [
-        {"train_anew": ("pythia-w32",)},
-        {"train_anew": ("gpt2-w32-l2",)},  # a ladder that the study does not measure
-        {"model_ids": ("a", "b")},
-        {"source": "hub"},
+        ({"train_anew": ("pythia-w32",)}, "no run 'pythia-w32'"),
+        ({"train_anew": ("pythia-w33-l2-seed1",)}, "no run"),
+        ({"train_anew": ("pythia-w32-l2-3.m-seed1",)}, "no run"),
+        ({"train_anew": ("pythia-w32-l2-3m",)}, "ships; give a seed, pythia-w32-l2-3m-seed1"),
+        ({"model_ids": ("a", "b")}, "model_ids empty"),
+        ({"source": "hub"}, "source must be pocket"),
     ],
 )
-def test_only_models_of_the_study_can_be_trained_anew(change, tmp_path):
+def test_only_runs_of_the_ladders_can_be_trained_anew(change, reason, tmp_path):
     study = CLASSROOM.model_copy(update=change)
-    with pytest.raises(InputError, match=r"train_anew: '.*' is in no ladder of this study"):
+    with pytest.raises(InputError, match=reason):
         train_anew(study, tmp_path / "models")
     assert not (tmp_path / "models").exists()
 
 
-def test_a_model_trained_anew_takes_the_shipped_ones_place(tmp_path, monkeypatch):
+def test_a_model_trained_anew_is_measured_alone(tmp_path, monkeypatch):
     stream = torch.from_numpy(np.random.default_rng(0).integers(0, ladders.V, 5000))
     monkeypatch.setattr(training, "token_stream", lambda split: stream)  # the whole takes minutes
-    first, *others = ladders.ladder_runs("Pythia")
-    short = dataclasses.replace(first, recipe=ladders.recipe_of("Pythia", tokens=4096))
-    monkeypatch.setattr(ladders, "ladder_runs", lambda family, seed: (short, *others))
+    name = "pythia-w32-l2-0.004096m-seed7"
+    study = CLASSROOM.model_copy(update={"train_anew": (name,)})
     said = []
-    trained = train_anew(CLASSROOM, tmp_path, say=said.append)
-    assert list(trained) == ["pythia-w32-l2"] and said[0].startswith("pythia-w32-l2: ")
-    chosen = models_of(CLASSROOM, trained)
-    assert chosen[0] == str(trained["pythia-w32-l2"]) and Path(chosen[0]).name == "pythia-w32-l2"
-    assert chosen[1:] == models_of(CLASSROOM)[1:]
-    assert train_anew(CLASSROOM, tmp_path) == trained  # found done
+    trained = train_anew(study, tmp_path, say=said.append)
+    assert said[0].startswith(f"{name}: ")
+    assert [Path(folder).name for folder in models_of(trained)] == [name]
+    with pytest.raises(InputError, match="`rbpkit reproduce` trains these models"):
+        models_of(study)
+    assert train_anew(study, tmp_path) == trained  # found done
     nothing = CLASSROOM.model_copy(update={"train_anew": ()})
-    assert train_anew(nothing, tmp_path / "none") == {} and not (tmp_path / "none").exists()
+    assert train_anew(nothing, tmp_path / "none") is nothing and not (tmp_path / "none").exists()
+
+
+def test_a_model_trained_anew_is_fitted_among_the_shipped_ones(shipped):
+    """A stand-in, the ladder's model called one of 3 million tokens, so that the line must move."""
+    own = [
+        dataclasses.replace(s, manifest=dataclasses.replace(s.manifest, model=f"{name}-seed7"))
+        for s in shipped
+        for name in [f"{s.manifest.model}-3m"]
+        if name == "pythia-w32-l2-3m" and s.manifest.corpus in CLASSROOM.corpus_names
+    ]
+    table = comparison(own, (1, 10)).set_index(["corpus", "quantity"])
+    assert len(table) == 2 * 3 and (table["n"] == 6).all()
+    grid = [t for t in load_totals(grid_path()) if t.manifest.model.endswith("-3m")]
+    for (corpus, quantity), row in table.iterrows():
+        there = sorted((t for t in grid if t.manifest.corpus == corpus), key=lambda t: t.manifest.S)
+        (mine,) = (s for s in own if s.manifest.corpus == corpus)
+        k = quantity.removeprefix("RBP_")
+        loss = [t.ce() if k == "CE" else -np.log(t.rbp(int(k))) for t in (mine, *there)]
+        S = [t.manifest.S for t in there]
+        assert row["shipped"] == pytest.approx(fit_power_law(S, loss[1:]).slope)
+        assert row["slope"] == pytest.approx(fit_power_law(S, [loss[0], *loss[2:]]).slope)
+        assert row["slope"] > row["shipped"] + 0.01  # the smallest is better: a flatter line
+    other = [
+        dataclasses.replace(s, manifest=dataclasses.replace(s.manifest, fingerprint="another"))
+        for s in own
+    ]
+    assert comparison(other, (1,)).empty  # other packages, other text: not among the shipped
 
 
 @pytest.mark.slow
