@@ -166,10 +166,14 @@ for size in ("S + dV", "FLOPs"):
 
 # %%
 grid = load_totals(grid_path())
-texts = {one.manifest.fingerprint for one in grid}
-seeded = [s for s in measured if "m-seed" in s.manifest.model and s.manifest.fingerprint in texts]
-trained = [*load_totals(controls_path()), *map(totals_of, seeded)]
-controls = analysis.controls_table(grid, trained, (1, 10, 100))
+there = {(one.manifest.model, one.manifest.fingerprint) for one in grid}
+yours = [
+    totals_of(one)
+    for one in measured
+    if "-seed" in one.manifest.model
+    and (one.manifest.model.split("-seed")[0], one.manifest.fingerprint) in there
+]
+controls = analysis.controls_table(grid, [*load_totals(controls_path()), *yours], (1, 10, 100))
 for control in CONTROLS:
     if control.run.name not in set(controls["control"]):
         print(f"not trained: {control.against} with {control.changes}")

@@ -101,9 +101,9 @@ def models_of(params: Params) -> tuple[str, ...]:
     """The study's models: `model_ids`, or those of its families, smallest first.
 
     Folders for the pocket ladders, hub ids for the paper's; with source pocket a model id may be a
-    shipped model's name. Raises InputError for a family that
-    is not there, for none at all, for two folders of one name (their records would be one), and
-    for models that are still to be trained.
+    shipped model's name. Raises InputError for a family that is not there, for none at all, for
+    two folders of one name (their records would be one), and for models that are still to be
+    trained.
     """
     if params.train_anew:
         raise InputError("train_anew: `rbpkit reproduce` trains these models and measures them")

@@ -647,13 +647,10 @@ def test_a_ladder_trains_its_sizes_into_folders_of_their_names(tiny_run, tmp_pat
 
 # --- what is shipped -------------------------------------------------------------------------
 
-# The paper's families whole; of Mamba, which stands beside them, the sizes that are there.
 SHIPPED = {
-    name: (family, shape)
+    ladders.name_of(family, shape): (family, shape)
     for family, ladder in LADDERS.items()
     for shape in ladder
-    if (ladders.models_root() / (name := ladders.name_of(family, shape))).is_dir()
-    or family in paper.FAMILIES
 }
 
 
@@ -830,4 +827,4 @@ def test_training_the_smallest_again_gives_the_shipped_loss(family, tmp_path):
         ladders.model_folder(family, 0), dtype=torch.float32
     )
     expected = validation_ce(shipped, objective.token_stream("valid"))
-    assert trained.valid_ce == pytest.approx(expected, rel=0.005)
+    assert trained.valid_ce == pytest.approx(expected, abs=0.01)

@@ -50,8 +50,7 @@ def test_the_families_beside_the_papers_have_theirs_too():
     study = load_params(ROOT / "params" / "beside.yaml")
     assert list(study.families) == [f for f in ladders.LADDERS if f not in paper.FAMILIES]
     names = {run.name for family in study.families for run in ladders.ladder_runs(family)}
-    trained = {name for name in names if (ladders.models_root() / name).is_dir()}
-    assert trained and jobs == {(name, corpus) for name in trained for corpus in POCKET_CORPORA}
+    assert jobs == {(name, corpus) for name in names for corpus in POCKET_CORPORA}
 
 
 def test_summaries_were_made_from_the_shipped_weights(shipped):
