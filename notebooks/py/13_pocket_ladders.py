@@ -15,7 +15,7 @@
 #
 # **Question.** The paper fits a line in $\log S$ to models that others trained. We trained our own. Does the slope change when the size is counted otherwise, when depth changes and width does not, when models see fewer tokens, or with another seed?
 #
-# **Answer.** The exponent depends on how size is counted (a factor of 1.4 to 1.7), on whether a ladder grows in depth or width, and most of all on training, where each doubling of the tokens steepens the slope by 71% (median). Another seed moves the losses of the smallest model by at most 3.5%. The form holds well for GPT-2 and OPT ($R^2$ of 0.968 or more), less well for Pythia, whose points bend, and for Qwen, whose points scatter (0.926 and 0.818 at least). It needs no attention: five sizes of Mamba lie on their lines too (0.981).
+# **Answer.** The exponent depends on how size is counted (a factor of 1.4 to 1.7), on whether a ladder grows in depth or width, and most of all on training, where each doubling of the tokens steepens the slope by 71% (median). Another seed moves the smallest model's losses by at most 3.5%. The form holds well for GPT-2, OPT and Mamba, which has no attention ($R^2$ of 0.968 or more), less well for Pythia, which bends, and Qwen, which scatters (0.926 and 0.818 at least).
 #
 # ![The loss -log RBP_k against S for the shipped ladders at k = 1 and k = 100, by corpus](../figures/pocket_beside.png)
 #
