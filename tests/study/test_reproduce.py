@@ -166,7 +166,11 @@ def test_comparison_has_measured_shipped_and_published(shipped):
     assert table.query("quantity == 'RBP_50'")["paper_from"].isna().all()  # no such row
 
 
-def test_reproduce_a_study_of_ones_own(tmp_path, llama_folder, text_file):
+@pytest.mark.parametrize(
+    "notebooks",
+    [("03", "12", "13"), pytest.param((), marks=pytest.mark.slow, id="all")],  # all: 4 minutes
+)
+def test_reproduce_a_study_of_ones_own(notebooks, tmp_path, llama_folder, text_file):
     """A family with one model, a file of text: measured, said what cannot be fitted."""
     study = Params(
         source="hub",
@@ -176,7 +180,7 @@ def test_reproduce_a_study_of_ones_own(tmp_path, llama_folder, text_file):
         threads=1,
     )
     said = []
-    done = reproduce(study, tmp_path / "out", say=said.append)
+    done = reproduce(study, tmp_path / "out", notebooks=notebooks, say=said.append)
     assert done, [line for line in said if line.startswith("failed")]
     assert "0 of 1 jobs compared with shipped values" in said
     assert any(line.startswith("no fit: llama, notes.jsonl") for line in said)
