@@ -26,9 +26,9 @@ def _help(context: typer.Context) -> None:
 
 @pocket_app.command("list")
 def list_models() -> None:
-    """The pocket models (family, size, shape, folder), then the controls."""
+    """The pocket models (family, size, shape, folder), then the controls and the other seeds."""
     from rbpkit.pocket import ladders
-    from rbpkit.pocket.controls import CONTROLS
+    from rbpkit.pocket.controls import CONTROLS, SEEDS
 
     for family, ladder in ladders.LADDERS.items():
         for size, shape in enumerate(ladder):
@@ -37,6 +37,8 @@ def list_models() -> None:
             typer.echo(f"{family} {size}: width {shape.width}, {shape.layers} layers  {there}")
     for control in CONTROLS:
         typer.echo(f"control {control.run.name}: {control.against} with {control.changes}")
+    for run in SEEDS:
+        typer.echo(f"other seed {run.name}")
 
 
 @pocket_app.command("train")

@@ -22,7 +22,7 @@ from rbpkit.pocket.ladders import Run, ladder_runs
 from rbpkit.sections.curves import ladder
 from rbpkit.summary import Summary
 
-GRID = re.compile(r"(?P<model>.+)-(?P<millions>[\d.]+)m")
+GRID = re.compile(r"(?P<model>.+)-(?P<millions>[\d.]+)m(-seed(?P<seed>\d+))?")
 
 
 def all_runs() -> dict[str, Run]:
@@ -179,9 +179,9 @@ def controls_table(
 def size_and_tokens(grid: Iterable[Totals], ks: Sequence[int]) -> pd.DataFrame:
     """The losses by size and training tokens, a row a (corpus, quantity, model).
 
-    grid: totals of models called NAME-Mm, each trained on M million tokens to the end of its own
-    schedule. Columns: corpus, family, model (NAME), S, T (tokens), quantity, loss; by T and S
-    within a corpus and quantity. Raises InputError for a model of another name.
+    grid: totals of models called NAME-Mm or NAME-Mm-seedN, each trained on M million tokens to the
+    end of its own schedule. Columns: corpus, family, model (NAME), S, T (tokens), seed, quantity,
+    loss; by T and S within a corpus and quantity. Raises InputError for a model of another name.
     """
     rows = []
     for one in grid:
@@ -190,9 +190,9 @@ def size_and_tokens(grid: Iterable[Totals], ks: Sequence[int]) -> pd.DataFrame:
             raise InputError(
                 f"{one.manifest.model} is no model of the grid: they end in -1.5m, ..."
             )
-        T = float(match["millions"]) * 1e6
-        at = (one.manifest.corpus, one.manifest.family, match["model"], one.manifest.S, T)
+        T, seed = float(match["millions"]) * 1e6, int(match["seed"] or 0)
+        at = (one.manifest.corpus, one.manifest.family, match["model"], one.manifest.S, T, seed)
         rows += [(*at, loss.name, loss(one)) for loss in (_Loss(None), *map(_Loss, ks))]
-    columns = ["corpus", "family", "model", "S", "T", "quantity", "loss"]
+    columns = ["corpus", "family", "model", "S", "T", "seed", "quantity", "loss"]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["T", "S"], ignore_index=True)

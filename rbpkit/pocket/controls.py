@@ -2,8 +2,9 @@
 
 The grid has Pythias trained on other numbers of tokens than the ladder's, each to the end of a
 schedule of its own. A control differs from one model of the grid in one thing, depth at one width
-or the seed: what of a slope could be the recipe's doing. Both ship as loss curves and as what was
-measured on them, `Totals`, not as weights.
+or the seed: what of a slope could be the recipe's doing. Four models of the ladders were trained
+with two more seeds each. All ship as loss curves and as what was measured on them, `Totals`, not as
+weights.
 """
 
 from __future__ import annotations
@@ -60,6 +61,13 @@ def _controls() -> tuple[Control, ...]:
 
 
 CONTROLS: tuple[Control, ...] = _controls()
+
+SEEDS: tuple[Run, ...] = tuple(
+    run_named(f"{name}-seed{seed}")
+    for name in ("pythia-w32-l2", "pythia-w64-l4", "qwen-w48-l3", "qwen-w64-l4")
+    for seed in (1, 2)
+)
+"""Models of the ladders with other seeds: other initial weights, the same text in the same order."""
 
 
 def control_named(name: str) -> Control:
@@ -185,7 +193,8 @@ def grid_path() -> Path:
 def pairs_path(completed: bool) -> Path:
     """The shipped totals over the tokens that complete a pair (`sections.pairs`), or that do not.
 
-    Of the grid and, by the same names, of the other families' ladders.
+    Of the grid and, by the same names, of the other families' ladders; of `SEEDS`, by the name
+    NAME-Mm-seedN.
     """
     name = "pairs.jsonl.gz" if completed else "others.jsonl.gz"
     return Path(str(resources.files("rbpkit") / "data" / "pocket" / name))

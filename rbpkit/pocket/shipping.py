@@ -151,8 +151,9 @@ It is a measuring point on a ladder of sizes, not a model to generate text with.
 def ship_totals(runs: Path, *, say: Callable[[str], None] = lambda line: None) -> None:
     """Measure the finished runs under `runs`; put their totals into the package.
 
-    Of the controls to `controls_path`; of Pythias, by the name NAME-Mm, to `grid_path`; of these
-    and of the other ladders' models, by tokens that complete a pair and others, to `pairs_path`.
+    Of the controls to `controls_path`; of Pythias, by the name NAME-Mm, to `grid_path`; of these,
+    of the other ladders' models and of their other seeds (NAME-Mm-seedN), by tokens that complete a
+    pair and others, to `pairs_path`.
     What was measured before on the same weights is passed over. Loss curves of what ships as
     totals only go to `data/pocket/runs`. Raises InputError where no run is finished.
     """
@@ -172,8 +173,10 @@ def ship_totals(runs: Path, *, say: Callable[[str], None] = lambda line: None) -
             kinds = ("control",)
         else:
             millions = f"-{key['tokens'] / 1e6:g}m"
-            name = name.removesuffix(millions) + millions
-            kinds = (*(("grid",) if key["family"] == FAMILY else ()), "pair", "other")
+            seed = f"-seed{key['seed']}" if key["seed"] else ""
+            name = name.removesuffix(seed).removesuffix(millions) + millions + seed
+            of_grid = key["family"] == FAMILY and not seed
+            kinds = (*(("grid",) if of_grid else ()), "pair", "other")
         model = replace(load_model(run / "model", device="cpu"), name=name)
         before = [one for one in done[kinds[-1]] if one.manifest.model == name]
         if before and {one.manifest.revision for one in before} == {model.revision}:

@@ -738,12 +738,13 @@ def test_totals_of_new_weights_are_measured_and_go_where_they_belong(
     runs, measured = tmp_path / "runs", []
     control, short = "pythia-w32-l2-3m-seed1", "pythia-w32-l2-3m"
     tokens = {control: 3_000_000, short: 3_000_000, "pythia-w32-l2": 12_000_000}
-    tokens["opt-w32-l2"] = 12_000_000
+    tokens |= {"opt-w32-l2": 12_000_000, "pythia-w32-l2-seed2": 12_000_000}
     for name, trained in tokens.items():
         (runs / name / "model").mkdir(parents=True)
         (runs / name / "model" / "revision").write_text("one")
         (runs / name / "log.csv").write_text(name)
         key = {"family": "OPT" if "opt" in name else "Pythia", "tokens": trained}
+        key["seed"] = int(name.partition("-seed")[2] or 0)
         (runs / name / "result.json").write_text(json.dumps({"key": key}))
     (runs / "pythia-w48-l3").mkdir()  # not finished
     for name in ("pythia-w32-l2", "opt-w32-l2"):
@@ -774,16 +775,17 @@ def test_totals_of_new_weights_are_measured_and_go_where_they_belong(
         return revisions
 
     shipping.ship_totals(runs)
-    long, other = "pythia-w32-l2-12m", "opt-w32-l2-12m"
-    assert sorted(measured) == sorted([control, short, long, other])
+    long, other, seed = "pythia-w32-l2-12m", "opt-w32-l2-12m", "pythia-w32-l2-12m-seed2"
+    assert sorted(measured) == sorted([control, short, long, other, seed])
     assert shipped("controls").keys() == {control}
     assert shipped("grid").keys() == {short, long}
-    assert shipped("pairs-True").keys() == shipped("pairs-False").keys() == {short, long, other}
+    of_pairs = {short, long, other, seed}
+    assert shipped("pairs-True").keys() == shipped("pairs-False").keys() == of_pairs
     # Weights that ship have their loss curve from `ship_models`.
-    assert {path.stem for path in (package / "runs").iterdir()} == {control, short}
+    assert {path.stem for path in (package / "runs").iterdir()} == {control, short, seed}
     parts = [load_totals(package / f"pairs-{kind}.jsonl.gz") for kind in (True, False)]
     sums = [pair.plus(rest) for pair, rest in zip(*parts, strict=True)]
-    of_pythia = [one for one in sums if one.manifest.model != other]
+    of_pythia = [one for one in sums if one.manifest.model not in (other, seed)]
     grid = load_totals(package / "grid.jsonl.gz")
     assert [one.hits for one in of_pythia] == [one.hits for one in grid]
 
@@ -795,7 +797,8 @@ def test_totals_of_new_weights_are_measured_and_go_where_they_belong(
     assert measured == [long]
     assert shipped("grid") == {short: "one", long: "two"}
     for kind in (True, False):
-        assert shipped(f"pairs-{kind}") == {short: "one", long: "two", other: "one"}
+        revisions = {**dict.fromkeys(of_pairs, "one"), long: "two"}
+        assert shipped(f"pairs-{kind}") == revisions
     with pytest.raises(InputError, match="no finished run there"):
         shipping.ship_totals(tmp_path / "nothing")
 
