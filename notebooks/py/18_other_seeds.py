@@ -64,7 +64,9 @@ tables = [analysis.size_and_tokens(some, ks).assign(kind=kind) for kind, some in
 models = pd.concat(tables, ignore_index=True)
 models["corpus"] = models["corpus"].str.removeprefix("pocket:")
 models = models[(models["T"] == 12e6) & models["family"].isin(["Pythia", "Qwen"])]
-several = models[models.groupby(["kind", "corpus", "quantity", "model"])["seed"].transform("size") > 1]
+several = models[
+    models.groupby(["kind", "corpus", "quantity", "model"])["seed"].transform("size") > 1
+]
 in_percent = several[(several["kind"] == "all") & (several["quantity"] == "RBP_1")]
 in_percent = in_percent.assign(rbp=100 * np.exp(-in_percent["loss"]))
 in_percent.pivot(index=["model", "seed"], columns="corpus", values="rbp")[corpora].round(1)

@@ -67,7 +67,7 @@ SEEDS: tuple[Run, ...] = tuple(
     for name in ("pythia-w32-l2", "pythia-w64-l4", "qwen-w48-l3", "qwen-w64-l4")
     for seed in (1, 2)
 )
-"""Models of the ladders with other seeds: other initial weights, the same text in the same order."""
+"""Models of the ladders with other seeds: other initial weights, the same tokens in order."""
 
 
 def control_named(name: str) -> Control:
