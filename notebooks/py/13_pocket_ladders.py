@@ -158,7 +158,7 @@ for size in ("S + dV", "FLOPs"):
 # %% [markdown]
 # The paper's choice is the best of the three here too: against $S$ the points lie closest to a line in 59 of 60 cells (CE and four $k$, four families, three corpora). $S + dV$ and the training cost span fewer decades, since the output matrix is most of the smallest models, and give slopes that are 1.4 to 1.7 times as steep. An exponent means nothing without the size it belongs to.
 #
-# The lines are not equally straight. GPT-2's points lie on theirs. Pythia's bend: both ends of the ladder lie above the line and its middle below, so the slope flattens with size. Of Qwen's, the second size lies far below the line and the third above it. A rate that suits some sizes better than others would do that; so, for the bend, would too few tokens for the larger models. These runs do not tell which.
+# The lines are not equally straight. GPT-2's points lie on theirs. Pythia's bend: both ends of the ladder lie above the line and its middle below, so the slope flattens with size. Of Qwen's, the second size lies far below the line and the third above it. A rate that suits some sizes better than others would do that; so, for the bend, would too few tokens for the larger models. These runs do not tell which. Qwen's scatter is chance: its second and third size differ as much between seeds ([notebook 18](18_other_seeds.ipynb)).
 #
 # ## Controls
 #
@@ -195,7 +195,7 @@ print("largest distance of a model from its ladder's line, %, any corpus:")
 print(pd.Series(far).unstack().rename_axis(columns="k").round(1).to_string())
 
 # %% [markdown]
-# - *Seed.* Two other seeds of the smallest model move CE by at most 1.0% and $-\log\mathrm{RBP}_1$ by at most 1.9%. At $k = 100$, where few tokens are missed, it is up to 3.5%. A ladder's models lie up to 9.9% from their line, so seeds alone are unlikely to explain Pythia's bend and Qwen's scatter. (The seeds are of one size and 3 million tokens.)
+# - *Seed.* Two other seeds of the smallest model move CE by at most 1.0% and $-\log\mathrm{RBP}_1$ by at most 1.9%. At $k = 100$, where few tokens are missed, it is up to 3.5%. A ladder's models lie up to 9.9% from their line. But these seeds are of one size and 3 million tokens; those of larger models after 12 million lie further apart, far enough to explain Qwen's scatter, not Pythia's bend ([notebook 18](18_other_seeds.ipynb)).
 # - *Depth.* At width 64, 8 layers instead of 4 double $S$ and make every loss *worse*, by 0.5 to 5.3%: the model lies 2.2 to 9.6% above the line. With 2 layers and half the $S$ it loses at most 3.3% and lies below the line in all but one cell, by up to 4.5%.
 #
 # So in models this short of training, width is worth much and depth is worth little or nothing. A ladder's slope depends on how the ladder grows. (The learning rate goes by width alone; a lower one might suit 8 layers better.)
@@ -308,7 +308,7 @@ else:
         print(f"{ratio.median():.2f} times the transformers' median slope, median of the cells")
 
 # %% [markdown]
-# The form needs no attention: in all 12 cells the five state-space models lie on a line with an $R^2$ of 0.981 or more. Their exponents are like the transformers'. Over all sizes Mamba's is the steepest in 8 of 12 cells; but its ladder ends at $S$ = 410 thousand, and Pythia's line flattens beyond. Among models no larger than that, Mamba's is the steepest in 2 cells. In no cell does its interval lie apart from all others.
+# The form needs no attention: in all 12 cells the five state-space models lie on a line with an $R^2$ of 0.981 or more. Over all sizes Mamba's exponent is the steepest in 8 of 12 cells; but its ladder ends at $S$ = 410 thousand, and Pythia's line flattens beyond. Among models no larger than that, it is steeper than those of GPT-2, OPT and Qwen in all 12 cells (1.28 times the four's median), and than Pythia's in 2. In no cell does its interval lie apart from all others.
 #
 # At one $S$ Mamba's losses lie 1 to 9% above Pythia's line, 2 to 11% below Qwen's, and 6 to 24% below those of GPT-2 and OPT, which got a quarter of the rate. Behind this average are two kinds of tokens that Mamba treats differently: [notebook 17](17_repeated_pairs.ipynb).
 #
@@ -318,8 +318,8 @@ else:
 #
 # - *The paper's $S$ is the straightest size here too*: in 59 of 60 cells, against $S + dV$ and the training cost.
 # - *The form holds, not equally well.* $R^2$ is at least 0.990 for GPT-2, 0.968 for OPT, 0.926 for Pythia and 0.818 for Qwen.
-# - *The form needs no attention.* Mamba's $R^2$ is at least 0.981, its exponents are among the transformers'.
-# - *The exponent is not settled.* Each doubling of the tokens steepens the slope by 15 to 125%, median 71%.
+# - *The form needs no attention.* Mamba's $R^2$ is at least 0.981; over one range of $S$ its exponents lie between Pythia's and the others'.
+# - *The exponent is not settled.* Each doubling of the tokens steepens the slope by 15 to 125%, median 71%, on these three corpora.
 # - *A slope depends on how a ladder grows.* At these sizes depth is worth less than width.
 # - *Family and learning rate go together.* GPT-2 and OPT got a quarter of Pythia's.
 #

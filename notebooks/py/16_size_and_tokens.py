@@ -15,7 +15,7 @@
 #
 # **Question.** The paper's law has one variable, the size $S$; the number of training tokens $T$ is not in it. How does its exponent depend on $T$? Does a law in $S$ and $T$ predict a larger model, or one trained for longer? And do cross-entropy and $\mathrm{RBP}_k$ ask for the same division of compute between size and tokens?
 #
-# **Answer.** The exponent depends on the training tokens: for $\mathrm{RBP}_1$ it is 0.02 to 0.03 after 1.5 million and 0.08 to 0.12 after 12 million. None of four laws in size and tokens predicts the last doubling of the tokens (errors of 8 to 10%), nor do they or the straight line predict two larger models (6 to 7%). The best division of compute stays undetermined, but at equal cross-entropy ten times the size changes $-\log\mathrm{RBP}_k$ by 2% at most, so the two should ask for nearly the same.
+# **Answer.** The exponent depends on the training tokens: for $\mathrm{RBP}_1$ it is 0.02 to 0.03 after 1.5 million and 0.08 to 0.12 after 12 million. None of four laws in size and tokens predicts the last doubling of the tokens (errors of 8 to 10%), nor do they or the straight line predict two larger models (6 to 7%). The best division of compute stays undetermined, but at equal cross-entropy ten times the size changes $-\log\mathrm{RBP}_k$ by less than 3%, so the two should ask for nearly the same.
 #
 # ![Cross-entropy and -log RBP_k at k = 1, 10, 100 on prose against training tokens, for six sizes of Pythia, with curves of a law in size and tokens fitted to the five smaller sizes](../figures/16_grid.png)
 #
@@ -62,7 +62,7 @@ print("rbpkit", rbpkit.__version__)
 #
 # The training text is 27.6 million tokens of docstrings, functions, signatures and READMEs from Python packages, so no model reads a document twice. Five corpora are held out: four of the same kinds, from source files of their own, and HumanEval by the paper's protocol.
 #
-# The learning rate is $0.7/d$ for width $d$: the best of a search at 1.5 million tokens, by validation cross-entropy, at two widths. One seed each; two more of the smallest model, at 3 million tokens, show how much a seed moves the losses.
+# The learning rate is $0.7/d$ for width $d$: the best of a search at 1.5 million tokens, by validation cross-entropy, at two widths. One seed each; two more of the smallest model, at 3 million tokens, show how much a seed moves the losses ([notebook 18](18_other_seeds.ipynb) has more seeds at 12 million).
 
 # %%
 models = analysis.size_and_tokens(load_totals(grid_path()), (1, 10, 100))
@@ -367,7 +367,7 @@ print(f"flatter than the line of six: {flatter} of 20; within the paper's range:
 lines_of_all.round(3)
 
 # %% [markdown]
-# (In the figure a point below zero is a loss that the line puts too low.) Nothing predicts the two: the line and the laws with tokens err by 6 to 7% in the median, as copying does, and size alone by 31%. The line's intervals have 34 of the 40 losses, two fewer than the margin asks for, and all losses lie on one side: the two models fall short of the line, by 1 to 12%. (Another seed moves CE by at most 1.1%.)
+# (In the figure a point below zero is a loss that the line puts too low.) Nothing predicts the two: the line and the laws with tokens err by 6 to 7% in the median, as copying does, and size alone by 31%. The line's intervals have 34 of the 40 losses, two fewer than the margin asks for, and all losses lie on one side: the two models fall short of the line, by 1 to 13%. (Another seed moves CE of the smallest model by at most 1.1%, of that of width 64 by at most 3.2%; [notebook 18](18_other_seeds.ipynb).)
 #
 # So at a fixed number of tokens the line bends: with the two models it is flatter in every cell. A bend in this direction is what a term in tokens makes, but the laws make too much of it and expect too little of the larger models, in all 40. These read 4 and 6 tokens a parameter; the smallest of the grid read 470.
 #
@@ -406,7 +406,7 @@ doubled.round(3)
 print("exponents at 12M inside:", doubled.groupby(level=0, sort=False)["inside"].sum().to_dict())
 
 # %% [markdown]
-# From 6 to 12 million tokens every exponent grows, that of $\mathrm{RBP}_1$ by 0.034 to 0.068, and no interval of the change holds 0. The sum gives an exponent below the measured interval in every cell, and above the one at 6 million in few: 0 of 5 for each quantity, so the change was *not* predicted. Kaplan's form comes nearer and is below the interval in every cell too.
+# From 6 to 12 million tokens every exponent grows, that of $\mathrm{RBP}_1$ by 0.034 to 0.068, and no interval of the change holds 0. The sum gives an exponent below the measured interval in every cell (inside it in 0 of 5 for each quantity), so the change was *not* predicted; in few cells is it even above that at 6 million. Kaplan's form comes nearer and is below the interval in every cell too.
 #
 # By CE on prose, the two smallest models gained less in the last doubling than in the one before, the four larger ones more. [Notebook 17](17_repeated_pairs.ipynb) finds the tokens that make the difference.
 #
@@ -488,7 +488,7 @@ at_equal_ce.round(3)
 #
 # ## What one doubling buys
 #
-# In points of $\mathrm{RBP}_1$ (percent of all tokens), for the largest model of 12 million tokens: what the last doubling of its tokens gave, as measured, and what the sum gives for one more doubling of the tokens, or of the size.
+# In points of $\mathrm{RBP}_1$ (percent of all tokens), for the grid's largest model of 12 million tokens: what the last doubling of its tokens gave, as measured, and what the sum gives for one more doubling of the tokens, or of the size.
 
 # %%
 rows = {}
@@ -517,9 +517,9 @@ bought.round(1)
 # ## What holds
 #
 # - The exponent of one family depends on its tokens: from 6 to 12 million it grows by 87% in the median cell.
-# - At a fixed number of tokens the line has an $R^2$ of 0.94 or more from 6 million on, and predicts a model 2.2 times larger to 4.0%, where copying the next size's loss errs by 3.0%.
+# - At a fixed number of tokens the line has an $R^2$ of 0.94 or more from 6 million on. Over all four numbers of tokens it predicts a model 2.2 times larger to 4.0%, where copying the next size's loss errs by 3.0%.
 # - Laws in size and tokens do so to 4.6% (sum) and 2.4% (Kaplan's form); none predicts the last doubling of the tokens (8 to 10%), and none, nor the line, two models beyond the grid (6 to 7%).
-# - At equal CE, ten times the size changes $-\log\mathrm{RBP}_k$ by 2% at most; that the two want different splits was not shown.
+# - At equal CE, ten times the size changes $-\log\mathrm{RBP}_k$ by less than 3%; that the two want different splits was not shown.
 #
 # Limits: one family; six sizes and four numbers of tokens, and two sizes more at one; one seed each; $S$ at most 3 million, $T$ at most 12 million; a rate chosen at 1.5 million tokens; text in English and Python. $C = 6ST$ leaves out the head, which is most of the cost of the smallest models.
 #

@@ -32,16 +32,18 @@ threads = 1
 # %%
 from itertools import product
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from scipy.stats import t
 
 import rbpkit
 from rbpkit.fit import fit_power_law
-from rbpkit.pocket import analysis
+from rbpkit.pocket import analysis, ladders
 from rbpkit.pocket.controls import load_totals, pairs_path
 from rbpkit.sections import plots, s4_law
 from rbpkit.sections.curves import measured_curves
+from rbpkit.sections.panels import ink_of
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 
@@ -131,6 +133,14 @@ exponents["R2 of means, median"] = by_kind["R2 of means"].median()
 exponents.round(2)
 
 # %% [markdown]
+# By the law $L \propto S^{-\alpha}$, a change of the loss by a factor $q$ takes a size larger by $q^{1/\alpha}$. The distance between the worst and the best of three seeds, as a factor in $S$, median of 20 cells:
+
+# %%
+between = several.groupby([*names, "model"])["loss"].agg(lambda one: one.max() / one.min())
+factor = between ** (1 / found["alpha"].reindex(between.index.droplevel("model")).to_numpy())
+factor.groupby(["kind", "model"]).median().unstack(0).round(1)
+
+# %% [markdown]
 # TO COME
 #
 # ## Qwen's reversal
@@ -162,4 +172,51 @@ for kind, name in (("others", "other tokens"), ("pairs", "pairs")):
     of_both = measured_curves(some, ids, ["Pythia", "Qwen"], lambda one: one.rbp(1), "RBP_1")
     rows[s4_law.row_name(name, of_both.curves)] = of_both.curves
 figure, points = s4_law.figure_4(rows)
+new = several[(several["seed"] > 0) & (several["quantity"] == "RBP_1")]
+for axes, cell in zip(figure.axes, product(("others", "pairs"), corpora), strict=True):
+    for family, one in new.set_index(["kind", "corpus"]).loc[[cell]].groupby("family"):
+        ink = ink_of(family)
+        axes.scatter(
+            one["S"],
+            one["loss"],
+            marker=ink.marker,
+            facecolors="none",
+            edgecolors=ink.colour,
+            zorder=4,
+        )
+more = new[new["kind"] != "all"].rename(columns={"kind": "row"})
+points = pd.concat(
+    [points, more[["row", "corpus", "family", "model", "seed", "quantity", "S", "loss"]]]
+)
 plots.save(figure, points, figures_dir, "18_seeds")
+
+# %% [markdown]
+# (Filled: the shipped models, with their lines. Hollow: the other seeds.)
+#
+# TO COME
+#
+# ## When they part
+#
+# All seeds of a model read the same tokens at the same step, so their training losses can be compared step by step. Each seed's loss less the mean of the three, over 200 steps:
+
+# %%
+runs = ladders.models_root().parent / "runs"
+logs = {}
+for model, seed in product(several["model"].unique(), range(3)):
+    name = f"{model}-12m-seed{seed}" if seed else model
+    logs[model, seed] = pd.read_csv(runs / f"{name}.csv").set_index("tokens")["loss"]
+losses = pd.DataFrame(logs)
+parted = losses.sub(losses.T.groupby(level=0).mean().T, level=0).rolling(10).mean().dropna()
+with plots.style():
+    figure, grid = plt.subplots(1, 4, figsize=(12, 3.2), sharey=True)
+    for axes, model in zip(grid, parted.columns.levels[0], strict=True):
+        for seed, look in enumerate(("-", "--", ":")):
+            axes.plot(parted.index / 1e6, parted[model, seed], look, label=seed)
+        axes.set(title=model, xlabel="training tokens (millions)")
+    grid[0].set_ylabel("training loss less the mean (nats)")
+    grid[0].legend(title="seed")
+    figure.tight_layout()
+points = (
+    parted.stack([0, 1], future_stack=True).rename("loss").rename_axis(["tokens", "model", "seed"])
+)
+plots.save(figure, points.reset_index(), figures_dir, "18_training")

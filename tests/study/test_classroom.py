@@ -226,6 +226,15 @@ def test_a_class_for_real(hand_ins, tmp_path):
 # -- models of one's own ---------------------------------------------------------------------
 
 
+def assert_same_but_for_last_digits(printed: str, page: str):
+    """Words are equal, numbers within 0.001: a rank may differ on another processor."""
+    for here, there in zip(printed.split(), page.split(), strict=True):
+        try:
+            assert float(here) == pytest.approx(float(there), abs=1e-3)
+        except ValueError:
+            assert here == there
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
 def test_the_page_on_own_models_does_what_it_prints(tmp_path):
@@ -244,11 +253,10 @@ def test_the_page_on_own_models_does_what_it_prints(tmp_path):
     look["env"] = {**os.environ, "PATH": path}
     run = subprocess.run(["sh", "-ec", shell], **look)
     assert run.returncode == 0, run.stderr
-    printed = [line.split() for line in run.stdout.splitlines()]
-    for line in table.strip().splitlines():
-        assert line.split() in printed
+    printed = run.stdout.strip().splitlines()[-len(table.strip().splitlines()) :]
+    assert_same_but_for_last_digits("\n".join(printed), table)
     assert (tmp_path / "own_figures" / "figure_3.png").is_file()
     run = subprocess.run([sys.executable, "-c", code], **look)
     assert run.returncode == 0, run.stderr
-    assert run.stdout.split() == said.split()
+    assert_same_but_for_last_digits(run.stdout, said)
     assert (tmp_path / "own_figures" / "law.csv").is_file()
