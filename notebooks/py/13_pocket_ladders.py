@@ -158,7 +158,7 @@ for size in ("S + dV", "FLOPs"):
 # %% [markdown]
 # The paper's choice is the best of the three here too: against $S$ the points lie closest to a line in 59 of 60 cells (CE and four $k$, four families, three corpora). $S + dV$ and the training cost span fewer decades, since the output matrix is most of the smallest models, and give slopes that are 1.4 to 1.7 times as steep. An exponent means nothing without the size it belongs to.
 #
-# The lines are not equally straight. GPT-2's points lie on theirs. Pythia's bend: both ends of the ladder lie above the line and its middle below, so the slope flattens with size. Of Qwen's, the second size lies far below the line and the third above it. A rate that suits some sizes better than others would do that; so, for the bend, would too few tokens for the larger models. These runs do not tell which. Qwen's scatter is chance: its second and third size differ as much between seeds ([notebook 18](18_other_seeds.ipynb)).
+# The lines are not equally straight. GPT-2's points lie on theirs. Pythia's bend: both ends of the ladder lie above the line and its middle below, so the slope flattens with size. Of Qwen's, the second size lies far below the line and the third above it. A rate that suits some sizes better than others would do that; so, for the bend, would too few tokens for the larger models. These runs do not tell which. Chance is enough for Qwen's scatter: its second and third size differ by more between seeds ([notebook 18](18_other_seeds.ipynb)).
 #
 # ## Controls
 #

@@ -159,7 +159,7 @@ for family in of_families:
     print(f"{family}:", ", ".join(f"{S / 1e3:,.0f}k {value}" for S, value in values.items()))
 
 # %% [markdown]
-# No power of $S$ does this. Between $S$ = 85 and 312 thousand Pythia goes from 45 to 65%; GPT-2 with a million parameters is at 46. Qwen goes up, down and up: its second size gets more pairs right than its third and fourth, and its sixth, with 2.5 million parameters, fewer than the Pythia of 312 thousand. Much of this is chance: with other seeds the second and the third size change places ([notebook 18](18_other_seeds.ipynb)).
+# No power of $S$ does this. Between $S$ = 85 and 312 thousand Pythia goes from 45 to 65%; GPT-2 with a million parameters is at 46. Qwen goes up, down and up: its second size gets more pairs right than its third and fourth, and its sixth, with 2.5 million parameters, fewer than the Pythia of 312 thousand. Some of this can be chance: with another seed the third size is far better than the second, with a third seed they are nearly level ([notebook 18](18_other_seeds.ipynb)).
 #
 # The tokens are the same, so it is not that pairs are easy: some models seem to use what stood before, and size alone does not say which.
 #

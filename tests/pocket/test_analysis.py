@@ -16,6 +16,7 @@ from rbpkit.pocket import analysis, analysis_figures, ladders
 from rbpkit.pocket.controls import (
     CONTROL_TOKENS,
     CONTROLS,
+    SEEDS,
     controls_path,
     grid_path,
     load_totals,
@@ -189,6 +190,26 @@ def test_pairs_and_other_tokens_are_the_whole_of_every_model_that_ships(grid, sh
         assert both.manifest.tokens == one.manifest.tokens
         assert max(abs(hits - both.hits[k]) for k, hits in one.hits.items()) <= 2  # of 100,000
         assert both.ce() == pytest.approx(one.ce())
+
+
+def test_every_other_seed_ships_with_its_loss_curve_and_is_told_from_the_first():
+    for completed in (True, False):
+        totals = load_totals(pairs_path(completed))
+        table = analysis.size_and_tokens(totals, (1,))
+        seeds = table[table["seed"] > 0]
+        assert (seeds["T"] == 12e6).all()
+        names = seeds["model"] + "-seed" + seeds["seed"].astype(str)
+        ships = set(zip(names, seeds["corpus"], strict=True))
+        assert ships == {(run.name, corpus) for run in SEEDS for corpus in POCKET_CORPORA}
+        first = table[(table["seed"] == 0) & (table["T"] == 12e6)]
+        both = seeds.merge(first, on=["model", "corpus", "quantity"], suffixes=("", " of first"))
+        assert len(both) == len(seeds)
+        assert (both["S"] == both["S of first"]).all()
+        assert (both["loss"] != both["loss of first"]).all()
+    for run in SEEDS:
+        name = run.name.replace("-seed", "-12m-seed")
+        log = pd.read_csv(ladders.models_root().parent / "runs" / f"{name}.csv")
+        assert log["step"].iloc[-1] == run.recipe.steps
 
 
 def test_totals_are_those_of_the_summary(shipped, tmp_path):
