@@ -158,7 +158,9 @@ for size in ("S + dV", "FLOPs"):
 # %% [markdown]
 # The paper's choice is the best of the three here too: against $S$ the points lie closest to a line in 59 of 60 cells (CE and four $k$, four families, three corpora). $S + dV$ and the training cost span fewer decades, since the output matrix is most of the smallest models, and give slopes that are 1.4 to 1.7 times as steep. An exponent means nothing without the size it belongs to.
 #
-# The lines are not equally straight. GPT-2's points lie on theirs. Pythia's bend: both ends of the ladder lie above the line and its middle below, so the slope flattens with size. Of Qwen's, the second size lies far below the line and the third above it. A rate that suits some sizes better than others would do that; so, for the bend, would too few tokens for the larger models. These runs do not tell which. Chance is enough for Qwen's scatter: its second and third size differ by more between seeds ([notebook 18](18_other_seeds.ipynb)).
+# The lines are not equally straight. GPT-2's points lie on theirs. Pythia's bend: both ends of the ladder lie above the line and its middle below, so the slope flattens with size. Of Qwen's, the second size lies far below the line and the third above it. A rate that suits some sizes better than others would do that; so, for the bend, would too few tokens for the larger models. These runs do not tell which.
+#
+# Chance is enough for Qwen's scatter: its second and third size differ by more between seeds ([notebook 18](18_other_seeds.ipynb)).
 #
 # ## Controls
 #
@@ -308,7 +310,9 @@ else:
         print(f"{ratio.median():.2f} times the transformers' median slope, median of the cells")
 
 # %% [markdown]
-# The form needs no attention: in all 12 cells the five state-space models lie on a line with an $R^2$ of 0.981 or more. Over all sizes Mamba's exponent is the steepest in 8 of 12 cells; but its ladder ends at $S$ = 410 thousand, and Pythia's line flattens beyond. Among models no larger than that, it is steeper than those of GPT-2, OPT and Qwen in all 12 cells (1.28 times the four's median), and than Pythia's in 2. In no cell does its interval lie apart from all others.
+# The form needs no attention: in all 12 cells the five state-space models lie on a line with an $R^2$ of 0.981 or more.
+#
+# Over all sizes Mamba's exponent is the steepest in 8 of 12 cells; but its ladder ends at $S$ = 410 thousand, and Pythia's line flattens beyond. Among models no larger than that, it is steeper than those of GPT-2, OPT and Qwen in all 12 cells (1.28 times the four's median), and than Pythia's in 2. In no cell does its interval lie apart from all others.
 #
 # At one $S$ Mamba's losses lie 1 to 9% above Pythia's line, 2 to 11% below Qwen's, and 6 to 24% below those of GPT-2 and OPT, which got a quarter of the rate. Behind this average are two kinds of tokens that Mamba treats differently: [notebook 17](17_repeated_pairs.ipynb).
 #

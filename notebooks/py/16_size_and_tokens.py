@@ -367,7 +367,9 @@ print(f"flatter than the line of six: {flatter} of 20; within the paper's range:
 lines_of_all.round(3)
 
 # %% [markdown]
-# (In the figure a point below zero is a loss that the line puts too low.) Nothing predicts the two: the line and the laws with tokens err by 6 to 7% in the median, as copying does, and size alone by 31%. The line's intervals have 34 of the 40 losses, two fewer than the margin asks for, and all losses lie on one side: the two models fall short of the line, by 1 to 13%. (Another seed moves CE of the smallest model by at most 1.1%, of that of width 64 by at most 3.2%; [notebook 18](18_other_seeds.ipynb).)
+# (In the figure a point below zero is a loss that the line puts too low.) Nothing predicts the two: the line and the laws with tokens err by 6 to 7% in the median, as copying does, and size alone by 31%.
+#
+# The line's intervals have 34 of the 40 losses, two fewer than the margin asks for, and all losses lie on one side: the two models fall short of the line, by 1 to 13%. (Another seed moves CE of the smallest model by at most 1.1%, of that of width 64 by at most 3.2%; [notebook 18](18_other_seeds.ipynb).)
 #
 # So at a fixed number of tokens the line bends: with the two models it is flatter in every cell. A bend in this direction is what a term in tokens makes, but the laws make too much of it and expect too little of the larger models, in all 40. These read 4 and 6 tokens a parameter; the smallest of the grid read 470.
 #

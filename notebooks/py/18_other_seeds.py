@@ -21,7 +21,7 @@
 #
 # *Above: tokens that complete no pair of tokens which stood earlier in the document. Below: those that do. Filled: the shipped models (seed 0), with their lines. Hollow: two other seeds of four models.*
 #
-# *Reading time: 7 minutes; no model is run, and it takes seconds.* $S$ leaves out token and position embeddings and the output head.
+# *Reading time: 9 minutes; no model is run, and it takes seconds.* $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -257,7 +257,9 @@ points = (
 plots.save(figure, points.reset_index(), figures_dir, "18_training")
 
 # %% [markdown]
-# (Negative: better than the mean. The loss is over all tokens, not the pairs.) The three Qwens of width 64 go together for 3 million tokens, those of width 48 for 5 million. Then one leaves the others; the other two of width 48 part by 0.03 nats as well. After 10.5 million tokens, as the learning rate falls to zero, the distances change little. This looks as if the seed decided when copying begins, and the training ended before all had begun. Of Pythia's, one of width 64 ends 0.04 to 0.05 nats above the other two.
+# (Negative: better than the mean. The loss is over all tokens, not the pairs.) The three Qwens of width 64 go together for 3 million tokens, those of width 48 for 5 million. Then one leaves the others; the other two of width 48 part by 0.03 nats as well. After 10.5 million tokens, as the learning rate falls to zero, the distances change little.
+#
+# This looks as if the seed decided when copying begins, and the training ended before all had begun. Of Pythia's, one of width 64 ends 0.04 to 0.05 nats above the other two.
 #
 # ## What others have found
 #
