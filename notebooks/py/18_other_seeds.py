@@ -210,10 +210,10 @@ for axes, cell in zip(figure.axes, product(("others", "pairs"), corpora), strict
             edgecolors=ink.colour,
             zorder=4,
         )
-more = new[new["kind"] != "all"].rename(columns={"kind": "row"})
-points = pd.concat(
-    [points, more[["row", "corpus", "family", "model", "seed", "quantity", "S", "loss"]]]
-)
+more = new[new["kind"] != "all"].assign(corpus="pocket:" + new["corpus"])
+more["row"] = more["kind"].map(dict(zip(("others", "pairs"), rows, strict=True)))
+more = more.assign(value=np.exp(-more["loss"]), source=more["row"].str.extract(r"(\w+)"))
+points = pd.concat([points.assign(seed=0), more[[*points, "seed"]]])
 plots.save(figure, points, figures_dir, "18_seeds")
 
 # %% [markdown]
