@@ -339,9 +339,12 @@ for reason in refused:
     print(reason)
 ladder = ["corpus", "family", "k_min"]
 largest = of_ranks.groupby(ladder, sort=False)["S"].idxmax() if len(of_ranks) else []
-of_ranks.loc[largest].drop(
+shown = of_ranks.loc[largest].drop(
     columns=["simulated_CE", "simulated_neg_log_rbp1"], errors="ignore"
-).round(3)
+)
+errors = [name for name in ("mu_se", "sigma_se") if name in shown]
+shown[errors] = shown[errors].map(lambda error: float(f"{error:.2g}"))
+shown.round(3)
 
 # %% [markdown]
 # The table compares the fitted lognormal with the ranks over all measured models: $-\log p_1$ as a ratio and the entropy of the ranks as a difference in nats. The last column is the entropy of the ranks minus CE.
