@@ -27,7 +27,7 @@ def path(request):
     if request.param == "compiled" and one_pass is None:
         pytest.skip("needs a C compiler, and AVX2")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "_one_pass", lambda device: one_pass)
+        patch.setattr(ranking, "_counter", lambda device: one_pass)
         yield request.param
 
 
@@ -363,7 +363,7 @@ def test_paths_agree_and_threads_change_no_bit(path, monkeypatch):
     hidden, matrix, targets = head(600, 48, 4096, scale=0.2)
     found = token_ranks(hidden, matrix, targets, entropy=True)
     with monkeypatch.context() as patch:
-        patch.setattr(ranking, "_one_pass", lambda device: None)
+        patch.setattr(ranking, "_counter", lambda device: None)
         plain = token_ranks(hidden, matrix, targets, entropy=True)
     assert torch.equal(found.n_greater, plain.n_greater)
     assert torch.equal(found.n_equal, plain.n_equal)
