@@ -14,6 +14,7 @@ if os.environ.get("TRITON_INTERPRET") != "1":
 
 from test_ranking import (  # noqa: F401  these are run here too
     assert_naive,
+    test_chunks_of_one_row,
     test_entropy_at_both_ends_and_beyond_the_range_of_exp,
     test_large_logits_do_not_overflow,
     test_neighbouring_floats_are_not_ties,
@@ -23,7 +24,7 @@ from test_ranking import (  # noqa: F401  these are run here too
 
 from rbpkit import ranking
 from rbpkit.kernels import one_pass as kernel_module
-from rbpkit.ranking import NonFiniteError, logit_ranks, token_ranks
+from rbpkit.ranking import NonFiniteError, logit_ranks
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 BLOCK = kernel_module.CONFIGS[0].kwargs["BLOCK"]
@@ -54,17 +55,14 @@ def rows(V, dtype):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("V", COLUMNS)
 def test_equals_the_naive_count(V, dtype, stride):
-    check(*rows(V, dtype), stride)
+    logits, targets = rows(V, dtype)
+    logits = STRIDES[stride](logits)
+    assert_naive(logit_ranks(logits, targets, entropy=True), logits, targets)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_a_real_vocabulary(dtype):
-    logits, targets = rows(50_257, dtype)
-    check(logits[1:7:2], targets[1:7:2], "contiguous")
-
-
-def check(logits, targets, stride):
-    logits = STRIDES[stride](logits)
+    logits, targets = (part[1:7:2] for part in rows(50_257, dtype))
     assert_naive(logit_ranks(logits, targets, entropy=True), logits, targets)
 
 
@@ -78,12 +76,3 @@ def test_non_finite_logits_are_named(value, column, dtype):
         with pytest.raises(NonFiniteError) as error:
             logit_ranks(logits, torch.full((8,), target))
         assert (error.value.row, error.value.column) == (3, column)
-
-
-def test_a_head_in_chunks():
-    g = torch.Generator().manual_seed(1)
-    hidden, matrix = torch.randn(30, 8, generator=g), torch.randn(70, 8, generator=g)
-    targets, memory = torch.arange(30), 64 * 30 + 4 * 70 * 30 + 7 * 4 * 78
-    found = token_ranks(hidden, matrix, targets, memory_bytes=memory)
-    chunks = ranking.logit_chunks(hidden, matrix, memory_bytes=memory)
-    assert_naive(found, torch.cat([x.clone() for _, x in chunks]), targets)
