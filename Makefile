@@ -59,9 +59,11 @@ test-gpu-dry: $(READY) ## the GPU kernel without a GPU: interpreted, and compile
 	@echo "== test-gpu-dry: tests/test_ranking_triton.py, all cases"
 	@RBPKIT_GPU_DRY=1 $(PYTHON) -m pytest tests/test_ranking_triton.py
 
-gpu: $(READY) ## all that needs a GPU, in 10 minutes; PART="memory dtypes bench", DRY=1
-	@$(PYTHON) -m rbpkit.tools.gpu $(PART) $(if $(DRY),--dry-run)
-	@$(if $(DRY)$(PART),,$(PYTHON) -m pytest -q tests/test_ranking_cuda.py)
+# Can be run in parts: shapes whose rows are in docs/gpu.md are not timed again.
+gpu: $(READY) ## the tests that need a GPU, then the paper's shapes timed into docs/gpu.md
+	@echo "== gpu: tests/test_ranking_cuda.py, then docs/gpu.md"
+	@$(PYTHON) -m pytest -q tests/test_ranking_cuda.py
+	@$(PYTHON) -m rbpkit bench --shapes paper --device cuda --dtype bfloat16 --out docs/gpu.md
 
 # Some hundred executions of notebooks: an hour on two cores.
 test-portable: $(READY) ## notebooks and figures while other processors are imitated

@@ -9,7 +9,7 @@ import sys
 import typer
 
 from rbpkit.cli.audit import audit
-from rbpkit.cli.bench import bench, bench_batches, bench_dtypes
+from rbpkit.cli.bench import bench
 from rbpkit.cli.classroom import classroom
 from rbpkit.cli.fetch import fetch, plan
 from rbpkit.cli.look import look
@@ -41,7 +41,7 @@ def _help(context: typer.Context) -> None:
 
 
 for command in (
-    *(measure, show, fit, bench, bench_batches, bench_dtypes, audit, classroom, look, fetch, plan),
+    *(measure, show, fit, bench, audit, classroom, look, fetch, plan),
     *(predict, sweep, status, reproduce),
 ):
     app.command()(command)

@@ -1,4 +1,5 @@
-"""The counting inside `ranking` (torch operations, a loop in C, Triton kernels), and memory.
+"""The counting inside `ranking` (torch operations, a loop in C, a Triton kernel), and memory.
 
-All count the same integers. For whoever wants to know why it is fast, or has another device.
+All three programs count the same integers. Read this folder to learn why ranking is fast, or to
+support another device.
 """

@@ -1,7 +1,7 @@
 """`c_loop.c`, compiled for this machine when the first logits are counted on its CPU.
 
-Half a second once a process; nothing is kept on disk, so no build can be stale or another
-machine's.
+This takes half a second, once per process. Nothing is kept on disk, so no build can be stale or
+come from another machine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch import Tensor
 _SOURCE = Path(__file__).with_name("c_loop.c")
 # -O3 keeps the lanes in registers. No -ffast-math: NaN and the order of sums must stay.
 _FLAGS = "-O3 -shared -fPIC -fno-math-errno -fno-trapping-math".split()
-# By what torch itself goes by. Narrower vectors than these are slower than torch's operations.
+# By the name torch gives them. With narrower vectors torch's operations are faster.
 _VECTORS = {
     "AVX2": "-mavx2 -mfma".split(),
     "AVX512": "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512".split(),
@@ -29,17 +29,12 @@ _VECTORS = {
 _WORTH_A_THREAD = 2**20  # logits
 
 
-def one_pass() -> Callable[[Tensor, Tensor, tuple[Tensor, ...]], None] | None:
-    """`count`, or None where there is no C compiler, or no vectors that are worth it."""
-    return None if _library() is None else count
-
-
 def count(logits: Tensor, targets: Tensor, results: tuple[Tensor, ...]) -> None:
     """Fill `results`, vectors along the rows: n_greater, n_equal, nll, p_max, entropy, finite.
 
     logits: (rows, V) float32, bfloat16 or float16 on the CPU. targets: (rows,) int64 in [0, V).
-    finite (bool): whether the row has no NaN and no infinite logit; where it has, its other
-    results mean nothing. By as many threads as torch has; the bits do not depend on them.
+    finite (bool): whether the row has no NaN and no infinite logit; if it has one, its other
+    results mean nothing. Uses as many threads as torch; the bits do not depend on them.
     """
     logits = logits.float()
     if logits.stride(1) != 1:
@@ -55,11 +50,12 @@ def count(logits: Tensor, targets: Tensor, results: tuple[Tensor, ...]) -> None:
 def _count(logits: Tensor, targets: Tensor, *results: Tensor) -> None:
     rows, V = logits.shape
     addresses = [tensor.data_ptr() for tensor in results]
-    _library()(logits.data_ptr(), logits.stride(0), targets.data_ptr(), rows, V, *addresses)
+    library()(logits.data_ptr(), logits.stride(0), targets.data_ptr(), rows, V, *addresses)
 
 
 @functools.cache
-def _library() -> Callable[..., None] | None:
+def library() -> Callable[..., None] | None:
+    """The compiled function; None without a C compiler, or without vectors that are worth it."""
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     vectors = _VECTORS.get(torch.backends.cpu.get_cpu_capability())
     if compiler is None or vectors is None:

@@ -1,4 +1,4 @@
-"""The head step of `ranking`: its arguments checked, its memory divided, its logits by chunks."""
+"""The head step of `ranking`: check its arguments, divide its memory, make its logits in chunks."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from rbpkit.errors import InputError
 MEMORY_BYTES = 512 * 2**20
 """Default bound on all temporaries of the head step together, in bytes."""
 
-# Floats of a tile, for each core: with its scratch 1 MiB, to be read again from the cache.
+# Floats of a tile, for each core: with its scratch 1.5 MiB, to be read again from the cache.
 _TILE_FLOATS = 2**17
-# Rows of one product: fewer waste time on packing the matrix. On a GPU a launch must be worth
-# its while, and at T = 16k chunk and scratch stay under T x V x 4 / 16.
-CHUNK_ROWS = {"cpu": 512, "cuda": 448}
-_BLOCKED_ROWS = 1024  # each chunk widens the matrix anew: enough rows to hide that
+# Rows of one product: with fewer, packing the matrix costs too much. On a GPU each launch must be
+# worthwhile, and at T = 16k chunk and scratch stay under T x V x 4 / 16.
+_CHUNK_ROWS = {"cpu": 512, "cuda": 448}
+_BLOCKED_ROWS = 1024  # each chunk widens the matrix again: enough rows to hide that
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
-# n_greater, n_equal, nll, p_max, entropy, and whether a row has finite logits only.
-_RESULTS = (torch.int32, torch.int32, torch.float32, torch.float32, torch.float32, torch.bool)
 
 
 def plan(
     hidden: Tensor, unembedding: Tensor, bias: Tensor | None, memory_bytes: int
 ) -> tuple[int, int, int]:
-    """Check the head's arguments and divide memory_bytes: rows of a product, rows of a tile,
-    and vocabulary rows widened to fp32 at a time (V: once for all; 0: the product widens)."""
+    """Check the head's arguments and divide memory_bytes.
+
+    Returns the rows of a product, the rows of a tile, and the vocabulary rows that are widened to
+    fp32 at a time (V: all of them, once; 0: none, since the product itself widens).
+    """
     check_matrix("hidden", hidden)
     check_matrix("unembedding", unembedding)
     (T, d), (V, width) = hidden.shape, unembedding.shape
@@ -41,8 +42,8 @@ def plan(
     narrow = hidden.dtype == unembedding.dtype != torch.float32
     widen = not (narrow and _has_wide_product(hidden.device, hidden.dtype))
     tile = tile_rows(hidden.device, V, memory_bytes)
-    rows, block = max(tile, CHUNK_ROWS.get(hidden.device.type, 512)), V
-    fixed = 4 * V * tile + 64 * T  # the scratch of a tile, some vectors along T
+    rows, block = max(tile, _CHUNK_ROWS.get(hidden.device.type, 512)), V
+    fixed = 8 * V * tile + 64 * T  # the scratch of a tile, some vectors along T
     if unembedding.dtype != torch.float32 and widen:
         if 4 * V * d > memory_bytes * 3 // 8:
             rows, block = max(tile, _BLOCKED_ROWS), min(V, max(1, memory_bytes // (32 * d)))
@@ -66,7 +67,7 @@ def logit_chunks(
     """The fp32 logits that `ranking.token_ranks` counts, as pairs (first row, (rows, V) logits).
 
     One buffer serves all chunks: copy what must outlive the next step. Arguments and errors
-    as in `ranking.token_ranks`. For oracles, and as the head without ranks in a benchmark.
+    as in `ranking.token_ranks`.
     """
     rows, _, block = plan(hidden, unembedding, bias, memory_bytes)
     T, V = len(hidden), len(unembedding)
@@ -94,8 +95,8 @@ def tile_rows(device: torch.device, V: int, memory_bytes: int) -> int:
     if not 1 <= V < 2**24:  # counts are summed in fp32, exact up to here
         raise InputError(f"the vocabulary has {V} entries; 1 to {2**24 - 1} can be counted")
     cached = _TILE_FLOATS * torch.get_num_threads() // V
-    rows = cached if device.type == "cpu" else CHUNK_ROWS.get(device.type, 512)
-    return max(1, min(rows, memory_bytes // (16 * V)))
+    rows = cached if device.type == "cpu" else _CHUNK_ROWS.get(device.type, 512) // 2
+    return max(1, min(rows, memory_bytes // (32 * V)))
 
 
 @functools.cache
@@ -105,7 +106,7 @@ def _has_wide_product(device: torch.device, dtype: torch.dtype) -> bool:
     try:
         torch.mm(a, a, out_dtype=torch.float32, out=a.float())
     except torch.OutOfMemoryError:
-        raise  # says nothing of what torch can do, and the answer is kept
+        raise  # says nothing about torch, and the answer is kept
     except (TypeError, RuntimeError):
         return False
     return True
@@ -126,8 +127,3 @@ def check_targets(targets: Tensor, rows: Tensor) -> None:
             f"targets must be ({len(rows)},) int64 or int32 on {rows.device}, "
             f"not {tuple(targets.shape)} {targets.dtype} on {targets.device}"
         )
-
-
-def new_results(targets: Tensor) -> tuple[Tensor, ...]:
-    """What a counting program fills, (T,) each on the targets' device: `TokenRanks`, finite."""
-    return tuple(torch.empty(targets.shape, dtype=one, device=targets.device) for one in _RESULTS)

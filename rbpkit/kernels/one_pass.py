@@ -1,13 +1,12 @@
 """The counts and the loss of `ranking` on a GPU, by a Triton kernel that reads the logits once.
 
-Imported only where such logits are ranked, or by tests: Triton's interpreter (TRITON_INTERPRET=1)
-runs the same kernel on CPU tensors.
+Imported only when logits on a GPU are ranked, and by tests: Triton's interpreter
+(TRITON_INTERPRET=1) runs the same kernel on CPU tensors.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 
 import torch
 import triton
@@ -39,7 +38,7 @@ def kernel(
     """One row of logits -> its place in each of the six results."""
     row = tl.program_id(0).to(tl.int64)
     logits += row * row_stride
-    # From the very tensor that is counted: recomputed, its last bit would change the counts.
+    # From the very tensor that is counted: computed again, its last bit could change the counts.
     target = tl.load(logits + tl.load(targets + row) * column_stride).to(tl.float32)
     columns = tl.arange(0, BLOCK)
     places = logits + columns.to(tl.int64) * column_stride
@@ -76,7 +75,7 @@ def kernel(
     tl.store(finite + row, (tl.sum(bad, 0) == 0).to(tl.int8))
 
 
-# V and the dtype of the logits choose anew. The interpreter has no clock to tune by.
+# Tuned once for each V and dtype of the logits. The interpreter has no clock to tune by.
 _tuned = triton.autotune(
     CONFIGS if isinstance(kernel, triton.JITFunction) else CONFIGS[:1], key=["V"]
 )(kernel)
@@ -86,7 +85,7 @@ def count(logits: Tensor, targets: Tensor, results: tuple[Tensor, ...]) -> None:
     """Fill `results`, vectors along the rows: n_greater, n_equal, nll, p_max, entropy, finite.
 
     logits: (rows, V) float32, bfloat16 or float16 of any strides. targets: (rows,) int64 in
-    [0, V). finite (bool): whether the row has no NaN and no infinite logit; where it has, its
+    [0, V). finite (bool): whether the row has no NaN and no infinite logit; if it has one, its
     other results mean nothing. The host does not wait.
     """
     rows, V = logits.shape
@@ -97,16 +96,16 @@ def count(logits: Tensor, targets: Tensor, results: tuple[Tensor, ...]) -> None:
             _tuned[(rows,)](*arguments, enable_fp_fusion=True)
 
 
-def one_pass_on(device: torch.device) -> Callable[..., None] | None:
-    """`count`, or None, with a warning, where the device or the system takes no Triton kernel."""
+def runs_on(device: torch.device) -> bool:
+    """Whether the device and the system take a Triton kernel; if not, a warning says why."""
     column = torch.zeros(1, dtype=torch.int64, device=device)
-    count_, number = column.int(), column.float()
-    arguments = (number, 1, 1, column, count_, count_, number, number, number, column.char(), 1)
+    number, whole = column.float(), column.int()
+    arguments = (number, 1, 1, column, whole, whole, number, number, number, column.char(), 1)
     try:
         kernel[(1,)](*arguments, BLOCK=512)
     except torch.OutOfMemoryError:
-        raise  # says nothing of what Triton can do, and the answer is kept
+        raise  # says nothing about Triton, and the answer is kept
     except Exception as error:
         warnings.warn(f"no Triton kernel on {device}, so torch counts: {error}", stacklevel=2)
-        return None
-    return count
+        return False
+    return True
