@@ -271,7 +271,7 @@ def summary_of(job: RecordFile) -> Summary:
 
 
 def _finished(path: Path) -> bool:
-    return path.exists() and path.with_suffix(".json").exists()
+    return path.is_file() and path.with_suffix(".json").is_file()
 
 
 def _verified(path: Path, manifest: Manifest) -> bytes:
