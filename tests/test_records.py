@@ -1,19 +1,19 @@
 """Records and summaries: counted by plain loops, written and read back, and broken on purpose."""
 
 import dataclasses
-import json
 import math
 import os
-import threading
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import content, edit_json
-from made_summaries import VERSIONS, make_manifest
+from conftest import edit_json
+from made_summaries import make_manifest
 
 from rbpkit.errors import InputError
-from rbpkit.files.manifest import FORMAT
 from rbpkit.files.writing import as_csv
 from rbpkit.records import (
     Records,
@@ -36,8 +36,7 @@ def make_records(lengths, V=60, seed=0, gaps=True, **changes) -> Records:
     step = rng.integers(1, 3, lengths.size) if gaps else np.ones(lengths.size, int)
     document = np.repeat(np.cumsum(step) - 1, lengths)
     jump = 1 + (rng.random(T) < 0.03) * (np.repeat(lengths, lengths) < 200) * gaps
-    ends = np.cumsum(lengths)
-    position = np.concatenate([np.cumsum(jump[end - n : end]) for n, end in zip(lengths, ends)])  # noqa: B905
+    position = np.concatenate([np.cumsum(one) for one in np.split(jump, np.cumsum(lengths)[:-1])])
     rank = np.minimum(np.exp(np.abs(rng.normal(0, 1.5, T))).astype(int), V)
     n_equal = rng.integers(0, np.where(rng.random(T) < 0.3, rank, 1))
     columns = [document, position, rng.integers(0, V, T), rank - 1 - n_equal, n_equal]
@@ -126,12 +125,6 @@ def test_hits_of_each_document(many):
             assert getattr(summary, f"document_{name}")[row] == pytest.approx(expected, rel=1e-14)
 
 
-def test_vocabulary_of_one():
-    records = make_records([3], V=1)
-    assert (records.rbp(1), records.summary().rbp(1)) == (1.0, 1.0)
-    assert records.summary().document_hits.shape == (1, 0)
-
-
 def test_parts_of_a_shipped_summary_agree(shipped):
     for one in shipped:
         assert one.tokens == one.document_tokens.sum() == one.ranks.total
@@ -149,10 +142,10 @@ def test_k_is_a_whole_number_from_1(few, k):
             ask(k)
 
 
-@pytest.mark.parametrize(("N", "why"), [(20, "has 20 consecutive"), (3, "N = 3 is not in")])
-def test_windows_that_are_not_there(few, N, why):
-    with pytest.raises(InputError, match=why):
-        few.summary().success(N, 1)
+def test_windows_that_are_not_there(few):
+    for N, why in ((20, "has 20 consecutive"), (3, "N = 3 is not in")):
+        with pytest.raises(InputError, match=why):
+            few.summary().success(N, 1)
 
 
 # What records and manifests refuse ------------------------------------------------------------
@@ -203,9 +196,8 @@ def test_types_and_lengths(few):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"S": 0}, {"V": "60"}, {"V": 60.0}, {"model": ""}, {"seconds": math.nan},
-     {"versions": []}, {"family": None}, {"format": FORMAT - 1}, {"corpus": "\ud800"}],
-)  # fmt: skip
+    [{"S": 0}, {"V": "60"}, {"seconds": math.nan}, {"versions": []}, {"corpus": "\ud800"}],
+)
 def test_manifest_of_the_wrong_kind(changes):
     with pytest.raises(InputError, match=f"^manifest: {next(iter(changes))}=") as caught:
         make_manifest(**changes)
@@ -226,31 +218,18 @@ def names(folder) -> list[str]:
 def test_round_trip(many, tmp_path):
     file = write_records(tmp_path / "a", many)
     assert file.path == tmp_path / "a" / "Wiki" / "org+model-1.5b.parquet"
-    assert names(tmp_path / "a") == FINISHED
+    assert names(tmp_path / "a") == FINISHED and list(iter_manifests(tmp_path)) == [file]
     loaded = Records.load(file.path)
     assert same(loaded, many) and loaded.manifest == file.manifest
     assert file.manifest.model_copy(update={"sha256": ""}) == many.manifest
-    (summary,) = load_summaries(tmp_path)
-    assert summary.manifest == file.manifest
-    assert summary.to_bytes() == loaded.summary().to_bytes() == summary_of(file).to_bytes()
-    assert list(iter_manifests(tmp_path)) == [file]
-    slower = write_records(tmp_path / "b", with_manifest(many, seconds=9.0)).path
-    assert slower.read_bytes() == file.path.read_bytes()  # timings stay out of the records
-
-
-def test_summary_round_trip(many):
-    summary = many.summary()
-    back = Summary.from_bytes(summary.to_bytes())
-    assert back.to_bytes() == summary.to_bytes() and back.manifest == summary.manifest
+    (summary,), fresh = load_summaries(tmp_path), loaded.summary()
+    assert summary.manifest == file.manifest and summary.to_bytes() == fresh.to_bytes()
     for one in dataclasses.fields(Summary):
-        mine, theirs = getattr(summary, one.name), getattr(back, one.name)
+        mine, theirs = getattr(summary, one.name), getattr(fresh, one.name)
         if isinstance(mine, np.ndarray):
             assert np.array_equal(mine, theirs) and mine.dtype == theirs.dtype
-    ks = np.arange(1, 61)
-    for N in WINDOWS:
-        assert np.array_equal(back.success(N, ks), summary.success(N, ks))
-    for ties in ("pessimistic", "optimistic"):
-        assert np.array_equal(back.rbp(ks, ties), many.rbp(ks, ties))
+    slower = write_records(tmp_path / "b", with_manifest(many, seconds=9.0)).path
+    assert slower.read_bytes() == file.path.read_bytes()  # timings stay out of the records
 
 
 @pytest.mark.parametrize("setting", sorted(make_manifest().settings()))
@@ -261,11 +240,10 @@ def test_no_setting_that_changes_numbers_is_overlooked(setting, few, tmp_path):
     file = write_records(tmp_path, few)
     later = manifest.model_copy(update={"seconds": 3.0, "skipped_documents": 3, "tokens": 0})
     assert find_done(tmp_path, later) == file and find_stale(tmp_path, later) == {}
-    if setting in {*VERSIONS, "ranks"}:
+    value = getattr(manifest, setting, None)
+    changes = {setting: value + 1 if isinstance(value, int) else f"{value}x"}
+    if value is None:  # the version of a library
         changes = {"versions": {**manifest.versions, setting: "99"}}
-    else:
-        value = getattr(manifest, setting)
-        changes = {setting: value + 1 if isinstance(value, int) else f"{value}x"}
     asked = manifest.model_copy(update=changes)
     assert find_done(tmp_path, asked) is None
     if setting not in ("model", "corpus"):  # those have files of their own
@@ -276,45 +254,40 @@ def test_no_setting_that_changes_numbers_is_overlooked(setting, few, tmp_path):
 def test_damage_is_noticed_and_named(many, tmp_path, suffix):
     """Any byte of a file flipped, or its end cut off: the numbers as written, or one line."""
     file = write_records(tmp_path, many)
-    damaged, good = file.path.with_suffix(suffix), content(tmp_path)
-    data, expected = damaged.read_bytes(), many.summary().document_hits
-    rng = np.random.default_rng(0)
-    refused = 0
+    damaged, expected = file.path.with_suffix(suffix), many.summary().document_hits
+    data, rng, refused = damaged.read_bytes(), np.random.default_rng(0), 0
+    readers = [
+        lambda: same(Records.load(file.path), many),
+        lambda: np.array_equal(load_summaries(tmp_path)[0].document_hits, expected),
+        lambda: np.array_equal(Summary.from_bytes(damaged.read_bytes(), damaged).document_hits,
+                               expected),
+    ]  # fmt: skip
+    readers = readers if suffix == ".summary.npz" else readers[:2]
     for at in [0, len(data) - 1, *rng.integers(0, len(data), 40)]:
         flipped = data[:at] + bytes([data[at] ^ (1 << rng.integers(8))]) + data[at + 1 :]
         for bad in (flipped, data[:at]):
             damaged.write_bytes(bad)
-            for read in (
-                lambda: same(Records.load(file.path), many),
-                lambda: np.array_equal(load_summaries(tmp_path)[0].document_hits, expected),
-                lambda: np.array_equal(Summary.from_bytes(bad, damaged).document_hits, expected),  # noqa: B023
-            ):
+            for read in readers:
                 try:
                     assert read()
                 except InputError as error:
                     refused += 1
-                    assert str(file.path.with_suffix("")) in str(error)
-                    assert "\n" not in str(error)
+                    assert str(file.path.with_suffix("")) in str(error) and "\n" not in str(error)
     assert refused > 40
-    damaged.write_bytes(data)
-    assert content(tmp_path) == good and same(Records.load(file.path), many)
 
 
-@pytest.mark.parametrize("changes", [{"S": 1001}, {"dtype": "float16"}, {"sha256": "0" * 64}])
-def test_edited_manifest(few, tmp_path, changes):
+@pytest.mark.parametrize(
+    "changed", ["", "[]", "[" * 9999, '{"S": 1}', {"format": 1}, {"S": 1001}, {"dtype": "float16"}]
+)
+def test_a_changed_manifest_is_refused(few, tmp_path, changed):
     path = write_records(tmp_path, few).path
-    edit_json(path.with_suffix(".json"), **changes)
+    marker = path.with_suffix(".json")
+    if isinstance(changed, str):
+        marker.write_text(changed)
+    else:
+        edit_json(marker, **changed)
     for read in (Records.load, lambda _: load_summaries(tmp_path)):
-        with pytest.raises(InputError, match=r"model-1\.5b\.parquet: damaged"):
-            read(path)
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 9999, '{"format": 1}', '{"S": 1}'])
-def test_manifest_that_is_none(few, tmp_path, text):
-    path = write_records(tmp_path, few).path
-    path.with_suffix(".json").write_text(text)
-    for read in (Records.load, lambda _: find_done(tmp_path, few.manifest)):
-        with pytest.raises(InputError, match=r"model-1\.5b\.json: .*measure again"):
+        with pytest.raises(InputError, match=r"model-1\.5b\.(json|parquet): .*measure again"):
             read(path)
 
 
@@ -344,44 +317,33 @@ def test_only_the_manifest_says_done(few, tmp_path):
         load_summaries(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize(
-    ("name", "call"), [("fsync", 3), ("unlink", 1), ("replace", 1), ("replace", 2), ("replace", 3)]
-)
-def test_killed_writer(few, tmp_path, name, call):
-    """SIGKILL before each step: a whole job or none is there, and the same call then works."""
+@pytest.mark.parametrize("step", range(4))
+def test_killed_writer(few, tmp_path, step):
+    """SIGKILL before the unlink and each rename: a whole job or none, and the same call works."""
     file = write_records(tmp_path, few)
     pid = os.fork()
-    if pid == 0:  # the child dies as by kill -9: nothing of Python's runs
-        real, calls = getattr(os, name), []
+    if pid == 0:
+        seen = []
 
-        def die(*arguments, **options):
-            calls.append(1)
-            if len(calls) == call:
-                os.kill(os.getpid(), 9)
-            return real(*arguments, **options)
+        def die(event: str, _) -> None:
+            if event in ("os.remove", "os.rename"):
+                seen.append(event)
+                if len(seen) > step:
+                    os.kill(os.getpid(), 9)
 
-        setattr(os, name, die)
+        sys.addaudithook(die)
         write_records(tmp_path, OTHER)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -9
-    jobs = list(iter_manifests(tmp_path))
-    assert jobs == ([] if name == "replace" else [file])
-    assert all(same(Records.load(job.path), few) for job in jobs)
+    assert list(iter_manifests(tmp_path)) == ([] if step else [file])
     assert find_done(tmp_path, OTHER.manifest) is None
     assert write_records(tmp_path, OTHER) == find_done(tmp_path, OTHER.manifest)
     assert names(tmp_path) == FINISHED and same(Records.load(file.path), OTHER)
 
 
 def test_two_writers_at_once(few, tmp_path):
-    def write(records: Records) -> None:
-        for _ in range(20):
-            write_records(tmp_path, records)
-
-    threads = [threading.Thread(target=write, args=(one,)) for one in (few, OTHER)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(partial(write_records, tmp_path), [few, OTHER] * 10))
     (job,) = iter_manifests(tmp_path)
     assert same(Records.load(job.path), few if job.manifest.dtype == "float32" else OTHER)
     assert load_summaries(tmp_path)[0].manifest == job.manifest and names(tmp_path) == FINISHED
@@ -407,11 +369,6 @@ def test_no_pickle_is_read(tmp_path):
     np.savez(path, manifest=np.array([print], dtype=object))
     with pytest.raises(InputError, match=r"evil\.summary\.npz: not a readable summary"):
         load_summaries(tmp_path)
-
-
-def test_manifests_are_plain_json(few):
-    assert json.loads(few.manifest.to_json()) == few.manifest.model_dump()
-    assert type(few.manifest).from_json(few.manifest.to_json()) == few.manifest
 
 
 def test_tables_have_six_digits_and_whole_numbers_all():

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import ast
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import nbformat
 import pytest
 from conftest import content, edit_json
-from test_records import make_records, same
+from test_records import make_records
 
-from rbpkit.errors import InputError
 from rbpkit.files.manifest import FORMAT
 from rbpkit.pocket import ladders
-from rbpkit.records import Records, find_done, iter_manifests, load_summaries, write_records
-from rbpkit.study import notebooks
+from rbpkit.records import find_done, iter_manifests, load_summaries, write_records
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -45,14 +41,8 @@ def disk(tmp_path) -> Iterator[Path]:
 
 def fill(disk: Path, leave: int) -> Path:
     """Fill the disk except for `leave` pages of 4 KiB; the file that fills it."""
-    filler, page = disk / "filler", b"\0" * 4096
-    with filler.open("wb", buffering=0) as file:
-        try:
-            while file.write(page) == len(page):
-                pass
-        except OSError:
-            pass
-        file.truncate(max(0, file.tell() - leave * len(page)))
+    filler = disk / "filler"
+    filler.write_bytes(bytes(shutil.disk_usage(disk).free - 4096 * leave))
     return filler
 
 
@@ -66,19 +56,15 @@ def test_a_full_disk_costs_nothing_that_was_done(disk, measure):
     outcomes = []
     for leave in range(16):
         file = write_records(disk, earlier)
-        before, filler = content(disk), fill(disk, leave)
+        filler, before = fill(disk, leave), content(file.path.parent)
         try:
-            write_records(disk, other)
-            outcomes.append("written")
-            assert same(Records.load(find_done(disk, other.manifest).path), other)
+            outcomes.append(write_records(disk, other) == find_done(disk, other.manifest))
         except OSError as error:
-            outcomes.append("refused")
+            outcomes.append(False)
             assert error.strerror == "No space left on device"
-            filler.unlink()
-            assert content(disk) == before
-            assert same(Records.load(file.path), earlier)
-        filler.unlink(missing_ok=True)
-    assert outcomes[0] == "refused" and outcomes[-1] == "written"
+            assert content(file.path.parent) == before
+        filler.unlink()
+    assert outcomes == sorted(outcomes) and not outcomes[0] and outcomes[-1]
     filler, before = fill(disk, leave=1), content(file.path.parent)
     status, _, err = measure(disk)
     assert status == 2 and err.splitlines()[-1].endswith("No space left on device")
@@ -98,46 +84,24 @@ def test_records_of_another_version_are_neither_read_nor_written_over(rbpkit, me
     assert content(tmp_path / "out") == before
 
 
-def test_a_name_that_is_no_text_is_refused_before_any_work(measure, tmp_path):
-    status, out, err = measure(tmp_path / "out", "--name", os.fsdecode(b"model-\xff"))
-    assert status == 2 and not out and err.count("\n") == 1
-    assert r"model='model-\udcff'" in err and not (tmp_path / "out").exists()
-
-
 def test_nothing_in_the_package_runs_what_it_reads():
     """No shell, no pickle, no eval in the source.
 
     One module starts a program: the C compiler, on the package's own `c_loop.c`.
     """
-    banned = {"pickle", "cloudpickle", "dill", "marshal", "shelve", "subprocess", "pty"}
-    banned |= {"eval", "exec", "compile", "__import__", "os.system", "os.popen", "torch.load"}
+    banned = {"pickle", "cloudpickle", "dill", "marshal", "shelve", "subprocess", "pty", "eval"}
+    banned |= {"exec", "compile", "__import__", "os.system", "os.popen", "torch.load"}
     banned |= {"yaml.unsafe_load", "yaml.full_load", "joblib.load", "pd.read_pickle"}
     banned |= {"shell=True", "allow_pickle=True", "trust_remote_code=True", "weights_only=False"}
     found = []
     for path in sorted((ROOT / "rbpkit").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = set()
+            names = []
             if isinstance(node, ast.Import):
-                names = {alias.name.split(".")[0] for alias in node.names}
+                names = [alias.name.split(".")[0] for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
-                names = {(node.module or "").split(".")[0]}
-            elif isinstance(node, ast.Call):
-                keywords = {f"{one.arg}={ast.unparse(one.value)}" for one in node.keywords}
-                names = {ast.unparse(node.func)} | keywords
-            found += [(path.name, name) for name in names & banned]
+                names = [str(node.module).split(".")[0]]
+            elif isinstance(node, ast.Call | ast.keyword):
+                names = [ast.unparse(node.func if isinstance(node, ast.Call) else node)]
+            found += [(path.name, name) for name in banned.intersection(names)]
     assert found == [("c_loop.py", "subprocess")]
-
-
-def test_a_kernel_that_dies_is_an_error(tmp_path, monkeypatch):
-    """A notebook whose kernel died must not stay behind as one that seems complete."""
-    (tmp_path / "notebooks" / "py").mkdir(parents=True)
-    cells = ["x = 1", "import os\nos._exit(0)", "print('never')"]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata={"kernelspec": kernel}
-    )
-    nbformat.write(notebook, tmp_path / "notebooks" / "own.ipynb")
-    monkeypatch.setattr(notebooks, "notebooks_dir", lambda: tmp_path / "notebooks")
-    with pytest.raises(InputError, match="notebook own: its kernel died"):
-        notebooks.run("own", {}, tmp_path / "out")
-    assert not (tmp_path / "out" / "own.ipynb").exists()
