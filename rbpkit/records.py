@@ -71,7 +71,7 @@ class Records:
             object.__setattr__(self, column, array)
         step = np.diff(self.document, prepend=0)
         rank = self.n_greater.astype(np.int64) + self.n_equal + 1
-        least = np.log(np.maximum(rank, 1)) - NLL_TOLERANCE  # NaN is not >= it
+        least = np.log(np.maximum(rank, 1)) - NLL_TOLERANCE
         faults = {
             "documents out of order": (step < 0) | (self.document >= self.manifest.documents),
             "position does not rise from 1": (self.position < 1)
