@@ -112,6 +112,10 @@ class Records:
         _, index = document_index(self.document)
         return math.fsum(np.bincount(index, weights=self.nll)) / self.tokens
 
+    def success(self, N: int, k: int | np.ndarray) -> float | np.ndarray:
+        """p_{N,k}, Section 5.1, for N in WINDOWS: as `Summary.success`, with the same errors."""
+        return self.summary().success(N, k)
+
     def summary(self) -> Summary:
         """All this as a `Summary`: the same integers, at every k and for N in WINDOWS."""
         return summarise(self.columns(), self.manifest)
@@ -156,12 +160,12 @@ def slug(name: str) -> str:
     return text
 
 
-def record_path(directory: str | Path, manifest: Manifest) -> Path:
-    """The job's Parquet file: `<directory>/<corpus>/<model>.parquet`.
+def record_path(directory: str | Path, corpus: str, model: str) -> Path:
+    """The job's Parquet file: `<directory>/<corpus>/<model>.parquet`, both ids as `slug`s.
 
     `with_suffix(".json")` and `with_suffix(".summary.npz")` give the two files next to it.
     """
-    return Path(directory) / slug(manifest.corpus) / f"{slug(manifest.model)}.parquet"
+    return Path(directory) / slug(corpus) / f"{slug(model)}.parquet"
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -179,7 +183,7 @@ def write_records(directory: str | Path, records: Records) -> RecordFile:
     They replace an earlier job of this model and corpus. If the disk is full the earlier job
     stays; after a kill there is one of the two, or no manifest and so no job. Raises OSError.
     """
-    path = record_path(directory, records.manifest)
+    path = record_path(directory, records.manifest.corpus, records.manifest.model)
     schema = pa.schema([pa.field(c, pa.from_numpy_dtype(d), False) for c, d in COLUMNS.items()])
     schema = schema.with_metadata({"rbpkit": _embedded(records.manifest)})
     buffer = io.BytesIO()
@@ -211,7 +215,7 @@ def find_done(directory: str | Path, manifest: Manifest) -> RecordFile | None:
     `manifest` is that of a job yet to run: tokens, seconds and sha256 do not matter.
     InputError if there is one and it is damaged.
     """
-    path = record_path(directory, manifest)
+    path = record_path(directory, manifest.corpus, manifest.model)
     if not _finished(path):
         return None
     found = read_manifest(path)
@@ -226,7 +230,7 @@ def find_stale(directory: str | Path, manifest: Manifest) -> dict[str, tuple]:
 
     Empty if there is none, or if it is the same job. `write_records` replaces it.
     """
-    path = record_path(directory, manifest)
+    path = record_path(directory, manifest.corpus, manifest.model)
     return read_manifest(path).differences(manifest) if _finished(path) else {}
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from rbpkit.files.writing import write_whole
-from rbpkit.records import slug
+from rbpkit.records import record_path, slug
 from rbpkit.study.jobs import Job
 
 
@@ -49,7 +49,7 @@ def job_stem(out: str | Path, job: Job) -> Path:
 
 def job_path(out: str | Path, job: Job) -> Path:
     """The job's Parquet file in the records folder `out`."""
-    return Path(out) / slug(job.corpus) / f"{slug(job.model)}.parquet"
+    return record_path(out, job.corpus, job.model)
 
 
 def now() -> str:
