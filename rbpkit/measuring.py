@@ -12,7 +12,7 @@ import functools
 import platform
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
@@ -26,11 +26,10 @@ from rbpkit.corpora import Corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
 from rbpkit.errors import InputError, check_whole
 from rbpkit.files.manifest import Manifest
-from rbpkit.files.recordfiles import find_done, find_stale
 from rbpkit.kernels.memory import by_batches
 from rbpkit.models import LoadedModel
 from rbpkit.ranking import MEMORY_BYTES, TokenRanks, counting_path, logit_ranks, token_ranks
-from rbpkit.records import Records, summary_of, write_records
+from rbpkit.records import Records, find_done, find_stale, summary_of, write_records
 from rbpkit.summary import Summary
 
 BATCH_TOKENS = 8192
@@ -94,7 +93,7 @@ def measure(
     start = time.perf_counter()
     columns = rank_columns(model, encoded, batch_tokens, progress=progress, say=say)
     seconds = round(time.perf_counter() - start, 3)
-    manifest = replace(planned, tokens=encoded.tokens, seconds=seconds)
+    manifest = planned.model_copy(update={"tokens": encoded.tokens, "seconds": seconds})
     records = Records(**columns, manifest=manifest)
     written = write_records(out, records)
     return Measurement(summary_of(written), written.path, found_done=False)

@@ -1,44 +1,40 @@
-"""Records: one row a scored token, measured once; RBP_k, CE and windows from them, and summaries.
+"""Records: one row per scored token, measured once. RBP_k, CE, windows and summaries follow.
 
-`files.recordfiles` says how they lie in a folder; a summary is made from finished records, and
-made anew from them when it is missing.
+On disk a job is three files in `<folder>/<corpus>/`: the rows in `<model>.parquet`, what was
+measured in `<model>.summary.npz`, and the manifest in `<model>.json`. The manifest is written
+last and alone says "done". It names the sha256 of the Parquet file, which holds a copy of it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from filelock import FileLock
 
 from rbpkit.errors import InputError, check_ties
-from rbpkit.files.columns import check_columns, columns_of, schema_of
 from rbpkit.files.manifest import Manifest
-from rbpkit.files.recordfiles import (
-    RecordFile,
-    damaged,
-    iter_manifests,
-    locked,
-    open_verified,
-    record_stem,
-    stem_of,
-    with_suffix,
-    write_beside,
-    write_job,
-)
-from rbpkit.summary import (
-    Histogram,
-    Summary,
-    SummaryBuilder,
-    check_k,
-    document_index,
-    window_maxima,
-)
+from rbpkit.files.writing import write_whole
+from rbpkit.summary import Histogram, Summary, document_index, summarise
 
-PIECE = 1 << 20  # tokens that a summary takes at a time
+COLUMNS = {"document": np.int32, "position": np.int32, "target": np.int32}
+COLUMNS |= {"n_greater": np.int32, "n_equal": np.int32, "nll": np.float32}
+COLUMNS |= {"p_max": np.float32, "entropy": np.float32}
+
+# nll >= ln R is exact for exact arithmetic: R terms of the sum are at least exp(z_t). In float32,
+# nll = logsumexp(z) - z_t errs by half a last place of |logsumexp(z)| for every chunk of V that is
+# merged: 2^-13 is that for logits of up to 1024 and four merges, or of up to 128 and thirty-two.
+# The rounding of the result and of the exponentials is relative: 2^-20 of nll, eight last places.
+NLL_TOLERANCE = 2.0**-13
+NLL_TOLERANCE_RELATIVE = 2.0**-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +44,9 @@ class Records:
     `document` (from 0), `position` of the scored token in it (from 1), `target` its id,
     `n_greater` and `n_equal` how many other tokens had a greater and the same logit: int32;
     `nll` float32, nats. Of the prediction, whatever the target: `p_max`, its largest probability,
-    and `entropy`, -sum_v p(v) log p(v) in nats, float32; None in records of format 1.
-    Raises InputError, saying which row, for columns that no model can give.
+    and `entropy`, -sum_v p(v) log p(v) in nats, float32. The arrays become read-only.
+    Raises InputError for columns of another type or length, and for the first row whose order,
+    target, rank or nll no model can give.
     """
 
     document: np.ndarray
@@ -58,28 +55,41 @@ class Records:
     n_greater: np.ndarray
     n_equal: np.ndarray
     nll: np.ndarray
+    p_max: np.ndarray
+    entropy: np.ndarray
     manifest: Manifest
-    p_max: np.ndarray | None = None
-    entropy: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         name = f"records of {self.manifest.model} on {self.manifest.corpus}"
-        expected = columns_of(self.manifest)
-        for column, dtype in expected.items():
-            array = getattr(self, column)
-            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
-                raise InputError(f"{name}: {column} must be a flat array of {np.dtype(dtype)}")
-            frozen = array.view()
-            frozen.flags.writeable = False
-            object.__setattr__(self, column, frozen)
-        sizes = {column: getattr(self, column).size for column in expected}
-        if set(sizes.values()) != {self.manifest.tokens} or not self.manifest.tokens:
-            raise InputError(f"{name}: {self.manifest.tokens} tokens in the manifest, but {sizes}")
-        check_columns(self.columns(), self.manifest, name)
+        T, V = self.manifest.tokens, self.manifest.V
+        for column, dtype in COLUMNS.items():
+            array = np.asarray(getattr(self, column)).view()
+            if array.dtype != dtype or array.shape != (T,) or not T:
+                there = f"{array.dtype} of shape {array.shape}"
+                raise InputError(f"{name}: {column} must be {T} {dtype.__name__}, not {there}")
+            array.flags.writeable = False
+            object.__setattr__(self, column, array)
+        step = np.diff(self.document, prepend=0)
+        rank = self.n_greater.astype(np.int64) + self.n_equal + 1
+        least = np.log(np.maximum(rank, 1)) - NLL_TOLERANCE
+        faults = {
+            "documents out of order": (step < 0) | (self.document >= self.manifest.documents),
+            "position does not rise from 1": (self.position < 1)
+            | ((step == 0) & (np.diff(self.position, prepend=0) <= 0)),
+            f"target outside 0 to V - 1 = {V - 1}": (self.target < 0) | (self.target >= V),
+            f"rank outside 1 to V = {V}": (self.n_greater < 0) | (self.n_equal < 0) | (rank > V),
+            "nll not finite, or below ln R": ~np.isfinite(self.nll)
+            | (self.nll.astype(np.float64) * (1 + NLL_TOLERANCE_RELATIVE) < least),
+        }
+        for fault, where in faults.items():
+            if where.any():
+                row = int(where.argmax())
+                values = ", ".join(f"{c} {array[row]}" for c, array in self.columns().items())
+                raise InputError(f"{name}: {fault} at row {row} ({values})")
 
     def columns(self) -> dict[str, np.ndarray]:
-        """The columns that the format has, by name: (T,) each, read-only."""
-        return {column: getattr(self, column) for column in columns_of(self.manifest)}
+        """The columns by name: (T,) each, read-only."""
+        return {column: getattr(self, column) for column in COLUMNS}
 
     @property
     def tokens(self) -> int:
@@ -103,155 +113,180 @@ class Records:
         return math.fsum(np.bincount(index, weights=self.nll)) / self.tokens
 
     def success(self, N: int, k: int | np.ndarray) -> float | np.ndarray:
-        """p_{N,k}, Section 5.1: share of windows of N scored tokens with every R <= k.
-
-        Windows slide by one token, lie inside one document and have adjacent positions.
-        InputError for N < 1, k < 1 and where no document has such a window.
-        """
-        if isinstance(N, bool) or not isinstance(N, int | np.integer) or N < 1:
-            raise InputError(f"N must be a whole number of at least 1, got {N!r}")
-        check_k(k)
-        ((_, largest),) = window_maxima(self.rank(), self.document, self.position, (N,))
-        if not largest.size:
-            name = f"{self.manifest.model} on {self.manifest.corpus}"
-            raise InputError(f"no document of {name} has {N} consecutive scored tokens")
-        return Histogram.of(np.bincount(largest)).share(k)
+        """p_{N,k}, Section 5.1, for N in WINDOWS: as `Summary.success`, with the same errors."""
+        return self.summary().success(N, k)
 
     def summary(self) -> Summary:
         """All this as a `Summary`: the same integers, at every k and for N in WINDOWS."""
-        return summary_of_columns(self.columns(), self.manifest)
+        return summarise(self.columns(), self.manifest)
 
     @classmethod
     def load(cls, path: str | Path) -> Records:
-        """The records at `path`: the .parquet, its .json, or their common stem.
+        """The finished records whose Parquet file is `path`.
 
-        Everything is verified: manifest, sha256, page checksums, schema, row count, values.
-        InputError names the file and the way out.
+        InputError names the file and the way out if it is missing, if its bytes are not those
+        that its manifest names, or if the manifest is not the one inside it.
         """
-        manifest, file, name = open_verified(stem_of(path))
-        with file:
-            try:
-                table = pq.read_table(file, page_checksum_verification=True)
-            except (pa.ArrowException, OSError) as error:
-                raise damaged(name, error) from error
-        try:
-            columns = {column: table[column].to_numpy() for column in columns_of(manifest)}
-            return cls(**columns, manifest=manifest)
-        except InputError as error:
-            raise damaged(name, error) from error
-
-
-def summary_of_columns(columns: dict[str, np.ndarray], manifest: Manifest) -> Summary:
-    """The summary of checked columns, (T,) each, in the order of the protocol."""
-    builder = SummaryBuilder(manifest.V)
-    starts = np.flatnonzero(np.diff(columns["document"], prepend=-1))
-    cuts = starts[np.unique(starts // PIECE, return_index=True)[1]]
-    for start, end in zip(cuts, [*cuts[1:], manifest.tokens], strict=True):
-        builder.add({name: array[start:end] for name, array in columns.items()})
-    return builder.finish(manifest)
+        path = Path(path)
+        manifest = read_manifest(path)
+        table = pq.read_table(pa.BufferReader(_verified(path, manifest)))
+        if table.schema.metadata.get(b"rbpkit") != _embedded(manifest):
+            what = "its manifest was changed: the copy inside it differs"
+            raise InputError(f"{path}: damaged ({what}); delete it and measure again")
+        return cls(**{name: table[name].to_numpy() for name in COLUMNS}, manifest=manifest)
 
 
 # -- a folder of records ----------------------------------------------------------------------
 
 
-def write_records(directory: str | Path, records: Records) -> RecordFile:
-    """Write records, manifest and summary into `directory`, so that nothing is half there.
+@dataclass(frozen=True)
+class RecordFile:
+    """A finished job on disk: `path` of its Parquet file, its manifest."""
 
-    Each file goes to a temporary name, is synced, read again and compared, then renamed; the
-    manifest after the records. On any failure the temporary files go and an earlier finished
-    result stays; after a kill it is still what `Records.load` gives. Raises OSError (disk full,
-    no permission).
+    path: Path
+    manifest: Manifest
+
+
+def slug(name: str) -> str:
+    """A model or corpus id as a file name; no two ids share one, none leaves its folder.
+
+    "/" becomes "+", all but ASCII letters, digits and "-_.~" is percent-encoded, and so is a
+    leading ".". An id that is too long for a file name keeps its head and gets a hash.
     """
-    stem = record_stem(directory, records.manifest)
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    with locked(stem.parent):
-        manifest = write_job(stem, records.columns(), records.manifest)
-        summary = summary_of_columns(records.columns(), manifest)
-        write_beside(with_suffix(stem, ".summary.npz"), summary.to_bytes())
-    return RecordFile(with_suffix(stem, ".parquet"), manifest)
+    text = quote(name, safe="/").replace("/", "+")
+    text = "%2E" + text[1:] if text.startswith(".") else text
+    if len(text) > 160:  # 255 less suffixes; "%~" is in no other name
+        text = f"{text[:120]}%~{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+    return text
+
+
+def record_path(directory: str | Path, corpus: str, model: str) -> Path:
+    """The job's Parquet file: `<directory>/<corpus>/<model>.parquet`, both ids as `slug`s.
+
+    `with_suffix(".json")` and `with_suffix(".summary.npz")` give the two files next to it.
+    """
+    return Path(directory) / slug(corpus) / f"{slug(model)}.parquet"
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest of the records at `path`; InputError if it is missing or not readable."""
+    marker = path.with_suffix(".json")
+    try:
+        return Manifest.from_json(marker.read_bytes(), marker)
+    except OSError as error:
+        raise InputError(f"{marker}: no manifest, so no finished records ({error})") from error
+
+
+def write_records(directory: str | Path, records: Records) -> RecordFile:
+    """Write records, summary and manifest into `directory`, the manifest last.
+
+    They replace an earlier job of this model and corpus. If the disk is full the earlier job
+    stays; after a kill there is one of the two, or no manifest and so no job. Raises OSError.
+    """
+    path = record_path(directory, records.manifest.corpus, records.manifest.model)
+    schema = pa.schema([pa.field(c, pa.from_numpy_dtype(d), False) for c, d in COLUMNS.items()])
+    schema = schema.with_metadata({"rbpkit": _embedded(records.manifest)})
+    buffer = io.BytesIO()
+    pq.write_table(
+        pa.table(records.columns(), schema=schema),
+        buffer,
+        compression="zstd",
+        use_dictionary=["target", "n_greater", "n_equal"],
+        # Neighbouring rows differ little in these two, and not at all alike in the others.
+        column_encoding=dict.fromkeys(("document", "position"), "DELTA_BINARY_PACKED"),
+        write_page_checksum=True,
+    )
+    data = buffer.getvalue()
+    digest = hashlib.sha256(data).hexdigest()
+    manifest = records.manifest.model_copy(update={"sha256": digest})
+    summary, marker = path.with_suffix(".summary.npz").name, path.with_suffix(".json").name
+    files = {path.name: data, summary: summarise(records.columns(), manifest).to_bytes()}
+    files[marker] = manifest.to_json().encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A file and not the folder: NFS locks only what is open for writing. It stays, empty.
+    with FileLock(path.parent / ".lock"):
+        write_whole(path.parent, files, marker=marker)
+    return RecordFile(path, manifest)
+
+
+def find_done(directory: str | Path, manifest: Manifest) -> RecordFile | None:
+    """The finished job with the settings of `manifest`, its bytes verified, or None.
+
+    `manifest` is that of a job yet to run: tokens, seconds and sha256 do not matter.
+    InputError if there is one and it is damaged.
+    """
+    path = record_path(directory, manifest.corpus, manifest.model)
+    if not _finished(path):
+        return None
+    found = read_manifest(path)
+    if found.differences(manifest):
+        return None
+    _verified(path, found)
+    return RecordFile(path, found)
+
+
+def find_stale(directory: str | Path, manifest: Manifest) -> dict[str, tuple]:
+    """Why a finished job of this model and corpus is another: setting -> (there, asked for).
+
+    Empty if there is none, or if it is the same job. `write_records` replaces it.
+    """
+    path = record_path(directory, manifest.corpus, manifest.model)
+    return read_manifest(path).differences(manifest) if _finished(path) else {}
+
+
+def iter_manifests(directory: str | Path) -> Iterator[RecordFile]:
+    """The finished jobs under `directory`, sorted by path; the Parquet bytes are not read.
+
+    InputError for a damaged manifest.
+    """
+    for path in sorted(Path(directory).rglob("[!.]*.parquet")):
+        if _finished(path):
+            yield RecordFile(path, read_manifest(path))
 
 
 def load_summaries(directory: str | Path) -> list[Summary]:
     """All summaries under `directory`, sorted by path.
 
-    Read from .summary.npz (which stands alone where the records are not shipped); derived from
-    the records where that file is missing or of an earlier measurement. InputError for a damaged
-    file, for a manifest and summary whose records are gone, and when there is nothing at all.
+    Read from .summary.npz, which may stand alone, without its records; made from the records if
+    that file is missing, damaged or of an earlier measurement. InputError for a damaged file that
+    cannot be made again, and if there is nothing at all.
     """
-    jobs = {stem_of(job.path): job.manifest for job in iter_manifests(directory)}
-    stored = {stem_of(path) for path in Path(directory).rglob("*.summary.npz")}
-    stored = {stem for stem in stored if not stem.name.startswith(".")}
-    if not jobs and not stored:
+    jobs = {job.path.with_suffix(".summary.npz"): job for job in iter_manifests(directory)}
+    paths = jobs.keys() | set(Path(directory).rglob("[!.]*.summary.npz"))
+    if not paths:
         raise InputError(f"{directory}: no records or summaries in this folder")
-    summaries = []
-    for stem in sorted(stored | set(jobs)):
-        if stem not in jobs and with_suffix(stem, ".json").exists():
-            raise InputError(
-                f"{with_suffix(stem, '.parquet')}: missing, though its manifest and summary are"
-                " there; measure again, or delete these two as well"
-            )
-        summary = _read_summary(with_suffix(stem, ".summary.npz")) if stem in stored else None
-        if summary is None or summary.manifest != jobs.get(stem, summary.manifest):
-            summary = summarise(with_suffix(stem, ".parquet"))
-        summaries.append(summary)
-    return summaries
+    return [
+        summary_of(jobs[path]) if path in jobs else Summary.from_bytes(path.read_bytes(), path)
+        for path in sorted(paths)
+    ]
 
 
 def summary_of(job: RecordFile) -> Summary:
-    """The summary of a finished job that was just written, or that `find_done` verified.
+    """The summary of a finished job.
 
-    Read from its .summary.npz; made anew where that is missing, damaged or of other records.
+    Read from its .summary.npz; made from the records if that is missing, damaged or of others.
     """
+    path = job.path.with_suffix(".summary.npz")
     try:
-        stored = _read_summary(with_suffix(stem_of(job.path), ".summary.npz"))
-    except InputError:
-        return summarise(job.path)
-    return stored if stored.manifest == job.manifest else summarise(job.path)
+        stored = Summary.from_bytes(path.read_bytes(), path)
+    except (InputError, OSError):
+        return Records.load(job.path).summary()
+    return stored if stored.manifest == job.manifest else Records.load(job.path).summary()
 
 
-def summarise(path: str | Path, write: bool = False) -> Summary:
-    """The summary of the records at `path`, read piece by piece: memory does not grow with T.
-
-    Verifies what `Records.load` verifies. `write`: also to the .summary.npz beside it.
-    """
-    stem = stem_of(path)
-    manifest, file, name = open_verified(stem)
-    builder, rest, last = SummaryBuilder(manifest.V), schema_of(manifest).empty_table(), -1
-    with file:
-        try:
-            parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
-            for batch in parquet.iter_batches(batch_size=PIECE, columns=list(columns_of(manifest))):
-                rest = pa.concat_tables([rest, pa.Table.from_batches([batch])])
-                document = rest["document"].to_numpy()
-                start = int(np.argmax(document == document[-1]))  # its end is not yet seen
-                if start:
-                    last = _add_table(builder, rest.slice(0, start), manifest, name, last)
-                    rest = rest.slice(start)
-            if rest.num_rows:
-                _add_table(builder, rest, manifest, name, last)
-            summary = builder.finish(manifest)
-        except (pa.ArrowException, OSError, InputError) as error:
-            raise damaged(name, error) from error
-    if write:
-        with locked(stem.parent):
-            write_beside(with_suffix(stem, ".summary.npz"), summary.to_bytes())
-    return summary
+def _finished(path: Path) -> bool:
+    return path.is_file() and path.with_suffix(".json").is_file()
 
 
-def _add_table(
-    builder: SummaryBuilder, table: pa.Table, manifest: Manifest, name: Path, last: int
-) -> int:
-    """Check and add whole documents that come after document `last`; the new last."""
-    columns = {column: table[column].to_numpy() for column in columns_of(manifest)}
-    check_columns(columns, manifest, name)
-    if columns["document"][0] <= last:
-        raise InputError(f"{name}: documents out of order after document {last}")
-    builder.add(columns)
-    return int(columns["document"][-1])
+def _verified(path: Path, manifest: Manifest) -> bytes:
+    """The Parquet file's bytes; InputError unless they are those that the manifest names."""
+    data = path.read_bytes()
+    if hashlib.sha256(data).hexdigest() != manifest.sha256:
+        what = "its bytes are not those that its manifest names"
+        raise InputError(f"{path}: damaged ({what}); delete it and measure again")
+    return data
 
 
-def _read_summary(path: Path) -> Summary:
-    try:
-        return Summary.from_bytes(path.read_bytes(), path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+def _embedded(manifest: Manifest) -> bytes:
+    """The manifest as the Parquet file carries it: without what differs from run to run."""
+    return manifest.model_copy(update={"seconds": 0.0, "sha256": ""}).to_json().encode()

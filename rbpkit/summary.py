@@ -1,25 +1,28 @@
-"""Summaries: what records say of RBP_k, CE and windows, small enough to commit.
+"""Summaries: what records say about RBP_k, CE and windows, small enough to commit.
 
 A summary answers what its records answer (RBP_k and p_{N,k} at every k, CE) with the same
-integers, without the records: tens of kB where they are megabytes. `records` makes summaries from
-records and reads those of a folder (`load_summaries`).
+integers, without the records: tens of kB instead of megabytes. `records.load_summaries` reads
+those of a folder.
 """
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from rbpkit.errors import InputError, check_ties
+from rbpkit.errors import InputError, check_ties, one_line
 from rbpkit.files.manifest import Manifest
-from rbpkit.files.summary_file import agrees, pack, refuse_damage, unpack
 
-DEFAULT_KS = (1, 10, 50, 100)  # shown where no k is named
+DEFAULT_KS = (1, 10, 50, 100)  # shown if no k is named
 WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # N of Figure 7
-SUMMED = ("nll", "p_max", "entropy")  # columns that are summed by document
+SUMMED = ("nll", "p_max", "entropy")  # columns that are summed for each document
+# Arrays of a summary that its file holds as they are, and their types.
+STORED = {"document": np.int32, "document_tokens": np.int32, "k_grid": np.int32}
+STORED |= {f"document_{name}": np.float64 for name in SUMMED}
 # k of Figures 3 to 9 and of Table 1; with them powers of two, and 410, a tenth of the pocket V.
 PAPER_K = (1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100, 200, 336, 500, 886, 1438, 2500, 3793)
 PAPER_K += (6158, 10000, 20000, 30000)
@@ -49,6 +52,12 @@ class Histogram:
         values = np.flatnonzero(dense)
         return cls(values, dense[values].astype(np.int64))
 
+    def dense(self, V: int) -> np.ndarray:
+        """The counts by rank, (V + 1,) int64: the inverse of `of`."""
+        dense = np.zeros(V + 1, dtype=np.int64)
+        dense[self.values] = self.counts
+        return dense
+
     @property
     def total(self) -> int:
         return int(self.counts.sum())
@@ -66,14 +75,13 @@ class Histogram:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What records say of RBP, CE and windows, and by document for a later bootstrap.
+    """What records say about RBP, CE and windows, and for each document for a later bootstrap.
 
     `ranks`, `ranks_optimistic`: of the T tokens, ties counted against and for the target.
     `windows`: N -> largest (pessimistic) rank of every window of N consecutive scored tokens.
-    By document, D of them: `document` its number, `document_tokens`, `document_nll` (float64,
-    nats, summed) and `document_hits` (D, K) int32: tokens with R <= `k_grid` (K,);
-    `document_p_max`, `document_entropy` (float64, summed; nats): None from records of format 1.
-    Raises InputError where these contradict each other or the manifest, or no records give them.
+    Of each document, D of them: `document` its number, `document_tokens`, `document_nll`
+    (float64, nats, summed), `document_hits` (D, K) int32: tokens with R <= `k_grid` (K,), and
+    `document_p_max`, `document_entropy` (float64, summed; nats).
     """
 
     manifest: Manifest
@@ -85,15 +93,12 @@ class Summary:
     document_nll: np.ndarray
     k_grid: np.ndarray
     document_hits: np.ndarray
-    document_p_max: np.ndarray | None = None
-    document_entropy: np.ndarray | None = None
-
-    def __post_init__(self) -> None:
-        if not agrees(self):
-            raise InputError(f"summary of {self.manifest.model}: its parts contradict each other")
+    document_p_max: np.ndarray
+    document_entropy: np.ndarray
 
     @property
     def tokens(self) -> int:
+        """T, the scored tokens."""
         return self.manifest.tokens
 
     def rbp(self, k: int | np.ndarray, ties: str = "pessimistic") -> float | np.ndarray:
@@ -105,18 +110,8 @@ class Summary:
         """Mean negative log-likelihood, nats."""
         return math.fsum(self.document_nll) / self.tokens
 
-    def p_max(self) -> float | None:
-        """E[p_max], the mean largest probability: RBP_1 of a calibrated model. None: format 1."""
-        return None if self.document_p_max is None else math.fsum(self.document_p_max) / self.tokens
-
-    def entropy(self) -> float | None:
-        """E[H], nats, the mean entropy of the prediction: CE of a calibrated model."""
-        if self.document_entropy is None:
-            return None
-        return math.fsum(self.document_entropy) / self.tokens
-
     def success(self, N: int, k: int | np.ndarray) -> float | np.ndarray:
-        """p_{N,k}, Section 5.1. InputError for an N that is not stored or without a window."""
+        """p_{N,k}, Section 5.1. InputError for an N that is not stored or has no window."""
         if N not in self.windows:
             raise InputError(f"N = {N} is not in a summary (there are {sorted(self.windows)})")
         if not self.windows[N].total:
@@ -125,18 +120,68 @@ class Summary:
         return self.windows[N].share(k)
 
     def to_bytes(self) -> bytes:
-        """As a compressed .npz without pickle; the same bytes for the same content."""
-        return pack(self)
+        """As a compressed .npz without pickle; the same bytes for the same content.
+
+        Ranks are stored as differences, hits as counts between the k of the grid, and integers in
+        the smallest type that holds them all.
+        """
+        V = self.manifest.V
+        change = self.ranks_optimistic.dense(V) - self.ranks.dense(V)
+        tied = np.flatnonzero(change)  # few tokens are tied, so this says the same in less
+        rest = [N for N in sorted(self.windows) if N != 1]  # N = 1 is `ranks`
+        hits = np.diff(self.document_hits, axis=1, prepend=0)
+        arrays = {
+            "manifest": np.frombuffer(self.manifest.to_json().encode(), dtype=np.uint8),
+            "ranks": np.diff(self.ranks.values, prepend=0),
+            "counts": self.ranks.counts,
+            "tied": tied,
+            "tied_change": change[tied],
+            "windows": np.array(rest),
+            "hits": np.ascontiguousarray(hits.T),  # one k's small numbers together compress best
+        }
+        arrays |= {name: getattr(self, name) for name in STORED}
+        for N in rest:
+            arrays[f"ranks_{N}"] = np.diff(self.windows[N].values, prepend=0)
+            arrays[f"counts_{N}"] = self.windows[N].counts
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **{name: _narrow(array) for name, array in arrays.items()})
+        return buffer.getvalue()
 
     @classmethod
     def from_bytes(cls, data: bytes, where: object = "summary") -> Summary:
         """Of what `to_bytes` gave; InputError that begins with `where` if it is damaged."""
-        with refuse_damage(where):
-            parts = unpack(data, where)
-            for name in ("ranks", "ranks_optimistic"):
-                parts[name] = Histogram(*parts[name])
-            parts["windows"] = {N: Histogram(*pair) for N, pair in parts["windows"].items()}
-            return cls(**parts)
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+            manifest = Manifest.from_json(arrays["manifest"].tobytes())
+
+            def histogram(suffix: str = "") -> Histogram:
+                values = np.cumsum(arrays["ranks" + suffix], dtype=np.int64)
+                return Histogram(values, arrays["counts" + suffix].astype(np.int64))
+
+            ranks = histogram()
+            optimistic = ranks.dense(manifest.V)
+            optimistic[arrays["tied"]] += arrays["tied_change"]
+            return cls(
+                manifest=manifest,
+                ranks=ranks,
+                ranks_optimistic=Histogram.of(optimistic),
+                windows={1: ranks} | {int(N): histogram(f"_{N}") for N in arrays["windows"]},
+                document_hits=np.cumsum(arrays["hits"].T, axis=1, dtype=np.int32),
+                **{name: arrays[name].astype(kind) for name, kind in STORED.items()},
+            )
+        except Exception as error:  # a damaged zip raises a dozen kinds
+            way_out = "delete it, and it is made again from its records"
+            what = f"{where}: not a readable summary ({one_line(error)}); {way_out}"
+            raise InputError(what) from error
+
+
+def _narrow(array: np.ndarray) -> np.ndarray:
+    """Integers in the smallest type that holds them all; other arrays as they are."""
+    if array.dtype.kind not in "iu" or not array.size:
+        return array
+    ends = np.min_scalar_type(array.min()), np.min_scalar_type(array.max())
+    return array.astype(np.result_type(*ends))
 
 
 def window_maxima(
@@ -164,48 +209,30 @@ def window_maxima(
         yield N, largest[whole]
 
 
-class SummaryBuilder:
-    """Sums up records that come in pieces of whole documents, in memory that T does not move."""
-
-    def __init__(self, V: int) -> None:
-        self.V = V
-        self._k = np.array([k for k in K_GRID if k < V], dtype=np.int32)
-        # rank -> the first column of the grid that it hits; past the last: none
-        self._column = np.searchsorted(self._k, np.arange(V + 1))
-        self._optimistic = np.zeros(V + 1, dtype=np.int64)
-        self._windows = {N: np.zeros(V + 1, dtype=np.int64) for N in WINDOWS}
-        self._documents: list[tuple[np.ndarray, ...]] = []
-
-    def add(self, given: Mapping[str, np.ndarray]) -> None:
-        """Add checked columns, (t,) each; a document must not continue in the next piece."""
-        names = ("document", "position", "n_greater", "n_equal")
-        document, position, n_greater, n_equal = (given[name] for name in names)
-        rank = n_greater + n_equal + 1
-        self._optimistic += np.bincount(n_greater + 1, minlength=self.V + 1)
-        for N, largest in window_maxima(rank, document, position, WINDOWS):
-            self._windows[N] += np.bincount(largest, minlength=self.V + 1)
-        numbers, index = document_index(document)
-        columns = self._k.size + 1
-        hits = np.bincount(index * columns + self._column[rank], minlength=numbers.size * columns)
-        hits = np.cumsum(hits.reshape(-1, columns), axis=1)[:, :-1].astype(np.int32)
-        tokens = np.bincount(index).astype(np.int32)
-        sums = [np.bincount(index, weights=given[name]) for name in SUMMED if name in given]
-        self._documents.append((numbers, tokens, hits, *sums))
-
-    def finish(self, manifest: Manifest) -> Summary:
-        """The summary of all that was added. InputError when that is not `manifest.tokens`."""
-        if not self._documents:
-            raise InputError(f"{manifest.model} on {manifest.corpus}: no scored token")
-        numbers, tokens, hits, nll, *prediction = map(
-            np.concatenate, zip(*self._documents, strict=True)
-        )
-        windows = {N: Histogram.of(dense) for N, dense in self._windows.items()}
-        optimistic = Histogram.of(self._optimistic)
-        # A window of one token has that token's rank: N = 1 is the ranks' own histogram.
-        return Summary(
-            *(manifest, windows[1], optimistic, windows, numbers, tokens, nll, self._k, hits),
-            *prediction,
-        )
+def summarise(columns: Mapping[str, np.ndarray], manifest: Manifest) -> Summary:
+    """The summary of the columns of records, (T,) each: whole documents in order."""
+    document, n_greater = columns["document"], columns["n_greater"]
+    rank = n_greater + columns["n_equal"] + 1
+    maxima = window_maxima(rank, document, columns["position"], WINDOWS)
+    windows = {N: Histogram.of(np.bincount(largest)) for N, largest in maxima}
+    numbers, index = document_index(document)
+    k_grid = np.array([k for k in K_GRID if k < manifest.V], dtype=np.int32)
+    first = np.searchsorted(k_grid, rank)  # the first k of the grid that is hit; past it: none
+    width = k_grid.size + 1
+    hits = np.bincount(index * width + first, minlength=numbers.size * width)
+    hits = np.cumsum(hits.reshape(-1, width), axis=1)[:, :-1]
+    sums = {f"document_{name}": np.bincount(index, weights=columns[name]) for name in SUMMED}
+    return Summary(
+        manifest=manifest,
+        ranks=windows[1],  # a window of one token has that token's rank
+        ranks_optimistic=Histogram.of(np.bincount(n_greater + 1)),
+        windows=windows,
+        document=numbers,
+        document_tokens=np.bincount(index).astype(np.int32),
+        k_grid=k_grid,
+        document_hits=hits.astype(np.int32),
+        **sums,
+    )
 
 
 def document_index(document: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -32,15 +32,15 @@ def records_of(
     document = np.arange(rank.size) // 10 if documents is None else np.asarray(documents)
     manifest = make_manifest(
         model=f"{name}{S}", family=family, S=S, V=V, corpus=corpus, max_length=max_length,
-        documents=int(document[-1]) + 1, tokens=rank.size, format=1,
+        documents=int(document[-1]) + 1, tokens=rank.size,
     )  # fmt: skip
     if position is None:
         position = np.arange(rank.size) - np.searchsorted(document, document) + 1
     zero = np.zeros_like(rank)
     whole = (document, position, zero if target is None else target, rank - 1, zero)
-    nll = 2 * np.log(rank) + 0.1 if nll is None else nll
+    nll = np.asarray(2 * np.log(rank) + 0.1 if nll is None else nll, np.float32)
     columns = (np.asarray(one).astype(np.int32) for one in whole)
-    return Records(*columns, np.asarray(nll, np.float32), manifest)
+    return Records(*columns, nll, p_max=np.exp(-nll), entropy=nll, manifest=manifest)
 
 
 def made(S: int, ranks, documents=None, **about) -> Summary:

@@ -279,7 +279,7 @@ def test_choice_of_corpus_and_family():
 
 
 def test_one_model_twice():
-    again = dataclasses.replace(SMALL.manifest, revision="later")
+    again = SMALL.manifest.model_copy(update={"revision": "later"})
     with pytest.raises(InputError, match="more than once on Wiki: small"):
         rbp_curve([*LADDER, dataclasses.replace(SMALL, manifest=again)], 1)
 

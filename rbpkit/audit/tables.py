@@ -16,7 +16,7 @@ import pandas as pd
 from rbpkit.audit import calibration, precision, rank_laws, strata, tokens, windows
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
-from rbpkit.files.whole import write_whole
+from rbpkit.files.writing import write_whole
 from rbpkit.pocket import ladders
 from rbpkit.records import Records, iter_manifests
 

@@ -18,7 +18,7 @@ import pandas as pd
 import yaml
 
 from rbpkit.errors import InputError
-from rbpkit.files.whole import write_whole
+from rbpkit.files.writing import write_whole
 
 SOURCES = ("published", "pocket")
 OURS = "shipped models"  # what pages call the source "pocket"

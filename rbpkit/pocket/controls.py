@@ -14,7 +14,7 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,7 +122,7 @@ class Totals:
             raise InputError(f"not parts of one job: {mine}, {others}")
         tokens = self.manifest.tokens + other.manifest.tokens
         return Totals(
-            manifest=replace(self.manifest, tokens=tokens),
+            manifest=self.manifest.model_copy(update={"tokens": tokens}),
             nll=self.nll + other.nll,
             hits={k: hits + other.hits[k] for k, hits in self.hits.items()},
         )
@@ -148,7 +148,7 @@ def totals_of_tokens(records: Records, chosen: np.ndarray) -> Totals:
         raise InputError(f"{records.manifest.model} on {records.manifest.corpus}: no such token")
     rank = records.rank()[chosen]
     return Totals(
-        manifest=replace(records.manifest, tokens=tokens),
+        manifest=records.manifest.model_copy(update={"tokens": tokens}),
         nll=math.fsum(records.nll[chosen]),
         hits={int(k): int((rank <= k).sum()) for k in records.summary().k_grid},
     )
@@ -157,7 +157,8 @@ def totals_of_tokens(records: Records, chosen: np.ndarray) -> Totals:
 def save_totals(totals: Iterable[Totals], path: Path) -> None:
     """Write totals as gzipped JSON lines, by corpus and model; the same bytes for the same ones."""
     ordered = sorted(totals, key=lambda one: (one.manifest.corpus, one.manifest.model))
-    lines = "".join(json.dumps(asdict(one)) + "\n" for one in ordered)
+    rows = ({**vars(one), "manifest": one.manifest.model_dump()} for one in ordered)
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
     path.write_bytes(gzip.compress(lines.encode(), 9, mtime=0))
 
 

@@ -22,7 +22,7 @@ from scipy.special import stdtrit
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.files.whole import write_whole
+from rbpkit.files.writing import write_whole
 from rbpkit.fit import Curve, Measured, PowerLawFit, ce_curve, fit_power_law, rbp_curve
 from rbpkit.sections.curves import Cell, table1_curves
 from rbpkit.sections.panels import short

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 from rbpkit.errors import InputError
 from rbpkit.files.changes import DRAWN_BY, drawing_code
-from rbpkit.files.whole import as_csv, write_whole
+from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import Curve
 
 

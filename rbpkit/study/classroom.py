@@ -20,7 +20,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from rbpkit.errors import InputError
-from rbpkit.files.whole import as_csv, write_whole
+from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
 from rbpkit.sections.plots import save, style

@@ -6,7 +6,6 @@ written down and stops no other. What would fail every job (no space on the disk
 
 from __future__ import annotations
 
-import dataclasses
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,18 +19,18 @@ from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line
 from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import find_checkpoint
-from rbpkit.files.recordfiles import (
-    SUFFIXES,
-    RecordFile,
-    find_done,
-    read_manifest,
-    with_suffix,
-)
 from rbpkit.measuring import Measurement, measure
 from rbpkit.models import load_model, torch_device
-from rbpkit.records import summary_of
+from rbpkit.records import RecordFile, find_done, read_manifest, summary_of
 from rbpkit.study.jobs import Group, Job
-from rbpkit.study.jobstate import claimed, forget_failure, holder, job_stem, remember_failure
+from rbpkit.study.jobstate import (
+    claimed,
+    forget_failure,
+    holder,
+    job_path,
+    job_stem,
+    remember_failure,
+)
 from rbpkit.study.params import Params
 from rbpkit.study.token_budget import truncated_at
 
@@ -167,7 +166,7 @@ def found_done(
     to see that all is done, does not read the weights into memory for that. What cannot be
     settled here (a damaged file, a text that is not the shipped one) is left to `measure`.
     """
-    there = [job for job in group.jobs if with_suffix(job_stem(out, job), SUFFIXES[1]).exists()]
+    there = [job for job in group.jobs if job_path(out, job).with_suffix(".json").exists()]
     if not there:
         return
     try:
@@ -185,7 +184,7 @@ def found_done(
         if corpus.source.get("as_shipped") is False:
             continue
         try:
-            done = _find(job_stem(out, job), checkpoint.revision, max_length, corpus, params, out)
+            done = _find(job_path(out, job), checkpoint.revision, max_length, corpus, params, out)
             measured = done and Measurement(summary_of(done), done.path, found_done=True)
         except InputError:
             continue
@@ -194,29 +193,30 @@ def found_done(
 
 
 def _find(
-    stem: Path,
+    path: Path,
     revision: str,
     max_length: int,
     corpus: Corpus,
     params: Params,
     out: str | Path,
 ) -> RecordFile | None:
-    """The finished job at `stem` if all that can change its numbers is as it would be now."""
-    there = read_manifest(stem)
+    """The finished job at `path` if all that can change its numbers is as it would be now."""
+    there = read_manifest(path)
     libraries = {name: metadata.version(name) for name in ("torch", "transformers", "tokenizers")}
-    asked = dataclasses.replace(
-        there,
-        revision=revision,
-        corpus=corpus.id,
-        fingerprint=corpus.fingerprint,
-        documents=len(corpus.documents),
-        seed=corpus.protocol.get("seed") or 0,
-        max_length=max_length,
-        dtype=params.dtype,
-        device=str(torch_device(params.device)),
-        threads=torch.get_num_threads(),
-        batch_tokens=params.batch_tokens,
-        versions={**there.versions, **libraries},
+    asked = there.model_copy(
+        update={
+            "revision": revision,
+            "corpus": corpus.id,
+            "fingerprint": corpus.fingerprint,
+            "documents": len(corpus.documents),
+            "seed": corpus.protocol.get("seed") or 0,
+            "max_length": max_length,
+            "dtype": params.dtype,
+            "device": str(torch_device(params.device)),
+            "threads": torch.get_num_threads(),
+            "batch_tokens": params.batch_tokens,
+            "versions": {**there.versions, **libraries},
+        }
     )
     return find_done(out, asked)
 

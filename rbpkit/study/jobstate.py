@@ -19,7 +19,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from rbpkit.files.recordfiles import locked, slug, write_beside
+from rbpkit.files.writing import write_whole
+from rbpkit.records import record_path, slug
 from rbpkit.study.jobs import Job
 
 
@@ -44,6 +45,11 @@ class PastFailure:
 def job_stem(out: str | Path, job: Job) -> Path:
     """Where the job's files lie in the records folder `out`, less the suffix."""
     return Path(out) / slug(job.corpus) / slug(job.model)
+
+
+def job_path(out: str | Path, job: Job) -> Path:
+    """The job's Parquet file in the records folder `out`."""
+    return record_path(out, job.corpus, job.model)
 
 
 def now() -> str:
@@ -91,8 +97,7 @@ def remember_failure(stem: Path, reason: str, trace: str = "") -> None:
     """Keep why the job failed beside where its records would be. Raises OSError."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(dataclasses.asdict(PastFailure(reason, now(), trace)), indent=1)
-    with locked(stem.parent):
-        write_beside(_beside(stem, "failed.json"), text.encode())
+    write_whole(stem.parent, {_beside(stem, "failed.json").name: text.encode()})
 
 
 def forget_failure(stem: Path) -> None:

@@ -17,7 +17,7 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 
 import rbpkit
 from rbpkit.errors import InputError
-from rbpkit.files.whole import write_whole
+from rbpkit.files.writing import write_whole
 from rbpkit.study.params import Params
 from rbpkit.summary import Summary
 

@@ -6,7 +6,7 @@ Read from the records folder alone, while sweeps write into it, and with no mode
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -14,9 +14,9 @@ from typing import Literal
 from rbpkit.errors import InputError
 from rbpkit.files.devices import SPREAD
 from rbpkit.files.manifest import Manifest
-from rbpkit.files.recordfiles import SUFFIXES, read_manifest, with_suffix
+from rbpkit.records import read_manifest
 from rbpkit.study.jobs import Group, Job, corpus_names, model_name, models_of, plan
-from rbpkit.study.jobstate import Holder, holder, job_stem, past_failure
+from rbpkit.study.jobstate import Holder, holder, job_path, job_stem, past_failure
 from rbpkit.study.params import Params
 
 State = Literal["done", "running", "failed", "waiting"]
@@ -116,9 +116,10 @@ def _status(
         note = f"process {who.pid} on {who.host} since {who.since}"
         return JobStatus(job.model, job.corpus, "running", group.S, note=note), who
     note, state = "", "waiting"
-    if all(with_suffix(stem, suffix).exists() for suffix in SUFFIXES[:2]):
+    path = job_path(out, job)
+    if path.exists() and path.with_suffix(".json").exists():
         try:
-            manifest = read_manifest(stem)
+            manifest = read_manifest(path)
             other = _other_settings(manifest, params)
         except InputError as error:
             state, note = "failed", str(error)
@@ -137,15 +138,16 @@ def _other_settings(manifest: Manifest, params: Params) -> str:
     """What of a finished job is not as the study asks, one line; empty where nothing is."""
     # None and "auto" ask for no kind of device; a model's context can be shorter than what is
     # asked for, a corpus too; seed 0: nothing was shuffled.
-    asked = replace(
-        manifest,
-        dtype=params.dtype,
-        batch_tokens=params.batch_tokens,
-        max_length=min(manifest.max_length, params.max_length),
-        documents=min(manifest.documents, params.documents or manifest.documents),
-        seed=params.seed if manifest.seed else 0,
-        threads=params.threads or manifest.threads,
-        device=manifest.device if params.device in (None, SPREAD) else params.device,
+    asked = manifest.model_copy(
+        update={
+            "dtype": params.dtype,
+            "batch_tokens": params.batch_tokens,
+            "max_length": min(manifest.max_length, params.max_length),
+            "documents": min(manifest.documents, params.documents or manifest.documents),
+            "seed": params.seed if manifest.seed else 0,
+            "threads": params.threads or manifest.threads,
+            "device": manifest.device if params.device in (None, SPREAD) else params.device,
+        }
     )
     differ = manifest.differences(asked).items()
     return ", ".join(f"{name} was {there}, is {wanted}" for name, (there, wanted) in differ)

@@ -15,7 +15,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from rbpkit.files.whole import write_whole
+from rbpkit.files.writing import write_whole
 from rbpkit.tools.look import Look, Token
 
 BUCKETS = ("1", "2\u20135", "6\u201310", "11\u2013100", "101\u20131000", "above 1000")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
@@ -40,7 +38,7 @@ def records_of(temperature: float, T: int = 20_000, V: int = 40) -> Records:
     columns = [np.asarray(column).astype(np.int32) for column in integers]
     manifest = make_manifest(V=V, tokens=T, documents=T // 100)
     prediction = (np.asarray(ranks.p_max), np.asarray(ranks.entropy))
-    return Records(*columns, np.asarray(ranks.nll), manifest, *prediction)
+    return Records(*columns, np.asarray(ranks.nll), *prediction, manifest)
 
 
 def test_a_calibrated_model_has_no_gap():
@@ -89,14 +87,3 @@ def test_too_sharp_is_overconfident_and_too_flat_underconfident(temperature, sig
     assert np.sign(gap) == sign and abs(gap) > 0.05
     # All bins err the same way, so the mean of their gaps is the gap of the means.
     assert expected_calibration_error(table) == pytest.approx(abs(gap), abs=0.005)
-
-
-def test_records_of_format_1_give_no_rows():
-    records = records_of(1, T=100)
-    old = dataclasses.replace(
-        records,
-        manifest=dataclasses.replace(records.manifest, format=1),
-        p_max=None,
-        entropy=None,
-    )
-    assert reliability_table(old).empty

@@ -17,7 +17,7 @@ S = np.geomspace(1e6, 1e9, 5)
 def test_refusals(shipped):
     humaneval = [one for one in shipped if one.manifest.corpus == "pocket:humaneval"]
     assert "k = 6 is not counted" in intervals.bootstrap(humaneval, ks=(6,)).missing[0]
-    manifest = dataclasses.replace(humaneval[0].manifest, fingerprint="other")
+    manifest = humaneval[0].manifest.model_copy(update={"fingerprint": "other"})
     other = dataclasses.replace(humaneval[0], manifest=manifest)
     assert "different text" in intervals.bootstrap([other, *humaneval[1:]]).missing[0]
     two = [one for one in humaneval if one.manifest.family == "OPT"][:2]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -88,7 +87,8 @@ def test_another_job_of_the_same_name_is_left_out(records, written, key):
     manifests = [one.manifest for one in load_summaries(records)]
     value = getattr(manifests[0], key)
     other = [
-        replace(one, **{key: value + 1 if isinstance(value, int) else "x"}) for one in manifests
+        one.model_copy(update={key: value + 1 if isinstance(value, int) else "x"})
+        for one in manifests
     ]
     assert load_tables(other, written) == {}
 

@@ -33,7 +33,7 @@ def grid():
 
 def changed(one, **fields):
     """A summary or totals with other fields of its manifest."""
-    return dataclasses.replace(one, manifest=dataclasses.replace(one.manifest, **fields))
+    return dataclasses.replace(one, manifest=one.manifest.model_copy(update=fields))
 
 
 def only(summaries, **fields):

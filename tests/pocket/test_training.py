@@ -758,7 +758,7 @@ def test_totals_of_new_weights_are_measured_and_go_where_they_belong(
         for corpus in corpora:
             found = records_of([1, 2, 9, 1, 5] * 4, target=[3, 4] * 10, corpus=corpus)
             about = {"model": model.name, "revision": model.revision}
-            manifest = dataclasses.replace(found.manifest, **about)
+            manifest = found.manifest.model_copy(update=about)
             yield dataclasses.replace(found, manifest=manifest)
 
     monkeypatch.setattr(shipping, "load_model", load)

@@ -18,9 +18,8 @@ import torch
 from conftest import COMMAND_LINE, TEXTS, study_file
 
 from rbpkit.corpora import load_corpus
-from rbpkit.files.recordfiles import iter_manifests
 from rbpkit.pocket import ladders
-from rbpkit.records import Records, load_summaries
+from rbpkit.records import Records, iter_manifests, load_summaries
 from rbpkit.study.params import load_params
 from rbpkit.study.sweep import sweep
 
@@ -119,7 +118,7 @@ def check_equal(out: Path, good: Path) -> None:
     """The records of an undisturbed run to the byte; the rest too, less how long it took."""
     assert check_whole(out, good) == check_whole(good, good)
     timeless = [
-        [dataclasses.replace(one.manifest, seconds=0.0) for one in iter_manifests(folder)]
+        [one.manifest.model_copy(update={"seconds": 0.0}) for one in iter_manifests(folder)]
         for folder in (out, good)
     ]
     assert timeless[0] == timeless[1]

@@ -86,7 +86,7 @@ def test_models_take_the_same_draws_whoever_is_beside_them(readme):
 
 
 def test_what_is_not_paired_is_refused(readme, shipped):
-    manifest = dataclasses.replace(readme[0].manifest, fingerprint="other")
+    manifest = readme[0].manifest.model_copy(update={"fingerprint": "other"})
     other = dataclasses.replace(readme[0], manifest=manifest)
     for given, ks, says in (
         (readme, (6,), "k = 6 is not counted"),

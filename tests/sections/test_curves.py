@@ -50,7 +50,7 @@ def test_models_measured_on_other_text_are_an_error_not_missing(shipped):
     one, *others = [
         s for s in shipped if (s.manifest.corpus, s.manifest.family) == ("pocket:code", "Pythia")
     ]
-    changed = dataclasses.replace(one.manifest, fingerprint="another")
+    changed = one.manifest.model_copy(update={"fingerprint": "another"})
     mixed = [dataclasses.replace(one, manifest=changed), *others]
     with pytest.raises(InputError, match="different fingerprint"):
         curves.measured_curves(mixed, ["pocket:code"], ["Pythia"], lambda s: s.ce(), "CE")

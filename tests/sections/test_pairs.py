@@ -45,7 +45,7 @@ def test_totals_of_two_kinds_add_up_to_the_whole():
     assert whole.manifest == expected.manifest and whole.hits == expected.hits
     assert whole.nll == pytest.approx(expected.nll)
     other = dataclasses.replace(
-        parts[1], manifest=dataclasses.replace(parts[1].manifest, corpus="another")
+        parts[1], manifest=parts[1].manifest.model_copy(update={"corpus": "another"})
     )
     with pytest.raises(InputError, match=r"not parts of one job: m10000 on c, m10000 on another"):
         parts[0].plus(other)

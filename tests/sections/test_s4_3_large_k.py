@@ -156,7 +156,7 @@ def test_fits_by_k(shipped):
 def test_fits_by_k_leaves_out_what_cannot_be_fitted(shipped):
     """V as large as the paper's: at k = 6,158 and more none of these ranks is left."""
     wide = [
-        dataclasses.replace(one, manifest=dataclasses.replace(one.manifest, V=paper.PAPER_V))
+        dataclasses.replace(one, manifest=one.manifest.model_copy(update={"V": paper.PAPER_V}))
         for one in shipped
     ]
     table = s4_law.fits_by_k(wide, ["pocket:prose"], ["Pythia"])

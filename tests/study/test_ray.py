@@ -22,9 +22,8 @@ from hypothesis import strategies as st
 from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
 from rbpkit.files.devices import SPREAD
-from rbpkit.files.recordfiles import iter_manifests
 from rbpkit.pocket import ladders
-from rbpkit.records import Records
+from rbpkit.records import Records, iter_manifests
 from rbpkit.study import ray_engine
 from rbpkit.study.engines import run_here
 from rbpkit.study.jobs import plan

@@ -106,7 +106,7 @@ class Moved:
 
 def test_what_a_processor_moves_leaves_the_study_the_shipped_one(shipped):
     first, *others = shipped
-    other_weights = dataclasses.replace(first.manifest, revision="another")
+    other_weights = first.manifest.model_copy(update={"revision": "another"})
     token = 1 / first.tokens
     for tokens, changed in (
         (0, {}),
@@ -142,7 +142,7 @@ def test_a_moved_rank_or_loss_is_seen(shipped, share, nats, agrees):
 )
 def test_what_is_not_the_same_job_is_not_compared(shipped, field, value, says):
     others = [
-        dataclasses.replace(s, manifest=dataclasses.replace(s.manifest, **{field: value}))
+        dataclasses.replace(s, manifest=s.manifest.model_copy(update={field: value}))
         for s in shipped
     ]
     said = []
@@ -235,7 +235,7 @@ def test_a_model_trained_anew_is_measured_alone(tmp_path, monkeypatch):
 def test_a_model_trained_anew_is_fitted_among_the_shipped_ones(shipped):
     """A stand-in, the ladder's model called one of 3 million tokens, so that the line must move."""
     own = [
-        dataclasses.replace(s, manifest=dataclasses.replace(s.manifest, model=f"{name}-seed7"))
+        dataclasses.replace(s, manifest=s.manifest.model_copy(update={"model": f"{name}-seed7"}))
         for s in shipped
         for name in [f"{s.manifest.model}-3m"]
         if name == "pythia-w32-l2-3m" and s.manifest.corpus in CLASSROOM.corpus_names
@@ -253,7 +253,7 @@ def test_a_model_trained_anew_is_fitted_among_the_shipped_ones(shipped):
         assert row["slope"] == pytest.approx(fit_power_law(S, [loss[0], *loss[2:]]).slope)
         assert row["slope"] > row["shipped"] + 0.01  # the smallest is better: a flatter line
     other = [
-        dataclasses.replace(s, manifest=dataclasses.replace(s.manifest, fingerprint="another"))
+        dataclasses.replace(s, manifest=s.manifest.model_copy(update={"fingerprint": "another"}))
         for s in own
     ]
     assert comparison(other, (1,)).empty  # other packages, other text: not among the shipped

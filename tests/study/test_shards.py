@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 
 from rbpkit.corpora import HUB_CORPORA
 from rbpkit.errors import InputError
-from rbpkit.files.recordfiles import iter_manifests
 from rbpkit.pocket import ladders
-from rbpkit.records import Records
+from rbpkit.records import Records, iter_manifests
 from rbpkit.study import jobs
 from rbpkit.study.jobs import Group, Shard, divide, expected_tokens, model_size, plan
 from rbpkit.study.params import Params, load_params

@@ -41,7 +41,7 @@ def measured(tmp_path_factory):
 
 def place(out, records, *, seconds: float) -> None:
     """The records as a finished job that took `seconds`."""
-    manifest = dataclasses.replace(records.manifest, seconds=seconds)
+    manifest = records.manifest.model_copy(update={"seconds": seconds})
     write_records(out, dataclasses.replace(records, manifest=manifest))
 
 

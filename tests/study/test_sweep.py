@@ -18,9 +18,8 @@ from conftest import study_file
 from tqdm.std import TqdmDefaultWriteLock, tqdm
 
 from rbpkit.errors import InputError
-from rbpkit.files.recordfiles import iter_manifests
 from rbpkit.pocket import ladders
-from rbpkit.records import Records
+from rbpkit.records import Records, iter_manifests
 from rbpkit.study import engines
 from rbpkit.study.jobs import Job, model_name, models_of, plan
 from rbpkit.study.jobstate import claimed, holder, job_stem, past_failure

@@ -1,0 +1,53 @@
+"""Files that are written whole or not at all, and tables as CSV."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def write_whole(folder: Path, files: Mapping[str, bytes], marker: str = "") -> None:
+    """Write files (name -> content) into `folder`, which is made if it is missing.
+
+    All are written under temporary names and synced before the first is renamed, so a full disk
+    leaves the old ones as they were. `marker`: the one of them whose presence says that the
+    others are complete. An old marker is removed before the renames, and the new one is renamed
+    last: whenever the process is killed, a marker that is there is right. Raises OSError.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    temporary = {name: folder / f".{name}.tmp" for name in files}
+    try:
+        for name, data in files.items():
+            with temporary[name].open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        if marker:
+            (folder / marker).unlink(missing_ok=True)
+        for name in sorted(files, key=lambda name: name == marker):
+            os.replace(temporary[name], folder / name)
+    finally:
+        for path in temporary.values():
+            path.unlink(missing_ok=True)
+    handle = os.open(folder, os.O_RDONLY)  # so that the names survive a power cut, too
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def as_csv(table: pd.DataFrame) -> str:
+    """The table as CSV: six significant digits, but all digits in a column of whole numbers."""
+    whole = {
+        name: "Int64"
+        for name, column in table.select_dtypes("float").items()
+        if (column.isna() | (column == np.rint(column))).all() and not np.isinf(column).any()
+    }
+    return table.astype(whole).to_csv(index=False, float_format="%.6g", lineterminator="\n")
