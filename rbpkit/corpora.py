@@ -10,7 +10,7 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from pathlib import Path
 from typing import Any
@@ -83,18 +83,10 @@ HUB_CORPORA: dict[str, HubCorpus] = {
         keep=_is_github_code,
     ),
 }
-# The authors shuffle all of Wikipedia, 11.6 GB. One of its 41 files, from the middle, is shuffled
-# alone here. The files go by the articles' ids, so that one holds articles begun at about the same
-# time. It is no fair sample of the whole, and has a name of its own in records.
-MORE_CORPORA: dict[str, HubCorpus] = {
-    "Wiki:part": HubCorpus(
-        "wikimedia/wikipedia",
-        "20231101.en",
-        "train",
-        files=("20231101.en/train-00020-of-00041.parquet",),
-    ),
-}
-ON_HUB = HUB_CORPORA | MORE_CORPORA
+# The authors shuffle all of Wikipedia, 11.6 GB. "Wiki:part" is one of its 41 files. It holds
+# articles begun at about the same time, no fair sample, and so has another name in records.
+_PART = ("20231101.en/train-00020-of-00041.parquet",)
+ON_HUB = HUB_CORPORA | {"Wiki:part": replace(HUB_CORPORA["Wiki"], files=_PART)}
 POCKET_CORPORA = ("pocket:prose", "pocket:code", "pocket:qa", "pocket:readme", "pocket:humaneval")
 
 
@@ -138,7 +130,7 @@ def load_corpus(
 ) -> Corpus:
     """Documents of a corpus: by default the first 1,000, shuffled with seed 42 (Appendix A).
 
-    name_or_path: one of `HUB_CORPORA`, `MORE_CORPORA` or `POCKET_CORPORA`, in any case (a file of
+    name_or_path: one of `ON_HUB` or `POCKET_CORPORA`, in any case (a file of
     that name is "./NAME"); or a file that ends in one of `SUFFIXES`, or a folder of those, read in
     the order of their names. A .txt file is one document.
     documents: how many to take, 0 for all; by default 1,000, and all of a pocket corpus, whose
@@ -161,17 +153,22 @@ def load_corpus(
         raise InputError(f"field={field!r}: the text of {target} is fixed; leave field out")
     if target not in ON_HUB and revision is not None:
         raise InputError(f"revision: only for corpora on the hub, not for {target}; leave it out")
+    if documents is None and target not in POCKET_CORPORA:
+        documents = PROTOCOL_DOCUMENTS
+    documents = documents or None  # None for all, from here on
     if target == "pocket:humaneval":
-        return _humaneval(target, documents or None, seed)
+        from rbpkit.pocket.documents import humaneval_path
+
+        source = {"kind": "pocket", "path": "shipped with rbpkit"}
+        field = "+".join(ON_HUB["HumanEval"].fields)
+        return _from_files(target, [humaneval_path()], field, documents, seed, source)
     if target in POCKET_CORPORA:
-        return _from_pocket(target, documents or None)
-    documents = PROTOCOL_DOCUMENTS if documents is None else documents or None
+        return _from_pocket(target, documents)
     if isinstance(target, str):
         return _from_hub(target, documents, seed, revision)
+    name, files = target.resolve().name, list_files(target)
     source = {"kind": "file", "path": str(target)}
-    return _from_files(
-        target.resolve().name, list_files(target), field or "text", documents, seed, source
-    )
+    return _from_files(name, files, field or "text", documents, seed, source)
 
 
 def corpus_on_hub(name_or_path: str | os.PathLike[str]) -> str | None:
@@ -217,18 +214,15 @@ def _from_files(
     source: dict[str, Any],
     keep: Callable[[Mapping[str, Any]], bool] | None = None,
 ) -> Corpus:
-    texts, available = read_texts(files, field, lambda n: protocol_order(n, seed)[:documents], keep)
+    # Twice through the files: the order depends on how many rows there are, and a local copy
+    # of Wikipedia does not fit in memory. The first pass also finds every broken row.
+    available = sum(1 for _ in read_texts(files, field, keep))
+    order = protocol_order(available, seed)[:documents].tolist()
+    wanted = set(order)
+    texts = {i: text for i, text in enumerate(read_texts(files, field, keep)) if i in wanted}
     source |= {"files": [file.name for file in files], "field": field}
     protocol = {"seed": seed, "requested": documents, "available": available}
-    return _make(id, texts, source, protocol)
-
-
-def _humaneval(name: str, documents: int | None, seed: int | None) -> Corpus:
-    from rbpkit.pocket.documents import humaneval_path
-
-    source = {"kind": "pocket", "path": "shipped with rbpkit"}
-    field = "+".join(ON_HUB["HumanEval"].fields)
-    return _from_files(name, [humaneval_path()], field, documents, seed, source)
+    return _make(id, [texts[i] for i in order], source, protocol)
 
 
 def _from_pocket(name: str, documents: int | None) -> Corpus:

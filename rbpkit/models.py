@@ -114,9 +114,9 @@ def load_model(
     larger than one device over all of them. So does a `device_map` (module -> device) in place of
     `device`. Both need accelerate.
 
-    Raises InputError, one line: no such folder, a hub id out of reach, no weights or damaged ones,
-    weights missing or left over, not finite, no usable tokenizer, ids over V, a model that looks
-    ahead, a device that cannot be used.
+    Raises InputError for a model that cannot be found, read or run here, for weights that are
+    missing, left over or not finite, for a tokenizer that is missing or has ids over V, and for a
+    model that looks ahead.
     """
     if dtype not in DTYPES:
         raise InputError(f"dtype {dtype!r} is not known; use one of {', '.join(DTYPES)}")
@@ -134,24 +134,23 @@ def load_model(
             local_files_only=local_files_only,
             progress=progress,
         )
-        options = {
-            "trust_remote_code": trust_remote_code,
-            # All files are in the folder; only code may be kept in another repository.
-            "local_files_only": local_files_only or not trust_remote_code,
-        }
-        with reason(f"{checkpoint.folder}: the tokenizer cannot be loaded"):
-            tokenizer = load_tokenizer(checkpoint.folder, options)
-        network = read_network(checkpoint.folder, DTYPES[dtype], allow_pickle, options, device_map)
-        with reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}"):
+        folder = checkpoint.folder
+        # All files are in the folder; only code may be kept in another repository.
+        here = local_files_only or not trust_remote_code
+        options = {"trust_remote_code": trust_remote_code, "local_files_only": here}
+        with reason(f"{folder}: the tokenizer cannot be loaded"):
+            tokenizer = load_tokenizer(folder, options)
+        network = _read_network(folder, DTYPES[dtype], allow_pickle, options, device_map)
+        spread = "" if device_map is None else " over several devices; do they have room for it?"
+        with reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}{spread}"):
             if device_map is None:
                 network = network.to(place)
             else:
-                place = _input_device(network, checkpoint.name)
+                place = network.get_input_embeddings().weight.device
             _check_finite(network, checkpoint.name, dtype)
             head, V = linear_head(network, checkpoint.name)
     rows = min(V, network.get_input_embeddings().weight.shape[0])
-    _check_tokenizer(tokenizer, rows, checkpoint.folder)
-    config = network.config.get_text_config()
+    _check_tokenizer(tokenizer, rows, folder)
     return LoadedModel(
         name=checkpoint.name,
         revision=checkpoint.revision,
@@ -160,14 +159,14 @@ def load_model(
         V=V,
         dtype=dtype,
         device=str(place),
-        context=getattr(config, "max_position_embeddings", None),
+        context=getattr(network.config.get_text_config(), "max_position_embeddings", None),
         tokenizer=tokenizer,
         head=head,
         model=network,
     )
 
 
-def read_network(
+def _read_network(
     folder: Path, dtype: torch.dtype, allow_pickle: bool, options: dict, device_map: Any
 ) -> PreTrainedModel:
     """The model with every weight read from the checkpoint, and every weight of it used."""
@@ -196,26 +195,10 @@ def read_network(
     return network.eval().requires_grad_(False)
 
 
-def _input_device(network: PreTrainedModel, name: str) -> torch.device:
-    """Where the ids of a spread model go.
-
-    Its layers may wait outside the devices, since accelerate brings each in for its part of a
-    pass. The embedding may not, as the ids go to its device; nor may the output head, which is
-    used without the model.
-    """
-    embedding, head = network.get_input_embeddings(), network.get_output_embeddings()
-    if embedding.weight.is_meta or (head is not None and head.weight.is_meta):
-        raise InputError(
-            f"{name}: its embedding or output head does not fit on the devices here; take a lower"
-            " dtype, more devices, or a device_map with their places"
-        )
-    return embedding.weight.device
-
-
 def _check_finite(network: PreTrainedModel, name: str, dtype: str) -> None:
     """InputError that names the first weight with NaN or Inf."""
     for key, parameter in network.named_parameters():
-        # A layer on meta waits outside the devices: the logits tell, in every pass.
+        # A layer on meta waits outside the devices, and shows in the logits of every pass.
         if parameter.numel() and parameter.is_floating_point() and not parameter.is_meta:
             # The least and the greatest are NaN if any weight is: one pass, no copy.
             if not all(bound.isfinite() for bound in torch.aminmax(parameter)):
@@ -247,9 +230,8 @@ def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
     ids[1, -1] = (ids[1, -1] + 1) % rows  # only the last token differs
     layer = network.get_output_embeddings()
     seen: list[Tensor] = []
-    hook = None
-    if isinstance(layer, nn.Linear):
-        hook = layer.register_forward_hook(lambda _, given, out: seen.append(out))
+    linear = isinstance(layer, nn.Linear)
+    hook = layer.register_forward_hook(lambda _, given, out: seen.append(out)) if linear else None
     logits = network(input_ids=ids, use_cache=False).logits
     if hook is not None:
         hook.remove()
@@ -257,8 +239,8 @@ def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
         raise InputError(f"{name}: the logits hold NaN or Inf in {network.dtype}; try float32")
     if not _close(logits[0, :-1], logits[1, :-1]):
         raise InputError(
-            f"{name}: changing a token changes the logits before it, so the model"
-            f" ({network.config.model_type}) is not causal; give a left-to-right language model"
+            f"{name}: the model ({network.config.model_type}) is not causal, as a token changes the"
+            " logits before it; give a left-to-right language model"
         )
     V = logits.shape[-1]
     base = network.base_model

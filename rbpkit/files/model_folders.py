@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,20 +23,7 @@ CONFIG = "config.json"
 GENERIC_TOKENIZERS = ("PreTrainedTokenizerFast", "TokenizersBackend")
 SAFETENSORS = ("model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors")
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin")
-TOKENIZER_FILES = (
-    "tokenizer.json",
-    "vocab.json",
-    "vocab.txt",
-    "tokenizer.model",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "tekken.json",
-    "*.tiktoken",
-    "merges.txt",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-)
+TOKENIZER_FILES = ("*token*.json", "vocab.*", "merges.txt", "tekken.json", "*.model", "*.tiktoken")
 
 
 @dataclass(frozen=True)
@@ -68,13 +56,10 @@ def find_checkpoint(
     Raises InputError if there is no such folder, the hub does not give the model, or the folder
     has no config or no weights of the admitted kind.
     """
-    with reason(f"{model}: no such folder, and no hub id either"):
-        folder = Path(model).expanduser()
-        hub = not folder.is_dir()
+    folder = Path(os.path.expanduser(model))
+    hub = not os.path.isdir(folder)
     code = ["*.py"] if trust_remote_code else []
     if hub:
-        if isinstance(model, Path) or model.startswith((".", "/", "~")) or model.count("/") > 1:
-            raise InputError(f"{model}: no such folder; give a model's folder or a hub id")
         where = {"local_files_only": local_files_only, "tqdm_class": None if progress else NoBar}
         patterns = [CONFIG, *SAFETENSORS, *TOKENIZER_FILES, *code]
         with reason(
