@@ -1,14 +1,15 @@
 """Corpora: the paper's six by name, the pocket corpora, anyone's files (Appendix A).
 
-The authors' protocol: shuffle the documents with seed 42, take the first 1,000. `files.text_files`
-reads files, `files.hub_corpora` the hub; tokenizing and batching are in `encoding`.
+The authors' protocol: shuffle the documents with seed 42, take the first 1,000. Tokenizing and
+batching are in `encoding`.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from pathlib import Path
@@ -16,13 +17,76 @@ from typing import Any
 
 import numpy as np
 
-from rbpkit.errors import InputError, check_whole
-from rbpkit.files.hub_corpora import HUB_CORPORA, MORE_CORPORA, read_hub
+from rbpkit.errors import InputError, check_whole, reason
 from rbpkit.files.text_files import SUFFIXES, list_files, read_texts, suffix_of, text_fingerprint
 
-PROTOCOL_DOCUMENTS = 1000  # of the authors, from each corpus
+PROTOCOL_DOCUMENTS = 1000  # taken from each corpus by the authors
 
-ON_HUB = HUB_CORPORA | MORE_CORPORA
+
+@dataclass(frozen=True)
+class HubCorpus:
+    """A corpus on the Hugging Face hub and how its text is made (the paper's: Appendix A).
+
+    path, config, split: the data set and the part of it, as the hub names them.
+    files: patterns of the repository's files that hold this part, in the order of its rows.
+    fields: the columns whose values are joined by a newline. keep: which rows are documents.
+    in_order: the first rows are taken without a shuffle.
+    """
+
+    path: str
+    config: str | None
+    split: str
+    files: tuple[str, ...]
+    fields: tuple[str, ...] = ("text",)
+    keep: Callable[[Mapping[str, Any]], bool] | None = None
+    in_order: bool = False
+
+
+def _is_github_code(row: Mapping[str, Any]) -> bool:
+    return row["meta"]["pile_set_name"] == "Github" and len(row["text"]) > 512
+
+
+HUB_CORPORA: dict[str, HubCorpus] = {
+    "Wiki": HubCorpus(
+        "wikimedia/wikipedia", "20231101.en", "train", files=("20231101.en/train-*.parquet",)
+    ),
+    "HumanEval": HubCorpus(
+        "openai/openai_humaneval",
+        None,
+        "test",
+        files=("openai_humaneval/test-*.parquet",),
+        fields=("prompt", "canonical_solution"),
+    ),
+    "HotpotQA": HubCorpus(
+        "hotpotqa/hotpot_qa",
+        "distractor",
+        "validation",
+        files=("distractor/validation-*.parquet",),
+        fields=("question", "answer"),
+    ),
+    "AusLegal": HubCorpus(
+        "isaacus/open-australian-legal-corpus", None, "corpus", files=("corpus.jsonl",)
+    ),
+    # The first of eight files has 45 times the rows that the protocol takes.
+    "C4": HubCorpus(
+        "allenai/c4",
+        "en",
+        "validation",
+        files=("en/c4-validation.00000-of-00008.json.gz",),
+        in_order=True,
+    ),
+    "Github": HubCorpus(
+        "monology/pile-uncopyrighted",
+        None,
+        "validation+test",
+        files=("val.jsonl.zst", "test.jsonl.zst"),
+        keep=_is_github_code,
+    ),
+}
+# The authors shuffle all of Wikipedia, 11.6 GB. "Wiki:part" is one of its 41 files. It holds
+# articles begun at about the same time, no fair sample, and so has another name in records.
+_PART = ("20231101.en/train-00020-of-00041.parquet",)
+ON_HUB = HUB_CORPORA | {"Wiki:part": replace(HUB_CORPORA["Wiki"], files=_PART)}
 POCKET_CORPORA = ("pocket:prose", "pocket:code", "pocket:qa", "pocket:readme", "pocket:humaneval")
 
 
@@ -32,13 +96,11 @@ class Corpus:
 
     id: the paper's name, "pocket:NAME", or the name of the file or folder.
     fingerprint: `text_fingerprint(documents)`; two corpora with the same one are the same text.
-    source: where the text is from, with its counts: `kind` ("hub", "file" or "pocket"),
-    `streaming`, `empty` (documents without a visible character, left out), and by kind `path`,
-    `config`, `split`, `revision`, `files`, `field`, `fingerprint_all` (of a pocket corpus, whole),
-    `fingerprint_expected`, `as_shipped`.
-    protocol: how documents were chosen: `order` ("shuffled", "stream-shuffled" or "in order"),
-    `seed` (None where nothing was shuffled), `requested` (None for all), `available` (rows
-    there were to choose from, None where a stream was not read to its end).
+    source: where the text is from: `kind` ("hub", "file" or "pocket"), `path`, `empty` (how many
+    documents without a visible character were left out); of files and the hub `files` and `field`,
+    of the hub `revision`; `as_shipped` of a pocket corpus that is cut out of packages.
+    protocol: how documents were chosen: `seed` (None if nothing was shuffled), `requested` (None
+    for all), `available` (how many there were to choose from).
     Both mappings hold only what JSON can.
     """
 
@@ -53,7 +115,7 @@ def protocol_order(rows: int, seed: int | None = 42) -> np.ndarray:
     """The order in which `rows` documents are taken, int64 (rows,).
 
     Equal to that of `datasets.Dataset.shuffle(seed=seed)`, so that a local copy of a corpus
-    gives the same documents as the hub's; with seed None the order they stand in.
+    gives the same documents as the hub's. With seed None nothing is shuffled.
     """
     return np.arange(rows) if seed is None else np.random.default_rng(seed).permutation(rows)
 
@@ -64,47 +126,49 @@ def load_corpus(
     documents: int | None = None,
     field: str | None = None,
     seed: int | None = 42,
-    streaming: bool = False,
     revision: str | None = None,
 ) -> Corpus:
     """Documents of a corpus: by default the first 1,000, shuffled with seed 42 (Appendix A).
 
-    name_or_path: one of `HUB_CORPORA`, `MORE_CORPORA` (others on the hub, and "Wiki:part", a part
-    where all is too much to fetch) or `POCKET_CORPORA`, in any case (a file of that name is
-    "./NAME"), or a .jsonl, .jsonl.gz, .parquet or .txt file, or a folder of those, read in the
-    order of their names. A .txt file is one document.
+    name_or_path: one of `ON_HUB` or `POCKET_CORPORA`, in any case (a file of
+    that name is "./NAME"); or a file that ends in one of `SUFFIXES`, or a folder of those, read in
+    the order of their names. A .txt file is one document.
     documents: how many to take, 0 for all; by default 1,000, and all of a pocket corpus, whose
     lists are short and fixed. Empty ones among them are left out and counted. "pocket:humaneval"
     is the paper's HumanEval, which ships: the same documents in the same order as the hub's.
-    field: for .jsonl and .parquet, the column with the text ("text" if not given), or several
+    field: of JSON and Parquet files, the column with the text ("text" if not given), or several
     joined by "+" whose values are joined by a newline ("prompt+canonical_solution").
-    seed: None takes documents in the order they stand in, as those of C4 and those cut out of
-    packages (the other pocket corpora) always are.
-    streaming: for hub corpora, shuffle a buffer of 10,000 streamed rows instead of fetching the
-    whole set: other documents than the authors', as `source` and `protocol` then say.
-    revision: of the hub's data set, its newest if not given.
+    seed: None takes documents in their own order. C4 and the pocket corpora that are cut out of
+    packages are always taken so.
+    revision: of the hub's data set; by default its newest.
 
-    Raises InputError for an unknown name, a hub that does not answer, files that cannot be
-    read as text, a field that is not there, a corpus without text.
+    Raises InputError for an unknown name, a hub that does not answer, files that cannot be read
+    as text, a field that is missing, a corpus without text.
     """
     for key, value in (("documents", documents), ("seed", seed)):
         if value is not None:
             check_whole(key, value, 0)
     target = _resolve(name_or_path)
-    on_hub = isinstance(target, str) and target in ON_HUB
-    if not on_hub and (streaming or revision is not None):
-        key = "streaming" if streaming else "revision"
-        raise InputError(f"{key}: only for hub corpora, not for {target}; leave it out")
     if isinstance(target, str) and field is not None:
         raise InputError(f"field={field!r}: the text of {target} is fixed; leave field out")
-    if isinstance(target, str) and not on_hub:
-        if target == "pocket:humaneval":
-            return _humaneval(target, documents or None, seed)
-        return _from_pocket(target, documents or None)
-    documents = PROTOCOL_DOCUMENTS if documents is None else documents or None
-    if on_hub:
-        return _from_hub(target, documents, seed, streaming, revision)
-    return _from_files(target, documents, field, seed)
+    if target not in ON_HUB and revision is not None:
+        raise InputError(f"revision: only for corpora on the hub, not for {target}; leave it out")
+    if documents is None and target not in POCKET_CORPORA:
+        documents = PROTOCOL_DOCUMENTS
+    documents = documents or None  # None for all, from here on
+    if target == "pocket:humaneval":
+        from rbpkit.pocket.documents import humaneval_path
+
+        source = {"kind": "pocket", "path": "shipped with rbpkit"}
+        field = "+".join(ON_HUB["HumanEval"].fields)
+        return _from_files(target, [humaneval_path()], field, documents, seed, source)
+    if target in POCKET_CORPORA:
+        return _from_pocket(target, documents)
+    if isinstance(target, str):
+        return _from_hub(target, documents, seed, revision)
+    name, files = target.resolve().name, list_files(target)
+    source = {"kind": "file", "path": str(target)}
+    return _from_files(name, files, field or "text", documents, seed, source)
 
 
 def corpus_on_hub(name_or_path: str | os.PathLike[str]) -> str | None:
@@ -119,12 +183,11 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     known = {name.lower(): name for name in (*ON_HUB, *POCKET_CORPORA)}
     if isinstance(name_or_path, str) and given.lower() in known:
         return known[given.lower()]
-    path = Path(given).expanduser()
-    if given.strip() and os.path.exists(path):  # pathlib's raises on a name that is too long
+    if given.strip() and os.path.exists(path := Path(given).expanduser()):
         return path
-    if os.sep in given or suffix_of(path):
+    if os.sep in given or suffix_of(Path(given)):
         raise InputError(f"{given}: no such file or folder; check the path of the corpus")
-    whole = [name for name in known if not name.endswith(":part")]
+    whole = [name for name in known if name != "wiki:part"]
     near = difflib.get_close_matches(given.lower(), whole, n=1, cutoff=0.5)
     hint = f"did you mean {known[near[0]]}? " if near else ""
     raise InputError(
@@ -142,73 +205,58 @@ def _make(id: str, texts: Sequence[str], source: dict[str, Any], protocol: dict)
     return Corpus(id, kept, text_fingerprint(kept), source, protocol)
 
 
-def _from_files(path: Path, documents: int | None, field: str | None, seed: int | None) -> Corpus:
-    files = list_files(path)
-    if field is not None and all(suffix_of(f) == ".txt" for f in files):
-        raise InputError(f"field={field!r}: {path} is plain text, without fields; leave it out")
-    name = field or "text"
+def _from_files(
+    id: str,
+    files: Sequence[Path],
+    field: str,
+    documents: int | None,
+    seed: int | None,
+    source: dict[str, Any],
+    keep: Callable[[Mapping[str, Any]], bool] | None = None,
+) -> Corpus:
     # Twice through the files: the order depends on how many rows there are, and a local copy
     # of Wikipedia does not fit in memory. The first pass also finds every broken row.
-    rows = sum(1 for _ in read_texts(files, name))
-    wanted = protocol_order(rows, seed)[:documents].tolist()
-    chosen = set(wanted)
-    texts = {i: text for i, text in enumerate(read_texts(files, name)) if i in chosen}
-    source = {
-        "kind": "file",
-        "path": str(path),
-        "files": [f.name for f in files],
-        "field": None if all(suffix_of(f) == ".txt" for f in files) else name,
-        "streaming": False,
-    }
-    order = "in order" if seed is None else "shuffled"
-    protocol = {"order": order, "seed": seed, "requested": documents, "available": rows}
-    return _make(path.resolve().name, [texts[i] for i in wanted], source, protocol)
+    available = sum(1 for _ in read_texts(files, field, keep))
+    order = protocol_order(available, seed)[:documents].tolist()
+    wanted = set(order)
+    texts = {i: text for i, text in enumerate(read_texts(files, field, keep)) if i in wanted}
+    source |= {"files": [file.name for file in files], "field": field}
+    protocol = {"seed": seed, "requested": documents, "available": available}
+    return _make(id, [texts[i] for i in order], source, protocol)
 
 
 def _from_pocket(name: str, documents: int | None) -> Corpus:
     from rbpkit.pocket.documents import load_pocket_documents
 
     pocket = load_pocket_documents(name.removeprefix("pocket:"))
-    source = {
-        "kind": "pocket",
-        "path": "installed packages",
-        "streaming": False,
-        # Of all its documents, so that they compare whatever number of them is taken.
-        "fingerprint_all": pocket.fingerprint,
-        "fingerprint_expected": pocket.fingerprint_expected,
-        "as_shipped": pocket.as_shipped,
-    }
-    available = len(pocket.documents)
-    protocol = {"order": "in order", "seed": None, "requested": documents, "available": available}
+    shipped = pocket.as_shipped
+    source = {"kind": "pocket", "path": "installed packages", "as_shipped": shipped}
+    protocol = {"seed": None, "requested": documents, "available": len(pocket.documents)}
     return _make(name, pocket.documents[:documents], source, protocol)
 
 
-def _humaneval(name: str, documents: int | None, seed: int | None) -> Corpus:
-    from rbpkit.pocket.documents import humaneval_path
+def _from_hub(name: str, documents: int | None, seed: int | None, revision: str | None) -> Corpus:
+    """The files come from the local cache of the hub; what it lacks is downloaded first."""
+    from huggingface_hub import snapshot_download
 
-    found = _from_files(humaneval_path(), documents, "+".join(ON_HUB["HumanEval"].fields), seed)
-    source = {**found.source, "kind": "pocket", "path": "shipped with rbpkit"}
-    return replace(found, id=name, source=source)
-
-
-def _from_hub(
-    name: str, documents: int | None, seed: int | None, streaming: bool, revision: str | None
-) -> Corpus:
     hub = ON_HUB[name]
+    with reason(f"{name}: cannot fetch {hub.path} from the Hugging Face hub; is there a network?"):
+        folder = snapshot_download(
+            hub.path, repo_type="dataset", revision=revision, allow_patterns=list(hub.files)
+        )
+    files = [path for pattern in hub.files for path in _parts(Path(folder), pattern)]
+    source = {"kind": "hub", "path": hub.path, "revision": Path(folder).name}
     seed = None if hub.in_order else seed
-    streamed = streaming or hub.in_order
-    found = read_hub(name, hub, documents, seed, streamed, revision, protocol_order)
-    source = {
-        "kind": "hub",
-        "path": hub.path,
-        "config": hub.config,
-        "split": hub.split,
-        "revision": found.revision,
-        "field": "+".join(hub.fields),
-        "streaming": streamed,
-        "files": list(hub.files),
-    }
-    order = "in order" if seed is None else "stream-shuffled" if streamed else "shuffled"
-    available = found.available
-    protocol = {"order": order, "seed": seed, "requested": documents, "available": available}
-    return _make(name, found.texts, source, protocol)
+    return _from_files(name, files, "+".join(hub.fields), documents, seed, source, hub.keep)
+
+
+def _parts(folder: Path, pattern: str) -> list[Path]:
+    """The files of a pattern, all of them: offline the cache may hold only a part of the corpus."""
+    found = sorted(path for path in folder.glob(pattern) if path.is_file())
+    # The names tell how many there are: "train-00000-of-00041.parquet".
+    count = int(re.search(r"-of-(\d+)", found[0].name)[1]) if found and "*" in pattern else 1
+    if len(found) < count:
+        raise InputError(
+            f"{folder}: only {len(found)} of {count} files of {pattern}; run `rbpkit fetch` online"
+        )
+    return found

@@ -1,9 +1,8 @@
 """One job: a model on a corpus -> records and summary in a folder. Done once, kept.
 
-The way of the data is tokens -> base model -> hidden states at the scored positions -> output
-head, by chunks -> exact ranks. Never T x V logits at once, except where a model's head is not
-one linear map and its own logits must be taken. A batch that does not fit in memory is done again
-in halves, and the rest with the smaller budget: no document is lost, none is done twice.
+The data flow from tokens through the base model to hidden states at the scored positions, and
+through the output head, chunk by chunk, to exact ranks. There are never T x V logits at once,
+unless a model's head is not one linear map, so that its own logits must be taken.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ MAX_LENGTH = 512
 
 @dataclass(frozen=True)
 class Measurement:
-    """What `measure` came to: the job's summary, its Parquet file, and whether it was there."""
+    """The result of `measure`: summary, Parquet file, and whether the job was done before."""
 
     summary: Summary
     path: Path
@@ -57,23 +56,23 @@ def measure(
 ) -> Measurement:
     """Rank every scored token of `corpus` under `model`; write records and summary into `out`.
 
-    max_length: truncate documents at this many tokens (Appendix A: 512); where the model's
-    context is shorter, at that. batch_tokens: the most tokens, padding included, of a forward
-    pass; another value changes last bits, and now and then a rank by one. Where memory does not
-    suffice, smaller batches are taken and `say` gets a line; the manifest keeps the number that
-    was asked for. progress: a bar with tokens/s and time left on standard error. A finished job
-    with the same settings is not run again; one with other settings is replaced, and `say` is
-    told which differ. `say` also gets a line where a pocket corpus is not the shipped text.
+    max_length: truncate documents at this many tokens (Appendix A: 512), or at the model's context
+    if that is shorter. batch_tokens: the most tokens of a forward pass, padding included; another
+    value changes last bits, and now and then a rank by one. If memory runs out, smaller batches
+    are taken and `say` gets a line; the manifest keeps the number that was asked for. progress: a
+    bar on standard error. A finished job with the same settings is not run again; one with other
+    settings is replaced, and `say` is told which differ. `say` also gets a line if a pocket corpus
+    is not the text that the shipped numbers come from.
 
-    Raises InputError for a corpus that leaves nothing to score, settings out of range, logits
-    that are NaN or infinite, memory that does not suffice for one document, and for another
-    model of the same name in `out`; nothing is written then.
+    Raises InputError for a corpus that leaves nothing to score, settings out of range, logits that
+    are NaN or infinite, too little memory for one document, and another model of the same name in
+    `out`. Nothing is written then.
     """
     check_whole("batch_tokens", batch_tokens, 1)
     if corpus.source.get("as_shipped") is False:
         say(
-            f"{corpus.id}: the installed packages hold another text than the shipped numbers were"
-            " computed on (other versions): do not compare with them"
+            f"{corpus.id}: the installed packages have other versions, and so another text, than"
+            " the shipped numbers come from: do not compare with them"
         )
     if model.context is not None:
         max_length = min(max_length, model.context)
@@ -86,7 +85,7 @@ def measure(
     if "revision" in stale:
         raise InputError(
             f"{out} holds another model called {model.name!r} on {corpus.id} (other weights):"
-            " give this one a name of its own (--name), another folder (--out), or delete that one"
+            " give this one another name (--name) or another folder (--out), or delete that one"
         )
     for setting, (there, asked) in stale.items():
         say(f"replaces an earlier measurement in {out}: {setting} was {there}, is {asked}")
@@ -108,10 +107,11 @@ def measured_ranks(
     """Each batch of the corpus with the ranks of its scored tokens, on the device of the head.
 
     Longest documents first, so that what does not fit in memory shows at once. A model that must
-    give its own logits gets batches of at most MEMORY_BYTES of them, or a document. A batch that
-    does not fit is done again in halves, and the rest with that budget; `say` gets a line then.
+    give its own logits gets batches of at most MEMORY_BYTES of them, or a single document. A batch
+    that does not fit is done again in halves, and the rest with that budget: no document is lost
+    or done twice, and `say` gets a line.
 
-    Raises InputError where one document does not fit, and as `token_ranks`.
+    Raises InputError if a single document does not fit, and as `token_ranks`.
     """
     if model.head is None:
         batch_tokens = max(1, min(batch_tokens, MEMORY_BYTES // (4 * model.V)))
@@ -131,12 +131,12 @@ def measured_ranks(
 
 
 def states_of(model: LoadedModel, batch: Batch) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """A forward pass -> (B, L, d) hidden states, or (B, L, V) logits where the head is no one
-    linear map; and the (rows, columns) of the T scored tokens in it, on the same device.
+    """A forward pass -> states, and the (rows, columns) of the T scored tokens in them.
 
-    A model on several devices gives them on the last layer's.
+    The states are hidden (B, L, d), or logits (B, L, V) if the model has no `head`. Both results
+    are on one device: of a model on several, the last layer's.
     """
-    # Sent before the pass, not after it: a copy from the host waits for what the GPU has to do.
+    # Sent before the pass, not after it: a copy from the host waits for the GPU's pending work.
     ids, *places = (
         torch.from_numpy(array).to(model.device)
         for array in (batch.input_ids, batch.rows, batch.columns)
@@ -159,26 +159,15 @@ def rank_columns(
     progress, say, errors: as `measure` and `measured_ranks`.
     """
     parts: list[dict[str, np.ndarray]] = []
-    bar = tqdm(
-        total=encoded.tokens,
-        desc=f"{model.name} on {encoded.corpus}",
-        unit=" tokens",
-        unit_scale=True,
-        disable=not progress,
-    )
-    with bar:
+    what = f"{model.name} on {encoded.corpus}"
+    shown = {"desc": what, "unit": " tokens", "unit_scale": True, "disable": not progress}
+    with tqdm(total=encoded.tokens, **shown) as bar:
         for batch, ranks in measured_ranks(model, encoded, batch_tokens, say):
-            parts.append(
-                {
-                    "document": batch.documents,
-                    "position": batch.positions,
-                    "target": batch.targets.astype(np.int32),
-                    **{
-                        name: getattr(ranks, name).cpu().numpy()
-                        for name in ("n_greater", "n_equal", "nll", "p_max", "entropy")
-                    },
-                }
-            )
+            targets = batch.targets.astype(np.int32)
+            part = {"document": batch.documents, "position": batch.positions, "target": targets}
+            for name in ("n_greater", "n_equal", "nll", "p_max", "entropy"):
+                part[name] = getattr(ranks, name).cpu().numpy()
+            parts.append(part)
             bar.update(batch.tokens)
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     order = np.lexsort((columns["position"], columns["document"]))
@@ -188,7 +177,7 @@ def rank_columns(
 def _planned(
     model: LoadedModel, corpus: Corpus, encoded: EncodedCorpus, batch_tokens: int
 ) -> Manifest:
-    """The manifest of the job before it is run: all that can change its numbers."""
+    """The manifest of the job before it is run: everything that can change its numbers."""
     versions = {name: metadata.version(name) for name in ("torch", "transformers", "tokenizers")}
     return Manifest(
         model=model.name,
@@ -205,7 +194,7 @@ def _planned(
         device=model.device,
         threads=torch.get_num_threads(),
         batch_tokens=batch_tokens,
-        seed=corpus.protocol.get("seed") or 0,  # 0, too, where nothing was shuffled
+        seed=corpus.protocol.get("seed") or 0,  # 0 also if nothing was shuffled
         versions={
             "rbpkit": rbpkit.__version__,
             "python": platform.python_version(),

@@ -1,8 +1,8 @@
 """Language models as the measuring needs them: a tokenizer, hidden states, one linear output head.
 
-`load_model` opens a hub id or a local folder and refuses what would give wrong numbers without a
-word: a tokenizer that is not there, weights that are missing and so would be random, NaN, a model
-that looks ahead. `files.model_folders` finds the files, `files.networks` reads and probes them, and
+`load_model` opens a hub id or a local folder, probes the model, and refuses what would silently
+give wrong numbers: a tokenizer that encodes nothing, weights that are missing and so would be
+random, NaN, a model that looks ahead. `files.model_folders` finds the files, and
 `files.architectures` counts S and V.
 """
 
@@ -10,27 +10,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
-from transformers import PreTrainedModel
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 
 from rbpkit.errors import InputError, reason
 from rbpkit.files.architectures import family_of, non_embedding_parameters
-from rbpkit.files.devices import SPREAD, check_device_map, input_device, torch_device
+from rbpkit.files.devices import SPREAD, torch_device
 from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import find_checkpoint, load_tokenizer
-from rbpkit.files.networks import Head, check_finite, check_tokenizer, linear_head, read_network
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+_PROBE_TEXT = "The model ranks 50,257 tokens;\n\tdef rank(x): return x"
+
+# Constants in older checkpoints of GPT-2 and OPT; the library itself knows the other families'.
+_STALE = ("attn.masked_bias", "decoder.version")
+
+# How far two ways to the same logits may differ, relative to the largest logit: a few last bits.
+_TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2, torch.float16: 5e-3}
+
+
+class Head(NamedTuple):
+    """An output head that is one linear map: logits = hidden @ weight.T + bias."""
+
+    weight: Tensor  # (V, d)
+    bias: Tensor | None  # (V,)
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
     """A causal language model ready to be measured: evaluation mode, no gradients.
 
-    `head` is None where the logits are not one linear map of the hidden state (soft-capped or
+    `head` is None if the logits are not one linear map of the hidden state (soft-capped or
     scaled logits): take `logits` then.
     """
 
@@ -41,7 +56,7 @@ class LoadedModel:
     V: int
     dtype: str
     device: str
-    context: int | None  # most tokens in a sequence; None where the config sets no limit
+    context: int | None  # most tokens in a sequence; None if the config sets no limit
     tokenizer: Any = field(repr=False)
     head: Head | None = field(repr=False)
     model: PreTrainedModel = field(repr=False)
@@ -51,8 +66,8 @@ class LoadedModel:
         """Last hidden states (B, L, d) as they enter the output head, for ids (B, L).
 
         No attention mask: a causal model's states do not depend on what follows, so sequences
-        may be padded on the right with any id; what stands on the padding is of no use. Never
-        pad on the left. Raises InputError where L is over `context`.
+        may be padded on the right with any id, and the states of the padding are meaningless.
+        Never pad on the left. Raises InputError if L is over `context`.
         """
         ids = self._on_device(input_ids)
         states = self.model.base_model(input_ids=ids, use_cache=False).last_hidden_state
@@ -92,24 +107,24 @@ def load_model(
 
     `dtype` is float32, bfloat16 or float16, whatever the checkpoint's own is. `device` is by
     default the first GPU, else the CPU. `revision` (hub only) is a branch, tag or commit.
-    Weights are read from safetensors; `allow_pickle` admits `pytorch_model.bin` where there are
-    none, read by torch's weights-only unpickler. `trust_remote_code` runs Python code that comes
-    with the model. `local_files_only` never asks the network. `progress` shows the hub's
-    download bars; nothing else is ever printed. A model larger than a device goes over all that
-    are here with the device "auto" (or, in place of `device`, by a `device_map`, module ->
-    device); it needs accelerate.
+    Weights are read from safetensors; if there are none, `allow_pickle` admits
+    `pytorch_model.bin`, read by torch's weights-only unpickler. `trust_remote_code` runs Python
+    code that comes with the model. `local_files_only` never asks the network. `progress` shows the
+    hub's download bars; nothing else is ever printed. The device "auto" spreads a model that is
+    larger than one device over all of them. So does a `device_map` (module -> device) in place of
+    `device`. Both need accelerate.
 
-    Raises InputError, one line with the way out: no such folder, hub id out of reach, no or
-    damaged weights, weights missing or left over, not finite, no usable tokenizer, ids over V,
-    a model that looks ahead, a device_map that cannot be used.
+    Raises InputError for a model that cannot be found, read or run here, for weights that are
+    missing, left over or not finite, for a tokenizer that is missing or has ids over V, and for a
+    model that looks ahead.
     """
     if dtype not in DTYPES:
         raise InputError(f"dtype {dtype!r} is not known; use one of {', '.join(DTYPES)}")
-    if device == SPREAD and device_map is None:
-        device, device_map = None, SPREAD
-    if device_map is not None:
-        check_device_map(device)
+    if device_map is not None and device is not None:
+        raise InputError(f"give device ({device}) or device_map, not both")
     place = torch_device(device)
+    if device == SPREAD:
+        device_map = SPREAD
     with quiet():
         checkpoint = find_checkpoint(
             model,
@@ -119,23 +134,23 @@ def load_model(
             local_files_only=local_files_only,
             progress=progress,
         )
-        options = {
-            "trust_remote_code": trust_remote_code,
-            # All files are in the folder; only code may be kept in another repository.
-            "local_files_only": local_files_only or not trust_remote_code,
-        }
-        with reason(f"{checkpoint.folder}: the tokenizer cannot be loaded"):
-            tokenizer = load_tokenizer(checkpoint.folder, options)
-        network = read_network(checkpoint.folder, DTYPES[dtype], allow_pickle, options, device_map)
-        if device_map is not None:
-            place = input_device(network, checkpoint.name)
-        with reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}"):
-            network = network.to(place) if device_map is None else network
-            check_finite(network, checkpoint.name, dtype)
+        folder = checkpoint.folder
+        # All files are in the folder; only code may be kept in another repository.
+        here = local_files_only or not trust_remote_code
+        options = {"trust_remote_code": trust_remote_code, "local_files_only": here}
+        with reason(f"{folder}: the tokenizer cannot be loaded"):
+            tokenizer = load_tokenizer(folder, options)
+        network = _read_network(folder, DTYPES[dtype], allow_pickle, options, device_map)
+        spread = "" if device_map is None else " over several devices; do they have room for it?"
+        with reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}{spread}"):
+            if device_map is None:
+                network = network.to(place)
+            else:
+                place = network.get_input_embeddings().weight.device
+            _check_finite(network, checkpoint.name, dtype)
             head, V = linear_head(network, checkpoint.name)
     rows = min(V, network.get_input_embeddings().weight.shape[0])
-    check_tokenizer(tokenizer, rows, checkpoint.folder)
-    config = network.config.get_text_config()
+    _check_tokenizer(tokenizer, rows, folder)
     return LoadedModel(
         name=checkpoint.name,
         revision=checkpoint.revision,
@@ -144,8 +159,105 @@ def load_model(
         V=V,
         dtype=dtype,
         device=str(place),
-        context=getattr(config, "max_position_embeddings", None),
+        context=getattr(network.config.get_text_config(), "max_position_embeddings", None),
         tokenizer=tokenizer,
         head=head,
         model=network,
     )
+
+
+def _read_network(
+    folder: Path, dtype: torch.dtype, allow_pickle: bool, options: dict, device_map: Any
+) -> PreTrainedModel:
+    """The model with every weight read from the checkpoint, and every weight of it used."""
+    with reason(f"{folder}: the model cannot be loaded"):
+        network, info = AutoModelForCausalLM.from_pretrained(
+            folder,
+            config=AutoConfig.from_pretrained(folder, **options),
+            dtype=dtype,
+            device_map=device_map,
+            use_safetensors=None if allow_pickle else True,
+            ignore_mismatched_sizes=True,  # so that they are listed, and refused here
+            output_loading_info=True,
+            **options,
+        )
+    for fault, keys in {
+        "missing": info["missing_keys"],
+        "in another shape than config.json says": [key for key, *_ in info["mismatched_keys"]],
+        "not used by its model": [k for k in info["unexpected_keys"] if not k.endswith(_STALE)],
+    }.items():
+        if keys:
+            shown = ", ".join(sorted(keys)[:3]) + (", ..." if len(keys) > 3 else "")
+            raise InputError(
+                f"{folder}: {len(keys)} weight(s) of the checkpoint are {fault}: {shown};"
+                " give the folder of a whole causal language model"
+            )
+    return network.eval().requires_grad_(False)
+
+
+def _check_finite(network: PreTrainedModel, name: str, dtype: str) -> None:
+    """InputError that names the first weight with NaN or Inf."""
+    for key, parameter in network.named_parameters():
+        # A layer on meta waits outside the devices, and shows in the logits of every pass.
+        if parameter.numel() and parameter.is_floating_point() and not parameter.is_meta:
+            # The least and the greatest are NaN if any weight is: one pass, no copy.
+            if not all(bound.isfinite() for bound in torch.aminmax(parameter)):
+                hint = " (does it fit? try float32)" if dtype == "float16" else ""
+                raise InputError(f"{name}: weight {key} holds NaN or Inf in {dtype}{hint}")
+
+
+def _check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
+    """InputError for a tokenizer that encodes text to nothing, or has ids of `rows` or more.
+
+    The library makes up such an empty one for a folder without tokenizer files.
+    """
+    ids = tokenizer(_PROBE_TEXT, add_special_tokens=False)["input_ids"]
+    largest = max(tokenizer.get_vocab().values(), default=0)
+    if largest >= rows or not set(ids) - set(tokenizer.all_special_ids):
+        raise InputError(
+            f"{folder}: no tokenizer of this model there: it encodes text to {len(ids)} tokens, has"
+            f" ids up to {largest}, and the model has {rows} rows; save the model's own tokenizer"
+        )
+
+
+@torch.no_grad()
+def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
+    """Run a few random ids: is the model causal, is its head one linear map? -> (head, V)."""
+    embedding = network.get_input_embeddings().weight
+    rows = embedding.shape[0]
+    ids = torch.randint(rows, (1, 6), generator=torch.Generator().manual_seed(0))
+    ids = ids.repeat(2, 1).to(embedding.device)
+    ids[1, -1] = (ids[1, -1] + 1) % rows  # only the last token differs
+    layer = network.get_output_embeddings()
+    seen: list[Tensor] = []
+    linear = isinstance(layer, nn.Linear)
+    hook = layer.register_forward_hook(lambda _, given, out: seen.append(out)) if linear else None
+    logits = network(input_ids=ids, use_cache=False).logits
+    if hook is not None:
+        hook.remove()
+    if not logits.isfinite().all():
+        raise InputError(f"{name}: the logits hold NaN or Inf in {network.dtype}; try float32")
+    if not _close(logits[0, :-1], logits[1, :-1]):
+        raise InputError(
+            f"{name}: the model ({network.config.model_type}) is not causal, as a token changes the"
+            " logits before it; give a left-to-right language model"
+        )
+    V = logits.shape[-1]
+    base = network.base_model
+    if len(seen) != 1 or base is network:
+        return None, V
+    hidden = base(input_ids=ids, use_cache=False).last_hidden_state
+    # Two links, so that a soft cap is found even if the probe's logits are too small to feel it:
+    # what the head gives is linear in the hidden state, and nothing touches it afterwards.
+    # A spread model's states may be elsewhere, Mamba's are float32 in any dtype.
+    hidden, own = hidden.to(layer.weight.device, layer.weight.dtype), seen[0]
+    linear = _close(F.linear(hidden, layer.weight, layer.bias), own)
+    linear = linear and torch.equal(own.to(logits.device).float(), logits.float())
+    return (Head(layer.weight, layer.bias) if linear else None), V
+
+
+def _close(one: Tensor, other: Tensor) -> bool:
+    if one.shape != other.shape:
+        return False
+    allowed = _TOLERANCE[one.dtype] * other.abs().max()
+    return bool((one.float() - other.float()).abs().max() <= allowed)

@@ -1,4 +1,4 @@
-"""`rbpkit measure`, `show` and `fit`: a model on a corpus, what came of it, and the law."""
+"""`rbpkit measure`, `show` and `fit`: measure a model on a corpus, show results, fit the law."""
 
 from __future__ import annotations
 
@@ -53,9 +53,7 @@ def measure(
     batch_tokens: BatchTokens = 8192,
     seed: Annotated[int, typer.Option(help="Of the shuffle that picks the documents.")] = 42,
     threads: Threads = 0,
-    allow_pickle: Annotated[bool, typer.Option(help="Admit weights that are pickle files.")] = (
-        False
-    ),
+    allow_pickle: Annotated[bool, typer.Option(help="Admit pickled weights.")] = False,
     trust_remote_code: Annotated[bool, typer.Option(help="Run code that comes with it.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -84,15 +82,8 @@ def measure(
     )
     if name:
         loaded = replace(loaded, name=name)
-    done = run(
-        loaded,
-        text,
-        folder,
-        max_length=max_length,
-        batch_tokens=batch_tokens,
-        progress=sys.stderr.isatty(),
-        say=say,
-    )
+    settings = {"max_length": max_length, "batch_tokens": batch_tokens}
+    done = run(loaded, text, folder, **settings, progress=sys.stderr.isatty(), say=say)
     manifest = done.summary.manifest
     speed = manifest.tokens / max(manifest.seconds, 1e-9)
     state = "done before, not measured again" if done.found_done else f"{speed:,.0f} tokens/s"
@@ -114,7 +105,7 @@ def show(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
 def fit(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
     """The law -log RBP_k ~ S^-alpha (and CE) of every family and corpus in a folder.
 
-    Then, on standard error, up to which k there are enough missed tokens to trust a line.
+    Standard error tells up to which k there are enough missed tokens to trust a line.
     """
     from rbpkit.audit.noise import trust_lines
     from rbpkit.fit import fit_all
@@ -133,21 +124,18 @@ def fit(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
 
 
 def measured_table(measured: Iterable[Measured], ks: Sequence[int]) -> pd.DataFrame:
-    """One row a model and corpus, sorted by corpus, family, S.
+    """One row per model and corpus, sorted by corpus, family, S.
 
     Columns: corpus, family, model, S, V, documents, max_length, tokens (scored), CE (nats), then
-    RBP_<k> for each of `ks`.
-    InputError when there is nothing to show, and for k < 1.
+    RBP_<k> for each of `ks`. Raises InputError if there is nothing to show, and for k < 1.
     """
     import pandas as pd
 
     names = ("corpus", "family", "model", "S", "V", "documents", "max_length", "tokens")
     rows = [
-        {
-            **{name: getattr(one.manifest, name) for name in names},
-            "CE": one.ce(),
-            **{f"RBP_{k}": one.rbp(k) for k in ks},
-        }
+        {name: getattr(one.manifest, name) for name in names}
+        | {"CE": one.ce()}
+        | {f"RBP_{k}": one.rbp(k) for k in ks}
         for one in measured
     ]
     if not rows:

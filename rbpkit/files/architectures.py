@@ -1,9 +1,8 @@
 """The paper's 24 models (its Appendix A) as numbers: what decides the shape of every weight.
 
-The numbers are those of the models' public `config.json` files on the Hugging Face hub, written
-down in `data/paper/architectures.jsonl` so that `non_embedding_parameters`, the paper's S
-(Section 3), can be counted with no download and no weights. Importing this module imports neither
-torch nor transformers.
+The numbers are those of the models' public `config.json` files on the Hugging Face hub, copied
+into `data/paper/architectures.jsonl`, so that the paper's S (Section 3) can be counted without a
+download. Importing this module imports neither torch nor transformers.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ FAMILIES = {
 def family_of(config: PreTrainedConfig) -> str:
     """The family of a model: GPT2, OPT, Pythia, Qwen or Mamba; of any other its `model_type`.
 
-    A config may name it as `rbpkit_family` where its type does not (the pocket Qwen models).
+    A config may name it as `rbpkit_family` if its type does not (the pocket Qwen models).
     """
     named = getattr(config, "rbpkit_family", None)
     return named or FAMILIES.get(config.model_type, config.model_type)
@@ -48,32 +47,21 @@ class Architecture:
     numbers: dict[str, int | bool]
 
     @property
-    def family(self) -> str:
-        """The family's name in the paper: GPT2, OPT, Pythia or Qwen."""
-        return FAMILIES[self.model_type]
-
-    @property
     def name(self) -> str:
         """The short name in `models.csv`, the hub id without its owner."""
         return self.hub_id.split("/")[1]
 
 
-def _read() -> dict[str, Architecture]:
-    source = resources.files("rbpkit") / "data" / "paper" / "architectures.jsonl"
-    found = {}
-    for line in source.read_text(encoding="ascii").splitlines():
-        numbers = json.loads(line)
-        one = Architecture(numbers.pop("hub_id"), numbers.pop("model_type"), numbers)
-        found[one.hub_id] = one
-    return found
-
-
-ARCHITECTURES = _read()
+_LINES = (resources.files("rbpkit") / "data/paper/architectures.jsonl").read_text("ascii")
+ARCHITECTURES = {
+    numbers["hub_id"]: Architecture(numbers.pop("hub_id"), numbers.pop("model_type"), numbers)
+    for numbers in map(json.loads, _LINES.splitlines())
+}
 """The paper's 24 models by hub id, family by family and by size."""
 
 
 def nearest_model(word: str) -> str:
-    """`"; did you mean ID?"` for the nearest of the 24 hub ids, or `""` where none is near."""
+    """`"; did you mean ID?"` for the nearest of the 24 hub ids, or `""` if none is near."""
     by_name = {a.name.lower(): a.hub_id for a in ARCHITECTURES.values()}
     near = difflib.get_close_matches(word.split("/")[-1].lower(), by_name, n=1, cutoff=0.7)
     return f"; did you mean {by_name[near[0]]}?" if near and by_name[near[0]] != word else ""
@@ -82,16 +70,16 @@ def nearest_model(word: str) -> str:
 def paper_config(hub_id: str) -> PreTrainedConfig:
     """The transformers config of one of the paper's 24 models, with no download.
 
-    It has what decides the shape of the weights, enough to count parameters or to build the
-    model anew. What has no shape (Qwen's rotary base and context, epsilons) is the library's
-    default: to run the published weights, load them with `load_model`.
+    It has what decides the shape of the weights, enough to count parameters or to build an
+    untrained model. The rest (Qwen's rotary base and context, epsilons) is the library's default:
+    to run the published weights, load them with `load_model`.
 
-    Raises InputError where `hub_id` is none of the 24.
+    Raises InputError if `hub_id` is not one of the 24.
     """
     if hub_id not in ARCHITECTURES:
         raise InputError(
-            f"{hub_id!r} is none of the paper's 24 models{nearest_model(hub_id)}"
-            " (any other model: load it, or give its config)"
+            f"{hub_id!r} is not one of the paper's 24 models{nearest_model(hub_id)}"
+            " (load any other model, or give its config)"
         )
     from transformers import AutoConfig
 
@@ -100,9 +88,9 @@ def paper_config(hub_id: str) -> PreTrainedConfig:
 
 
 class ParameterCounts(NamedTuple):
-    """Parameters of the base model: S without, `embedding` in token and position embeddings.
+    """Parameters of the base model: `embedding` are in token and position embeddings, S are not.
 
-    V is the rows of the output matrix (`vocab_rows` in `models.csv`).
+    V is the number of rows of the output matrix (`vocab_rows` in `models.csv`).
     """
 
     S: int
@@ -113,10 +101,11 @@ class ParameterCounts(NamedTuple):
 def parameter_counts(model: str | PreTrainedConfig | PreTrainedModel) -> ParameterCounts:
     """Count S, embedding parameters and V of one of the 24 (hub id), a config or a loaded model.
 
-    The output head is no part of the base model; where it is tied to the token embedding it
-    counts once, as an embedding. A hub id or a config takes no memory (meta device).
+    The output head is not part of the base model; if it is tied to the token embedding, it counts
+    once, as an embedding. A hub id or a config takes no memory (meta device).
 
-    Raises InputError: a hub id that is none of the 24, a config that is no causal model's.
+    Raises InputError for a hub id that is not one of the 24 and for a config of another kind of
+    model.
     """
     import torch
     from torch import nn
@@ -147,7 +136,6 @@ def parameter_counts(model: str | PreTrainedConfig | PreTrainedModel) -> Paramet
 def non_embedding_parameters(model: str | PreTrainedConfig | PreTrainedModel) -> int:
     """S: parameters of the base model, without output head, token and position embeddings.
 
-    `model` is a hub id of the paper's 24, a transformers config or a loaded model. Equals
-    `models.csv` for all 24. Raises InputError as `parameter_counts` does.
+    Arguments and errors as in `parameter_counts`. Equals `models.csv` for all of the paper's 24.
     """
     return parameter_counts(model).S
