@@ -15,9 +15,9 @@ from scipy import stats
 from rbpkit.cli.measure import measured_table
 from rbpkit.errors import InputError
 from rbpkit.fit import (
-    PowerLawFit,
     ce_curve,
     curve_of,
+    fit_all,
     fit_power_law,
     fit_rbp_law,
     rbp_curve,
@@ -55,7 +55,8 @@ def test_exact_without_noise():
 
 def test_rbp_law_is_the_law_of_minus_log_rbp():
     rbp = np.exp(-noisy())
-    assert fit_rbp_law(QWEN, rbp).slope == pytest.approx(fit_power_law(QWEN, noisy()).slope)
+    fit = fit_rbp_law(QWEN, rbp, level=0.9)
+    assert fit == fit_power_law(QWEN, -np.log(rbp), level=0.9)
     exact = fit_rbp_law(QWEN, np.exp(-law(QWEN)))
     assert (exact.slope, exact.intercept) == pytest.approx((-ALPHA, LOG_C), abs=1e-11)
 
@@ -252,6 +253,36 @@ def test_choice_of_corpus_and_family():
         ce_curve(both, "C4", "GPT2")
     with pytest.raises(InputError, match="nothing at all"):
         ce_curve([])
+
+
+def test_fits_of_all_that_was_measured():
+    measured = [*LADDER, *(make([1, 1, 2], S=S, corpus="Code") for S in (5, 50, 500))]
+    fits = fit_all(measured, ks=(1, 2))
+    row = fits.table.iloc[1]
+    alone = fit_rbp_law([10, 100, 1000], [0.25, 0.5, 0.75])
+    names = ["corpus", "family", "quantity", "n", "slope", "low", "high", "intercept", "R2"]
+    assert list(fits.table) == names and len(fits.table) == 2
+    assert row.tolist()[:4] == ["Wiki", "GPT2", "RBP_1", 3]
+    assert row.tolist()[4:] == [alone.slope, *alone.slope_interval, alone.intercept, alone.r2]
+    assert [line.partition(": cannot fit: ")[0] for line in fits.refused] == [
+        "GPT2, Code, CE",
+        "GPT2, Code, RBP_1",
+        "GPT2, Code, RBP_2",
+        "GPT2, Wiki, RBP_2",
+    ]
+    assert "(large1000)" in fits.refused[3]
+    assert fit_all(LADDER).table["quantity"].tolist() == ["CE", "RBP_1"]
+    with pytest.raises(InputError, match="no measured model"):
+        fit_all([])
+
+
+def test_models_measured_alike_or_not_at_all():
+    for setting, value in (("fingerprint", "other"), ("max_length", 8)):
+        other = dataclasses.replace(
+            SMALL, manifest=dataclasses.replace(SMALL.manifest, **{setting: value})
+        )
+        with pytest.raises(InputError, match=f"GPT2 on Wiki.*different {setting}"):
+            rbp_curve([other, MIDDLE, LARGE], 1)
 
 
 def test_one_model_twice():
