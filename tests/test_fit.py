@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -276,11 +277,11 @@ def test_fits_of_all_that_was_measured():
         fit_all([])
 
 
-def test_models_measured_alike_or_not_at_all():
-    for setting, value in (("fingerprint", "other"), ("max_length", 8)):
-        other = dataclasses.replace(
-            SMALL, manifest=dataclasses.replace(SMALL.manifest, **{setting: value})
-        )
+def test_models_measured_on_different_text_are_refused():
+    names = ("model", "corpus", "family", "S", "fingerprint", "max_length")
+    about = {name: getattr(SMALL.manifest, name) for name in names}
+    for setting in ("fingerprint", "max_length"):
+        other = SimpleNamespace(manifest=SimpleNamespace(**about | {setting: 8}))
         with pytest.raises(InputError, match=f"GPT2 on Wiki.*different {setting}"):
             rbp_curve([other, MIDDLE, LARGE], 1)
 
