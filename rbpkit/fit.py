@@ -106,25 +106,19 @@ class PowerLawFit:
         Raises InputError if an S is not positive and finite, or level is not between 0 and 1.
         """
         level = self.level if level is None else level
-        half_width = _t_quantile(self.n, level) * self.residual_sd
-        with reason("predict: S must be numbers"):
-            S = np.asarray(S, dtype=np.float64)[()]
+        S = np.asarray(S, dtype=np.float64)[()]
         if not np.all((S > 0) & (S < np.inf)):
             raise InputError("predict: every S must be a positive, finite parameter count")
         x = np.log(S)
         centre = self.intercept + self.slope * x
         # A new model's own scatter (the 1), and that of the line, which grows away from the data.
         leverage = 1 / self.n + (x - self.mean_log_S) ** 2 / self.sum_squares_log_S
-        half = half_width * np.sqrt(1 + leverage)
+        half = _t_quantile(self.n, level) * self.residual_sd * np.sqrt(1 + leverage)
         return Prediction(S, np.exp(centre), np.exp(centre - half), np.exp(centre + half), level)
 
 
 def fit_power_law(
-    S: ArrayLike,
-    loss: ArrayLike,
-    *,
-    level: float = 0.95,
-    labels: Sequence[str] | None = None,
+    S: ArrayLike, loss: ArrayLike, *, level: float = 0.95, labels: Sequence[str] | None = None
 ) -> PowerLawFit:
     """Least squares of log loss on log S: Figures 3 to 6, and Table 1 of the arXiv version.
 
@@ -168,11 +162,7 @@ def fit_power_law(
 
 
 def fit_rbp_law(
-    S: ArrayLike,
-    rbp: ArrayLike,
-    *,
-    level: float = 0.95,
-    labels: Sequence[str] | None = None,
+    S: ArrayLike, rbp: ArrayLike, *, level: float = 0.95, labels: Sequence[str] | None = None
 ) -> PowerLawFit:
     """The law -log RBP_k ~ S^-alpha (Sections 4.1 to 4.3): `fit_power_law` of -log RBP_k.
 
@@ -181,7 +171,7 @@ def fit_rbp_law(
     line (its loss is infinite or zero) and is refused by name, never clipped.
     """
     S, rbp = _points(S, "RBP_k", rbp, labels)
-    return fit_power_law(S, minus_log(rbp), level=level, labels=labels)
+    return fit_power_law(S, minus_log(rbp), level=level)
 
 
 def minus_log(share: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -266,7 +256,7 @@ def curve_of(
     corpus: str | None,
     family: str | None,
     quantity: Callable[[Measured], float],
-    name: str | None = None,
+    name: str,
 ) -> Curve:
     """`quantity` of each model of `family` on `corpus`, ascending in S; called `name`.
 
@@ -302,7 +292,7 @@ def curve_of(
     return Curve(
         corpus=corpus,
         family=family,
-        quantity=name or getattr(quantity, "__name__", "quantity"),
+        quantity=name,
         models=models,
         S=np.array([one.manifest.S for one in chosen], dtype=np.float64),
         value=np.array([quantity(one) for one in chosen], dtype=np.float64),
@@ -310,14 +300,10 @@ def curve_of(
 
 
 def rbp_curve(
-    measured: Iterable[Measured],
-    k: int,
-    corpus: str | None = None,
-    family: str | None = None,
-    ties: str = "pessimistic",
+    measured: Iterable[Measured], k: int, corpus: str | None = None, family: str | None = None
 ) -> Curve:
     """RBP_k against S (Figures 3 to 5). InputError as `curve_of`, and for k < 1."""
-    return curve_of(measured, corpus, family, lambda one: one.rbp(k, ties), f"RBP_{k}")
+    return curve_of(measured, corpus, family, lambda one: one.rbp(k), f"RBP_{k}")
 
 
 def ce_curve(

@@ -1,4 +1,4 @@
-"""The site: its sources are put together rightly, and what is built is whole and on its own."""
+"""The site: its sources are complete, and what is built is whole and needs nothing else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DOCS = ROOT / "docs"
 
 
 def script(name: str):
-    """A module of docs/, which is no package."""
+    """A module of docs/, which is not a package."""
     found = importlib.util.spec_from_file_location(f"site_{name}", DOCS / f"{name}.py")
     module = importlib.util.module_from_spec(found)
     sys.modules[found.name] = module  # dataclasses look their module up
@@ -51,7 +51,7 @@ def test_every_numbered_equation_is_found():
 
 
 def test_what_pages_link_and_notebooks_open_with_is_among_the_sources(tmp_path, monkeypatch):
-    # as they are: to make them smaller takes more than a minute
+    # Pictures as they are: making them smaller takes more than a minute.
     monkeypatch.setattr(assemble, "sharp", lambda name: (ROOT / f"figures/{name}.png").read_bytes())
     assemble.assemble(tmp_path / "sources")
     for page in (tmp_path / "sources").glob("*.md"):

@@ -1,4 +1,4 @@
-"""`rbpkit predict`: what the laws fitted to a folder of records foretell for a new model."""
+"""`rbpkit predict`: what the laws fitted to a folder of records predict for a new model."""
 
 from __future__ import annotations
 
