@@ -25,7 +25,7 @@ $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	exit 1; }
 endef
 
-.PHONY: help lab reproduce test test-slow test-portable test-gpu-dry gpu notebooks audit site lint clean own-python
+.PHONY: help lab reproduce test test-slow test-portable test-gpu-dry gpu mutants notebooks audit site lint clean own-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,13 @@ test-portable: $(READY) ## notebooks and figures while other processors are imit
 	@echo "== test-portable: tests/robustness/test_portable.py"
 	@$(PYTEST) -m slow --dist worksteal tests/robustness/test_portable.py
 
+# A maintainer's tool of its own, so no extra of the package. Survivors: python -m mutmut show NAME
+mutants: $(READY) ## do the tests of ranking, summary and fit see a change in the code?
+	@$(PYTHON) -c "import mutmut" 2>/dev/null || $(PYTHON) -m pip install -q mutmut==3.8.1
+	@rm -rf mutants
+	@OMP_NUM_THREADS=1 $(PYTHON) -m mutmut run --max-children $(JOBS)
+	@$(PYTHON) -m mutmut results
+
 notebooks: $(READY) ## make notebooks/*.ipynb from notebooks/py and execute them
 	@echo "== notebooks: from notebooks/py"
 	@$(PYTHON) -m rbpkit.study.notebooks
@@ -95,7 +102,7 @@ lint: $(READY) ## ruff: rules and format
 	@$(PYTHON) -m ruff format --check .
 
 clean: ## remove caches and build folders (not .venv, not what was measured)
-	@rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	@rm -rf build dist mutants *.egg-info .pytest_cache .ruff_cache .hypothesis
 	@find . -path ./$(VENV) -prune -o -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) \
 		-exec rm -rf {} +
 

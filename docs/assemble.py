@@ -60,11 +60,9 @@ def assemble(sources: Path) -> list[str]:
     ):
         text = (ROOT / "figures" / f"{table}.md").read_text(encoding="utf-8")
         (sources / "figures" / f"{table}.md").write_text(f"# {title}\n\n{text}", encoding="utf-8")
-    for path in [*DOCS.glob("*.md"), *(ROOT / f"{n}.md" for n in ("README", "CHANGELOG"))]:
-        if path.is_file():
-            _write_page(sources / path.name, path, list(read))
-    if (ROOT / "CONTRIBUTING.md").is_file():
-        _write_page(sources / "CONTRIBUTING.md", ROOT / "CONTRIBUTING.md", list(read))
+    others = (ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING"))
+    for path in [*DOCS.glob("*.md"), *filter(Path.is_file, others)]:
+        _write_page(sources / path.name, path, list(read))
     index = sources / "index.md"
     index.write_text(with_others(index.read_text(encoding="utf-8")), encoding="utf-8")
     shutil.copy(DOCS / "conf.py", sources)

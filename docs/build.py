@@ -41,7 +41,7 @@ def copy_mathjax(target: Path) -> None:
 
 
 def main() -> int:
-    """Assemble, build with warnings as errors, check; 0 where all is well."""
+    """Assemble, build with warnings as errors, check; 0 if all is well."""
     if gone := missing():
         print(
             f"site: {', '.join(gone)} not installed; pip install -c constraints.txt -e '.[site]'",
@@ -60,19 +60,8 @@ def main() -> int:
     names = assemble.assemble(sources)
     copy_mathjax(sources / "_static" / "mathjax")
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
-    status = sphinx(
-        [
-            "-q",
-            "-W",
-            "--keep-going",
-            "-b",
-            "html",
-            "-d",
-            f"{sources}/_build",
-            str(sources),
-            str(site),
-        ]
-    )
+    flags = ["-q", "-W", "--keep-going", "-b", "html", "-d", f"{sources}/_build"]
+    status = sphinx([*flags, str(sources), str(site)])
     # The download button gives the committed notebook, not the page's copy of it.
     for name in names:
         copy = site / "_sources" / "notebooks" / f"{name}.ipynb"

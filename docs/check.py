@@ -32,7 +32,7 @@ class Page(HTMLParser):
     links: list[str] = field(default_factory=list)
     loads: list[str] = field(default_factory=list)
     images: list[tuple[str, str | None]] = field(default_factory=list)
-    text: list[str] = field(default_factory=list)  # but code, and formulas that are set as such
+    text: list[str] = field(default_factory=list)  # except code, and formulas that MathJax sets
     formulas: bool = False  # any that MathJax must set
     tables: bool = False  # any with a cell's output
     _open: list[tuple[str, bool]] = field(default_factory=list)  # tag, and whether text counts
@@ -87,7 +87,7 @@ def weight(page: Page, site: Path) -> int:
 
 
 def faults(site: Path) -> list[str]:
-    """A line for each fault; none where the site is as it should be."""
+    """A line for each fault; an empty list for a site without one."""
     found: list[str] = []
     read = {path: Page(path) for path in pages(site)}
     if not read:
@@ -101,7 +101,7 @@ def faults(site: Path) -> list[str]:
             if not _outside(address):
                 found += [f"{name}: {why}" for why in _broken(address, page, read, site)]
         for source, alt in page.images:
-            # An icon may have an empty text: it says nothing that the words beside it do not.
+            # An icon may have an empty text: the words next to it say the same.
             if alt is None or (not alt.strip() and "_images" in source):
                 found.append(f"{name}: no alternative text for {source}")
         for text in page.text:

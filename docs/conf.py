@@ -20,14 +20,14 @@ myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 nb_render_markdown_format = "myst"  # else a table that a cell displays stays raw text
 myst_heading_anchors = 3
 
-# MathJax lies beside the pages: nothing is loaded from elsewhere.
+# MathJax is part of the site: nothing is loaded from elsewhere.
 mathjax_path = "mathjax/tex-chtml.js"
 mathjax3_config = {"options": {"enableMenu": False}}
 
 html_theme = "sphinx_book_theme"
 html_title = "rbpkit"
 html_favicon = "_static/favicon.svg"
-html_context = {"default_mode": "auto"}  # light or dark as the reader's system has it
+html_context = {"default_mode": "auto"}  # light or dark as on the reader's system
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
@@ -62,7 +62,7 @@ if repository:
 
 
 def plain_title(app, page, template, context, doctree):
-    """A browser shows a page's title as it stands, so it must hold no formula."""
+    """A browser shows a page's title as plain text, so it must not contain a formula."""
     if "title" in context:
         context["title"] = re.sub(r"\\\((.*?)\\\)", r"\1", context["title"])
 

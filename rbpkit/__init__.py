@@ -16,21 +16,16 @@ from importlib import import_module
 
 __version__ = "0.2.0"
 
-_MODULES = {
-    "load_model": "models",
-    "load_corpus": "corpora",
-    "measure": "measuring",
-    "token_ranks": "ranking",
-    "logit_ranks": "ranking",
-    "Records": "records",
-    "load_summaries": "records",
-    "Curve": "fit",
-    "fit_curves": "fit",
-    "fit_power_law": "fit",
-    "fit_rbp_law": "fit",
-    "InputError": "errors",
+_NAMES = {
+    "corpora": ["load_corpus"],
+    "errors": ["InputError"],
+    "fit": ["Curve", "fit_curves", "fit_power_law", "fit_rbp_law"],
+    "measuring": ["measure"],
+    "models": ["load_model"],
+    "ranking": ["logit_ranks", "token_ranks"],
+    "records": ["Records", "load_summaries"],
 }
-"""Public name -> the module that defines it."""
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [*_MODULES, "paper"]
 

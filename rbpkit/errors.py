@@ -1,4 +1,4 @@
-"""The one error a user can act on, checks that raise it, and others' errors as one line of it."""
+"""The one error that a user can act on, checks that raise it, and other errors as one line."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from contextlib import contextmanager
 
 
 class InputError(ValueError):
-    """Something the user gave cannot be used: a path, a field, a key, a model, a number.
+    """Something that the user gave cannot be used: a path, a field, a key, a model, a number.
 
     The message is one plain line that says what was wrong, where, and the way out;
     the command line prints it and exits with status 2.
     """
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows of it: in a notebook, too, one line."""
+        """What IPython shows of it: one line in a notebook, too."""
         return [f"{type(self).__name__}: {self}"]
 
 

@@ -1,8 +1,8 @@
 """The law: points over the models of a family, and the straight line through their logs.
 
 -log RBP_k ~ S^-alpha (Sections 4.1 to 4.3 of arXiv 2510.20387) and CE ~ S^-alpha (Section 5.2)
-are ordinary least squares of log loss on log S, logarithms natural. The paper prints slope and R2;
-we add what tells how sure they are: standard errors, t intervals, and an interval for a new model.
+are ordinary least squares of log loss on log S, logarithms natural. The paper prints slope and R2.
+We add what tells how sure they are: standard errors, t intervals, and an interval for a new model.
 A `Curve` is made of `Summary` or `Records`: anything with `manifest`, `rbp`, `ce` and `success`.
 """
 
@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
+from scipy.stats import linregress
 
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, reason
 from rbpkit.files.manifest import Manifest
 from rbpkit.summary import DEFAULT_KS
 
@@ -25,8 +26,17 @@ Interval = tuple[float, float]
 
 # Two points leave no residual, so no R2 below 1 and no interval: nothing the data could refute.
 MIN_POINTS = 3
-# Logs that differ by no more than this many roundings count as equal: their R2 would be noise.
-EQUAL_ULPS = 8
+
+# What a point may hold: above 0 and below this, in words.
+_ALLOWED = {
+    "S": (np.inf, "be a positive, finite parameter count"),
+    "RBP_k": (1, "lie between 0 and 1, both excluded; take another k or leave the point out"),
+    "the loss": (
+        np.inf,
+        "be positive and finite (an RBP_k of 1 gives 0, an RBP_k of 0 gives infinity);"
+        " take another k or leave the point out",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -95,27 +105,20 @@ class PowerLawFit:
         S: one positive number or an array of any shape. level: coverage, the fit's own by default.
         Raises InputError if an S is not positive and finite, or level is not between 0 and 1.
         """
-        level = self.level if level is None else _checked_level(level)
-        sizes = _numbers(S, "S")
-        if not np.all(np.isfinite(sizes) & (sizes > 0)):
+        level = self.level if level is None else level
+        S = np.asarray(S, dtype=np.float64)[()]
+        if not np.all((S > 0) & (S < np.inf)):
             raise InputError("predict: every S must be a positive, finite parameter count")
-        x = np.log(sizes)
+        x = np.log(S)
         centre = self.intercept + self.slope * x
         # A new model's own scatter (the 1), and that of the line, which grows away from the data.
         leverage = 1 / self.n + (x - self.mean_log_S) ** 2 / self.sum_squares_log_S
         half = _t_quantile(self.n, level) * self.residual_sd * np.sqrt(1 + leverage)
-        values = (sizes, np.exp(centre), np.exp(centre - half), np.exp(centre + half))
-        if sizes.ndim == 0:
-            values = tuple(float(value) for value in values)
-        return Prediction(*values, level=level)
+        return Prediction(S, np.exp(centre), np.exp(centre - half), np.exp(centre + half), level)
 
 
 def fit_power_law(
-    S: ArrayLike,
-    loss: ArrayLike,
-    *,
-    level: float = 0.95,
-    labels: Sequence[str] | None = None,
+    S: ArrayLike, loss: ArrayLike, *, level: float = 0.95, labels: Sequence[str] | None = None
 ) -> PowerLawFit:
     """Least squares of log loss on log S: Figures 3 to 6, and Table 1 of the arXiv version.
 
@@ -126,18 +129,40 @@ def fit_power_law(
     Raises InputError, never returns a number, for fewer than three points, unequal lengths, values
     that are not positive and finite, an S or a loss that is the same at all points, a bad level.
     """
-    level = _checked_level(level)
-    sizes, losses = _paired(S, loss, "loss", labels)
-    _refuse(~(losses > 0) | ~np.isfinite(losses), _bad_loss, losses, labels)
-    return _ols(sizes, losses, level)
+    S, loss = _points(S, "the loss", loss, labels)
+    x, y = np.log(S), np.log(loss)
+    for what, values, logs, way_out in (
+        ("S", S, x, "give models of different sizes"),
+        ("the loss", loss, y, "R2 is not defined; take another k or more scored tokens"),
+    ):
+        if np.allclose(logs, logs[0], rtol=2e-15, atol=2e-15):  # R2 would be that of rounding
+            raise InputError(
+                f"cannot fit: {what} is {values[0]:g} at all {S.size} points; {way_out}"
+            )
+    line = linregress(x, y)
+    slope, intercept = float(line.slope), float(line.intercept)
+    slope_se, intercept_se = float(line.stderr), float(line.intercept_stderr)
+    t = _t_quantile(S.size, level)
+    return PowerLawFit(
+        slope=slope,
+        intercept=intercept,
+        r2=float(line.rvalue**2),
+        n=S.size,
+        level=level,
+        slope_se=slope_se,
+        intercept_se=intercept_se,
+        slope_interval=(slope - t * slope_se, slope + t * slope_se),
+        intercept_interval=(intercept - t * intercept_se, intercept + t * intercept_se),
+        residual_sd=float(np.linalg.norm(y - intercept - slope * x) / np.sqrt(S.size - 2)),
+        mean_log_S=float(x.mean()),
+        sum_squares_log_S=float(S.size * x.var()),
+        S_min=float(S.min()),
+        S_max=float(S.max()),
+    )
 
 
 def fit_rbp_law(
-    S: ArrayLike,
-    rbp: ArrayLike,
-    *,
-    level: float = 0.95,
-    labels: Sequence[str] | None = None,
+    S: ArrayLike, rbp: ArrayLike, *, level: float = 0.95, labels: Sequence[str] | None = None
 ) -> PowerLawFit:
     """The law -log RBP_k ~ S^-alpha (Sections 4.1 to 4.3): `fit_power_law` of -log RBP_k.
 
@@ -145,9 +170,8 @@ def fit_rbp_law(
     level, labels and the errors are as in `fit_power_law`; an RBP_k of 0 or 1 has no place on the
     line (its loss is infinite or zero) and is refused by name, never clipped.
     """
-    sizes, rates = _paired(S, rbp, "RBP_k", labels)
-    _refuse(~((rates >= 0) & (rates <= 1)), _bad_rbp, rates, labels)
-    return fit_power_law(sizes, minus_log(rates), level=level, labels=labels)
+    S, rbp = _points(S, "RBP_k", rbp, labels)
+    return fit_power_law(S, minus_log(rbp), level=level)
 
 
 def minus_log(share: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -156,58 +180,39 @@ def minus_log(share: NDArray[np.float64]) -> NDArray[np.float64]:
         return 0.0 - np.log(share)  # not -log: 0 and not -0 for a share of 1
 
 
-def _ols(S: NDArray[np.float64], loss: NDArray[np.float64], level: float) -> PowerLawFit:
-    x, y = np.log(S), np.log(loss)
-    if _all_equal(x):
+def _points(
+    S: ArrayLike, name: str, values: ArrayLike, labels: Sequence[str] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """S and the values as float64, or InputError that names the first point with no place."""
+    with reason(f"cannot fit: S and {name} must be numbers"):
+        S, values = np.asarray(S, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    n = S.size if labels is None else len(labels)
+    if not S.shape == values.shape == (n,):
         raise InputError(
-            f"cannot fit: S is {S[0]:g} at all {S.size} points; give models of different sizes"
+            f"cannot fit: S, {name} and the labels must be lists of one length,"
+            f" not of shape {S.shape}, {values.shape} and ({n},)"
         )
-    if _all_equal(y):
+    if n < MIN_POINTS:
         raise InputError(
-            f"cannot fit: the loss is {loss[0]:g} at all {loss.size} points, so there is nothing to"
-            " explain and R2 is not defined; take another k, or more scored tokens"
+            f"cannot fit a power law to {n} point(s): two always lie on a line;"
+            f" measure models of at least {MIN_POINTS} sizes"
         )
-    n = x.size
-    mean_x, mean_y = x.mean(), y.mean()
-    dx, dy = x - mean_x, y - mean_y  # centred first: log S near 20 would cost digits in S^2 sums
-    sxx = dx @ dx
-    slope = dx @ dy / sxx
-    residual = dy - slope * dx
-    residual_ss = residual @ residual
-    intercept = mean_y - slope * mean_x
-    sd = np.sqrt(residual_ss / (n - 2))
-    slope_se = sd / np.sqrt(sxx)
-    intercept_se = sd * np.sqrt(1 / n + mean_x**2 / sxx)
-    t = _t_quantile(n, level)
-    return PowerLawFit(
-        slope=float(slope),
-        intercept=float(intercept),
-        r2=float(1 - residual_ss / (dy @ dy)),
-        n=n,
-        level=level,
-        slope_se=float(slope_se),
-        intercept_se=float(intercept_se),
-        slope_interval=(float(slope - t * slope_se), float(slope + t * slope_se)),
-        intercept_interval=(
-            float(intercept - t * intercept_se),
-            float(intercept + t * intercept_se),
-        ),
-        residual_sd=float(sd),
-        mean_log_S=float(mean_x),
-        sum_squares_log_S=float(sxx),
-        S_min=float(S.min()),
-        S_max=float(S.max()),
-    )
+    for what, array in (("S", S), (name, values)):
+        below, rule = _ALLOWED[what]
+        bad = np.flatnonzero(~((array > 0) & (array < below)))
+        if bad.size:
+            label = "" if labels is None else f" ({list(labels)[bad[0]]})"
+            raise InputError(
+                f"cannot fit: {what} is {array[bad[0]]:g} at point {bad[0]}{label}; it must {rule}"
+            )
+    return S, values
 
 
 def _t_quantile(n: int, level: float) -> float:
     """Half-width, in standard errors, of a two-sided interval with n - 2 degrees of freedom."""
+    if not 0 < level < 1:
+        raise InputError(f"level must be a number between 0 and 1, such as 0.95, not {level!r}")
     return float(stdtrit(n - 2, (1 + level) / 2))
-
-
-def _all_equal(logs: NDArray[np.float64]) -> bool:
-    rounding = np.finfo(float).eps * max(1.0, float(np.abs(logs).max()))
-    return float(np.ptp(logs)) <= EQUAL_ULPS * rounding
 
 
 # -- curves: a quantity of the models of a family ---------------------------------------------
@@ -251,7 +256,7 @@ def curve_of(
     corpus: str | None,
     family: str | None,
     quantity: Callable[[Measured], float],
-    name: str | None = None,
+    name: str,
 ) -> Curve:
     """`quantity` of each model of `family` on `corpus`, ascending in S; called `name`.
 
@@ -266,31 +271,28 @@ def curve_of(
         if corpus in (None, one.manifest.corpus) and family in (None, one.manifest.family)
     ]
     found = sorted({(one.manifest.corpus, one.manifest.family) for one in chosen})
-    if len(found) == 1:
-        for setting in ("fingerprint", "max_length"):
-            if len({getattr(one.manifest, setting) for one in chosen}) > 1:
-                raise InputError(
-                    f"{found[0][1]} on {found[0][0]}: its models were measured with different"
-                    f" {setting}; measure them alike (--documents, --seed, --max-length), or into"
-                    " folders of their own"
-                )
     if len(found) != 1:
         there = sorted({(one.manifest.corpus, one.manifest.family) for one in every})
-        listed = "; ".join(f"{c} / {f}" for c, f in there) or "nothing at all"
-        fault = "name one corpus and one family" if found else "nothing was measured"
         raise InputError(
-            f"{fault} for corpus {corpus or 'any'}, family {family or 'any'}; "
-            f"there is (corpus / family): {listed}"
+            f"{'name one corpus and one family' if found else 'nothing was measured'}"
+            f" for corpus {corpus or 'any'}, family {family or 'any'}; there is (corpus / family):"
+            f" {'; '.join(map(' / '.join, there)) or 'nothing at all'}"
         )
+    [(corpus, family)] = found
+    for setting in ("fingerprint", "max_length"):
+        if len({getattr(one.manifest, setting) for one in chosen}) > 1:
+            raise InputError(
+                f"{family} on {corpus}: its models were measured with different {setting};"
+                " measure them alike, or into folders of their own"
+            )
     chosen.sort(key=lambda one: (one.manifest.S, one.manifest.model))
     models = tuple(one.manifest.model for one in chosen)
-    twice = sorted({model for model in models if models.count(model) > 1})
-    if twice:
-        raise InputError(f"measured more than once on {found[0][0]}: {', '.join(twice)}")
+    if twice := sorted({model for model in models if models.count(model) > 1}):
+        raise InputError(f"measured more than once on {corpus}: {', '.join(twice)}")
     return Curve(
-        corpus=found[0][0],
-        family=found[0][1],
-        quantity=name or getattr(quantity, "__name__", "quantity"),
+        corpus=corpus,
+        family=family,
+        quantity=name,
         models=models,
         S=np.array([one.manifest.S for one in chosen], dtype=np.float64),
         value=np.array([quantity(one) for one in chosen], dtype=np.float64),
@@ -298,14 +300,10 @@ def curve_of(
 
 
 def rbp_curve(
-    measured: Iterable[Measured],
-    k: int,
-    corpus: str | None = None,
-    family: str | None = None,
-    ties: str = "pessimistic",
+    measured: Iterable[Measured], k: int, corpus: str | None = None, family: str | None = None
 ) -> Curve:
     """RBP_k against S (Figures 3 to 5). InputError as `curve_of`, and for k < 1."""
-    return curve_of(measured, corpus, family, lambda one: one.rbp(k, ties), f"RBP_{k}")
+    return curve_of(measured, corpus, family, lambda one: one.rbp(k), f"RBP_{k}")
 
 
 def ce_curve(
@@ -336,13 +334,8 @@ def fit_curves(curves: Iterable[Curve]) -> Fits:
         except InputError as error:
             refused.append(f"{curve.family}, {curve.corpus}, {curve.quantity}: {error}")
             continue
-        low, high = fit.slope_interval
-        rows.append(
-            (
-                *(curve.corpus, curve.family, curve.quantity, fit.n),
-                *(fit.slope, low, high, fit.intercept, fit.r2),
-            )
-        )
+        about = (curve.corpus, curve.family, curve.quantity)
+        rows.append((*about, fit.n, fit.slope, *fit.slope_interval, fit.intercept, fit.r2))
     names = ["corpus", "family", "quantity", "n", "slope", "low", "high", "intercept", "R2"]
     return Fits(pd.DataFrame(rows, columns=names), tuple(refused))
 
@@ -364,74 +357,3 @@ def fit_all(measured: Iterable[Measured], ks: Sequence[int] = DEFAULT_KS) -> Fit
             *(rbp_curve(every, k, corpus, family) for k in ks),
         )
     )
-
-
-# -- what is refused --------------------------------------------------------------------------
-
-
-def _checked_level(level: float) -> float:
-    if not (isinstance(level, int | float | np.number) and 0 < level < 1):
-        raise InputError(f"level must be a number between 0 and 1, such as 0.95, not {level!r}")
-    return float(level)
-
-
-def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf":
-        try:
-            if array.dtype.kind != "O":  # text, booleans and complex numbers would be converted
-                raise TypeError
-            array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"{name} must be real numbers, not {array.dtype}") from None
-    return array.astype(np.float64)
-
-
-def _paired(
-    S: ArrayLike, values: ArrayLike, name: str, labels: Sequence[str] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both sequences as float64, checked for all that does not depend on what `values` are."""
-    sizes, others = _numbers(S, "S"), _numbers(values, name)
-    for array, what in ((sizes, "S"), (others, name)):
-        if array.ndim != 1:
-            raise InputError(f"{what} must have one dimension, not shape {array.shape}")
-    if sizes.size != others.size:
-        raise InputError(f"S has {sizes.size} points and {name} has {others.size}; pair them")
-    if labels is not None and len(labels) != sizes.size:
-        raise InputError(f"there are {sizes.size} points and {len(labels)} labels; pair them")
-    if sizes.size < MIN_POINTS:
-        raise InputError(
-            f"cannot fit a power law to {sizes.size} point(s): two always lie on a line;"
-            f" measure models of at least {MIN_POINTS} sizes"
-        )
-    _refuse(~(sizes > 0) | ~np.isfinite(sizes), _bad_size, sizes, labels)
-    return sizes, others
-
-
-def _refuse(bad: NDArray[np.bool_], reason, values, labels: Sequence[str] | None) -> None:
-    """Raise for the first bad point, by index (from 0) and label, and say how many follow."""
-    where = np.flatnonzero(bad)
-    if where.size == 0:
-        return
-    first = int(where[0])
-    point = f"point {first}" + ("" if labels is None else f" ({list(labels)[first]})")
-    more = f" ({where.size - 1} more point(s) like it)" if where.size > 1 else ""
-    raise InputError(f"cannot fit: {reason(float(values[first]), point)}{more}")
-
-
-def _bad_size(value: float, point: str) -> str:
-    return f"S is {value:g} at {point}; it must be a positive, finite parameter count"
-
-
-def _bad_loss(value: float, point: str) -> str:
-    if value == 0:
-        why = "an RBP_k of 1 (every rank within k); take a smaller k or leave the point out"
-    elif value == np.inf:
-        why = "an RBP_k of 0 (no rank within k); take a larger k or more tokens, or leave it out"
-    else:
-        why = "it must be positive and finite; measure it again or leave the point out"
-    return f"the loss is {value:g} at {point}: {why}"
-
-
-def _bad_rbp(value: float, point: str) -> str:
-    return f"RBP_k is {value:g} at {point}: it is a probability; give RBP_k, not -log RBP_k"

@@ -11,15 +11,16 @@ or plots (`points` a `Curve`): change it as you like. Columns that several table
     figure          the figure that a value was read from, always text: "3", "8a"
 
 Logarithms are natural; slopes of log-log lines do not depend on the base. Every function raises
-InputError if its file is missing or is not the one this module was written for.
+InputError if its file is missing or cannot be read.
 """
 
 from __future__ import annotations
 
+from importlib import resources
+
 import pandas as pd
 
-from rbpkit.errors import InputError
-from rbpkit.files.paper_tables import read_table
+from rbpkit.errors import InputError, reason
 from rbpkit.fit import Curve
 
 FAMILIES = ("GPT2", "OPT", "Pythia", "Qwen")
@@ -37,6 +38,20 @@ PAPER_V = 50_304
 _FOOTNOTE_V = {"GPT2": 50_257, "OPT": 50_272, "Pythia": 50_256, "Qwen": 151_936}
 _FOOTNOTE_V_ABOVE_7B = {"Qwen2.5-14B": 152_064}
 
+# A column means the same in every table; those not named here hold numbers with a point.
+_TYPES = dict.fromkeys("figure dataset family model hub_id quantity kind series".split(), "str")
+_TYPES |= dict.fromkeys("S k N embedding_params vocab_rows bin_lo bin_hi tokens".split(), "int64")
+
+
+def _read(name: str, **types: str) -> pd.DataFrame:
+    """A fresh copy of data/paper/<name>.csv; `types` of columns that differ from `_TYPES`."""
+    source = resources.files("rbpkit") / "data" / "paper" / f"{name}.csv"
+    with (
+        reason(f"cannot read {source}; install rbpkit again"),
+        source.open(encoding="utf-8") as file,
+    ):
+        return pd.read_csv(file, dtype=_TYPES | types)
+
 
 def models() -> pd.DataFrame:
     """The 24 models of Appendix A: one row each, by family and size.
@@ -44,7 +59,7 @@ def models() -> pd.DataFrame:
     Columns: family, model, hub_id, S (base model without the output head, less token and position
     embeddings), embedding_params (those that S leaves out), vocab_rows (V, output matrix rows).
     """
-    return read_table("models")
+    return _read("models")
 
 
 def vocabularies() -> pd.DataFrame:
@@ -61,7 +76,7 @@ def rbp_by_size() -> pd.DataFrame:
     498 rows: figure, dataset, k, family, model, S, rbp. Four corpora and 24 models; Figure 5 has
     neither HumanEval nor Qwen. The paper plots -log RBP_k.
     """
-    return read_table("rbp_by_size")
+    return _read("rbp_by_size")
 
 
 def rbp_by_k() -> pd.DataFrame:
@@ -69,7 +84,7 @@ def rbp_by_k() -> pd.DataFrame:
 
     704 rows, columns as in `rbp_by_size`: 16 models (four a family), four corpora.
     """
-    return read_table("rbp_by_k")
+    return _read("rbp_by_k")
 
 
 def fit_by_k() -> pd.DataFrame:
@@ -79,7 +94,7 @@ def fit_by_k() -> pd.DataFrame:
     "slope" (6b, of log(-log RBP_k) on log S; 20 k up to 10,000) or "ce_slope" (6b's horizontal
     line, of log CE; its k is missing).
     """
-    return read_table("fit_by_k")
+    return _read("fit_by_k", k="Int64")
 
 
 def emergence() -> pd.DataFrame:
@@ -88,12 +103,12 @@ def emergence() -> pd.DataFrame:
     720 rows: figure, dataset (Wiki), k, N, model (ten Pythias), S, p. As read: 73 values below
     EMERGENCE_ZERO are zeros (no window succeeded), not small probabilities.
     """
-    return read_table("emergence")
+    return _read("emergence")
 
 
 def emergence_fits() -> pd.DataFrame:
     """Figure 7's annotations: figure, k, alpha_printed (positive), r2_printed; 8 rows."""
-    return read_table("emergence_fits")
+    return _read("emergence_fits")
 
 
 def ce_and_rbp1() -> pd.DataFrame:
@@ -102,12 +117,12 @@ def ce_and_rbp1() -> pd.DataFrame:
     40 rows, ten Pythias on Wiki: figure, kind, dataset, series, model, S, value. series "CE" is in
     nats, "neg_log_rbp1" is -log RBP_1 (natural).
     """
-    return read_table("ce_and_rbp1")
+    return _read("ce_and_rbp1")
 
 
 def ce_and_rbp1_fits() -> pd.DataFrame:
     """The lines printed in Figures 8a and 8b: figure, kind, series, slope_printed, r2_printed."""
-    return read_table("ce_and_rbp1_fits")
+    return _read("ce_and_rbp1_fits")
 
 
 def lognormal_params() -> pd.DataFrame:
@@ -115,7 +130,7 @@ def lognormal_params() -> pd.DataFrame:
 
     mu and sigma are those of ln R, two decimals as printed; the curve is drawn over ranks >= 2.
     """
-    return read_table("lognormal_params")
+    return _read("lognormal_params")
 
 
 def rank_density() -> pd.DataFrame:
@@ -124,7 +139,7 @@ def rank_density() -> pd.DataFrame:
     167 rows: figure, model, bin_lo, bin_hi, mass. A bin holds the ranks bin_lo <= R < bin_hi; mass
     is its share of all ranks >= 2 (rank 1 is left out, so that a model's masses add up to 1).
     """
-    return read_table("rank_density")
+    return _read("rank_density")
 
 
 def table1() -> pd.DataFrame:
@@ -133,7 +148,7 @@ def table1() -> pd.DataFrame:
     168 rows: dataset (six corpora), k (text: "CE", "1", "10", "100", "500", "2500", "10000"),
     family, r2, slope; of log(-log RBP_k), or of log CE, on log S. Three decimals as printed.
     """
-    return read_table("table1")
+    return _read("table1", k="str")
 
 
 def table_k_law() -> pd.DataFrame:
@@ -141,7 +156,7 @@ def table_k_law() -> pd.DataFrame:
 
     96 rows: family, model (24), dataset (four), r2, slope. Three decimals as printed.
     """
-    return read_table("table_k_law")
+    return _read("table_k_law")
 
 
 def token_counts() -> pd.DataFrame:
@@ -151,7 +166,7 @@ def token_counts() -> pd.DataFrame:
     Not printed in the paper: inferred from the digits of the published RBP values, which are
     multiples of 1/tokens. also_admissible is a second count that fits as well, else missing.
     """
-    return read_table("token_counts")
+    return _read("token_counts", also_admissible="Int64")
 
 
 def gpt2_wiki_metrics() -> pd.DataFrame:
@@ -160,7 +175,7 @@ def gpt2_wiki_metrics() -> pd.DataFrame:
     16 rows: model, S, k (1, 10, 100, 10000), ce (nats; the same at every k), p_N1 (RBP_k), p_N5,
     p_N10, p_N50, p_N100.
     """
-    return read_table("gpt2_wiki_metrics")
+    return _read("gpt2_wiki_metrics")
 
 
 def points(dataset: str, family: str, k: int) -> Curve:
@@ -170,34 +185,25 @@ def points(dataset: str, family: str, k: int) -> Curve:
     the ICLR version (four models; k = 2, 3, 5, 7, 18, 30, 78). Raises InputError for a name that
     is not the paper's and for a line that it does not plot, with those that it does.
     """
-    _known("corpus", dataset, CORPORA)
-    _known("family", family, FAMILIES)
-    if dataset not in PLOTTED_CORPORA:
+    for name, plotted in ((dataset, PLOTTED_CORPORA), (family, FAMILIES)):
+        if name not in plotted:
+            raise InputError(f"the paper plots no {name!r}; it plots {', '.join(plotted)}")
+    plotted = pd.concat([rbp_by_size(), rbp_by_k()])
+    plotted = plotted[(plotted["dataset"] == dataset) & (plotted["family"] == family)]
+    line = plotted[plotted["k"] == k]
+    if line.empty:
         raise InputError(
-            f"the paper plots no points for {dataset}, only the fits of Table 1 (paper.table1());"
-            f" plotted corpora: {', '.join(PLOTTED_CORPORA)}"
+            f"the paper plots no RBP_k at k = {k} for {family} on {dataset};"
+            f" plotted k: {', '.join(map(str, sorted(set(plotted['k']))))}"
         )
-    plotted: set[int] = set()
-    for table in (rbp_by_size(), rbp_by_k()):
-        line = table[(table["dataset"] == dataset) & (table["family"] == family)]
-        plotted.update(line["k"].tolist())
-        line = line[line["k"] == k].sort_values("S")
-        if len(line):
-            return Curve(
-                corpus=dataset,
-                family=family,
-                quantity=f"RBP_{k}",
-                models=tuple(line["model"]),
-                S=line["S"].to_numpy(),
-                value=line["rbp"].to_numpy(),
-                figure=str(line["figure"].iloc[0]),
-            )
-    raise InputError(
-        f"the paper plots no RBP_k at k = {k} for {family} on {dataset};"
-        f" plotted k: {', '.join(map(str, sorted(plotted)))}"
+    figure = line["figure"].iloc[0]
+    line = line[line["figure"] == figure].sort_values("S")
+    return Curve(
+        corpus=dataset,
+        family=family,
+        quantity=f"RBP_{k}",
+        models=tuple(line["model"]),
+        S=line["S"].to_numpy(),
+        value=line["rbp"].to_numpy(),
+        figure=figure,
     )
-
-
-def _known(what: str, name: str, names: tuple[str, ...]) -> None:
-    if name not in names:
-        raise InputError(f"unknown {what} {name!r}; the paper has {', '.join(names)}")

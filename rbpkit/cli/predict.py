@@ -1,17 +1,14 @@
-"""`rbpkit predict`: what the laws fitted to a folder of records foretell for a new model."""
+"""`rbpkit predict`: what the laws fitted to a folder of records predict for a new model."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from rbpkit.cli.common import AsJson, Ks, checked_ks, print_table, say
 from rbpkit.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def predict(
@@ -46,32 +43,20 @@ def predict(
             f"{records}: nothing measured for corpus {corpus or 'any'}, family {family or 'any'};"
             f" there is (corpus / family): {'; '.join(f'{c} / {f}' for c, f in there)}"
         )
-    curves = measured_losses(chosen, ks)
-    found = predict_sizes(curves, tuple(dict.fromkeys(size)), level)
-    if found.table.empty:
+    found = predict_sizes(measured_losses(chosen, ks), tuple(dict.fromkeys(size)), level)
+    table = found.table
+    if table.empty:
         raise InputError(f"{records}: nothing could be fitted; {found.refused[0]}")
     for reason in found.refused:
         say(f"no prediction: {reason}")
-    for warning in _beyond(found.table):
-        say(warning)
-    shown = found.table
-    if not as_json:
-        shown = shown.assign(
-            S=[f"{S:.6g}" for S in shown["S"]],
-            decades=[f"{decades:+.2f}" for decades in shown["decades"]],
-        )
-    print_table(shown, as_json)
-
-
-def _beyond(table: pd.DataFrame) -> list[str]:
-    """A line for each family and size that lies outside the measured sizes on some corpus."""
-    lines = []
-    outside = table[table["decades"] != 0]
-    for (family, S), rows in outside.groupby(["family", "S"], sort=False):
+    for (name, S), rows in table[table["decades"] != 0].groupby(["family", "S"], sort=False):
         decades = max(rows["decades"], key=abs)
         where = "beyond the largest" if decades > 0 else "below the smallest"
-        lines.append(
-            f"warning: {family}: {S:.6g} is {abs(decades):.2f} decades {where} size measured;"
+        say(
+            f"warning: {name}: {S:.6g} is {abs(decades):.2f} decades {where} size measured;"
             " the interval takes the line to go on as far"
         )
-    return lines
+    if not as_json:
+        decades = [f"{one:+.2f}" for one in table["decades"]]
+        table = table.assign(S=[f"{S:.6g}" for S in table["S"]], decades=decades)
+    print_table(table, as_json)
