@@ -11,7 +11,7 @@ import typer
 from rbpkit.cli.audit import audit
 from rbpkit.cli.bench import bench, bench_batches, bench_dtypes
 from rbpkit.cli.classroom import classroom
-from rbpkit.cli.fetch import fetch, plan
+from rbpkit.cli.fetch import fetch
 from rbpkit.cli.look import look
 from rbpkit.cli.measure import fit, measure, show
 from rbpkit.cli.pocket import pocket_app
@@ -41,7 +41,7 @@ def _help(context: typer.Context) -> None:
 
 
 for command in (
-    *(measure, show, fit, bench, bench_batches, bench_dtypes, audit, classroom, look, fetch, plan),
+    *(measure, show, fit, bench, bench_batches, bench_dtypes, audit, classroom, look, fetch),
     *(predict, sweep, status, reproduce),
 ):
     app.command()(command)
