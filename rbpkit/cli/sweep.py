@@ -63,7 +63,7 @@ def status(params: ParamsFile, out: Out, as_json: AsJson = False) -> None:
     """Count the jobs of a parameter file that are done, failed or left. Exit 1: some failed."""
     loaded = load_params(params)
     folder = folder_to_write(out)
-    from rbpkit.study.status import study_status
+    from rbpkit.study.jobs import study_status
 
     jobs = study_status(loaded, folder)
     print_table(jobs, as_json, digits=1)

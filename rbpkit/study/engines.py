@@ -118,6 +118,9 @@ class _Process:
     """A process of its own as a worker: a pool of one, since a death breaks the whole pool."""
 
     def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
         spawn = multiprocessing.get_context("spawn")
         alive, self._holding = spawn.Pipe(duplex=False)
         self._pool = ProcessPoolExecutor(
@@ -128,7 +131,7 @@ class _Process:
         try:
             return self._pool.submit(measure_job, *task)
         except BrokenProcessPool:  # its process was killed in the job before
-            self.__init__()
+            self._start()
             return self._pool.submit(measure_job, *task)
 
     def end(self, now: bool = False) -> None:

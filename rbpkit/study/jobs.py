@@ -1,4 +1,4 @@
-"""The jobs of a study: its models, its corpora, and `failures.csv`, the jobs that failed."""
+"""The jobs of a study, a model on a corpus each; which of them are done, and which failed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rbpkit import paper
 from rbpkit.corpora import ON_HUB, POCKET_CORPORA, Corpus, load_corpus
 from rbpkit.errors import InputError, reason
 from rbpkit.files.manifest import Manifest
-from rbpkit.files.recordfiles import slug
+from rbpkit.files.recordfiles import read_manifest, slug
 from rbpkit.pocket import ladders
 from rbpkit.study.params import Params
 
@@ -39,48 +39,6 @@ class Failure:
     trace: str = ""
 
 
-def job_stem(out: str | Path, job: Job) -> Path:
-    """Where the job's files are in the records folder `out`, without their suffix."""
-    return Path(out) / slug(job.corpus) / slug(job.model)
-
-
-def has_settings(manifest: Manifest, asked: Mapping[str, str | int]) -> bool:
-    """Whether a job was measured with the settings `asked`, of those that its key holds."""
-    there = manifest.settings()
-    return all(there.get(name, value) == value for name, value in asked.items())
-
-
-def read_failures(out: Path) -> dict[Job, Failure]:
-    """The jobs in `failures.csv` of the folder `out`. Raises InputError for a damaged file."""
-    path = out / "failures.csv"
-    if not path.exists():
-        return {}
-    with reason(f"{path}: not a table of failures; delete it"):
-        rows = pd.read_csv(path, dtype=str, keep_default_na=False).itertuples(index=False)
-        return {(job := Job(*row[:2])): Failure(job, *row[2:]) for row in rows}
-
-
-def note(out: Path, job: Job, failure: Failure | None) -> None:
-    """Put the job's failure into `failures.csv`; None takes the job out. Raises OSError."""
-    path = out / "failures.csv"
-    if failure is None and not path.exists():
-        return
-    out.mkdir(parents=True, exist_ok=True)
-    with FileLock(out / ".failures.lock"):
-        rest = [one for other, one in read_failures(out).items() if other != job]
-        rows = [
-            {"model": one.job.model, "corpus": one.job.corpus, "reason": one.reason}
-            | {"trace": one.trace}
-            for one in (*rest, failure)
-            if one is not None
-        ]
-        temporary = path.with_suffix(".tmp")
-        pd.DataFrame(rows).to_csv(temporary, index=False)
-        os.replace(temporary, path)
-        if not rows:
-            path.unlink()
-
-
 def models_of(params: Params) -> dict[str, str]:
     """The study's models: the name in the records -> hub id or folder.
 
@@ -103,34 +61,27 @@ def models_of(params: Params) -> dict[str, str]:
         ]
     else:
         table = paper.models().sort_values(["family", "S"])
-        for family in params.families:
-            if family not in set(table["family"]):
-                raise InputError(
-                    f"no family {family!r} in the paper: {', '.join(table['family'].unique())}"
-                )
+        unknown = [one for one in params.families if one not in set(table["family"])]
+        if unknown:
+            known = ", ".join(table["family"].unique())
+            raise InputError(f"no family {unknown[0]!r} in the paper: {known}")
         models = list(table[table["family"].isin(params.families)]["hub_id"])
     if not models:
         raise InputError("the study names no models: give families or model_ids")
     names: dict[str, str] = {}
     for model in models:
-        name = _model_name(model)
+        name, folder = model, Path(model).expanduser()
+        if folder.is_dir():
+            # Of the hub's cache, models--OWNER--NAME/snapshots/COMMIT, or a folder of one's own
+            cached = folder.parent.name == "snapshots" and folder.parent.parent.name
+            owned = cached and cached.startswith("models--")
+            name = cached[8:].replace("--", "/") if owned else folder.resolve().name
         if name in names:
             raise InputError(
                 f"{names[name]} and {model} are both called {name!r}: rename one folder"
             )
         names[name] = model
     return names
-
-
-def _model_name(model: str) -> str:
-    """What the records call a hub id or a folder: the name that `find_checkpoint` gives it."""
-    folder = Path(model).expanduser()
-    if not folder.is_dir():
-        return model
-    repository = folder.parent.parent.name
-    if folder.parent.name == "snapshots" and repository.startswith("models--"):
-        return repository.removeprefix("models--").replace("--", "/")
-    return folder.resolve().name
 
 
 def corpus_names(params: Params) -> dict[str, str]:
@@ -163,3 +114,72 @@ def read_corpora(params: Params) -> dict[str, Corpus]:
         )
         for name, given in corpus_names(params).items()
     }
+
+
+def job_stem(out: str | Path, job: Job) -> Path:
+    """Where the job's files are in the records folder `out`, without their suffix."""
+    return Path(out) / slug(job.corpus) / slug(job.model)
+
+
+def has_settings(manifest: Manifest, asked: Mapping[str, str | int]) -> bool:
+    """Whether a job was measured with the settings `asked`, of those that its key holds."""
+    there = manifest.settings()
+    return all(there.get(name, value) == value for name, value in asked.items())
+
+
+def study_status(params: Params, out: str | Path) -> pd.DataFrame:
+    """A row for each job of the study, in its order: what the records folder `out` says of it.
+
+    Columns: model, corpus, state ("done", "failed" or "left"), tokens and seconds of what is done
+    (else missing), and the reason of a failure. Done is a finished manifest with the study's
+    settings, as far as the parameters tell them; a sweep also compares text and weights.
+    Raises InputError when the study is at fault.
+    """
+    failures, corpora, rows = read_failures(Path(out)), corpus_names(params), []
+    for job in (Job(model, corpus) for model in models_of(params) for corpus in corpora):
+        row = {"model": job.model, "corpus": job.corpus, "state": "left", "tokens": None}
+        row |= {"seconds": None, "reason": ""}
+        if job in failures:
+            row |= {"state": "failed", "reason": failures[job].reason}
+        elif Path(f"{job_stem(out, job)}.json").exists():
+            there = read_manifest(job_stem(out, job))
+            asked = {
+                "dtype": params.dtype,
+                "batch_tokens": params.batch_tokens,
+                "threads": params.threads or there.threads,
+                # A model's context, or a corpus, can be shorter than what is asked for.
+                "max_length": min(there.max_length, params.max_length),
+                "documents": min(there.documents, params.documents or there.documents),
+                "seed": params.seed if there.seed else 0,  # 0: nothing was shuffled
+            }
+            if has_settings(there, asked):
+                row |= {"state": "done", "tokens": there.tokens, "seconds": there.seconds}
+        rows.append(row)
+    return pd.DataFrame(rows).astype({"tokens": "Int64", "seconds": float})
+
+
+def read_failures(out: Path) -> dict[Job, Failure]:
+    """The jobs in `failures.csv` of the folder `out`. Raises InputError for a damaged file."""
+    path = out / "failures.csv"
+    if not path.exists():
+        return {}
+    with reason(f"{path}: not a table of failures; delete it"):
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False).itertuples(index=False)
+        return {(job := Job(*row[:2])): Failure(job, *row[2:]) for row in rows}
+
+
+def note_failure(out: Path, job: Job, failure: Failure | None) -> None:
+    """Put the job's failure into `failures.csv`; None takes the job out. Raises OSError."""
+    path = out / "failures.csv"
+    if failure is None and not path.exists():
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    with FileLock(out / ".failures.lock"):
+        rest = [one for one in read_failures(out).values() if one.job != job]
+        listed = rest if failure is None else [*rest, failure]
+        rows = [(one.job.model, one.job.corpus, one.reason, one.trace) for one in listed]
+        new = path.with_suffix(".tmp")
+        pd.DataFrame(rows, columns=["model", "corpus", "reason", "trace"]).to_csv(new, index=False)
+        os.replace(new, path)
+        if not rows:
+            path.unlink()

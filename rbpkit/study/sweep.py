@@ -12,7 +12,7 @@ import torch
 
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError
-from rbpkit.files.devices import SPREAD
+from rbpkit.files.devices import torch_device
 from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import find_checkpoint
 from rbpkit.files.recordfiles import find_done, read_manifest
@@ -20,7 +20,15 @@ from rbpkit.measuring import Measurement
 from rbpkit.records import summary_of
 from rbpkit.study.checks import cores
 from rbpkit.study.engines import local_workers, ray_workers, run_all
-from rbpkit.study.jobs import Failure, Job, has_settings, job_stem, models_of, note, read_corpora
+from rbpkit.study.jobs import (
+    Failure,
+    Job,
+    has_settings,
+    job_stem,
+    models_of,
+    note_failure,
+    read_corpora,
+)
 from rbpkit.study.params import Params
 
 
@@ -55,8 +63,8 @@ def sweep(
     until it is done. Raises InputError before anything runs when the study is at fault, OSError
     when `out` cannot be written.
     """
-    if engine == "process" and (address is not None or workers is not None):
-        raise InputError("an address and workers are for the engine ray")
+    if engine == "process" and address is not None:
+        raise InputError("--address is of a Ray cluster: give --engine ray too")
     out = Path(out).expanduser().absolute()
     models, corpora = models_of(params), read_corpora(params)
     if engine == "ray":
@@ -65,7 +73,7 @@ def sweep(
 
     def settle(job: Job, result: Measurement | Failure, lines: Iterable[str] = ()) -> None:
         settled[job] = result
-        note(out, job, result if isinstance(result, Failure) else None)
+        note_failure(out, job, result if isinstance(result, Failure) else None)
         for line in (*lines, _line(job, result)):
             say(line)
 
@@ -127,50 +135,37 @@ def _done(
     No model is loaded for that: its revision and its context are read from its folder. Whatever
     cannot be settled here, a damaged file for example, is left to `measure`.
     """
-    there = {}
-    for job in jobs:
-        try:
-            there[job] = read_manifest(job_stem(out, job))
-        except InputError:
-            continue
+    found: dict[Job, Measurement] = {}
+    there = [job for job in jobs if Path(f"{job_stem(out, job)}.json").exists()]
     if not there:
-        return {}
+        return found
     from transformers import AutoConfig
 
     try:
         with quiet():
-            pinned = params.revision_of(source)
-            allowed = params.allow_pickle
-            checkpoint = find_checkpoint(source, revision=pinned, allow_pickle=allowed)
+            checkpoint = find_checkpoint(
+                source, revision=params.revision_of(source), allow_pickle=params.allow_pickle
+            )
             config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
         context = getattr(config.get_text_config(), "max_position_embeddings", None)
-    except Exception:  # load_model says what is wrong
-        return {}
-    asked = {
-        "revision": checkpoint.revision,
-        "max_length": min(params.max_length, context or params.max_length),
-        "dtype": params.dtype,
-        "batch_tokens": params.batch_tokens,
-        "threads": params.threads or torch.get_num_threads(),
-        **{name: metadata.version(name) for name in ("torch", "transformers", "tokenizers")},
-    }
-    if params.device not in (None, SPREAD):
-        asked["device"] = params.device.partition(":")[0]
-    elif engine == "process":  # a cluster's devices are not this machine's
-        asked["device"] = "cuda" if torch.cuda.is_available() else "cpu"
-    found = {}
-    for job, manifest in there.items():
-        corpus = corpora[job.corpus]
-        asked |= {
-            "corpus": corpus.id,
-            "fingerprint": corpus.fingerprint,
-            "documents": len(corpus.documents),
-            "seed": corpus.protocol.get("seed") or 0,
+        asked = {
+            "revision": checkpoint.revision,
+            "max_length": min(params.max_length, context or params.max_length),
+            "dtype": params.dtype,
+            "batch_tokens": params.batch_tokens,
+            "threads": params.threads or torch.get_num_threads(),
+            **{name: metadata.version(name) for name in ("torch", "transformers", "tokenizers")},
         }
-        try:
+        if engine == "process":  # what devices a cluster has is not known here
+            asked["device"] = torch_device(params.device).type
+        for job in there:
+            corpus = corpora[job.corpus]
+            asked |= {"fingerprint": corpus.fingerprint, "documents": len(corpus.documents)}
+            asked["seed"] = corpus.protocol.get("seed") or 0
+            manifest = read_manifest(job_stem(out, job))
             done = find_done(out, manifest) if has_settings(manifest, asked) else None
             if done is not None:
                 found[job] = Measurement(summary_of(done), done.path, found_done=True)
-        except InputError:
-            continue
+    except Exception:  # load_model and measure say what is wrong
+        pass
     return found
