@@ -25,7 +25,7 @@ def sweep(
         str | None, typer.Option(help="Of a running Ray cluster; by default one is started here.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Jobs at a time; by default as many as there is room for.")
+        int | None, typer.Option(help="Models at a time: by default 1, on Ray as many as fit.")
     ] = None,
 ) -> None:
     """Measure all models of a parameter file on all of its corpora."""
@@ -35,18 +35,16 @@ def sweep(
         raise InputError(f"--engine {engine!r} is not known; use one of {', '.join(ENGINES)}")
     if workers is not None:
         within("--workers", workers, 1)
-    from rbpkit.study.sweep import idle_processes
     from rbpkit.study.sweep import sweep as run
 
-    on_ray = engine == "ray"
     try:
         result = run(
             loaded,
             folder,
             engine=engine,
             address=address,
-            workers=workers if on_ray else None,
-            processes=workers or idle_processes(loaded),
+            workers=workers,
+            processes=workers or 1,
             say=say,
             progress=sys.stderr.isatty(),
         )

@@ -80,14 +80,10 @@ def bad_inputs(tmp_path: Path, model: Path, text: Path) -> dict[str, tuple[list,
     out = ["--out", tmp_path / "out"]
     start = ["measure", "--model", model]
     sweep = ["sweep", ROOT / "params" / "paper.yaml", *out]
-    shards = ("0/3", "4/3", "1/0", "1", "a/b", "1/2/3", "-1/3", "", "1/99999")
     return {
-        **{f"shard {one}": ([*sweep, f"--shard={one}"], "I/N") for one in shards},
         "engine": ([*sweep, "--engine", "spark"], "process, ray"),
-        "workers": ([*sweep, "--workers", 2], "--engine ray"),
         "address": ([*sweep, "--address", "auto"], "--engine ray"),
         "no workers": ([*sweep, "--engine", "ray", "--workers", 0], "--workers must be at least 1"),
-        "every": (["status", *sweep[1:], "--every", 0], "--every"),
         "missing model": (
             ["measure", "--model", tmp_path / "none", "--corpus", text, *out],
             "no such folder",
