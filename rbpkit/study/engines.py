@@ -31,11 +31,9 @@ from rbpkit.study.checks import cores
 from rbpkit.study.jobs import Failure, Job, job_stem
 from rbpkit.study.params import Params
 
-Task = tuple[
-    Job, str, Corpus, Params, Path
-]  # job, hub id or folder, text, settings, records folder
-Result = tuple[Measurement | Failure, list[str]]  # what came of a job, and lines for people
-Submit = Callable[..., Future[Result]]  # a worker: starts `measure_job` with a task
+Task = tuple[Any, ...]  # job, hub id or folder, corpus, params, records folder: of `measure_job`
+Result = tuple[Measurement | Failure, list[str]]  # what came of the job, and lines for people
+Worker = Callable[..., Future[Result]]  # starts `measure_job` with a task
 
 _kept: dict[str, Any] = {}  # the model of this process's last job
 
@@ -84,7 +82,7 @@ def measure_job(
 
 def run_all(
     groups: Sequence[Sequence[Task]],
-    workers: Sequence[Submit],
+    workers: Sequence[Worker],
     settle: Callable[[Job, Measurement | Failure, list[str]], None],
 ) -> None:
     """Run all tasks; those of a group share a model and run on one worker, one after the other.
@@ -92,7 +90,7 @@ def run_all(
     `settle` gets each job with what came of it. Raises OSError as `measure_job`.
     """
     todo, running = list(groups), {}
-    free: list[tuple[Submit, Sequence[Task]]] = [(worker, ()) for worker in workers]
+    free: list[tuple[Worker, Sequence[Task]]] = [(worker, ()) for worker in workers]
     while True:
         for worker, rest in free:
             tasks = rest or (todo.pop(0) if todo else ())
@@ -103,14 +101,13 @@ def run_all(
         free = []
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             worker, tasks = running.pop(future)
-            job = tasks[0][0]
             try:
                 result, lines = future.result()
             except OSError:
                 raise
             except Exception as error:  # of the process pool, or of Ray
-                result, lines = Failure(job, f"its worker died ({one_line(error)})"), []
-            settle(job, result, lines)
+                result, lines = Failure(tasks[0][0], f"its worker died ({one_line(error)})"), []
+            settle(tasks[0][0], result, lines)
             free.append((worker, tasks[1:]))
 
 
@@ -154,7 +151,7 @@ def _begin_process(alive: Any) -> None:
 
 
 @contextlib.contextmanager
-def local_workers(count: int, progress: bool) -> Iterator[Sequence[Submit]]:
+def local_workers(count: int, progress: bool) -> Iterator[Sequence[Worker]]:
     """This process as the only worker, or `count` processes that end with the block."""
 
     def here(*task: Any) -> Future[Result]:
@@ -185,7 +182,7 @@ class _Actor:
 @contextlib.contextmanager
 def ray_workers(
     address: str | None, workers: int | None, params: Params, most: int
-) -> Iterator[Sequence[Submit]]:
+) -> Iterator[Sequence[Worker]]:
     """Workers of a Ray cluster, at most `most`; they end with the block.
 
     address: of a running cluster ("auto" for this machine's); else one is started here. workers:
@@ -200,16 +197,19 @@ def ray_workers(
     except ImportError:
         raise InputError("--engine ray needs Ray: pip install 'rbpkit[cluster]'") from None
     threads = params.threads
-    here = {"num_cpus": threads * (workers or max(1, cores() // threads))}
+    new = {"num_cpus": threads * (workers or max(1, cores() // threads))}
+    handler = signal.getsignal(signal.SIGTERM)
     try:
-        with reason(f"Ray does not start at {address or 'this machine'}"):
+        with reason(f"Ray does not start ({address or 'on this machine'})"):
             ray.init(
                 address=address or "local",
                 log_to_driver=False,
                 logging_level=logging.ERROR,
                 runtime_env={"env_vars": {"OMP_WAIT_POLICY": "PASSIVE"}},  # as in cli.app.main
-                **({} if address else {**here, "include_dashboard": False}),
+                **({} if address else {**new, "include_dashboard": False}),
             )
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, handler)  # with Ray's own, the exit code would be 15
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         gpus = max(int(node.get("GPU", 0)) for node in nodes)
         if params.device == "cpu":

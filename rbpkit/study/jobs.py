@@ -72,10 +72,9 @@ def models_of(params: Params) -> dict[str, str]:
     for model in models:
         name, folder = model, Path(model).expanduser()
         if folder.is_dir():
-            # Of the hub's cache, models--OWNER--NAME/snapshots/COMMIT, or a folder of one's own
-            cached = folder.parent.name == "snapshots" and folder.parent.parent.name
-            owned = cached and cached.startswith("models--")
-            name = cached[8:].replace("--", "/") if owned else folder.resolve().name
+            name, repository = folder.resolve().name, folder.parent.parent.name
+            if folder.parent.name == "snapshots" and repository.startswith("models--"):
+                name = repository.removeprefix("models--").replace("--", "/")  # the hub's cache
         if name in names:
             raise InputError(
                 f"{names[name]} and {model} are both called {name!r}: rename one folder"
