@@ -11,7 +11,7 @@ import typer
 from rbpkit.cli.audit import audit
 from rbpkit.cli.bench import bench
 from rbpkit.cli.classroom import classroom
-from rbpkit.cli.fetch import fetch, plan
+from rbpkit.cli.fetch import fetch
 from rbpkit.cli.look import look
 from rbpkit.cli.measure import fit, measure, show
 from rbpkit.cli.pocket import pocket_app
@@ -21,8 +21,8 @@ from rbpkit.cli.sweep import status, sweep
 from rbpkit.errors import InputError
 from rbpkit.study.checks import missing_extra
 
-# A flag or a command that does not exist; typer exports only this subclass of click's error.
-UsageError = typer.BadParameter.__base__
+# The base of typer's errors, by way of a public one: typer carries a copy of click of its own.
+ClickException = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 app = typer.Typer(
     name="rbpkit",
@@ -41,34 +41,39 @@ def _help(context: typer.Context) -> None:
 
 
 for command in (
-    *(measure, show, fit, bench, audit, classroom, look, fetch, plan),
+    *(measure, show, fit, bench, audit, classroom, look, fetch),
     *(predict, sweep, status, reproduce),
 ):
     app.command()(command)
 
 
 def main() -> None:
-    """Run the command line; every fault that a user can mend is one line and exit status 2."""
-    # Threads that wait sleep instead of spinning: on cores that other programs use too, spinning
-    # made measuring tens of times slower. torch reads this when it is imported.
+    """Run the command line; every fault a user can mend is one line and exit status 2."""
+    # Threads that wait for one another sleep rather than spin: on cores that other programs use
+    # too, spinning made measuring tens of times slower. Read when torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # A polite kill ends as Ctrl-C does: temporary files go, and the status is 130.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
-        # File names may hold bytes that are not text: print them escaped.
+        # A name with bytes that are no text, as a folder's can be, is shown escaped.
         stream.reconfigure(errors="backslashreplace")
     try:
         status = app(standalone_mode=False)
-    except UsageError as error:
-        _fail(error.format_message())
     except InputError as error:
         _fail(str(error))
-    except OSError as error:  # disk full, no permission, a file where a folder should be
-        _fail(f"{error.filename or 'writing'}: {error.strerror or error}")
+    except ClickException as error:  # a flag or a command that is not there
+        _fail(error.format_message())
     except ModuleNotFoundError as error:
-        if not (needs := missing_extra(error)):
+        needs = missing_extra(error)
+        if not needs:
             raise
         _fail(needs)
+    except OSError as error:  # disk full, no permission, a file where a folder should be
+        _fail(f"{error.filename or 'writing'}: {error.strerror or error}")
+    except RuntimeError as error:
+        if "home directory" not in str(error):
+            raise
+        _fail(f"a path begins with ~ and no such user is here ({error})")  # pathlib's only word
     except (KeyboardInterrupt, typer.Abort):
         status = 130
     if status == 130:  # typer itself turns Ctrl-C into this

@@ -1,234 +1,231 @@
-"""Running jobs: one group (a model and its corpora), and all groups in this process.
+"""Where a sweep's jobs run: in this process, in processes of this machine, or on a Ray cluster.
 
-A job is claimed while it is measured, found done rather than measured twice, and its failure is
-written down and stops no other. What would fail every job (no space on the disk) stops all.
+A worker takes one job at a time and keeps its model for the next one. When it is killed, that job
+fails, and the next one gets a new process.
 """
 
 from __future__ import annotations
 
-import time
+import contextlib
+import logging
+import multiprocessing
+import os
+import signal
+import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from importlib import metadata
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import Any
 
-import torch
+from filelock import FileLock
+from tqdm import tqdm
 
 from rbpkit.corpora import Corpus
-from rbpkit.errors import InputError, one_line
-from rbpkit.files.libraries import quiet
-from rbpkit.files.model_folders import find_checkpoint
+from rbpkit.errors import InputError, one_line, reason
+from rbpkit.files.devices import SPREAD, set_threads
 from rbpkit.measuring import Measurement, measure
-from rbpkit.models import load_model, torch_device
-from rbpkit.records import RecordFile, find_done, read_manifest, summary_of
-from rbpkit.study.jobs import Group, Job
-from rbpkit.study.jobstate import (
-    claimed,
-    forget_failure,
-    holder,
-    job_path,
-    job_stem,
-    remember_failure,
-)
+from rbpkit.models import load_model
+from rbpkit.study.checks import cores
+from rbpkit.study.jobs import Failure, Job, job_path
 from rbpkit.study.params import Params
-from rbpkit.study.token_budget import truncated_at
 
-POLL_SECONDS = 1.0  # between two looks at jobs that other processes hold
+Task = tuple[Any, ...]  # job, hub id or folder, corpus, params, records folder: of `measure_job`
+Result = tuple[Measurement | Failure, list[str]]  # what came of the job, and lines for people
+Worker = Callable[..., Future[Result]]  # starts `measure_job` with a task
 
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a job: its measurement, or the one line that says why there is none."""
-
-    job: Job
-    measured: Measurement | None
-    reason: str = ""
-
-    def line(self) -> str:
-        """For people, one line."""
-        if self.measured is None:
-            return f"failed: {self.job.model} on {self.job.corpus}: {self.reason}"
-        manifest = self.measured.summary.manifest
-        what = f"{manifest.model} on {manifest.corpus}: {manifest.tokens:,} tokens"
-        if self.measured.found_done:
-            return f"done before: {what}"
-        speed = manifest.tokens / max(manifest.seconds, 1e-9)
-        return f"measured: {what} in {manifest.seconds:.1f} s ({speed:,.0f} tokens/s)"
+_kept: dict[str, Any] = {}  # the model of this process's last job
 
 
-def run_here(
-    groups: Sequence[Group],
-    corpora: Mapping[str, Corpus],
-    params: Params,
-    out: str | Path,
-    *,
-    say: Callable[[str], None] = lambda line: None,
-    progress: bool = False,
-) -> dict[Job, Outcome]:
-    """Run all jobs of the groups in this process; what came of each.
+def measure_job(
+    job: Job, source: str, corpus: Corpus, params: Params, out: Path, progress: bool = False
+) -> Result:
+    """Measure one job in this process; the model stays loaded for the next job.
 
-    Jobs that another process measures just now are left for last and then waited for. `say`
-    gets a line for each job. Raises OSError where records cannot be written.
+    A job that another process is measuring is waited for, and then found done. Whatever goes wrong
+    becomes a `Failure`, but for an OSError: a full disk, for example, would fail every job.
     """
-    outcomes: dict[Job, Outcome] = {}
-    todo = list(groups)
-    said: set[Job] = set()
-    while todo:
-        held = {job: who for group in todo for job in group.jobs if (who := _holder(out, job))}
-        # Untouched models first: two processes on one folder then seldom load the same one.
-        todo.sort(key=lambda group: sum(job in held for job in group.jobs) / len(group.jobs))
-        if all(job in held for job in todo[0].jobs):
-            for job in held.keys() - said:
-                who = held[job]
-                say(
-                    f"waiting: {job.model} on {job.corpus} is being measured by process {who.pid}"
-                    f" on {who.host}"
-                )
-            said |= held.keys()
-            time.sleep(POLL_SECONDS)
-            continue
-        group = todo.pop(0)
-        elsewhere = {job.corpus for job in group.jobs}
-        for outcome in run_group(group, corpora, params, out, say=say, progress=progress):
-            outcomes[outcome.job] = outcome
-            elsewhere.discard(outcome.job.corpus)
-            say(outcome.line())
-        if elsewhere:
-            todo.append(group.only(elsewhere))
-    return outcomes
-
-
-def run_group(
-    group: Group,
-    corpora: Mapping[str, Corpus],
-    params: Params,
-    out: str | Path,
-    *,
-    say: Callable[[str], None] = lambda line: None,
-    progress: bool = False,
-) -> Iterator[Outcome]:
-    """The outcomes of a group's jobs as they come; none for a job that another process holds.
-
-    The model is loaded only where a job is yet to be done. A failure is remembered beside the
-    records, with its traceback where it is none that a user can mend. Raises OSError.
-    """
-    todo = list(group.jobs)
-    for job, measured in found_done(group, corpora, params, out):
-        todo.remove(job)
-        forget_failure(job_stem(out, job))
-        yield Outcome(job, measured)
-    if all(_holder(out, job) for job in todo):
-        return
+    lines: list[str] = []
+    path = job_path(out, job)
+    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        model = load_model(
-            group.source,
-            dtype=params.dtype,
-            device=params.device,
-            revision=params.revision_of(group.source),
-            allow_pickle=params.allow_pickle,
-        )
+        set_threads(params.threads)
+        with FileLock(path.parent / f".{path.stem}.lock"):
+            if _kept.get("key") != (source, params):
+                _kept.clear()  # before the next model needs the memory
+                _kept["model"] = load_model(
+                    source,
+                    dtype=params.dtype,
+                    device=params.device,
+                    revision=params.revision_of(source),
+                    allow_pickle=params.allow_pickle,
+                )
+                _kept["key"] = source, params
+            measured = measure(
+                _kept["model"],
+                corpus,
+                out,
+                max_length=params.max_length,
+                batch_tokens=params.batch_tokens,
+                progress=progress,
+                say=lines.append,
+            )
+            return measured, lines
     except OSError:
         raise
-    except Exception as error:  # libraries have errors of every kind; the other models go on
-        model, fault = None, error
-    for job in todo:
-        with claimed(job_stem(out, job)) as mine:
-            if not mine:
-                continue
+    except InputError as error:
+        return Failure(job, " ".join(str(error).split())), lines
+    except Exception as error:  # the libraries have errors of every kind; the other jobs go on
+        return Failure(job, one_line(error), traceback.format_exc()), lines
+
+
+def run_all(
+    groups: Sequence[Sequence[Task]],
+    workers: Sequence[Worker],
+    settle: Callable[[Job, Measurement | Failure, list[str]], None],
+) -> None:
+    """Run all tasks; those of a group share a model and run on one worker, one after the other.
+
+    `settle` gets each job with what came of it. Raises OSError as `measure_job`.
+    """
+    todo, running = list(groups), {}
+    free: list[tuple[Worker, Sequence[Task]]] = [(worker, ()) for worker in workers]
+    while True:
+        for worker, rest in free:
+            tasks = rest or (todo.pop(0) if todo else ())
+            if tasks:
+                running[worker(*tasks[0])] = worker, tasks
+        if not running:
+            return
+        free = []
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            worker, tasks = running.pop(future)
             try:
-                if model is None:
-                    raise fault
-                measured = measure(
-                    model,
-                    corpora[job.corpus],
-                    out,
-                    max_length=params.max_length,
-                    batch_tokens=params.batch_tokens,
-                    progress=progress,
-                    say=say,
-                )
-                forget_failure(job_stem(out, job))
-                outcome = Outcome(job, measured)
+                result, lines = future.result()
             except OSError:
                 raise
-            except Exception as error:
-                outcome = _failed(job, error, out)
-        yield outcome
+            except Exception as error:  # of the process pool, or of Ray
+                result, lines = Failure(tasks[0][0], f"its worker died ({one_line(error)})"), []
+            settle(tasks[0][0], result, lines)
+            free.append((worker, tasks[1:]))
 
 
-def found_done(
-    group: Group, corpora: Mapping[str, Corpus], params: Params, out: str | Path
-) -> Iterator[tuple[Job, Measurement]]:
-    """The group's jobs that are finished under these parameters, their bytes verified.
+class _Process:
+    """A process of its own as a worker: a pool of one, since a death breaks the whole pool."""
 
-    By the same key as `measure`, but without loading the model: a sweep that goes on, or comes
-    to see that all is done, does not read the weights into memory for that. What cannot be
-    settled here (a damaged file, a text that is not the shipped one) is left to `measure`.
-    """
-    there = [job for job in group.jobs if job_path(out, job).with_suffix(".json").exists()]
-    if not there:
-        return
-    try:
-        with quiet():
-            checkpoint = find_checkpoint(
-                group.source,
-                revision=params.revision_of(group.source),
-                allow_pickle=params.allow_pickle,
-            )
-            max_length = truncated_at(checkpoint.folder, params)
-    except Exception:  # load_model will say what it is
-        return
-    for job in there:
-        corpus = corpora[job.corpus]
-        if corpus.source.get("as_shipped") is False:
-            continue
+    def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
+        spawn = multiprocessing.get_context("spawn")
+        alive, self._holding = spawn.Pipe(duplex=False)
+        self._pool = ProcessPoolExecutor(
+            1, mp_context=spawn, initializer=_begin_process, initargs=(alive,)
+        )
+
+    def __call__(self, *task: Any) -> Future[Result]:
         try:
-            done = _find(job_path(out, job), checkpoint.revision, max_length, corpus, params, out)
-            measured = done and Measurement(summary_of(done), done.path, found_done=True)
-        except InputError:
-            continue
-        if measured:
-            yield job, measured
+            return self._pool.submit(measure_job, *task)
+        except BrokenProcessPool:  # its process was killed in the job before
+            self._start()
+            return self._pool.submit(measure_job, *task)
+
+    def end(self, now: bool = False) -> None:
+        if now:
+            self._holding.close()
+        self._pool.shutdown(cancel_futures=True)
 
 
-def _find(
-    path: Path,
-    revision: str,
-    max_length: int,
-    corpus: Corpus,
-    params: Params,
-    out: str | Path,
-) -> RecordFile | None:
-    """The finished job at `path` if all that can change its numbers is as it would be now."""
-    there = read_manifest(path)
-    libraries = {name: metadata.version(name) for name in ("torch", "transformers", "tokenizers")}
-    asked = there.model_copy(
-        update={
-            "revision": revision,
-            "corpus": corpus.id,
-            "fingerprint": corpus.fingerprint,
-            "documents": len(corpus.documents),
-            "seed": corpus.protocol.get("seed") or 0,
-            "max_length": max_length,
-            "dtype": params.dtype,
-            "device": str(torch_device(params.device)),
-            "threads": torch.get_num_threads(),
-            "batch_tokens": params.batch_tokens,
-            "versions": {**there.versions, **libraries},
-        }
-    )
-    return find_done(out, asked)
+def _begin_process(alive: Any) -> None:
+    """In a new process: end when the other end of the pipe is closed, if only by a kill."""
+
+    def follow() -> None:
+        with contextlib.suppress(EOFError):
+            alive.recv()
+        os._exit(1)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    tqdm.set_lock(threading.RLock())  # its own is a named semaphore, which a kill leaves behind
+    threading.Thread(target=follow, daemon=True).start()
 
 
-def _holder(out: str | Path, job: Job):
-    return holder(job_stem(out, job))
+@contextlib.contextmanager
+def local_workers(count: int, progress: bool) -> Iterator[Sequence[Worker]]:
+    """This process as the only worker, or `count` processes that end with the block."""
+
+    def here(*task: Any) -> Future[Result]:
+        future: Future[Result] = Future()
+        future.set_result(measure_job(*task, progress=progress))
+        return future
+
+    processes = [_Process() for _ in range(count)] if count > 1 else []
+    try:
+        yield processes or [here]
+    except BaseException:  # Ctrl-C too
+        for process in processes:
+            process.end(now=True)
+        raise
+    finally:
+        _kept.clear()
+        for process in processes:
+            process.end()
 
 
-def _failed(job: Job, error: Exception, out: str | Path) -> Outcome:
-    """The failure, remembered; one that is no InputError with its traceback."""
-    plain = isinstance(error, InputError)
-    reason = " ".join(str(error).split()) if plain else one_line(error)
-    trace = "" if plain else "".join(traceback.format_exception(error))
-    remember_failure(job_stem(out, job), reason, trace)
-    return Outcome(job, None, reason)
+class _Actor:
+    """What Ray starts in a process of its own."""
+
+    def measure(self, *task: Any) -> Result:
+        return measure_job(*task)
+
+
+@contextlib.contextmanager
+def ray_workers(
+    address: str | None, workers: int | None, params: Params, most: int
+) -> Iterator[Sequence[Worker]]:
+    """Workers of a Ray cluster, at most `most`; they end with the block.
+
+    address: of a running cluster ("auto" for this machine's); else one is started here. workers:
+    how many; by default as many as the cluster has room for. A worker takes `params.threads`
+    processors and, if the cluster has GPUs, one GPU, or with device "auto" all GPUs of a node.
+    One that dies is started again by Ray, and its job is tried a second time.
+    Raises InputError when Ray is not installed or does not start, and when no node has room.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        raise InputError("--engine ray needs Ray: pip install 'rbpkit[cluster]'") from None
+    threads = params.threads
+    new = {"num_cpus": threads * (workers or max(1, cores() // threads))}
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        with reason(f"Ray does not start ({address or 'on this machine'})"):
+            ray.init(
+                address=address or "local",
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                runtime_env={"env_vars": {"OMP_WAIT_POLICY": "PASSIVE"}},  # as in cli.app.main
+                **({} if address else {**new, "include_dashboard": False}),
+            )
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, handler)  # with Ray's own, the exit code would be 15
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        gpus = max(int(node.get("GPU", 0)) for node in nodes)
+        if params.device == "cpu":
+            gpus = 0
+        elif params.device != SPREAD:
+            gpus = min(1, gpus)
+        room = sum(
+            int(min(node.get("CPU", 0) // threads, node.get("GPU", 0) // gpus if gpus else most))
+            for node in nodes
+        )
+        if not room:
+            raise InputError(f"no node of the Ray cluster has {threads} processors; lower threads")
+        actor = ray.remote(_Actor).options(
+            num_cpus=threads, num_gpus=gpus, max_restarts=-1, max_task_retries=1
+        )
+        actors = [actor.remote() for _ in range(min(workers or room, most))]
+        yield [lambda *task, one=one: one.measure.remote(*task).future() for one in actors]
+    finally:
+        ray.shutdown()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from rbpkit.errors import InputError
 from rbpkit.study.checks import MOST_THREADS
@@ -41,8 +41,7 @@ class Params(BaseModel):
     hub that is to be held there; without one its newest. allow_pickle: admit weights that are
     pickle files, as OPT's on the hub.
     ks, Ns: k of RBP_k and N of p_{N,k} in the notebooks. documents: how many a corpus gives, 0
-    for all; null for the protocol's 1,000, and all of a pocket corpus. least_tokens: in place of
-    `documents`, as many as give each model that many scored tokens (see `token_budget`).
+    for all; null for the protocol's 1,000, and all of a pocket corpus.
     max_length: where documents are truncated, in tokens. device: null for a GPU if there is one;
     auto for a model spread over all. threads: of torch on the CPU, 0 for its default.
     records_dir, audit_dir, figures_dir: where notebooks read records and the audit's tables, and
@@ -61,7 +60,6 @@ class Params(BaseModel):
     ks: Counts = (1, 10, 50, 100)
     Ns: Counts = (1, 2, 5, 10, 20, 50, 100)
     documents: Annotated[int, Field(ge=0, le=MOST)] | None = None
-    least_tokens: Annotated[int, Field(ge=1, le=MOST)] | None = None
     text_field: str | None = None
     max_length: Annotated[int, Field(ge=2, le=MOST)] = 512
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
@@ -84,13 +82,6 @@ class Params(BaseModel):
         if len(set(map(str, value))) != len(value):
             raise ValueError("names something twice")
         return tuple(value)
-
-    @field_validator("least_tokens")
-    @classmethod
-    def _one_of_two(cls, value: int | None, info: ValidationInfo) -> int | None:
-        if value is not None and info.data.get("documents") is not None:
-            raise ValueError("leave out documents, or set it to null")
-        return value
 
     @field_validator("model_ids")
     @classmethod

@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
-from tqdm import tqdm
+import torch
 
+from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError
-from rbpkit.files.devices import set_threads
+from rbpkit.files.devices import torch_device
+from rbpkit.files.libraries import quiet
+from rbpkit.files.model_folders import find_checkpoint
 from rbpkit.measuring import Measurement
+from rbpkit.records import find_done, read_manifest, summary_of
 from rbpkit.study.checks import cores
-from rbpkit.study.engines import Outcome, run_here
-from rbpkit.study.jobs import Job, Shard, corpus_names, model_name, models_of, plan, read_corpora
+from rbpkit.study.engines import local_workers, ray_workers, run_all
+from rbpkit.study.jobs import (
+    Failure,
+    Job,
+    has_settings,
+    job_path,
+    models_of,
+    note_failure,
+    read_corpora,
+)
 from rbpkit.study.params import Params
 
 
 @dataclass(frozen=True)
 class SweepResult:
-    """What a sweep measured or found done, in the order of the study, and what failed."""
+    """What a sweep measured or found done, and what failed; both in the order of the study."""
 
     measured: tuple[Measurement, ...]
-    failures: tuple[Outcome, ...]
+    failures: tuple[Failure, ...]
 
 
 def sweep(
     params: Params,
     out: str | Path,
     *,
-    shard: Shard | None = None,
     engine: Literal["process", "ray"] = "process",
     address: str | None = None,
     workers: int | None = None,
@@ -43,47 +52,56 @@ def sweep(
 ) -> SweepResult:
     """Measure all of the study's models on all of its corpora into the records folder `out`.
 
-    shard: only this part of the jobs. engine: "process", this one, or "ray", the workers of a Ray
-    cluster: that at `address`, or one of `workers` on this machine (see `ray_engine`). processes:
-    how many of this machine share the jobs of engine "process"; the records are the same to the
-    byte.
+    engine: "process" for this machine, with so many `processes`; or "ray" for the cluster at
+    `address`, or for one that is started here, with so many `workers` (see `ray_workers`). The
+    records are the same to the byte. progress: a bar, if there is one process.
 
-    The largest model comes first; each is loaded once, and not at all where its jobs are done.
-    Finished jobs are not run again, jobs that another process is measuring are waited for, and
-    a job that fails is told with `say` and in the result, and remembered in `out`. Raises
-    InputError before anything runs where the study is at fault, OSError where `out` cannot be
-    written.
+    Jobs that are done are found without loading a model. Of the others, the study's last models
+    come first, since a family lists its smallest model first; each is loaded once for its corpora.
+    A job that fails is told with `say`, is in the result, and stays in `failures.csv` in `out`
+    until it is done. Raises InputError before anything runs when the study is at fault, OSError
+    when `out` cannot be written.
     """
-    if engine == "process" and (address is not None or workers is not None):
-        raise InputError("--address and --workers are of --engine ray: give that too")
-    groups = plan(params, shard=shard)
-    corpora = read_corpora(params, {name for group in groups for name in group.tokens})
+    if engine == "process" and address is not None:
+        raise InputError("--address is of a Ray cluster: give --engine ray too")
+    out = Path(out).expanduser().absolute()
+    models, corpora = models_of(params), read_corpora(params)
     if engine == "ray":
-        from rbpkit.study.ray_engine import run_on_ray
+        params = params.model_copy(update={"threads": params.threads or 1})
+    settled: dict[Job, Measurement | Failure] = {}
 
-        outcomes = run_on_ray(
-            groups, corpora, params, out, address=address, workers=workers, say=say
-        )
-    else:
-        set_threads(params.threads)
-        with _more_processes(processes - 1, params, out, shard=shard):
-            outcomes = run_here(groups, corpora, params, out, say=say, progress=progress)
-    in_order = [
-        outcomes[job]
-        for model in models_of(params)
-        for corpus in corpus_names(params)
-        if (job := Job(model_name(model), corpus)) in outcomes
-    ]
+    def settle(job: Job, result: Measurement | Failure, lines: Iterable[str] = ()) -> None:
+        settled[job] = result
+        note_failure(out, job, result if isinstance(result, Failure) else None)
+        for line in (*lines, _line(job, result)):
+            say(line)
+
+    groups = []
+    for name in reversed(models):
+        folder = Path(models[name]).expanduser()
+        source = str(folder.absolute()) if folder.is_dir() else models[name]
+        jobs = [Job(name, corpus) for corpus in corpora]
+        for job, measured in _done(source, jobs, corpora, params, out, engine).items():
+            settle(job, measured)
+        tasks = [(j, source, corpora[j.corpus], params, out) for j in jobs if j not in settled]
+        if tasks:
+            groups.append(tasks)
+    if groups:
+        with (
+            ray_workers(address, workers, params, len(groups))
+            if engine == "ray"
+            else local_workers(min(processes, len(groups)), progress)
+        ) as started:
+            run_all(groups, started, settle)
+    results = [settled[Job(name, corpus)] for name in models for corpus in corpora]
     return SweepResult(
-        tuple(one.measured for one in in_order if one.measured is not None),
-        tuple(one for one in in_order if one.measured is None),
+        tuple(one for one in results if isinstance(one, Measurement)),
+        tuple(one for one in results if isinstance(one, Failure)),
     )
 
 
 def idle_processes(params: Params) -> int:
     """How many processes of `params.threads` threads this machine's processors take; 1 on a GPU."""
-    import torch
-
     if params.threads == 0 or params.device not in (None, "cpu"):
         return 1
     if params.device is None and torch.cuda.is_available():
@@ -91,29 +109,62 @@ def idle_processes(params: Params) -> int:
     return max(1, cores() // params.threads)
 
 
-@contextmanager
-def _more_processes(helpers: int, params: Params, out: str | Path, **chosen) -> Iterator[None]:
-    """While the block runs, `helpers` more processes take jobs of the same sweep."""
-    context = multiprocessing.get_context("spawn")
-    started = [
-        context.Process(target=_take_jobs, args=(params, out, chosen), daemon=True)
-        for _ in range(helpers)
-    ]
-    for process in started:
-        process.start()
-    try:
-        yield
-    finally:
-        for process in started:
-            process.terminate()
-            process.join()
+def _line(job: Job, result: Measurement | Failure) -> str:
+    """What came of a job, for people."""
+    if isinstance(result, Failure):
+        return f"failed: {job.model} on {job.corpus}: {result.reason}"
+    manifest = result.summary.manifest
+    what = f"{manifest.model} on {manifest.corpus}: {manifest.tokens:,} tokens"
+    if result.found_done:
+        return f"done before: {what}"
+    speed = manifest.tokens / max(manifest.seconds, 1e-9)
+    return f"measured: {what} in {manifest.seconds:.1f} s ({speed:,.0f} tokens/s)"
 
 
-def _take_jobs(params: Params, out: str | Path, chosen: dict) -> None:
-    """Run what jobs of a sweep are free; what fails is left for the process that is helped."""
-    # tqdm's own lock is a named semaphore, which a helper that is terminated would leave behind.
-    tqdm.set_lock(threading.RLock())
+def _done(
+    source: str,
+    jobs: Iterable[Job],
+    corpora: Mapping[str, Corpus],
+    params: Params,
+    out: Path,
+    engine: str,
+) -> dict[Job, Measurement]:
+    """The model's jobs that are finished with these settings, their bytes verified.
+
+    No model is loaded for that: its revision and its context are read from its folder. Whatever
+    cannot be settled here, a damaged file for example, is left to `measure`.
+    """
+    found: dict[Job, Measurement] = {}
+    there = [job for job in jobs if job_path(out, job).with_suffix(".json").exists()]
+    if not there:
+        return found
+    from transformers import AutoConfig
+
     try:
-        sweep(params, out, **chosen)
-    except (InputError, OSError, KeyboardInterrupt):
-        return
+        with quiet():
+            checkpoint = find_checkpoint(
+                source, revision=params.revision_of(source), allow_pickle=params.allow_pickle
+            )
+            config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
+        context = getattr(config.get_text_config(), "max_position_embeddings", None)
+        asked = {
+            "revision": checkpoint.revision,
+            "max_length": min(params.max_length, context or params.max_length),
+            "dtype": params.dtype,
+            "batch_tokens": params.batch_tokens,
+            "threads": params.threads or torch.get_num_threads(),
+            **{name: metadata.version(name) for name in ("torch", "transformers", "tokenizers")},
+        }
+        if engine == "process":  # what devices a cluster has is not known here
+            asked["device"] = torch_device(params.device).type
+        for job in there:
+            corpus = corpora[job.corpus]
+            asked |= {"fingerprint": corpus.fingerprint, "documents": len(corpus.documents)}
+            asked["seed"] = corpus.protocol.get("seed") or 0
+            manifest = read_manifest(job_path(out, job))
+            done = find_done(out, manifest) if has_settings(manifest, asked) else None
+            if done is not None:
+                found[job] = Measurement(summary_of(done), done.path, found_done=True)
+    except Exception:  # load_model and measure say what is wrong
+        pass
+    return found

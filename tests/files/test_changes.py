@@ -8,9 +8,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from rbpkit.files.whole import as_csv, write_whole
 
 from rbpkit.files.changes import ATOL, DRAWN_BY, RTOL, changed, same_picture, same_text
-from rbpkit.files.whole import as_csv, write_whole
 from rbpkit.sections import plots
 
 OLD = "model,S,slope\npythia-w32-l2,25472,-0.0512345\nw64,99,1e-16\n"

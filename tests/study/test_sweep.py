@@ -1,39 +1,26 @@
-"""A study's jobs in one process: order, done once, failures remembered, two sweeps at once."""
+"""A study's jobs: their order, done once, failures on file, processes of which one is killed."""
 
 from __future__ import annotations
 
 import errno
 import json
-import multiprocessing.synchronize
+import multiprocessing
 import shutil
-import signal
-import subprocess
-import sys
-import threading
-from collections import Counter
 
+import pandas as pd
 import pytest
-import torch
-from conftest import study_file
-from tqdm.std import TqdmDefaultWriteLock, tqdm
+from conftest import digests, study_file
+from filelock import FileLock
 
 from rbpkit.errors import InputError
 from rbpkit.pocket import ladders
-from rbpkit.records import Records, iter_manifests
+from rbpkit.records import iter_manifests
 from rbpkit.study import engines
-from rbpkit.study.jobs import Job, model_name, models_of, plan
-from rbpkit.study.jobstate import claimed, holder, job_stem, past_failure
+from rbpkit.study.jobs import Job, models_of
 from rbpkit.study.params import Params, load_params
-from rbpkit.study.sweep import _take_jobs, sweep
+from rbpkit.study.sweep import sweep
 
 SMALL, MIDDLE = (ladders.model_folder("Pythia", size) for size in (0, 1))
-
-
-@pytest.fixture(autouse=True)
-def _threads_as_before():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture
@@ -48,12 +35,12 @@ def study(tmp_path) -> Params:
 
 @pytest.fixture
 def calls(monkeypatch) -> dict[str, list]:
-    """Every load and every measurement, as they come."""
+    """Every load and every measurement in this process, as they come."""
     seen = {"load": [], "measure": []}
     load, measure = engines.load_model, engines.measure
 
     def loading(source, **options):
-        seen["load"].append(model_name(source))
+        seen["load"].append(source)
         return load(source, **options)
 
     def measuring(model, corpus, *arguments, **options):
@@ -65,22 +52,18 @@ def calls(monkeypatch) -> dict[str, list]:
     return seen
 
 
-def test_the_largest_first_each_loaded_once_told_in_the_studys_order(study, calls, tmp_path):
+def test_the_last_model_first_each_loaded_once_the_result_in_order(study, calls, tmp_path):
     said = []
     result = sweep(study, tmp_path / "out", say=said.append)
-    assert calls["load"] == [MIDDLE.name, SMALL.name]
-    assert [line.split()[:4] for line in said] == [
-        ["measured:", model.name, "on", f"{name}.jsonl:"]
-        for model in (MIDDLE, SMALL)
-        for name in ("one", "two")
+    assert calls["load"] == [str(MIDDLE), str(SMALL)]
+    jobs = [
+        Job(model.name, f"{name}.jsonl") for model in (MIDDLE, SMALL) for name in ("one", "two")
     ]
+    assert calls["measure"] == jobs
+    assert [line.split(":")[0] for line in said] == ["measured"] * 4
     manifests = [one.summary.manifest for one in result.measured]
-    assert [(m.model, m.corpus) for m in manifests] == [
-        (model.name, f"{name}.jsonl") for model in (SMALL, MIDDLE) for name in ("one", "two")
-    ]
-    assert not result.failures
-    # The sizes that it was ordered by are those of the loaded models.
-    assert {group.model: group.S for group in plan(study)} == {m.model: m.S for m in manifests}
+    assert [Job(m.model, m.corpus) for m in manifests] == jobs[2:] + jobs[:2]
+    assert not result.failures and not (tmp_path / "out" / "failures.csv").exists()
 
 
 def test_what_is_done_is_found_with_no_model_loaded(study, calls, tmp_path):
@@ -89,179 +72,116 @@ def test_what_is_done_is_found_with_no_model_loaded(study, calls, tmp_path):
     again = sweep(study, tmp_path / "out")
     assert not calls["load"] and all(one.found_done for one in again.measured)
     assert [one.path for one in again.measured] == [one.path for one in first.measured]
-    if not torch.cuda.is_available():  # then all devices together are the CPU
-        spread = sweep(study.model_copy(update={"device": "auto"}), tmp_path / "out")
-        assert not calls["load"] and all(one.found_done for one in spread.measured)
     calls["measure"].clear()
     next((tmp_path / "out").rglob(f"{SMALL.name}.json")).unlink()  # one job is no longer done
-    sweep(study, tmp_path / "out")
-    assert calls["load"] == [SMALL.name] and len(calls["measure"]) == 1
+    assert len(sweep(study, tmp_path / "out").measured) == 4
+    assert calls["load"] == [str(SMALL)] and len(calls["measure"]) == 1
 
 
 @pytest.mark.parametrize(
-    "change", [{"max_length": 32}, {"batch_tokens": 99}, {"threads": 2}, {"dtype": "bfloat16"}]
+    ("change", "again"), [({"max_length": 32}, 4), ({"dtype": "bfloat16"}, 4), ({}, 2)]
 )
-def test_other_settings_are_not_found_done(study, calls, tmp_path, change):
+def test_other_settings_and_another_text_are_measured_again(study, calls, tmp_path, change, again):
     sweep(study, tmp_path / "out")
     calls["measure"].clear()
-    said = []
-    sweep(study.model_copy(update=change), tmp_path / "out", say=said.append)
-    assert len(calls["measure"]) == 4
-    assert sum(line.startswith("replaces an earlier") for line in said) == 4
+    if not change:
+        (tmp_path / "one.jsonl").write_text('{"text": "another text of the same name"}\n')
+    sweep(study.model_copy(update=change), tmp_path / "out")
+    assert len(calls["measure"]) == again
 
 
-def test_another_text_of_the_same_name_is_not_found_done(study, calls, tmp_path):
-    sweep(study, tmp_path / "out")
-    calls["measure"].clear()
-    (tmp_path / "one.jsonl").write_text('{"text": "another text of the same name"}\n')
-    sweep(study, tmp_path / "out")
-    assert {job.corpus for job in calls["measure"]} == {"one.jsonl"}
-
-
-def test_a_failure_is_remembered_until_the_job_is_done(study, tmp_path):
-    broken = tmp_path / "models" / "broken"
+def test_a_failure_is_on_file_until_the_job_is_done(study, rbpkit, tmp_path):
+    broken, out = tmp_path / "models" / "broken", tmp_path / "out"
     shutil.copytree(SMALL, broken)
     weights = (broken / "model.safetensors").read_bytes()
     (broken / "model.safetensors").write_bytes(weights[:1000])
-    study = study.model_copy(update={"model_ids": (str(broken), str(MIDDLE))})
-    result = sweep(study, tmp_path / "out")
-    assert len(result.measured) == 2
-    assert [failure.job.model for failure in result.failures] == ["broken", "broken"]
-    stem = job_stem(tmp_path / "out", Job("broken", "one.jsonl"))
-    failure = past_failure(stem)
-    assert "damaged" in failure.reason and failure.time and not failure.trace
-    assert len(list(iter_manifests(tmp_path / "out"))) == 2  # a note of a failure is no manifest
+    file = study_file(tmp_path, [broken, MIDDLE], study.corpus_names, max_length=64)
+    status, table, counts = rbpkit("status", file, "--out", out, "--json")
+    assert status == 0 and {row["state"] for row in json.loads(table)} == {"left"}
+    assert counts == "4 jobs: 0 done, 0 failed, 4 left\n" and not out.exists()
+
+    status, _, err = rbpkit("sweep", file, "--out", out)
+    assert status == 1 and "2 jobs done, 2 failed" in err and "failures.csv" in err
+    failures = pd.read_csv(out / "failures.csv", keep_default_na=False)
+    assert list(failures["model"]) == ["broken", "broken"] and not failures["trace"].any()
+    assert failures["reason"].str.contains("broken").all()
+    assert len(list(iter_manifests(out))) == 2
+    status, table, counts = rbpkit("status", file, "--out", out, "--json")
+    rows = json.loads(table)
+    assert status == 1 and counts == "4 jobs: 2 done, 2 failed, 0 left\n"
+    assert "damaged" in rows[0]["reason"] and rows[2]["tokens"] > 0
+    file = study_file(tmp_path, [broken, MIDDLE], study.corpus_names, max_length=32)
+    assert "0 done, 2 failed, 2 left" in rbpkit("status", file, "--out", out)[2]
+
     (broken / "model.safetensors").write_bytes(weights)
-    assert not sweep(study, tmp_path / "out").failures
-    assert past_failure(stem) is None and not list((tmp_path / "out").rglob("*failed*"))
+    file = study_file(tmp_path, [broken, MIDDLE], study.corpus_names, max_length=64)
+    assert rbpkit("sweep", file, "--out", out)[0] == 0
+    assert not (out / "failures.csv").exists()
+    assert rbpkit("status", file, "--out", out)[::2] == (0, "4 jobs: 4 done, 0 failed, 0 left\n")
 
 
-def test_an_error_of_a_library_stops_no_other_job(study, monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("a kernel failed\nsecond line"),
+        OSError(errno.ENOSPC, "No space left on device"),
+    ],
+)
+def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
+    study, monkeypatch, tmp_path, error
+):
     real = engines.measure
 
     def failing(model, corpus, *arguments, **options):
         if (model.name, corpus.id) == (MIDDLE.name, "one.jsonl"):
-            raise RuntimeError("a kernel failed\nsecond line")
+            raise error
         return real(model, corpus, *arguments, **options)
 
     monkeypatch.setattr(engines, "measure", failing)
+    if isinstance(error, OSError):
+        with pytest.raises(OSError, match="No space"):
+            sweep(study, tmp_path / "out")
+        assert not list(tmp_path.rglob("*.json"))
+        return
     result = sweep(study, tmp_path / "out")
     assert len(result.measured) == 3
-    assert result.failures[0].reason == "RuntimeError: a kernel failed"
-    failure = past_failure(job_stem(tmp_path / "out", Job(MIDDLE.name, "one.jsonl")))
-    assert "second line" in failure.trace and "Traceback" in failure.trace
+    assert [one.reason for one in result.failures] == ["RuntimeError: a kernel failed"]
+    trace = pd.read_csv(tmp_path / "out" / "failures.csv").loc[0, "trace"]
+    assert "second line" in trace and "Traceback" in trace
 
 
-def test_a_full_disk_stops_all(study, monkeypatch, tmp_path):
-    def full(*arguments, **options):
-        raise OSError(errno.ENOSPC, "No space left on device")
+def test_a_killed_process_costs_its_own_job_and_no_other(study, tmp_path):
+    """The first of two processes waits for a job's lock, held here, and is killed there."""
+    out = tmp_path / "out"
+    lock = out / "one.jsonl" / f".{MIDDLE.name}.lock"
+    lock.parent.mkdir(parents=True)
+    said = []
 
-    monkeypatch.setattr("rbpkit.measuring.write_records", full)
-    with pytest.raises(OSError, match="No space"):
-        sweep(study, tmp_path / "out")
-    assert not list((tmp_path / "out").rglob("*.claim"))
-
-
-# -- claims ----------------------------------------------------------------------------------
-
-
-def test_a_claim_is_one_processs_and_goes_with_it(tmp_path):
-    stem = job_stem(tmp_path, Job("a/model", "Wiki"))
-    assert holder(stem) is None
-    with claimed(stem) as mine:
-        assert mine and holder(stem).pid
-        with claimed(stem) as second:
-            assert not second
-        assert holder(stem) is not None, "a refused claim must not end the first one"
-    assert holder(stem) is None and not list(tmp_path.rglob("*.claim"))
-    code = "import pathlib, sys, time; from rbpkit.study.jobstate import claimed\n"
-    code += "with claimed(pathlib.Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
-    path = stem.parent / f".{stem.name}.claim"
-    other = subprocess.Popen([sys.executable, "-c", code, stem], stdout=subprocess.PIPE)
-    try:
-        other.stdout.readline()
-        assert holder(stem) is not None
-        with claimed(stem) as mine:
-            assert not mine
-    finally:
-        other.send_signal(signal.SIGKILL)
-        other.communicate()
-    assert path.exists() and holder(stem) is None
-    with claimed(stem) as mine:
-        assert mine
-
-
-def test_a_job_that_another_measures_is_left_for_last_and_waited_for(
-    study, calls, monkeypatch, tmp_path
-):
-    monkeypatch.setattr(engines, "POLL_SECONDS", 0.05)
-    said, waiting = [], threading.Event()
-
-    def say(line):
+    def say(line: str) -> None:
         said.append(line)
-        if line.startswith("waiting"):
-            waiting.set()
+        if len(said) == 2:  # the other model is done
+            workers = multiprocessing.active_children()
+            min(workers, key=lambda one: int(one.name.rpartition("-")[2])).kill()
+            held.release()
 
-    results = []
-    thread = threading.Thread(
-        target=lambda: results.append(sweep(study, tmp_path / "out", say=say))
-    )
-    with claimed(job_stem(tmp_path / "out", Job(MIDDLE.name, "one.jsonl"))) as mine:
-        assert mine
-        thread.start()
-        assert waiting.wait(60)
-        assert len(calls["measure"]) == 3 and calls["load"] == [SMALL.name, MIDDLE.name]
-    thread.join(60)
-    assert len(results[0].measured) == 4 and sum("waiting" in line for line in said) == 1
-
-
-def test_two_sweeps_at_once_measure_each_job_once(study, calls, monkeypatch, tmp_path):
-    monkeypatch.setattr(engines, "POLL_SECONDS", 0.05)
-    load, lock = engines.load_model, threading.Lock()
-
-    def one_at_a_time(*given, **options):
-        with lock:  # transformers patches itself while it loads: not for two threads
-            return load(*given, **options)
-
-    monkeypatch.setattr(engines, "load_model", one_at_a_time)
-    results = []
-    threads = [
-        threading.Thread(target=lambda: results.append(sweep(study, tmp_path / "out")))
-        for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(100)
-    assert [len(result.measured) for result in results] == [4, 4]
-    manifests = [one for result in results for one in result.measured]
-    new = Counter(str(one.path) for one in manifests if not one.found_done)
-    assert len(new) == 4 and set(new.values()) == {1}
-    for one in manifests:
-        Records.load(one.path)
+    held = FileLock(lock)
+    with held:
+        result = sweep(study, out, processes=2, say=say)
+    assert [one.job for one in result.failures] == [Job(MIDDLE.name, "one.jsonl")]
+    assert len(result.measured) == 3 and "worker died" in (out / "failures.csv").read_text()
+    assert not multiprocessing.active_children()
+    assert not sweep(study, out).failures and not (out / "failures.csv").exists()
+    sweep(study, tmp_path / "undisturbed")
+    assert digests(out) == digests(tmp_path / "undisturbed")
 
 
-# -- the study and the command line ----------------------------------------------------------
-
-
-def test_a_helper_makes_no_semaphore_that_its_end_would_leave(study, monkeypatch, tmp_path):
-    """A helper is terminated: a named semaphore of its own would stay, and Python warns of it."""
-
-    def refuse(*given, **named):
-        raise AssertionError("a semaphore")
-
-    monkeypatch.setattr(multiprocessing.synchronize.SemLock, "__init__", refuse)
-    monkeypatch.delattr(tqdm, "_lock", raising=False)
-    monkeypatch.delattr(TqdmDefaultWriteLock, "mp_lock", raising=False)
-    _take_jobs(study, tmp_path / "out", {})
-    again = sweep(study, tmp_path / "out").measured
-    assert len(again) == 4 and all(one.found_done for one in again)
-
-
-def test_a_folder_of_the_hubs_cache_has_the_hubs_name(tmp_path):
+def test_models_have_the_hub_s_names_and_no_two_the_same(tmp_path):
     folder = tmp_path / "models--owner--name" / "snapshots" / "0123abc"
     folder.mkdir(parents=True)
-    assert model_name(str(folder)) == "owner/name" and model_name("owner/name") == "owner/name"
-    study = Params(source="hub", model_ids=["owner/name", str(folder)], corpus_names=["Wiki"])
+    study = Params(source="hub", model_ids=[str(folder)], corpus_names=["Wiki"])
+    assert models_of(study) == {"owner/name": str(folder)}
+    twice = study.model_copy(update={"model_ids": ("owner/name", str(folder))})
     with pytest.raises(InputError, match="both called 'owner/name'"):
-        models_of(study)
+        models_of(twice)
+    with pytest.raises(InputError, match="rbpkit reproduce"):
+        models_of(study.model_copy(update={"train_anew": ("pythia-w32-l2-seed7",)}))
