@@ -109,7 +109,7 @@ def test_a_failure_is_on_file_until_the_job_is_done(study, rbpkit, tmp_path):
     status, table, counts = rbpkit("status", file, "--out", out, "--json")
     rows = json.loads(table)
     assert status == 1 and counts == "4 jobs: 2 done, 2 failed, 0 left\n"
-    assert "damaged" in rows[0]["reason"] and rows[2]["tokens"] > 0
+    assert "broken" in rows[0]["reason"] and rows[2]["tokens"] > 0
     file = study_file(tmp_path, [broken, MIDDLE], study.corpus_names, max_length=32)
     assert "0 done, 2 failed, 2 left" in rbpkit("status", file, "--out", out)[2]
 
