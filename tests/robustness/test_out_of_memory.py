@@ -78,7 +78,7 @@ def test_late_failures_lose_nothing_and_double_nothing(model, many):
     ]
 
 
-def test_one_document_that_does_not_fit_is_one_line(model, many, tmp_path):
+def test_one_document_that_does_not_fit_is_named(model, many, tmp_path):
     passes = short_of_memory(model, lambda ids: True)
     with pytest.raises(InputError, match=r"out of memory at document \d+, 128 tokens, alone"):
         measure(model, many, tmp_path / "out", max_length=128, batch_tokens=512)
