@@ -21,9 +21,8 @@ def classroom(
     from rbpkit.study.classroom import run_class
 
     result = run_class(folder, target, notebook=notebook, say=say)
-    written = sorted(f"{name}.csv" for name in (*result.tables, "failures"))
-    typer.echo(
-        f"{len(result.done)} ran, {len(result.failures)} failed; {', '.join(written)} in {target}"
-    )
+    counts = (len(result.done), len(result.failures), len(result.untouched))
+    written = ", ".join(sorted(f"{name}.csv" for name in (*result.tables, "failures")))
+    typer.echo("{} ran, {} failed, {} not handed in; ".format(*counts) + f"{written} in {target}")
     if result.failures:
         raise typer.Exit(1)

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rbpkit.files.changes import changed
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -45,13 +43,13 @@ def sync_folder(folder: Path) -> None:
 def write_whole(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files (name -> content) into a folder that is made if need be.
 
-    One that is there and says the same stays as it is (see `files.changes`). The others are all
-    written under other names first, then renamed: a full disk leaves the old ones. Raises OSError.
+    All are written under other names first, then renamed: a full disk leaves the old ones. Raises
+    OSError.
     """
     folder.mkdir(parents=True, exist_ok=True)
     new: dict[Path, Path] = {}
     try:
-        for name, data in changed(folder, files).items():
+        for name, data in files.items():
             new[folder / name] = write_temporary(folder / name, data)
         for path, temporary in new.items():
             os.replace(temporary, path)
