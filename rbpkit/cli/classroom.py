@@ -20,9 +20,5 @@ def classroom(
     target = folder_to_write(out)
     from rbpkit.study.classroom import run_class
 
-    result = run_class(folder, target, notebook=notebook, say=say)
-    counts = (len(result.done), len(result.failures), len(result.untouched))
-    written = ", ".join(sorted(f"{name}.csv" for name in (*result.tables, "failures")))
-    typer.echo("{} ran, {} failed, {} not handed in; ".format(*counts) + f"{written} in {target}")
-    if result.failures:
+    if run_class(folder, target, notebook=notebook, say=say):
         raise typer.Exit(1)

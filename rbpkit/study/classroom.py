@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -27,36 +27,23 @@ from rbpkit.study.reproduce import comparison
 COMPARISON = "comparison"
 
 
-@dataclass(frozen=True, eq=False)
-class ClassroomResult:
-    """done: files that ran, in order. untouched: copies of a template that nobody has changed.
-
-    failures: the other files -> what is wrong, a line for each fault. tables: name -> table, whose
-    column `file` says whose row it is.
-    """
-
-    done: tuple[str, ...]
-    untouched: tuple[str, ...]
-    failures: dict[str, list[str]]
-    tables: dict[str, pd.DataFrame]
-
-
 def run_class(
     folder: Path,
     out: Path,
     *,
     notebook: str | None = None,
     say: Callable[[str], None] = lambda line: None,
-) -> ClassroomResult:
+) -> dict[str, list[str]]:
     """Gather the slopes of every parameter file of `folder` in `out`, and run a notebook on each.
 
     Written: comparison.csv (slopes as `rbpkit reproduce` compares them) and comparison.png, its
-    figure; failures.csv (file, reason). With a notebook also runs/FILE/ with the executed notebook
-    and its figures, and NAME.csv for each table that it writes. A relative records_dir or audit_dir
-    is looked up next to its file. Nothing is measured: what a file asks for must be in its
-    records_dir, or be a shipped model. A file that cannot be run does not stop the others, and a
-    template of params/class that was not changed counts as not handed in.
+    figure; failures.csv (file, reason; a row for each fault). With a notebook also runs/FILE/ with
+    the executed notebook and its figures, and NAME.csv for each table that it writes. A relative
+    records_dir or audit_dir is looked up next to its file. Nothing is measured: what a file asks
+    for must be in its records_dir, or be a shipped model. A file that cannot be run does not stop
+    the others, and a template of params/class that was not changed counts as not handed in.
 
+    Returns what is wrong with the files that could not be run: file -> a line for each fault.
     Raises InputError, before anything is run, if the notebook or the folder is missing.
     """
     name = notebook and notebook_called(notebook)
@@ -67,25 +54,24 @@ def run_class(
         raise InputError(f"{folder}: no parameter files (.yaml) in it")
     class_dir = Path(rbpkit.__file__).resolve().parent.parent / "params" / "class"
     templates = {path.read_bytes() for path in class_dir.glob("*.yaml")}
-    done, untouched = [], []
+    count = Counter()
     failures: dict[str, list[str]] = {}
     parts: dict[str, list[pd.DataFrame]] = {}
     for path in files:
         if path.read_bytes() in templates:
-            untouched.append(path.name)
+            count["not handed in"] += 1
             say(f"{path.name}: not handed in (a template, not changed)")
             continue
         try:
             found = _tables_of(path, name, out / "runs" / path.name)
-        except (InputError, OSError, RuntimeError, ValueError) as error:
-            # RuntimeError: a kernel that died. ValueError: records that are not what they say.
+        except (InputError, OSError, ValueError) as error:  # ValueError: damaged records
             wrong = error.__cause__
             lines = problems(wrong) if isinstance(wrong, ValidationError) else [str(error)]
             failures[path.name] = lines
             for line in lines:
                 say(f"{path.name}: failed: {line}")
             continue
-        done.append(path.name)
+        count["ran"] += 1
         say(f"{path.name}: done")
         for table, rows in found.items():
             rows.insert(0, "file", path.name)
@@ -94,9 +80,13 @@ def run_class(
     listed = [(file, line) for file, lines in failures.items() for line in lines]
     written = {**tables, "failures": pd.DataFrame(listed, columns=["file", "reason"])}
     write_whole(out, {f"{name}.csv": as_csv(rows).encode() for name, rows in written.items()})
-    if done:
+    if tables:
         save(class_figure(tables[COMPARISON]), tables[COMPARISON], str(out), COMPARISON)
-    return ClassroomResult(tuple(done), tuple(untouched), failures, tables)
+    say(
+        f"{count['ran']} ran, {len(failures)} failed, {count['not handed in']} not handed in;"
+        f" {', '.join(sorted(written))} in {out}"
+    )
+    return failures
 
 
 def class_figure(table: pd.DataFrame) -> Figure:

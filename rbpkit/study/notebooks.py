@@ -19,16 +19,16 @@ import nbformat
 import papermill
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-from papermill.exceptions import PapermillExecutionError
+from papermill.parameterize import parameterize_notebook
 from traitlets.config import Config
 
 import rbpkit
 from rbpkit.errors import InputError, one_line
+from rbpkit.files.whole import write_whole
 
 CELL_SECONDS = 600
 # The kernel warns that its local socket is not encrypted, and logs its own end as an error.
 QUIET_KERNEL = ["--log-level=CRITICAL"]
-SOCKET_PATH = 100  # bytes; every system takes 103, and a digit follows
 
 
 def socket_files() -> Config:
@@ -38,7 +38,7 @@ def socket_files() -> Config:
     at once, another may have taken the port by then, and the kernel dies.
     """
     path = os.path.join(tempfile.gettempdir(), f"rbpkit-{uuid.uuid4().hex[:12]}")
-    if os.name == "nt" or len(os.fsencode(path)) > SOCKET_PATH:
+    if os.name == "nt" or len(path) > 100:  # the length that every system allows
         return Config()  # TCP, jupyter_client's default
     return Config(KernelManager={"transport": "ipc", "ip": path})
 
@@ -86,21 +86,16 @@ def from_twin(name: str) -> nbformat.NotebookNode:
     return notebook
 
 
-def build(name: str) -> Path:
-    """Make and execute `notebooks/NAME.ipynb`; write its figures into `figures/`.
+def execute(name: str, notebook: nbformat.NotebookNode) -> None:
+    """Execute a notebook in place, in the folder of the notebooks.
 
-    Raises InputError that names the notebook and the error if a cell fails; the old file stays.
+    Raises InputError that names the notebook and the error if a cell fails or the kernel dies.
     """
-    notebook = from_twin(name)
-    folder = notebooks_dir()
-    [parameters] = (c for c in notebook.cells if "parameters" in c.metadata.get("tags", ()))
-    as_committed = parameters.source
-    parameters.source += f"\nfigures_dir = {str(folder.parent / 'figures')!r}"
     client = NotebookClient(
         notebook,
         timeout=CELL_SECONDS,
         kernel_name="python3",
-        resources={"metadata": {"path": str(folder)}},
+        resources={"metadata": {"path": str(notebooks_dir())}},
         record_timing=False,
         coalesce_streams=True,  # on a busy machine, printed text would come in pieces
         extra_arguments=QUIET_KERNEL,
@@ -110,48 +105,44 @@ def build(name: str) -> Path:
         client.execute()
     except CellExecutionError as error:
         raise InputError(f"notebook {name}: {error.ename}: {error.evalue}") from error
-    except (CellTimeoutError, DeadKernelError) as error:
+    except DeadKernelError as error:
+        raise InputError(f"notebook {name}: its kernel died (out of memory, or killed)") from error
+    except CellTimeoutError as error:
         raise InputError(f"notebook {name}: {one_line(error)}") from error
+
+
+def build(name: str) -> Path:
+    """Make and execute `notebooks/NAME.ipynb`; write its figures into `figures/`.
+
+    Raises InputError if a cell fails; the old file stays.
+    """
+    notebook, folder = from_twin(name), notebooks_dir()
+    [parameters] = (c for c in notebook.cells if "parameters" in c.metadata.get("tags", ()))
+    as_committed = parameters.source
+    parameters.source += f"\nfigures_dir = {str(folder.parent / 'figures')!r}"
+    execute(name, notebook)
     parameters.source = as_committed
     notebook.metadata.pop("widgets", None)
     notebook.metadata.language_info = nbformat.from_dict({"name": "python"})
-    path = folder / f"{name}.ipynb"
-    nbformat.validate(notebook)
-    nbformat.write(notebook, path)
-    return path
+    write_whole(folder, {f"{name}.ipynb": nbformat.writes(notebook).encode()})
+    return folder / f"{name}.ipynb"
 
 
 def run(name: str, parameters: dict[str, Any], out: Path) -> Path:
-    """Run a notebook by papermill with those of `parameters` that it declares; write it to `out`.
+    """Run a notebook with those of `parameters` that it declares; write it into `out`.
 
-    Raises InputError that names the notebook and the error if a cell fails or the kernel dies.
+    The parameters are injected as papermill does. Raises InputError if a cell fails; the notebook
+    is written with its error.
     """
-    source, target = str(notebooks_dir() / f"{name}.ipynb"), out / f"{name}.ipynb"
-    out.mkdir(parents=True, exist_ok=True)
-    # papermill fills in what stands in braces in a path, so braces are doubled.
-    literal = [path.replace("{", "{{").replace("}", "}}") for path in (source, str(target))]
-    declared = papermill.inspect_notebook(literal[0])
+    path = notebooks_dir() / f"{name}.ipynb"
+    declared = papermill.inspect_notebook(str(path))
+    given = {key: value for key, value in parameters.items() if key in declared}
+    notebook = parameterize_notebook(nbformat.read(path, as_version=4), given)
     try:
-        papermill.execute_notebook(
-            *literal,
-            parameters={key: value for key, value in parameters.items() if key in declared},
-            kernel_name="python3",
-            progress_bar=False,
-            extra_arguments=QUIET_KERNEL,
-            config=socket_files(),
-            cwd=str(notebooks_dir()),
-        )
-    except PapermillExecutionError as error:
-        raise InputError(
-            f"notebook {name}: {error.ename}: {error.evalue} (see {target})"
-        ) from error
-    except DeadKernelError as error:
-        # papermill has saved the file by now, with every cell in it marked "completed".
-        target.unlink(missing_ok=True)
-        raise InputError(
-            f"notebook {name}: its kernel died (out of memory, or killed); nothing of it is kept"
-        ) from error
-    return target
+        execute(name, notebook)
+    finally:
+        write_whole(out, {path.name: nbformat.writes(notebook).encode()})
+    return out / path.name
 
 
 def main() -> None:

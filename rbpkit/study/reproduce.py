@@ -31,13 +31,8 @@ from rbpkit.summary import Summary
 # pocket corpus. Seen: 1 token of 105,656, and CE moved by 2e-8 nats.
 RBP_TOLERANCE = 2e-4
 CE_TOLERANCE = 1e-4  # nats
-NOT_COMPARABLE = {
-    "fingerprint": "the installed packages hold another text (other versions)",
-    "max_length": "truncated at another length",
-    "dtype": "another dtype",
-    "tokens": "another number of scored tokens",
-    "revision": "other weights",  # last: said if the text and the settings are the same
-}
+# What two measurements of one name must share to be compared.
+SHARED = ("fingerprint", "max_length", "dtype", "tokens", "revision")
 
 
 def reproduce(
@@ -120,12 +115,9 @@ def load_shipped() -> list[Summary]:
     return [*load_summaries(ladders.summaries_root()), *load_summaries(ladders.beside_root())]
 
 
-def why_not_comparable(one: Measured, shipped: Measured) -> str:
-    """Why two measurements of one name cannot be compared; empty if they can."""
-    for setting, reason in NOT_COMPARABLE.items():
-        if getattr(one.manifest, setting) != getattr(shipped.manifest, setting):
-            return reason
-    return ""
+def differing(one: Measured, shipped: Measured) -> list[str]:
+    """Those of `SHARED` that differ."""
+    return [key for key in SHARED if getattr(one.manifest, key) != getattr(shipped.manifest, key)]
 
 
 def compare_with_shipped(
@@ -137,22 +129,22 @@ def compare_with_shipped(
     whose text, weights or settings are not the shipped ones is not compared, which is said.
     """
     shipped = {(one.manifest.model, one.manifest.corpus): one for one in load_shipped()}
-    rows, reasons, compared = [], Counter(), 0
+    rows, others, compared = [], Counter(), 0
     for one in measured:
         model, corpus = one.manifest.model, one.manifest.corpus
         other = shipped.get((model, corpus))
-        if other is None:
-            continue
-        if reason := why_not_comparable(one, other):
-            reasons[corpus, reason] += 1
-            continue
-        compared += 1
-        rows.append((corpus, "CE", model, "CE", one.ce(), other.ce(), CE_TOLERANCE))
-        for k in ks:
-            values = one.rbp(k), other.rbp(k)
-            rows.append((corpus, "RBP", model, f"RBP_{k}", *values, RBP_TOLERANCE))
-    for (corpus, reason), jobs in reasons.items():
-        say(f"{corpus}: {jobs} models not compared with the shipped values: {reason}")
+        if other and (keys := differing(one, other)):
+            others[corpus, ", ".join(keys)] += 1
+        elif other:
+            compared += 1
+            rows.append((corpus, "CE", model, "CE", one.ce(), other.ce(), CE_TOLERANCE))
+            for k in ks:
+                values = one.rbp(k), other.rbp(k)
+                rows.append((corpus, "RBP", model, f"RBP_{k}", *values, RBP_TOLERANCE))
+    for (corpus, keys), jobs in others.items():
+        say(
+            f"{corpus}: {jobs} models not compared with the shipped ones, which have another {keys}"
+        )
     columns = ["corpus", "kind", "model", "quantity", "measured", "shipped", "tolerance"]
     table = pd.DataFrame(rows, columns=columns)
     table["difference"] = (table["measured"] - table["shipped"]).abs()
@@ -190,7 +182,7 @@ def among_shipped(measured: Sequence[Summary]) -> tuple[list[Measured], list[Mea
             for other in shipped
             if cell(other) == place
             and other.manifest.model.split("-")[3:] == tokens
-            and why_not_comparable(here[0], other) in ("", NOT_COMPARABLE["revision"])
+            and differing(here[0], other) in ([], ["revision"])  # the same text and settings
         }
         if set(bases) <= ladder.keys():
             whole += ladder.values()
