@@ -19,6 +19,7 @@ import nbformat
 import papermill
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 from traitlets.config import Config
 
@@ -131,17 +132,16 @@ def build(name: str) -> Path:
 def run(name: str, parameters: dict[str, Any], out: Path) -> Path:
     """Run a notebook with those of `parameters` that it declares; write it into `out`.
 
-    The parameters are injected as papermill does. Raises InputError if a cell fails; the notebook
-    is written with its error.
+    The parameters are injected as papermill does. Raises InputError if a cell fails or the kernel
+    dies, and then `out` has no such notebook.
     """
     path = notebooks_dir() / f"{name}.ipynb"
     declared = papermill.inspect_notebook(str(path))
     given = {key: value for key, value in parameters.items() if key in declared}
-    notebook = parameterize_notebook(nbformat.read(path, as_version=4), given)
-    try:
-        execute(name, notebook)
-    finally:
-        write_whole(out, {path.name: nbformat.writes(notebook).encode()})
+    notebook = parameterize_notebook(load_notebook_node(str(path)), given)
+    (out / path.name).unlink(missing_ok=True)  # of an earlier run
+    execute(name, notebook)
+    write_whole(out, {path.name: nbformat.writes(notebook).encode()})
     return out / path.name
 
 
