@@ -9,6 +9,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pandas as pd
 
 from rbpkit import paper
 from rbpkit.errors import InputError
+from rbpkit.files.whole import as_csv, write_whole
 from rbpkit.fit import Measured, fit_all
 from rbpkit.pocket import ladders
 from rbpkit.pocket.controls import grid_path, load_totals
@@ -81,7 +83,7 @@ def reproduce(
     for refused in fit_all(among_shipped(measured)[0], params.ks).refused:
         say(f"no fit: {refused}")
     table = comparison(measured, params.ks)
-    table.to_csv(out / "comparison.csv", index=False, float_format="%.6f")
+    write_whole(out, {"comparison.csv": as_csv(table).encode()})
     say("slopes of log(-log RBP_k), and of log CE, on log S; the paper's are over its six corpora:")
     say(table.to_string(index=False, float_format=lambda v: f"{v:.4f}", na_rep="-"))
     fine &= compare_with_shipped(measured, params.ks, say=say)
@@ -110,6 +112,7 @@ def train_anew(params: Params, out: Path, **shown) -> Params:
     return params.model_copy(update={"train_anew": (), "model_ids": tuple(map(str, folders))})
 
 
+@cache
 def load_shipped() -> list[Summary]:
     """All summaries that ship with the package."""
     return [*load_summaries(ladders.summaries_root()), *load_summaries(ladders.beside_root())]
