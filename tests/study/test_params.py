@@ -11,7 +11,7 @@ import pytest
 import rbpkit
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.study.params import Params, check_parameters, load_params
+from rbpkit.study.params import Params, load_params
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = "source: pocket\nfamilies: [Pythia]\ncorpus_names: ['pocket:qa']\n"
@@ -88,36 +88,22 @@ def test_no_key_shadows_a_module():
     assert not modules & set(Params.model_fields)
 
 
-def test_injected_parameters_are_held_to_the_same_rules():
-    def check(*lines: str) -> None:
-        check_parameters({"In": ["", "famlies = 1", "# Parameters\n" + "\n".join(lines)]})
-
-    check('families = ["Qwen"]', "ks = [3]", "device = None")
-    check_parameters({})  # outside IPython
-    with pytest.raises(InputError, match=r"papermill: .*seed: .*; unknown key 'famlies'"):
-        check("famlies = ['Qwen']", "seed = float('nan')")
-
-
-def papermilled(out: Path, *arguments: str) -> tuple[int, str]:
-    """Exit status and output of papermill, run on the notebook of Section 4.1."""
-    notebook = ROOT / "notebooks" / "03_section_4_1_k1.ipynb"
-    command = [sys.executable, "-m", "papermill", str(notebook), str(out), "--no-progress-bar"]
-    done = subprocess.run(
-        [*command, *arguments], capture_output=True, text=True, timeout=120, cwd=ROOT
-    )
-    return done.returncode, done.stdout + done.stderr
-
-
-def test_papermill_with_a_wrong_key_and_a_wrong_type_stops_in_one_line(tmp_path):
-    status, output = papermilled(tmp_path / "out.ipynb", "-y", "{famlies: [Qwen], records_dir: 7}")
-    assert status != 0
-    last = output.rstrip().splitlines()[-1]
-    assert last.startswith("InputError: papermill: ")
-    assert "unknown key 'famlies'; did you mean families?" in last
-    assert "records_dir: input should be a valid string (it is 7)" in last
-
-
-@pytest.mark.slow
-def test_papermill_takes_a_whole_parameter_file(tmp_path):
-    status, output = papermilled(tmp_path / "out.ipynb", "-f", "params/pocket.yaml")
-    assert status == 0, output
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["-y", "{famlies: [Qwen], records_dir: 7}"],
+            ["unknown key 'famlies'; did you mean families?", "valid string (it is 7)"],
+        ),
+        # A key that the notebook does not use is no fault.
+        pytest.param(["-f", "params/pocket.yaml"], [], marks=pytest.mark.slow),
+    ],
+)
+def test_papermill_with_wrong_parameters_stops_in_one_line(tmp_path, arguments, says):
+    notebook = "notebooks/03_section_4_1_k1.ipynb"
+    command = [sys.executable, "-m", "papermill", notebook, str(tmp_path / "out.ipynb")]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode != 0) == bool(says)
+    last = done.stderr.rstrip().splitlines()[-1]
+    assert last.startswith("InputError: papermill: ") == bool(says)
+    assert all(words in last for words in says)
