@@ -18,16 +18,15 @@ import jupytext
 import nbformat
 import papermill
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellExecutionError, DeadKernelError
 from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 from traitlets.config import Config
 
 import rbpkit
-from rbpkit.errors import InputError, one_line
+from rbpkit.errors import InputError
 from rbpkit.files.whole import write_whole
 
-CELL_SECONDS = 600
 # The kernel warns that its local socket is not encrypted, and logs its own end as an error.
 QUIET_KERNEL = ["--log-level=CRITICAL"]
 
@@ -94,7 +93,6 @@ def execute(name: str, notebook: nbformat.NotebookNode) -> None:
     """
     client = NotebookClient(
         notebook,
-        timeout=CELL_SECONDS,
         kernel_name="python3",
         resources={"metadata": {"path": str(notebooks_dir())}},
         record_timing=False,
@@ -108,8 +106,6 @@ def execute(name: str, notebook: nbformat.NotebookNode) -> None:
         raise InputError(f"notebook {name}: {error.ename}: {error.evalue}") from error
     except DeadKernelError as error:
         raise InputError(f"notebook {name}: its kernel died (out of memory, or killed)") from error
-    except CellTimeoutError as error:
-        raise InputError(f"notebook {name}: {one_line(error)}") from error
 
 
 def build(name: str) -> Path:
