@@ -82,7 +82,7 @@ class Params(BaseModel):
     @classmethod
     def _a_list(cls, value: Any) -> Any:
         if not isinstance(value, list | tuple):
-            raise ValueError(f"must be a list, as in [{value}]")
+            raise ValueError("must be a list, in square brackets")
         if len(set(map(str, value))) != len(value):
             raise ValueError("names something twice")
         return tuple(value)
