@@ -25,7 +25,7 @@ $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	exit 1; }
 endef
 
-.PHONY: help lab reproduce test test-slow test-portable test-gpu-dry gpu mutants notebooks audit site lint clean own-python
+.PHONY: help lab reproduce test test-slow test-gpu-dry gpu mutants notebooks audit site lint clean own-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,9 +34,9 @@ help: ## list the targets
 lab: $(READY) ## open the quickstart in JupyterLab
 	@$(PYTHON) -m jupyterlab notebooks/00_quickstart.ipynb
 
-reproduce: $(READY) ## measure the pocket models, run the notebooks, write figures/
+reproduce: $(READY) ## measure the pocket models, run the notebooks on that, compare: all in out/
 	@echo "== reproduce: params/pocket.yaml"
-	@$(PYTHON) -m rbpkit reproduce params/pocket.yaml --figures figures
+	@$(PYTHON) -m rbpkit reproduce params/pocket.yaml
 
 test: $(READY) ## the tests, then every notebook against its committed outputs
 	@echo "== test: tests/"
@@ -65,11 +65,6 @@ gpu: $(READY) ## the tests that need a GPU, then the paper's shapes timed into d
 	@$(PYTHON) -m pytest -q tests/test_ranking_cuda.py
 	@$(PYTHON) -m rbpkit bench --shapes paper --device cuda --dtype bfloat16 --out docs/gpu.md
 
-# Some hundred executions of notebooks: an hour on two cores.
-test-portable: $(READY) ## notebooks and figures while other processors are imitated
-	@echo "== test-portable: tests/robustness/test_portable.py"
-	@$(PYTEST) -m slow --dist worksteal tests/robustness/test_portable.py
-
 # A maintainer's tool of its own, so no extra of the package. Survivors: python -m mutmut show NAME
 mutants: $(READY) ## do the tests of ranking, summary and fit see a change in the code?
 	@$(PYTHON) -c "import mutmut" 2>/dev/null || $(PYTHON) -m pip install -q mutmut==3.8.1
@@ -77,7 +72,7 @@ mutants: $(READY) ## do the tests of ranking, summary and fit see a change in th
 	@OMP_NUM_THREADS=1 $(PYTHON) -m mutmut run --max-children $(JOBS)
 	@$(PYTHON) -m mutmut results
 
-notebooks: $(READY) ## make notebooks/*.ipynb from notebooks/py and execute them
+notebooks: $(READY) ## make notebooks/*.ipynb from notebooks/py, execute them, write figures/
 	@echo "== notebooks: from notebooks/py"
 	@$(PYTHON) -m rbpkit.study.notebooks
 

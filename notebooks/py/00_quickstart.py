@@ -28,12 +28,6 @@ ks = [1, 10, 50, 100]  # k of RBP_k
 batch_tokens = 8192  # most tokens of one forward pass
 threads = 1  # of torch; more are faster while nothing else runs
 figures_dir = ""  # where to write the figure and its points; empty: nowhere
-# The other keys of params/pocket.yaml, of no use here:
-source = "pocket"
-families = ["GPT2", "OPT", "Pythia", "Qwen"]
-corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]
-max_length = 256
-device = "cpu"
 
 # %%
 import tempfile

@@ -29,10 +29,6 @@ corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]
 threads = 1  # of torch, for the live measurement
 records_dir = ""  # a folder of records of your own; empty: the summaries that ship with rbpkit
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
-# The other keys of params/pocket.yaml, of no use here:
-source = "pocket"
-max_length = 256
-device = "cpu"
 
 # %%
 import tempfile

@@ -30,11 +30,6 @@ families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was mea
 corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]
 records_dir = ""  # a folder of records of your own; empty: the summaries that ship with rbpkit
 figures_dir = ""  # where to write the figure and its points; empty: nowhere
-# The other keys of params/pocket.yaml, of no use here:
-source = "pocket"
-max_length = 256
-device = "cpu"
-threads = 1
 
 # %%
 import numpy as np

@@ -29,11 +29,6 @@ corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]
 ks = [1, 10, 50, 100]  # k of RBP_k to show of what was measured; the first is Section 4.1's
 records_dir = ""  # a folder of records of your own; empty: the summaries that ship with rbpkit
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
-# The other keys of params/pocket.yaml, of no use here:
-source = "pocket"
-max_length = 256
-device = "cpu"
-threads = 1
 
 # %%
 import numpy as np

@@ -32,11 +32,6 @@ ks = [1, 10, 50, 100]  # k of the measured half
 Ns = [1, 2, 5, 10, 20, 50, 100]  # N of the measured half
 records_dir = ""  # a folder of records of your own; empty: the summaries that ship with rbpkit
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
-# The other keys of params/pocket.yaml, of no use here:
-source = "pocket"
-max_length = 256
-device = "cpu"
-threads = 1
 
 # %%
 import numpy as np

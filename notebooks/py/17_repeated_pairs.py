@@ -25,13 +25,6 @@
 
 # %% tags=["parameters"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
-# The other keys of params/pocket.yaml, of no use here:
-source = "pocket"
-families = ["GPT2", "OPT", "Pythia", "Qwen"]
-corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]
-max_length = 256
-device = "cpu"
-threads = 1
 
 # %%
 from itertools import pairwise, product

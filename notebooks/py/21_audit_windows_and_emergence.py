@@ -29,11 +29,6 @@ corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]
 records_dir = ""  # a folder of records of your own; empty: the summaries that ship with rbpkit
 audit_dir = ""  # tables that `rbpkit audit` made of those records; empty: the shipped ones
 figures_dir = ""  # where to write figures and their points; empty: nowhere
-# The other keys of params/pocket.yaml, of no use here:
-source = "pocket"
-max_length = 256
-device = "cpu"
-threads = 1
 
 # %%
 from textwrap import fill

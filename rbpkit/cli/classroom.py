@@ -20,10 +20,5 @@ def classroom(
     target = folder_to_write(out)
     from rbpkit.study.classroom import run_class
 
-    result = run_class(folder, target, notebook=notebook, say=say)
-    written = sorted(f"{name}.csv" for name in (*result.tables, "failures"))
-    typer.echo(
-        f"{len(result.done)} ran, {len(result.failures)} failed; {', '.join(written)} in {target}"
-    )
-    if result.failures:
+    if run_class(folder, target, notebook=notebook, say=say):
         raise typer.Exit(1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,9 +17,6 @@ def reproduce(
     out: Annotated[
         str | None, typer.Option("--out", help="Where to write; by default out/NAME.")
     ] = None,
-    figures: Annotated[
-        Path | None, typer.Option(help="Where figures go; by default OUT/figures.")
-    ] = None,
     notebook: Annotated[
         list[str] | None, typer.Option(help="Only this notebook, as 03; may be given again.")
     ] = None,
@@ -28,7 +24,7 @@ def reproduce(
         str | None, typer.Option("--format", help="Of figures: png (default), pdf or svg.")
     ] = None,
 ) -> None:
-    """Measure, run the notebooks, write the figures, and compare with what is published."""
+    """Measure a study, run the notebooks on it, and compare with what ships and is published."""
     from rbpkit.study.params import load_params
 
     loaded = load_params(params)
@@ -38,6 +34,5 @@ def reproduce(
 
     os.environ[FORMAT_VARIABLE] = figure_format(form)  # the notebooks' kernels have it too
     progress = sys.stderr.isatty()
-    wanted = {"figures": figures, "notebooks": notebook or ()}
-    if not run(loaded, folder, **wanted, say=typer.echo, progress=progress):
+    if not run(loaded, folder, notebooks=notebook or (), say=typer.echo, progress=progress):
         raise typer.Exit(1)

@@ -19,7 +19,6 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from rbpkit.errors import InputError
-from rbpkit.files.changes import DRAWN_BY, drawing_code
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import Curve
 
@@ -41,7 +40,7 @@ FAMILY_INK = {
     "Mamba": Ink("#D55E00", "P", "-"),
 }
 OTHER_INK = Ink("#444444", "v", "-")
-SAVED_DPI = 200
+SAVED_DPI = 100
 FORMATS = ("png", "pdf", "svg")
 FORMAT_VARIABLE = "RBPKIT_FIGURE_FORMAT"  # of the environment, so that notebooks' kernels have it
 # Beside a paper's text: Times-like letters, and text in the file that stays text.
@@ -100,9 +99,7 @@ def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> N
 
     `name.pdf` or `name.svg` instead where the environment's RBPKIT_FIGURE_FORMAT says so.
     In a notebook it is shown once, wherever in the cell this is called; elsewhere not at all.
-    Values carry six significant digits, S all of its digits. Files that are there and say the same
-    (see `files.changes`) stay as they are: the table by its numbers, the picture by its table and
-    by the code that draws it.
+    Values carry six significant digits, S all of its digits.
     """
     show(figure)
     if not figures_dir:
@@ -111,7 +108,7 @@ def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> N
     form = figure_format()
     look = {"dpi": SAVED_DPI, "bbox_inches": "tight"}
     look["metadata"] = {  # no date: the same figure is the same bytes
-        "png": {"Software": None, DRAWN_BY: drawing_code()},
+        "png": {"Software": None},
         "pdf": {"CreationDate": None},
         "svg": {"Date": None},
     }[form]

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from rbpkit.errors import InputError
 
-DISTRIBUTIONS = {"PIL": "pillow", "IPython": "ipython"}  # modules of another name than theirs
+DISTRIBUTIONS = {"PIL": "pillow", "IPython": "ipython"}  # whose modules have another name
 MOST_THREADS = 1024  # of torch; a number far beyond is a slip
 
 
 def within(flag: str, value: int, least: int, most: int = sys.maxsize) -> None:
-    """Refuse a number out of [least, most], naming its flag. Raises InputError."""
+    """Raise InputError, which names the flag, unless `value` is in [least, most]."""
     if value < least:
         raise InputError(f"{flag} must be at least {least}, got {value}")
     if value > most:
@@ -23,9 +23,9 @@ def within(flag: str, value: int, least: int, most: int = sys.maxsize) -> None:
 
 
 def folder_to_write(out: str) -> Path:
-    """The folder named by --out; refuse nothing at all, and a file, before any work is done.
+    """The folder named by --out, which is not made yet.
 
-    Raises InputError; makes nothing.
+    Raises InputError, before any work is done, if it is empty or is a file.
     """
     if not out.strip():
         raise InputError("--out is empty: name a folder, as --out records")
@@ -45,7 +45,7 @@ def cores() -> int:
 
 
 def missing_extra(error: ModuleNotFoundError) -> str:
-    """One line that names the extra of rbpkit that a missing module comes with; "" for none."""
+    """One line that names the extra of rbpkit with a missing module; "" if none has it."""
     module = (error.name or "").partition(".")[0]
     name = DISTRIBUTIONS.get(module, module)
     for line in metadata.requires("rbpkit") or ():

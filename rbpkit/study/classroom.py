@@ -1,58 +1,30 @@
-"""A class's studies: the slopes of every parameter file of a folder in one table and one figure.
-
-A notebook, where one is named, is run on each file, and its tables are gathered too. One file that
-cannot be run does not stop the others; it is listed with its reason.
-"""
+"""A class's studies: the slopes of every parameter file of a folder in one table and one figure."""
 
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
+from pydantic import ValidationError
 
+import rbpkit
 from rbpkit.errors import InputError
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
 from rbpkit.sections.plots import save, style
 from rbpkit.study.notebooks import notebook_called, run
-from rbpkit.study.params import Params, load_params
+from rbpkit.study.params import load_params, problems
 from rbpkit.study.reproduce import comparison
 
-FILE = "file"  # the column that says whose row it is
 COMPARISON = "comparison"
-FOLDERS = ("records_dir", "audit_dir")
-
-
-@dataclass(frozen=True, eq=False)
-class ClassroomResult:
-    """done: files that ran, in order. failures: the others, file -> why, in one line.
-
-    tables: name -> table, with a column FILE.
-    """
-
-    done: tuple[str, ...]
-    failures: dict[str, str]
-    tables: dict[str, pd.DataFrame]
-
-
-def parameter_files(folder: Path) -> list[Path]:
-    """The .yaml and .yml files of a folder, by name. InputError where there is none."""
-    if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder")
-    files = sorted(p for p in folder.iterdir() if p.suffix in {".yaml", ".yml"} and p.is_file())
-    if not files:
-        raise InputError(f"{folder}: no parameter files (.yaml) in it")
-    return files
 
 
 def run_class(
@@ -61,92 +33,92 @@ def run_class(
     *,
     notebook: str | None = None,
     say: Callable[[str], None] = lambda line: None,
-) -> ClassroomResult:
+) -> dict[str, list[str]]:
     """Gather the slopes of every parameter file of `folder` in `out`, and run a notebook on each.
 
     Written: comparison.csv (slopes as `rbpkit reproduce` compares them) and comparison.png, its
-    figure; failures.csv (file, reason). With a notebook also runs/FILE/ with the executed notebook
-    and its figures, and NAME.csv for each table that it writes. Every table has a column `file`. A
-    relative records_dir or audit_dir is looked up beside its file. Nothing is measured: what a file
-    asks for must be in its records_dir or, for the shipped models, may be left out.
+    figure; failures.csv (file, reason; a row for each fault). With a notebook also runs/FILE/ with
+    the executed notebook and its figures, and NAME.csv for each table that it writes. A relative
+    records_dir or audit_dir is looked up next to its file. Nothing is measured: what a file asks
+    for must be in its records_dir, or be a shipped model. A file that cannot be run does not stop
+    the others, and a template of params/class that was not changed counts as not handed in.
 
-    Raises InputError, before anything is run, for a notebook or folder that is not there.
+    Returns what is wrong with the files that could not be run: file -> a line for each fault.
+    Raises InputError, before anything is run, if the notebook or the folder is missing.
     """
     name = notebook and notebook_called(notebook)
-    files = parameter_files(folder)
-    done: list[str] = []
-    failures: dict[str, str] = {}
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder")
+    files = sorted(p for p in folder.iterdir() if p.suffix in {".yaml", ".yml"} and p.is_file())
+    if not files:
+        raise InputError(f"{folder}: no parameter files (.yaml) in it")
+    class_dir = Path(rbpkit.__file__).resolve().parent.parent / "params" / "class"
+    templates = {path.read_bytes() for path in class_dir.glob("*.yaml")}
+    count = Counter()
+    failures: dict[str, list[str]] = {}
     parts: dict[str, list[pd.DataFrame]] = {}
-    for number, path in enumerate(files, 1):
-        place = f"{number} of {len(files)}: {path.name}"
+    for path in files:
+        if path.read_bytes() in templates:
+            count["not handed in"] += 1
+            say(f"{path.name}: not handed in (a template, not changed)")
+            continue
         try:
             found = _tables_of(path, name, out / "runs" / path.name)
-        except (InputError, OSError, RuntimeError, ValueError) as error:
-            # RuntimeError: a kernel that died. ValueError: records that are not what they say.
-            reason = " ".join(str(error).split()) or type(error).__name__
-            failures[path.name] = reason
-            say(f"{place}: failed: {reason}")
+        except (InputError, OSError, ValueError) as error:  # ValueError: damaged records
+            wrong = error.__cause__
+            lines = problems(wrong) if isinstance(wrong, ValidationError) else [str(error)]
+            failures[path.name] = lines
+            for line in lines:
+                say(f"{path.name}: failed: {line}")
             continue
-        done.append(path.name)
-        say(place)
+        count["ran"] += 1
+        say(f"{path.name}: done")
         for table, rows in found.items():
-            rows.insert(0, FILE, path.name)
+            rows.insert(0, "file", path.name)
             parts.setdefault(table, []).append(rows)
     tables = {table: pd.concat(rows, ignore_index=True) for table, rows in parts.items()}
-    listed = pd.DataFrame(failures.items(), columns=[FILE, "reason"])
-    written = {**tables, "failures": listed}
-    written.pop(COMPARISON, None)  # written with its figure
+    listed = [(file, line) for file, lines in failures.items() for line in lines]
+    written = {**tables, "failures": pd.DataFrame(listed, columns=["file", "reason"])}
     write_whole(out, {f"{name}.csv": as_csv(rows).encode() for name, rows in written.items()})
-    if COMPARISON in tables:
+    if tables:
         save(class_figure(tables[COMPARISON]), tables[COMPARISON], str(out), COMPARISON)
-    return ClassroomResult(tuple(done), failures, tables)
+    say(
+        f"{count['ran']} ran, {len(failures)} failed, {count['not handed in']} not handed in;"
+        f" {', '.join(sorted(written))} in {out}"
+    )
+    return failures
 
 
 def class_figure(table: pd.DataFrame) -> Figure:
-    """The exponents of the class: CE's, and alpha_k against k, each with its 95% interval.
+    """The exponents of the class, CE's and alpha_k for each k, with their 95% intervals.
 
-    table: `comparison` with a column FILE. A colour a study; hollow: the shipped models of the same
-    names on the same text; grey: the range of the paper's exponents of the studies' families.
+    table: `comparison` with a column `file`. A colour for each study. Hollow: all shipped sizes of
+    its family on the same text. Grey: the range of the paper's exponents for its family.
     """
-    study = table[FILE].str.replace(r"\.ya?ml$", "", regex=True)
-    table = table.assign(study=study + ": " + table["family"] + ", " + table["corpus"])
-    table["k"] = pd.to_numeric(table["quantity"].str.removeprefix("RBP_"), errors="coerce")
-    names = list(dict.fromkeys(table["study"]))
-    colours = dict(zip(names, sns.color_palette("husl", len(names)), strict=True))
-    hollow = {"ls": "", "marker": "o", "color": "black", "markersize": 10, "fillstyle": "none"}
+    file = table["file"].str.replace(r"\.ya?ml$", "", regex=True)
+    table = table.assign(study=file + ": " + table["family"] + ", " + table["corpus"])
+    quantities = sorted(set(table["quantity"]), key=lambda one: int(one.partition("_")[2] or 0))
+    studies = list(table.groupby("study", sort=False))
+    colours = sns.color_palette("husl", len(studies))
+    ring = {"marker": "o", "color": "black", "markersize": 10, "fillstyle": "none", "ls": ""}
+    grey = {"color": "#DDDDDD", "linewidth": 8, "zorder": 0}
+    labels = ["shipped models", "the paper's range"]
     with style():
-        figure, panels = plt.subplots(
-            1, 2, figsize=(9, 4.5), width_ratios=(1, 4), sharey=True, layout="constrained"
-        )
-        both = table[table["k"].isna()], table.dropna(subset="k")
-        for axes, some in zip(panels, both, strict=True):
-            on_k = axes is panels[1]
-            for number, name in enumerate(names):
-                one = some[some["study"] == name].sort_values("k")
-                aside = (number - (len(names) - 1) / 2) / max(4, len(names))  # not on one another
-                x = one["k"] * 1.5**aside if on_k else np.full(len(one), aside)
-                alpha, shipped = -one["slope"], -one["shipped"]
-                around = np.stack([alpha + one["high"], -one["low"] - alpha])
-                axes.errorbar(x, alpha, around, fmt="o-", color=colours[name], label=name)
-                axes.plot(x, shipped, **hollow)
-            for _, rows in some.dropna(subset="paper_to").groupby("quantity"):
-                k = rows["k"].iloc[0]
-                x = (k / 1.3, k * 1.3) if on_k else (-0.6, 0.6)
-                ends = -rows["paper_to"].max(), -rows["paper_from"].min()
-                axes.fill_between(x, *ends, color="#DDDDDD", zorder=0)
-        panels[0].set_xticks([0], ["CE"])
-        panels[1].set_xscale("log")
-        panels[1].set_xlabel("k")
-        panels[0].set_ylabel("exponent, with its 95% interval")
+        figure, axes = plt.subplots(figsize=(9, 4.5), layout="constrained")
+        for number, (study, rows) in enumerate(studies):
+            aside = 0.7 * ((number + 0.5) / len(studies) - 0.5)  # next to each other, not on top
+            x, alpha = rows["quantity"].map(quantities.index) + aside, -rows["slope"]
+            around = [alpha + rows["high"], -rows["low"] - alpha]
+            axes.errorbar(x, alpha, around, fmt="o", color=colours[number], label=study)
+            axes.plot(x, -rows["shipped"], **ring, label=labels[0] if number == 0 else None)
+            ends = -rows["paper_to"], -rows["paper_from"]
+            axes.vlines(x, *ends, **grey, label=labels[1] if number == 0 else None)
+        axes.set_xticks(range(len(quantities)), quantities)
+        axes.set_ylabel("exponent, with its 95% interval")
         middle = -table[["slope", "shipped", "paper_from", "paper_to"]].to_numpy()
-        # Three sizes give intervals far longer than that: they are cut.
-        panels[0].set_ylim(np.nanmin(middle) - 0.05, np.nanmax(middle) + 0.05)
-        handles = panels[1].get_legend_handles_labels()[0]
-        handles += [
-            Line2D([], [], **hollow, label="shipped models"),
-            Patch(color="#DDDDDD", label="the paper's range"),
-        ]
-        figure.legend(handles=handles, loc="outside right upper")
+        # The interval of three sizes is often far longer than that, and is cut.
+        axes.set_ylim(np.nanmin(middle) - 0.05, np.nanmax(middle) + 0.05)
+        figure.legend(loc="outside right upper")
     return figure
 
 
@@ -154,36 +126,29 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
     """The tables of one file: the comparison, and those of its notebook."""
     params = load_params(path)
     values = params.model_dump(mode="json")
-    for key in FOLDERS:
+    for key in ("records_dir", "audit_dir"):
         if values[key]:
             values[key] = str((path.parent / Path(values[key]).expanduser()).resolve())
-    if not values["records_dir"] and (
+    if not params.records_dir and (
         params.source != "pocket" or params.model_ids or params.train_anew
     ):
         raise InputError(
             f"{path.name}: asks for models that do not ship measured; run `rbpkit reproduce "
             f"{path.name}` and name its records as records_dir"
         )
-    compared = _compared(params, values["records_dir"])
-    if notebook is None:
-        return {COMPARISON: compared}
-    shutil.rmtree(out, ignore_errors=True)  # no table of an earlier run may be gathered
-    figures = out / "figures"
-    run(notebook, {**values, "figures_dir": str(figures.resolve())}, out)
-    tables = {file.stem: pd.read_csv(file) for file in sorted(figures.glob("*.csv"))}
-    return {COMPARISON: compared, **tables}
-
-
-def _compared(params: Params, records_dir: str) -> pd.DataFrame:
-    """Slope and R2 of what the file asks for; InputError where it names nothing that is there."""
-    every = load_summaries(records_dir or ladders.summaries_root())
     chosen = [
         one
-        for one in every
+        for one in load_summaries(values["records_dir"] or ladders.summaries_root())
         if one.manifest.corpus in params.corpus_names
         and (not params.families or one.manifest.family in params.families)
     ]
     if not chosen:
         asked = f"{', '.join(params.families) or 'any'} on {', '.join(params.corpus_names)}"
         raise InputError(f"nothing was measured of what it asks for ({asked})")
-    return comparison(chosen, params.ks)
+    tables = {COMPARISON: comparison(chosen, params.ks)}
+    if notebook is not None:
+        shutil.rmtree(out, ignore_errors=True)  # no table of an earlier run may be gathered
+        figures = (out / "figures").resolve()
+        run(notebook, {**values, "figures_dir": str(figures)}, out)
+        tables |= {file.stem: pd.read_csv(file) for file in sorted(figures.glob("*.csv"))}
+    return tables

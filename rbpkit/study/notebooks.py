@@ -1,7 +1,7 @@
-"""The notebooks: made from their percent twins, executed, cleaned; or run with parameters.
+"""The notebooks: made from their percent twins and executed, or run with parameters.
 
 `python -m rbpkit.study.notebooks [NAME ...]` makes `notebooks/NAME.ipynb` from its twin
-`notebooks/py/NAME.py`, the source: what one edits and reviews.
+`notebooks/py/NAME.py`, which is the source, and writes its figures into `figures/`.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ import jupytext
 import nbformat
 import papermill
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-from papermill.exceptions import PapermillExecutionError
+from nbclient.exceptions import CellExecutionError, DeadKernelError
+from papermill.iorw import load_notebook_node
+from papermill.parameterize import parameterize_notebook
 from traitlets.config import Config
 
 import rbpkit
-from rbpkit.errors import InputError, one_line
+from rbpkit.errors import InputError
+from rbpkit.files.writing import write_whole
 
-CELL_SECONDS = 600
 # The kernel warns that its local socket is not encrypted, and logs its own end as an error.
 QUIET_KERNEL = ["--log-level=CRITICAL"]
-SOCKET_PATH = 100  # bytes; the system takes 103 at least, and a digit follows
 
 
 def socket_files() -> Config:
-    """How to reach one kernel: through files of its own in the temporary folder.
+    """How to reach one kernel: through socket files of its own in the temporary folder.
 
-    A TCP port is chosen before the kernel starts and bound once it runs: with several kernels at
-    once, another may have taken it by then, and the kernel dies.
+    A TCP port is chosen before the kernel starts and bound once it runs. If several kernels start
+    at once, another may have taken the port by then, and the kernel dies.
     """
     path = os.path.join(tempfile.gettempdir(), f"rbpkit-{uuid.uuid4().hex[:12]}")
-    if os.name == "nt" or len(os.fsencode(path)) > SOCKET_PATH:
+    if os.name == "nt" or len(path) > 100:  # the length that every system allows
         return Config()  # TCP, jupyter_client's default
     return Config(KernelManager={"transport": "ipc", "ip": path})
 
 
 def notebooks_dir() -> Path:
-    """The folder of the committed notebooks, beside the package.
+    """The folder of the committed notebooks, next to the package.
 
-    Raises InputError where rbpkit was installed without its repository.
+    Raises InputError if rbpkit was installed without its repository.
     """
     folder = Path(rbpkit.__file__).resolve().parent.parent / "notebooks"
     if not (folder / "py").is_dir():
@@ -60,19 +60,18 @@ def notebook_names() -> list[str]:
 
 
 def notebook_called(name: str) -> str:
-    """The notebook of a number ("03") or a name. InputError for none, with the nearest."""
+    """The notebook with a number ("03") or a name; InputError, with the nearest, if none has it."""
     names = notebook_names()
-    stem = Path(name).name.removesuffix(".ipynb").removesuffix(".py")
-    found = [one for one in names if one == stem or one.split("_")[0] == stem.zfill(2)]
-    if len(found) == 1:
-        return found[0]
-    near = difflib.get_close_matches(stem, names, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-    raise InputError(f"no notebook {name!r}; {hint}")
+    stem = Path(name).stem
+    for one in names:
+        if stem == one or stem.zfill(2) == one[:2]:
+            return one
+    near = difflib.get_close_matches(stem, names, n=1) or names
+    raise InputError(f"no notebook {name!r}; did you mean {' or '.join(near)}?")
 
 
 def from_twin(name: str) -> nbformat.NotebookNode:
-    """The notebook that a percent twin says, with no outputs; the same bytes every time."""
+    """The notebook of a percent twin, without outputs; the same bytes every time."""
     notebook = jupytext.read(notebooks_dir() / "py" / f"{name}.py")
     notebook.metadata = nbformat.from_dict(
         {
@@ -82,25 +81,22 @@ def from_twin(name: str) -> nbformat.NotebookNode:
     )
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for number, cell in enumerate(notebook.cells):
-        cell.id = f"{name[:2]}-{number:03d}"  # else random, and every build a change
+        cell.id = f"{name[:2]}-{number:03d}"  # by default random, which would change every build
         cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k == "tags"})
     return notebook
 
 
-def build(name: str) -> Path:
-    """Make, execute and write `notebooks/NAME.ipynb`; an error in a cell leaves the old file.
+def execute(name: str, notebook: nbformat.NotebookNode) -> None:
+    """Execute a notebook in place, in the folder of the notebooks.
 
-    Raises InputError that names the notebook and the error of the cell.
+    Raises InputError that names the notebook and the error if a cell fails or the kernel dies.
     """
-    notebook = from_twin(name)
-    folder = notebooks_dir()
     client = NotebookClient(
         notebook,
-        timeout=CELL_SECONDS,
         kernel_name="python3",
-        resources={"metadata": {"path": str(folder)}},
+        resources={"metadata": {"path": str(notebooks_dir())}},
         record_timing=False,
-        coalesce_streams=True,  # else a busy machine cuts what is printed into pieces
+        coalesce_streams=True,  # on a busy machine, printed text would come in pieces
         extra_arguments=QUIET_KERNEL,
         config=socket_files(),
     )
@@ -108,59 +104,41 @@ def build(name: str) -> Path:
         client.execute()
     except CellExecutionError as error:
         raise InputError(f"notebook {name}: {error.ename}: {error.evalue}") from error
-    except (CellTimeoutError, DeadKernelError) as error:
-        raise InputError(f"notebook {name}: {one_line(error)}") from error
+    except DeadKernelError as error:
+        raise InputError(f"notebook {name}: its kernel died (out of memory, or killed)") from error
+
+
+def build(name: str) -> Path:
+    """Make and execute `notebooks/NAME.ipynb`; write its figures into `figures/`.
+
+    Raises InputError if a cell fails; the old file stays.
+    """
+    notebook, folder = from_twin(name), notebooks_dir()
+    [parameters] = (c for c in notebook.cells if "parameters" in c.metadata.get("tags", ()))
+    as_committed = parameters.source
+    parameters.source += f"\nfigures_dir = {str(folder.parent / 'figures')!r}"
+    execute(name, notebook)
+    parameters.source = as_committed
     notebook.metadata.pop("widgets", None)
     notebook.metadata.language_info = nbformat.from_dict({"name": "python"})
-    path = folder / f"{name}.ipynb"
-    nbformat.validate(notebook)
-    nbformat.write(notebook, path)
-    return path
-
-
-def parameters_of(name: str) -> set[str]:
-    """Names of the parameters that a notebook takes."""
-    return set(papermill.inspect_notebook(_literal(notebooks_dir() / f"{name}.ipynb")))
+    write_whole(folder, {f"{name}.ipynb": nbformat.writes(notebook).encode()})
+    return folder / f"{name}.ipynb"
 
 
 def run(name: str, parameters: dict[str, Any], out: Path) -> Path:
-    """Run a notebook by papermill with those of `parameters` that it takes; write it into `out`.
+    """Run a notebook with those of `parameters` that it declares; write it into `out`.
 
-    Raises InputError that names the notebook and the error of the cell, and where the kernel dies.
+    The parameters are injected as papermill does. Raises InputError if a cell fails or the kernel
+    dies, and then `out` has no such notebook.
     """
-    source = notebooks_dir() / f"{name}.ipynb"
-    if not source.is_file():
-        raise InputError(f"{source}: not built yet; run `make notebooks`")
-    out.mkdir(parents=True, exist_ok=True)
-    taken = parameters_of(name)
-    target = out / f"{name}.ipynb"
-    try:
-        papermill.execute_notebook(
-            _literal(source),
-            _literal(target),
-            parameters={key: value for key, value in parameters.items() if key in taken},
-            kernel_name="python3",
-            progress_bar=False,
-            extra_arguments=QUIET_KERNEL,
-            config=socket_files(),
-            cwd=str(notebooks_dir()),
-        )
-    except PapermillExecutionError as error:
-        raise InputError(
-            f"notebook {name}: {error.ename}: {error.evalue} (see {target})"
-        ) from error
-    except DeadKernelError as error:
-        # papermill has saved the file by now, with every cell in it marked "completed".
-        target.unlink(missing_ok=True)
-        raise InputError(
-            f"notebook {name}: its kernel died (out of memory, or killed); nothing of it is kept"
-        ) from error
-    return target
-
-
-def _literal(path: Path) -> str:
-    """The path as papermill takes it, which fills in what stands in braces."""
-    return str(path).replace("{", "{{").replace("}", "}}")
+    path = notebooks_dir() / f"{name}.ipynb"
+    declared = papermill.inspect_notebook(str(path))
+    given = {key: value for key, value in parameters.items() if key in declared}
+    notebook = parameterize_notebook(load_notebook_node(str(path)), given)
+    (out / path.name).unlink(missing_ok=True)  # of an earlier run
+    execute(name, notebook)
+    write_whole(out, {path.name: nbformat.writes(notebook).encode()})
+    return out / path.name
 
 
 def main() -> None:

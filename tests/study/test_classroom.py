@@ -5,11 +5,8 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import matplotlib
@@ -21,8 +18,9 @@ from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law, rbp_curve
 from rbpkit.pocket import ladders
 from rbpkit.records import load_summaries
-from rbpkit.study import classroom
+from rbpkit.study.classroom import class_figure, run_class
 from rbpkit.study.notebooks import from_twin, notebook_names
+from rbpkit.summary import Summary
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "docs" / "solutions"
@@ -39,20 +37,19 @@ def solved(name: str) -> dict[int, str]:
     return {int(number): value.split("  #")[0].strip() for number, value in found}
 
 
-def code_cells(name: str) -> list[str]:
-    return [cell.source for cell in from_twin(name).cells if cell.cell_type == "code"]
+def code(name: str) -> str:
+    return "\n".join(cell.source for cell in from_twin(name).cells if cell.cell_type == "code")
 
 
-def asked(name: str) -> dict[int, str]:
-    """Number -> comment of every `answer_N = None` of a notebook."""
-    source = "\n".join(code_cells(name))
-    return {int(n): value for n, value in re.findall(r"answer_(\d+) = (None.*)", source)}
+def asked(name: str) -> set[int]:
+    """The numbers of every `answer_N = None` of a notebook."""
+    return {int(number) for number in re.findall(r"answer_(\d+) = None", code(name))}
 
 
 def replies(name: str, answers: dict[int, str]) -> dict[int, str]:
     """What a notebook's own checks say of these answers."""
     matplotlib.use("Agg")
-    source = "\n".join(code_cells(name))
+    source = code(name)
     for number, value in answers.items():
         lines = re.compile(rf"^answer_{number} = None", re.MULTILINE)
         source = lines.sub(f"answer_{number} = {value}", source)
@@ -62,33 +59,12 @@ def replies(name: str, answers: dict[int, str]) -> dict[int, str]:
     return {int(number): verdict for number, verdict in CHECKED.findall(said.getvalue())}
 
 
-# -- the solutions ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", notebook_names())
 def test_every_exercise_has_its_solution(name):
     answers = solved(name)
-    assert set(answers) == set(asked(name)) and answers
+    assert set(answers) == asked(name) and answers
     for value in answers.values():
         ast.literal_eval(value)
-
-
-def test_the_page_counts_the_exercises():
-    page = (ROOT / "docs" / "classroom.md").read_text(encoding="utf-8")
-    row = re.compile(r"^\| \[\d\d\]\(\.\./notebooks/(\w+)\.ipynb\) \| (\d+) \|", re.MULTILINE)
-    rows = row.findall(page)
-    assert {name: int(n) for name, n in rows} == {n: len(asked(n)) for n in notebook_names()}
-
-
-def test_no_notebook_shows_the_solutions():
-    for path in (ROOT / "notebooks" / "py").glob("*.py"):
-        assert "solutions" not in path.read_text(encoding="utf-8")
-
-
-def test_a_wrong_answer_is_seen():
-    right = solved("11_appendix_C_derivation")
-    seen = replies("11_appendix_C_derivation", right | {1: "0.123"})
-    assert seen == dict.fromkeys(right, "right") | {1: "not yet"}
 
 
 @pytest.mark.slow
@@ -105,10 +81,11 @@ STUDY = 'source: pocket\nfamilies: [{}]\ncorpus_names: ["pocket:{}"]\nks: [1, 10
 
 @pytest.fixture
 def hand_ins(tmp_path) -> Path:
+    """Copies of the templates, and six students' files, two of which can be run."""
     folder = tmp_path / "hand-ins"
-    folder.mkdir()
+    shutil.copytree(ROOT / "params" / "class", folder)
     (folder / "ann.yaml").write_text(STUDY.format("Qwen", "code"))
-    (folder / "bob.yaml").write_text(STUDY.format("Qwen", "code").replace("ilies", "iles"))
+    (folder / "bob.yaml").write_text(STUDY.format("Qwen", "code") + "famlies: []\nseed: -1\n")
     (folder / "cy.yml").write_text(STUDY.format("OPT", "prose"))
     (folder / "dee.yaml").write_text(STUDY.format("OPT", "prose") + "records_dir: mine\n")
     (folder / "eve.yaml").write_text(STUDY.format("OPT", "prose") + "train_anew: [opt-w32-l2]\n")
@@ -117,146 +94,77 @@ def hand_ins(tmp_path) -> Path:
     return folder
 
 
-@pytest.fixture
-def no_kernel(monkeypatch):
-    """In the place of papermill: writes a table of the parameters, as a notebook would."""
-    calls = []
-
-    def run(name, values, out):
-        calls.append((name, values))
-        if values["records_dir"]:
-            raise InputError(f"{values['records_dir']}: no such folder")
-        figures = Path(values["figures_dir"])
-        figures.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame({"family": values["families"], "value": 1.5}).to_csv(
-            figures / "figure_3.csv", index=False
-        )
-
-    monkeypatch.setattr(classroom, "run", run)
-    return calls
-
-
-def test_one_broken_file_does_not_stop_the_others(hand_ins, no_kernel, tmp_path):
+def test_a_broken_file_tells_every_fault_and_stops_no_other(hand_ins, tmp_path, rbpkit):
     out = tmp_path / "class"
-    result = classroom.run_class(hand_ins, out, notebook="03")
-    assert result.done == ("ann.yaml", "cy.yml")
-    reasons = result.failures
-    assert set(reasons) == {"bob.yaml", "dee.yaml", "eve.yaml", "flo.yaml"}
-    assert "did you mean families" in reasons["bob.yaml"]
-    assert str(hand_ins / "mine") in reasons["dee.yaml"]  # beside its file, not beside the notebook
-    assert "rbpkit reproduce" in reasons["eve.yaml"] and "Llama" in reasons["flo.yaml"]
-    assert {name for name, _ in no_kernel} == {"03_section_4_1_k1"}
+    status, _, said = rbpkit("classroom", hand_ins, "--out", out)
+    assert status == 1 and "2 ran, 4 failed, 4 not handed in" in said
     listed = pd.read_csv(out / "failures.csv")
-    assert dict(zip(listed["file"], listed["reason"], strict=True)) == reasons
-    table = pd.read_csv(out / "figure_3.csv")
-    assert table.to_dict("list") == {
-        "file": ["ann.yaml", "cy.yml"],
-        "family": ["Qwen", "OPT"],
-        "value": [1.5, 1.5],
-    }
-    compared = pd.read_csv(out / "comparison.csv")
-    assert list(compared["file"]) == ["ann.yaml"] * 3 + ["cy.yml"] * 3
-    assert list(compared["quantity"]) == ["CE", "RBP_1", "RBP_10"] * 2
-    one = compared.iloc[1]
+    reasons = listed.groupby("file")["reason"].apply(list)
+    assert list(reasons.index) == ["bob.yaml", "dee.yaml", "eve.yaml", "flo.yaml"]
+    assert sorted(line.split()[0] for line in reasons["bob.yaml"]) == ["seed:", "unknown"]
+    assert str(hand_ins / "mine") in reasons["dee.yaml"][0]  # next to its file
+    assert "rbpkit reproduce" in reasons["eve.yaml"][0] and "Llama" in reasons["flo.yaml"][0]
+    table = pd.read_csv(out / "comparison.csv")
+    assert list(table["file"]) == ["ann.yaml"] * 3 + ["cy.yml"] * 3
+    assert list(table["quantity"]) == ["CE", "RBP_1", "RBP_10"] * 2
     curve = rbp_curve(load_summaries(ladders.summaries_root()), 1, "pocket:code", "Qwen")
-    assert one["slope"] == pytest.approx(fit_power_law(curve.S, curve.loss).slope, rel=1e-5)
+    assert table.loc[1, "slope"] == pytest.approx(
+        fit_power_law(curve.S, curve.loss).slope, rel=1e-5
+    )
+    assert (out / "comparison.png").is_file()
+    [axes] = class_figure(table).axes
+    drawn = {one.get_label(): one.lines[0].get_ydata() for one in axes.containers}
+    ann = drawn["ann: Qwen, pocket:code"].astype(float)
+    np.testing.assert_allclose(ann, -table["slope"][:3])
 
 
-def test_without_a_notebook_there_are_the_table_and_the_figure(hand_ins, no_kernel, tmp_path):
-    result = classroom.run_class(hand_ins, tmp_path / "class")
-    assert result.done == ("ann.yaml", "cy.yml") and not no_kernel
-    found = {path.name for path in (tmp_path / "class").iterdir()}
-    assert found == {"comparison.csv", "comparison.png", "failures.csv"}
-    table = result.tables["comparison"]
-    assert (table["low"] < table["slope"]).all() and (table["slope"] < table["high"]).all()
-    _, against_k = classroom.class_figure(table).axes
-    drawn = {
-        one.get_label(): one.lines[0].get_ydata().astype(float) for one in against_k.containers
-    }
-    rows = table[(table["file"] == "ann.yaml") & (table["quantity"] != "CE")]
-    np.testing.assert_allclose(drawn["ann: Qwen, pocket:code"], -rows["slope"])
-
-
-def test_tables_of_an_earlier_run_are_not_gathered(hand_ins, no_kernel, tmp_path):
-    out = tmp_path / "class"
-    old = out / "runs" / "ann.yaml" / "figures"
-    old.mkdir(parents=True)
-    (old / "stale.csv").write_text("a\n1\n")
-    assert set(classroom.run_class(hand_ins, out, notebook="03").tables) == {
-        "comparison",
-        "figure_3",
-    }
-
-
-def test_without_a_failure_the_list_is_empty(hand_ins, no_kernel, tmp_path):
-    for name in ("bob", "dee", "eve", "flo"):
-        (hand_ins / f"{name}.yaml").unlink()
-    classroom.run_class(hand_ins, tmp_path / "class", notebook="03_section_4_1_k1")
+def test_templates_that_nobody_changed_are_no_failures(tmp_path):
+    shutil.copytree(ROOT / "params" / "class", tmp_path / "hand-ins")
+    said = []
+    assert run_class(tmp_path / "hand-ins", tmp_path / "class", say=said.append) == {}
+    assert sum("not handed in (a template, not changed)" in line for line in said) == 4
     assert (tmp_path / "class" / "failures.csv").read_text() == "file,reason\n"
 
 
-def test_faults_before_anything_is_run(hand_ins, no_kernel, tmp_path):
+def test_own_sizes_are_compared_with_all_sizes(tmp_path, monkeypatch, shipped):
+    names = ("pythia-w32-l2", "pythia-w48-l3", "pythia-w64-l4")
+    here = [one for one in shipped if one.manifest.corpus == "pocket:prose"]
+    chosen = [one for one in here if one.manifest.model in names]
+    monkeypatch.setattr("rbpkit.study.classroom.load_summaries", lambda folder: chosen)
+    text = (ROOT / "params" / "class" / "own_sizes.yaml").read_text(encoding="utf-8")
+    (tmp_path / "ann.yaml").write_text(text + "# mine\n", encoding="utf-8")
+    assert run_class(tmp_path, tmp_path / "class") == {}
+    table = pd.read_csv(tmp_path / "class" / "comparison.csv").set_index("quantity")
+
+    def slope(some: list[Summary]) -> float:
+        curve = rbp_curve(some, 1, "pocket:prose", "Pythia")
+        return fit_power_law(curve.S, curve.loss).slope
+
+    row = table.loc["RBP_1"]
+    assert row["n"] == 3 and row["slope"] == pytest.approx(slope(chosen), rel=1e-5)
+    assert row["shipped"] == pytest.approx(slope(here), rel=1e-5)
+    assert abs(row["difference"]) > 0.01
+
+
+@pytest.mark.slow
+def test_a_notebook_is_run_on_each_file(tmp_path):
+    folder, out = tmp_path / "hand-ins", tmp_path / "class"
+    folder.mkdir()
+    (folder / "ann.yaml").write_text(STUDY.format("Qwen", "code"))
+    old = out / "runs" / "ann.yaml" / "figures"
+    old.mkdir(parents=True)
+    (old / "stale.csv").write_text("a\n1\n")  # of an earlier run
+    assert run_class(folder, out, notebook="03") == {}
+    assert not (out / "stale.csv").exists()
+    points = pd.read_csv(out / "figure_3.csv").query("source == 'measured'")
+    assert set(zip(points["file"], points["family"], strict=True)) == {("ann.yaml", "Qwen")}
+
+
+def test_faults_before_anything_is_run(hand_ins, tmp_path):
     for folder, notebook, words in (
-        (tmp_path / "none", "03", "no such folder"),
         (tmp_path, "03", "no parameter files"),
-        (hand_ins, "99", "no notebook '99'"),
         (hand_ins, "03_section_4_1_k2", "did you mean 03_section_4_1_k1"),
     ):
         with pytest.raises(InputError, match=words):
-            classroom.run_class(folder, tmp_path / "out", notebook=notebook)
-    assert not no_kernel and not (tmp_path / "out").exists()
-
-
-def test_the_command(rbpkit, hand_ins, no_kernel, tmp_path):
-    status, out, _ = rbpkit("classroom", hand_ins, "--notebook", 3, "--out", tmp_path / "class")
-    assert status == 1 and "2 ran, 4 failed" in out
-
-
-@pytest.mark.slow
-def test_a_class_for_real(hand_ins, tmp_path):
-    result = classroom.run_class(hand_ins, tmp_path / "class", notebook="03")
-    assert result.done == ("ann.yaml", "cy.yml")
-    points = result.tables["figure_3"].query("source == 'measured'")
-    assert set(zip(points["file"], points["family"], strict=True)) == {
-        ("ann.yaml", "Qwen"),
-        ("cy.yml", "OPT"),
-    }
-
-
-# -- models of one's own ---------------------------------------------------------------------
-
-
-def assert_same_but_for_last_digits(printed: str, page: str):
-    """Words are equal, numbers within 0.001: a rank may differ on another processor."""
-    for here, there in zip(printed.split(), page.split(), strict=True):
-        try:
-            assert float(here) == pytest.approx(float(there), abs=1e-3)
-        except ValueError:
-            assert here == there
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
-def test_the_page_on_own_models_does_what_it_prints(tmp_path):
-    page = (ROOT / "docs" / "own_models.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```(\w+)\n(.*?)```", page, re.DOTALL)
-    [shell] = [text for kind, text in blocks if kind == "sh"]
-    [code] = [text for kind, text in blocks if kind == "python"]
-    _, table, said = [text for kind, text in blocks if kind == "text"]
-    models = [run.name for run in ladders.ladder_runs(ladders.family_named("Pythia"))][:5]
-    for number, name in enumerate(models, 1):
-        source = ladders.models_root() / name
-        shutil.copytree(source, tmp_path / "checkpoints" / f"mine-{number}")
-    (tmp_path / "notebooks").symlink_to(ROOT / "notebooks")
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    look = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 1200}
-    look["env"] = {**os.environ, "PATH": path}
-    run = subprocess.run(["sh", "-ec", shell], **look)
-    assert run.returncode == 0, run.stderr
-    printed = run.stdout.strip().splitlines()[-len(table.strip().splitlines()) :]
-    assert_same_but_for_last_digits("\n".join(printed), table)
-    assert (tmp_path / "own_figures" / "figure_3.png").is_file()
-    run = subprocess.run([sys.executable, "-c", code], **look)
-    assert run.returncode == 0, run.stderr
-    assert_same_but_for_last_digits(run.stdout, said)
-    assert (tmp_path / "own_figures" / "law.csv").is_file()
+            run_class(folder, tmp_path / "out", notebook=notebook)
+    assert not (tmp_path / "out").exists()
