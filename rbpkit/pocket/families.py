@@ -1,18 +1,23 @@
-"""What each pocket family is, in one table: its sizes, rate and config, and what else is its own.
+"""What each pocket family is, in one table: its sizes, rate, config and what else is its own.
 
 Heads, norms, biases, positions, activation, tied or untied output matrix are those of the real
 family. Two things are one rule for all, so that the families differ by architecture alone: no
-dropout (every token is seen once), and the initialisation (`pocket.configs`).
+dropout (every token is seen once), and the initialisation: Pythia's, with learned positions at
+zero. (What Mamba's state has, its decay, step sizes and convolution, starts as in that family.)
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rbpkit.errors import InputError
+from rbpkit.files.architectures import family_of
+
 if TYPE_CHECKING:
-    from transformers import PretrainedConfig
+    from transformers import PretrainedConfig, PreTrainedModel
 
 V = 4096
 CONTEXT = 256
@@ -22,8 +27,8 @@ CONTEXT = 256
 class Shape:
     """Width d, number of layers, number of attention heads (Mamba: none) of one pocket model.
 
-    Two more where the family's sizes differ by them: `inner`, the width of the gated MLP (None:
-    4d), and `untied`, whether the output matrix is one of its own (None: as its family has it).
+    Two more if the family's sizes differ by them: `inner`, the width of the gated MLP (None: 4d),
+    and `untied`, whether the output matrix is separate from the embedding (None: as in its family).
     """
 
     width: int
@@ -35,14 +40,14 @@ class Shape:
 
 @dataclass(frozen=True)
 class Family:
-    """A family: its sizes, how they are trained and built, what is its own in them.
+    """A family: its sizes, how they are trained and built, and what is its own in them.
 
-    shapes: smallest first. rate: `Recipe.rate`, from the rate search. config: a shape and what is
-    one for all families -> the transformers config. residual: the ends of the names of a layer's
-    matrices that write to the residual stream. positions: of its learned positions, if it has
-    any. over_time: multiplications by which a layer brings tokens together, a token and unit of
-    width: causal attention over a context, half of it masked, scores and values. note: what its
-    model cards say of its class.
+    shapes: smallest first. rate: `Recipe.rate`, from the rate search. config: a shape and what all
+    families share -> the transformers config. residual: how the names of a layer's matrices end
+    that write to the residual stream. positions: the same of its learned positions, if it has any.
+    over_time: multiplications per token and unit of width by which a layer brings tokens together
+    (scores and values of causal attention over a context, half of it masked). note: what its model
+    cards say of its class.
     """
 
     shapes: tuple[Shape, ...]
@@ -72,7 +77,7 @@ def _gpt2(shape: Shape, common: dict) -> PretrainedConfig:
 
 def _opt(shape: Shape, common: dict) -> PretrainedConfig:
     # The real family's second size normalises after each block and embeds in half its width.
-    # No size of ours does, so that S is all that changes along the ladder.
+    # None of these sizes does, so that only S changes along the ladder.
     from transformers import OPTConfig
 
     std = common.pop("initializer_range")
@@ -113,8 +118,8 @@ def _pythia(shape: Shape, common: dict) -> PretrainedConfig:
 
 
 def _qwen(shape: Shape, common: dict) -> PretrainedConfig:
-    # Qwen2's layers, to the bit, under the name of a family that has the same ones. A folder of
-    # type "qwen2" keeps no tokenizer of its own: AutoTokenizer puts Qwen2's rules in its place.
+    # Qwen2's layers, to the bit, under the name of a family that has the same ones. If a folder has
+    # the type "qwen2", AutoTokenizer ignores its tokenizer and applies Qwen2's rules.
     from transformers import SeedOssConfig
 
     return SeedOssConfig(
@@ -153,57 +158,42 @@ def _mamba(shape: Shape, common: dict) -> PretrainedConfig:
     )
 
 
-# Heads of 32 where that divides: a quarter of a small head, as NeoX rotates it, would leave two
-# frequencies. Widths under 32 broke the line in a trial (the rank of the head). Depths follow the
-# real ladders'.
+def _shapes(*columns: tuple[int, ...]) -> tuple[Shape, ...]:
+    """Widths, layers, heads, column by column -> one shape per size."""
+    return tuple(Shape(*row) for row in zip(*columns, strict=True))
+
+
+# Heads of 32 if the width allows it: NeoX rotates a quarter of a head, and a quarter of a small one
+# would have only two frequencies. Widths under 32 broke the line in a trial (the rank of the head).
+# Depths follow those of the real families.
 FAMILIES: dict[str, Family] = {
     "GPT2": Family(
         # The depth grows with the width (12, 24, 36, 48 layers).
-        shapes=(
-            Shape(32, 2, 1),
-            Shape(48, 4, 2),
-            Shape(64, 6, 2),
-            Shape(80, 8, 2),
-            Shape(96, 10, 3),
-        ),
+        shapes=_shapes((32, 48, 64, 80, 96), (2, 4, 6, 8, 10), (1, 2, 2, 2, 3)),
         rate=0.175,
         config=_gpt2,
         residual=("attn.c_proj.weight", "mlp.c_proj.weight"),
         positions=("wpe.weight",),
     ),
     "OPT": Family(
-        # In two steps (12, 24, 24, 32, 32).
-        shapes=(
-            Shape(32, 2, 1),
-            Shape(48, 4, 2),
-            Shape(80, 4, 2),
-            Shape(96, 5, 3),
-            Shape(128, 5, 4),
-            Shape(160, 6, 5),
-        ),
+        # The depth grows in two steps (12, 24, 24, 32, 32).
+        shapes=_shapes((32, 48, 80, 96, 128, 160), (2, 4, 4, 5, 5, 6), (1, 2, 2, 3, 4, 5)),
         rate=0.175,
         config=_opt,
         residual=("self_attn.out_proj.weight", "fc2.weight"),
         positions=("embed_positions.weight",),
     ),
     "Pythia": Family(
-        shapes=(
-            Shape(32, 2, 1),
-            Shape(48, 3, 2),
-            Shape(64, 4, 2),
-            Shape(80, 4, 2),
-            Shape(96, 4, 3),
-            Shape(128, 5, 4),
-            Shape(160, 6, 5),
-            Shape(192, 7, 6),
+        shapes=_shapes(
+            (32, 48, 64, 80, 96, 128, 160, 192), (2, 3, 4, 4, 4, 5, 6, 7), (1, 2, 2, 2, 3, 4, 5, 6)
         ),
         rate=0.7,
         config=_pythia,
         residual=("attention.dense.weight", "mlp.dense_4h_to_h.weight"),
     ),
     "Qwen": Family(
-        # Not always with the width (24, 28, 36, 28, 48, 64), with a gated MLP of 5.3 to 5.8 d but
-        # 2.7 d at the fifth, and an output matrix of its own in the three largest.
+        # The depth does not always grow with the width (24, 28, 36, 28, 48, 64). The gated MLP is
+        # 5.3 to 5.8 d wide, but 2.7 d in the fifth. The three largest have an untied output matrix.
         shapes=(
             Shape(32, 2, 1, inner=176),
             Shape(48, 3, 2, inner=272),
@@ -221,16 +211,10 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
     "Mamba": Family(
-        # None of the paper's: a state-space family to hold beside them. A layer of it has fewer
-        # weights than the others' (6 d^2 and what the state takes, for 12 d^2), so there are more:
-        # 24, 48, 48, 48, 64 in the real ladder.
-        shapes=(
-            Shape(32, 4, 0),
-            Shape(40, 5, 0),
-            Shape(48, 6, 0),
-            Shape(64, 6, 0),
-            Shape(96, 6, 0),
-        ),
+        # A state-space family to compare with the paper's. A layer has fewer weights than theirs
+        # (6 d^2 and the state's, against 12 d^2), so there are more layers: 24, 48, 48, 48, 64 in
+        # the real family.
+        shapes=_shapes((32, 40, 48, 64, 96), (4, 5, 6, 6, 6), (0,) * 5),
         rate=0.7,
         config=_mamba,
         residual=("mixer.out_proj.weight",),
@@ -238,3 +222,56 @@ FAMILIES: dict[str, Family] = {
     ),
 }
 """Each pocket family by its name in the paper, which has no Mamba."""
+
+
+def family_named(name: str) -> str:
+    """The family's name as the paper writes it, in any spelling of upper and lower case.
+
+    Raises InputError for a family that has no ladder.
+    """
+    for family in FAMILIES:
+        if family.lower() == name.lower():
+            return family
+    raise InputError(f"no pocket family {name!r}: there are {', '.join(FAMILIES)}")
+
+
+def config_of(family: str, shape: Shape) -> PretrainedConfig:
+    """The transformers config of one pocket model.
+
+    Raises InputError for a family that has no ladder.
+    """
+    family = family_named(family)
+    common = {
+        "vocab_size": V,
+        "bos_token_id": 0,
+        "eos_token_id": 0,
+        "dtype": "float16",
+        # Pythia's first rule ("small_init"), for every matrix and embedding.
+        "initializer_range": math.sqrt(2 / (5 * shape.width)),
+    }
+    config = FAMILIES[family].config(shape, common)
+    if family_of(config) != family:  # its type is named after another family
+        config.rbpkit_family = family
+    return config
+
+
+def initial_model(family: str, shape: Shape, seed: int) -> PreTrainedModel:
+    """The untrained model in float32; its weights depend on the seed alone."""
+    import torch
+    from torch import nn
+    from transformers import AutoModelForCausalLM
+
+    torch.manual_seed(seed)
+    model = AutoModelForCausalLM.from_config(config_of(family, shape), dtype=torch.float32)
+    row = FAMILIES[family]
+    named = list(model.named_parameters())
+    additions = sum(name.endswith(row.residual) for name, _ in named)
+    for name, parameter in named:
+        # Pythia's second rule ("wang_init"), for what is added to the residual stream:
+        # 2 / (L sqrt d) for the two additions of each of L layers.
+        if name.endswith(row.residual):
+            nn.init.normal_(parameter, std=4 / (additions * math.sqrt(shape.width)))
+        # Positions as large as the tokens drown them: 0.26 nats worse after 1.5 million tokens.
+        if name.endswith(row.positions):
+            nn.init.zeros_(parameter)
+    return model

@@ -7,30 +7,30 @@ module says what the models are and where they lie; `pocket.training` trains the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError
-from rbpkit.pocket.families import CONTEXT, FAMILIES, Shape, V
+from rbpkit.pocket.families import CONTEXT, FAMILIES, Shape, V, family_named
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
+
+__all__ = ["CONTEXT", "V", "family_named"]  # of `families`, next to what is here
 
 END_OF_TEXT = "<|endoftext|>"
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a pocket model is trained; all that can change its weights but the shape.
+    """How a pocket model is trained: all that can change its weights, except its shape.
 
-    tokens: training tokens; no document is read twice. The learning rate warms up over `warmup` of
-    the steps to peak_rate(width), then falls linearly to zero. Its c is the family's
-    (`Family.rate`): at two widths, short runs with c doubled or halved until the best by validation
-    CE has a worse one on either side (`data/pocket/runs/rate_search.csv`); then the geometric mean
-    of the two best.
+    tokens: training tokens; no document is read twice. The learning rate warms up to rate / width
+    over `warmup` of the steps, then falls linearly to zero. The `rate` of a family is the geometric
+    mean of the best rates at two widths. They were found in short runs, doubling or halving until
+    the best by validation CE had a worse one on either side (`data/pocket/runs/rate_search.csv`).
     """
 
     tokens: int = 12_000_000
@@ -48,16 +48,12 @@ class Recipe:
         """Optimizer steps: whole batches of batch_rows x CONTEXT tokens in `tokens`."""
         return self.tokens // (self.batch_rows * CONTEXT)
 
-    def peak_rate(self, width: int) -> float:
-        """rate / width."""
-        return self.rate / width
-
     def rate_at(self, step: int, width: int) -> float:
         """Learning rate of step 0, 1, ..., steps - 1."""
         warm = max(1, round(self.warmup * self.steps))
         up = (step + 1) / warm
         down = (self.steps - step) / max(1, self.steps - warm)
-        return self.peak_rate(width) * min(up, down, 1.0)
+        return self.rate / width * min(up, down, 1.0)
 
 
 LADDERS: dict[str, tuple[Shape, ...]] = {name: one.shapes for name, one in FAMILIES.items()}
@@ -66,7 +62,7 @@ LADDERS: dict[str, tuple[Shape, ...]] = {name: one.shapes for name, one in FAMIL
 
 @dataclass(frozen=True)
 class Run:
-    """One model to be trained: its name (a folder's), architecture, shape and recipe."""
+    """One model to be trained: its name (also its folder's), architecture, shape and recipe."""
 
     name: str
     family: str
@@ -82,8 +78,8 @@ def recipe_of(family: str, **changes: int | float) -> Recipe:
 def ladder_runs(family: str, **changes: int | float) -> tuple[Run, ...]:
     """The runs of a family's ladder, smallest first; `changes` are fields of their recipe.
 
-    A run of other tokens than the ladder's is called NAME-Mm, of M million; one of another seed
-    than 0 ends in -seedN.
+    A run of M million tokens, if they are not the ladder's, is called NAME-Mm. A run with another
+    seed than 0 ends in -seedN.
     """
     recipe = recipe_of(family, **changes)
     suffix = "" if recipe.tokens == Recipe.tokens else f"-{recipe.tokens / 1e6:g}m"
@@ -92,9 +88,9 @@ def ladder_runs(family: str, **changes: int | float) -> tuple[Run, ...]:
 
 
 def run_named(name: str) -> Run:
-    """The run of a ladder's model whose name, as `ladder_runs` gives it, says tokens and seed.
+    """The run of a ladder's model by its name, as `ladder_runs` gives it.
 
-    `pythia-w32-l2-3m-seed7`: 3 million tokens, seed 7. Raises InputError where there is none.
+    `pythia-w32-l2-3m-seed7`: 3 million tokens, seed 7. Raises InputError if there is none.
     """
     end = r"(-(?P<millions>\d{1,4}(\.\d{1,6})?)m)?(-seed(?P<seed>\d{1,9}))?"
     if found := re.fullmatch(r"[^-]+-w\d+-l\d+" + end, name):
@@ -111,31 +107,25 @@ def run_named(name: str) -> Run:
     )
 
 
-def family_named(name: str) -> str:
-    """The family's name as the paper writes it, from any spelling of its letters.
-
-    Raises InputError for a family that has no ladder.
-    """
-    for family in LADDERS:
-        if family.lower() == name.lower():
-            return family
-    raise InputError(f"no pocket family {name!r}: there are {', '.join(LADDERS)}")
-
-
 def name_of(family: str, shape: Shape) -> str:
     """Folder and model name, by width and depth: `pythia-w64-l4`."""
     return f"{family.lower()}-w{shape.width}-l{shape.layers}"
 
 
+def data_folder() -> Path:
+    """The folder of all that ships with the pocket models."""
+    return Path(str(resources.files("rbpkit") / "data" / "pocket"))
+
+
 def models_root() -> Path:
-    """The folder of the shipped models, in hub layout, one folder a model."""
-    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "models"))
+    """The folder of the shipped models, in hub layout, one folder per model."""
+    return data_folder() / "models"
 
 
 def model_folder(family: str, size: int) -> Path:
     """The folder of the shipped model `size` (0 is the smallest) of a ladder.
 
-    Raises InputError where the family or the size is not in the ladders.
+    Raises InputError if the family or the size is not in the ladders.
     """
     family = family_named(family)
     ladder = LADDERS[family]
@@ -146,43 +136,20 @@ def model_folder(family: str, size: int) -> Path:
 
 def summaries_root() -> Path:
     """The folder of the shipped summaries: the paper's families on every pocket corpus."""
-    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "summaries"))
+    return data_folder() / "summaries"
 
 
 def beside_root() -> Path:
-    """The same of the ladders of other families than the paper's (Mamba)."""
-    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "beside"))
+    """The same for the ladders of families that the paper does not have (Mamba)."""
+    return data_folder() / "beside"
 
 
-def load_tokenizer(folder: Path | None = None) -> PreTrainedTokenizerFast:
-    """The shipped tokenizer, the one of all pocket models; or the one in a folder.
+def load_tokenizer() -> PreTrainedTokenizerFast:
+    """The shipped tokenizer that all pocket models share.
 
     Byte-level BPE with V = 4,096, trained on the training text.
     """
     from transformers import PreTrainedTokenizerFast
 
-    folder = folder or models_root().parent / "tokenizer"
+    folder = data_folder() / "tokenizer"
     return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
-
-
-def train_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    """A tokenizer trained on texts; same texts, same merges."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import PreTrainedTokenizerFast
-
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=V,
-        special_tokens=[END_OF_TEXT],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        bos_token=END_OF_TEXT,
-        eos_token=END_OF_TEXT,
-        model_max_length=CONTEXT,
-    )
