@@ -6,12 +6,11 @@ import pytest
 import torch
 from transformers.models.mamba import modeling_mamba
 
-from rbpkit.errors import InputError
 from rbpkit.pocket import scan
-from rbpkit.pocket.configs import initial_model
+from rbpkit.pocket.families import initial_model
 from rbpkit.pocket.ladders import LADDERS
-from rbpkit.pocket.objective import mean_nll
 from rbpkit.pocket.scan import SelectiveScan, selective_scan, training_scan
+from rbpkit.pocket.training import mean_nll
 
 L, BATCH, D, N = 7, 3, 5, 4
 
@@ -85,15 +84,6 @@ def test_measuring_and_other_models_are_left_to_transformers():
     with pytest.raises(KeyError), training_scan(mamba):
         raise KeyError
     assert modeling_mamba.mamba_selective_scan is own
-
-
-def test_a_transformers_without_that_scan_is_refused(monkeypatch):
-    monkeypatch.delattr(modeling_mamba, "mamba_selective_scan")
-    mamba = initial_model("Mamba", LADDERS["Mamba"][0], 0)
-    ids = torch.tensor([[1, 2, 3]])
-    with pytest.raises(InputError, match="transformers has no mamba_selective_scan"):
-        mean_nll(mamba, ids, ids)
-    mean_nll(initial_model("GPT2", LADDERS["GPT2"][0], 0), ids, ids)
 
 
 def test_generating_with_it_is_refused():
