@@ -176,9 +176,7 @@ def size_and_tokens(grid: Iterable[Totals], ks: Sequence[int]) -> pd.DataFrame:
     for one in grid:
         match = GRID.fullmatch(one.manifest.model)
         if match is None:
-            raise InputError(
-                f"{one.manifest.model} is not in the grid: it has no tokens in its name"
-            )
+            raise InputError(f"{one.manifest.model} is not of the grid: NAME-Mm or NAME-Mm-seedN")
         T, seed = float(match["millions"]) * 1e6, int(match["seed"] or 0)
         at = (one.manifest.corpus, one.manifest.family, match["model"], one.manifest.S, T, seed)
         rows += [(*at, *loss) for loss in _losses(one, ks).items()]

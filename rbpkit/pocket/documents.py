@@ -34,7 +34,6 @@ from rbpkit.files.text_files import text_fingerprint
 
 CORPORA = ("prose", "code", "qa", "readme")
 SPLITS = ("train", "valid", "test")
-PACKAGES = tuple("sympy networkx scipy pandas matplotlib numpy transformers datasets torch".split())
 LEAST_CHARACTERS = 600  # of a prose document and of a readme section
 GENERATED = re.compile(r"auto(matically)?[- ]?generated|generated (by|from|file)", re.IGNORECASE)
 
@@ -77,12 +76,9 @@ def load_pocket_documents(corpus: str, split: str = "test") -> PocketDocuments:
     corpus: one of `CORPORA`; split: "train", "valid" or "test" (the one that is measured).
     A document whose text has changed is taken as it now is; one that is gone is counted.
 
-    Raises InputError for an unknown name, or if one of `PACKAGES` is not installed.
+    Raises InputError for an unknown name, or if one of the packages is not installed.
     """
     fingerprint, entries = _listed(corpus, split)
-    for package in PACKAGES:
-        if importlib.util.find_spec(package) is None:
-            raise InputError(f"pocket:{corpus} needs {package}: pip install 'rbpkit[pocket]'")
     texts_of = {
         (document.file, document.name): document.text
         for file in dict(entries)
@@ -142,7 +138,10 @@ def documents_of_file(file: str) -> tuple[Document, ...]:
             return ()
         found = sections(about.get_payload() or about.get("Description") or "")
         return tuple(Document("readme", file, f"section {i}", s) for i, s in enumerate(found, 1))
-    path = Path(importlib.util.find_spec(top).submodule_search_locations[0], inside)
+    spec = importlib.util.find_spec(top)
+    if spec is None:
+        raise InputError(f"the pocket corpora need {top}: pip install 'rbpkit[pocket]'")
+    path = Path(spec.submodule_search_locations[0], inside)
     if not path.is_file():
         return ()
     return tuple(documents_of_module(path.read_text(encoding="utf-8", errors="replace"), file))

@@ -38,7 +38,6 @@ from transformers import PreTrainedTokenizerFast
 from rbpkit.files.text_files import text_fingerprint
 from rbpkit.pocket.documents import (
     CORPORA,
-    PACKAGES,
     SPLITS,
     Document,
     documents_of_file,
@@ -48,6 +47,7 @@ from rbpkit.pocket.families import CONTEXT, V
 from rbpkit.pocket.ladders import END_OF_TEXT
 
 SEED = 42
+PACKAGES = tuple("sympy networkx scipy pandas matplotlib numpy transformers datasets torch".split())
 # Distributions that every installation of rbpkit brings. Of torch only its own description is
 # read, because its CPU and CUDA builds need different distributions.
 README_ROOTS = (

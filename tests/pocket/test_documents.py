@@ -1,6 +1,5 @@
 """The pocket corpora: how documents are cut and split, and what the shipped lists hold."""
 
-import collections
 import dataclasses
 import gzip
 import importlib.metadata
@@ -42,9 +41,7 @@ def cut(source: str, corpus: str) -> dict[str, str]:
 
 # --- one source file -----------------------------------------------------------------------
 
-FORMS = f'''"""A short module docstring."""
-import os
-
+FORMS = f'''
 def alone(a, b=2, *args, key: "str" = "x", **rest) -> int:
     """Adds the two numbers.
 
@@ -53,13 +50,11 @@ def alone(a, b=2, *args, key: "str" = "x", **rest) -> int:
     return a + b
 
 @cached(size=3)
-@other
 async def decorated(
     a,
-    b,
 ):
-    """Waits for both of them."""
-    return a, b
+    """Waits for it and returns."""
+    return a
 
 def only_docstring():
     """Nothing here but words."""
@@ -68,110 +63,51 @@ def two_words(a):
     """Too short."""
     return a
 
-def undocumented(a):
-    b = a
-    return b
-
-def one_line(a):
-    return a
-
 class Outer:
-    """A class with a docstring.
-
-{LONG}
-    """
-
-    class Inner:
-        def method(self, x):
-            """
-            Starts on the second line.
-
-            And goes on.
-            """
-            def local():
-                """Functions in functions are no documents."""
-                return 1
-            return local() + x
-
     @property
     def size(self):
         """The size of the thing."""
+        def local():
+            """Functions in functions are no documents."""
         return self._size
 
     @size.setter
     def size(self, value):
-        """Sets the size of it."""
         self._size = value
+        return
 '''
 
 
-def test_qa_is_name_signature_and_summary_line():
+def test_documents_of_a_module():
+    body = "\n".join(line.strip() for line in LONG.splitlines())
+    assert cut(FORMS, "prose") == {"pkg.mod.alone": f"Adds the two numbers.\n\n{body}"}
     assert cut(FORMS, "qa") == {
         "pkg.mod.alone": (
             'pkg.mod.alone(a, b=2, *args, key: "str" = "x", **rest) -> int\nAdds the two numbers.'
         ),
-        "pkg.mod.decorated": "pkg.mod.decorated( a, b, )\nWaits for both of them.",
+        "pkg.mod.decorated": "pkg.mod.decorated( a, )\nWaits for it and returns.",
         "pkg.mod.only_docstring": "pkg.mod.only_docstring()\nNothing here but words.",
-        "pkg.mod.Outer.Inner.method": (
-            "pkg.mod.Outer.Inner.method(self, x)\nStarts on the second line."
-        ),
         "pkg.mod.Outer.size": "pkg.mod.Outer.size(self)\nThe size of the thing.",
-        "pkg.mod.Outer.size#2": "pkg.mod.Outer.size(self, value)\nSets the size of it.",
+    }
+    code = cut(FORMS, "code")
+    assert code.pop("pkg.mod.Outer.size").startswith('@property\ndef size(self):\n    """The size')
+    assert code == {
+        "pkg.mod.alone": (
+            'def alone(a, b=2, *args, key: "str" = "x", **rest) -> int:\n    return a + b'
+        ),
+        "pkg.mod.decorated": (
+            "@cached(size=3)\nasync def decorated(\n    a,\n):\n"
+            '    """Waits for it and returns."""\n    return a'
+        ),
+        "pkg.mod.two_words": 'def two_words(a):\n    """Too short."""\n    return a',
+        "pkg.mod.Outer.size#2": (
+            "@size.setter\ndef size(self, value):\n    self._size = value\n    return"
+        ),
     }
 
 
-def test_code_is_every_function_with_decorators_without_indent_and_without_its_prose():
-    code = cut(FORMS, "code")
-    assert list(code) == [
-        "pkg.mod.alone",
-        "pkg.mod.decorated",
-        "pkg.mod.two_words",
-        "pkg.mod.undocumented",
-        "pkg.mod.Outer.Inner.method",
-        "pkg.mod.Outer.size",
-        "pkg.mod.Outer.size#2",
-    ]
-    assert code["pkg.mod.alone"] == (
-        'def alone(a, b=2, *args, key: "str" = "x", **rest) -> int:\n    return a + b'
-    )
-    assert code["pkg.mod.undocumented"] == "def undocumented(a):\n    b = a\n    return b"
-    assert code["pkg.mod.decorated"] == (
-        "@cached(size=3)\n@other\nasync def decorated(\n    a,\n    b,\n):\n"
-        '    """Waits for both of them."""\n    return a, b'
-    )
-    assert code["pkg.mod.Outer.size#2"] == (
-        '@size.setter\ndef size(self, value):\n    """Sets the size of it."""\n'
-        "    self._size = value"
-    )
-    method = code["pkg.mod.Outer.Inner.method"]
-    assert method.startswith('def method(self, x):\n    """\n    Starts on')
-    assert method.endswith("\n    return local() + x")
-
-
-def test_prose_is_the_long_docstring_as_a_reader_sees_it():
-    prose = cut(FORMS, "prose")
-    assert list(prose) == ["pkg.mod.alone", "pkg.mod.Outer"]
-    body = "\n".join(line.strip() for line in LONG.splitlines())
-    assert prose["pkg.mod.Outer"] == f"A class with a docstring.\n\n{body}"
-
-
-@pytest.mark.parametrize(("characters", "there"), [(599, False), (600, True)])
-def test_prose_begins_at_600_characters(characters, there):
-    assert bool(cut(f'"""{"x" * characters}"""', "prose")) is there
-
-
-@pytest.mark.parametrize(
-    "signature",
-    ["(\n    a,  # the first\n    b,\n)", '(a="#")', "(a):  # noqa\n    # more\n   "],
-)
-def test_a_signature_with_a_comment_gives_no_qa(signature):
-    colon = "" if ":" in signature else ":"
-    source = f'def f{signature}{colon}\n    """Does this and that."""\n    return 1\n'
-    assert list(cut(source, "code")) == ["pkg.mod.f"]
-    assert cut(source, "qa") == {}
-
-
-def test_a_docstring_on_the_line_of_the_signature_is_cut_off_at_its_byte():
+def test_a_signature_ends_at_the_byte_of_the_docstring_and_has_no_comment():
+    assert not cut('def f(a):  # comment\n    """Does this and that."""\n', "qa")
     source = 'def f(a="é漢🙂"): "Says what it gets."; return a\n'
     assert cut(source, "qa") == {"pkg.mod.f": 'pkg.mod.f(a="é漢🙂")\nSays what it gets.'}
     assert cut(source, "code") == {"pkg.mod.f": source.strip()}
@@ -209,19 +145,6 @@ def test_sections_are_whole_paragraphs_of_at_least_600_characters():
     assert sections("\n\n  \n\n".join(paragraphs)) == expected
     assert sections("\r\n\r\n".join(paragraphs)) == expected
     assert [len(sections("x" * n)) for n in (0, 149, 150, 5000)] == [0, 0, 1, 1]
-
-
-@pytest.mark.parametrize("header", [True, False])
-def test_a_readme_is_the_description_of_the_installed_distribution(header, tmp_path, monkeypatch):
-    name, words = f"rbpkit-fake-{header}".lower(), "word " * 130
-    described = f"Description: {words}\n" if header else f"\n{words}\n\nA short rest.\n"
-    folder = tmp_path / f"{name.replace('-', '_')}-1.0.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\n{described}")
-    monkeypatch.syspath_prepend(tmp_path)
-    (section,) = documents_of_file(f"{name}.dist-info/METADATA")
-    assert (section.corpus, section.name) == ("readme", "section 1")
-    assert section.text.split() == words.split()
 
 
 # --- the shipped lists ---------------------------------------------------------------------
@@ -277,25 +200,15 @@ def test_each_document_is_listed_once_and_on_the_side_of_its_source(corpus):
     assert 0.5 * pocket_split.TEST_DOCUMENTS[corpus] < tested <= pocket_split.TEST_DOCUMENTS[corpus]
 
 
-def test_only_what_every_installation_has_is_listed():
-    need_pinned_text(*CORPORA)
-    files = set(pocket_documents.read_lists()["files"])
-    assert files <= set(pocket_split.source_files())
-    assert not [file for file in files if file.startswith(("numpy/distutils", "torch/version"))]
-    distributions = {file.removesuffix(".dist-info/METADATA") for file in files}
-    assert distributions.isdisjoint({"rbpkit", "pexpect", "triton"}) and "torch" in distributions
-
-
 @pytest.mark.parametrize(("corpus", "split"), [("proze", "test"), ("prose", "dev")])
 def test_a_name_that_is_not_there_is_refused(corpus, split):
     with pytest.raises(InputError, match=f"'{corpus}', split '{split}': corpora are prose, code"):
         load_pocket_documents(corpus, split)
 
 
-def test_a_package_that_is_missing_is_named_with_the_way_out(monkeypatch):
-    monkeypatch.setattr(pocket_documents, "PACKAGES", ("rbpkit_no_such",))
-    with pytest.raises(InputError, match=r"needs rbpkit_no_such: pip install 'rbpkit\[pocket\]'"):
-        load_pocket_documents("code")
+def test_a_package_that_is_missing_is_named_with_the_way_out():
+    with pytest.raises(InputError, match=r"need rbpkit_no_such: pip install 'rbpkit\[pocket\]'"):
+        documents_of_file("rbpkit_no_such/a.py")
 
 
 def test_documents_that_are_gone_or_changed_are_seen(monkeypatch):
@@ -368,31 +281,6 @@ def test_one_source_is_on_one_side_in_all_corpora_and_nothing_is_there_twice(eve
     assert held and all(d.text not in train for d in held)
     gone = [d for d in documents if d not in side and d.corpus == "qa"]
     assert gone and all(d.text in train and split_of(d) != "train" for d in gone)
-
-
-def test_a_side_ends_where_its_budget_ends(even, monkeypatch):
-    documents = [
-        Document("code", f"pkg/m{m}.py", f"f{i}", words(4 * m + i))
-        for m in range(99)
-        for i in range(4)
-    ]
-    most = 5 * max(len(d.text) for d in documents)
-    monkeypatch.setitem(pocket_split.TEST_DOCUMENTS, "code", 7)
-    monkeypatch.setitem(pocket_split.VALID_CHARACTERS, "code", most)
-    monkeypatch.setattr(pocket_split, "MOST_OF_A_DISTRIBUTION", 3)
-    readmes = [
-        Document("readme", d.file.replace("pkg", "readme"), d.name, d.text.replace("w", "r"))
-        for d in documents
-    ]
-    taken = split_documents(documents + readmes)
-    of = {side: [d for d in taken[side] if d.corpus == "code"] for side in SPLITS}
-    assert len(of["test"]) == 7
-    lengths = [len(d.text) for d in of["valid"]]
-    assert sum(lengths) >= most > sum(lengths[:-1])
-    assert len(of["train"]) == sum(split_of(d) == "train" for d in documents)
-    for side, each in (("test", 3), ("valid", 3), ("train", 4)):
-        sections = collections.Counter(d.file for d in taken[side] if d.corpus == "readme")
-        assert sections and set(sections.values()) == {each}
 
 
 @pytest.mark.slow
