@@ -20,8 +20,7 @@ from matplotlib.figure import Figure
 from rbpkit.errors import InputError
 from rbpkit.fit import Measured, ce_curve, fit_curves, fit_power_law, rbp_curve
 from rbpkit.pocket.controls import CONTROLS, Totals, control_named
-from rbpkit.pocket.families import CONTEXT, FAMILIES, V
-from rbpkit.pocket.ladders import Run, ladder_runs
+from rbpkit.pocket.ladders import CONTEXT, FAMILIES, Run, V, ladder_runs
 from rbpkit.sections import plots
 from rbpkit.sections.panels import corpora_of, ink_of, rows_of_panels
 from rbpkit.sections.published_figures import token_ticks

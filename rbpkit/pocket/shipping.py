@@ -25,8 +25,7 @@ from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.pocket import controls, ladders
 from rbpkit.pocket.controls import load_totals, save_totals, totals_of, totals_of_tokens
-from rbpkit.pocket.documents import CORPORA, load_pocket_documents
-from rbpkit.pocket.families import CONTEXT, FAMILIES
+from rbpkit.pocket.ladders import CONTEXT, FAMILIES
 from rbpkit.records import Records
 from rbpkit.sections.pairs import completes_pair
 
@@ -74,7 +73,7 @@ def ship(run: Path, corpora: list[Corpus]) -> None:
 
 
 def card(run: Path) -> str:
-    """The model card of a finished run: data, recipe, losses, time, all from the run itself."""
+    """The model card of a finished run: recipe, losses and time, all from the run itself."""
     result = json.loads((run / "result.json").read_text())
     key = result["key"]
     model = load_model(run / "model", device="cpu")
@@ -82,13 +81,7 @@ def card(run: Path) -> str:
     curve = "\n".join(
         f"| {row.tokens:,} | {row.loss:.3f} | {row.valid_ce:.3f} |" for row in log.itertuples()
     )
-    counts = {c: len(load_pocket_documents(c, "train").documents) for c in CORPORA}
-    documents = ", ".join(f"{corpus} {count:,}" for corpus, count in counts.items())
-    heads, context, but = f"heads {key['heads']}", f"context {CONTEXT}", ""
-    if model.context is None:
-        heads, but = "no attention, a state of 16", " (not on the rates of the state's decay)"
-        context = f"trained on texts of {CONTEXT} tokens, with no limit of its own"
-    note = FAMILIES[key["family"]].note
+    recipe = "\n".join(f"- {name}: {value}" for name, value in key.items())
     return f"""---
 license: mit
 library_name: transformers
@@ -99,25 +92,13 @@ A small language model of the {key["family"]} architecture ({type(model.model)._
 for the reproduction of "Relative-Based Scaling Law for Neural Language Models" (arXiv 2510.20387).
 It is a measuring point on a ladder of sizes, not a model to generate text with.
 
-- **Shape**: width {key["width"]}, {key["layers"]} layers, {heads}, V = {model.V:,}, {context}.
-  S = {model.S:,} non-embedding parameters (base model without output head, token and position
-  embeddings).
-- **Data**: docstrings, functions, signatures with summary lines and README sections cut out of
-  installed packages (training documents: {documents}), shuffled with a fixed seed, each followed by
-  the end-of-text token. The packages' own licences (BSD, MIT, Apache and the like) apply to that
-  text.
-- **Recipe**: {key["tokens"]:,} tokens, each seen once, {key["batch_rows"]} x {CONTEXT} a step;
-  AdamW {tuple(key["betas"])}, weight decay {key["weight_decay"]} on matrices{but}, gradient norm
-  clipped at {key["clip"]}; learning rate {key["rate"]} / width after {key["warmup"]:.0%} warm-up,
-  then linear to zero; float32, seed {key["seed"]}, {key["device"]}, {key["threads"]} threads.
-  Weights are rounded to float16.
-- **Result**: validation CE {result["valid_ce"]:.4f} nats a token, of the rounded weights, packed
-  into full contexts, after {result["seconds"] / 60:.0f} minutes of training. No validation or test
-  document shares half or more of its twelve-word sequences with the training text; shorter passages
-  recur, as they do in such text.
-{f"- **Class**: {note}" if note else ""}
+S = {model.S:,} non-embedding parameters, V = {model.V:,}. Trained on text cut out of installed
+packages (their own licences apply to it), each token seen once. Validation CE
+{result["valid_ce"]:.4f} nats a token, of the weights rounded to float16, after
+{result["seconds"] / 60:.0f} minutes of training. `rbpkit pocket train --family
+{key["family"].lower()}` makes it again by this recipe (the peak learning rate is rate / width):
 
-`rbpkit pocket train --family {key["family"].lower()}` makes it again.
+{recipe}
 
 | tokens | training loss | validation CE |
 | ---: | ---: | ---: |

@@ -43,8 +43,7 @@ from rbpkit.pocket.documents import (
     documents_of_file,
     read_lists,
 )
-from rbpkit.pocket.families import CONTEXT, V
-from rbpkit.pocket.ladders import END_OF_TEXT
+from rbpkit.pocket.ladders import CONTEXT, END_OF_TEXT, V
 
 SEED = 42
 PACKAGES = tuple("sympy networkx scipy pandas matplotlib numpy transformers datasets torch".split())

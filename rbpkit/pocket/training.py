@@ -29,8 +29,15 @@ from rbpkit.files.libraries import quiet
 from rbpkit.files.whole import write_whole
 from rbpkit.models import torch_device
 from rbpkit.pocket.documents import CORPORA, load_pocket_documents
-from rbpkit.pocket.families import CONTEXT, Shape, initial_model
-from rbpkit.pocket.ladders import END_OF_TEXT, Recipe, Run, load_tokenizer
+from rbpkit.pocket.ladders import (
+    CONTEXT,
+    END_OF_TEXT,
+    Recipe,
+    Run,
+    Shape,
+    initial_model,
+    load_tokenizer,
+)
 from rbpkit.pocket.scan import training_scan
 
 ORDER_SEED = 42
@@ -148,19 +155,6 @@ class TrainedModel:
     seconds: float
 
 
-def run_key(family: str, shape: Shape, recipe: Recipe, stream: Tensor, device: str) -> dict:
-    """All that can change the weights, as JSON holds it."""
-    facts = {
-        "family": family,
-        **{name: value for name, value in asdict(shape).items() if value is not None},
-        **asdict(recipe),
-        "text": hashlib.sha256(stream.numpy().tobytes()).hexdigest(),
-        "torch": torch.__version__,
-        "device": device,
-    }
-    return json.loads(json.dumps(facts))
-
-
 def train(
     family: str,
     shape: Shape,
@@ -189,7 +183,11 @@ def train(
     if len(stream) < needed:
         raise InputError(f"the training text has {len(stream):,} tokens, {needed:,} are asked for")
 
-    key = run_key(family, shape, recipe, stream, device)
+    # All that can change the weights, as JSON keeps it.
+    key = {"family": family, **{n: v for n, v in asdict(shape).items() if v is not None}}
+    key |= {**asdict(recipe), "torch": torch.__version__, "device": device}
+    key["text"] = hashlib.sha256(stream.numpy().tobytes()).hexdigest()
+    key = json.loads(json.dumps(key))
     result = folder / "result.json"
     if result.is_file():
         done = json.loads(result.read_text())

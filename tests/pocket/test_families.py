@@ -18,8 +18,7 @@ from rbpkit.models import load_model, non_embedding_parameters
 from rbpkit.pocket import ladders
 from rbpkit.pocket.controls import CONTROL_TOKENS, CONTROLS, control_named
 from rbpkit.pocket.documents import CORPORA, load_pocket_documents
-from rbpkit.pocket.families import CONTEXT, FAMILIES, Shape, V, config_of, initial_model
-from rbpkit.pocket.ladders import LADDERS
+from rbpkit.pocket.ladders import CONTEXT, FAMILIES, LADDERS, Shape, V, config_of, initial_model
 from rbpkit.pocket.training import mean_nll
 
 MIB = 2**20

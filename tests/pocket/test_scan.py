@@ -7,8 +7,7 @@ import torch
 from transformers.models.mamba import modeling_mamba
 
 from rbpkit.pocket import scan
-from rbpkit.pocket.families import initial_model
-from rbpkit.pocket.ladders import LADDERS
+from rbpkit.pocket.ladders import LADDERS, initial_model
 from rbpkit.pocket.scan import SelectiveScan, selective_scan, training_scan
 from rbpkit.pocket.training import mean_nll
 
@@ -84,9 +83,3 @@ def test_measuring_and_other_models_are_left_to_transformers():
     with pytest.raises(KeyError), training_scan(mamba):
         raise KeyError
     assert modeling_mamba.mamba_selective_scan is own
-
-
-def test_generating_with_it_is_refused():
-    model = initial_model("Mamba", LADDERS["Mamba"][0], 0).eval()
-    with training_scan(model), pytest.raises(NotImplementedError, match="call the model uncached"):
-        model(input_ids=torch.tensor([[1, 2, 3]]), use_cache=True)
