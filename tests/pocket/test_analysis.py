@@ -154,41 +154,32 @@ def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals(grid):
         analysis.size_and_tokens([changed(one, model="pythia-w32-l2")], (1,))
 
 
-def test_pairs_and_other_tokens_are_the_whole_of_every_model_that_ships(grid, shipped):
-    """Up to a rank: summaries and totals may come from different processors."""
+def test_pairs_and_other_tokens_are_the_whole_of_every_model_of_the_grid(grid):
     others, pairs = (
         {(one.manifest.corpus, one.manifest.model): one for one in load_totals(pairs_path(kind))}
         for kind in (False, True)
     )
     assert pairs.keys() == others.keys()
-    ladders_own = [
-        changed(one, model=f"{one.manifest.model}-12m") for one in map(totals_of, shipped)
-    ]
-    for one in (*grid, *ladders_own):
+    for one in grid:
         key = one.manifest.corpus, one.manifest.model
         both = pairs[key].plus(others[key])
         assert both.manifest.tokens == one.manifest.tokens
+        # Up to a rank: they may have been measured on different processors.
         assert max(abs(hits - both.hits[k]) for k, hits in one.hits.items()) <= 2  # of 100,000
         assert both.ce() == pytest.approx(one.ce())
 
 
-def test_every_other_seed_ships_with_its_loss_curve_and_is_told_from_the_first():
+def test_every_other_seed_ships_with_its_loss_curve():
     for completed in (True, False):
-        totals = load_totals(pairs_path(completed))
-        table = analysis.size_and_tokens(totals, (1,))
+        table = analysis.size_and_tokens(load_totals(pairs_path(completed)), (1,))
         seeds = table[table["seed"] > 0]
-        assert (seeds["T"] == 12e6).all()
         names = seeds["model"] + "-seed" + seeds["seed"].astype(str)
         ships = set(zip(names, seeds["corpus"], strict=True))
         assert ships == {(run.name, corpus) for run in SEEDS for corpus in POCKET_CORPORA}
-        first = table[(table["seed"] == 0) & (table["T"] == 12e6)]
-        both = seeds.merge(first, on=["model", "corpus", "quantity"], suffixes=("", " of first"))
-        assert len(both) == len(seeds)
-        assert (both["S"] == both["S of first"]).all()
-        assert (both["loss"] != both["loss of first"]).all()
     for run in SEEDS:
-        name = run.name.replace("-seed", "-12m-seed")
-        log = pd.read_csv(ladders.models_root().parent / "runs" / f"{name}.csv")
+        log = pd.read_csv(
+            ladders.data_folder() / "runs" / f"{run.name.replace('-seed', '-12m-seed')}.csv"
+        )
         assert log["step"].iloc[-1] == run.recipe.steps
 
 

@@ -19,7 +19,7 @@ from transformers import AutoModelForCausalLM
 from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
 from rbpkit.models import load_model
-from rbpkit.pocket import controls, ladders, scan, shipping, training
+from rbpkit.pocket import controls, ladders, shipping, training
 from rbpkit.pocket.controls import load_totals
 from rbpkit.pocket.documents import PocketDocuments, load_pocket_documents
 from rbpkit.pocket.ladders import CONTEXT, LADDERS, Recipe, Shape, V, initial_model
@@ -50,22 +50,11 @@ def torch_as_it_was():
 # --- recipe, tokens, loss --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("recipe", [Recipe(), TINY, Recipe(tokens=100 * 4096, warmup=0.1)])
-def test_rate_warms_up_and_falls_to_zero(recipe):
-    steps, warm = recipe.steps, round(recipe.warmup * recipe.steps)
-    assert steps == recipe.tokens // (recipe.batch_rows * 256)
-    rates = [recipe.rate_at(step, 64) for step in range(steps)]
-    peak = recipe.rate / 64
-    assert max(rates) == rates[warm - 1] == pytest.approx(peak)
-    for step in range(warm):
-        assert rates[step] == pytest.approx(peak * (step + 1) / warm)
-    falls = [a - b for a, b in zip(rates[warm:-1], rates[warm + 1 :], strict=True)]
-    assert falls == pytest.approx([peak / (steps - warm)] * len(falls))
-    # Zero is reached one step after the last, which still learns.
-    assert rates[-1] == pytest.approx(peak / (steps - warm))
-    assert recipe.rate_at(steps, 64) == 0.0
-    one_step = dataclasses.replace(recipe, tokens=256 * recipe.batch_rows)
-    assert one_step.rate_at(0, 64) == pytest.approx(peak)
+def test_rate_warms_up_and_falls_to_zero():
+    recipe = Recipe(tokens=100 * 4096, warmup=0.1, rate=64.0)  # 100 steps
+    up, down = [(step + 1) / 10 for step in range(10)], [1 - step / 90 for step in range(91)]
+    rates = [recipe.rate_at(step, 64) for step in range(101)]
+    assert rates == pytest.approx([*up, *down])  # zero one step after the last
 
 
 def test_targets_are_inputs_shifted_by_one():
@@ -76,35 +65,21 @@ def test_targets_are_inputs_shifted_by_one():
     assert torch.equal(targets, inputs + 1)
 
 
-@pytest.fixture
-def missing(monkeypatch):
-    """Twenty short texts of each corpus, of which as many are missing as this dictionary says."""
-    of_corpus: dict[str, int] = {}
+def test_the_stream_is_all_documents_shuffled_each_with_an_end(monkeypatch):
+    missing = {}
 
     def load(corpus, split):
         texts = tuple(f"{split} {corpus} number {i}" for i in range(20))
-        return PocketDocuments(texts, "", "", of_corpus.get(corpus, 0))
+        return PocketDocuments(texts, "", "", missing.get(corpus, 0))
 
     monkeypatch.setattr(training, "load_pocket_documents", load)
-    return of_corpus
-
-
-def test_the_stream_is_all_documents_shuffled_each_with_an_end(missing):
-    tokenizer = ladders.load_tokenizer()
     stream = training.token_stream.__wrapped__("valid")
-    assert stream.dtype == torch.int64
-    *documents, after = tokenizer.decode(stream.tolist()).split(ladders.END_OF_TEXT)
-    assert after == ""
+    decoded = ladders.load_tokenizer().decode(stream.tolist())
+    *documents, after = decoded.split(ladders.END_OF_TEXT)
     in_order = [f"valid {c} number {i}" for c in training.CORPORA for i in range(20)]
-    assert sorted(documents) == sorted(in_order)
-    assert documents != in_order
-    assert torch.equal(stream, training.token_stream.__wrapped__("valid"))
-
-
-def test_training_stops_with_one_line_where_the_packages_lack_some_text(missing):
+    assert after == "" and sorted(documents) == sorted(in_order) and documents != in_order
     missing["code"] = 3
-    expected = r"^3 documents of pocket:code \(train\) are not in .* constraints\.txt$"
-    with pytest.raises(InputError, match=expected):
+    with pytest.raises(InputError, match=r"^3 documents of pocket:code \(train\) are not in .*"):
         training.token_stream.__wrapped__("train")
 
 
@@ -124,23 +99,14 @@ def test_head_loss_and_its_gradients_are_those_of_cross_entropy(rows):
         torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("rows", [3, 4])
-def test_validation_ce_is_the_mean_over_all_whole_rows(rows):
+def test_validation_ce_is_the_mean_over_all_whole_rows():
+    rows = 3
     model = initial_model("Pythia", SHAPE, 3)
     stream = synthetic_stream(rows * CONTEXT + 100, seed=5)
     inputs, targets = rows_of(stream, 0, rows)
     with torch.no_grad():
         expected = F.cross_entropy(model(inputs).logits.double().flatten(0, 1), targets.flatten())
     assert validation_ce(model, stream, batch_rows=2) == pytest.approx(float(expected), rel=1e-6)
-
-
-def test_the_model_is_fixed_by_its_seed():
-    torch.manual_seed(99)  # whatever ran before
-    one, again, other = (initial_model("Pythia", Shape(64, 4, 2), seed) for seed in (0, 0, 1))
-    weights, same = one.state_dict(), again.state_dict()
-    assert all(torch.equal(weights[name], same[name]) for name in weights)
-    assert not torch.equal(weights["lm_head.weight"], other.state_dict()["lm_head.weight"])
-    assert {parameter.dtype for parameter in one.parameters()} == {torch.float32}
 
 
 @pytest.mark.parametrize("family", ["Pythia", "Mamba"])
@@ -227,10 +193,8 @@ def test_a_run_learns_and_writes_its_log(undisturbed):
     assert tuple(rows[0]) == columns
     assert [int(row["step"]) for row in rows] == [*range(LOG_EVERY, STEPS, LOG_EVERY), STEPS]
     for row in rows:
-        step = int(row["step"])
-        assert int(row["tokens"]) == step * 2 * CONTEXT
-        assert float(row["rate"]) == pytest.approx(TINY.rate_at(step - 1, 32), rel=1e-5)
-        assert float(row["tokens_per_second"]) > 0
+        assert int(row["tokens"]) == int(row["step"]) * 2 * CONTEXT
+        assert float(row["rate"]) == pytest.approx(TINY.rate_at(int(row["step"]) - 1, 32), rel=1e-5)
     losses = [float(row["loss"]) for row in rows]
     assert losses[-1] + 1 < losses[0] < math.log(V) + 0.5
     validated = [float(row["valid_ce"]) for row in rows if row["valid_ce"]]
@@ -300,30 +264,19 @@ def test_a_killed_run_goes_on_to_the_same_bytes(undisturbed, tiny_run, tmp_path)
         torch.testing.assert_close(state[part], same[part], rtol=0, atol=0)
 
 
-def test_mamba_is_trained_by_its_scan_and_goes_on_to_the_same_bytes(
-    tiny_run, tmp_path, monkeypatch
-):
-    shape, calls = Shape(32, 2, 0), []
-    own = scan.selective_scan
-
-    def counted(*given, **named):
-        calls.append(1)
-        return own(*given, **named)
-
-    monkeypatch.setattr(scan, "selective_scan", counted)
-    train("Mamba", shape, TINY, tmp_path / "whole")
-    forward = len(calls)
-    assert forward > shape.layers * STEPS  # each layer in each step, and the validations
-
-    class Stop(Exception): ...
-
+def test_mamba_that_is_interrupted_goes_on_to_the_same_bytes(tiny_run, tmp_path):
     def stop(row):
-        if row["step"] == 20:
-            raise Stop
+        if row["step"] == 8:
+            raise InterruptedError
 
-    with pytest.raises(Stop):
-        train("Mamba", shape, TINY, tmp_path / "halved", watch=stop)
-    train("Mamba", shape, TINY, tmp_path / "halved")
+    given = "Mamba", Shape(32, 2, 0), dataclasses.replace(TINY, tokens=2 * CONTEXT * 14)
+    train(*given, tmp_path / "whole")
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(InterruptedError):
+        patch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+        train(*given, tmp_path / "halved", watch=stop)
+    seen = []
+    train(*given, tmp_path / "halved", watch=seen.append)
+    assert [row["step"] for row in seen] == [8, 12, 14]
     assert contents(tmp_path / "halved" / "model") == contents(tmp_path / "whole" / "model")
 
 
@@ -341,11 +294,10 @@ def test_a_finished_run_is_not_trained_again(undisturbed, copied):
     assert again == dataclasses.replace(undisturbed[2], folder=copied / "model")
 
 
-@pytest.mark.parametrize("change", [{"rate": 0.02}, {"seed": 1}, {"threads": 2}], ids=str)
-def test_a_checkpoint_of_another_recipe_is_refused(copied, change):
+def test_a_checkpoint_of_another_recipe_is_refused(copied):
     before = contents(copied)
     with pytest.raises(InputError, match=r"checkpoint\.pt was made by another recipe"):
-        train("Pythia", SHAPE, dataclasses.replace(TINY, **change), copied)
+        train("Pythia", SHAPE, dataclasses.replace(TINY, seed=1), copied)
     assert contents(copied) == before
 
 
@@ -361,11 +313,10 @@ def test_too_short_a_text_is_refused_before_anything_is_written(tiny_run, tmp_pa
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("left", [0, -4], ids=["empty", "cut"])
-def test_a_damaged_checkpoint_is_an_error_with_the_way_out(copied, left):
+def test_a_damaged_checkpoint_is_an_error_with_the_way_out(copied):
     (copied / "result.json").unlink()
     path = copied / "checkpoint.pt"
-    path.write_bytes(path.read_bytes()[:left])
+    path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(InputError, match=r": damaged; remove it and train again \(") as caught:
         train("Pythia", SHAPE, TINY, copied)
     assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
@@ -377,16 +328,14 @@ def test_a_run_that_diverges_is_an_error_that_names_the_step(tiny_run, tmp_path)
     assert not (tmp_path / "checkpoint.pt").exists()
 
 
-def test_a_ladder_trains_its_sizes_into_folders_of_their_names(tiny_run, tmp_path):
+def test_runs_are_trained_into_folders_of_their_names(tiny_run, tmp_path):
     lines = []
     recipe = dataclasses.replace(TINY, tokens=2 * CONTEXT)  # one step
     runs = [dataclasses.replace(ladders.ladder_runs("Pythia")[i], recipe=recipe) for i in (1, 0)]
     trained = train_runs(runs, tmp_path, say=lines.append)
-    names = ["pythia-w48-l3", "pythia-w32-l2"]
-    assert [one.folder for one in trained] == [tmp_path / name / "model" for name in names]
-    for name, one, line in zip(names, trained, lines, strict=True):
+    for name, one, line in zip(("pythia-w48-l3", "pythia-w32-l2"), trained, lines, strict=True):
+        assert one.folder == tmp_path / name / "model" and (one.folder / "config.json").is_file()
         assert line.startswith(f"{name}: validation CE {one.valid_ce:.4f} nats")
-        assert json.loads((tmp_path / name / "model" / "config.json").read_text())
 
 
 def test_a_run_ships_with_card_loss_curve_and_totals(copied, text_file, tmp_path, monkeypatch):
