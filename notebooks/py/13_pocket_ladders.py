@@ -39,7 +39,8 @@ import pandas as pd
 import rbpkit
 from rbpkit import paper
 from rbpkit.fit import MIN_POINTS, ce_curve, fit_power_law, rbp_curve
-from rbpkit.pocket import analysis, analysis_figures, ladders
+from rbpkit.pocket import analysis, ladders
+from rbpkit.pocket import analysis as analysis_figures
 from rbpkit.pocket.controls import CONTROLS, controls_path, grid_path, load_totals, totals_of
 from rbpkit.records import load_summaries
 from rbpkit.sections import plots, s4_law

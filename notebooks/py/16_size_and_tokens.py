@@ -38,7 +38,8 @@ import rbpkit
 from rbpkit import paper
 from rbpkit.audit import prediction_figures
 from rbpkit.fit import fit_power_law
-from rbpkit.pocket import analysis, analysis_figures
+from rbpkit.pocket import analysis
+from rbpkit.pocket import analysis as analysis_figures
 from rbpkit.pocket.controls import controls_path, grid_path, load_totals
 from rbpkit.sections import plots, published_figures
 from rbpkit.sections.joint_law import FORMS, KAPLAN, fit_joint, leave_out

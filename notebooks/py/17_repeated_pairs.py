@@ -35,7 +35,8 @@ import pandas as pd
 import rbpkit
 from rbpkit import paper
 from rbpkit.fit import fit_power_law
-from rbpkit.pocket import analysis, analysis_figures
+from rbpkit.pocket import analysis
+from rbpkit.pocket import analysis as analysis_figures
 from rbpkit.pocket.controls import load_totals, pairs_path
 from rbpkit.sections import plots, s4_law
 from rbpkit.sections.curves import measured_curves

@@ -127,7 +127,7 @@ def of_pocket_models(
 
     from rbpkit.files.architectures import parameter_counts
     from rbpkit.pocket import ladders
-    from rbpkit.pocket.configs import config_of
+    from rbpkit.pocket.ladders import config_of
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -53,7 +52,7 @@ def train(
 ) -> None:
     """Train pocket models from scratch, going on from the last checkpoint of an earlier run.
 
-    Each run logs to OUT/NAME/log.csv; OUT/losses.png shows the loss of all runs in OUT.
+    Each run logs to OUT/NAME/log.csv; OUT/losses.png shows the validation loss of all runs in OUT.
     """
     from rbpkit.pocket import ladders
     from rbpkit.pocket.controls import control_named
@@ -79,38 +78,8 @@ def train(
         runs = ladders.ladder_runs(family, **changes)
         runs = runs if size is None else runs[size : size + 1]
     folder = folder_to_write(out)
-    from rbpkit.pocket.analysis_figures import save_losses
+    from rbpkit.pocket.analysis import save_losses
     from rbpkit.pocket.training import train_runs
 
-    progress = sys.stderr.isatty()
-    train_runs(runs, folder, device=device, say=say, progress=progress)
+    train_runs(runs, folder, device=device, say=say, progress=sys.stderr.isatty())
     say(f"losses: {save_losses(folder)}")
-
-
-@pocket_app.command("ship", hidden=True)
-def ship(
-    runs: Annotated[Path | None, typer.Option(help="Finished runs of `pocket train`.")] = None,
-    records: Annotated[Path | None, typer.Option(help="Records of the shipped models.")] = None,
-    totals: Annotated[bool, typer.Option(help="Of RUNS: measure, ship totals only.")] = False,
-) -> None:
-    """For maintainers: put trained models, then their summaries, into the package."""
-    from rbpkit.pocket import shipping
-
-    if runs is None and records is None:
-        raise InputError("nothing to ship: give --runs, --records or both")
-    if runs and totals:
-        shipping.ship_totals(runs, say=say)
-    elif runs:
-        shipping.ship_models(runs, say=say)
-    if records:
-        shipping.ship_summaries(records, say=say)
-
-
-@pocket_app.command("text", hidden=True)
-def text(
-    out: Annotated[str, typer.Option("--out", help="The folder to write.")] = "out/pocket-text",
-) -> None:
-    """For maintainers: cut and split the text anew, and train its tokenizer. Takes minutes."""
-    from rbpkit.pocket import split
-
-    split.make_text(folder_to_write(out), say=say)

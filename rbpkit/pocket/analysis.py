@@ -1,28 +1,33 @@
 """The pocket ladders as an experiment: sizes by other measures, controls, training tokens.
 
-Works on summaries of pocket models, and on totals of those that ship without weights; shapes come
+Works on summaries of pocket models, and on totals of those that ship without weights. Shapes come
 from `pocket.ladders` and `pocket.controls`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
 
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve, ce_curve, fit_curves, fit_power_law, rbp_curve
+from rbpkit.fit import Measured, ce_curve, fit_curves, fit_power_law, rbp_curve
 from rbpkit.pocket.controls import CONTROLS, Totals, control_named
-from rbpkit.pocket.families import CONTEXT, FAMILIES, V
-from rbpkit.pocket.ladders import Run, ladder_runs
-from rbpkit.sections.curves import ladder
+from rbpkit.pocket.ladders import CONTEXT, FAMILIES, Run, V, ladder_runs
+from rbpkit.sections import plots
+from rbpkit.sections.panels import corpora_of, ink_of, rows_of_panels
+from rbpkit.sections.published_figures import token_ticks
 from rbpkit.summary import Summary
 
 GRID = re.compile(r"(?P<model>.+)-(?P<millions>[\d.]+)m(-seed(?P<seed>\d+))?")
+MARKS = "os^Dv<>p"
 
 
 def all_runs() -> dict[str, Run]:
@@ -33,9 +38,10 @@ def all_runs() -> dict[str, Run]:
 def training_flops(S: float, run: Run) -> float:
     """Floating-point operations of a training run, by the usual count.
 
-    Six a token and weight of the layers and the head, and 6 L d T for causal attention over a
-    context of T (scores and values, half of them masked; forward and twice that backward). For
-    Mamba's scan in its place 6 L 3 (2 d) 16: decay, write and read a state of 16 a channel.
+    Six for each token and weight of the layers and the head, and 6 L d T per token for causal
+    attention over a context of T (scores and values, half of them masked; forward and twice that
+    backward). Mamba's scan takes 6 L 3 (2 d) 16 instead: decay, write and read a state of 16 per
+    channel.
     """
     shape, tokens = run.shape, run.recipe.steps * run.recipe.batch_rows * CONTEXT
     over_time = shape.layers * shape.width * FAMILIES[run.family].over_time
@@ -55,17 +61,17 @@ def by_size_measure(
 ) -> pd.DataFrame:
     """CE and -log RBP_k fitted against each of `SIZES`.
 
-    Columns: those of `fit_curves`, size, decades (that the size spans). What is not there or cannot
-    be fitted is left out, and so are models that are in no ladder.
+    Columns: those of `fit_curves`, size, decades (spanned by that size). What was not measured or
+    cannot be fitted is left out, and so are models that are in no ladder.
     """
     runs = all_runs()
     summaries = [one for one in summaries if one.manifest.model in runs]
     there = {(one.manifest.corpus, one.manifest.family) for one in summaries}
-    curves: list[Curve] = []
-    for corpus, family in product(corpora, families):
-        if (corpus, family) in there:
-            curves.append(ce_curve(summaries, corpus, family))
-            curves += [rbp_curve(summaries, k, corpus, family) for k in ks]
+    curves = []
+    for cell in product(corpora, families):
+        if cell in there:
+            curves.append(ce_curve(summaries, *cell))
+            curves += [rbp_curve(summaries, k, *cell) for k in ks]
     tables = []
     for size, measure in SIZES.items():
         sized = []
@@ -80,68 +86,54 @@ def by_size_measure(
     return pd.concat(tables, ignore_index=True)
 
 
-@dataclass(frozen=True)
-class _Loss:
-    """A loss of totals by name: CE (nats) or -log RBP_k."""
-
-    k: int | None
-
-    def __call__(self, one: Totals) -> float:
-        return one.ce() if self.k is None else -float(np.log(one.rbp(self.k)))
-
-    @property
-    def name(self) -> str:
-        return "CE" if self.k is None else f"RBP_{self.k}"
-
-
 def at_one_size(
     summaries: Iterable[Summary], corpora: Sequence[str], families: Sequence[str], ks: Sequence[int]
 ) -> pd.DataFrame:
-    """The families' lines, and where they are at one S: a row a (corpus, quantity, family).
+    """The families' lines at one S: a row per (corpus, quantity, family).
 
-    S is the middle, in log S, of what every family of the corpus spans. Columns: corpus, quantity,
-    family, n, slope, low, high (95%), R2, S, loss (of the family's line at that S). Families that
-    were not measured on a corpus are left out of it. Raises InputError where two of them span no
-    S together or were measured on different text, and as `ce_curve` and `fit_power_law`.
+    S is the middle, in log S, of the range that every family of the corpus covers. Columns: those
+    of `fit_curves`, S, loss (of the family's line at that S). What was not measured or cannot be
+    fitted is left out. Raises InputError if families share no S or were measured on different
+    text, and as `ce_curve` does.
     """
-    columns = ["corpus", "quantity", "family", "n", "slope", "low", "high", "R2", "S", "loss"]
-    every, rows = list(summaries), []
+    measured = [one for one in summaries if one.manifest.family in families]
+    curves, middle = [], {}
     for corpus in corpora:
-        there = [family for family in families if ladder(every, corpus, family)]
+        here = [one for one in measured if one.manifest.corpus == corpus]
+        there = [family for family in families if family in {one.manifest.family for one in here}]
         if not there:
             continue
-        texts = {one.manifest.fingerprint for f in there for one in ladder(every, corpus, f)}
-        if len(texts) > 1:
+        if len({one.manifest.fingerprint for one in here}) > 1:
             raise InputError(f"{corpus}: the families were measured on different text")
-        curves = {family: [ce_curve(every, corpus, family)] for family in there}
-        for family, found in curves.items():
-            found += [rbp_curve(every, k, corpus, family) for k in ks]
-        spans = {family: (found[0].S.min(), found[0].S.max()) for family, found in curves.items()}
-        least, most = max(low for low, _ in spans.values()), min(high for _, high in spans.values())
+        ces = [ce_curve(here, corpus, family) for family in there]
+        least, most = max(c.S.min() for c in ces), min(c.S.max() for c in ces)
         if least > most:
-            raise InputError(f"{corpus}: no S lies in the range of every family ({spans})")
-        S = float(np.sqrt(least * most))
-        for place in range(1 + len(ks)):
-            for family in there:
-                curve = curves[family][place]
-                fit = fit_power_law(curve.S, curve.loss, labels=curve.models)
-                at_S = S, float(fit.predict(S).loss)
-                numbers = (fit.n, fit.slope, *fit.slope_interval, fit.r2, *at_S)
-                rows.append((corpus, curve.quantity, family, *numbers))
-    return pd.DataFrame(rows, columns=columns)
+            raise InputError(f"{corpus}: no S lies in the range of every family of {there}")
+        middle[corpus] = np.sqrt(least * most)
+        curves += ces
+        curves += [rbp_curve(here, k, corpus, family) for k in ks for family in there]
+    table = fit_curves(curves).table
+    S = table["corpus"].map(middle).astype(float)
+    line = table["intercept"].astype(float) + table["slope"].astype(float) * np.log(S)
+    return table.assign(S=S, loss=np.exp(line))
+
+
+def _losses(one: Measured, ks: Sequence[int]) -> dict[str, float]:
+    """CE (nats) and -log RBP_k by the name of the quantity."""
+    return {"CE": one.ce()} | {f"RBP_{k}": -float(np.log(one.rbp(k))) for k in ks}
 
 
 def controls_table(
     grid: Iterable[Totals], controls: Iterable[Totals], ks: Sequence[int]
 ) -> pd.DataFrame:
-    """Each control beside its model of the grid and the grid's line, a row a (corpus, control,
+    """Each control next to its model of the grid and the grid's line: a row per (corpus, control,
     quantity).
 
     A control may have any seed, as its name says (`control_named`). The line goes through the
     grid's models of as many tokens. Columns: corpus, control, changes, quantity, loss, base (the
     loss of the model that it differs from), against base and against line (percent by which the
     control's loss is above that model's, and above the line at the control's own S). Raises
-    InputError for a name that is no control's and for a control whose model is not there.
+    InputError if a name is not a control's, or if the grid does not have a control's model.
     """
     alike: dict[tuple[str, str], list[Totals]] = {}
     for one in grid:
@@ -150,49 +142,145 @@ def controls_table(
     order = {control.run.name: place for place, control in enumerate(CONTROLS)}
     rows = []
     for one in sorted(
-        controls,
-        key=lambda c: (c.manifest.corpus, order.get(c.manifest.model, len(order))),
+        controls, key=lambda c: (c.manifest.corpus, order.get(c.manifest.model, len(order)))
     ):
         control, corpus = control_named(one.manifest.model), one.manifest.corpus
         models = alike.get((corpus, f"{control.run.recipe.tokens / 1e6:g}"), [])
         base = [other for other in models if other.manifest.model == control.against]
         if not base or base[0].manifest.fingerprint != one.manifest.fingerprint:
             raise InputError(f"{control.run.name} on {corpus}: {control.against} is not there")
-        for loss in (_Loss(None), *map(_Loss, ks)):
-            line = fit_power_law([s.manifest.S for s in models], [loss(s) for s in models])
-            expected = float(line.predict(one.manifest.S).loss)
-            rows.append(
-                {
-                    "corpus": corpus,
-                    "control": control.run.name,
-                    "changes": control.changes,
-                    "quantity": loss.name,
-                    "loss": loss(one),
-                    "base": loss(base[0]),
-                    "against base": 100 * (loss(one) / loss(base[0]) - 1),
-                    "against line": 100 * (loss(one) / expected - 1),
-                }
-            )
+        S, losses = [s.manifest.S for s in models], pd.DataFrame(_losses(s, ks) for s in models)
+        for (quantity, loss), before in zip(
+            _losses(one, ks).items(), _losses(base[0], ks).values(), strict=True
+        ):
+            line = float(fit_power_law(S, losses[quantity]).predict(one.manifest.S).loss)
+            row = {"corpus": corpus, "control": control.run.name, "changes": control.changes}
+            row |= {"quantity": quantity, "loss": loss, "base": before}
+            row |= {
+                "against base": 100 * (loss / before - 1),
+                "against line": 100 * (loss / line - 1),
+            }
+            rows.append(row)
     return pd.DataFrame(rows)
 
 
 def size_and_tokens(grid: Iterable[Totals], ks: Sequence[int]) -> pd.DataFrame:
-    """The losses by size and training tokens, a row a (corpus, quantity, model).
+    """The losses by size and training tokens: a row per (corpus, quantity, model).
 
     grid: totals of models called NAME-Mm or NAME-Mm-seedN, each trained on M million tokens to the
     end of its own schedule. Columns: corpus, family, model (NAME), S, T (tokens), seed, quantity,
-    loss; by T and S within a corpus and quantity. Raises InputError for a model of another name.
+    loss; sorted by T and S. Raises InputError for a model of another name.
     """
     rows = []
     for one in grid:
         match = GRID.fullmatch(one.manifest.model)
         if match is None:
-            raise InputError(
-                f"{one.manifest.model} is no model of the grid: they end in -1.5m, ..."
-            )
+            raise InputError(f"{one.manifest.model} is not of the grid: NAME-Mm or NAME-Mm-seedN")
         T, seed = float(match["millions"]) * 1e6, int(match["seed"] or 0)
         at = (one.manifest.corpus, one.manifest.family, match["model"], one.manifest.S, T, seed)
-        rows += [(*at, loss.name, loss(one)) for loss in (_Loss(None), *map(_Loss, ks))]
+        rows += [(*at, *loss) for loss in _losses(one, ks).items()]
     columns = ["corpus", "family", "model", "S", "T", "seed", "quantity", "loss"]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["T", "S"], ignore_index=True)
+
+
+# --- figures ---------------------------------------------------------------------------------
+
+
+def read_logs(runs: Path) -> dict[str, pd.DataFrame]:
+    """NAME -> the log of each run in a folder of runs (NAME/log.csv) or of logs (NAME.csv).
+
+    Raises InputError if there is none.
+    """
+    logs = {path.parent.name: pd.read_csv(path) for path in sorted(runs.glob("*/log.csv"))}
+    logs |= {path.stem: pd.read_csv(path) for path in sorted(runs.glob("*-w*-l*.csv"))}
+    if not logs:
+        raise InputError(f"{runs}: no log of a training run there (NAME/log.csv)")
+    return logs
+
+
+def save_losses(runs: Path) -> Path:
+    """Draw the logs of a folder of runs into its losses.png, and return that path."""
+    logs = read_logs(runs)
+    names = {f: [one for one in logs if one.startswith(f"{f.lower()}-")] for f in FAMILIES}
+    points = pd.concat([log.assign(run=name) for name, log in logs.items()])
+    plots.save(family_losses(logs, names), points, str(runs), "losses")
+    return runs / "losses.png"
+
+
+def family_losses(logs: Mapping[str, pd.DataFrame], families: Mapping[str, list[str]]) -> Figure:
+    """Validation CE (nats) along training, a panel per family; darker is larger.
+
+    logs: NAME -> log; families: family -> names of its models, smallest first. A model without a
+    log is left out. Raises InputError if nothing is left.
+    """
+    there = {family: [name for name in names if name in logs] for family, names in families.items()}
+    there = {family: names for family, names in there.items() if names}
+    if not there:
+        raise InputError("nothing to draw: no log of any of these models")
+    with plots.style():
+        figure, (row,) = rows_of_panels([len(there)], (3.0, 4.2), (0.6, 0), sharey=True)
+        for axes, (family, names) in zip(row, there.items(), strict=True):
+            shades = sns.light_palette(ink_of(family).colour, len(names) + 2)[2:]
+            for shade, marker, name in zip(shades, MARKS, names, strict=False):
+                valid = logs[name].dropna(subset="valid_ce")
+                label = name.split("-", 1)[1].replace("-l", ", ").replace("w", "")
+                look = {"color": shade, "linewidth": 1, "markersize": 4, "label": label}
+                axes.plot(valid["tokens"] / 1e6, valid["valid_ce"], f"{marker}-", **look)
+            axes.set(title=family, xlabel="training tokens (millions)")
+            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncol": 3}
+            axes.legend(title="width, layers", title_fontsize=8, **below)
+        row[0].set_ylabel("validation CE (nats a token)")
+        figure.tight_layout()
+    return figure
+
+
+def along_panels(table: pd.DataFrame, quantities: Sequence[str]) -> Figure:
+    """Slope (top, with 95% intervals) and R2 (bottom) by training tokens, a panel per corpus.
+
+    table: columns corpus, quantity, tokens, slope, low, high, R2. quantities: those to draw.
+    """
+    corpora = corpora_of(table)
+    with plots.style():
+        shared = {"sharex": True, "sharey": "row"}
+        figure, rows = rows_of_panels([len(corpora)] * 2, (3.0, 2.6), **shared)
+        palette = sns.color_palette("colorblind", len(quantities))
+        for slopes, r2, corpus in zip(*rows, corpora, strict=True):
+            for colour, marker, quantity in zip(palette, MARKS, quantities, strict=False):
+                one = table[(table["corpus"] == corpus) & (table["quantity"] == quantity)]
+                look = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1}
+                spread = [one["slope"] - one["low"], one["high"] - one["slope"]]
+                slopes.errorbar(
+                    one["tokens"], one["slope"], spread, capsize=2, elinewidth=0.7, **look
+                )
+                label = quantity.replace("RBP_", "$k$ = ")
+                r2.plot(one["tokens"], one["R2"], label=label, **look)
+            slopes.set(title=corpus.removeprefix("pocket:"), xscale="log")
+            token_ticks(slopes.xaxis, table["tokens"])
+            r2.set_xlabel("training tokens")
+        rows[0][0].set_ylabel("slope in $\\log S$, 95% interval")
+        rows[1][0].set_ylabel("$R^2$")
+        rows[1][0].legend(loc="lower right")
+        figure.tight_layout()
+    return figure
+
+
+def split_panels(table: pd.DataFrame) -> Figure:
+    """The exponent of the best size in the compute, a panel per corpus, with 95% intervals.
+
+    table: index (quantity, corpus); columns exponent, low, high.
+    """
+    corpora = list(dict.fromkeys(table.index.get_level_values(1)))
+    with plots.style():
+        figure, (row,) = rows_of_panels([len(corpora)], (2.2, 3.0), (0.8, 0), sharey=True)
+        for axes, corpus in zip(row, corpora, strict=True):
+            one = table.xs(corpus, level=1)
+            spread = [one["exponent"] - one["low"], one["high"] - one["exponent"]]
+            names = [name.replace("RBP_", "$k$=") for name in one.index]
+            axes.errorbar(names, one["exponent"], spread, fmt="o", capsize=3, markersize=5)
+            axes.axhline(one["exponent"].iloc[0], color="grey", linestyle=":", linewidth=1)
+            axes.set_title(corpus)
+            axes.margins(x=0.15)
+        row[0].set_ylabel("exponent of $S^*$ in $C$, 95% interval")
+        figure.tight_layout()
+    return figure

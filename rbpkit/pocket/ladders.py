@@ -1,36 +1,285 @@
-"""The pocket ladders: small models of the paper's architectures, and of Mamba, that ship.
+"""The pocket models: small models of the paper's architectures, and of Mamba, that ship.
 
-A ladder is one family's sizes. Every model sees the same tokens in the same order, once. This
-module says what the models are and where they lie; `pocket.training` trains them.
+`FAMILIES` says what each family is: its sizes, rate, config and what else is its own. Heads, norms,
+biases, positions, activation, tied or untied output matrix are those of the real family. Two things
+are one rule for all, so that the families differ by architecture alone: no dropout (every token is
+seen once), and the initialisation: Pythia's, with learned positions at zero. (What Mamba's state
+has, its decay, step sizes and convolution, starts as in that family.)
+
+A ladder is one family's sizes. Every model sees the same tokens in the same order, once.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError
-from rbpkit.pocket.families import CONTEXT, FAMILIES, Shape, V
+from rbpkit.files.architectures import family_of
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 END_OF_TEXT = "<|endoftext|>"
+V = 4096
+CONTEXT = 256
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Width d, number of layers, number of attention heads (Mamba: none) of one pocket model.
+
+    Two more if the family's sizes differ by them: `inner`, the width of the gated MLP (None: 4d),
+    and `untied`, whether the output matrix is separate from the embedding (None: as in its family).
+    """
+
+    width: int
+    layers: int
+    heads: int
+    inner: int | None = None
+    untied: bool | None = None
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family: its sizes, how they are trained and built, and what is its own in them.
+
+    shapes: smallest first. rate: `Recipe.rate`, from the rate search. config: a shape and what all
+    families share -> the transformers config. residual: how the names of a layer's matrices end
+    that write to the residual stream. positions: the same of its learned positions, if it has any.
+    over_time: multiplications per token and unit of width by which a layer brings tokens together
+    (scores and values of causal attention over a context, half of it masked).
+    """
+
+    shapes: tuple[Shape, ...]
+    rate: float
+    config: Callable[[Shape, dict], PretrainedConfig]
+    residual: tuple[str, ...]
+    positions: tuple[str, ...] = ()
+    over_time: int = CONTEXT
+
+
+def _transformer(shape: Shape) -> dict:
+    return {
+        "max_position_embeddings": CONTEXT,
+        "hidden_size": shape.width,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+    }
+
+
+def _gpt2(shape: Shape, common: dict) -> PretrainedConfig:
+    from transformers import GPT2Config
+
+    without = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
+    return GPT2Config(**common, **_transformer(shape), **without, tie_word_embeddings=True)
+
+
+def _opt(shape: Shape, common: dict) -> PretrainedConfig:
+    # The real family's second size normalises after each block and embeds in half its width.
+    # None of these sizes does, so that only S changes along the ladder.
+    from transformers import OPTConfig
+
+    std = common.pop("initializer_range")
+    return OPTConfig(
+        **common,
+        **_transformer(shape),
+        init_std=std,
+        word_embed_proj_dim=shape.width,
+        ffn_dim=4 * shape.width,
+        do_layer_norm_before=True,
+        tie_word_embeddings=True,
+        dropout=0.0,
+        pad_token_id=None,
+    )
+
+
+def _pythia(shape: Shape, common: dict) -> PretrainedConfig:
+    from transformers import GPTNeoXConfig
+
+    rotary = {"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 0.25}
+    return GPTNeoXConfig(
+        **common,
+        **_transformer(shape),
+        intermediate_size=4 * shape.width,
+        rope_parameters=rotary,
+        use_parallel_residual=True,
+        tie_word_embeddings=False,
+    )
+
+
+def _qwen(shape: Shape, common: dict) -> PretrainedConfig:
+    # Qwen2's layers, to the bit, under the name of a family that has the same ones. If a folder has
+    # the type "qwen2", AutoTokenizer ignores its tokenizer and applies Qwen2's rules.
+    from transformers import SeedOssConfig
+
+    return SeedOssConfig(
+        **common,
+        **_transformer(shape),
+        pad_token_id=None,
+        num_key_value_heads=1,
+        head_dim=shape.width // shape.heads,
+        attention_bias=True,  # on queries, keys and values
+        attention_out_bias=False,
+        residual_dropout=0.0,
+        attention_dropout=0.0,
+        intermediate_size=shape.inner,
+        rope_parameters={"rope_type": "default", "rope_theta": 1_000_000.0},
+        tie_word_embeddings=not shape.untied,
+    )
+
+
+def _mamba(shape: Shape, common: dict) -> PretrainedConfig:
+    from transformers import MambaConfig
+
+    return MambaConfig(
+        **common,
+        hidden_size=shape.width,
+        num_hidden_layers=shape.layers,
+        state_size=16,
+        expand=2,
+        conv_kernel=4,
+        time_step_rank="auto",  # width / 16
+        residual_in_fp32=True,
+        tie_word_embeddings=True,
+        pad_token_id=None,
+    )
+
+
+def _shapes(*columns: tuple[int, ...]) -> tuple[Shape, ...]:
+    """Widths, layers, heads, column by column -> one shape per size."""
+    return tuple(Shape(*row) for row in zip(*columns, strict=True))
+
+
+# Heads of 32 if the width allows it: NeoX rotates a quarter of a head, and a quarter of a small one
+# would have only two frequencies. Widths under 32 broke the line in a trial (the rank of the head).
+# Depths follow those of the real families.
+FAMILIES: dict[str, Family] = {
+    "GPT2": Family(
+        # The depth grows with the width (12, 24, 36, 48 layers).
+        shapes=_shapes((32, 48, 64, 80, 96), (2, 4, 6, 8, 10), (1, 2, 2, 2, 3)),
+        rate=0.175,
+        config=_gpt2,
+        residual=("attn.c_proj.weight", "mlp.c_proj.weight"),
+        positions=("wpe.weight",),
+    ),
+    "OPT": Family(
+        # The depth grows in two steps (12, 24, 24, 32, 32).
+        shapes=_shapes((32, 48, 80, 96, 128, 160), (2, 4, 4, 5, 5, 6), (1, 2, 2, 3, 4, 5)),
+        rate=0.175,
+        config=_opt,
+        residual=("self_attn.out_proj.weight", "fc2.weight"),
+        positions=("embed_positions.weight",),
+    ),
+    "Pythia": Family(
+        shapes=_shapes(
+            (32, 48, 64, 80, 96, 128, 160, 192), (2, 3, 4, 4, 4, 5, 6, 7), (1, 2, 2, 2, 3, 4, 5, 6)
+        ),
+        rate=0.7,
+        config=_pythia,
+        residual=("attention.dense.weight", "mlp.dense_4h_to_h.weight"),
+    ),
+    "Qwen": Family(
+        # The depth does not always grow with the width (24, 28, 36, 28, 48, 64). The gated MLP is
+        # 5.3 to 5.8 d wide, but 2.7 d in the fifth. The three largest have an untied output matrix.
+        shapes=(
+            Shape(32, 2, 1, inner=176),
+            Shape(48, 3, 2, inner=272),
+            Shape(64, 4, 2, inner=352),
+            Shape(96, 3, 3, inner=512, untied=True),
+            Shape(128, 6, 4, inner=352, untied=True),
+            Shape(128, 8, 4, inner=704, untied=True),
+        ),
+        rate=0.495,
+        config=_qwen,
+        residual=("self_attn.o_proj.weight", "mlp.down_proj.weight"),
+    ),
+    "Mamba": Family(
+        # A state-space family to compare with the paper's. A layer has fewer weights than theirs
+        # (6 d^2 and the state's, against 12 d^2), so there are more layers: 24, 48, 48, 48, 64 in
+        # the real family.
+        shapes=_shapes((32, 40, 48, 64, 96), (4, 5, 6, 6, 6), (0,) * 5),
+        rate=0.7,
+        config=_mamba,
+        residual=("mixer.out_proj.weight",),
+        over_time=3 * 2 * 16,  # decay, write and read a state of 16 for each of 2 d channels
+    ),
+}
+"""Each pocket family by its name in the paper, which has no Mamba."""
+
+LADDERS: dict[str, tuple[Shape, ...]] = {name: one.shapes for name, one in FAMILIES.items()}
+"""Each family's sizes, smallest first."""
+
+
+def family_named(name: str) -> str:
+    """The family's name as the paper writes it, in any spelling of upper and lower case.
+
+    Raises InputError for a family that has no ladder.
+    """
+    for family in FAMILIES:
+        if family.lower() == name.lower():
+            return family
+    raise InputError(f"no pocket family {name!r}: there are {', '.join(FAMILIES)}")
+
+
+def config_of(family: str, shape: Shape) -> PretrainedConfig:
+    """The transformers config of one pocket model.
+
+    Raises InputError for a family that has no ladder.
+    """
+    family = family_named(family)
+    common = {
+        "vocab_size": V,
+        "bos_token_id": 0,
+        "eos_token_id": 0,
+        "dtype": "float16",
+        # Pythia's first rule ("small_init"), for every matrix and embedding.
+        "initializer_range": math.sqrt(2 / (5 * shape.width)),
+    }
+    config = FAMILIES[family].config(shape, common)
+    if family_of(config) != family:  # its type is named after another family
+        config.rbpkit_family = family
+    return config
+
+
+def initial_model(family: str, shape: Shape, seed: int) -> PreTrainedModel:
+    """The untrained model in float32; its weights depend on the seed alone."""
+    import torch
+    from torch import nn
+    from transformers import AutoModelForCausalLM
+
+    torch.manual_seed(seed)
+    model = AutoModelForCausalLM.from_config(config_of(family, shape), dtype=torch.float32)
+    row = FAMILIES[family]
+    named = list(model.named_parameters())
+    additions = sum(name.endswith(row.residual) for name, _ in named)
+    for name, parameter in named:
+        # Pythia's second rule ("wang_init"), for what is added to the residual stream:
+        # 2 / (L sqrt d) for the two additions of each of L layers.
+        if name.endswith(row.residual):
+            nn.init.normal_(parameter, std=4 / (additions * math.sqrt(shape.width)))
+        # Positions as large as the tokens drown them: 0.26 nats worse after 1.5 million tokens.
+        if name.endswith(row.positions):
+            nn.init.zeros_(parameter)
+    return model
+
+
+# --- runs ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a pocket model is trained; all that can change its weights but the shape.
+    """How a pocket model is trained: all that can change its weights, except its shape.
 
-    tokens: training tokens; no document is read twice. The learning rate warms up over `warmup` of
-    the steps to peak_rate(width), then falls linearly to zero. Its c is the family's
-    (`Family.rate`): at two widths, short runs with c doubled or halved until the best by validation
-    CE has a worse one on either side (`data/pocket/runs/rate_search.csv`); then the geometric mean
-    of the two best.
+    tokens: training tokens; no document is read twice. The learning rate warms up to rate / width
+    over `warmup` of the steps, then falls linearly to zero. The `rate` of a family is the geometric
+    mean of the best rates at two widths. They were found in short runs, doubling or halving until
+    the best by validation CE had a worse one on either side (`data/pocket/runs/rate_search.csv`).
     """
 
     tokens: int = 12_000_000
@@ -48,25 +297,17 @@ class Recipe:
         """Optimizer steps: whole batches of batch_rows x CONTEXT tokens in `tokens`."""
         return self.tokens // (self.batch_rows * CONTEXT)
 
-    def peak_rate(self, width: int) -> float:
-        """rate / width."""
-        return self.rate / width
-
     def rate_at(self, step: int, width: int) -> float:
         """Learning rate of step 0, 1, ..., steps - 1."""
         warm = max(1, round(self.warmup * self.steps))
         up = (step + 1) / warm
         down = (self.steps - step) / max(1, self.steps - warm)
-        return self.peak_rate(width) * min(up, down, 1.0)
-
-
-LADDERS: dict[str, tuple[Shape, ...]] = {name: one.shapes for name, one in FAMILIES.items()}
-"""Each family's sizes, smallest first."""
+        return self.rate / width * min(up, down, 1.0)
 
 
 @dataclass(frozen=True)
 class Run:
-    """One model to be trained: its name (a folder's), architecture, shape and recipe."""
+    """One model to be trained: its name (also its folder's), architecture, shape and recipe."""
 
     name: str
     family: str
@@ -82,8 +323,8 @@ def recipe_of(family: str, **changes: int | float) -> Recipe:
 def ladder_runs(family: str, **changes: int | float) -> tuple[Run, ...]:
     """The runs of a family's ladder, smallest first; `changes` are fields of their recipe.
 
-    A run of other tokens than the ladder's is called NAME-Mm, of M million; one of another seed
-    than 0 ends in -seedN.
+    A run of M million tokens, if they are not the ladder's, is called NAME-Mm. A run with another
+    seed than 0 ends in -seedN.
     """
     recipe = recipe_of(family, **changes)
     suffix = "" if recipe.tokens == Recipe.tokens else f"-{recipe.tokens / 1e6:g}m"
@@ -92,9 +333,9 @@ def ladder_runs(family: str, **changes: int | float) -> tuple[Run, ...]:
 
 
 def run_named(name: str) -> Run:
-    """The run of a ladder's model whose name, as `ladder_runs` gives it, says tokens and seed.
+    """The run of a ladder's model by its name, as `ladder_runs` gives it.
 
-    `pythia-w32-l2-3m-seed7`: 3 million tokens, seed 7. Raises InputError where there is none.
+    `pythia-w32-l2-3m-seed7`: 3 million tokens, seed 7. Raises InputError if there is none.
     """
     end = r"(-(?P<millions>\d{1,4}(\.\d{1,6})?)m)?(-seed(?P<seed>\d{1,9}))?"
     if found := re.fullmatch(r"[^-]+-w\d+-l\d+" + end, name):
@@ -111,31 +352,28 @@ def run_named(name: str) -> Run:
     )
 
 
-def family_named(name: str) -> str:
-    """The family's name as the paper writes it, from any spelling of its letters.
-
-    Raises InputError for a family that has no ladder.
-    """
-    for family in LADDERS:
-        if family.lower() == name.lower():
-            return family
-    raise InputError(f"no pocket family {name!r}: there are {', '.join(LADDERS)}")
-
-
 def name_of(family: str, shape: Shape) -> str:
     """Folder and model name, by width and depth: `pythia-w64-l4`."""
     return f"{family.lower()}-w{shape.width}-l{shape.layers}"
 
 
+# --- what ships ------------------------------------------------------------------------------
+
+
+def data_folder() -> Path:
+    """The folder of all that ships with the pocket models."""
+    return Path(str(resources.files("rbpkit") / "data" / "pocket"))
+
+
 def models_root() -> Path:
-    """The folder of the shipped models, in hub layout, one folder a model."""
-    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "models"))
+    """The folder of the shipped models, in hub layout, one folder per model."""
+    return data_folder() / "models"
 
 
 def model_folder(family: str, size: int) -> Path:
     """The folder of the shipped model `size` (0 is the smallest) of a ladder.
 
-    Raises InputError where the family or the size is not in the ladders.
+    Raises InputError if the family or the size is not in the ladders.
     """
     family = family_named(family)
     ladder = LADDERS[family]
@@ -146,43 +384,20 @@ def model_folder(family: str, size: int) -> Path:
 
 def summaries_root() -> Path:
     """The folder of the shipped summaries: the paper's families on every pocket corpus."""
-    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "summaries"))
+    return data_folder() / "summaries"
 
 
 def beside_root() -> Path:
-    """The same of the ladders of other families than the paper's (Mamba)."""
-    return Path(str(resources.files("rbpkit") / "data" / "pocket" / "beside"))
+    """The same for the ladders of families that the paper does not have (Mamba)."""
+    return data_folder() / "beside"
 
 
-def load_tokenizer(folder: Path | None = None) -> PreTrainedTokenizerFast:
-    """The shipped tokenizer, the one of all pocket models; or the one in a folder.
+def load_tokenizer() -> PreTrainedTokenizerFast:
+    """The shipped tokenizer that all pocket models share.
 
     Byte-level BPE with V = 4,096, trained on the training text.
     """
     from transformers import PreTrainedTokenizerFast
 
-    folder = folder or models_root().parent / "tokenizer"
+    folder = data_folder() / "tokenizer"
     return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
-
-
-def train_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    """A tokenizer trained on texts; same texts, same merges."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import PreTrainedTokenizerFast
-
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=V,
-        special_tokens=[END_OF_TEXT],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        bos_token=END_OF_TEXT,
-        eos_token=END_OF_TEXT,
-        model_max_length=CONTEXT,
-    )

@@ -5,11 +5,11 @@ For a token stream u of D channels, step sizes dt > 0 and a state of N numbers a
     h_t = exp(dt_t A) h_{t-1} + dt_t B_t u_t,        y_t = C_t h_t
 
 (Gu and Dao 2023, "Mamba: Linear-Time Sequence Modeling with Selective State Spaces", Section 3.2).
-transformers' own loop is made for measuring, and records come from it; its gradient writes the
-whole stream anew for each token. Here, in training and its validation, the scan goes in chunks
-that stay in a core's cache, and the backward pass computes a chunk's states again. At the sizes of
-the pocket ladder a training step's scan takes a seventieth of that loop's time (width 32), an
-eighth to a thirteenth of that of `mambapy` (widths 32 and 128; one core).
+Records are measured with transformers' own loop, but its gradient writes the whole stream again
+for each token. For training and its validation, the scan here goes in chunks that stay in a core's
+cache, and the backward pass computes a chunk's states again. On one core a training step's scan
+takes a seventieth of that loop's time (width 32), and an eighth to a thirteenth of the time of
+`mambapy` (widths 32 and 128).
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from torch import Tensor
 from torch.nn import functional as F
 from transformers import PreTrainedModel
 
-from rbpkit.errors import InputError
 from rbpkit.files.libraries import quiet
 
 CHUNK_NUMBERS = 1 << 18
@@ -57,14 +56,14 @@ class SelectiveScan(torch.autograd.Function):
         dt, u, x, A, B, C, starts = ctx.saved_tensors
         grad_dt, grad_x = torch.empty_like(dt), torch.empty_like(x)
         grad_A, grad_B, grad_C = torch.zeros_like(A), torch.empty_like(B), torch.empty_like(C)
-        later = torch.zeros_like(starts[0])  # what the tokens after the chunk say of its last state
+        later = torch.zeros_like(starts[0])  # the gradient through the tokens after the chunk
         for i in reversed(range(len(starts))):
             at = slice(i * ctx.chunk, (i + 1) * ctx.chunk)
             decays = _decays(dt[at], A)
             h = _states(decays, x[at], B[at], starts[i])
             grad_C[at] = (h @ grad_y[at].unsqueeze(3)).squeeze(3)
-            # The gradient by each state, from the last to the first: its own y's, and through
-            # the next state.
+            # The gradient with respect to each state, from the last to the first: through its own
+            # y, and through the next state.
             g = grad_y[at].unsqueeze(2) * C[at].unsqueeze(3)
             g[-1] += later
             for t in range(len(g) - 1, 0, -1):
@@ -72,7 +71,7 @@ class SelectiveScan(torch.autograd.Function):
             later = decays[0] * g[0]
             torch.matmul(B[at].unsqueeze(2), g, out=grad_x[at].unsqueeze(2))
             grad_B[at] = (g @ x[at].unsqueeze(3)).squeeze(3)
-            g *= decays  # now the gradient by dt A: times the decay and the state before
+            g *= decays  # now with respect to dt A: times the decay and the state before
             g[1:] *= h[:-1]
             g[0] *= starts[i]
             grad_dt[at] = (g * A).sum(2)
@@ -100,14 +99,13 @@ def selective_scan(
     D: Tensor,
     z: Tensor,
     delta_bias: Tensor,
-    **other: object,
+    **_other: object,
 ) -> Tensor:
-    """What transformers' `mamba_selective_scan` gives, called as its Mamba layer calls it.
+    """The result of transformers' `mamba_selective_scan`, called as its Mamba layer calls it.
 
     u, dt, z and the result (batch, D, L); A (D, N); B, C (batch, N, L); D, delta_bias (D,).
+    It keeps no last state: call the model with use_cache=False.
     """
-    if other.get("return_last_state"):
-        raise NotImplementedError("the training scan keeps no state: call the model uncached")
     steps = F.softplus(dt + delta_bias[:, None])
     first = [part.permute(2, 0, 1).contiguous() for part in (steps, u)]
     second = [part.permute(2, 0, 1).contiguous() for part in (B, C)]
@@ -119,21 +117,15 @@ def selective_scan(
 def training_scan(model: PreTrainedModel) -> Iterator[None]:
     """Let the layers of a Mamba model use `selective_scan`, for this block only.
 
-    Other models are left as they are. What transformers says of its CUDA kernels, that they are
-    not here, is held back. Raises InputError where transformers has no such scan to put it in
-    the place of.
+    Other models are left as they are. transformers' warning that its CUDA kernels are missing is
+    held back.
     """
     if model.config.model_type != "mamba":
         yield
         return
     from transformers.models.mamba import modeling_mamba
 
-    own = getattr(modeling_mamba, "mamba_selective_scan", None)
-    if own is None:
-        raise InputError(
-            "this version of transformers has no mamba_selective_scan: to train Mamba take the"
-            " one in constraints.txt"
-        )
+    own = modeling_mamba.mamba_selective_scan
     modeling_mamba.mamba_selective_scan = selective_scan
     try:
         with quiet():

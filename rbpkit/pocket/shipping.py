@@ -1,143 +1,104 @@
-"""Putting finished runs and their summaries into the package: what `rbpkit pocket ship` does.
+"""For maintainers: put finished runs of `rbpkit pocket train` into the package.
 
-Models go to `data/pocket/models/NAME` (hub layout, a card each), loss curves to
-`data/pocket/runs`, summaries to `data/pocket/summaries`, those of other families than the paper's
-to `data/pocket/beside`. The controls and the grid of sizes and tokens ship as totals.
+    python -m rbpkit.pocket.shipping FOLDER_OF_RUNS
+
+A ladder's model goes to `data/pocket/models/NAME` (hub layout, with a card), every loss curve to
+`data/pocket/runs`. Every model is measured, and its totals are put into the files of `controls`.
+Summaries of `rbpkit sweep` are copied by hand, to `data/pocket/summaries`, or `beside` for a family
+that is not in the paper.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
+import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import torch
 
-from rbpkit import paper
 from rbpkit.corpora import POCKET_CORPORA, Corpus, load_corpus
-from rbpkit.errors import InputError
 from rbpkit.measuring import measure
-from rbpkit.models import LoadedModel, load_model
-from rbpkit.pocket import ladders
-from rbpkit.pocket.controls import (
-    CONTROLS,
-    FAMILY,
-    controls_path,
-    grid_path,
-    load_totals,
-    pairs_path,
-    save_totals,
-    totals_of,
-    totals_of_tokens,
-)
-from rbpkit.pocket.documents import CORPORA, load_pocket_documents
-from rbpkit.pocket.families import CONTEXT, FAMILIES
+from rbpkit.models import load_model
+from rbpkit.pocket import controls, ladders
+from rbpkit.pocket.controls import load_totals, save_totals, totals_of, totals_of_tokens
+from rbpkit.pocket.ladders import CONTEXT, FAMILIES
 from rbpkit.records import Records
 from rbpkit.sections.pairs import completes_pair
 
 SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
-THREADS = 1  # as in params/pocket.yaml: last bits, and now and then a rank, go by it
 
 
-def ship_models(runs: Path, *, say: Callable[[str], None] = lambda line: None) -> None:
-    """Copy every finished run under `runs` that is a ladder's model, and write its card.
+def ship(run: Path, corpora: list[Corpus]) -> None:
+    """Put a finished run into the package; what was there of the same model is replaced.
 
-    Raises InputError where there is none.
+    Controls go to `controls_path`, Pythias of seed 0 by the name NAME-Mm to `grid_path`. Of all but
+    the controls, by the name NAME-Mm or NAME-Mm-seedN, the tokens that complete a pair and those
+    that do not go to `pairs_path`.
     """
-    wanted = {run.name for family in ladders.LADDERS for run in ladders.ladder_runs(family)}
-    results = sorted(p for p in runs.glob("*/result.json") if p.parent.name in wanted)
-    if not results:
-        raise InputError(f"{runs}: no finished run of a ladder's model there (NAME/result.json)")
-    for path in results:
-        name, run = path.parent.name, path.parent
-        target = ladders.models_root() / name
+    key = json.loads((run / "result.json").read_text())["key"]
+    is_control = run.name in {control.run.name for control in controls.CONTROLS}
+    name, millions = run.name, f"-{key['tokens'] / 1e6:g}m"
+    if not is_control:
+        seed = f"-seed{key['seed']}" if key["seed"] else ""
+        name = name.removesuffix(seed).removesuffix(millions) + millions + seed
+    log = name
+    if run.name in {one.name for family in FAMILIES for one in ladders.ladder_runs(family)}:
+        log, target = run.name, ladders.models_root() / run.name
         target.mkdir(parents=True, exist_ok=True)
         for file in SHIPPED:
             shutil.copyfile(run / "model" / file, target / file)
-        (target / "README.md").write_text(card(name, json.loads(path.read_text()), run))
-        logs = ladders.models_root().parent / "runs"
-        logs.mkdir(exist_ok=True)
-        shutil.copyfile(run / "log.csv", logs / f"{name}.csv")
-        say(f"shipped {name}")
+        (target / "README.md").write_text(card(run))
+    shutil.copyfile(run / "log.csv", ladders.data_folder() / "runs" / f"{log}.csv")
+
+    new: dict[Path, list[controls.Totals]] = {}
+    model = replace(load_model(run / "model", device="cpu"), name=name)
+    for corpus in corpora:
+        with tempfile.TemporaryDirectory() as scratch:
+            records = Records.load(measure(model, corpus, scratch, max_length=CONTEXT).path)
+        if is_control or (key["family"] == controls.FAMILY and not key["seed"]):
+            path = controls.controls_path() if is_control else controls.grid_path()
+            new.setdefault(path, []).append(totals_of(records.summary()))
+        if not is_control:
+            completed = completes_pair(records)
+            for kind in (True, False):
+                part = totals_of_tokens(records, completed == kind)
+                new.setdefault(controls.pairs_path(kind), []).append(part)
+    for path, totals in new.items():
+        before = load_totals(path) if path.exists() else []
+        save_totals([one for one in before if one.manifest.model != name] + totals, path)
 
 
-def ship_summaries(records: Path, *, say: Callable[[str], None] = lambda line: None) -> None:
-    """Copy every summary under `records` into the package, replacing those of the same job.
-
-    Raises InputError where there is none.
-    """
-    found = sorted(p for p in records.rglob("*.summary.npz") if not p.name.startswith("."))
-    if not found:
-        raise InputError(f"{records}: no summaries there")
-    others = [family for family in ladders.LADDERS if family not in paper.FAMILIES]
-    beside = {f"{run.name}.summary.npz" for one in others for run in ladders.ladder_runs(one)}
-    for path in found:
-        root = ladders.beside_root() if path.name in beside else ladders.summaries_root()
-        target = root / path.relative_to(records)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
-    say(f"shipped {len(found)} summaries")
-
-
-def card(name: str, result: dict, run: Path) -> str:
-    """The model card: data, recipe, losses, time, all from the run itself."""
+def card(run: Path) -> str:
+    """The model card of a finished run: recipe, losses and time, all from the run itself."""
+    result = json.loads((run / "result.json").read_text())
     key = result["key"]
     model = load_model(run / "model", device="cpu")
-    with open(run / "log.csv", newline="") as handle:
-        losses = [row for row in csv.DictReader(handle) if row["valid_ce"]]
-    counts = {c: len(load_pocket_documents(c, "train").documents) for c in CORPORA}
-    documents = ", ".join(f"{corpus} {count:,}" for corpus, count in counts.items())
+    log = pd.read_csv(run / "log.csv").dropna(subset="valid_ce")
     curve = "\n".join(
-        f"| {int(row['tokens']):,} | {float(row['loss']):.3f} | {float(row['valid_ce']):.3f} |"
-        for row in losses
+        f"| {row.tokens:,} | {row.loss:.3f} | {row.valid_ce:.3f} |" for row in log.itertuples()
     )
-    threads = f"CPU threads {key['threads']}"
-    place = threads if key.get("device", "cpu") == "cpu" else key["device"]
-    heads = f"heads {key['heads']}, " if key["heads"] else "no attention, a state of 16, "
-    decayed = "matrices" if key["heads"] else "matrices (not on the rates of the state's decay)"
-    if model.context is None:
-        context = f"trained on texts of {CONTEXT} tokens, with no limit of its own"
-    else:
-        context = f"context {model.context}"
-    facts = {
-        "Shape": f"width {key['width']}, {key['layers']} layers, {heads}"
-        f"V = {model.V:,}, {context}. S = {model.S:,} non-embedding parameters "
-        "(base model without output head, less token and position embeddings).",
-        "Data": "docstrings, functions, signatures with summary lines and README sections cut "
-        f"out of installed packages (training documents: {documents}), shuffled with a fixed "
-        "seed, each followed by the end-of-text token. The packages' own licences (BSD, MIT, "
-        "Apache and the like) apply to that text.",
-        "Recipe": f"{key['tokens']:,} tokens, each seen once, {key['batch_rows']} x "
-        f"{CONTEXT} a step; AdamW {tuple(key['betas'])}, weight decay "
-        f"{key['weight_decay']} on {decayed}, gradient norm clipped at {key['clip']}; learning "
-        f"rate {key['rate']} / width after {key['warmup']:.0%} warm-up, then linear to zero; "
-        f"float32, seed {key['seed']}, {place}. Weights are rounded to "
-        "float16.",
-        "Result": f"validation CE {result['valid_ce']:.4f} nats a token, of the rounded weights, "
-        f"packed into full contexts, after {result['seconds'] / 60:.0f} minutes of training. No "
-        "validation or test document shares half or more of its twelve-word sequences with the "
-        "training text; shorter passages recur, as they do in such text.",
-    }
-    if note := FAMILIES[key["family"]].note:
-        facts["Class"] = note
-    listed = "\n".join(f"- **{name}**: {fact}" for name, fact in facts.items())
+    recipe = "\n".join(f"- {name}: {value}" for name, value in key.items())
     return f"""---
 license: mit
 library_name: transformers
 tags: [rbpkit, scaling-law]
 ---
-# {name}
+# {run.name}
 A small language model of the {key["family"]} architecture ({type(model.model).__name__}), trained
 for the reproduction of "Relative-Based Scaling Law for Neural Language Models" (arXiv 2510.20387).
 It is a measuring point on a ladder of sizes, not a model to generate text with.
 
-{listed}
+S = {model.S:,} non-embedding parameters, V = {model.V:,}. Trained on text cut out of installed
+packages (their own licences apply to it), each token seen once. Validation CE
+{result["valid_ce"]:.4f} nats a token, of the weights rounded to float16, after
+{result["seconds"] / 60:.0f} minutes of training. `rbpkit pocket train --family
+{key["family"].lower()}` makes it again by this recipe (the peak learning rate is rate / width):
 
-`rbpkit pocket train --family {key["family"].lower()}` makes it again.
+{recipe}
 
 | tokens | training loss | validation CE |
 | ---: | ---: | ---: |
@@ -145,60 +106,9 @@ It is a measuring point on a ladder of sizes, not a model to generate text with.
 """
 
 
-# --- what ships as totals only ---------------------------------------------------------------
-
-
-def ship_totals(runs: Path, *, say: Callable[[str], None] = lambda line: None) -> None:
-    """Measure the finished runs under `runs`; put their totals into the package.
-
-    Of the controls to `controls_path`; of Pythias, by the name NAME-Mm, to `grid_path`; of these,
-    of the other ladders' models and of their other seeds (NAME-Mm-seedN), by tokens that complete a
-    pair and others, to `pairs_path`.
-    What was measured before on the same weights is passed over. Loss curves of what ships as
-    totals only go to `data/pocket/runs`. Raises InputError where no run is finished.
-    """
-    results = sorted(runs.glob("*/result.json"))
-    if not results:
-        raise InputError(f"{runs}: no finished run there (NAME/result.json)")
-    torch.set_num_threads(THREADS)
-    controls = {control.run.name for control in CONTROLS}
-    paths = {"control": controls_path(), "grid": grid_path()}
-    paths |= {"pair": pairs_path(True), "other": pairs_path(False)}
-    done = {kind: load_totals(path) if path.exists() else [] for kind, path in paths.items()}
-    corpora = [load_corpus(name) for name in POCKET_CORPORA]
-    for path in results:
-        run, key = path.parent, json.loads(path.read_text())["key"]
-        name = run.name
-        if name in controls:
-            kinds = ("control",)
-        else:
-            millions = f"-{key['tokens'] / 1e6:g}m"
-            seed = f"-seed{key['seed']}" if key["seed"] else ""
-            name = name.removesuffix(seed).removesuffix(millions) + millions + seed
-            of_grid = key["family"] == FAMILY and not seed
-            kinds = (*(("grid",) if of_grid else ()), "pair", "other")
-        model = replace(load_model(run / "model", device="cpu"), name=name)
-        before = [one for one in done[kinds[-1]] if one.manifest.model == name]
-        if before and {one.manifest.revision for one in before} == {model.revision}:
-            continue
-        for kind in kinds:
-            done[kind] = [one for one in done[kind] if one.manifest.model != name]
-        for records in measured_records(model, corpora):
-            completed = completes_pair(records) if "pair" in kinds else None
-            for kind in kinds:
-                if kind in ("pair", "other"):
-                    done[kind].append(totals_of_tokens(records, completed == (kind == "pair")))
-                else:
-                    done[kind].append(totals_of(records.summary()))
-        for kind in kinds:
-            save_totals(done[kind], paths[kind])
-        if name in controls or not (ladders.models_root() / run.name).is_dir():
-            shutil.copyfile(run / "log.csv", ladders.models_root().parent / "runs" / f"{name}.csv")
-        say(f"measured {name}")
-
-
-def measured_records(model: LoadedModel, corpora: Iterable[Corpus]) -> Iterator[Records]:
-    """The records of a model on each of the corpora."""
-    with tempfile.TemporaryDirectory() as scratch:
-        for corpus in corpora:
-            yield Records.load(measure(model, corpus, scratch, max_length=CONTEXT).path)
+if __name__ == "__main__":
+    torch.set_num_threads(1)  # as in params/pocket.yaml: last bits, and now and then a rank, vary
+    texts = [load_corpus(name) for name in POCKET_CORPORA]
+    for result in sorted(Path(sys.argv[1]).glob("*/result.json")):
+        ship(result.parent, texts)
+        print(f"shipped {result.parent.name}", flush=True)

@@ -1,101 +1,158 @@
 """Training a pocket model: resumable, and bit for bit the same at a fixed thread count.
 
-A run lives in one folder: `log.csv` (loss curve), `checkpoint.safetensors` (weights, optimizer
-state, step) and, when it is done, `model/` in hub layout with fp16 weights and a card.
+A run lives in one folder: `log.csv` (loss curve), `checkpoint.pt` (weights, optimizer state, step)
+and, when it is done, `model/` in hub layout with fp16 weights and `result.json`.
 """
 
 from __future__ import annotations
 
 import copy
-import csv
+import hashlib
+import io
 import json
 import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import torch
-from safetensors import safe_open
 from torch import Tensor, nn
 from tqdm import tqdm
-from transformers import PreTrainedModel, PreTrainedTokenizerFast
+from transformers import PreTrainedModel
 
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, reason
 from rbpkit.files.libraries import quiet
+from rbpkit.files.whole import write_whole
 from rbpkit.models import torch_device
-from rbpkit.pocket.configs import initial_model
-from rbpkit.pocket.ladders import CONTEXT, Recipe, Run, Shape, load_tokenizer
-from rbpkit.pocket.objective import (
-    make_optimizer,
-    mean_nll,
-    rows_of,
-    token_stream,
-    validation_ce,
+from rbpkit.pocket.documents import CORPORA, load_pocket_documents
+from rbpkit.pocket.ladders import (
+    CONTEXT,
+    END_OF_TEXT,
+    Recipe,
+    Run,
+    Shape,
+    initial_model,
+    load_tokenizer,
 )
-from rbpkit.pocket.training_state import load_checkpoint, replace_file, run_key, save_checkpoint
+from rbpkit.pocket.scan import training_scan
 
+ORDER_SEED = 42
+HEAD_ROWS = 128  # rows of a block of the loss: its logits stay in a core's cache
 LOG_EVERY = 20
 CHECKPOINT_SECONDS = 60.0
 VALIDATIONS = 8
-LOG_COLUMNS = ("step", "tokens", "rate", "loss", "valid_ce", "tokens_per_second", "seconds")
 
 
-@dataclass(frozen=True)
-class Progress:
-    """What a run tells whoever watches it, every LOG_EVERY steps."""
+# --- tokens and loss -------------------------------------------------------------------------
 
-    step: int
-    steps: int
-    loss: float
-    tokens_per_second: float
-    seconds_left: float
+
+@lru_cache(maxsize=2)
+def token_stream(split: str) -> Tensor:
+    """All documents of a split, of the four corpora together, as one stream of token ids.
+
+    The documents are shuffled with a fixed seed; the end-of-text token follows each of them.
+    Returns int64 of shape (tokens,). Raises InputError if the installed packages lack some.
+    """
+    texts: list[str] = []
+    for corpus in CORPORA:
+        loaded = load_pocket_documents(corpus, split)
+        if loaded.missing:
+            raise InputError(
+                f"{loaded.missing} documents of pocket:{corpus} ({split}) are not in the installed"
+                " packages: install the versions of constraints.txt"
+            )
+        texts += loaded.documents
+    tokenizer = load_tokenizer()
+    end = tokenizer.convert_tokens_to_ids(END_OF_TEXT)
+    order = np.random.default_rng(ORDER_SEED).permutation(len(texts))
+    encoded = tokenizer([texts[i] for i in order], add_special_tokens=False, verbose=False)
+    ended = [np.array([*ids, end], dtype=np.int64) for ids in encoded["input_ids"]]
+    return torch.from_numpy(np.concatenate(ended))
+
+
+def rows_of(stream: Tensor, first: int, count: int) -> tuple[Tensor, Tensor]:
+    """Inputs and targets, both (count, CONTEXT), of rows first, first + 1, ... of a stream."""
+    start, length = first * CONTEXT, count * CONTEXT
+    inputs = stream[start : start + length].view(count, CONTEXT)
+    return inputs, stream[start + 1 : start + length + 1].view(count, CONTEXT)
+
+
+class HeadLoss(torch.autograd.Function):
+    """Mean negative log-likelihood of targets under softmax(hidden @ weight.T), in nats.
+
+    hidden (T, d), weight (V, d), targets (T,). Goes by blocks of rows and computes the gradients at
+    once: the V-wide part is most of a pocket model's work, and T x V numbers would leave the cache
+    between the passes over them.
+    """
+
+    @staticmethod
+    def forward(ctx, hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
+        tokens = len(hidden)
+        grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
+        total = hidden.new_zeros(())
+        for start in range(0, tokens, HEAD_ROWS):
+            block = slice(start, start + HEAD_ROWS)
+            h, t = hidden[block], targets[block, None]
+            log_p = torch.log_softmax(h @ weight.T, 1)
+            total -= log_p.gather(1, t).sum()
+            p = log_p.exp_()
+            p.scatter_add_(1, t, p.new_full(t.shape, -1.0))
+            torch.mm(p, weight, out=grad_hidden[block])
+            grad_weight.addmm_(p.T, h)
+        ctx.save_for_backward(grad_hidden.div_(tokens), grad_weight.div_(tokens))
+        return total / tokens
+
+    @staticmethod
+    def backward(ctx, grad: Tensor):
+        grad_hidden, grad_weight = ctx.saved_tensors
+        return grad * grad_hidden, grad * grad_weight, None
+
+
+def mean_nll(model: PreTrainedModel, inputs: Tensor, targets: Tensor) -> Tensor:
+    """Mean negative log-likelihood (nats) of a batch, differentiable."""
+    with training_scan(model):
+        hidden = model.base_model(input_ids=inputs, use_cache=False).last_hidden_state
+    head = model.get_output_embeddings().weight
+    return HeadLoss.apply(hidden.flatten(0, 1), head, targets.flatten())
+
+
+@torch.no_grad()
+def validation_ce(model: PreTrainedModel, stream: Tensor, batch_rows: int = 16) -> float:
+    """Mean negative log-likelihood (nats) over the whole rows of a token stream."""
+    rows = (len(stream) - 1) // CONTEXT
+    total = 0.0
+    for first in range(0, rows, batch_rows):
+        count = min(batch_rows, rows - first)
+        inputs, targets = rows_of(stream, first, count)
+        total += float(mean_nll(model, inputs.to(model.device), targets.to(model.device))) * count
+    return total / rows
+
+
+def make_optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.AdamW:
+    """AdamW; weight decay on matrices, not on biases, norms and the rates of a state's decay."""
+    groups = {True: [], False: []}
+    for name, parameter in model.named_parameters():
+        groups[parameter.ndim > 1 and not name.endswith("A_log")].append(parameter)
+    decayed = {"params": groups[True], "weight_decay": recipe.weight_decay}
+    others = {"params": groups[False], "weight_decay": 0.0}
+    return torch.optim.AdamW([decayed, others], lr=0.0, betas=recipe.betas, fused=True)
+
+
+# --- the run ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A finished run: its folder, the validation CE (nats) of the fp16 weights, its time."""
+    """A finished run: its model's folder, the validation CE (nats) of the fp16 weights, seconds."""
 
     folder: Path
     valid_ce: float
     train_loss: float
     seconds: float
-
-
-@dataclass(frozen=True)
-class Text:
-    """What to train on in place of the shipped text: two token streams and their tokenizer."""
-
-    train: Tensor
-    valid: Tensor
-    tokenizer: PreTrainedTokenizerFast
-
-
-class _Log:
-    """The run's CSV; reopened at a checkpoint's step it forgets what came after."""
-
-    def __init__(self, path: Path, step: int):
-        rows = []
-        if path.is_file() and step:
-            with open(path, newline="") as handle:
-                rows = [row for row in csv.DictReader(handle) if int(row["step"]) <= step]
-
-        def write_kept(temporary: Path) -> None:
-            with open(temporary, "w", newline="") as handle:
-                writer = csv.DictWriter(handle, LOG_COLUMNS)
-                writer.writeheader()
-                writer.writerows(rows)
-
-        replace_file(path, write_kept)
-        self._handle = open(path, "a", newline="")
-        self._writer = csv.DictWriter(self._handle, LOG_COLUMNS)
-
-    def write(self, **row: object) -> None:
-        self._writer.writerow(row)
-        self._handle.flush()
-
-    def close(self) -> None:
-        self._handle.close()
 
 
 def train(
@@ -105,45 +162,57 @@ def train(
     folder: Path,
     *,
     device: str = "cpu",
-    watch: Callable[[Progress], None] | None = None,
-    text: Text | None = None,
+    watch: Callable[[dict], None] = lambda row: None,
 ) -> TrainedModel:
     """Train one pocket model into `folder`, going on from its last checkpoint if there is one.
 
-    Sets torch's thread count and deterministic algorithms for the process: the weights depend on
-    them.
-    Raises InputError for a device that is not here, a text shorter than the recipe asks, a
-    recipe shorter than a step and a checkpoint that is damaged or of another recipe.
+    `watch` gets each row of the log. Sets torch's thread count and deterministic algorithms for the
+    process, because the weights depend on them.
+
+    Raises InputError for a device that is not here, a recipe shorter than a step or longer than
+    the text, a loss that diverges, and a checkpoint that is damaged or of another recipe.
     """
+    tokens_a_step = recipe.batch_rows * CONTEXT
     if recipe.steps < 1:
-        raise InputError(
-            f"{recipe.tokens:,} tokens are less than one step of {recipe.batch_rows * CONTEXT:,}"
-        )
+        raise InputError(f"{recipe.tokens:,} tokens are less than one step of {tokens_a_step:,}")
     device = str(torch_device(device))  # "auto" is one device here
     torch.set_num_threads(recipe.threads)
     torch.use_deterministic_algorithms(device == "cpu")
-    if text is None:
-        text = Text(token_stream("train"), token_stream("valid"), load_tokenizer())
-    stream, valid = text.train, text.valid
-    needed = recipe.steps * recipe.batch_rows * CONTEXT + 1
+    stream, valid = token_stream("train"), token_stream("valid")
+    needed = recipe.steps * tokens_a_step + 1
     if len(stream) < needed:
         raise InputError(f"the training text has {len(stream):,} tokens, {needed:,} are asked for")
 
-    folder.mkdir(parents=True, exist_ok=True)
+    # All that can change the weights, as JSON keeps it.
+    key = {"family": family, **{n: v for n, v in asdict(shape).items() if v is not None}}
+    key |= {**asdict(recipe), "torch": torch.__version__, "device": device}
+    key["text"] = hashlib.sha256(stream.numpy().tobytes()).hexdigest()
+    key = json.loads(json.dumps(key))
+    result = folder / "result.json"
+    if result.is_file():
+        done = json.loads(result.read_text())
+        if done.pop("key") == key:
+            return TrainedModel(**{**done, "folder": folder / "model"})
     model = initial_model(family, shape, recipe.seed).to(device)
     optimizer = make_optimizer(model, recipe)
-    key = run_key(family, shape, recipe, stream, device)
-    checkpoint = folder / "checkpoint.safetensors"
-    step, before = 0, 0.0
+    step, before, rows = 0, 0.0, []
+    checkpoint = folder / "checkpoint.pt"
     if checkpoint.is_file():
-        facts = load_checkpoint(checkpoint, model, optimizer, key)
-        step, before = int(facts["step"]), float(facts["seconds"])
-    log = _Log(folder / "log.csv", step)
+        with reason(f"{checkpoint}: damaged; remove it and train again"):
+            state = torch.load(checkpoint, map_location=device, weights_only=True)
+            if state["key"] != key:
+                raise InputError(
+                    f"{checkpoint} was made by another recipe: remove it or train elsewhere"
+                )
+            model.load_state_dict(state["model"])
+            optimizer.load_state_dict(state["optimizer"])
+            step, before, rows = state["step"], state["seconds"], state["log"]
     start = saved = time.perf_counter()
     first_step, losses = step, []
     while step < recipe.steps:
+        rate = recipe.rate_at(step, shape.width)
         for group in optimizer.param_groups:
-            group["lr"] = recipe.rate_at(step, shape.width)
+            group["lr"] = rate
         inputs, targets = rows_of(stream, step * recipe.batch_rows, recipe.batch_rows)
         loss = mean_nll(model, inputs.to(device), targets.to(device))
         loss.backward()
@@ -152,61 +221,47 @@ def train(
         optimizer.zero_grad(set_to_none=True)
         losses.append(loss.detach())
         step += 1
-        now = time.perf_counter()
         last = step == recipe.steps
-        if step % LOG_EVERY == 0 or last:
-            seconds = before + now - start
-            speed = (step - first_step) * recipe.batch_rows * CONTEXT / (now - start)
-            mean = float(torch.stack(losses).mean())
-            if not math.isfinite(mean):
-                raise InputError(f"training diverged at step {step}: lower the rate of {recipe}")
-            losses.clear()
-            due = last or step // LOG_EVERY % max(1, recipe.steps // LOG_EVERY // VALIDATIONS) == 0
-            log.write(
-                step=step,
-                tokens=step * recipe.batch_rows * CONTEXT,
-                rate=f"{recipe.rate_at(step - 1, shape.width):.6g}",
-                loss=f"{mean:.5f}",
-                valid_ce=f"{validation_ce(model, valid):.5f}" if due else "",
-                tokens_per_second=f"{speed:.0f}",
-                seconds=f"{seconds:.1f}",
-            )
-            if watch:
-                left = (recipe.steps - step) * recipe.batch_rows * CONTEXT / speed
-                watch(Progress(step, recipe.steps, mean, speed, left))
-            # Only at a logged step, so that a resumed run's log has no torn average.
-            if now - saved > CHECKPOINT_SECONDS or last:
-                facts = {"key": key, "step": str(step), "seconds": f"{seconds:.1f}"}
-                save_checkpoint(checkpoint, model, optimizer, {**facts, "loss": f"{mean:.5f}"})
-                saved = now
-    log.close()
-    return _finish(model, text, folder, checkpoint)
-
-
-def _save_half(
-    model: PreTrainedModel, folder: Path, tokenizer: PreTrainedTokenizerFast
-) -> PreTrainedModel:
-    """Save the weights rounded to fp16; return the model holding the rounded weights in fp32."""
-    half = copy.deepcopy(model).to("cpu").half()
+        if step % LOG_EVERY and not last:
+            continue
+        now = time.perf_counter()
+        mean = float(torch.stack(losses).mean())
+        losses.clear()
+        if not math.isfinite(mean):
+            raise InputError(f"training diverged at step {step}: lower the rate of {recipe}")
+        due = last or step // LOG_EVERY % max(1, recipe.steps // LOG_EVERY // VALIDATIONS) == 0
+        row = {
+            "step": step,
+            "tokens": step * tokens_a_step,
+            "rate": f"{rate:.6g}",
+            "loss": f"{mean:.5f}",
+            "valid_ce": f"{validation_ce(model, valid):.5f}" if due else "",
+            "tokens_per_second": f"{(step - first_step) * tokens_a_step / (now - start):.0f}",
+            "seconds": f"{before + now - start:.1f}",
+        }
+        rows.append(row)
+        write_whole(folder, {"log.csv": pd.DataFrame(rows).to_csv(index=False).encode()})
+        watch(row)
+        # Only at a logged step, so that no mean of the log is of part of its steps.
+        if now - saved > CHECKPOINT_SECONDS or last:
+            state = {"key": key, "step": step, "seconds": before + now - start, "log": rows}
+            state |= {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            data = io.BytesIO()
+            torch.save(state, data)
+            write_whole(folder, {checkpoint.name: data.getvalue()})
+            saved = now
+    rounded = copy.deepcopy(model).to("cpu").half()
     with quiet():
-        half.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return half.float()
-
-
-def _finish(model: PreTrainedModel, text: Text, folder: Path, checkpoint: Path) -> TrainedModel:
-    with safe_open(checkpoint, framework="pt") as file:
-        facts = file.metadata()
-    rounded = _save_half(model, folder / "model", text.tokenizer)
-    result = TrainedModel(
-        folder=folder / "model",
-        valid_ce=validation_ce(rounded, text.valid),
-        train_loss=float(facts.get("loss", "nan")),
-        seconds=float(facts["seconds"]),
-    )
-    text = json.dumps({**asdict(result), "folder": "model", "key": json.loads(facts["key"])})
-    replace_file(folder / "result.json", lambda p: p.write_text(text))
-    return result
+        rounded.save_pretrained(folder / "model")
+    load_tokenizer().save_pretrained(folder / "model")
+    done = {
+        "valid_ce": validation_ce(rounded.float(), valid),
+        "train_loss": float(rows[-1]["loss"]),
+        "seconds": float(rows[-1]["seconds"]),
+    }
+    text = json.dumps({"folder": "model", **done, "key": key})
+    write_whole(folder, {"result.json": text.encode()})
+    return TrainedModel(folder / "model", **done)
 
 
 def train_runs(
@@ -219,26 +274,21 @@ def train_runs(
 ) -> list[TrainedModel]:
     """Train models into `out`/NAME, one after the other.
 
-    A finished run is not trained again, an interrupted one goes on. `say` gets a line a model;
-    progress shows a bar with loss, tokens/s and time left on standard error.
+    A finished run is not trained again; an interrupted one goes on. `say` gets a line for each
+    model; `progress` shows a bar with loss and tokens/s on standard error.
     """
     trained = []
     for run in runs:
-        bar_of = {"total": run.recipe.steps, "desc": run.name, "unit": " steps"}
-        with tqdm(**bar_of, disable=not progress) as bar:
+        with tqdm(
+            total=run.recipe.steps, desc=run.name, unit=" steps", disable=not progress
+        ) as bar:
 
-            def watch(now: Progress, bar: tqdm = bar) -> None:
-                speed = f"{now.tokens_per_second:,.0f}"
-                bar.set_postfix(loss=f"{now.loss:.3f}", tokens_per_s=speed, refresh=False)
-                bar.update(now.step - bar.n)
+            def watch(row: dict, bar: tqdm = bar) -> None:
+                bar.set_postfix(loss=row["loss"], tokens_per_s=row["tokens_per_second"])
+                bar.update(row["step"] - bar.n)
 
             one = train(
-                run.family,
-                run.shape,
-                run.recipe,
-                out / run.name,
-                device=device,
-                watch=watch,
+                run.family, run.shape, run.recipe, out / run.name, device=device, watch=watch
             )
         minutes = one.seconds / 60
         say(f"{run.name}: validation CE {one.valid_ce:.4f} nats, {minutes:.1f} min, {one.folder}")

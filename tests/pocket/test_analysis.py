@@ -12,7 +12,7 @@ import pytest
 from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_all
-from rbpkit.pocket import analysis, analysis_figures, ladders
+from rbpkit.pocket import analysis, ladders
 from rbpkit.pocket.controls import (
     CONTROL_TOKENS,
     CONTROLS,
@@ -87,26 +87,15 @@ def test_lines_read_at_one_size_are_the_laws_own(shipped):
         assert list(row[columns]) == pytest.approx(list(same[columns]))
         at_S = same["intercept"] + same["slope"] * math.log(row["S"])
         assert math.log(row["loss"]) == pytest.approx(at_S)
-
-
-def test_nothing_to_compare_is_an_empty_table_and_another_text_an_error(shipped):
-    table = analysis.at_one_size(shipped, ["nowhere"], ["Pythia"], (1,))
-    assert table.empty and {"family", "slope", "loss"} <= set(table.columns)
-    code = only(shipped, corpus="pocket:code")
-    other = [changed(s, fingerprint="another") for s in only(code, family="OPT")]
-    other += only(code, family="Pythia")
-    with pytest.raises(InputError, match="measured on different text"):
-        analysis.at_one_size(other, ["pocket:code"], ["OPT", "Pythia"], (1,))
-    with pytest.raises(InputError, match="measured more than once"):
-        analysis.at_one_size([*code, *code], ["pocket:code"], ["OPT"], (1,))
-
-
-def test_families_that_share_no_size_have_no_line_to_compare(shipped):
+    assert analysis.at_one_size(shipped, ["nowhere"], ["Pythia"], (1,)).empty
     code = only(shipped, corpus="pocket:code", family="Pythia")
+    other = [changed(s, fingerprint="another", family="OPT") for s in code]
+    with pytest.raises(InputError, match="measured on different text"):
+        analysis.at_one_size([*code, *other], ["pocket:code"], families, (1,))
     pythia = sorted(code, key=lambda s: s.manifest.S)
-    small = [changed(s, family="small") for s in pythia[:3]]
+    small = [changed(s, family="OPT") for s in pythia[:3]]
     with pytest.raises(InputError, match="pocket:code: no S lies in the range of every family"):
-        analysis.at_one_size([*small, *pythia[3:]], ["pocket:code"], ["small", "Pythia"], (1,))
+        analysis.at_one_size([*small, *pythia[3:]], ["pocket:code"], families, (1,))
 
 
 def test_a_control_that_changes_nothing_is_on_its_base(grid):
@@ -160,55 +149,36 @@ def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals(grid):
     rows = rows[rows["T"] == 1e6 * float(one.manifest.model.split("-")[-1][:-1])]
     expected = {"CE": one.ce(), "RBP_1": -np.log(one.rbp(1)), "RBP_100": -np.log(one.rbp(100))}
     assert dict(zip(rows["quantity"], rows["loss"], strict=True)) == pytest.approx(expected)
-    with pytest.raises(InputError, match="pythia-w32-l2 is no model of the grid"):
+    with pytest.raises(InputError, match="pythia-w32-l2 is not of the grid"):
         analysis.size_and_tokens([changed(one, model="pythia-w32-l2")], (1,))
 
 
-def test_what_ships_as_totals_is_on_the_text_of_the_ladders(grid, shipped):
-    texts = {
-        s.manifest.corpus: (s.manifest.fingerprint, s.manifest.documents, s.tokens) for s in shipped
-    }
-    assert set(texts) == set(POCKET_CORPORA)
-    for one in (s.manifest for s in (*grid, *load_totals(controls_path()))):
-        assert (one.fingerprint, one.documents, one.tokens) == texts[one.corpus]
-        assert (one.V, one.max_length) == (ladders.V, ladders.CONTEXT)
-
-
-def test_pairs_and_other_tokens_are_the_whole_of_every_model_that_ships(grid, shipped):
-    """Up to a rank: summaries and totals may come from different processors."""
+def test_pairs_and_other_tokens_are_the_whole_of_every_model_of_the_grid(grid):
     others, pairs = (
         {(one.manifest.corpus, one.manifest.model): one for one in load_totals(pairs_path(kind))}
         for kind in (False, True)
     )
     assert pairs.keys() == others.keys()
-    ladders_own = [
-        changed(one, model=f"{one.manifest.model}-12m") for one in map(totals_of, shipped)
-    ]
-    for one in (*grid, *ladders_own):
+    for one in grid:
         key = one.manifest.corpus, one.manifest.model
         both = pairs[key].plus(others[key])
         assert both.manifest.tokens == one.manifest.tokens
+        # Up to a rank: they may have been measured on different processors.
         assert max(abs(hits - both.hits[k]) for k, hits in one.hits.items()) <= 2  # of 100,000
         assert both.ce() == pytest.approx(one.ce())
 
 
-def test_every_other_seed_ships_with_its_loss_curve_and_is_told_from_the_first():
+def test_every_other_seed_ships_with_its_loss_curve():
     for completed in (True, False):
-        totals = load_totals(pairs_path(completed))
-        table = analysis.size_and_tokens(totals, (1,))
+        table = analysis.size_and_tokens(load_totals(pairs_path(completed)), (1,))
         seeds = table[table["seed"] > 0]
-        assert (seeds["T"] == 12e6).all()
         names = seeds["model"] + "-seed" + seeds["seed"].astype(str)
         ships = set(zip(names, seeds["corpus"], strict=True))
         assert ships == {(run.name, corpus) for run in SEEDS for corpus in POCKET_CORPORA}
-        first = table[(table["seed"] == 0) & (table["T"] == 12e6)]
-        both = seeds.merge(first, on=["model", "corpus", "quantity"], suffixes=("", " of first"))
-        assert len(both) == len(seeds)
-        assert (both["S"] == both["S of first"]).all()
-        assert (both["loss"] != both["loss of first"]).all()
     for run in SEEDS:
-        name = run.name.replace("-seed", "-12m-seed")
-        log = pd.read_csv(ladders.models_root().parent / "runs" / f"{name}.csv")
+        log = pd.read_csv(
+            ladders.data_folder() / "runs" / f"{run.name.replace('-seed', '-12m-seed')}.csv"
+        )
         assert log["step"].iloc[-1] == run.recipe.steps
 
 
@@ -217,7 +187,7 @@ def test_totals_are_those_of_the_summary(shipped, tmp_path):
     whole = totals_of(one)
     assert whole.manifest == one.manifest and whole.ce() == one.ce()
     assert all(whole.rbp(int(k)) == one.rbp(int(k)) for k in one.k_grid)
-    with pytest.raises(InputError, match=f"k = 11: {one.manifest.model} was counted at k = 1, 2"):
+    with pytest.raises(InputError, match=r"k = 11, .* was counted at k = 1, 2"):
         whole.rbp(11)
     path = tmp_path / "totals.jsonl.gz"
     save_totals([whole], path)
@@ -229,7 +199,7 @@ def test_totals_are_those_of_the_summary(shipped, tmp_path):
 
 
 def test_losses_are_drawn_from_a_folder_of_runs(tmp_path):
-    for name, start in (("a", 8.0), ("b", 7.5)):
+    for name, start in (("opt-w32-l2", 8.0), ("pythia-w32-l2", 7.5)):
         (tmp_path / name).mkdir()
         log = pd.DataFrame(
             {
@@ -240,16 +210,9 @@ def test_losses_are_drawn_from_a_folder_of_runs(tmp_path):
             }
         )
         log.to_csv(tmp_path / name / "log.csv", index=False)
-    assert analysis_figures.save_losses(tmp_path) == tmp_path / "losses.png"
+    assert analysis.save_losses(tmp_path) == tmp_path / "losses.png"
     assert (tmp_path / "losses.png").stat().st_size > 5000
     points = pd.read_csv(tmp_path / "losses.csv")
-    assert set(points["run"]) == {"a", "b"} and len(points) == 4
-
-
-def test_no_runs_no_figure(tmp_path):
+    assert set(points["run"]) == {"opt-w32-l2", "pythia-w32-l2"} and len(points) == 4
     with pytest.raises(InputError, match="no log of a training run"):
-        analysis_figures.save_losses(tmp_path)
-    with pytest.raises(InputError, match="nothing to draw"):
-        analysis_figures.family_losses({}, {"GPT2": ["gpt2-w32-l2"]})
-    with pytest.raises(InputError, match="nothing to draw"):
-        analysis_figures.along_panels(pd.DataFrame(columns=["corpus", "quantity"]), ["CE"])
+        analysis.save_losses(tmp_path / "nowhere")

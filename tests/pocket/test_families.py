@@ -1,0 +1,235 @@
+"""The pocket families: S by hand, the real architectures, the start; and what ships of them."""
+
+import dataclasses
+import math
+import re
+
+import pandas as pd
+import pytest
+import torch
+from safetensors import safe_open
+from tokenizers import Tokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, MambaConfig, Qwen2Config
+
+from rbpkit import paper
+from rbpkit.errors import InputError
+from rbpkit.files.architectures import ARCHITECTURES, family_of, paper_config
+from rbpkit.models import load_model, non_embedding_parameters
+from rbpkit.pocket import ladders
+from rbpkit.pocket.controls import CONTROL_TOKENS, CONTROLS, control_named
+from rbpkit.pocket.documents import CORPORA, load_pocket_documents
+from rbpkit.pocket.ladders import CONTEXT, FAMILIES, LADDERS, Shape, V, config_of, initial_model
+from rbpkit.pocket.training import mean_nll
+
+MIB = 2**20
+
+
+def S_by_hand(family: str, shape: Shape) -> int:
+    """S by the family's architecture, written out: its layers and the norm after the last."""
+    d = shape.width
+    if family == "Qwen":  # q and o d x d, one head of k and v, biases on q, k, v, a gated MLP
+        head = d // shape.heads
+        layer = 2 * d * d + 2 * d * head + d + 2 * head + 3 * d * shape.inner + 2 * d
+        return shape.layers * layer + d
+    if family == "Mamba":  # projections in and out 6 d^2; for 2 d channels a convolution of 4
+        # with bias, D, a state of 16, what makes step sizes, B and C; a norm
+        rank = math.ceil(d / 16)
+        layer = 6 * d * d + 2 * d * (4 + 1 + 1 + 16 + (rank + 2 * 16) + (rank + 1)) + d
+        return shape.layers * layer + d
+    # Attention 4 d^2 + 4 d, feed-forward 8 d^2 + 5 d, two norms with bias 4 d.
+    return shape.layers * (12 * d * d + 13 * d) + 2 * d
+
+
+@pytest.mark.parametrize("family", LADDERS)
+def test_S_of_a_ladder_is_that_of_its_architecture_and_rises(family):
+    sizes = []
+    for shape in LADDERS[family]:
+        config = config_of(family, shape)
+        assert family_of(config) == family
+        assert config.vocab_size == V == 4096
+        if shape.heads:
+            assert config.max_position_embeddings == CONTEXT == 256
+            assert shape.width % shape.heads == 0
+        else:
+            assert not hasattr(config, "max_position_embeddings")
+        S = non_embedding_parameters(config)
+        assert S == S_by_hand(family, shape)
+        sizes.append(S)
+    assert sizes == sorted(set(sizes))
+    assert sizes[-1] > 10 * sizes[0]
+    assert len({ladders.name_of(family, shape) for shape in LADDERS[family]}) == len(sizes)
+
+
+@pytest.mark.parametrize("family", LADDERS)
+def test_the_rate_is_between_the_two_best_of_a_search_that_ends_at_neither(family):
+    search = pd.read_csv(ladders.models_root().parent / "runs" / "rate_search.csv")
+    search = search[search["family"] == family].drop_duplicates("run")
+    best = []
+    for _, tried in search.groupby("width"):
+        ces = tried.set_index("rate")["final_ce"].sort_index()
+        best.append(ces.idxmin())
+        assert ces.index[0] < best[-1] < ces.index[-1]
+        assert list(ces.index[1:] / ces.index[:-1]) == pytest.approx([2] * (len(ces) - 1))
+    assert len(best) == 2
+    # Three digits of it are the recipe's.
+    assert FAMILIES[family].rate == pytest.approx(math.sqrt(best[0] * best[1]), rel=1e-3)
+
+
+@pytest.mark.parametrize("family", paper.FAMILIES)
+def test_heads_and_positions_are_as_in_the_real_family(family):
+    real = {"GPT2": "gpt2", "OPT": "opt-125m", "Pythia": "pythia-160m", "Qwen": "Qwen2.5-0.5B"}
+    smallest = initial_model(family, LADDERS[family][0], 0)
+    hub_id = next(a.hub_id for a in ARCHITECTURES.values() if a.name == real[family])
+    with torch.device("meta"):
+        original = AutoModelForCausalLM.from_config(paper_config(hub_id))
+    ours, theirs = (
+        {re.sub(r"\d+", "0", name) for name, _ in model.named_parameters()}
+        for model in (smallest, original)
+    )
+    assert ours == theirs
+    tied = smallest.get_output_embeddings().weight is smallest.get_input_embeddings().weight
+    assert tied == (family != "Pythia")
+    # Of Qwen2.5, 7B and 14B have an output matrix of their own.
+    largest = config_of(family, LADDERS[family][-1])
+    assert largest.tie_word_embeddings == (family in ("GPT2", "OPT"))
+
+
+def test_mamba_is_built_as_the_real_family():
+    real = MambaConfig()  # of state-spaces/mamba-130m, except for the number of layers
+    for shape in LADDERS["Mamba"]:
+        ours = config_of("Mamba", shape)
+        for key in (
+            "state_size",
+            "conv_kernel",
+            "expand",
+            "use_bias",
+            "use_conv_bias",
+            "hidden_act",
+        ):
+            assert getattr(ours, key) == getattr(real, key), key
+        assert ours.time_step_rank == math.ceil(shape.width / 16)
+    model = initial_model("Mamba", LADDERS["Mamba"][0], 0)
+    assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
+
+
+# How Mamba's state starts is that family's own.
+OWN_START = ("A_log", "conv1d.weight", "dt_proj.weight")
+
+
+@pytest.mark.parametrize("family", LADDERS)
+def test_every_family_starts_by_one_rule(family):
+    shape = LADDERS[family][1]
+    additions = shape.layers * (1 if family == "Mamba" else 2)
+    positions = outputs = 0
+    for name, parameter in initial_model(family, shape, 0).named_parameters():
+        if parameter.ndim == 1 or name.endswith(OWN_START):
+            continue
+        if "wpe" in name or "embed_positions" in name:
+            positions += 1
+            assert not parameter.any()
+            continue
+        into_residual = name.endswith(FAMILIES[family].residual)
+        outputs += into_residual
+        std = 4 / additions if into_residual else math.sqrt(2 / 5)
+        assert float(parameter.detach().std()) * math.sqrt(shape.width) == pytest.approx(
+            std, rel=0.1
+        ), name
+    assert positions == (family in ("GPT2", "OPT"))
+    assert outputs == additions
+
+
+@pytest.mark.parametrize("shape", LADDERS["Qwen"][:1] + LADDERS["Qwen"][3:4], ids=str)
+def test_a_pocket_qwen_is_a_qwen2_to_the_bit(shape):
+    ours = initial_model("Qwen", shape, 0)
+    config = ours.config
+    names = "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads"
+    names += " num_key_value_heads max_position_embeddings rope_parameters tie_word_embeddings"
+    names += " bos_token_id eos_token_id pad_token_id rms_norm_eps hidden_act"
+    real = AutoModelForCausalLM.from_config(
+        Qwen2Config(**{name: getattr(config, name) for name in names.split()}), dtype=torch.float32
+    )
+    for parameter in ours.parameters():  # biases start at zero: make them count
+        torch.nn.init.normal_(parameter, std=0.1)
+    real.load_state_dict(ours.state_dict())
+    inputs = torch.arange(2 * 64).view(2, 64)
+    with torch.no_grad():
+        assert torch.equal(ours(inputs).logits, real(inputs).logits)
+
+
+@pytest.mark.parametrize("family", LADDERS)
+def test_no_dropout_and_no_token_left_out(family):
+    """In training mode twice the same, and every token's embedding can learn."""
+    model = initial_model(family, LADDERS[family][0], 0).train()
+    tokens = torch.arange(64).view(1, -1)
+    first, second = (mean_nll(model, tokens, tokens) for _ in range(2))
+    assert torch.equal(first, second)
+    first.backward()
+    assert (model.get_input_embeddings().weight.grad[:64].abs().sum(1) > 0).all()
+
+
+# --- names of runs ---------------------------------------------------------------------------
+
+
+def test_controls_change_one_thing_each():
+    grid = {run.name: run for run in ladders.ladder_runs("Pythia", tokens=CONTROL_TOKENS)}
+    for control in CONTROLS:
+        run, base = control.run, grid[control.against]
+        assert control_named(run.name) is control
+        other_depth, other_seed = run.shape != base.shape, run.recipe != base.recipe
+        assert other_depth + other_seed == 1
+        assert run.recipe == dataclasses.replace(base.recipe, seed=run.recipe.seed)
+        assert run.shape == dataclasses.replace(base.shape, layers=run.shape.layers)
+    with pytest.raises(InputError, match="no control 'nothing': there are pythia-w32-l2-3m-seed1"):
+        control_named("nothing")
+    own = control_named("pythia-w64-l4-1.5m-seed7")
+    assert (own.against, own.changes) == ("pythia-w64-l4-1.5m", "seed 7")
+    assert own.run == ladders.ladder_runs("Pythia", tokens=1_500_000, seed=7)[2]
+    for name in ("gpt2-w32-l2", "qwen-w64-l4-6m", "mamba-w32-l4-seed3"):
+        assert ladders.run_named(name).name == name
+
+
+def test_families_and_sizes_that_are_not_there_are_refused():
+    for spelling in ("Pythia", "pythia", "PYTHIA"):
+        assert ladders.family_named(spelling) == "Pythia"
+        folder = ladders.model_folder(spelling, 2)
+        assert folder == ladders.models_root() / "pythia-w64-l4"
+    with pytest.raises(InputError, match=r"no pocket family 'pithya': there are .*Pythia"):
+        ladders.model_folder("pithya", 0)
+    with pytest.raises(InputError, match="Pythia has pocket sizes 0 to 7, not 8"):
+        ladders.model_folder("pythia", 8)
+
+
+# --- what ships ------------------------------------------------------------------------------
+
+SHIPPED = {
+    ladders.name_of(family, shape): (family, shape)
+    for family, ladder in LADDERS.items()
+    for shape in ladder
+}
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    """Documents of every corpus, and what the rules of the real families would cut otherwise."""
+    found = [text for corpus in CORPORA for text in load_pocket_documents(corpus).documents[:20]]
+    return [*found, "def f(t):\n    return t\n\n\n  x1 = 12345.678 + XML_Äß"]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_folder_loads_and_AutoTokenizer_agrees_with_its_tokenizer_json(name, texts):
+    folder = ladders.models_root() / name
+    loaded = load_model(folder, device="cpu")
+    # A state-space model has no longest text.
+    assert (loaded.V, loaded.context) == (V, None if loaded.family == "Mamba" else CONTEXT)
+    assert loaded.S == non_embedding_parameters(config_of(*SHIPPED[name]))
+    own = Tokenizer.from_file(str(folder / "tokenizer.json")).encode_batch(texts)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    assert tokenizer(texts, verbose=False)["input_ids"] == [one.ids for one in own]
+    with safe_open(folder / "model.safetensors", framework="pt") as file:
+        assert {file.get_slice(name).get_dtype() for name in file.keys()} == {"F16"}
+    assert (folder / "README.md").stat().st_size > 500
+
+
+def test_nothing_else_ships_and_all_weights_take_at_most_64_mib_together():
+    assert {path.name for path in ladders.models_root().iterdir()} == set(SHIPPED)
+    assert sum(p.stat().st_size for p in ladders.models_root().rglob("*.safetensors")) <= 64 * MIB
