@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ipywidgets
 import matplotlib
-import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 
 from rbpkit.errors import InputError
@@ -20,12 +18,6 @@ from rbpkit.tools.look import look
 from rbpkit.tools.sentence_explorer import explore_sentence, rank_points
 
 matplotlib.use("Agg")
-STILLS = [(1, 1), (100, 1), (100, 100)]
-
-
-@pytest.fixture(scope="module")
-def windows() -> pd.DataFrame:
-    return s5_1_emergence.published_windows()
 
 
 @pytest.fixture(autouse=True)
@@ -56,22 +48,16 @@ def drawn_curve(alpha: float, noise: float = 0.0) -> Curve:
     return Curve("c", "F", "RBP_5", models, S, np.exp(-3 * S**-alpha * np.exp(wobble)))
 
 
-def test_the_law_panel_recovers_what_was_planted():
-    [axes] = explorers.explore_law({("c", "F", 5): drawn_curve(0.08)}, [("c", "F", 5)]).axes
+def test_the_law_panel_recovers_what_was_planted_with_the_interval_of_predict():
+    key, curve = ("c", "F", 5), drawn_curve(0.08, noise=0.05)
+    [axes] = explorers.explore_law({key: drawn_curve(0.08)}, [key, ("c", "none", 5)]).axes
     assert "$\\alpha$ = 0.080 [0.080, 0.080]" in axes.get_title() and "$n$ = 6" in axes.get_title()
-
-
-def test_the_band_is_the_interval_of_predict():
-    curve = drawn_curve(0.08, noise=0.05)
-    axes = plt.figure().gca()
-    explorers.law_panel(axes, curve)
+    [axes] = explorers.explore_law({key: curve}, [key]).axes
     [band] = axes.collections
     ends = band.get_paths()[0].vertices
     last = fit_power_law(curve.S, curve.loss).predict(curve.S.max() * 10)
     at_end = ends[np.isclose(ends[:, 0], curve.S.max() * 10), 1]
     assert at_end.min() == pytest.approx(last.low) and at_end.max() == pytest.approx(last.high)
-    low, high = axes.get_ylim()
-    assert low < curve.loss.min() and high > curve.loss.max()
 
 
 def test_law_curves_hold_both_sources(shipped):
@@ -85,8 +71,9 @@ def test_law_curves_hold_both_sources(shipped):
     assert one.value == pytest.approx([by_model[m].rbp(7) for m in one.models])
 
 
-def test_the_knee_is_where_eq_8_passes_one_half(windows):
-    points = explorers.eq8_points(windows, STILLS)
+def test_the_knee_is_where_eq_8_passes_one_half():
+    windows, stills = s5_1_emergence.published_windows(), [(1, 1), (100, 1), (100, 100)]
+    points = explorers.eq8_points(windows, stills)
     for one in points.itertuples():
         half = s5_1_emergence.success_at(10**one.log10_S_knee, one.N, one.c, one.alpha)
         assert half == pytest.approx(0.5)
@@ -94,7 +81,9 @@ def test_the_knee_is_where_eq_8_passes_one_half(windows):
     one, other, _ = points.itertuples()
     assert other.log10_S_knee - one.log10_S_knee == pytest.approx(2 / one.alpha)
     assert one.decades == other.decades
-    assert len(explorers.explore_eq8(windows, STILLS).axes) == 3
+    assert len(explorers.explore_eq8(windows, stills).axes) == 3
+    with pytest.raises(InputError, match="nothing to draw"):
+        explorers.explore_eq8(windows, [])
 
 
 def test_the_lognormal_by_sum_and_by_closed_form():
@@ -106,11 +95,6 @@ def test_the_lognormal_by_sum_and_by_closed_form():
     [axes] = explorers.explore_lognormal([(-5.0, 2.0)]).axes
     assert f"{row.neg_log_p1:.3f} | {row.neg_log_p1_approx:.3f}" in axes.get_title()
     assert axes.lines[1].get_ydata()[0] == pytest.approx(p[0], abs=1e-9)
-
-
-def test_nothing_to_draw_is_said(windows):
-    with pytest.raises(InputError, match="nothing to draw"):
-        explorers.explore_eq8(windows, [])
 
 
 def test_sliders_draw_again(served):
