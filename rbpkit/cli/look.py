@@ -28,12 +28,11 @@ def look(
     if target.is_dir() or (target.exists() and target.samefile(text)):
         raise InputError(f"--out {target}: is a folder, or the text itself; name another file")
     from rbpkit.models import load_model
-    from rbpkit.tools.look import look as run
-    from rbpkit.tools.look import page
+    from rbpkit.tools import look as view
 
     loaded = load_model(model, dtype=dtype, device=device, progress=True)
-    seen = run(loaded, words, name=text.name, top=top, max_length=max_length)
-    write_whole(target.parent, {target.name: page(seen).encode()})
+    seen = view.look(loaded, words, name=text.name, top=top, max_length=max_length)
+    write_whole(target.parent, {target.name: view.page(seen).encode()})
     say(
         f"{seen.model}: S {seen.S:,}, V {seen.V:,}; {len(seen.tokens):,} of {seen.text_tokens:,}"
         f" tokens; CE {seen.ce():.4f}, RBP_1 {seen.rbp(1):.4f}, RBP_10 {seen.rbp(10):.4f}"

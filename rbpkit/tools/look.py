@@ -96,17 +96,18 @@ def look(
     else:
         weight, bias = model.head
         chunks = logit_chunks(states[places].to(weight.device), weight, bias=bias)
-    likeliest = []
+    best = []
     for _, logits in chunks:
-        best = logits.topk(min(top, model.V), dim=1).indices
-        probabilities = logits.softmax(dim=1).gather(1, best)
-        for ids, row in zip(best.tolist(), probabilities.tolist(), strict=True):
-            likeliest.append(tuple(zip(ids, pieces(model.tokenizer, ids), row, strict=True)))
-    columns = (column.tolist() for column in (ranks.rank(), ranks.n_equal, ranks.nll))
-    scores = dict(zip(batch.positions.tolist(), zip(*columns, likeliest, strict=True), strict=True))
+        entries = logits.topk(min(top, model.V), dim=1).indices
+        probabilities = logits.softmax(dim=1).gather(1, entries)
+        best += map(list, map(zip, entries.tolist(), probabilities.tolist()))
     ids = encoded.documents[0].input_ids.tolist()
-    spelt = enumerate(zip(ids, pieces(model.tokenizer, ids), strict=True))
-    tokens = tuple(Token(*part, *scores.get(position, ())) for position, part in spelt)
+    known = sorted({*ids, *(id for row in best for id, _ in row)})
+    spelt = dict(zip(known, pieces(model.tokenizer, known), strict=True))
+    columns = (column.tolist() for column in (ranks.rank(), ranks.n_equal, ranks.nll))
+    likeliest = (tuple((id, spelt[id], p) for id, p in row) for row in best)
+    scores = dict(zip(batch.positions.tolist(), zip(*columns, likeliest, strict=True), strict=True))
+    tokens = tuple(Token(id, spelt[id], *scores.get(at, ())) for at, id in enumerate(ids))
     uncut = model.tokenizer(text, verbose=False)["input_ids"]
     return Look(model.name, model.S, model.V, name, len(uncut), tokens)
 
