@@ -26,7 +26,7 @@ from transformers import PreTrainedModel
 
 from rbpkit.errors import InputError, reason
 from rbpkit.files.libraries import quiet
-from rbpkit.files.whole import write_whole
+from rbpkit.files.writing import write_whole
 from rbpkit.models import torch_device
 from rbpkit.pocket.documents import CORPORA, load_pocket_documents
 from rbpkit.pocket.ladders import (

@@ -1,4 +1,4 @@
-"""What stands beside the study: rank view, Trainer callback, bench, notebook widgets, self-checks.
+"""Tools next to the study: rank view, Trainer callback, bench, sliders and self-checks.
 
-Only the command line and the notebooks depend on these modules. For their users.
+Only the command line and the notebooks use these modules.
 """

@@ -10,7 +10,7 @@ from typing import Any
 def check(number: int, answer: Any, is_right: Callable[[Any], object]) -> str:
     """`NUMBER: right`, `not yet`, or `not answered yet` while the answer is None.
 
-    is_right gets the answer; an answer that it cannot read (TypeError, ValueError) is not right.
+    is_right gets the answer; an answer that it cannot read (TypeError, ValueError) is wrong.
     """
     if answer is None:
         return f"{number}: not answered yet"
@@ -22,7 +22,7 @@ def check(number: int, answer: Any, is_right: Callable[[Any], object]) -> str:
 
 
 def close(value: float, within: float) -> Callable[[float], bool]:
-    """For `check`: a number no further than `within` from `value`."""
+    """For `check`: right if the answer is at most `within` from `value`."""
     return lambda answer: abs(answer - value) <= within
 
 
@@ -32,11 +32,10 @@ def digest_of(value: float) -> str:
 
 
 def sealed(digest: str, digits: int, within: int = 1) -> Callable[[float], bool]:
-    """For `check`: as `close`, where the answer could be read off the cell that checks it.
+    """For `check`: as `close`, when the answer could be read off the cell that checks it.
 
-    Right is a number that, rounded to `digits` decimals, is at most `within` units of the last from
-    the one that `digest` is of (`digest_of`).
+    The answer is right if, rounded to `digits` decimals, it is at most `within` units of the last
+    decimal from the number that `digest` belongs to (`digest_of`).
     """
-    unit = 10.0**-digits
-    steps = range(-within, within + 1)
-    return lambda answer: digest in {digest_of(round(answer + i * unit, digits)) for i in steps}
+    steps = [i * 10.0**-digits for i in range(-within, within + 1)]
+    return lambda answer: digest in {digest_of(round(answer + step, digits)) for step in steps}

@@ -1,83 +1,63 @@
-"""A text as one model ranks it: every token with its rank, its probability and what stood above.
+"""A text as one model ranks it, token by token, and a page that shows it.
 
-`look` goes the way of `measure` (its encoding, its ranks), so the integers are those of a record
-of the same text. `look_page` makes a page of what it gives.
+The encoding and the ranks are those of `measure`. `look.html` is the page's layout.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import resources
 
 import torch
+from jinja2 import Template
+from transformers import PreTrainedTokenizerBase
+from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from rbpkit.corpora import Corpus
-from rbpkit.encoding import Batch, encode
-from rbpkit.errors import InputError
-from rbpkit.files.text_files import text_fingerprint
+from rbpkit.encoding import encode
 from rbpkit.measuring import MAX_LENGTH, measured_ranks, states_of
 from rbpkit.models import LoadedModel
 from rbpkit.ranking import logit_chunks
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
-
-_BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")  # how SentencePiece writes a byte of its fallback
-# How byte-level tokenizers write bytes: those that show as themselves, the others from U+0100 on.
-_SHOWN = (*range(33, 127), *range(161, 173), *range(174, 256))
-_HIDDEN = sorted(set(range(256)) - set(_SHOWN))
-_BYTES = {chr(b): b for b in _SHOWN} | {chr(256 + i): b for i, b in enumerate(_HIDDEN)}
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """An entry of the vocabulary that the model found likely: its id, bytes and probability."""
-
-    id: int
-    piece: bytes
-    probability: float
+BUCKETS = ("rank 1", "2\u20135", "6\u201310", "11\u2013100", "101\u20131000", "above 1000")
+"""The six groups of ranks that a token is coloured by."""
+COLOURS = (
+    *(("#edeff3", "#15171a"), ("#f3cf72", "#15171a"), ("#eba54c", "#15171a")),
+    *(("#d97440", "#0b0c0d"), ("#a93f58", "#ffffff"), ("#4c1760", "#ffffff")),
+)
+"""Background and letters of each group, from light to dark, so that grey shows the order too."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """One token of the text. What is None is not scored: the first, and special tokens.
+    """One token of the text. The first token and special tokens are not scored: their rank is None.
 
-    position: from 0. piece: its bytes, which may be a part of a character only; whole is then
-    the text of all the characters that it has a part of, else None. rank: R, Eq. 3, ties before
-    it; n_equal: how many entries tie with it. nll in nats; probability = exp(-nll).
-    alternatives: the likeliest entries, the first one first; the token may be one of them.
+    piece: its bytes, which may be only a part of a character. rank: R of Eq. 3, ties before it.
+    n_equal: how many entries tie with it. nll: in nats. alternatives: (id, piece, probability) of
+    the likeliest entries, best first; the token may be one of them.
     """
 
-    position: int
     id: int
     piece: bytes
-    whole: str | None = None
     rank: int | None = None
     n_equal: int | None = None
     nll: float | None = None
-    probability: float | None = None
-    alternatives: tuple[Alternative, ...] = field(default=(), repr=False)
+    alternatives: tuple[tuple[int, bytes, float], ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
 class Look:
-    """A text under a model: its tokens in order, those cut off left out.
-
-    text: what the text is called. text_tokens: how many tokens all of it has, which is more than
-    len(tokens) where it was cut at max_length, the smaller of what was asked and the context.
-    """
+    """A text under a model. text_tokens: of the whole text, more than len(tokens) if it was cut."""
 
     model: str
-    family: str
     S: int
     V: int
-    dtype: str
-    text: str
+    text: str  # its name
     text_tokens: int
-    max_length: int
     tokens: tuple[Token, ...] = field(repr=False)
 
     @property
@@ -96,99 +76,49 @@ class Look:
 
 @torch.no_grad()
 def look(
-    model: LoadedModel,
-    text: str,
-    *,
-    name: str = "text",
-    top: int = 5,
-    max_length: int = MAX_LENGTH,
+    model: LoadedModel, text: str, *, name: str = "text", top: int = 5, max_length: int = MAX_LENGTH
 ) -> Look:
-    """Rank each token of `text` under `model`, with the `top` likeliest entries at its place.
+    """Rank each token of `text` under `model`, and find the `top` likeliest entries at its place.
 
-    The text is one document, read once from its beginning: at `max_length` tokens, or at the
-    model's context if that is less, it is cut, as in `measure`. name: what to call the text.
+    The text is one document. As in `measure`, it is cut at `max_length` tokens, or at the model's
+    context if that is less. name: what to call the text.
 
-    Raises InputError for a text that leaves nothing to score, top below 1, max_length below 2,
-    and logits that are NaN or infinite.
+    Raises InputError for a text that leaves nothing to score, a max_length below 2, and logits
+    that are NaN or infinite.
     """
-    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
-        raise InputError(f"top={top!r}: must be a whole number, 1 or more")
-    if not text.strip():
-        raise InputError(f"{name}: the text is empty; give some words")
-    try:
-        corpus = Corpus(name, (text,), text_fingerprint((text,)), {}, {})
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"{name}: half a surrogate pair at character {error.start}; remove it"
-        ) from error
-    if model.context is not None:
-        max_length = min(max_length, model.context)
-    encoded = encode(corpus, model.tokenizer, max_length=max_length)
-    all_ids = model.tokenizer(text, return_attention_mask=False, verbose=False)["input_ids"]
-    ids = encoded.documents[0].input_ids.tolist()
-    spelt = pieces(model.tokenizer, ids)
-    parts = zip(ids, spelt, _wholes(spelt), strict=True)
-    tokens = [Token(position, *part) for position, part in enumerate(parts)]
+    max_length = min(max_length, model.context or max_length)
+    encoded = encode(Corpus(name, (text,), "", {}, {}), model.tokenizer, max_length=max_length)
     ((batch, ranks),) = measured_ranks(model, encoded)
-    found = zip(
-        batch.positions.tolist(),
-        ranks.rank().tolist(),
-        ranks.n_equal.tolist(),
-        ranks.nll.tolist(),
-        _alternatives(model, batch, top),
-        strict=True,
-    )
-    for position, rank, n_equal, nll, alternatives in found:
-        tokens[position] = replace(
-            tokens[position],
-            rank=rank,
-            n_equal=n_equal,
-            nll=nll,
-            probability=math.exp(-nll),
-            alternatives=alternatives,
-        )
-    return Look(
-        model=model.name,
-        family=model.family,
-        S=model.S,
-        V=model.V,
-        dtype=model.dtype,
-        text=name,
-        text_tokens=len(all_ids),
-        max_length=max_length,
-        tokens=tuple(tokens),
-    )
-
-
-def _alternatives(model: LoadedModel, batch: Batch, top: int) -> list[tuple[Alternative, ...]]:
-    """The likeliest entries at each scored position, from the logits that the ranks are of."""
+    # The alternatives come from the same logits as the ranks.
     states, places = states_of(model, batch)
     if model.head is None:
-        chunks = iter([(0, states[places].float())])
+        chunks = [(0, states[places].float())]
     else:
         weight, bias = model.head
         chunks = logit_chunks(states[places].to(weight.device), weight, bias=bias)
-    ids, probabilities = [], []
+    best = []
     for _, logits in chunks:
-        best = logits.topk(min(top, model.V), dim=1)
-        log_p = best.values - logits.logsumexp(dim=1, keepdim=True)
-        ids += best.indices.tolist()
-        probabilities += log_p.exp().tolist()
-    known = sorted({id for row in ids for id in row})
+        entries = logits.topk(min(top, model.V), dim=1).indices
+        probabilities = logits.softmax(dim=1).gather(1, entries)
+        best += map(list, map(zip, entries.tolist(), probabilities.tolist()))
+    ids = encoded.documents[0].input_ids.tolist()
+    known = sorted({*ids, *(id for row in best for id, _ in row)})
     spelt = dict(zip(known, pieces(model.tokenizer, known), strict=True))
-    return [
-        tuple(Alternative(id, spelt[id], p) for id, p in zip(row, row_p, strict=True))
-        for row, row_p in zip(ids, probabilities, strict=True)
-    ]
+    columns = (column.tolist() for column in (ranks.rank(), ranks.n_equal, ranks.nll))
+    likeliest = (tuple((id, spelt[id], p) for id, p in row) for row in best)
+    scores = dict(zip(batch.positions.tolist(), zip(*columns, likeliest, strict=True), strict=True))
+    tokens = tuple(Token(id, spelt[id], *scores.get(at, ())) for at, id in enumerate(ids))
+    uncut = model.tokenizer(text, verbose=False)["input_ids"]
+    return Look(model.name, model.S, model.V, name, len(uncut), tokens)
 
 
 def pieces(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> list[bytes]:
     """The bytes of text that each id stands for; a byte-level token may be half a character.
 
-    Joined they are the text as the tokenizer saw it: exactly for a byte-level tokenizer without
-    a normaliser, else up to what it normalised (a space before the first word, say). A row of
+    Joined, they are the text as the tokenizer saw it, after its normaliser if it has one. A row of
     the output matrix that the tokenizer does not know is named in angle brackets.
     """
+    as_byte = {character: byte for byte, character in bytes_to_unicode().items()}
     added = {id: str(token) for id, token in tokenizer.added_tokens_decoder.items()}
     decoder = getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None)
     byte_level = decoder is not None and b'"ByteLevel"' in decoder.__getstate__()
@@ -196,31 +126,41 @@ def pieces(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> list[bytes
     for id, token in zip(ids, tokenizer.convert_ids_to_tokens(list(ids)), strict=True):
         if id in added or token is None:
             found.append(added.get(id, f"<no token {id}>").encode())
-        elif byte_level and _BYTES.keys() >= set(token):
-            found.append(bytes(_BYTES[character] for character in token))
-        elif byte := _BYTE_TOKEN.fullmatch(token):
-            found.append(bytes([int(byte[1], 16)]))
+        elif byte_level and as_byte.keys() >= set(token):
+            found.append(bytes(as_byte[character] for character in token))
+        elif byte := re.fullmatch("<0x([0-9A-F]{2})>", token):  # SentencePiece's byte fallback
+            found.append(bytes.fromhex(byte[1]))
         else:
-            found.append(token.replace("\u2581", " ").encode("utf-8", "surrogatepass"))
+            found.append(token.replace("\u2581", " ").encode())
     return found
 
 
-def _wholes(spelt: Sequence[bytes]) -> Iterator[str | None]:
-    """For each piece, the characters that it has a part of; None where it begins and ends whole."""
-    data, end = b"".join(spelt), 0
-    for piece in spelt:
-        start, end = end, end + len(piece)
-        first, last = start, end
-        while first > max(0, start - 3) and _continues(data, first):
-            first -= 1
-        while last < min(len(data), end + 3) and _continues(data, last):
-            last += 1
-        if (first, last) == (start, end):
-            yield None
-        else:
-            yield data[first:last].decode("utf-8", "replace")
+def bucket(rank: int) -> int:
+    """The group of a rank, 0 to 5: an index into BUCKETS."""
+    return bisect_left((1, 5, 10, 100, 1000), rank)
 
 
-def _continues(data: bytes, at: int) -> bool:
-    """Whether the byte there goes on with a character begun before it."""
-    return at < len(data) and data[at] & 0xC0 == 0x80
+def visible(
+    piece: bytes, newline: str = "\u21b5", tab: str = "\u21e5", space: str = "\u2423"
+) -> str:
+    """A token's bytes as text in which nothing is hidden.
+
+    Control and format characters, unusual spaces, and bytes that are not UTF-8 become escapes.
+    """
+    signs = {"\n": newline, "\t": tab, " ": space}
+    return "".join(
+        signs.get(c) or (c if c.isprintable() else c.encode("unicode_escape").decode())
+        for c in piece.decode("utf-8", "backslashreplace")
+    )
+
+
+def page(look: Look) -> str:
+    """`look` as one HTML page: its numbers, a key, and the text with tokens coloured by rank.
+
+    Pointing at a token, or focusing it, shows its rank, probability, nll and alternatives.
+    """
+    groups = [bucket(token.rank) for token in look.scored]
+    key = [(name, COLOURS[n], groups.count(n) / len(groups)) for n, name in enumerate(BUCKETS)]
+    source = resources.files("rbpkit").joinpath("tools/look.html").read_text("utf-8")
+    template = Template(source, autoescape=True, trim_blocks=True)
+    return template.render(look=look, key=key, visible=visible, bucket=bucket, exp=math.exp)
