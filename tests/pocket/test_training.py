@@ -571,8 +571,8 @@ def test_too_short_a_text_is_refused_before_anything_is_written(tiny_run, tmp_pa
     assert not folder.exists()
 
 
-ABSENT = {"foo": "device 'foo' is not known", "xla": "device 'xla' is not here"}
-ABSENT |= {} if torch.cuda.is_available() else {"cuda": "device 'cuda': torch finds no GPU"}
+ABSENT = {name: f"device '{name}' cannot be used" for name in ("foo", "xla")}
+ABSENT |= {} if torch.cuda.is_available() else {"cuda": "device 'cuda' cannot be used"}
 
 
 @pytest.mark.parametrize("device", ABSENT)
