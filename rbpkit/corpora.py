@@ -171,12 +171,6 @@ def load_corpus(
     return _from_files(name, files, field or "text", documents, seed, source)
 
 
-def corpus_on_hub(name_or_path: str | os.PathLike[str]) -> str | None:
-    """Our spelling of a corpus of the hub, None for any other. Raises InputError for no corpus."""
-    target = _resolve(name_or_path)
-    return target if isinstance(target, str) and target in ON_HUB else None
-
-
 def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     """A corpus's name as we spell it, or a path that exists."""
     given = os.fspath(name_or_path)

@@ -128,8 +128,8 @@ def test_empty_documents_are_left_out_and_counted(tmp_path):
     [
         (b'{"text": "a"}\n{"text": \n', ":2: not a JSON object"),
         (b'{"text": "a"}\n\n["text"]\n', ":3: not a JSON object"),
-        (b'{"text": "a"}\n{"text": null}\n', ":2: no text in the field 'text'"),
-        (b'{"body": "a", "title": "b"}\n', ":1: no text in the field 'text'; the fields are: body"),
+        (b'{"text": "a"}\n{"text": null}\n', ":2: no text in field 'text'"),
+        (b'{"body": "a", "title": "b"}\n', ":1: no text in field 'text'; its fields are ['body',"),
         (b'{"text": "a"}\n{"text": "\xff"}\n', ":2: not a JSON object in UTF-8"),
         (b'{"text": "a\\ud800"}\n', ":1: not a JSON object in UTF-8"),
         (b"\n\n", "there are no documents"),
@@ -167,7 +167,7 @@ def test_wrong_paths_and_arguments(tmp_path):
     refused("leave field out", "pocket:qa", field="text")
     refused("documents=1.5", path, documents=1.5)
     rows = write_parquet(tmp_path / "a.parquet", [{"text": "a", "n": 1}, {"text": None, "n": 2}])
-    refused("a.parquet, row 2: no text in the field 'text'; the fields are: text, n", rows)
+    refused("a.parquet, row 2: no text in field 'text'; its fields are ['text', 'n']", rows)
 
 
 def test_pocket_corpora_come_in_their_own_order():

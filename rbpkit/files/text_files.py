@@ -62,7 +62,7 @@ def read_texts(
 
 def read_txt(path: Path) -> str:
     """The text of a file, without a byte-order mark. Raises InputError if it is not UTF-8."""
-    with reason(f"{path}: cannot be read as UTF-8"):
+    with reason(f"{path}: cannot be read"):
         return path.read_bytes().decode("utf-8-sig")
 
 
@@ -96,8 +96,7 @@ def _parquet_rows(path: Path, names: list[str]) -> Iterator[str]:
 def _joined(row: Mapping[str, Any], names: list[str], columns: Iterable[str], where: str) -> str:
     for name in names:
         if not isinstance(row.get(name), str):
-            listed = ", ".join(columns)
-            raise InputError(f"{where}: no text in the field {name!r}; the fields are: {listed}")
+            raise InputError(f"{where}: no text in field {name!r}; its fields are {[*columns]}")
     text = "\n".join(row[name] for name in names)
     text.encode()  # JSON's "\ud800" is legal JSON, but no text
     return text
