@@ -1,7 +1,7 @@
 """RBP_k and CE of held-out text while a model trains: a callback for transformers' `Trainer`.
 
-The ranks are those of `measure`: its encoding, its batches, its counting on float32 logits. The
-training does not notice: weights, random numbers and modes are after a measurement as before it.
+The ranks are those of `measure`: its encoding, its batches, its counting on float32 logits. A
+measurement leaves the weights, the random numbers and the modes of the training as they were.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Point:
     """What one measurement gave.
 
     S: non-embedding parameters. step: optimizer steps done. tokens: training tokens seen, or
-    None where the Trainer does not count them. scored: tokens that were ranked. CE in nats.
-    rbp: RBP_k by k. CE and RBP are NaN where the model gave NaN or infinite logits.
+    None if the Trainer does not count them. scored: tokens that were ranked. CE in nats.
+    rbp: RBP_k by k. CE and RBP are NaN if the model gave NaN or infinite logits.
     """
 
     S: int
@@ -55,28 +55,27 @@ class RBPCallback(TrainerCallback):
     """Log RBP_k (Eq. 4) and CE of held-out documents during training.
 
     `RBPCallback(documents, tokenizer, every=500).attach(trainer)`, before `trainer.train()`.
-    Each measurement goes through `trainer.log` as `eval_rbp_1`, ..., `eval_ce`, so that it comes
-    to every reporter, and into `history` and `table()`. Given to the Trainer as
-    `callbacks=[...]` only, it has no way to `trainer.log`: the values then go to the Trainer's
+    Each measurement goes through `trainer.log` as `eval_rbp_1`, ..., `eval_ce`, so that every
+    reporter gets it, and into `history` and `table()`. If the callback is only given to the Trainer
+    as `callbacks=[...]`, it cannot reach `trainer.log`: the values then go to the Trainer's
     `state.log_history`, and to no reporter.
 
     documents: strings, each a document, or a `Corpus`; tokenized once, by the model's own
     `tokenizer`. ks: the k of RBP_k. every: optimizer steps from one measurement to the next; None
     measures whenever the Trainer evaluates, and adds the values to its metrics, so that
-    `metric_for_best_model="eval_rbp_1"` works. The last step is always measured, but with
-    `load_best_model_at_end`, which has put other weights in by then.
-    max_length: truncate documents there, or at the model's context if that is less.
+    `metric_for_best_model="eval_rbp_1"` works. The last step is always measured,
+    except with `load_best_model_at_end`: the weights are then those of another step.
+    max_length: truncate documents at this many tokens, or at the model's context if that is less.
     batch_tokens: most tokens of a forward pass; as in `measure`, another value changes last bits.
 
-    The model is measured as it is: its weights and their dtype (without autocast, that is in
-    float32 where only autocast makes training 16-bit), on its device, in evaluation mode. Tokens
-    seen are `state.num_input_tokens_seen`: set `include_num_input_tokens_seen` in the training
-    arguments. Of several processes the first measures; weights that are split among processes
-    (FSDP, ZeRO stage 3) cannot be measured so.
+    The model is measured as it is, in the dtype of its weights, on its device, in evaluation mode
+    and without autocast. Tokens seen are `state.num_input_tokens_seen`: set
+    `include_num_input_tokens_seen` in the training arguments. Of several processes the first
+    measures. Weights that are split among processes (FSDP, ZeRO stage 3) cannot be measured.
 
-    Raises InputError for settings out of range and, as training begins, for documents that leave
-    nothing to score and a model that is not a causal language model of transformers. NaN during
-    training is logged as NaN, and does not stop it.
+    Raises InputError for settings out of range. When training begins, it also raises it for
+    documents that leave nothing to score, and for a model that is not a causal language model of
+    transformers. NaN during training is logged as NaN, and does not stop it.
     """
 
     def __init__(
@@ -115,7 +114,7 @@ class RBPCallback(TrainerCallback):
         return self
 
     def table(self) -> pd.DataFrame:
-        """`history` as a table: S, step, tokens, scored, CE, RBP_k; a row a measurement."""
+        """`history` as a table, a row for each measurement: S, step, tokens, scored, CE, RBP_k."""
         import pandas as pd
 
         columns = ["S", "step", "tokens", "scored", "CE", *(f"RBP_{k}" for k in self._ks)]
@@ -134,7 +133,7 @@ class RBPCallback(TrainerCallback):
         context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         length = self._max_length if context is None else min(self._max_length, context)
         self._encoded = encode(self._corpus, self._tokenizer, max_length=length)
-        # A training that resumes goes on from what was measured before it.
+        # A resumed training keeps what was measured before the step that it resumes from.
         self.history = [point for point in self.history if point.step <= state.global_step]
         with undisturbed(model):
             head, V = linear_head(model, type(model).__name__)
@@ -146,23 +145,23 @@ class RBPCallback(TrainerCallback):
             self._note(state, control, model)
 
     def on_evaluate(self, args, state, control, model=None, metrics=None, **kwargs) -> None:
-        """With every=None, measure as the Trainer evaluates, and add to its metrics."""
+        """With every=None, measure whenever the Trainer evaluates, and add to its metrics."""
         if self._every is None:
             logs = self._note(state, control, model)
             if metrics is not None:
                 metrics.update(logs)
 
     def on_train_end(self, args, state, control, model=None, **kwargs) -> None:
-        """Measure what training came to, unless its last step was measured."""
+        """Measure the trained model, unless the last step was already measured."""
         if getattr(args, "load_best_model_at_end", False):
-            return  # the weights are by now another step's
+            return  # the weights are now those of another step
         if not self.history or self.history[-1].step != state.global_step:
             self._note(state, control, model)
 
     def measure(self, model: PreTrainedModel, *, step: int = 0, tokens: int | None = None) -> Point:
         """Rank the documents under `model` as it is now. `history` is left alone.
 
-        Raises InputError before training has begun, and where memory does not suffice.
+        Raises InputError before training has begun, and if memory does not suffice.
         """
         if self._encoded is None:
             raise InputError("RBPCallback: training has not begun; nothing is tokenized yet")
@@ -186,7 +185,7 @@ class RBPCallback(TrainerCallback):
         return Point(S, step, tokens, scored, CE, {k: n / scored for k, n in hits.items()})
 
     def _note(self, state: Any, control: Any, model: PreTrainedModel) -> dict[str, float]:
-        """Measure, keep, log -> what was logged; nothing but in the first process."""
+        """Measure, keep and log, in the first process only -> what was logged."""
         if not state.is_world_process_zero:
             return {}
         if self._encoded is None:  # trainer.evaluate() before, or without, any training
@@ -198,14 +197,14 @@ class RBPCallback(TrainerCallback):
         if self._log is None:
             state.log_history.append({**logs, "epoch": state.epoch, "step": state.global_step})
         else:
-            # The Trainer takes a log for its own, and would leave out the loss of this step.
+            # The Trainer would take this for its own log, and leave out the loss of this step.
             should_log = control.should_log
             self._log(dict(logs))
             control.should_log = should_log
         return logs
 
     def _loaded(self, model: PreTrainedModel, S: int) -> LoadedModel:
-        """The model in training, as the measuring needs it; nothing is copied."""
+        """The model in training as a `LoadedModel`; nothing is copied."""
         layer, (linear, V) = model.get_output_embeddings(), self._probed
         config = model.config.get_text_config()
         return LoadedModel(
@@ -225,10 +224,10 @@ class RBPCallback(TrainerCallback):
 
 @contextmanager
 def undisturbed(model: PreTrainedModel) -> Iterator[None]:
-    """Evaluation mode and no gradients for this block; afterwards everything as it was.
+    """Evaluation mode and no gradients for this block; afterwards everything is as it was.
 
-    That is each module's mode, a `forward` that accelerate has wrapped in autocast, and the
-    random numbers of torch (the CPU's and the model's device's), NumPy and Python.
+    This restores each module's mode, a `forward` that accelerate has wrapped in autocast, and the
+    random states of torch (on the CPU and on the model's device), NumPy and Python.
     """
     modes = {module: module.training for module in model.modules()}
     wrapped = {name: model.__dict__.pop(name) for name in ("forward",) if name in model.__dict__}
