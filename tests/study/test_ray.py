@@ -39,6 +39,7 @@ def test_the_same_records_though_a_worker_is_killed(study, monkeypatch, tmp_path
     """A worker waits for a job's lock, held here, and is killed there; Ray does the job again."""
     pytest.importorskip("ray", reason="needs Ray: pip install 'rbpkit[cluster]'")
     # Limits for busy processors
+    monkeypatch.setenv("RAY_raylet_start_wait_time_s", "300")
     monkeypatch.setenv("RAY_worker_register_timeout_seconds", "300")
     monkeypatch.setenv("RAY_agent_register_timeout_ms", "300000")
     out = tmp_path / "out"
