@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from conftest import TEXTS, digests, study_file
@@ -38,8 +38,9 @@ def test_without_ray_one_line_says_how_to_install_it(study, monkeypatch, tmp_pat
 def test_the_same_records_though_a_worker_is_killed(study, monkeypatch, tmp_path):
     """A worker waits for a job's lock, held here, and is killed there; Ray does the job again."""
     pytest.importorskip("ray", reason="needs Ray: pip install 'rbpkit[cluster]'")
-    for name in ("raylet_start_wait_time_s", "worker_register_timeout_seconds"):
-        monkeypatch.setenv(f"RAY_{name}", "300")  # on busy processors
+    # Limits for busy processors
+    monkeypatch.setenv("RAY_raylet_start_wait_time_s", "300")
+    monkeypatch.setenv("RAY_worker_register_timeout_seconds", "300")
     monkeypatch.setenv("RAY_agent_register_timeout_ms", "300000")
     out = tmp_path / "out"
     lock = out / "one.jsonl" / f".{MIDDLE.name}.lock"
@@ -49,11 +50,8 @@ def test_the_same_records_though_a_worker_is_killed(study, monkeypatch, tmp_path
     def say(line: str) -> None:
         said.append(line)
         if len(said) == 2:  # the other model is done, so only one worker is at work
-            (busy,) = [
-                int(folder.name)
-                for folder in Path("/proc").glob("[0-9]*")
-                if (folder / "cmdline").read_bytes().startswith(b"ray::_Actor.measure")
-            ]
+            listed = subprocess.check_output(["pgrep", "-f", "^ray::_Actor.measure"], text=True)
+            (busy,) = map(int, listed.split())
             os.kill(busy, signal.SIGKILL)
             held.release()
 
