@@ -134,6 +134,8 @@ def test_predict_keeps_shape_and_level():
 def test_three_points_and_repeated_sizes_are_enough():
     assert fit_power_law([1e6, 1e7, 1e8], [3, 2.5, 2.2]).n == 3
     assert fit_power_law([1e6, 1e6, 1e8], [3, 2.9, 2.2]).slope < 0
+    # Losses that differ by far more than rounding, however little, are a line.
+    assert fit_power_law([1e6, 1e7, 1e8], [2, 2 + 1e-9, 2 + 2e-9]).r2 > 0.99
 
 
 # ---- faults: an error that names the point and the way out, never a number
@@ -180,7 +182,9 @@ def test_rbp_law_refuses(rbp, says):
         fit_rbp_law(S4[:3], rbp, labels=names)
 
 
-def test_refuses_level_and_size():
+def test_refuses_labels_level_and_size():
+    with pytest.raises(InputError, match="lists of one length"):
+        fit_power_law(QWEN, noisy(), labels=["0.5b", "72b"])
     fit = fit_power_law(QWEN, noisy())
     for level in (0, 1, 95, np.nan):
         with pytest.raises(InputError, match="between 0 and 1"):
