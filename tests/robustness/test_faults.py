@@ -334,7 +334,7 @@ def test_no_secret_of_the_environment_is_written(rbpkit, base, text_file, tmp_pa
     status, out, err = rbpkit("sweep", grid, "--out", tmp_path / "out")
     assert status == 1 and SECRET not in out + err
     written = content(tmp_path / "out")
-    assert any(name.endswith(".failed.json") for name in written)
+    assert "failures.csv" in written
     assert not [name for name, data in written.items() if SECRET.encode() in data]
 
 
