@@ -6,6 +6,7 @@ variable of each key, so no key may have the name of a module.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import re
 from collections.abc import Mapping
@@ -143,7 +144,8 @@ def check_parameters(names: Mapping[str, Any]) -> None:
     given: dict[str, Any] = {}
     for cell in names.get("In", ()):
         if cell.startswith(INJECTED):
-            exec(cell, {}, given)  # assignments, which this kernel has executed before
+            targets = [node.targets[0] for node in ast.parse(cell).body]  # all are assignments
+            given |= {target.id: names[target.id] for target in targets}
     try:
         Params(**{"source": "pocket", "corpus_names": ["pocket:prose"], **given})
     except ValidationError as error:

@@ -57,6 +57,7 @@ def test_floor_is_as_good_as_a_general_optimizer_from_many_starts():
         assert shape.fit_floor(size, loss).rss <= best * (1 + 1e-6)
 
 
+@pytest.mark.slow
 def test_a_pure_power_law_is_beaten_no_more_often_than_stated():
     """Ten points: AICc wants n log(rss / rss') >= 8 for a win by 2, so F(1, 7) >= 8.58: 2.2% for
     the bend, and the floor's wins are mostly the bend's."""
@@ -80,6 +81,7 @@ def test_floor_and_bend_win_where_they_are():
     assert (table["floor_wins"] < shape.WINS).all()
 
 
+@pytest.mark.slow
 def test_ranges_hold_the_truth_at_their_rate():
     """F of (1, n - 3): exact for the bend; for the floor to first order."""
     rng = np.random.default_rng(0)

@@ -67,6 +67,7 @@ def test_every_table_is_written_and_begins_with_the_job(written):
         assert frame["model"].nunique() == len(SIZES)
 
 
+@pytest.mark.slow
 def test_the_same_records_give_the_same_bytes(records, written, tmp_path):
     for path in write_tables(records, tmp_path):
         assert path.read_bytes() == (written / path.name).read_bytes(), path.name
@@ -93,6 +94,7 @@ def test_another_job_of_the_same_name_is_left_out(records, written, key):
     assert load_tables(other, written) == {}
 
 
+@pytest.mark.slow
 def test_findings_without_tables_are_fewer_and_still_judged(records, written):
     summaries = load_summaries(records)
     asked = ["pocket:code"], ["Pythia"]
@@ -119,6 +121,7 @@ def test_shipped_tables_are_of_the_shipped_summaries():
     assert sum(path.stat().st_size for path in audit_root().glob("*.csv")) < 3_000_000
 
 
+@pytest.mark.slow
 def test_the_figures_say_what_is_found():
     """figures/verdicts.* are what the audit gives today, for each claim and source it speaks of."""
     summaries = load_summaries(ladders.summaries_root())

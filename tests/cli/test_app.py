@@ -156,7 +156,7 @@ module.measured_ranks = measured_ranks
 )
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGINT", pytest.param("SIGTERM", marks=pytest.mark.slow)])
 def test_interrupt_ends_with_130_and_leaves_nothing(name, ladder, text_file, tmp_path):
     """Ctrl-C or a polite kill while it measures: status 130, no file."""
     arguments = ["measure", "--model", ladder[0], "--corpus", text_file, "--out", tmp_path / "out"]

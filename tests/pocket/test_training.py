@@ -308,7 +308,7 @@ def test_too_short_a_text_is_refused_before_anything_is_written(tiny_run, tmp_pa
         train("Pythia", SHAPE, one_more, folder)
     with pytest.raises(InputError, match=r"511 tokens are less than one step of 512"):
         train("Pythia", SHAPE, dataclasses.replace(TINY, tokens=511), folder)
-    with pytest.raises(InputError, match="device 'foo' is not known"):
+    with pytest.raises(InputError, match="device 'foo' cannot be used"):
         train("Pythia", SHAPE, TINY, folder, device="foo")
     assert not folder.exists()
 

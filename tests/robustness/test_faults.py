@@ -57,7 +57,8 @@ def test_a_full_disk_costs_nothing_that_was_done(rbpkit, text_file, tmp_path):
 def test_nothing_in_the_package_runs_what_it_reads():
     """No shell, no pickle, no eval in the source.
 
-    One module starts a program: the C compiler, on the package's own `c_loop.c`.
+    One module starts a program: the C compiler, on the package's own `c_loop.c`. One reads a
+    checkpoint by torch's unpickler, of weights only.
     """
     banned = {"pickle", "cloudpickle", "dill", "marshal", "shelve", "subprocess", "pty", "eval"}
     banned |= {"exec", "compile", "__import__", "os.system", "os.popen", "torch.load"}
@@ -74,4 +75,4 @@ def test_nothing_in_the_package_runs_what_it_reads():
             elif isinstance(node, ast.Call | ast.keyword):
                 names = [ast.unparse(node.func if isinstance(node, ast.Call) else node)]
             found += [(path.name, name) for name in banned.intersection(names)]
-    assert found == [("c_loop.py", "subprocess")]
+    assert found == [("c_loop.py", "subprocess"), ("training.py", "torch.load")]

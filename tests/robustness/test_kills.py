@@ -38,7 +38,7 @@ def members(session: int) -> list[int]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("name", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.slow)])
 def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_path):
     """Struck when one job is done, one is held up by its lock and others are under way."""
     files = [tmp_path / f"{corpus}.jsonl" for corpus in ("one", "two", "three")]

@@ -113,6 +113,8 @@ def test_the_values_are_those_that_were_published():
     for path in HANDED.glob("*.csv"):
         with path.open(encoding="utf-8") as file:
             for row in csv.DictReader(file):
+                if "metric" not in row:  # the zero-shot table has its own columns
+                    continue
                 key = row["model"].split("/")[-1]
                 there.setdefault((key, row["metric"]), set()).add(float(row["value"]))
     metrics = ("acc", "top1_next_token_acc", "top1_last_token_acc", "p_{N=32,k=1}")
