@@ -8,6 +8,8 @@ random, NaN, a model that looks ahead. `files.model_folders` finds the files, an
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,20 +35,35 @@ _STALE = ("attn.masked_bias", "decoder.version")
 # How far two ways to the same logits may differ, relative to the largest logit: a few last bits.
 _TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2, torch.float16: 5e-3}
 
+# What configs call a scale of the logits (some multiply by it, others divide) and a soft cap.
+_SCALES = "logit_scale logits_scaling lm_head_multiplier output_multiplier output_multiplier_scale"
+_SCALES += " logits_mup_width_multiplier"
+_SOFTCAPS = "final_logit_softcapping logits_soft_cap output_logit_soft_cap softcap"
+
 
 class Head(NamedTuple):
-    """An output head that is one linear map: logits = hidden @ weight.T + bias."""
+    """An output head that `token_ranks` can apply.
+
+    The logits are z = scale * (hidden @ weight.T + bias), or c * tanh(z / c) with a soft cap c.
+    """
 
     weight: Tensor  # (V, d)
     bias: Tensor | None  # (V,)
+    scale: float
+    softcap: float | None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All but the weight, as keyword arguments of `token_ranks` and `logit_chunks`."""
+        return {"bias": self.bias, "scale": self.scale, "softcap": self.softcap}
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
     """A causal language model ready to be measured: evaluation mode, no gradients.
 
-    `head` is None if the logits are not one linear map of the hidden state (soft-capped or
-    scaled logits): take `logits` then.
+    `head` is None if the logits are not a linear map of the hidden state, with or without a scale
+    and a soft cap: take `logits` then.
     """
 
     name: str  # hub id, or the folder's name
@@ -222,7 +239,7 @@ def _check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
 
 @torch.no_grad()
 def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
-    """Run a few random ids: is the model causal, is its head one linear map? -> (head, V)."""
+    """Run a few random ids: is the model causal, is its head of our form? -> (head or None, V)."""
     embedding = network.get_input_embeddings().weight
     rows = embedding.shape[0]
     ids = torch.randint(rows, (1, 6), generator=torch.Generator().manual_seed(0))
@@ -244,16 +261,54 @@ def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
         )
     V = logits.shape[-1]
     base = network.base_model
-    if len(seen) != 1 or base is network:
+    if len(seen) != 1 or base is network or seen[0].shape != logits.shape:
         return None, V
     hidden = base(input_ids=ids, use_cache=False).last_hidden_state
-    # Two links, so that a soft cap is found even if the probe's logits are too small to feel it:
-    # what the head gives is linear in the hidden state, and nothing touches it afterwards.
-    # A spread model's states may be elsewhere, Mamba's are float32 in any dtype.
+    # Two links. The first: what the layer gives is linear in the hidden state, which a few models
+    # scale before it. A spread model's states may be elsewhere, Mamba's are float32 in any dtype.
     hidden, own = hidden.to(layer.weight.device, layer.weight.dtype), seen[0]
-    linear = _close(F.linear(hidden, layer.weight, layer.bias), own)
-    linear = linear and torch.equal(own.to(logits.device).float(), logits.float())
-    return (Head(layer.weight, layer.bias) if linear else None), V
+    product, scales = F.linear(hidden, layer.weight, layer.bias), [1.0]
+    if layer.bias is None:
+        scales += _named(network, _SCALES)
+    before = next((scale for scale in scales if _close(product * scale, own)), None)
+    after = _after_layer(network, layer, ids, own)
+    if before is None or after is None:
+        return None, V
+    return Head(layer.weight, layer.bias, before * after[0], after[1]), V
+
+
+def _after_layer(
+    network: PreTrainedModel, layer: nn.Module, ids: Tensor, own: Tensor
+) -> tuple[float, float | None] | None:
+    """The (scale, softcap) that turn the output `own` of the head's layer into the logits, if any.
+
+    The layer's output is replaced by known values, small ones and some in the thousands. So a soft
+    cap is found even if this model's logits are too small to feel it.
+    """
+    values = 30 * torch.randn(own.shape, generator=torch.Generator().manual_seed(0)) ** 3
+    values = values.to(own.device, own.dtype)
+    with layer.register_forward_hook(lambda *_: values):
+        logits = network(input_ids=ids, use_cache=False).logits.to(own.device).float()
+    bits = torch.finfo(own.dtype)
+
+    def error(way: tuple[float, float | None]) -> float:
+        """Largest error of a logit, relative to it (below 0.01, 16 bits lose digits: to 0.01)."""
+        expected, cap = values.float() * way[0], way[1]
+        expected = expected if cap is None else cap * torch.tanh(expected / cap)
+        return float(((logits - expected) / expected.abs().clamp(min=0.01)).abs().max())
+
+    softcaps = [None, *_named(network, _SOFTCAPS)[::2]]
+    best = min(itertools.product([1.0, *_named(network, _SCALES)], softcaps), key=error)
+    # A few roundings in the model's own dtype; none if it does nothing.
+    return best if error(best) <= (0 if best == (1.0, None) else 4 * bits.eps) else None
+
+
+def _named(network: PreTrainedModel, names: str) -> list[float]:
+    """The positive numbers that the config has under these names, each followed by its inverse."""
+    config = network.config.get_text_config()
+    found = [getattr(config, name, None) for name in names.split()]
+    numbers = [x for x in found if isinstance(x, int | float) and 0 < x < math.inf]
+    return [float(value) for x in numbers for value in (x, 1 / x)]
 
 
 def _close(one: Tensor, other: Tensor) -> bool:

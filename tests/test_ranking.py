@@ -98,6 +98,61 @@ def test_exact_products_whatever_the_chunks(dtype):
     assert len(lengths) >= 3
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("softcap", [None, 3.0])
+def test_scale_and_softcap_come_after_the_bias_and_in_fp32(dtype, softcap):
+    hidden, matrix, targets = head(700, 16, 60, dtype)
+    how = {"bias": torch.linspace(-9, 9, 60).to(dtype), "scale": 0.3, "softcap": softcap}
+    exact = (hidden.double() @ matrix.double().T + how["bias"].double()) * 0.3
+    exact = exact if softcap is None else softcap * torch.tanh(exact / softcap)
+    logits = joined(hidden, matrix, **how)
+    torch.testing.assert_close(logits.double(), exact, rtol=1e-5, atol=1e-5)
+    assert_naive(token_ranks(hidden, matrix, targets, entropy=True, **how), logits, targets)
+
+
+def test_a_cap_makes_ties():
+    hidden, matrix = torch.tensor([[1.0]]), torch.tensor([[900.0], [700.0], [-900.0], [1.0]])
+    ranks = token_ranks(hidden, matrix, torch.tensor([1]), softcap=10.0)
+    assert (ranks.n_greater.tolist(), ranks.n_equal.tolist()) == ([0], [1])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_any_leading_shape_with_ignored_places_and_masked_columns(dtype, monkeypatch):
+    monkeypatch.setattr(ranking, "MEMORY_BYTES", 8 * 31 * 4)  # four rows at a time
+    g = torch.Generator().manual_seed(2)
+    logits = (torch.randn(2, 3, 6, 31, generator=g) * 4).round().to(dtype)[:, :, :-1]
+    targets = torch.randint(20, (2, 3, 5), generator=g)
+    targets[:, :, 0] = targets[1, 2, 4] = -100
+    logits[..., 20:25] = -torch.inf
+    logits[:, :, 0] = torch.nan  # a padded place: nobody looks at it
+    ranks = logit_ranks(logits, targets, masked=True, entropy=True)
+    scored = targets >= 0
+    for name, value in {"n_greater": -1, "n_equal": 0, "nll": torch.nan}.items():
+        ignored = getattr(ranks, name)[~scored]
+        torch.testing.assert_close(
+            ignored, torch.full_like(ignored, value), rtol=0, atol=0, equal_nan=True
+        )
+    assert torch.equal(ranks.rank() > 0, scored) and ranks.entropy.isnan().equal(~scored)
+    for place in scored.nonzero().tolist():
+        kept = logits[*place][None, [*range(20), *range(25, 31)]]
+        one = ranking.TokenRanks(
+            *(getattr(ranks, name)[*place][None] for name in vars(ranks)),
+        )
+        assert_naive(one, kept, targets[*place][None])
+    # The target alone decides of one place: no leading shape.
+    alone = logit_ranks(logits[1, 1, 1], targets[1, 1, 1], masked=True)
+    assert alone.rank() == ranks.rank()[1, 1, 1] and alone.nll.shape == ()
+
+    with pytest.raises(NonFiniteError, match="token row 1, vocabulary column 20, is -inf"):
+        logit_ranks(logits, targets)
+    targets[1, 0, 2] = 22
+    with pytest.raises(InputError, match=r"target 22 of token row 17 is masked \(-inf\)"):
+        logit_ranks(logits, targets, masked=True)
+    logits[0, 1, 3, 7] = torch.inf
+    with pytest.raises(NonFiniteError, match="token row 8, vocabulary column 7, is inf"):
+        logit_ranks(logits, targets, masked=True)
+
+
 def test_chunks_of_one_row():
     hidden, matrix, targets = head(7, 4, 1000)
     memory = 64 * 7 + 8000 + 4016  # vectors, scratch of one row, a row of logits
@@ -194,7 +249,8 @@ def test_non_finite_logits_are_named(value, is_target):
 
 @pytest.mark.parametrize("value", [float("nan"), float("-inf"), 1e38])
 @pytest.mark.parametrize("where", ["hidden", "unembedding"])
-def test_non_finite_heads_are_named(value, where, monkeypatch):
+@pytest.mark.parametrize("softcap", [None, 5.0])  # the cap of an infinite logit is finite
+def test_non_finite_heads_are_named(value, where, softcap, monkeypatch):
     # Several tiles before row 613.
     monkeypatch.setattr("rbpkit.kernels.head_plan._TILE_FLOATS", 50 * 30)
     hidden, matrix, targets = head(700, 8, 50)
@@ -202,7 +258,7 @@ def test_non_finite_heads_are_named(value, where, monkeypatch):
     hidden, matrix = hidden.abs() + 4, matrix.abs() + 4
     (hidden[613] if where == "hidden" else matrix[17])[0] = value
     with pytest.raises(NonFiniteError) as error:
-        token_ranks(hidden, matrix, targets)
+        token_ranks(hidden, matrix, targets, softcap=softcap, scale=100.0)
     assert (error.value.row, error.value.column) == ((613, 0) if where == "hidden" else (0, 17))
 
 
@@ -214,6 +270,8 @@ def test_non_finite_heads_are_named(value, where, monkeypatch):
         ({"unembedding": torch.zeros(0, 4), "bias": None}, "vocabulary has 0 entries"),
         ({"bias": torch.zeros(8)}, r"bias must be \(9,\)"),
         ({"targets": torch.zeros(2, dtype=torch.int64)}, r"targets must be \(3,\) .* not \(2,\)"),
+        ({"scale": 0}, "scale must be a positive, finite number, not 0"),
+        ({"softcap": float("nan")}, "softcap must be a positive, finite number, not nan"),
         ({"targets": torch.tensor([0, -1, 9])}, r"target -1 of token row 1 is not in \[0, 9\)"),
     ],
 )
@@ -227,7 +285,7 @@ def test_wrong_arguments_are_refused(change, message):
     assert token_ranks(**right).rank().tolist() == [9, 9, 9]
     with pytest.raises(InputError, match=message):
         token_ranks(**{**right, **change})
-    with pytest.raises(InputError, match="logits must be a matrix"):
+    with pytest.raises(InputError, match=r"logits must be \(\.\.\., V\)"):
         logit_ranks(torch.zeros(2, 3, dtype=torch.float64), torch.tensor([0, 1]))
 
 
@@ -271,7 +329,9 @@ def test_memory_stays_in_the_budget(dtype, budget):
     T, d, V = 1200, 64, 1024
     hidden, matrix, targets = head(T, d, V, dtype)
     peak = peak_bytes(
-        lambda: token_ranks(hidden, matrix, targets, memory_bytes=budget, entropy=True)
+        lambda: token_ranks(
+            hidden, matrix, targets, softcap=30.0, memory_bytes=budget, entropy=True
+        )
     )
     assert budget / 4 < peak <= budget + 21 * T
     assert peak < T * V * 4 / 3
