@@ -36,16 +36,13 @@ _STALE = ("attn.masked_bias", "decoder.version")
 _TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2, torch.float16: 5e-3}
 
 # What configs call a scale of the logits (some multiply by it, others divide) and a soft cap.
-_SCALES = "logit_scale logits_scaling lm_head_multiplier output_multiplier output_multiplier_scale"
-_SCALES += " logits_mup_width_multiplier"
+_SCALES = "logit_scale logits_scaling lm_head_multiplier output_multiplier "
+_SCALES += "logits_mup_width_multiplier"
 _SOFTCAPS = "final_logit_softcapping logits_soft_cap output_logit_soft_cap softcap"
 
 
 class Head(NamedTuple):
-    """An output head that `token_ranks` can apply.
-
-    The logits are z = scale * (hidden @ weight.T + bias), or c * tanh(z / c) with a soft cap c.
-    """
+    """An output head in the form of `token_ranks`, which takes `options` as keyword arguments."""
 
     weight: Tensor  # (V, d)
     bias: Tensor | None  # (V,)
@@ -54,7 +51,6 @@ class Head(NamedTuple):
 
     @property
     def options(self) -> dict[str, Any]:
-        """All but the weight, as keyword arguments of `token_ranks` and `logit_chunks`."""
         return {"bias": self.bias, "scale": self.scale, "softcap": self.softcap}
 
 
@@ -62,8 +58,8 @@ class Head(NamedTuple):
 class LoadedModel:
     """A causal language model ready to be measured: evaluation mode, no gradients.
 
-    `head` is None if the logits are not a linear map of the hidden state, with or without a scale
-    and a soft cap: take `logits` then.
+    `head` is None if the logits are not a linear map, scaled or soft-capped, of the hidden state:
+    take `logits` then.
     """
 
     name: str  # hub id, or the folder's name
@@ -247,11 +243,9 @@ def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
     ids[1, -1] = (ids[1, -1] + 1) % rows  # only the last token differs
     layer = network.get_output_embeddings()
     seen: list[Tensor] = []
-    linear = isinstance(layer, nn.Linear)
-    hook = layer.register_forward_hook(lambda _, given, out: seen.append(out)) if linear else None
-    logits = network(input_ids=ids, use_cache=False).logits
-    if hook is not None:
-        hook.remove()
+    watched = layer if isinstance(layer, nn.Linear) else nn.Identity()
+    with watched.register_forward_hook(lambda _, given, out: seen.append(out)):
+        logits = network(input_ids=ids, use_cache=False).logits
     if not logits.isfinite().all():
         raise InputError(f"{name}: the logits hold NaN or Inf in {network.dtype}; try float32")
     if not _close(logits[0, :-1], logits[1, :-1]):
@@ -264,51 +258,38 @@ def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
     if len(seen) != 1 or base is network or seen[0].shape != logits.shape:
         return None, V
     hidden = base(input_ids=ids, use_cache=False).last_hidden_state
-    # Two links. The first: what the layer gives is linear in the hidden state, which a few models
-    # scale before it. A spread model's states may be elsewhere, Mamba's are float32 in any dtype.
+    # Two links. First: the layer is linear in the hidden state, which a few models scale before it.
+    # A spread model's states may be elsewhere, Mamba's are float32 in any dtype.
     hidden, own = hidden.to(layer.weight.device, layer.weight.dtype), seen[0]
-    product, scales = F.linear(hidden, layer.weight, layer.bias), [1.0]
-    if layer.bias is None:
-        scales += _named(network, _SCALES)
+    product = F.linear(hidden, layer.weight, layer.bias)
+    scales = [1.0, *(scale for x in _named(network, _SCALES) for scale in (x, 1 / x))]
     before = next((scale for scale in scales if _close(product * scale, own)), None)
-    after = _after_layer(network, layer, ids, own)
-    if before is None or after is None:
-        return None, V
-    return Head(layer.weight, layer.bias, before * after[0], after[1]), V
-
-
-def _after_layer(
-    network: PreTrainedModel, layer: nn.Module, ids: Tensor, own: Tensor
-) -> tuple[float, float | None] | None:
-    """The (scale, softcap) that turn the output `own` of the head's layer into the logits, if any.
-
-    The layer's output is replaced by known values, small ones and some in the thousands. So a soft
-    cap is found even if this model's logits are too small to feel it.
-    """
+    # Second: known values in place of the layer's output, small ones and some in the thousands,
+    # show what comes after it, even if this model's own logits are too small to feel a cap.
     values = 30 * torch.randn(own.shape, generator=torch.Generator().manual_seed(0)) ** 3
     values = values.to(own.device, own.dtype)
     with layer.register_forward_hook(lambda *_: values):
         logits = network(input_ids=ids, use_cache=False).logits.to(own.device).float()
-    bits = torch.finfo(own.dtype)
 
-    def error(way: tuple[float, float | None]) -> float:
+    def error(after: tuple[float, float | None]) -> float:
         """Largest error of a logit, relative to it (below 0.01, 16 bits lose digits: to 0.01)."""
-        expected, cap = values.float() * way[0], way[1]
-        expected = expected if cap is None else cap * torch.tanh(expected / cap)
-        return float(((logits - expected) / expected.abs().clamp(min=0.01)).abs().max())
+        z, cap = values.float() * after[0], after[1]
+        z = z if cap is None else cap * torch.tanh(z / cap)
+        return float(((logits - z) / z.abs().clamp(min=0.01)).abs().max())
 
-    softcaps = [None, *_named(network, _SOFTCAPS)[::2]]
-    best = min(itertools.product([1.0, *_named(network, _SCALES)], softcaps), key=error)
-    # A few roundings in the model's own dtype; none if it does nothing.
-    return best if error(best) <= (0 if best == (1.0, None) else 4 * bits.eps) else None
+    best = min(itertools.product(scales, [None, *_named(network, _SOFTCAPS)]), key=error)
+    # A few roundings in the model's own dtype, but none if nothing comes after the layer.
+    allowed = 0 if best == (1.0, None) else 4 * torch.finfo(own.dtype).eps
+    if before is None or not error(best) <= allowed:
+        return None, V
+    return Head(layer.weight, layer.bias, before * best[0], best[1]), V
 
 
 def _named(network: PreTrainedModel, names: str) -> list[float]:
-    """The positive numbers that the config has under these names, each followed by its inverse."""
+    """The positive numbers that the config has under these names."""
     config = network.config.get_text_config()
-    found = [getattr(config, name, None) for name in names.split()]
-    numbers = [x for x in found if isinstance(x, int | float) and 0 < x < math.inf]
-    return [float(value) for x in numbers for value in (x, 1 / x)]
+    found = (getattr(config, name, None) for name in names.split())
+    return [float(x) for x in found if isinstance(x, int | float) and 0 < x < math.inf]
 
 
 def _close(one: Tensor, other: Tensor) -> bool:

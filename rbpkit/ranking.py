@@ -37,8 +37,7 @@ Chunks = Callable[..., Iterator[tuple[int, Tensor]]]
 
 With softcap=None it gives them as they are before a soft cap."""
 
-IGNORED = -100
-"""The target of a place that is not scored, as in `torch.nn.functional.cross_entropy`."""
+IGNORED = -100  # the target of a place that is not scored, as torch's losses have it
 
 
 class NonFiniteError(InputError):
@@ -62,8 +61,8 @@ class TokenRanks:
     p_max, entropy: (T,) float32, the largest probability of the prediction, and its entropy
     -sum_v p(v) log p(v), nats; None unless they were asked for.
 
-    At a target of -100 (only in `logit_ranks`), n_greater is -1 and n_equal 0, so the rank is 0,
-    which no token has; the others are NaN. Select by `rank() > 0` before you average.
+    At a target of -100, n_greater is -1 and n_equal 0, so the rank is 0, which no token has; the
+    others are NaN. Select by `rank() > 0` before you average.
     """
 
     n_greater: Tensor
@@ -99,35 +98,27 @@ def token_ranks(
 ) -> TokenRanks:
     """Rank (Eq. 3 of arXiv 2510.20387) and loss of each target under a model's output head.
 
-    The logits are z = scale * (hidden @ unembedding.T + bias), or with a soft cap c (Gemma 2)
-    c * tanh(z / c).
+    The logits are z = scale * (hidden @ unembedding.T + bias), or softcap * tanh(z / softcap).
 
     hidden: (T, d) last hidden states; unembedding: (V, d) output matrix; bias: (V,) or None;
-    each float32, bfloat16 or float16. targets: (T,) integers in [0, V). T may be 0.
-    scale, softcap: positive numbers; they are applied in fp32, whatever the dtype of the head.
+    each float32, bfloat16 or float16. targets: (T,) integers in [0, V), or -100 for a row that is
+    not scored (see `TokenRanks`). T may be 0. scale, softcap: positive, applied in fp32.
     memory_bytes: bound on all temporaries together; results (21 bytes a token) come on top.
     entropy: also return p_max and entropy.
 
     Counts are exact on the fp32 logits that were made, after scale and cap; another chunking may
-    change their last bits. A cap can make two logits equal in fp32, and they count as a tie. The
-    host waits for the device once a call.
+    change their last bits. Logits that a cap makes equal in fp32 are ties. The host waits for the
+    device once a call.
 
-    Raises InputError on a wrong shape, dtype or device, on a scale or softcap that is not positive,
-    on a target out of range or a memory_bytes too small for one row; NonFiniteError on NaN or Inf
-    in any logit, before the cap or after it.
+    Raises InputError on a wrong shape, dtype or device, on a target, scale or softcap out of range,
+    or a memory_bytes too small for one row; NonFiniteError on NaN or Inf in any logit, before the
+    cap too.
     """
     _, tile, _ = plan(hidden, unembedding, bias, memory_bytes)
     check_targets(targets, hidden)
-    chunks = functools.partial(
-        logit_chunks,
-        hidden,
-        unembedding,
-        bias=bias,
-        scale=scale,
-        softcap=softcap,
-        memory_bytes=memory_bytes,
-    )
-    return TokenRanks(*_ranked(chunks, targets, len(unembedding), tile)[: 5 if entropy else 3])
+    head = {"bias": bias, "scale": scale, "softcap": softcap, "memory_bytes": memory_bytes}
+    chunks = functools.partial(logit_chunks, hidden, unembedding, **head)
+    return _ranked(chunks, targets, len(unembedding), tile, entropy)
 
 
 @torch.no_grad()
@@ -136,17 +127,14 @@ def logit_ranks(
 ) -> TokenRanks:
     """`token_ranks` on existing logits: (..., V), float32, bfloat16 or float16.
 
-    targets: integers in [0, V), or -100 for a place that is not scored, in the leading shape of
-    the logits. The results have that shape too; `TokenRanks` says what stands at -100. The logits
-    there are not looked at, so they may be NaN.
-    masked: entries of -inf are masked. They have no probability, and never count. A target may not
-    be one. Without `masked`, -inf is an error.
+    targets, and all results, have the leading shape of the logits. Logits at a target of -100 may
+    be anything, even NaN. masked: entries of -inf are masked: they never count, and a target may
+    not be one. Without it, -inf is an error.
 
     16-bit logits are compared as they are (widening changes neither order nor ties). The logits are
-    only read, and never copied as a whole. Errors as in `token_ranks`; rows are numbered along the
-    flattened leading shape.
+    only read, never copied as a whole. Errors as in `token_ranks`, with rows of the flattened shape.
     """
-    check_matrix("logits", logits, one=False)
+    check_matrix("logits", logits, "(..., V)")
     check_targets(targets, logits)
     V = logits.shape[-1]
     tile = tile_rows(logits.device, V, MEMORY_BYTES)
@@ -159,12 +147,7 @@ def logit_ranks(
                 yield start + i, matrix[i : i + rows]
             start += len(matrix)
 
-    ignored = (targets == IGNORED).flatten()
-    results = _ranked(chunks, targets.flatten(), V, tile, ignored, masked)
-    for result, value in zip(results, (-1, 0, *[float("nan")] * 3), strict=True):
-        result.masked_fill_(ignored, value)
-    shaped = [result.view(targets.shape) for result in results]
-    return TokenRanks(*shaped[: 5 if entropy else 3])
+    return _ranked(chunks, targets, V, tile, entropy, masked)
 
 
 def _matrices(logits: Tensor) -> Iterator[Tensor]:
@@ -177,17 +160,10 @@ def _matrices(logits: Tensor) -> Iterator[Tensor]:
 
 
 def _ranked(
-    chunks: Chunks,
-    targets: Tensor,
-    V: int,
-    tile: int,
-    ignored: Tensor | None = None,
-    masked: bool = False,
-) -> tuple[Tensor, ...]:
-    """Count the chunks -> the five results. tile: rows that torch reduces at a time.
-
-    ignored: (T,) bool, rows that may be anything; their results mean nothing.
-    """
+    chunks: Chunks, targets: Tensor, V: int, tile: int, entropy: bool, masked: bool = False
+) -> TokenRanks:
+    """Count the chunks; tile: rows that torch reduces at a time."""
+    shape, targets = targets.shape, targets.flatten()
     count = _counter(targets.device) or functools.partial(tiles.count, tile=tile)
     # An index out of range would kill a CUDA context: clamp it, and refuse it at the one sync.
     column = targets.long().clamp(0, V - 1)
@@ -200,9 +176,8 @@ def _ranked(
             target = logits.gather(1, column[rows].unsqueeze(1))
             results[-1][rows] = (logits < math.inf).all(dim=1) & (target > -math.inf).squeeze(1)
 
-    known, finite = (targets >= 0) & (targets < V), results[-1]
-    if ignored is not None:
-        known, finite = known | ignored, finite | ignored
+    ignored = targets == IGNORED
+    known, finite = ignored | (targets >= 0) & (targets < V), ignored | results[-1]
     all_known, all_finite = torch.stack((known.all(), finite.all())).tolist()  # the one sync
     if not all_known:
         row = int((~known).nonzero()[0])
@@ -217,7 +192,9 @@ def _ranked(
             raise InputError(f"target {int(targets[row])} of token row {row} is masked (-inf)")
         v = int(wrong.nonzero()[0])
         raise NonFiniteError(row, v, values[v].item())
-    return results[:5]
+    for result, value in zip(results, (-1, 0, math.nan, math.nan, math.nan), strict=False):
+        result.masked_fill_(ignored, value)
+    return TokenRanks(*(result.view(shape) for result in results[: 5 if entropy else 3]))
 
 
 def counting_path(device: torch.device | str) -> str:

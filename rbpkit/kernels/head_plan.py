@@ -124,11 +124,11 @@ def _has_wide_product(device: torch.device, dtype: torch.dtype) -> bool:
     return True
 
 
-def check_matrix(name: str, tensor: Tensor, *, one: bool = True) -> None:
-    """InputError unless it is a matrix of floats (one=False: one or more) with a column or more."""
-    right = tensor.dim() == 2 if one else tensor.dim() > 0
+def check_matrix(name: str, tensor: Tensor, shape: str = "a matrix") -> None:
+    """InputError unless it is a matrix of floats (or of another `shape`) with a column or more."""
+    right = tensor.dim() == 2 if shape == "a matrix" else tensor.dim() > 0
     if not right or tensor.dtype not in _DTYPES or tensor.shape[-1] == 0:
-        shape, found = "a matrix" if one else "(..., V)", f"{tuple(tensor.shape)} {tensor.dtype}"
+        found = f"{tuple(tensor.shape)} {tensor.dtype}"
         raise InputError(f"{name} must be {shape} of float32, bfloat16 or float16, not {found}")
 
 
