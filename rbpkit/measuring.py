@@ -2,8 +2,7 @@
 
 The data flow from tokens through the base model to hidden states at the scored positions, and
 through the output head, chunk by chunk, to exact ranks. There are never T x V logits at once,
-unless a model's head is not of the form that `token_ranks` takes, so that its own logits must be
-taken.
+unless a model's head has a form of its own, so that its own logits must be taken.
 """
 
 from __future__ import annotations
@@ -127,11 +126,10 @@ def measured_ranks(
         states, places = states_of(model, batch)
         if model.head is None:
             return logit_ranks(states[places], targets.to(states.device), entropy=True)
-        weight = model.head.weight
+        weight, options = model.head.weight, model.head.options
         hidden = states[places].to(weight.device)
         del states  # before the head needs memory
-        targets = targets.to(weight.device)
-        return token_ranks(hidden, weight, targets, **model.head.options, entropy=True)
+        return token_ranks(hidden, weight, targets.to(weight.device), **options, entropy=True)
 
     make = functools.partial(batches, encoded)
     return by_batches(make, batch_tokens, ranked, f"{model.name} on {encoded.corpus}", say)

@@ -8,7 +8,6 @@ random, NaN, a model that looks ahead. `files.model_folders` finds the files, an
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -266,8 +265,8 @@ def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
     before = next((scale for scale in scales if _close(product * scale, own)), None)
     # Second: known values in place of the layer's output, small ones and some in the thousands,
     # show what comes after it, even if this model's own logits are too small to feel a cap.
-    values = 30 * torch.randn(own.shape, generator=torch.Generator().manual_seed(0)) ** 3
-    values = values.to(own.device, own.dtype)
+    generator = torch.Generator().manual_seed(0)
+    values = (30 * torch.randn(own.shape, generator=generator) ** 3).to(own)
     with layer.register_forward_hook(lambda *_: values):
         logits = network(input_ids=ids, use_cache=False).logits.to(own.device).float()
 
@@ -277,7 +276,8 @@ def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
         z = z if cap is None else cap * torch.tanh(z / cap)
         return float(((logits - z) / z.abs().clamp(min=0.01)).abs().max())
 
-    best = min(itertools.product(scales, [None, *_named(network, _SOFTCAPS)]), key=error)
+    softcaps = [None, *_named(network, _SOFTCAPS)]
+    best = min(((scale, softcap) for scale in scales for softcap in softcaps), key=error)
     # A few roundings in the model's own dtype, but none if nothing comes after the layer.
     allowed = 0 if best == (1.0, None) else 4 * torch.finfo(own.dtype).eps
     if before is None or not error(best) <= allowed:
@@ -287,8 +287,7 @@ def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
 
 def _named(network: PreTrainedModel, names: str) -> list[float]:
     """The positive numbers that the config has under these names."""
-    config = network.config.get_text_config()
-    found = (getattr(config, name, None) for name in names.split())
+    found = (getattr(network.config.get_text_config(), name, None) for name in names.split())
     return [float(x) for x in found if isinstance(x, int | float) and 0 < x < math.inf]
 
 

@@ -33,11 +33,7 @@ from rbpkit.kernels.head_plan import (
 )
 
 Chunks = Callable[..., Iterator[tuple[int, Tensor]]]
-"""Gives, each time it is called, the logits as pairs (first row, (rows, V) logits).
-
-With softcap=None it gives them as they are before a soft cap."""
-
-IGNORED = -100  # the target of a place that is not scored, as torch's losses have it
+"""Gives the logits at each call, as pairs (first row, (rows, V) logits). softcap=None: uncapped."""
 
 
 class NonFiniteError(InputError):
@@ -99,7 +95,6 @@ def token_ranks(
     """Rank (Eq. 3 of arXiv 2510.20387) and loss of each target under a model's output head.
 
     The logits are z = scale * (hidden @ unembedding.T + bias), or softcap * tanh(z / softcap).
-
     hidden: (T, d) last hidden states; unembedding: (V, d) output matrix; bias: (V,) or None;
     each float32, bfloat16 or float16. targets: (T,) integers in [0, V), or -100 for a row that is
     not scored (see `TokenRanks`). T may be 0. scale, softcap: positive, applied in fp32.
@@ -132,7 +127,7 @@ def logit_ranks(
     not be one. Without it, -inf is an error.
 
     16-bit logits are compared as they are (widening changes neither order nor ties). The logits are
-    only read, never copied as a whole. Errors as in `token_ranks`, with rows of the flattened shape.
+    only read, never copied as a whole. Errors as in `token_ranks`; rows are of the flattened shape.
     """
     check_matrix("logits", logits, "(..., V)")
     check_targets(targets, logits)
@@ -176,7 +171,7 @@ def _ranked(
             target = logits.gather(1, column[rows].unsqueeze(1))
             results[-1][rows] = (logits < math.inf).all(dim=1) & (target > -math.inf).squeeze(1)
 
-    ignored = targets == IGNORED
+    ignored = targets == -100  # as in torch's own losses
     known, finite = ignored | (targets >= 0) & (targets < V), ignored | results[-1]
     all_known, all_finite = torch.stack((known.all(), finite.all())).tolist()  # the one sync
     if not all_known:
