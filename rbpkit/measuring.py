@@ -2,7 +2,7 @@
 
 The data flow from tokens through the base model to hidden states at the scored positions, and
 through the output head, chunk by chunk, to exact ranks. There are never T x V logits at once,
-unless a model's head is not one linear map, so that its own logits must be taken.
+unless a model's head has a form of its own, so that its own logits must be taken.
 """
 
 from __future__ import annotations
@@ -89,6 +89,11 @@ def measure(
         )
     for setting, (there, asked) in stale.items():
         say(f"replaces an earlier measurement in {out}: {setting} was {there}, is {asked}")
+    if model.head is None and model.dtype != "float32":
+        say(
+            f"{model.name}: its output head is not a known one (linear, scaled or soft-capped), so"
+            f" its own {model.dtype} logits are ranked; many may be tied, so prefer --dtype float32"
+        )
     start = time.perf_counter()
     columns = rank_columns(model, encoded, batch_tokens, progress=progress, say=say)
     seconds = round(time.perf_counter() - start, 3)
@@ -121,10 +126,10 @@ def measured_ranks(
         states, places = states_of(model, batch)
         if model.head is None:
             return logit_ranks(states[places], targets.to(states.device), entropy=True)
-        weight, bias = model.head
+        weight, options = model.head.weight, model.head.options
         hidden = states[places].to(weight.device)
         del states  # before the head needs memory
-        return token_ranks(hidden, weight, targets.to(weight.device), bias=bias, entropy=True)
+        return token_ranks(hidden, weight, targets.to(weight.device), **options, entropy=True)
 
     make = functools.partial(batches, encoded)
     return by_batches(make, batch_tokens, ranked, f"{model.name} on {encoded.corpus}", say)

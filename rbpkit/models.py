@@ -8,6 +8,7 @@ random, NaN, a model that looks ahead. `files.model_folders` finds the files, an
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,20 +34,31 @@ _STALE = ("attn.masked_bias", "decoder.version")
 # How far two ways to the same logits may differ, relative to the largest logit: a few last bits.
 _TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2, torch.float16: 5e-3}
 
+# What configs call a scale of the logits (some multiply by it, others divide) and a soft cap.
+_SCALES = "logit_scale logits_scaling lm_head_multiplier output_multiplier "
+_SCALES += "logits_mup_width_multiplier"
+_SOFTCAPS = "final_logit_softcapping logits_soft_cap output_logit_soft_cap softcap"
+
 
 class Head(NamedTuple):
-    """An output head that is one linear map: logits = hidden @ weight.T + bias."""
+    """An output head in the form of `token_ranks`, which takes `options` as keyword arguments."""
 
     weight: Tensor  # (V, d)
     bias: Tensor | None  # (V,)
+    scale: float
+    softcap: float | None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"bias": self.bias, "scale": self.scale, "softcap": self.softcap}
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
     """A causal language model ready to be measured: evaluation mode, no gradients.
 
-    `head` is None if the logits are not one linear map of the hidden state (soft-capped or
-    scaled logits): take `logits` then.
+    `head` is None if the logits are not a linear map, scaled or soft-capped, of the hidden state:
+    take `logits` then.
     """
 
     name: str  # hub id, or the folder's name
@@ -222,7 +234,7 @@ def _check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
 
 @torch.no_grad()
 def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
-    """Run a few random ids: is the model causal, is its head one linear map? -> (head, V)."""
+    """Run a few random ids: is the model causal, is its head of our form? -> (head or None, V)."""
     embedding = network.get_input_embeddings().weight
     rows = embedding.shape[0]
     ids = torch.randint(rows, (1, 6), generator=torch.Generator().manual_seed(0))
@@ -230,11 +242,9 @@ def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
     ids[1, -1] = (ids[1, -1] + 1) % rows  # only the last token differs
     layer = network.get_output_embeddings()
     seen: list[Tensor] = []
-    linear = isinstance(layer, nn.Linear)
-    hook = layer.register_forward_hook(lambda _, given, out: seen.append(out)) if linear else None
-    logits = network(input_ids=ids, use_cache=False).logits
-    if hook is not None:
-        hook.remove()
+    watched = layer if isinstance(layer, nn.Linear) else nn.Identity()
+    with watched.register_forward_hook(lambda _, given, out: seen.append(out)):
+        logits = network(input_ids=ids, use_cache=False).logits
     if not logits.isfinite().all():
         raise InputError(f"{name}: the logits hold NaN or Inf in {network.dtype}; try float32")
     if not _close(logits[0, :-1], logits[1, :-1]):
@@ -244,16 +254,41 @@ def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
         )
     V = logits.shape[-1]
     base = network.base_model
-    if len(seen) != 1 or base is network:
+    if len(seen) != 1 or base is network or seen[0].shape != logits.shape:
         return None, V
     hidden = base(input_ids=ids, use_cache=False).last_hidden_state
-    # Two links, so that a soft cap is found even if the probe's logits are too small to feel it:
-    # what the head gives is linear in the hidden state, and nothing touches it afterwards.
+    # Two links. First: the layer is linear in the hidden state, which a few models scale before it.
     # A spread model's states may be elsewhere, Mamba's are float32 in any dtype.
     hidden, own = hidden.to(layer.weight.device, layer.weight.dtype), seen[0]
-    linear = _close(F.linear(hidden, layer.weight, layer.bias), own)
-    linear = linear and torch.equal(own.to(logits.device).float(), logits.float())
-    return (Head(layer.weight, layer.bias) if linear else None), V
+    product = F.linear(hidden, layer.weight, layer.bias)
+    scales = [1.0, *(scale for x in _named(network, _SCALES) for scale in (x, 1 / x))]
+    before = next((scale for scale in scales if _close(product * scale, own)), None)
+    # Second: known values in place of the layer's output, small ones and some in the thousands,
+    # show what comes after it, even if this model's own logits are too small to feel a cap.
+    generator = torch.Generator().manual_seed(0)
+    values = (30 * torch.randn(own.shape, generator=generator) ** 3).to(own)
+    with layer.register_forward_hook(lambda *_: values):
+        logits = network(input_ids=ids, use_cache=False).logits.to(own.device).float()
+
+    def error(after: tuple[float, float | None]) -> float:
+        """Largest error of a logit, relative to it (below 0.01, 16 bits lose digits: to 0.01)."""
+        z, cap = values.float() * after[0], after[1]
+        z = z if cap is None else cap * torch.tanh(z / cap)
+        return float(((logits - z) / z.abs().clamp(min=0.01)).abs().max())
+
+    softcaps = [None, *_named(network, _SOFTCAPS)]
+    best = min(((scale, softcap) for scale in scales for softcap in softcaps), key=error)
+    # A few roundings in the model's own dtype, but none if nothing comes after the layer.
+    allowed = 0 if best == (1.0, None) else 4 * torch.finfo(own.dtype).eps
+    if before is None or not error(best) <= allowed:
+        return None, V
+    return Head(layer.weight, layer.bias, before * best[0], best[1]), V
+
+
+def _named(network: PreTrainedModel, names: str) -> list[float]:
+    """The positive numbers that the config has under these names."""
+    found = (getattr(network.config.get_text_config(), name, None) for name in names.split())
+    return [float(x) for x in found if isinstance(x, int | float) and 0 < x < math.inf]
 
 
 def _close(one: Tensor, other: Tensor) -> bool:

@@ -13,6 +13,7 @@ other two. `kernels.head_plan` checks the arguments, divides the memory and make
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -31,8 +32,8 @@ from rbpkit.kernels.head_plan import (
     tile_rows,
 )
 
-Chunks = Callable[[], Iterator[tuple[int, Tensor]]]
-"""Gives, each time it is called, the logits as pairs (first row, (rows, V) logits)."""
+Chunks = Callable[..., Iterator[tuple[int, Tensor]]]
+"""Gives the logits at each call, as pairs (first row, (rows, V) logits). softcap=None: uncapped."""
 
 
 class NonFiniteError(InputError):
@@ -48,13 +49,16 @@ class NonFiniteError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class TokenRanks:
-    """What is kept of T scored tokens; 1-D tensors on the device of the logits.
+    """What is kept of T scored tokens; tensors in the shape of the targets, on their device.
 
     n_greater: (T,) int32, vocabulary entries with a larger logit than the target's.
     n_equal: (T,) int32, entries with the same fp32 logit, without the target itself.
     nll: (T,) float32, negative log-likelihood of the target, nats.
     p_max, entropy: (T,) float32, the largest probability of the prediction, and its entropy
     -sum_v p(v) log p(v), nats; None unless they were asked for.
+
+    At a target of -100, n_greater is -1 and n_equal 0, so the rank is 0, which no token has; the
+    others are NaN. Select by `rank() > 0` before you average.
     """
 
     n_greater: Tensor
@@ -83,52 +87,78 @@ def token_ranks(
     targets: Tensor,
     *,
     bias: Tensor | None = None,
+    scale: float = 1.0,
+    softcap: float | None = None,
     memory_bytes: int = MEMORY_BYTES,
     entropy: bool = False,
 ) -> TokenRanks:
-    """Rank (Eq. 3 of arXiv 2510.20387) and loss of each target under hidden @ unembedding.T + bias.
+    """Rank (Eq. 3 of arXiv 2510.20387) and loss of each target under a model's output head.
 
+    The logits are z = scale * (hidden @ unembedding.T + bias), or softcap * tanh(z / softcap).
     hidden: (T, d) last hidden states; unembedding: (V, d) output matrix; bias: (V,) or None;
-    each float32, bfloat16 or float16. targets: (T,) integers in [0, V). T may be 0.
+    each float32, bfloat16 or float16. targets: (T,) integers in [0, V), or -100 for a row that is
+    not scored (see `TokenRanks`). T may be 0. scale, softcap: positive, applied in fp32.
     memory_bytes: bound on all temporaries together; results (21 bytes a token) come on top.
     entropy: also return p_max and entropy.
 
-    Counts are exact on the fp32 logits that were made; another chunking may change their last
-    bits. The host waits for the device once a call.
+    Counts are exact on the fp32 logits that were made, after scale and cap; another chunking may
+    change their last bits. Logits that a cap makes equal in fp32 are ties. The host waits for the
+    device once a call.
 
-    Raises InputError on a wrong shape, dtype or device, on a target out of range or a
-    memory_bytes too small for one row; NonFiniteError on NaN or Inf in any logit.
+    Raises InputError on a wrong shape, dtype or device, on a target, scale or softcap out of range,
+    or a memory_bytes too small for one row; NonFiniteError on NaN or Inf in any logit, before the
+    cap too.
     """
     _, tile, _ = plan(hidden, unembedding, bias, memory_bytes)
     check_targets(targets, hidden)
-    chunks = functools.partial(
-        logit_chunks, hidden, unembedding, bias=bias, memory_bytes=memory_bytes
-    )
+    head = {"bias": bias, "scale": scale, "softcap": softcap, "memory_bytes": memory_bytes}
+    chunks = functools.partial(logit_chunks, hidden, unembedding, **head)
     return _ranked(chunks, targets, len(unembedding), tile, entropy)
 
 
 @torch.no_grad()
-def logit_ranks(logits: Tensor, targets: Tensor, *, entropy: bool = False) -> TokenRanks:
-    """`token_ranks` on existing logits: (T, V), float32, bfloat16 or float16.
+def logit_ranks(
+    logits: Tensor, targets: Tensor, *, masked: bool = False, entropy: bool = False
+) -> TokenRanks:
+    """`token_ranks` on existing logits: (..., V), float32, bfloat16 or float16.
 
-    16-bit logits are compared as they are (widening changes neither order nor ties).
-    The logits are only read. Errors as in `token_ranks`; -inf is an error too: a masked entry has
-    no place in Eq. 3, so leave its column out.
+    targets, and all results, have the leading shape of the logits. Logits at a target of -100 may
+    be anything, even NaN. masked: entries of -inf are masked: they never count, and a target may
+    not be one. Without it, -inf is an error.
+
+    16-bit logits are compared as they are (widening changes neither order nor ties). The logits are
+    only read, never copied as a whole. Errors as in `token_ranks`; rows are of the flattened shape.
     """
-    check_matrix("logits", logits)
+    check_matrix("logits", logits, "(..., V)")
     check_targets(targets, logits)
-    V = logits.shape[1]
+    V = logits.shape[-1]
     tile = tile_rows(logits.device, V, MEMORY_BYTES)
     rows = max(1, min(512, MEMORY_BYTES // (8 * V)))  # 16-bit logits are widened, so many at a time
 
-    def chunks() -> Iterator[tuple[int, Tensor]]:
-        return ((i, logits[i : i + rows]) for i in range(0, len(logits), rows))
+    def chunks(**_: None) -> Iterator[tuple[int, Tensor]]:
+        start = 0
+        for matrix in _matrices(logits):
+            for i in range(0, len(matrix), rows):
+                yield start + i, matrix[i : i + rows]
+            start += len(matrix)
 
-    return _ranked(chunks, targets, V, tile, entropy)
+    return _ranked(chunks, targets, V, tile, entropy, masked)
 
 
-def _ranked(chunks: Chunks, targets: Tensor, V: int, tile: int, entropy: bool) -> TokenRanks:
+def _matrices(logits: Tensor) -> Iterator[Tensor]:
+    """(..., V) logits as matrices (rows, V), as few as can be without a copy."""
+    try:
+        yield logits.view(-1, logits.shape[-1])
+    except RuntimeError:  # no one stride leads from row to row, as in logits[:, :-1]
+        for part in logits:
+            yield from _matrices(part)
+
+
+def _ranked(
+    chunks: Chunks, targets: Tensor, V: int, tile: int, entropy: bool, masked: bool = False
+) -> TokenRanks:
     """Count the chunks; tile: rows that torch reduces at a time."""
+    shape, targets = targets.shape, targets.flatten()
     count = _counter(targets.device) or functools.partial(tiles.count, tile=tile)
     # An index out of range would kill a CUDA context: clamp it, and refuse it at the one sync.
     column = targets.long().clamp(0, V - 1)
@@ -137,19 +167,29 @@ def _ranked(chunks: Chunks, targets: Tensor, V: int, tile: int, entropy: bool) -
     for start, logits in chunks():
         rows = slice(start, start + len(logits))
         count(logits, column[rows], tuple(result[rows] for result in results))
+        if masked:  # all programs count -inf as nothing, but do not call it finite
+            target = logits.gather(1, column[rows].unsqueeze(1))
+            results[-1][rows] = (logits < math.inf).all(dim=1) & (target > -math.inf).squeeze(1)
 
-    known, finite = (targets >= 0) & (targets < V), results[-1]
+    ignored = targets == -100  # as in torch's own losses
+    known, finite = ignored | (targets >= 0) & (targets < V), ignored | results[-1]
     all_known, all_finite = torch.stack((known.all(), finite.all())).tolist()  # the one sync
     if not all_known:
         row = int((~known).nonzero()[0])
         raise InputError(f"target {int(targets[row])} of token row {row} is not in [0, {V})")
     if not all_finite:
         row = int((~finite).nonzero()[0])
-        start, logits = next(part for part in chunks() if row < part[0] + len(part[1]))
+        parts = chunks(softcap=None)  # a cap hides which logit it is
+        start, logits = next(part for part in parts if row < part[0] + len(part[1]))
         values = logits[row - start]
-        v = int((~values.isfinite()).nonzero()[0])
+        wrong = ~(values < math.inf) if masked else ~values.isfinite()
+        if not wrong.any():
+            raise InputError(f"target {int(targets[row])} of token row {row} is masked (-inf)")
+        v = int(wrong.nonzero()[0])
         raise NonFiniteError(row, v, values[v].item())
-    return TokenRanks(*results[: 5 if entropy else 3])
+    for result, value in zip(results, (-1, 0, math.nan, math.nan, math.nan), strict=False):
+        result.masked_fill_(ignored, value)
+    return TokenRanks(*(result.view(shape) for result in results[: 5 if entropy else 3]))
 
 
 def counting_path(device: torch.device | str) -> str:

@@ -121,7 +121,7 @@ def llama_folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def capped_folder(tmp_path_factory) -> Path:
-    """A model whose logits are soft-capped, so that its head is not one linear map."""
+    """A model whose logits are soft-capped."""
     config = Gemma2Config(**TINY, head_dim=16, final_logit_softcapping=3.0, pad_token_id=0)
     return save_model(config, tmp_path_factory.mktemp("models") / "tiny-gemma2")
 

@@ -30,10 +30,13 @@ def naive(model, encoded) -> np.ndarray:
     return np.array(out)
 
 
-@pytest.mark.parametrize("which", ["llama_folder", "capped_folder"])
+@pytest.mark.parametrize("which", ["llama_folder", "capped_folder", "own logits"])
 def test_records_equal_a_naive_count(which, request, text_file, tmp_path):
-    model = load_model(request.getfixturevalue(which))
-    assert (model.head is None) == (which == "capped_folder")
+    folder = "capped_folder" if which == "own logits" else which
+    model = load_model(request.getfixturevalue(folder))
+    assert model.head.softcap == (None if which == "llama_folder" else 3.0)
+    if which == "own logits":
+        model = dataclasses.replace(model, head=None)
     corpus = load_corpus(text_file)
     done = measure(model, corpus, tmp_path / "out", max_length=100, batch_tokens=256)
     records = Records.load(done.path)
@@ -94,7 +97,7 @@ def test_nan_in_a_forward_pass_leaves_nothing(llama_folder, text_file, tmp_path)
 def test_a_model_that_gives_its_own_logits_gets_small_batches(
     capped_folder, text_file, monkeypatch
 ):
-    model = load_model(capped_folder)
+    model = dataclasses.replace(load_model(capped_folder), head=None)
     encoded = encode(load_corpus(text_file), model.tokenizer, max_length=128)
     monkeypatch.setattr("rbpkit.measuring.MEMORY_BYTES", 4 * model.V * 130)
     sizes = [batch.input_ids.size for batch, _ in measured_ranks(model, encoded, 10_000)]

@@ -64,17 +64,20 @@ def joined(*args, **kwargs):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("softcap", [None, 3.0])
 @pytest.mark.parametrize(("T", "V"), [(1, 1), (1, 37), (5, 1), (300, 53), (613, 40)])
-def test_equals_the_naive_count_on_the_same_logits(dtype, bias, T, V, monkeypatch):
+def test_equals_the_naive_count_on_the_same_logits(dtype, bias, softcap, T, V, monkeypatch):
     # Several tiles a chunk, and several chunks.
     monkeypatch.setattr("rbpkit.kernels.head_plan._TILE_FLOATS", 40 * V)
     hidden, matrix, targets = head(T, 16, V, dtype)
     bias = torch.linspace(-3, 3, V).to(dtype) if bias else None
-    logits = joined(hidden, matrix, bias=bias)
+    options = {"bias": bias, "softcap": softcap, "scale": 1.0 if softcap is None else 0.3}
+    logits = joined(hidden, matrix, **options)
     assert logits.dtype == torch.float32
     exact = hidden.double() @ matrix.double().T + (0 if bias is None else bias.double())
+    exact = exact if softcap is None else softcap * torch.tanh(0.3 * exact / softcap)
     torch.testing.assert_close(logits.double(), exact, rtol=1e-5, atol=1e-5)
-    assert_naive(token_ranks(hidden, matrix, targets, bias=bias), logits, targets)
+    assert_naive(token_ranks(hidden, matrix, targets, **options), logits, targets)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -96,6 +99,34 @@ def test_exact_products_whatever_the_chunks(dtype):
         assert torch.equal(ranks.n_greater, reference.n_greater)
         assert torch.equal(ranks.n_equal, reference.n_equal)
     assert len(lengths) >= 3
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_any_leading_shape_with_ignored_places_and_masked_columns(dtype, monkeypatch):
+    monkeypatch.setattr(ranking, "MEMORY_BYTES", 8 * 31 * 4)  # four rows at a time
+    logits = head(36, 31, 1, dtype)[0].mul(2).round().view(2, 3, 6, 31)[:, :, :-1]
+    targets = torch.arange(30).view(2, 3, 5) % 20
+    targets[:, :, 0] = -100
+    logits[..., 20:25] = -torch.inf
+    logits[:, :, 0] = torch.nan  # nobody looks there
+    ranks = logit_ranks(logits, targets, masked=True, entropy=True)
+    scored = targets >= 0
+    assert not ranks.rank()[~scored].any() and not ranks.rank("optimistic")[~scored].any()
+    assert ranks.nll.isnan().equal(~scored) and ranks.entropy.isnan().equal(~scored)
+    kept = logits[scored][:, [*range(20), *range(25, 31)]]
+    flat = ranking.TokenRanks(*(values[scored] for values in vars(ranks).values()))
+    assert_naive(flat, kept, targets[scored])
+    alone = logit_ranks(logits[1, 1, 1], targets[1, 1, 1], masked=True)
+    assert alone.rank().shape == () and alone.rank() == ranks.rank()[1, 1, 1]
+
+    with pytest.raises(NonFiniteError, match="token row 1, vocabulary column 20, is -inf"):
+        logit_ranks(logits, targets)
+    targets[1, 0, 2] = 22
+    with pytest.raises(InputError, match=r"target 22 of token row 17 is masked \(-inf\)"):
+        logit_ranks(logits, targets, masked=True)
+    logits[0, 1, 3, 7] = torch.inf
+    with pytest.raises(NonFiniteError, match="token row 8, vocabulary column 7, is inf"):
+        logit_ranks(logits, targets, masked=True)
 
 
 def test_chunks_of_one_row():
@@ -194,7 +225,8 @@ def test_non_finite_logits_are_named(value, is_target):
 
 @pytest.mark.parametrize("value", [float("nan"), float("-inf"), 1e38])
 @pytest.mark.parametrize("where", ["hidden", "unembedding"])
-def test_non_finite_heads_are_named(value, where, monkeypatch):
+@pytest.mark.parametrize("softcap", [None, 5.0])  # the cap of an infinite logit is finite
+def test_non_finite_heads_are_named(value, where, softcap, monkeypatch):
     # Several tiles before row 613.
     monkeypatch.setattr("rbpkit.kernels.head_plan._TILE_FLOATS", 50 * 30)
     hidden, matrix, targets = head(700, 8, 50)
@@ -202,7 +234,7 @@ def test_non_finite_heads_are_named(value, where, monkeypatch):
     hidden, matrix = hidden.abs() + 4, matrix.abs() + 4
     (hidden[613] if where == "hidden" else matrix[17])[0] = value
     with pytest.raises(NonFiniteError) as error:
-        token_ranks(hidden, matrix, targets)
+        token_ranks(hidden, matrix, targets, softcap=softcap, scale=100.0)
     assert (error.value.row, error.value.column) == ((613, 0) if where == "hidden" else (0, 17))
 
 
@@ -214,6 +246,8 @@ def test_non_finite_heads_are_named(value, where, monkeypatch):
         ({"unembedding": torch.zeros(0, 4), "bias": None}, "vocabulary has 0 entries"),
         ({"bias": torch.zeros(8)}, r"bias must be \(9,\)"),
         ({"targets": torch.zeros(2, dtype=torch.int64)}, r"targets must be \(3,\) .* not \(2,\)"),
+        ({"scale": 0}, "scale must be a positive, finite number, not 0"),
+        ({"softcap": float("nan")}, "softcap must be a positive, finite number, not nan"),
         ({"targets": torch.tensor([0, -1, 9])}, r"target -1 of token row 1 is not in \[0, 9\)"),
     ],
 )
@@ -227,7 +261,7 @@ def test_wrong_arguments_are_refused(change, message):
     assert token_ranks(**right).rank().tolist() == [9, 9, 9]
     with pytest.raises(InputError, match=message):
         token_ranks(**{**right, **change})
-    with pytest.raises(InputError, match="logits must be a matrix"):
+    with pytest.raises(InputError, match=r"logits must be \(\.\.\., V\)"):
         logit_ranks(torch.zeros(2, 3, dtype=torch.float64), torch.tensor([0, 1]))
 
 
@@ -271,7 +305,9 @@ def test_memory_stays_in_the_budget(dtype, budget):
     T, d, V = 1200, 64, 1024
     hidden, matrix, targets = head(T, d, V, dtype)
     peak = peak_bytes(
-        lambda: token_ranks(hidden, matrix, targets, memory_bytes=budget, entropy=True)
+        lambda: token_ranks(
+            hidden, matrix, targets, softcap=30.0, memory_bytes=budget, entropy=True
+        )
     )
     assert budget / 4 < peak <= budget + 21 * T
     assert peak < T * V * 4 / 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator
 
 import torch
@@ -62,6 +63,8 @@ def logit_chunks(
     unembedding: Tensor,
     *,
     bias: Tensor | None = None,
+    scale: float = 1.0,
+    softcap: float | None = None,
     memory_bytes: int = MEMORY_BYTES,
 ) -> Iterator[tuple[int, Tensor]]:
     """The fp32 logits that `ranking.token_ranks` counts, as pairs (first row, (rows, V) logits).
@@ -70,6 +73,9 @@ def logit_chunks(
     as in `ranking.token_ranks`.
     """
     rows, _, block = plan(hidden, unembedding, bias, memory_bytes)
+    for name, value in (("scale", scale), ("softcap", 1.0 if softcap is None else softcap)):
+        if not 0 < value < math.inf:
+            raise InputError(f"{name} must be a positive, finite number, not {value!r}")
     T, V = len(hidden), len(unembedding)
     buffer = hidden.new_empty((min(rows, T), V), dtype=torch.float32)
     if block == V:
@@ -87,6 +93,12 @@ def logit_chunks(
             torch.mm(part, unembedding.T, out_dtype=torch.float32, out=logits)
         if bias is not None:
             logits.add_(bias)
+        if scale != 1:
+            logits.mul_(scale)
+        if softcap is not None:
+            # tanh would make an infinite logit finite. Zero times infinity is NaN, and shows.
+            wrong = 0 * torch.maximum(logits.amax(dim=1), -logits.amin(dim=1))
+            logits.div_(softcap).tanh_().mul_((softcap + wrong).unsqueeze(1))
         yield start, logits
 
 
@@ -112,18 +124,19 @@ def _has_wide_product(device: torch.device, dtype: torch.dtype) -> bool:
     return True
 
 
-def check_matrix(name: str, tensor: Tensor) -> None:
-    """InputError unless it is a matrix of floats with a column or more."""
-    if tensor.dim() != 2 or tensor.dtype not in _DTYPES or tensor.shape[1] == 0:
+def check_matrix(name: str, tensor: Tensor, shape: str = "a matrix") -> None:
+    """InputError unless it is a matrix of floats (or of another `shape`) with a column or more."""
+    right = tensor.dim() == 2 if shape == "a matrix" else tensor.dim() > 0
+    if not right or tensor.dtype not in _DTYPES or tensor.shape[-1] == 0:
         found = f"{tuple(tensor.shape)} {tensor.dtype}"
-        raise InputError(f"{name} must be a matrix of float32, bfloat16 or float16, not {found}")
+        raise InputError(f"{name} must be {shape} of float32, bfloat16 or float16, not {found}")
 
 
 def check_targets(targets: Tensor, rows: Tensor) -> None:
     """InputError unless there is an integer target for each of the rows, on their device."""
-    right = (targets.shape, targets.device) == (rows.shape[:1], rows.device)
+    right = (targets.shape, targets.device) == (rows.shape[:-1], rows.device)
     if not right or targets.dtype not in (torch.int64, torch.int32):
         raise InputError(
-            f"targets must be ({len(rows)},) int64 or int32 on {rows.device}, "
+            f"targets must be {tuple(rows.shape[:-1])} int64 or int32 on {rows.device}, "
             f"not {tuple(targets.shape)} {targets.dtype} on {targets.device}"
         )

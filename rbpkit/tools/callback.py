@@ -103,7 +103,7 @@ class RBPCallback(TrainerCallback):
         self._max_length = max_length
         self._batch_tokens = batch_tokens
         self._encoded: EncodedCorpus | None = None
-        self._probed = (False, 0)  # whether the model's head is one linear map; V
+        self._probed: tuple[Head | None, int] = (None, 0)  # the model's head; V
         self._log: Callable[[dict[str, float]], None] | None = None
 
     def attach(self, trainer: Trainer) -> RBPCallback:
@@ -136,8 +136,7 @@ class RBPCallback(TrainerCallback):
         # A resumed training keeps what was measured before the step that it resumes from.
         self.history = [point for point in self.history if point.step <= state.global_step]
         with undisturbed(model):
-            head, V = linear_head(model, type(model).__name__)
-        self._probed = (head is not None, V)
+            self._probed = linear_head(model, type(model).__name__)
 
     def on_step_end(self, args, state, control, model=None, **kwargs) -> None:
         """Measure every `every` steps."""
@@ -205,7 +204,7 @@ class RBPCallback(TrainerCallback):
 
     def _loaded(self, model: PreTrainedModel, S: int) -> LoadedModel:
         """The model in training as a `LoadedModel`; nothing is copied."""
-        layer, (linear, V) = model.get_output_embeddings(), self._probed
+        layer, (head, V) = model.get_output_embeddings(), self._probed
         config = model.config.get_text_config()
         return LoadedModel(
             name=type(model).__name__,
@@ -217,7 +216,7 @@ class RBPCallback(TrainerCallback):
             device=str(model.device),
             context=getattr(config, "max_position_embeddings", None),
             tokenizer=self._tokenizer,
-            head=Head(layer.weight, layer.bias) if linear else None,
+            head=head and head._replace(weight=layer.weight, bias=layer.bias),
             model=model,
         )
 

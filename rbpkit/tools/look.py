@@ -94,8 +94,8 @@ def look(
     if model.head is None:
         chunks = [(0, states[places].float())]
     else:
-        weight, bias = model.head
-        chunks = logit_chunks(states[places].to(weight.device), weight, bias=bias)
+        weight = model.head.weight
+        chunks = logit_chunks(states[places].to(weight.device), weight, **model.head.options)
     best = []
     for _, logits in chunks:
         entries = logits.topk(min(top, model.V), dim=1).indices

@@ -51,9 +51,11 @@ def test_the_integers_are_those_of_measure(folder, text, request, tmp_path):
     assert all(seen.rbp(k) == records.rbp(k) for k in (1, 10, 100))
 
 
-@pytest.mark.parametrize("head", ["linear", "capped"])
+@pytest.mark.parametrize("head", ["linear", "capped", "own logits"])
 def test_alternatives_against_plain_softmax(head, model, capped_folder):
     model = model if head == "linear" else load_model(capped_folder, device="cpu")
+    if head == "own logits":
+        model = replace(model, head=None)
     seen = look(model, CODE, top=7)
     p = model.logits(torch.tensor([[token.id for token in seen.tokens]]))[0].double().softmax(-1)
     for row, token in zip(p, seen.tokens[1:], strict=False):

@@ -1,0 +1,97 @@
+"""Output heads with a scale or a soft cap: found in real models, and applied in float32."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import pytest
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from rbpkit.corpora import load_corpus
+from rbpkit.measuring import measure
+from rbpkit.models import linear_head, load_model
+from rbpkit.ranking import token_ranks
+
+V = 2048
+SMALL = {"vocab_size": V, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
+SMALL |= {
+    "num_attention_heads": 4,
+    "num_key_value_heads": 4,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+}
+LATENT = {"q_lora_rank": 16, "kv_lora_rank": 8, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4}
+# model_type -> its config, and the scale and the soft cap of its head.
+HEADS = {
+    "gemma2": ({"head_dim": 8, "final_logit_softcapping": 5.0}, 1, 5.0),
+    "gemma3_text": ({"head_dim": 8, "final_logit_softcapping": 20.0}, 1, 20.0),
+    "recurrent_gemma": ({"lru_width": 32, "logits_soft_cap": 30.0}, 1, 30.0),
+    "granite": ({"logits_scaling": 6.0}, 1 / 6, None),  # divides
+    "hyperclovax": ({"logits_scaling": 0.3}, 0.3, None),  # multiplies by the same name
+    "cohere": ({"logit_scale": 0.0625}, 0.0625, None),
+    "minicpm3": ({"dim_model_base": 8, "v_head_dim": 8, **LATENT}, 0.25, None),  # before the head
+    # Named in the config, but not done by the model.
+    "llama": ({"final_logit_softcapping": 5.0, "logit_scale": 0.1}, 1, None),
+}
+
+
+class Logits(NamedTuple):
+    logits: torch.Tensor
+
+
+def made(kind: str, dtype: torch.dtype, spread: float = 0.3):
+    torch.manual_seed(0)
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **SMALL, **HEADS[kind][0]))
+    for parameter in model.parameters():
+        if parameter.ndim > 1:
+            torch.nn.init.normal_(parameter, std=spread)
+    return model.to(dtype).eval().requires_grad_(False)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("kind", HEADS)
+def test_ranks_are_those_of_the_models_own_head(kind, dtype):
+    model, (_, scale, softcap) = made(kind, dtype), HEADS[kind]
+    head, rows = linear_head(model, kind)
+    assert (head.scale, head.softcap, rows) == (pytest.approx(scale), softcap, V)
+    ids = torch.randint(V, (1, 60), generator=torch.Generator().manual_seed(1))
+    hidden = model.base_model(input_ids=ids, use_cache=False).last_hidden_state[0, :-1]
+    ranks = token_ranks(hidden, head.weight, ids[0, 1:], **head.options)
+    own = model(input_ids=ids, use_cache=False).logits[0, :-1]
+    logits = scale * (hidden.double() @ head.weight.double().T)
+    logits = logits if softcap is None else softcap * torch.tanh(logits / softcap)
+    if dtype == torch.float32:
+        logits = own.double()
+    column = ids[0, 1:, None]
+    target = logits.gather(1, column)
+    moved = (ranks.rank() - (logits >= target).sum(dim=1)).abs()
+    assert moved.max() <= 1 and moved.sum() <= 2
+    torch.testing.assert_close(
+        ranks.nll.double(), torch.logsumexp(logits, dim=1) - target[:, 0], rtol=0, atol=1e-4
+    )
+    tied = ((own == own.gather(1, column)).sum(dim=1) > 1).sum()
+    assert dtype == torch.float32 or (ranks.n_equal > 0).sum() <= tied / 10
+
+
+def test_a_cap_is_found_in_logits_too_small_to_feel_it():
+    assert linear_head(made("gemma2", torch.float32, spread=1e-3), "gemma2")[0].softcap == 5.0
+
+
+def test_any_other_head_is_left_to_the_model():
+    for change in (lambda z: z.clamp(max=2), lambda z: z[..., :2000], lambda z: z * 1.01):
+        model = made("llama", torch.bfloat16)
+        model.register_forward_hook(lambda _, ids, out, c=change: Logits(c(out.logits)))
+        assert linear_head(model, "changed")[0] is None
+    model = made("llama", torch.bfloat16)
+    model.lm_head.register_forward_pre_hook(lambda _, given: (given[0] * 0.5,))
+    assert linear_head(model, "scaled before")[0] is None
+
+
+def test_measure_says_that_it_ranks_16_bit_logits(capped_folder, text_file, tmp_path):
+    model, said = load_model(capped_folder, dtype="bfloat16"), []
+    for head in (model.head, None):
+        own, out = replace(model, head=head), tmp_path / str(head is None)
+        measure(own, load_corpus(text_file), out, max_length=20, say=said.append)
+    assert len(said) == 1 and "its own bfloat16 logits are ranked" in said[0]
