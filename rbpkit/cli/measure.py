@@ -24,9 +24,11 @@ from rbpkit.cli.common import (
     checked_ks,
     print_table,
     say,
+    with_settings,
 )
 from rbpkit.errors import InputError
 from rbpkit.files.devices import set_threads
+from rbpkit.files.manifest import SETTINGS
 from rbpkit.study.checks import MOST_THREADS, folder_to_write, within
 from rbpkit.summary import DEFAULT_KS
 
@@ -50,11 +52,15 @@ def measure(
     device: Device = None,
     revision: Annotated[str | None, typer.Option(help="Of a model on the hub.")] = None,
     name: Annotated[str | None, typer.Option(help="Call the model so in the records.")] = None,
+    family: Annotated[
+        str | None, typer.Option(help="The models that it is fitted with; by default its type.")
+    ] = None,
     batch_tokens: BatchTokens = 8192,
     seed: Annotated[int, typer.Option(help="Of the shuffle that picks the documents.")] = 42,
     threads: Threads = 0,
     allow_pickle: Annotated[bool, typer.Option(help="Admit pickled weights.")] = False,
     trust_remote_code: Annotated[bool, typer.Option(help="Run code that comes with it.")] = False,
+    force: Annotated[bool, typer.Option(help="Measure again what is done.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Rank every scored token of a corpus under a model and keep the records."""
@@ -76,13 +82,14 @@ def measure(
         dtype=dtype,
         device=device,
         revision=revision,
+        family=family,
         allow_pickle=allow_pickle,
         trust_remote_code=trust_remote_code,
         progress=True,
     )
     if name:
         loaded = replace(loaded, name=name)
-    settings = {"max_length": max_length, "batch_tokens": batch_tokens}
+    settings = {"max_length": max_length, "batch_tokens": batch_tokens, "force": force}
     done = run(loaded, text, folder, **settings, progress=sys.stderr.isatty(), say=say)
     manifest = done.summary.manifest
     speed = manifest.tokens / max(manifest.seconds, 1e-9)
@@ -94,25 +101,30 @@ def measure(
     print_table(measured_table([done.summary], DEFAULT_KS), as_json)
 
 
-def show(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
+@with_settings
+def show(records: RecordsDir, settings: dict, k: Ks = None, as_json: AsJson = False) -> None:
     """CE and RBP_k of every model and corpus in a folder."""
     from rbpkit.records import load_summaries
 
     ks = checked_ks(k)
-    print_table(measured_table(load_summaries(records), ks), as_json)
+    print_table(measured_table(load_summaries(records, several=True, **settings), ks), as_json)
 
 
-def fit(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
+@with_settings
+def fit(records: RecordsDir, settings: dict, k: Ks = None, as_json: AsJson = False) -> None:
     """The law -log RBP_k ~ S^-alpha (and CE) of every family and corpus in a folder.
 
-    Standard error tells up to which k there are enough missed tokens to trust a line.
+    Standard error tells which models each line has, and up to which k there are enough missed
+    tokens to trust a line.
     """
     from rbpkit.audit.noise import trust_lines
-    from rbpkit.fit import fit_all
+    from rbpkit.fit import family_lines, fit_all
     from rbpkit.records import load_summaries
 
     ks = checked_ks(k)
-    every = load_summaries(records)
+    every = load_summaries(records, **settings)
+    for line in family_lines(every):
+        say(line)
     found = fit_all(every, ks)
     if found.table.empty:
         raise InputError(f"{records}: nothing could be fitted; {found.refused[0]}")
@@ -127,11 +139,18 @@ def measured_table(measured: Iterable[Measured], ks: Sequence[int]) -> pd.DataFr
     """One row per model and corpus, sorted by corpus, family, S.
 
     Columns: corpus, family, model, S, V, documents, max_length, tokens (scored), CE (nats), then
-    RBP_<k> for each of `ks`. Raises InputError if there is nothing to show, and for k < 1.
+    RBP_<k> for each of `ks`. If a model was measured on a corpus more than once, there is a column
+    for each other setting that differs. Raises InputError if there is nothing to show, and for
+    k < 1.
     """
     import pandas as pd
 
-    names = ("corpus", "family", "model", "S", "V", "documents", "max_length", "tokens")
+    from rbpkit.records import differing_settings
+
+    measured = list(measured)
+    names = ["corpus", "family", "model", "S", "V", "documents", "max_length", "tokens"]
+    several = differing_settings(one.manifest for one in measured).values()
+    names[-1:-1] = [n for n in SETTINGS if n not in names and any(n in these for these in several)]
     rows = [
         {name: getattr(one.manifest, name) for name in names}
         | {"CE": one.ce()}

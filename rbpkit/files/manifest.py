@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import re
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError
 
@@ -15,12 +16,40 @@ FORMAT = 2  # of record files, their manifests and summaries, together
 Name = Annotated[str, Field(min_length=1)]
 
 
+class JobKey(NamedTuple):
+    """What tells jobs apart: two jobs with the same key give the same numbers, but for last bits.
+
+    Versions, device, threads and batch size can change last bits; they are recorded, no more.
+    """
+
+    model: str
+    revision: str
+    corpus: str
+    fingerprint: str
+    documents: int
+    seed: int
+    max_length: int
+    stride: int
+    dtype: str
+
+    @property
+    def digest(self) -> str:
+        """The first 8 hex digits of the key's sha256: they tell file names apart."""
+        return hashlib.sha256(json.dumps(self).encode()).hexdigest()[:8]
+
+
+SETTINGS = ("family", *JobKey._fields)
+"""What readers of a folder can select jobs by."""
+PREFIXES = ("revision", "fingerprint")  # hashes, of which the first few digits are enough
+
+
 class Manifest(BaseModel):
     """What was measured and with what; written last, so its presence says "done".
 
     `S`: non-embedding parameters; `V`: rows of the output matrix; `fingerprint`: of the text;
     `documents`: those the protocol took, including the `skipped_documents` (one token, nothing to
-    score); `tokens`: scored; `seconds`: wall time; `sha256`: of the Parquet file, filled in when
+    score); `stride`: between overlapping windows of a document, 0 if it was truncated;
+    `tokens`: scored; `seconds`: wall time; `sha256`: of the Parquet file, filled in when
     it is written; `format`: of the file. There is no tie rule here: both counts are stored.
     Raises InputError for a field of the wrong kind.
     """
@@ -41,6 +70,7 @@ class Manifest(BaseModel):
     threads: PositiveInt
     batch_tokens: PositiveInt
     seed: NonNegativeInt
+    stride: NonNegativeInt = 0
     versions: dict[str, str]  # rbpkit, torch, transformers, tokenizers, python; ranks: what counted
     skipped_documents: NonNegativeInt = 0
     tokens: NonNegativeInt = 0
@@ -56,19 +86,33 @@ class Manifest(BaseModel):
             name, kind = ".".join(map(str, first["loc"])), first["msg"]
             raise InputError(f"manifest: {name}={first['input']!r}: {kind}") from None
 
-    def settings(self) -> dict[str, str | int]:
-        """A job's key, flat: all that can change its numbers. S and V follow from the model."""
-        names = ("model", "revision", "corpus", "fingerprint", "documents", "seed", "max_length")
-        names += ("dtype", "batch_tokens", "threads", "format")
-        kind = re.split(r"[:\s(]", self.device, maxsplit=1)[0]  # "cuda:0" and "cuda:1" are one
+    @property
+    def key(self) -> JobKey:
+        """The job's key."""
+        return JobKey(*(getattr(self, name) for name in JobKey._fields))
+
+    def has(self, settings: Mapping[str, str | int | None]) -> bool:
+        """Whether the job has these settings (name -> value, None for any).
+
+        Of a revision or a fingerprint, the first digits are enough. InputError for a name that is
+        not in SETTINGS.
+        """
+        for name, value in settings.items():
+            if name not in SETTINGS:
+                raise InputError(f"no setting {name!r}; there are {', '.join(SETTINGS)}")
+            mine = getattr(self, name)
+            if value is not None and not (
+                mine.startswith(str(value)) if name in PREFIXES else mine == value
+            ):
+                return False
+        return True
+
+    def recorded(self) -> dict[str, str | int]:
+        """What may differ between two jobs of one key: the family, and what can move last bits."""
+        names = ("family", "device", "threads", "batch_tokens")
         libraries = ("torch", "transformers", "tokenizers", "ranks")
         versions = {name: self.versions.get(name, "") for name in libraries}
-        return {name: getattr(self, name) for name in names} | {"device": kind} | versions
-
-    def differences(self, other: Manifest) -> dict[str, tuple[str | int, str | int]]:
-        """The settings that differ: name -> (here, in `other`). Empty if it is the same job."""
-        mine, theirs = self.settings(), other.settings()
-        return {name: (mine[name], theirs[name]) for name in mine if mine[name] != theirs[name]}
+        return {name: getattr(self, name) for name in names} | versions
 
     def to_json(self) -> str:
         """All fields as JSON text, keys sorted: what the `.json` file holds, `seconds` in s."""
