@@ -318,7 +318,7 @@ def check_one_setting(manifests: Iterable[Manifest]) -> None:
         option = " ".join(f"--{n.replace('_', '-')} {v[0]}" for n, v in settings.items())
         raise InputError(
             f"{what} was measured under several settings: {listed}; choose one, as {option}"
-            f" (in Python: load_summaries(folder, {next(iter(settings))}=...))"
+            f" (load_summaries(folder, {next(iter(settings))}=...)); `rbpkit show` lists them"
         )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rbpkit.files.manifest import SETTINGS, Manifest
+from rbpkit.files.manifest import PREFIXES, SETTINGS, Manifest
 from rbpkit.study.checks import within
 from rbpkit.summary import DEFAULT_KS
 
@@ -54,7 +54,8 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(command, eval_str=True).parameters.values()
     parameters = [one for one in own if one.name != "settings"]
     for name in SETTINGS:
-        option = typer.Option(help=f"Only what was measured with this {name.replace('_', ' ')}.")
+        digits = " (its first digits)" if name in PREFIXES else ""
+        option = typer.Option(help=f"Choose by {name.replace('_', ' ')}{digits}.")
         kind = Annotated[Manifest.model_fields[name].annotation | None, option]
         parameters.append(inspect.Parameter(name, KEYWORD, default=None, annotation=kind))
     run.__signature__ = inspect.Signature(parameters)

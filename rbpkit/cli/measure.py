@@ -28,7 +28,7 @@ from rbpkit.cli.common import (
 )
 from rbpkit.errors import InputError
 from rbpkit.files.devices import set_threads
-from rbpkit.files.manifest import SETTINGS
+from rbpkit.files.manifest import PREFIXES, SETTINGS
 from rbpkit.study.checks import MOST_THREADS, folder_to_write, within
 from rbpkit.summary import DEFAULT_KS
 
@@ -160,4 +160,6 @@ def measured_table(measured: Iterable[Measured], ks: Sequence[int]) -> pd.DataFr
     if not rows:
         raise InputError("no measured model to show")
     frame = pd.DataFrame(rows)
+    for name in frame.columns.intersection(PREFIXES):
+        frame[name] = frame[name].str[:15]
     return frame.sort_values(["corpus", "family", "S", "model"], ignore_index=True)
