@@ -45,7 +45,7 @@ def test_measure_show_fit(rbpkit, ladder, text_file, tmp_path):
         )
         assert status == 0, notes
         assert folder.name in table and "1 skipped" in notes
-    records = Records.load(next(out.rglob("large.parquet")))
+    records = Records.load(next(out.rglob("large.*.parquet")))
     status, table, _ = rbpkit("show", out, "--k", 1, "--k", 500, "--json")
     rows = json.loads(table)
     assert status == 0 and [row["model"] for row in rows] == ["small", "middle", "large"]
