@@ -28,8 +28,6 @@ Interval = tuple[float, float]
 # Two points leave no residual, so no R2 below 1 and no interval: nothing the data could refute.
 MIN_POINTS = 3
 
-FEW = 8  # so many models of a line are named
-
 # What a point may hold: above 0 and below this, in words.
 _ALLOWED = {
     "S": (np.inf, "be a positive, finite parameter count"),
@@ -322,7 +320,7 @@ def family_lines(measured: Iterable[Measured]) -> list[str]:
                     " NAME; what is done is not measured again), or fit one --family"
                 )
         names = [one.model for one in models]
-        which = f" ({', '.join(names)})" if len(names) <= FEW else ""
+        which = f" ({', '.join(names)})" if len(names) <= 8 else ""
         lines.append(f"{group}: {len(names)} model{'s' * (len(names) > 1)}{which}")
     return lines
 

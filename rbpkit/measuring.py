@@ -87,26 +87,21 @@ def measure(
         max_length = min(max_length, model.context)
     encoded = encode(corpus, model.tokenizer, max_length=max_length)
     planned = _planned(model, corpus, encoded, batch_tokens)
-    done = None if force else find_done(out, planned.key)
-    if done is None:
-        with job_lock(out, planned.key):
-            # Another process may have measured it while this one waited.
-            done = None if force else find_done(out, planned.key)
-            if done is None:
-                start = time.perf_counter()
-                columns = rank_columns(model, encoded, batch_tokens, progress=progress, say=say)
-                seconds = round(time.perf_counter() - start, 3)
-                done_now = {"tokens": encoded.tokens, "seconds": seconds}
-                records = Records(**columns, manifest=planned.model_copy(update=done_now))
-                written = write_records(out, records)
-                return Measurement(summary_of(written), written.path, found_done=False)
-    if done.manifest.family != model.family != family_of(model.model.config):
-        say(f"{model.name} was of family {done.manifest.family}, and is now of {model.family}")
-        with job_lock(out, planned.key):
+    with job_lock(out, planned.key):
+        done = None if force else find_done(out, planned.key)
+        if done is None:
+            start = time.perf_counter()
+            columns = rank_columns(model, encoded, batch_tokens, progress=progress, say=say)
+            seconds = round(time.perf_counter() - start, 3)
+            manifest = planned.model_copy(update={"tokens": encoded.tokens, "seconds": seconds})
+            written = write_records(out, Records(**columns, manifest=manifest))
+            return Measurement(summary_of(written), written.path, found_done=False)
+        if done.manifest.family != model.family != family_of(model.model.config):
+            say(f"{model.name} was of family {done.manifest.family}, and is now of {model.family}")
             done = rename_family(done, model.family)
-    there, here = done.manifest.recorded(), planned.recorded()
-    if changed := [f"{n} {there[n]} (now {here[n]})" for n in here if there[n] != here[n]]:
-        say(f"done before with {', '.join(changed)}; --force (force=True) measures again")
+    recorded = ("family", "device", "threads", "batch_tokens", "versions")
+    if other := [n for n in recorded if getattr(done.manifest, n) != getattr(planned, n)]:
+        say(f"done before with other {', '.join(other)}; --force (force=True) measures it again")
     return Measurement(summary_of(done), done.path, found_done=True)
 
 

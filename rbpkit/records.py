@@ -1,16 +1,16 @@
 """Records: one row per scored token, measured once. RBP_k, CE, windows and summaries follow.
 
 On disk a job is three files in `<folder>/<corpus>/`: the rows in `<model>.<key>.parquet`, what was
-measured in `<model>.<key>.summary.npz`, and the manifest in `<model>.<key>.json`. `<key>` is eight
-digits of a hash of the job's key, so jobs with different settings live side by side. The manifest
-is written last and alone says "done". It names the sha256 of the Parquet file, which holds a copy
-of it.
+measured in `<model>.<key>.summary.npz`, and the manifest in `<model>.<key>.json`, where `<key>` is
+a short hash of the job's key. The manifest is written last and alone says "done". It names the
+sha256 of the Parquet file, which holds a copy of it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import json
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from filelock import FileLock
 
 from rbpkit.errors import InputError, check_ties
-from rbpkit.files.manifest import JobKey, Manifest
+from rbpkit.files.manifest import SETTINGS, JobKey, Manifest
 from rbpkit.files.writing import write_whole
 from rbpkit.summary import Histogram, Summary, document_index, summarise
 
@@ -169,20 +169,18 @@ def record_path(directory: str | Path, key: JobKey) -> Path:
     A finished job that an earlier version wrote as `<model>.parquet` keeps that name.
     `with_suffix(".json")` and `with_suffix(".summary.npz")` give the two files next to it.
     """
-    folder = Path(directory) / slug(key.corpus)
-    earlier = folder / f"{slug(key.model)}.parquet"
+    earlier = Path(directory) / slug(key.corpus) / f"{slug(key.model)}.parquet"
     if _finished(earlier) and read_manifest(earlier).key == key:
         return earlier
-    return folder / f"{slug(key.model)}.{key.digest}.parquet"
+    digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:8]
+    return earlier.with_name(f"{slug(key.model)}.{digest}.parquet")
 
 
 def job_lock(directory: str | Path, key: JobKey) -> FileLock:
-    """The lock that a process holds while it measures the job. Raises OSError.
-
-    It locks an empty file that stays, and not the folder: NFS locks only what is open for writing.
-    """
+    """The lock that is held while a job is measured and written. Raises OSError."""
     path = record_path(directory, key)
     path.parent.mkdir(parents=True, exist_ok=True)
+    # A file and not the folder: NFS locks only what is open for writing. It stays, empty.
     return FileLock(path.with_name(f".{path.stem}.lock"))
 
 
@@ -199,8 +197,7 @@ def write_records(directory: str | Path, records: Records) -> RecordFile:
     """Write records, summary and manifest into `directory`, the manifest last.
 
     They replace an earlier job of the same key, and no other. If the disk is full the earlier job
-    stays; after a kill there is one of the two, or no manifest and so no job. Where several
-    processes may write one job, hold its `job_lock`. Raises OSError.
+    stays; after a kill there is one of the two, or no manifest and so no job. Raises OSError.
     """
     path = record_path(directory, records.manifest.key)
     schema = pa.schema([pa.field(c, pa.from_numpy_dtype(d), False) for c, d in COLUMNS.items()])
@@ -228,10 +225,7 @@ def write_records(directory: str | Path, records: Records) -> RecordFile:
 def find_done(directory: str | Path, key: JobKey) -> RecordFile | None:
     """The finished job with this key, its bytes verified, or None. InputError if it is damaged."""
     path = record_path(directory, key)
-    if not _finished(path):
-        return None
-    found = read_manifest(path)
-    if found.key != key:
+    if not _finished(path) or (found := read_manifest(path)).key != key:
         return None
     _verified(path, found)
     return RecordFile(path, found)
@@ -265,14 +259,16 @@ def load_summaries(
 ) -> list[Summary]:
     """The summaries under `directory` that have these settings, sorted by path.
 
-    settings: names of SETTINGS, as `max_length=512`; None for any. several: also give a model on a
-    corpus more than once if it was measured under several settings; else that is an error, which
-    names the settings.
+    settings: those of SETTINGS, as `max_length=512`; None for any, and of a hash the first digits
+    are enough. several: admit a model that was measured on a corpus under several settings; else
+    that is an error, which names them.
 
     Read from .summary.npz, which may stand alone, without its records; made from the records if
     that file is missing, damaged or of an earlier measurement. InputError for a damaged file that
     cannot be made again, and if there is nothing at all, or nothing with these settings.
     """
+    if unknown := settings.keys() - set(SETTINGS):
+        raise InputError(f"no setting {unknown.pop()!r}; there are {', '.join(SETTINGS)}")
     jobs = {job.path.with_suffix(".summary.npz"): job for job in iter_manifests(directory)}
     paths = jobs.keys() | set(Path(directory).rglob("[!.]*.summary.npz"))
     if not paths:
@@ -283,43 +279,31 @@ def load_summaries(
     ]
     chosen = [one for one in every if one.manifest.has(settings)]
     if not chosen:
-        asked = ", ".join(
-            f"{name} {value}" for name, value in settings.items() if value is not None
-        )
-        there = sorted({f"{one.manifest.corpus} / {one.manifest.family}" for one in every})
+        asked = ", ".join(f"{name} {v}" for name, v in settings.items() if v is not None)
+        there = "; ".join(sorted({f"{m.corpus} / {m.family}" for m in (s.manifest for s in every)}))
         raise InputError(
-            f"{directory}: nothing measured with {asked}; there is (corpus / family):"
-            f" {'; '.join(there)}"
+            f"{directory}: nothing measured with {asked}; there is (corpus / family): {there}"
         )
     if not several:
         check_one_setting(one.manifest for one in chosen)
     return chosen
 
 
-def differing_settings(manifests: Iterable[Manifest]) -> dict[str, dict[str, list[str]]]:
-    """Which models were measured on one corpus under several settings, and which settings differ.
-
-    "MODEL on CORPUS" -> setting -> its values, one for each of the jobs' keys; hashes are cut.
-    """
-    keys: dict[str, set[JobKey]] = {}
-    for one in manifests:
-        keys.setdefault(f"{one.model} on {one.corpus}", set()).add(one.key)
-    found = {}
-    for what, those in keys.items():
-        columns = zip(JobKey._fields, zip(*sorted(those), strict=True), strict=True)
-        found[what] = {name: [str(v)[:15] for v in c] for name, c in columns if len(set(c)) > 1}
-    return {what: settings for what, settings in found.items() if settings}
-
-
 def check_one_setting(manifests: Iterable[Manifest]) -> None:
-    """InputError if a model was measured on one corpus under several settings: which, a way out."""
-    for what, settings in differing_settings(manifests).items():
-        listed = "; ".join(f"{n} {' or '.join(dict.fromkeys(v))}" for n, v in settings.items())
-        option = " ".join(f"--{n.replace('_', '-')} {v[0]}" for n, v in settings.items())
-        raise InputError(
-            f"{what} was measured under several settings: {listed}; choose one, as {option}"
-            f" (load_summaries(folder, {next(iter(settings))}=...)); `rbpkit show` lists them"
-        )
+    """InputError if a model was measured on one corpus under several settings; it names them."""
+    keys: dict[tuple[str, str], set[JobKey]] = {}
+    for one in manifests:
+        keys.setdefault((one.model, one.corpus), set()).add(one.key)
+    for (model, corpus), jobs in keys.items():
+        columns = zip(JobKey._fields, zip(*sorted(jobs), strict=True), strict=True)
+        several = {name: [str(v)[:15] for v in c] for name, c in columns if len(set(c)) > 1}
+        if several:
+            listed = "; ".join(f"{n} {' or '.join(dict.fromkeys(v))}" for n, v in several.items())
+            options = " ".join(f"--{n.replace('_', '-')} {v[0]}" for n, v in several.items())
+            raise InputError(
+                f"{model} on {corpus} was measured under several settings: {listed}; choose one,"
+                f" as {options} (in Python: load_summaries(folder, {next(iter(several))}=...))"
+            )
 
 
 def summary_of(job: RecordFile) -> Summary:
@@ -349,8 +333,5 @@ def _verified(path: Path, manifest: Manifest) -> bytes:
 
 
 def _bare(manifest: Manifest) -> Manifest:
-    """The manifest as the Parquet file carries it: without what differs from run to run.
-
-    The family is a name that may be given later.
-    """
+    """The manifest as the Parquet file carries it: without what a run or a later name changes."""
     return manifest.model_copy(update={"seconds": 0.0, "sha256": "", "family": ""})

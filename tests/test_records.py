@@ -19,6 +19,7 @@ from rbpkit.records import (
     find_done,
     iter_manifests,
     load_summaries,
+    record_path,
     rename_family,
     slug,
     summary_of,
@@ -221,7 +222,7 @@ def killed_at(step: int, action) -> bool:
 
 
 SUFFIXES = (".parquet", ".json", ".summary.npz")
-NAME = f"org+model-1.5b.{make_manifest().key.digest}"
+NAME = record_path("", make_manifest().key).stem
 FINISHED = sorted(f"Wiki/{NAME}{suffix}" for suffix in SUFFIXES)
 
 

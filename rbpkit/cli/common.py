@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import json
 from collections.abc import Callable
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rbpkit.files.manifest import PREFIXES, SETTINGS, Manifest
+from rbpkit.files.manifest import SETTINGS, Manifest
 from rbpkit.study.checks import within
 from rbpkit.summary import DEFAULT_KS
 
@@ -40,9 +40,6 @@ def say(line: str) -> None:
     typer.echo(line, err=True)
 
 
-KEYWORD = inspect.Parameter.KEYWORD_ONLY
-
-
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command an option for each of SETTINGS; it gets their values as `settings`."""
 
@@ -51,14 +48,13 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
         settings = {name: given.pop(name) for name in SETTINGS}
         command(**given, settings=settings)
 
-    own = inspect.signature(command, eval_str=True).parameters.values()
+    own = signature(command, eval_str=True).parameters.values()
     parameters = [one for one in own if one.name != "settings"]
     for name in SETTINGS:
-        digits = " (its first digits)" if name in PREFIXES else ""
-        option = typer.Option(help=f"Choose by {name.replace('_', ' ')}{digits}.")
+        option = typer.Option(help=f"Choose by {name.replace('_', ' ')}.")
         kind = Annotated[Manifest.model_fields[name].annotation | None, option]
-        parameters.append(inspect.Parameter(name, KEYWORD, default=None, annotation=kind))
-    run.__signature__ = inspect.Signature(parameters)
+        parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind))
+    run.__signature__ = Signature(parameters)
     return run
 
 

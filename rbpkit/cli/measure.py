@@ -28,7 +28,6 @@ from rbpkit.cli.common import (
 )
 from rbpkit.errors import InputError
 from rbpkit.files.devices import set_threads
-from rbpkit.files.manifest import PREFIXES, SETTINGS
 from rbpkit.study.checks import MOST_THREADS, folder_to_write, within
 from rbpkit.summary import DEFAULT_KS
 
@@ -52,9 +51,7 @@ def measure(
     device: Device = None,
     revision: Annotated[str | None, typer.Option(help="Of a model on the hub.")] = None,
     name: Annotated[str | None, typer.Option(help="Call the model so in the records.")] = None,
-    family: Annotated[
-        str | None, typer.Option(help="The models that it is fitted with; by default its type.")
-    ] = None,
+    family: Annotated[str | None, typer.Option(help="By default the model's type.")] = None,
     batch_tokens: BatchTokens = 8192,
     seed: Annotated[int, typer.Option(help="Of the shuffle that picks the documents.")] = 42,
     threads: Threads = 0,
@@ -139,20 +136,15 @@ def measured_table(measured: Iterable[Measured], ks: Sequence[int]) -> pd.DataFr
     """One row per model and corpus, sorted by corpus, family, S.
 
     Columns: corpus, family, model, S, V, documents, max_length, tokens (scored), CE (nats), then
-    RBP_<k> for each of `ks`. If a model was measured on a corpus more than once, there is a column
-    for each other setting that differs. Raises InputError if there is nothing to show, and for
-    k < 1.
+    RBP_<k> for each of `ks`; other settings only if a model has several on one corpus. Raises
+    InputError if there is nothing to show, and for k < 1.
     """
     import pandas as pd
 
-    from rbpkit.records import differing_settings
-
-    measured = list(measured)
-    names = ["corpus", "family", "model", "S", "V", "documents", "max_length", "tokens"]
-    several = differing_settings(one.manifest for one in measured).values()
-    names[-1:-1] = [n for n in SETTINGS if n not in names and any(n in these for these in several)]
+    names = ("corpus", "family", "model", "S", "V", "documents", "max_length")
+    others = ("revision", "fingerprint", "seed", "stride", "dtype")
     rows = [
-        {name: getattr(one.manifest, name) for name in names}
+        {name: getattr(one.manifest, name) for name in (*names, *others, "tokens")}
         | {"CE": one.ce()}
         | {f"RBP_{k}": one.rbp(k) for k in ks}
         for one in measured
@@ -160,6 +152,8 @@ def measured_table(measured: Iterable[Measured], ks: Sequence[int]) -> pd.DataFr
     if not rows:
         raise InputError("no measured model to show")
     frame = pd.DataFrame(rows)
-    for name in frame.columns.intersection(PREFIXES):
-        frame[name] = frame[name].str[:15]
+    hashes = ["revision", "fingerprint"]
+    frame[hashes] = frame[hashes].apply(lambda column: column.str[:15])
+    several = frame.groupby(["model", "corpus"])[[*others]].nunique().max() > 1
+    frame = frame.drop(columns=several.index[~several])
     return frame.sort_values(["corpus", "family", "S", "model"], ignore_index=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from collections import namedtuple
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError
 
@@ -16,31 +16,14 @@ FORMAT = 2  # of record files, their manifests and summaries, together
 Name = Annotated[str, Field(min_length=1)]
 
 
-class JobKey(NamedTuple):
-    """What tells jobs apart: two jobs with the same key give the same numbers, but for last bits.
+JobKey = namedtuple(
+    "JobKey", "model revision corpus fingerprint documents seed max_length stride dtype"
+)
+"""What tells jobs apart. Two jobs with one key give the same numbers, but for last bits, which
+versions, device, threads and batch size can change: those are recorded, and are not in the key."""
 
-    Versions, device, threads and batch size can change last bits; they are recorded, no more.
-    """
-
-    model: str
-    revision: str
-    corpus: str
-    fingerprint: str
-    documents: int
-    seed: int
-    max_length: int
-    stride: int
-    dtype: str
-
-    @property
-    def digest(self) -> str:
-        """The first 8 hex digits of the key's sha256: they tell file names apart."""
-        return hashlib.sha256(json.dumps(self).encode()).hexdigest()[:8]
-
-
-SETTINGS = ("family", *JobKey._fields)
-"""What readers of a folder can select jobs by."""
-PREFIXES = ("revision", "fingerprint")  # hashes, of which the first few digits are enough
+SETTINGS = ("family", *JobKey._fields)  # what readers of a folder can choose jobs by
+PREFIXES = ("revision", "fingerprint")  # hashes, of which the first digits are enough
 
 
 class Manifest(BaseModel):
@@ -48,9 +31,9 @@ class Manifest(BaseModel):
 
     `S`: non-embedding parameters; `V`: rows of the output matrix; `fingerprint`: of the text;
     `documents`: those the protocol took, including the `skipped_documents` (one token, nothing to
-    score); `stride`: between overlapping windows of a document, 0 if it was truncated;
-    `tokens`: scored; `seconds`: wall time; `sha256`: of the Parquet file, filled in when
-    it is written; `format`: of the file. There is no tie rule here: both counts are stored.
+    score); `stride`: of overlapping windows, 0 if documents were truncated; `tokens`: scored;
+    `seconds`: wall time; `sha256`: of the Parquet file, filled in when it is written; `format`: of
+    the file. There is no tie rule here: both counts are stored.
     Raises InputError for a field of the wrong kind.
     """
 
@@ -92,27 +75,13 @@ class Manifest(BaseModel):
         return JobKey(*(getattr(self, name) for name in JobKey._fields))
 
     def has(self, settings: Mapping[str, str | int | None]) -> bool:
-        """Whether the job has these settings (name -> value, None for any).
-
-        Of a revision or a fingerprint, the first digits are enough. InputError for a name that is
-        not in SETTINGS.
-        """
+        """Whether the job has these SETTINGS (name -> value, None for any)."""
         for name, value in settings.items():
-            if name not in SETTINGS:
-                raise InputError(f"no setting {name!r}; there are {', '.join(SETTINGS)}")
             mine = getattr(self, name)
-            if value is not None and not (
-                mine.startswith(str(value)) if name in PREFIXES else mine == value
-            ):
+            mine = mine[: len(value)] if name in PREFIXES and value else mine
+            if value not in (None, mine):
                 return False
         return True
-
-    def recorded(self) -> dict[str, str | int]:
-        """What may differ between two jobs of one key: the family, and what can move last bits."""
-        names = ("family", "device", "threads", "batch_tokens")
-        libraries = ("torch", "transformers", "tokenizers", "ranks")
-        versions = {name: self.versions.get(name, "") for name in libraries}
-        return {name: getattr(self, name) for name in names} | versions
 
     def to_json(self) -> str:
         """All fields as JSON text, keys sorted: what the `.json` file holds, `seconds` in s."""

@@ -127,11 +127,14 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     Raises InputError when the study is at fault.
     """
     failures, corpora, rows = read_failures(Path(out)), corpus_names(params), []
-    finished = [one.manifest for one in iter_manifests(out)]
+    jobs = (one.manifest for one in iter_manifests(out))
+    finished = sorted(jobs, key=lambda one: (one.max_length, one.documents))  # the nearest last
     for job in (Job(model, corpus) for model in models_of(params) for corpus in corpora):
         row = {"model": job.model, "corpus": job.corpus, "state": "left", "tokens": None}
         row |= {"seconds": None, "reason": ""}
-        for there in finished:
+        if job in failures:
+            row |= {"state": "failed", "reason": failures[job].reason}
+        for there in () if job in failures else finished:
             asked = {
                 "model": job.model,
                 "corpus": job.corpus,
@@ -143,8 +146,6 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
             }
             if there.has(asked):
                 row |= {"state": "done", "tokens": there.tokens, "seconds": there.seconds}
-        if job in failures:
-            row |= {"state": "failed", "reason": failures[job].reason}
         rows.append(row)
     return pd.DataFrame(rows).astype({"tokens": "Int64", "seconds": float})
 

@@ -69,8 +69,8 @@ def reproduce(
     summaries = out / "summaries"
     shutil.rmtree(summaries, ignore_errors=True)
     for one in measured:
-        name = f"{slug(one.manifest.model)}.summary.npz"
-        write_whole(summaries / slug(one.manifest.corpus), {name: one.to_bytes()})
+        files = {f"{slug(one.manifest.model)}.summary.npz": one.to_bytes()}
+        write_whole(summaries / slug(one.manifest.corpus), files)
     values = {
         **params.model_dump(mode="json"),
         # The names that the records carry: the corpus of a file has the file's base name.

@@ -128,8 +128,7 @@ def _done(
     cannot be settled here, a damaged file for example, is left to `measure`.
     """
     found: dict[Job, Measurement] = {}
-    paths = {job: job_path(out, job) for job in jobs}
-    there = [job for job, path in paths.items() if any(path.parent.glob(f"{path.name}.*json"))]
+    there = [j for j in jobs if any((path := job_path(out, j)).parent.glob(f"{path.name}.*json"))]
     if not there:
         return found
     from transformers import AutoConfig

@@ -114,7 +114,7 @@ def test_one_folder_holds_every_setting(rbpkit, text_file, tmp_path):
     for corpus, length in ((text_file, 64), (other, 64), (text_file, 32)):
         assert "done before" not in run(corpus, "--max-length", length)
     before = content(out)
-    assert "done before with threads 1 (now 2)" in run(
+    assert "done before with other threads; --force" in run(
         text_file, "--max-length", 64, "--threads", 2
     )
     assert content(out) == before and len(digests(out)) == 3
