@@ -281,7 +281,7 @@ def curve_of(
         )
     [(corpus, family)] = found
     for setting in ("fingerprint", "max_length", "stride"):
-        values = sorted({getattr(one.manifest, setting) for one in chosen})
+        values = sorted({getattr(one.manifest, setting) for one in chosen}, key=str)
         if len(values) > 1:
             there = " and ".join(str(value)[:15] for value in values)
             raise InputError(

@@ -303,6 +303,7 @@ def check_one_setting(manifests: Iterable[Manifest]) -> None:
             raise InputError(
                 f"{model} on {corpus} was measured under several settings: {listed}; choose one,"
                 f" as {options} (in Python: load_summaries(folder, {next(iter(several))}=...))"
+                f"{', or measure one under another --name' if 'revision' in several else ''}"
             )
 
 
