@@ -29,14 +29,7 @@ from rbpkit.files.manifest import Manifest
 from rbpkit.kernels.memory import by_batches
 from rbpkit.models import LoadedModel
 from rbpkit.ranking import MEMORY_BYTES, TokenRanks, counting_path, logit_ranks, token_ranks
-from rbpkit.records import (
-    Records,
-    find_done,
-    job_lock,
-    rename_family,
-    summary_of,
-    write_records,
-)
+from rbpkit.records import Records, find_done, job_lock, rename_family, summary_of, write_records
 from rbpkit.summary import Summary
 
 BATCH_TOKENS = 8192

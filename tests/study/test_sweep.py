@@ -119,16 +119,13 @@ def test_one_folder_holds_every_setting(rbpkit, text_file, tmp_path):
     )
     assert content(out) == before and len(digests(out)) == 3
     assert "done before" not in run(text_file, "--max-length", 64, "--threads", 2, "--force")
-    assert len(digests(out)) == 3
     assert sorted(one.manifest.threads for one in iter_manifests(out)) == [1, 1, 2]
-
     rows = json.loads(rbpkit("show", out, "--json")[1])
     assert len({(row["max_length"], row["fingerprint"]) for row in rows}) == 3
     status, _, err = rbpkit("fit", out)
     assert status == 2 and "several settings: fingerprint" in err and "max_length" in err
     status, _, err = rbpkit("fit", out, *err.partition("choose one, as ")[2].split()[:4])
     assert "cannot fit a power law to 1 point" in err  # what it names leaves one
-    assert len(json.loads(rbpkit("show", out, "--max-length", 32, "--json")[1])) == 1
 
 
 def test_two_at_once_measure_a_job_once(study, text_file, tmp_path):
@@ -167,7 +164,6 @@ def test_two_recipes_are_two_families(rbpkit, text_file, tmp_path):
     assert "ours on notes.jsonl: 1 model (anew)" in err and "no fit: ours" in err
     assert {(row["family"], row["n"]) for row in json.loads(table)} == {("Pythia", 3)}
     assert "now of" not in run(sizes[1], "--name", "anew")  # it stays what it was called
-    assert rbpkit("fit", out, "--family", "Pythia")[0] == 0
 
 
 def test_a_failure_is_on_file_until_the_job_is_done(study, rbpkit, tmp_path):
