@@ -180,8 +180,9 @@ def job_lock(directory: str | Path, key: JobKey) -> FileLock:
     """The lock that is held while a job is measured and written. Raises OSError."""
     path = record_path(directory, key)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A file and not the folder: NFS locks only what is open for writing. It stays, empty.
-    return FileLock(path.with_name(f".{path.stem}.lock"))
+    # A file and not the folder: NFS locks only what is open for writing. It stays, empty. A sweep
+    # holds `.<model>.lock` already, so the name is another.
+    return FileLock(path.with_name(f".{path.name}.lock"))
 
 
 def read_manifest(path: Path) -> Manifest:
