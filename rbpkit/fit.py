@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -279,11 +280,13 @@ def curve_of(
             f" {'; '.join(map(' / '.join, there)) or 'nothing at all'}"
         )
     [(corpus, family)] = found
-    for setting in ("fingerprint", "max_length"):
-        if len({getattr(one.manifest, setting) for one in chosen}) > 1:
+    for setting in ("fingerprint", "max_length", "stride"):
+        values = sorted({getattr(one.manifest, setting) for one in chosen}, key=str)
+        if len(values) > 1:
+            there = " and ".join(str(value)[:15] for value in values)
             raise InputError(
-                f"{family} on {corpus}: its models were measured with different {setting};"
-                " measure them alike, or into folders of their own"
+                f"{family} on {corpus}: its models were measured with different {setting}"
+                f" ({there}); measure them alike, or choose one (--{setting.replace('_', '-')})"
             )
     chosen.sort(key=lambda one: (one.manifest.S, one.manifest.model))
     models = tuple(one.manifest.model for one in chosen)
@@ -297,6 +300,29 @@ def curve_of(
         S=np.array([one.manifest.S for one in chosen], dtype=np.float64),
         value=np.array([quantity(one) for one in chosen], dtype=np.float64),
     )
+
+
+def family_lines(measured: Iterable[Measured]) -> list[str]:
+    """For each family and corpus a line that says how many models there are; if few, which.
+
+    InputError for two models of one S in a family: recipes that no one line in S goes through.
+    """
+    groups: dict[str, list[Manifest]] = {}
+    for one in sorted((one.manifest for one in measured), key=lambda m: (m.corpus, m.family, m.S)):
+        groups.setdefault(f"{one.family} on {one.corpus}", []).append(one)
+    lines = []
+    for group, models in groups.items():
+        for one, other in pairwise(models):
+            if one.S == other.S:
+                raise InputError(
+                    f"{group}: {one.model} and {other.model} both have S = {one.S:,}; if they are"
+                    " of two recipes, give those of one another family (rbpkit measure --family"
+                    " NAME; what is done is not measured again), or fit one --family"
+                )
+        names = [one.model for one in models]
+        which = f" ({', '.join(names)})" if len(names) <= 8 else ""
+        lines.append(f"{group}: {len(names)} model{'s' * (len(names) > 1)}{which}")
+    return lines
 
 
 def rbp_curve(

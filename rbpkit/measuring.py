@@ -23,12 +23,13 @@ from tqdm import tqdm
 import rbpkit
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
-from rbpkit.errors import InputError, check_whole
+from rbpkit.errors import check_whole
+from rbpkit.files.architectures import family_of
 from rbpkit.files.manifest import Manifest
 from rbpkit.kernels.memory import by_batches
 from rbpkit.models import LoadedModel
 from rbpkit.ranking import MEMORY_BYTES, TokenRanks, counting_path, logit_ranks, token_ranks
-from rbpkit.records import Records, find_done, find_stale, summary_of, write_records
+from rbpkit.records import Records, find_done, job_lock, rename_family, summary_of, write_records
 from rbpkit.summary import Summary
 
 BATCH_TOKENS = 8192
@@ -51,6 +52,7 @@ def measure(
     *,
     max_length: int = MAX_LENGTH,
     batch_tokens: int = BATCH_TOKENS,
+    force: bool = False,
     progress: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> Measurement:
@@ -60,13 +62,13 @@ def measure(
     if that is shorter. batch_tokens: the most tokens of a forward pass, padding included; another
     value changes last bits, and now and then a rank by one. If memory runs out, smaller batches
     are taken and `say` gets a line; the manifest keeps the number that was asked for. progress: a
-    bar on standard error. A finished job with the same settings is not run again; one with other
-    settings is replaced, and `say` is told which differ. `say` also gets a line if a pocket corpus
-    is not the text that the shipped numbers come from.
+    bar on standard error. A finished job with the same key (see `JobKey`) is not run again unless
+    `force`, but it takes the family that `load_model` was given; `say` is told what else differs.
+    Jobs with other keys stay as they are. A job that another process is measuring is waited for.
+    `say` also gets a line if a pocket corpus is not the text that the shipped numbers come from.
 
     Raises InputError for a corpus that leaves nothing to score, settings out of range, logits that
-    are NaN or infinite, too little memory for one document, and another model of the same name in
-    `out`. Nothing is written then.
+    are NaN or infinite, and too little memory for one document. Nothing is written then.
     """
     check_whole("batch_tokens", batch_tokens, 1)
     if corpus.source.get("as_shipped") is False:
@@ -78,29 +80,27 @@ def measure(
         max_length = min(max_length, model.context)
     encoded = encode(corpus, model.tokenizer, max_length=max_length)
     planned = _planned(model, corpus, encoded, batch_tokens)
-    done = find_done(out, planned)
-    if done is not None:
-        return Measurement(summary_of(done), done.path, found_done=True)
-    stale = find_stale(out, planned)
-    if "revision" in stale:
-        raise InputError(
-            f"{out} holds another model called {model.name!r} on {corpus.id} (other weights):"
-            " give this one another name (--name) or another folder (--out), or delete that one"
-        )
-    for setting, (there, asked) in stale.items():
-        say(f"replaces an earlier measurement in {out}: {setting} was {there}, is {asked}")
-    if model.head is None and model.dtype != "float32":
-        say(
-            f"{model.name}: its output head is not a known one (linear, scaled or soft-capped), so"
-            f" its own {model.dtype} logits are ranked; many may be tied, so prefer --dtype float32"
-        )
-    start = time.perf_counter()
-    columns = rank_columns(model, encoded, batch_tokens, progress=progress, say=say)
-    seconds = round(time.perf_counter() - start, 3)
-    manifest = planned.model_copy(update={"tokens": encoded.tokens, "seconds": seconds})
-    records = Records(**columns, manifest=manifest)
-    written = write_records(out, records)
-    return Measurement(summary_of(written), written.path, found_done=False)
+    with job_lock(out, planned.key):
+        done = None if force else find_done(out, planned.key)
+        if done is None:
+            if model.head is None and model.dtype != "float32":
+                say(
+                    f"{model.name}: its output head is not a known one (linear, scaled or soft-capped), so"
+                    f" its own {model.dtype} logits are ranked; many may be tied, so prefer --dtype float32"
+                )
+            start = time.perf_counter()
+            columns = rank_columns(model, encoded, batch_tokens, progress=progress, say=say)
+            seconds = round(time.perf_counter() - start, 3)
+            manifest = planned.model_copy(update={"tokens": encoded.tokens, "seconds": seconds})
+            written = write_records(out, Records(**columns, manifest=manifest))
+            return Measurement(summary_of(written), written.path, found_done=False)
+        if done.manifest.family != model.family != family_of(model.model.config):
+            say(f"{model.name} was of family {done.manifest.family}, and is now of {model.family}")
+            done = rename_family(done, model.family)
+    recorded = ("family", "device", "threads", "batch_tokens", "versions")
+    if other := [n for n in recorded if getattr(done.manifest, n) != getattr(planned, n)]:
+        say(f"done before with other {', '.join(other)}; --force (force=True) measures it again")
+    return Measurement(summary_of(done), done.path, found_done=True)
 
 
 def measured_ranks(

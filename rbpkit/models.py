@@ -109,6 +109,7 @@ def load_model(
     dtype: str = "float32",
     device: str | None = None,
     revision: str | None = None,
+    family: str | None = None,
     allow_pickle: bool = False,
     trust_remote_code: bool = False,
     local_files_only: bool = False,
@@ -118,7 +119,8 @@ def load_model(
     """Load a hub id or a local folder in the Hugging Face layout, with its own tokenizer.
 
     `dtype` is float32, bfloat16 or float16, whatever the checkpoint's own is. `device` is by
-    default the first GPU, else the CPU. `revision` (hub only) is a branch, tag or commit.
+    default the first GPU, else the CPU. `revision` (hub only) is a branch, tag or commit. `family`
+    names the models that this one is fitted with; by default it is `family_of` its config.
     Weights are read from safetensors; if there are none, `allow_pickle` admits
     `pytorch_model.bin`, read by torch's weights-only unpickler. `trust_remote_code` runs Python
     code that comes with the model. `local_files_only` never asks the network. `progress` shows the
@@ -166,7 +168,7 @@ def load_model(
     return LoadedModel(
         name=checkpoint.name,
         revision=checkpoint.revision,
-        family=family_of(network.config),
+        family=family or family_of(network.config),
         S=non_embedding_parameters(network),
         V=V,
         dtype=dtype,

@@ -1,17 +1,19 @@
 """Records: one row per scored token, measured once. RBP_k, CE, windows and summaries follow.
 
-On disk a job is three files in `<folder>/<corpus>/`: the rows in `<model>.parquet`, what was
-measured in `<model>.summary.npz`, and the manifest in `<model>.json`. The manifest is written
-last and alone says "done". It names the sha256 of the Parquet file, which holds a copy of it.
+On disk a job is three files in `<folder>/<corpus>/`: the rows in `<model>.<key>.parquet`, what was
+measured in `<model>.<key>.summary.npz`, and the manifest in `<model>.<key>.json`, where `<key>` is
+a short hash of the job's key. The manifest is written last and alone says "done". It names the
+sha256 of the Parquet file, which holds a copy of it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import json
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,7 +23,7 @@ import pyarrow.parquet as pq
 from filelock import FileLock
 
 from rbpkit.errors import InputError, check_ties
-from rbpkit.files.manifest import Manifest
+from rbpkit.files.manifest import SETTINGS, JobKey, Manifest
 from rbpkit.files.writing import write_whole
 from rbpkit.summary import Histogram, Summary, document_index, summarise
 
@@ -130,7 +132,8 @@ class Records:
         path = Path(path)
         manifest = read_manifest(path)
         table = pq.read_table(pa.BufferReader(_verified(path, manifest)))
-        if table.schema.metadata.get(b"rbpkit") != _embedded(manifest):
+        inside = Manifest.from_json((table.schema.metadata or {}).get(b"rbpkit", b"{}"), path)
+        if _bare(inside) != _bare(manifest):
             what = "its manifest was changed: the copy inside it differs"
             raise InputError(f"{path}: damaged ({what}); delete it and measure again")
         return cls(**{name: table[name].to_numpy() for name in COLUMNS}, manifest=manifest)
@@ -160,12 +163,26 @@ def slug(name: str) -> str:
     return text
 
 
-def record_path(directory: str | Path, corpus: str, model: str) -> Path:
-    """The job's Parquet file: `<directory>/<corpus>/<model>.parquet`, both ids as `slug`s.
+def record_path(directory: str | Path, key: JobKey) -> Path:
+    """The job's Parquet file: `<directory>/<corpus>/<model>.<digest>.parquet`, ids as `slug`s.
 
+    A finished job that an earlier version wrote as `<model>.parquet` keeps that name.
     `with_suffix(".json")` and `with_suffix(".summary.npz")` give the two files next to it.
     """
-    return Path(directory) / slug(corpus) / f"{slug(model)}.parquet"
+    earlier = Path(directory) / slug(key.corpus) / f"{slug(key.model)}.parquet"
+    if _finished(earlier) and read_manifest(earlier).key == key:
+        return earlier
+    digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:8]
+    return earlier.with_name(f"{slug(key.model)}.{digest}.parquet")
+
+
+def job_lock(directory: str | Path, key: JobKey) -> FileLock:
+    """The lock that is held while a job is measured and written. Raises OSError."""
+    path = record_path(directory, key)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A file and not the folder: NFS locks only what is open for writing. It stays, empty. A sweep
+    # holds `.<model>.lock` already, so the name is another.
+    return FileLock(path.with_name(f".{path.name}.lock"))
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -180,12 +197,12 @@ def read_manifest(path: Path) -> Manifest:
 def write_records(directory: str | Path, records: Records) -> RecordFile:
     """Write records, summary and manifest into `directory`, the manifest last.
 
-    They replace an earlier job of this model and corpus. If the disk is full the earlier job
+    They replace an earlier job of the same key, and no other. If the disk is full the earlier job
     stays; after a kill there is one of the two, or no manifest and so no job. Raises OSError.
     """
-    path = record_path(directory, records.manifest.corpus, records.manifest.model)
+    path = record_path(directory, records.manifest.key)
     schema = pa.schema([pa.field(c, pa.from_numpy_dtype(d), False) for c, d in COLUMNS.items()])
-    schema = schema.with_metadata({"rbpkit": _embedded(records.manifest)})
+    schema = schema.with_metadata({"rbpkit": _bare(records.manifest).to_json()})
     buffer = io.BytesIO()
     pq.write_table(
         pa.table(records.columns(), schema=schema),
@@ -202,36 +219,30 @@ def write_records(directory: str | Path, records: Records) -> RecordFile:
     summary, marker = path.with_suffix(".summary.npz").name, path.with_suffix(".json").name
     files = {path.name: data, summary: summarise(records.columns(), manifest).to_bytes()}
     files[marker] = manifest.to_json().encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # A file and not the folder: NFS locks only what is open for writing. It stays, empty.
-    with FileLock(path.parent / ".lock"):
-        write_whole(path.parent, files, marker=marker)
+    write_whole(path.parent, files, marker=marker)
     return RecordFile(path, manifest)
 
 
-def find_done(directory: str | Path, manifest: Manifest) -> RecordFile | None:
-    """The finished job with the settings of `manifest`, its bytes verified, or None.
-
-    `manifest` is that of a job yet to run: tokens, seconds and sha256 do not matter.
-    InputError if there is one and it is damaged.
-    """
-    path = record_path(directory, manifest.corpus, manifest.model)
-    if not _finished(path):
-        return None
-    found = read_manifest(path)
-    if found.differences(manifest):
+def find_done(directory: str | Path, key: JobKey) -> RecordFile | None:
+    """The finished job with this key, its bytes verified, or None. InputError if it is damaged."""
+    path = record_path(directory, key)
+    if not _finished(path) or (found := read_manifest(path)).key != key:
         return None
     _verified(path, found)
     return RecordFile(path, found)
 
 
-def find_stale(directory: str | Path, manifest: Manifest) -> dict[str, tuple]:
-    """Why a finished job of this model and corpus is another: setting -> (there, asked for).
+def rename_family(job: RecordFile, family: str) -> RecordFile:
+    """Give a finished job another family, in its manifest and summary. Raises OSError.
 
-    Empty if there is none, or if it is the same job. `write_records` replaces it.
+    The records stay as they are, so nothing is lost whenever the process is killed.
     """
-    path = record_path(directory, manifest.corpus, manifest.model)
-    return read_manifest(path).differences(manifest) if _finished(path) else {}
+    manifest = job.manifest.model_copy(update={"family": family})
+    summary = replace(summary_of(job), manifest=manifest)
+    files = {job.path.with_suffix(".summary.npz").name: summary.to_bytes()}
+    files[job.path.with_suffix(".json").name] = manifest.to_json().encode()
+    write_whole(job.path.parent, files)
+    return RecordFile(job.path, manifest)
 
 
 def iter_manifests(directory: str | Path) -> Iterator[RecordFile]:
@@ -244,21 +255,57 @@ def iter_manifests(directory: str | Path) -> Iterator[RecordFile]:
             yield RecordFile(path, read_manifest(path))
 
 
-def load_summaries(directory: str | Path) -> list[Summary]:
-    """All summaries under `directory`, sorted by path.
+def load_summaries(
+    directory: str | Path, *, several: bool = False, **settings: str | int | None
+) -> list[Summary]:
+    """The summaries under `directory` that have these settings, sorted by path.
+
+    settings: those of SETTINGS, as `max_length=512`; None for any, and of a hash the first digits
+    are enough. several: admit a model that was measured on a corpus under several settings; else
+    that is an error, which names them.
 
     Read from .summary.npz, which may stand alone, without its records; made from the records if
     that file is missing, damaged or of an earlier measurement. InputError for a damaged file that
-    cannot be made again, and if there is nothing at all.
+    cannot be made again, and if there is nothing at all, or nothing with these settings.
     """
+    if unknown := settings.keys() - set(SETTINGS):
+        raise InputError(f"no setting {unknown.pop()!r}; there are {', '.join(SETTINGS)}")
     jobs = {job.path.with_suffix(".summary.npz"): job for job in iter_manifests(directory)}
     paths = jobs.keys() | set(Path(directory).rglob("[!.]*.summary.npz"))
     if not paths:
         raise InputError(f"{directory}: no records or summaries in this folder")
-    return [
+    every = [
         summary_of(jobs[path]) if path in jobs else Summary.from_bytes(path.read_bytes(), path)
         for path in sorted(paths)
     ]
+    chosen = [one for one in every if one.manifest.has(settings)]
+    if not chosen:
+        asked = ", ".join(f"{name} {v}" for name, v in settings.items() if v is not None)
+        there = "; ".join(sorted({f"{m.corpus} / {m.family}" for m in (s.manifest for s in every)}))
+        raise InputError(
+            f"{directory}: nothing measured with {asked}; there is (corpus / family): {there}"
+        )
+    if not several:
+        check_one_setting(one.manifest for one in chosen)
+    return chosen
+
+
+def check_one_setting(manifests: Iterable[Manifest]) -> None:
+    """InputError if a model was measured on one corpus under several settings; it names them."""
+    keys: dict[tuple[str, str], set[JobKey]] = {}
+    for one in manifests:
+        keys.setdefault((one.model, one.corpus), set()).add(one.key)
+    for (model, corpus), jobs in keys.items():
+        columns = zip(JobKey._fields, zip(*sorted(jobs), strict=True), strict=True)
+        several = {name: [str(v)[:15] for v in c] for name, c in columns if len(set(c)) > 1}
+        if several:
+            listed = "; ".join(f"{n} {' or '.join(dict.fromkeys(v))}" for n, v in several.items())
+            options = " ".join(f"--{n.replace('_', '-')} {v[0]}" for n, v in several.items())
+            raise InputError(
+                f"{model} on {corpus} was measured under several settings: {listed}; choose one,"
+                f" as {options} (in Python: load_summaries(folder, {next(iter(several))}=...))"
+                f"{', or measure one under another --name' if 'revision' in several else ''}"
+            )
 
 
 def summary_of(job: RecordFile) -> Summary:
@@ -287,6 +334,6 @@ def _verified(path: Path, manifest: Manifest) -> bytes:
     return data
 
 
-def _embedded(manifest: Manifest) -> bytes:
-    """The manifest as the Parquet file carries it: without what differs from run to run."""
-    return manifest.model_copy(update={"seconds": 0.0, "sha256": ""}).to_json().encode()
+def _bare(manifest: Manifest) -> Manifest:
+    """The manifest as the Parquet file carries it: without what a run or a later name changes."""
+    return manifest.model_copy(update={"seconds": 0.0, "sha256": "", "family": ""})

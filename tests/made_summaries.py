@@ -50,7 +50,7 @@ def made(S: int, ranks, documents=None, **about) -> Summary:
 
 def by_documents(name: str, S: int, tokens, nll, hits, k: int, family="f") -> SimpleNamespace:
     """What a bootstrap reads of a summary: (D,) tokens, nll and hits at one k, by document."""
-    about = {"corpus": "c", "fingerprint": "f", "max_length": 64}
+    about = {"corpus": "c", "fingerprint": "f", "max_length": 64, "stride": 0}
     return SimpleNamespace(
         manifest=SimpleNamespace(model=name, S=S, family=family, **about),
         document=np.arange(tokens.size),

@@ -270,9 +270,9 @@ def test_fits_of_all_that_was_measured():
 
 
 def test_models_measured_on_different_text_are_refused():
-    names = ("model", "corpus", "family", "S", "fingerprint", "max_length")
+    names = ("model", "corpus", "family", "S", "fingerprint", "max_length", "stride")
     about = {name: getattr(SMALL.manifest, name) for name in names}
-    for setting in ("fingerprint", "max_length"):
+    for setting in ("fingerprint", "max_length", "stride"):
         other = SimpleNamespace(manifest=SimpleNamespace(**about | {setting: 8}))
         with pytest.raises(InputError, match=f"GPT2 on Wiki.*different {setting}"):
             rbp_curve([other, MIDDLE, LARGE], 1)

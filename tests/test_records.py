@@ -5,8 +5,6 @@ import json
 import math
 import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,13 +12,15 @@ import pytest
 from made_summaries import make_manifest
 
 from rbpkit.errors import InputError
+from rbpkit.files.manifest import JobKey
 from rbpkit.files.writing import as_csv
 from rbpkit.records import (
     Records,
     find_done,
-    find_stale,
     iter_manifests,
     load_summaries,
+    record_path,
+    rename_family,
     slug,
     summary_of,
     write_records,
@@ -42,7 +42,7 @@ def make_records(lengths, V=60, seed=0, gaps=True, **changes) -> Records:
     columns = [document, position, rng.integers(0, V, T), rank - 1 - n_equal, n_equal]
     nll = np.log(rank) + rng.exponential(1, T)
     floats = [nll, np.exp(-nll * rng.random(T)), rng.random(T) * np.log(V)]
-    manifest = make_manifest(V=V, tokens=T, documents=int(document[-1]) + 1, **changes)
+    manifest = make_manifest(V=V, tokens=T, **changes)
     columns = [column.astype(np.int32) for column in columns]
     return Records(*columns, *(one.astype(np.float32) for one in floats), manifest)
 
@@ -59,7 +59,8 @@ def few() -> Records:
     return make_records([5, 1, 2, 9])
 
 
-OTHER = make_records([4, 9], seed=5, dtype="float16")  # another job of this model and corpus
+OTHER = make_records([4, 9], seed=5, threads=2)  # this job measured another time
+HALF = make_records([4, 9], seed=5, dtype="float16")  # another job of this model and corpus
 
 
 def same(one: Records, other: Records) -> bool:
@@ -202,8 +203,27 @@ def test_manifest_of_the_wrong_kind(changes):
 # Files ----------------------------------------------------------------------------------------
 
 
+def killed_at(step: int, action) -> bool:
+    """Run in a child process, SIGKILLed before so many removals and renames; False if it ended."""
+    pid = os.fork()
+    if pid == 0:
+        seen = []
+
+        def die(event: str, _) -> None:
+            if event in ("os.remove", "os.rename"):
+                seen.append(event)
+                if len(seen) > step:
+                    os.kill(os.getpid(), 9)
+
+        sys.addaudithook(die)
+        action()
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -9
+
+
 SUFFIXES = (".parquet", ".json", ".summary.npz")
-FINISHED = sorted(["Wiki/.lock", *(f"Wiki/org+model-1.5b{suffix}" for suffix in SUFFIXES)])
+NAME = record_path("", make_manifest().key).stem
+FINISHED = sorted(f"Wiki/{NAME}{suffix}" for suffix in SUFFIXES)
 
 
 def names(folder) -> list[str]:
@@ -212,7 +232,7 @@ def names(folder) -> list[str]:
 
 def test_round_trip(many, tmp_path):
     file = write_records(tmp_path / "a", many)
-    assert file.path == tmp_path / "a" / "Wiki" / "org+model-1.5b.parquet"
+    assert file.path == tmp_path / "a" / "Wiki" / f"{NAME}.parquet"
     assert names(tmp_path / "a") == FINISHED and list(iter_manifests(tmp_path)) == [file]
     loaded = Records.load(file.path)
     assert same(loaded, many) and loaded.manifest == file.manifest
@@ -227,22 +247,66 @@ def test_round_trip(many, tmp_path):
     assert slower.read_bytes() == file.path.read_bytes()  # timings stay out of the records
 
 
-@pytest.mark.parametrize("setting", sorted(make_manifest().settings()))
-def test_no_setting_that_changes_numbers_is_overlooked(setting, few, tmp_path):
-    """A finished job that differs in any one setting is another job, and is told apart."""
-    manifest = few.manifest
-    assert find_done(tmp_path, manifest) is None and find_stale(tmp_path, manifest) == {}
+KEY = "model revision corpus fingerprint documents seed max_length stride dtype".split()
+
+
+@pytest.mark.parametrize("setting", KEY)
+def test_jobs_that_differ_in_a_setting_live_side_by_side(setting, few, tmp_path):
+    """Each is found by its own key; readers ask for one, by name, and take it."""
+    value = getattr(few.manifest, setting)
+    changed = value + 1 if isinstance(value, int) else f"9{value}"
+    other = with_manifest(few, **{setting: changed})
+    first = write_records(tmp_path, few)
+    assert find_done(tmp_path, other.manifest.key) is None
+    second = write_records(tmp_path, other)
+    assert find_done(tmp_path, few.manifest.key) == first != second
+    assert find_done(tmp_path, other.manifest.key) == second
+    assert same(Records.load(first.path), few) and same(Records.load(second.path), other)
+    (mine,) = load_summaries(tmp_path, **{setting: value})
+    assert mine.manifest == first.manifest
+    if setting not in ("model", "corpus"):
+        with pytest.raises(InputError, match=f"several settings: {setting} .* or .*--") as caught:
+            load_summaries(tmp_path)
+        assert "\n" not in str(caught.value)
+    for wrong in ({setting: "nothing"}, {"threads": 1}):
+        with pytest.raises(InputError, match=r"nothing measured with|no setting 'threads'"):
+            load_summaries(tmp_path, **wrong)
+
+
+def test_what_is_only_recorded_makes_no_other_job(few, tmp_path):
     file = write_records(tmp_path, few)
-    later = manifest.model_copy(update={"seconds": 3.0, "skipped_documents": 3, "tokens": 0})
-    assert find_done(tmp_path, later) == file and find_stale(tmp_path, later) == {}
-    value = getattr(manifest, setting, None)
-    changes = {setting: value + 1 if isinstance(value, int) else f"{value}x"}
-    if value is None:  # the version of a library
-        changes = {"versions": {**manifest.versions, setting: "99"}}
-    asked = manifest.model_copy(update=changes)
-    assert find_done(tmp_path, asked) is None
-    if setting not in ("model", "corpus"):  # those have files of their own
-        assert set(find_stale(tmp_path, asked)) == {setting}
+    elsewhere = {"family": "x", "device": "cuda:1", "threads": 9, "batch_tokens": 1, "versions": {}}
+    assert sorted(JobKey._fields) == sorted(KEY)
+    assert find_done(tmp_path, with_manifest(few, **elsewhere).manifest.key) == file
+
+
+def test_a_folder_of_an_earlier_version_is_read_and_goes_on(few, tmp_path):
+    """Files without the key in their names, manifests without a stride."""
+    for suffix in SUFFIXES:
+        path = tmp_path / "Wiki" / f"org+model-1.5b{suffix}"
+        write_records(tmp_path, few).path.with_suffix(suffix).rename(path)
+    marker = path.with_name("org+model-1.5b.json")
+    old = json.loads(marker.read_text())
+    del old["stride"]
+    marker.write_text(json.dumps(old))
+    found = find_done(tmp_path, few.manifest.key)
+    assert found.path == marker.with_suffix(".parquet") and same(Records.load(found.path), few)
+    write_records(tmp_path, HALF)
+    write_records(tmp_path, OTHER)  # measured again: in its place
+    assert len(list(iter_manifests(tmp_path))) == 2
+    assert same(Records.load(found.path), OTHER)
+
+
+@pytest.mark.parametrize("step", range(3))
+def test_a_family_given_later_changes_no_record_even_if_killed(few, tmp_path, step):
+    file = write_records(tmp_path, few)
+    assert killed_at(step, lambda: rename_family(file, "mine"))
+    assert load_summaries(tmp_path)[0].manifest.family == ("Pythia" if step < 2 else "mine")
+    renamed = rename_family(find_done(tmp_path, few.manifest.key), "mine")
+    assert names(tmp_path) == FINISHED and renamed.path == file.path
+    assert Records.load(renamed.path).manifest.family == "mine"
+    (summary,) = load_summaries(tmp_path, family="mine")
+    assert summary.rbp(3) == few.rbp(3) and same(Records.load(file.path), few)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -280,7 +344,7 @@ def test_a_changed_manifest_is_refused(few, tmp_path, changed):
         changed = json.dumps(json.loads(marker.read_text()) | changed)
     marker.write_text(changed)
     for read in (Records.load, lambda _: load_summaries(tmp_path)):
-        with pytest.raises(InputError, match=r"model-1\.5b\.(json|parquet): .*measure again"):
+        with pytest.raises(InputError, match=r"model-1\.5b\.\w{8}\.(json|parquet): .*again"):
             read(path)
 
 
@@ -300,11 +364,11 @@ def test_only_the_manifest_says_done(few, tmp_path):
     for gone in (".json", ".parquet"):
         file = write_records(tmp_path, few)
         file.path.with_suffix(gone).unlink()
-        assert find_done(tmp_path, few.manifest) is None
+        assert find_done(tmp_path, few.manifest.key) is None
         assert list(iter_manifests(tmp_path)) == []
         assert len(load_summaries(tmp_path)) == 1  # as shipped: a summary stands alone
     file.path.with_suffix(".json").unlink()
-    with pytest.raises(InputError, match=r"model-1\.5b\.json: no manifest"):
+    with pytest.raises(InputError, match=r"model-1\.5b\.\w{8}\.json: no manifest"):
         Records.load(file.path)
     with pytest.raises(InputError, match="nowhere: no records or summaries"):
         load_summaries(tmp_path / "nowhere")
@@ -314,32 +378,11 @@ def test_only_the_manifest_says_done(few, tmp_path):
 def test_killed_writer(few, tmp_path, step):
     """SIGKILL before the unlink and each rename: a whole job or none, and the same call works."""
     file = write_records(tmp_path, few)
-    pid = os.fork()
-    if pid == 0:
-        seen = []
-
-        def die(event: str, _) -> None:
-            if event in ("os.remove", "os.rename"):
-                seen.append(event)
-                if len(seen) > step:
-                    os.kill(os.getpid(), 9)
-
-        sys.addaudithook(die)
-        write_records(tmp_path, OTHER)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -9
+    assert killed_at(step, lambda: write_records(tmp_path, OTHER))
     assert list(iter_manifests(tmp_path)) == ([] if step else [file])
-    assert find_done(tmp_path, OTHER.manifest) is None
-    assert write_records(tmp_path, OTHER) == find_done(tmp_path, OTHER.manifest)
+    assert find_done(tmp_path, OTHER.manifest.key) == (None if step else file)
+    assert write_records(tmp_path, OTHER) == find_done(tmp_path, OTHER.manifest.key)
     assert names(tmp_path) == FINISHED and same(Records.load(file.path), OTHER)
-
-
-def test_two_writers_at_once(few, tmp_path):
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(partial(write_records, tmp_path), [few, OTHER] * 10))
-    (job,) = iter_manifests(tmp_path)
-    assert same(Records.load(job.path), few if job.manifest.dtype == "float32" else OTHER)
-    assert load_summaries(tmp_path)[0].manifest == job.manifest and names(tmp_path) == FINISHED
 
 
 def test_any_id_is_written_and_found(few, tmp_path):
@@ -351,7 +394,7 @@ def test_any_id_is_written_and_found(few, tmp_path):
     for name in ids:
         named = with_manifest(few, model=name, corpus=name)
         file = write_records(tmp_path / "out", named)
-        assert find_done(tmp_path / "out", named.manifest) == file
+        assert find_done(tmp_path / "out", named.manifest.key) == file
         assert same(Records.load(file.path), few)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert sorted(s.manifest.model for s in load_summaries(tmp_path)) == sorted(ids)

@@ -24,6 +24,8 @@ def audit(
     """
     folder = folder_to_write(out)
     from rbpkit.audit.tables import write_tables
+    from rbpkit.records import check_one_setting, iter_manifests
 
+    check_one_setting(job.manifest for job in iter_manifests(records))
     for path in write_tables(records, folder, models=models, say=say):
         typer.echo(path)

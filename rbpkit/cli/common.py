@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Callable
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rbpkit.files.manifest import SETTINGS, Manifest
 from rbpkit.study.checks import within
 from rbpkit.summary import DEFAULT_KS
 
@@ -34,6 +38,24 @@ AsJson = Annotated[bool, typer.Option("--json", help="JSON for machines instead 
 def say(line: str) -> None:
     """A line for people, on standard error."""
     typer.echo(line, err=True)
+
+
+def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each of SETTINGS; it gets their values as `settings`."""
+
+    @functools.wraps(command)
+    def run(**given: object) -> None:
+        settings = {name: given.pop(name) for name in SETTINGS}
+        command(**given, settings=settings)
+
+    own = signature(command, eval_str=True).parameters.values()
+    parameters = [one for one in own if one.name != "settings"]
+    for name in SETTINGS:
+        option = typer.Option(help=f"Choose by {name.replace('_', ' ')}.")
+        kind = Annotated[Manifest.model_fields[name].annotation | None, option]
+        parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind))
+    run.__signature__ = Signature(parameters)
+    return run
 
 
 def checked_ks(k: list[int] | None, default: tuple[int, ...] = DEFAULT_KS) -> tuple[int, ...]:

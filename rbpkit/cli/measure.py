@@ -24,6 +24,7 @@ from rbpkit.cli.common import (
     checked_ks,
     print_table,
     say,
+    with_settings,
 )
 from rbpkit.errors import InputError
 from rbpkit.files.devices import set_threads
@@ -50,11 +51,13 @@ def measure(
     device: Device = None,
     revision: Annotated[str | None, typer.Option(help="Of a model on the hub.")] = None,
     name: Annotated[str | None, typer.Option(help="Call the model so in the records.")] = None,
+    family: Annotated[str | None, typer.Option(help="By default the model's type.")] = None,
     batch_tokens: BatchTokens = 8192,
     seed: Annotated[int, typer.Option(help="Of the shuffle that picks the documents.")] = 42,
     threads: Threads = 0,
     allow_pickle: Annotated[bool, typer.Option(help="Admit pickled weights.")] = False,
     trust_remote_code: Annotated[bool, typer.Option(help="Run code that comes with it.")] = False,
+    force: Annotated[bool, typer.Option(help="Measure again what is done.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Rank every scored token of a corpus under a model and keep the records."""
@@ -76,13 +79,14 @@ def measure(
         dtype=dtype,
         device=device,
         revision=revision,
+        family=family,
         allow_pickle=allow_pickle,
         trust_remote_code=trust_remote_code,
         progress=True,
     )
     if name:
         loaded = replace(loaded, name=name)
-    settings = {"max_length": max_length, "batch_tokens": batch_tokens}
+    settings = {"max_length": max_length, "batch_tokens": batch_tokens, "force": force}
     done = run(loaded, text, folder, **settings, progress=sys.stderr.isatty(), say=say)
     manifest = done.summary.manifest
     speed = manifest.tokens / max(manifest.seconds, 1e-9)
@@ -94,25 +98,30 @@ def measure(
     print_table(measured_table([done.summary], DEFAULT_KS), as_json)
 
 
-def show(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
+@with_settings
+def show(records: RecordsDir, settings: dict, k: Ks = None, as_json: AsJson = False) -> None:
     """CE and RBP_k of every model and corpus in a folder."""
     from rbpkit.records import load_summaries
 
     ks = checked_ks(k)
-    print_table(measured_table(load_summaries(records), ks), as_json)
+    print_table(measured_table(load_summaries(records, several=True, **settings), ks), as_json)
 
 
-def fit(records: RecordsDir, k: Ks = None, as_json: AsJson = False) -> None:
+@with_settings
+def fit(records: RecordsDir, settings: dict, k: Ks = None, as_json: AsJson = False) -> None:
     """The law -log RBP_k ~ S^-alpha (and CE) of every family and corpus in a folder.
 
-    Standard error tells up to which k there are enough missed tokens to trust a line.
+    Standard error tells which models each line has, and up to which k there are enough missed
+    tokens to trust a line.
     """
     from rbpkit.audit.noise import trust_lines
-    from rbpkit.fit import fit_all
+    from rbpkit.fit import family_lines, fit_all
     from rbpkit.records import load_summaries
 
     ks = checked_ks(k)
-    every = load_summaries(records)
+    every = load_summaries(records, **settings)
+    for line in family_lines(every):
+        say(line)
     found = fit_all(every, ks)
     if found.table.empty:
         raise InputError(f"{records}: nothing could be fitted; {found.refused[0]}")
@@ -127,13 +136,15 @@ def measured_table(measured: Iterable[Measured], ks: Sequence[int]) -> pd.DataFr
     """One row per model and corpus, sorted by corpus, family, S.
 
     Columns: corpus, family, model, S, V, documents, max_length, tokens (scored), CE (nats), then
-    RBP_<k> for each of `ks`. Raises InputError if there is nothing to show, and for k < 1.
+    RBP_<k> for each of `ks`; other settings only if a model has several on one corpus. Raises
+    InputError if there is nothing to show, and for k < 1.
     """
     import pandas as pd
 
-    names = ("corpus", "family", "model", "S", "V", "documents", "max_length", "tokens")
+    names = ("corpus", "family", "model", "S", "V", "documents", "max_length")
+    others = ("revision", "fingerprint", "seed", "stride", "dtype")
     rows = [
-        {name: getattr(one.manifest, name) for name in names}
+        {name: getattr(one.manifest, name) for name in (*names, *others, "tokens")}
         | {"CE": one.ce()}
         | {f"RBP_{k}": one.rbp(k) for k in ks}
         for one in measured
@@ -141,4 +152,8 @@ def measured_table(measured: Iterable[Measured], ks: Sequence[int]) -> pd.DataFr
     if not rows:
         raise InputError("no measured model to show")
     frame = pd.DataFrame(rows)
+    hashes = ["revision", "fingerprint"]
+    frame[hashes] = frame[hashes].apply(lambda column: column.str[:15])
+    several = frame.groupby(["model", "corpus"])[[*others]].nunique().max() > 1
+    frame = frame.drop(columns=several.index[~several])
     return frame.sort_values(["corpus", "family", "S", "model"], ignore_index=True)

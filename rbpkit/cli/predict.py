@@ -7,19 +7,19 @@ from typing import Annotated
 
 import typer
 
-from rbpkit.cli.common import AsJson, Ks, checked_ks, print_table, say
+from rbpkit.cli.common import AsJson, Ks, checked_ks, print_table, say, with_settings
 from rbpkit.errors import InputError
 
 
+@with_settings
 def predict(
     records: Annotated[Path, typer.Option("--records", help="A folder of records or summaries.")],
     size: Annotated[
         list[float],
         typer.Option("--size", help="Non-embedding parameters, as 7e9; may be repeated."),
     ],
+    settings: dict,
     k: Ks = None,
-    corpus: Annotated[str | None, typer.Option(help="This corpus only.")] = None,
-    family: Annotated[str | None, typer.Option(help="This family only.")] = None,
     level: Annotated[float, typer.Option(help="Of the prediction interval.")] = 0.95,
     as_json: AsJson = False,
 ) -> None:
@@ -29,20 +29,11 @@ def predict(
     """
     ks = checked_ks(k)
     from rbpkit.audit.prediction import measured_losses, predict_sizes
+    from rbpkit.fit import family_lines
     from rbpkit.records import load_summaries
 
-    every = load_summaries(records)
-    chosen = [
-        one
-        for one in every
-        if corpus in (None, one.manifest.corpus) and family in (None, one.manifest.family)
-    ]
-    if not chosen:
-        there = sorted({(one.manifest.corpus, one.manifest.family) for one in every})
-        raise InputError(
-            f"{records}: nothing measured for corpus {corpus or 'any'}, family {family or 'any'};"
-            f" there is (corpus / family): {'; '.join(f'{c} / {f}' for c, f in there)}"
-        )
+    chosen = load_summaries(records, **settings)
+    family_lines(chosen)  # refuses two models of one size
     found = predict_sizes(measured_losses(chosen, ks), tuple(dict.fromkeys(size)), level)
     table = found.table
     if table.empty:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
+from collections import namedtuple
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError
@@ -15,13 +16,24 @@ FORMAT = 2  # of record files, their manifests and summaries, together
 Name = Annotated[str, Field(min_length=1)]
 
 
+JobKey = namedtuple(
+    "JobKey", "model revision corpus fingerprint documents seed max_length stride dtype"
+)
+"""What tells jobs apart. Two jobs with one key give the same numbers, but for last bits, which
+versions, device, threads and batch size can change: those are recorded, and are not in the key."""
+
+SETTINGS = ("family", *JobKey._fields)  # what readers of a folder can choose jobs by
+PREFIXES = ("revision", "fingerprint")  # hashes, of which the first digits are enough
+
+
 class Manifest(BaseModel):
     """What was measured and with what; written last, so its presence says "done".
 
     `S`: non-embedding parameters; `V`: rows of the output matrix; `fingerprint`: of the text;
     `documents`: those the protocol took, including the `skipped_documents` (one token, nothing to
-    score); `tokens`: scored; `seconds`: wall time; `sha256`: of the Parquet file, filled in when
-    it is written; `format`: of the file. There is no tie rule here: both counts are stored.
+    score); `stride`: of overlapping windows, 0 if documents were truncated; `tokens`: scored;
+    `seconds`: wall time; `sha256`: of the Parquet file, filled in when it is written; `format`: of
+    the file. There is no tie rule here: both counts are stored.
     Raises InputError for a field of the wrong kind.
     """
 
@@ -41,6 +53,7 @@ class Manifest(BaseModel):
     threads: PositiveInt
     batch_tokens: PositiveInt
     seed: NonNegativeInt
+    stride: NonNegativeInt = 0
     versions: dict[str, str]  # rbpkit, torch, transformers, tokenizers, python; ranks: what counted
     skipped_documents: NonNegativeInt = 0
     tokens: NonNegativeInt = 0
@@ -56,19 +69,19 @@ class Manifest(BaseModel):
             name, kind = ".".join(map(str, first["loc"])), first["msg"]
             raise InputError(f"manifest: {name}={first['input']!r}: {kind}") from None
 
-    def settings(self) -> dict[str, str | int]:
-        """A job's key, flat: all that can change its numbers. S and V follow from the model."""
-        names = ("model", "revision", "corpus", "fingerprint", "documents", "seed", "max_length")
-        names += ("dtype", "batch_tokens", "threads", "format")
-        kind = re.split(r"[:\s(]", self.device, maxsplit=1)[0]  # "cuda:0" and "cuda:1" are one
-        libraries = ("torch", "transformers", "tokenizers", "ranks")
-        versions = {name: self.versions.get(name, "") for name in libraries}
-        return {name: getattr(self, name) for name in names} | {"device": kind} | versions
+    @property
+    def key(self) -> JobKey:
+        """The job's key."""
+        return JobKey(*(getattr(self, name) for name in JobKey._fields))
 
-    def differences(self, other: Manifest) -> dict[str, tuple[str | int, str | int]]:
-        """The settings that differ: name -> (here, in `other`). Empty if it is the same job."""
-        mine, theirs = self.settings(), other.settings()
-        return {name: (mine[name], theirs[name]) for name in mine if mine[name] != theirs[name]}
+    def has(self, settings: Mapping[str, str | int | None]) -> bool:
+        """Whether the job has these SETTINGS (name -> value, None for any)."""
+        for name, value in settings.items():
+            mine = getattr(self, name)
+            mine = mine[: len(value)] if name in PREFIXES and value else mine
+            if value not in (None, mine):
+                return False
+        return True
 
     def to_json(self) -> str:
         """All fields as JSON text, keys sorted: what the `.json` file holds, `seconds` in s."""

@@ -51,7 +51,7 @@ def measure_job(
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         set_threads(params.threads)
-        with FileLock(path.parent / f".{path.stem}.lock"):
+        with FileLock(path.parent / f".{path.name}.lock"):
             if _kept.get("key") != (source, params):
                 _kept.clear()  # before the next model needs the memory
                 _kept["model"] = load_model(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +12,8 @@ from filelock import FileLock
 from rbpkit import paper
 from rbpkit.corpora import ON_HUB, POCKET_CORPORA, Corpus, load_corpus
 from rbpkit.errors import InputError, reason
-from rbpkit.files.manifest import Manifest
 from rbpkit.pocket import ladders
-from rbpkit.records import read_manifest, record_path
+from rbpkit.records import iter_manifests, slug
 from rbpkit.study.params import Params
 
 
@@ -116,14 +114,8 @@ def read_corpora(params: Params) -> dict[str, Corpus]:
 
 
 def job_path(out: str | Path, job: Job) -> Path:
-    """The job's Parquet file in the records folder `out`."""
-    return record_path(out, job.corpus, job.model)
-
-
-def has_settings(manifest: Manifest, asked: Mapping[str, str | int]) -> bool:
-    """Whether a job was measured with the settings `asked`, of those that its key holds."""
-    there = manifest.settings()
-    return all(there.get(name, value) == value for name, value in asked.items())
+    """What the paths of the job's files begin with, whatever its settings."""
+    return Path(out) / slug(job.corpus) / slug(job.model)
 
 
 def study_status(params: Params, out: str | Path) -> pd.DataFrame:
@@ -135,23 +127,24 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     Raises InputError when the study is at fault.
     """
     failures, corpora, rows = read_failures(Path(out)), corpus_names(params), []
+    jobs = (one.manifest for one in iter_manifests(out))
+    finished = sorted(jobs, key=lambda one: (one.max_length, one.documents))  # the nearest last
     for job in (Job(model, corpus) for model in models_of(params) for corpus in corpora):
         row = {"model": job.model, "corpus": job.corpus, "state": "left", "tokens": None}
         row |= {"seconds": None, "reason": ""}
         if job in failures:
             row |= {"state": "failed", "reason": failures[job].reason}
-        elif job_path(out, job).with_suffix(".json").exists():
-            there = read_manifest(job_path(out, job))
+        for there in () if job in failures else finished:
             asked = {
+                "model": job.model,
+                "corpus": job.corpus,
                 "dtype": params.dtype,
-                "batch_tokens": params.batch_tokens,
-                "threads": params.threads or there.threads,
                 # A model's context, or a corpus, can be shorter than what is asked for.
                 "max_length": min(there.max_length, params.max_length),
                 "documents": min(there.documents, params.documents or there.documents),
                 "seed": params.seed if there.seed else 0,  # 0: nothing was shuffled
             }
-            if has_settings(there, asked):
+            if there.has(asked):
                 row |= {"state": "done", "tokens": there.tokens, "seconds": there.seconds}
         rows.append(row)
     return pd.DataFrame(rows).astype({"tokens": "Int64", "seconds": float})

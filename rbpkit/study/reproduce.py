@@ -21,7 +21,7 @@ from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import Measured, fit_all
 from rbpkit.pocket import ladders
 from rbpkit.pocket.controls import grid_path, load_totals
-from rbpkit.records import load_summaries
+from rbpkit.records import load_summaries, slug
 from rbpkit.study.checks import cores
 from rbpkit.study.notebooks import notebook_called, notebook_names, run
 from rbpkit.study.params import Params
@@ -47,8 +47,9 @@ def reproduce(
 ) -> bool:
     """Measure a study into `out`/records, run notebooks on that, and compare; True if all is well.
 
-    The notebooks draw into `out`/figures and are written, executed, to `out`/notebooks;
-    `out`/comparison.csv has the slopes (`comparison`).
+    The notebooks read `out`/summaries, which has what this study measured. They draw into
+    `out`/figures and are written, executed, to `out`/notebooks; `out`/comparison.csv has the
+    slopes (`comparison`).
     notebooks: numbers or names of those to run; all by default.
     All is well if no job and no notebook failed and every RBP_k and CE is within its tolerance of
     the shipped value (`compare_with_shipped`). Raises InputError, before anything runs, if the
@@ -64,12 +65,18 @@ def reproduce(
         say("nothing was measured, so no notebook is run")
         return False
     measured = [one.summary for one in result.measured]
+    # Of this study alone: the records may be next to those of other settings.
+    summaries = out / "summaries"
+    shutil.rmtree(summaries, ignore_errors=True)
+    for one in measured:
+        files = {f"{slug(one.manifest.model)}.summary.npz": one.to_bytes()}
+        write_whole(summaries / slug(one.manifest.corpus), files)
     values = {
         **params.model_dump(mode="json"),
         # The names that the records carry: the corpus of a file has the file's base name.
         "families": list(dict.fromkeys(one.manifest.family for one in measured)),
         "corpus_names": list(dict.fromkeys(one.manifest.corpus for one in measured)),
-        "records_dir": str((out / "records").resolve()),
+        "records_dir": str(summaries.resolve()),
         "figures_dir": str((out / "figures").resolve()),
     }
     fine = not result.failures

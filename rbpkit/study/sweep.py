@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
@@ -12,17 +11,16 @@ import torch
 
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError
-from rbpkit.files.devices import torch_device
 from rbpkit.files.libraries import quiet
+from rbpkit.files.manifest import JobKey
 from rbpkit.files.model_folders import find_checkpoint
 from rbpkit.measuring import Measurement
-from rbpkit.records import find_done, read_manifest, summary_of
+from rbpkit.records import find_done, summary_of
 from rbpkit.study.checks import cores
 from rbpkit.study.engines import local_workers, ray_workers, run_all
 from rbpkit.study.jobs import (
     Failure,
     Job,
-    has_settings,
     job_path,
     models_of,
     note_failure,
@@ -81,7 +79,7 @@ def sweep(
         folder = Path(models[name]).expanduser()
         source = str(folder.absolute()) if folder.is_dir() else models[name]
         jobs = [Job(name, corpus) for corpus in corpora]
-        for job, measured in _done(source, jobs, corpora, params, out, engine).items():
+        for job, measured in _done(source, jobs, corpora, params, out).items():
             settle(job, measured)
         tasks = [(j, source, corpora[j.corpus], params, out) for j in jobs if j not in settled]
         if tasks:
@@ -122,12 +120,7 @@ def _line(job: Job, result: Measurement | Failure) -> str:
 
 
 def _done(
-    source: str,
-    jobs: Iterable[Job],
-    corpora: Mapping[str, Corpus],
-    params: Params,
-    out: Path,
-    engine: str,
+    source: str, jobs: Iterable[Job], corpora: Mapping[str, Corpus], params: Params, out: Path
 ) -> dict[Job, Measurement]:
     """The model's jobs that are finished with these settings, their bytes verified.
 
@@ -135,7 +128,7 @@ def _done(
     cannot be settled here, a damaged file for example, is left to `measure`.
     """
     found: dict[Job, Measurement] = {}
-    there = [job for job in jobs if job_path(out, job).with_suffix(".json").exists()]
+    there = [j for j in jobs if any((path := job_path(out, j)).parent.glob(f"{path.name}.*json"))]
     if not there:
         return found
     from transformers import AutoConfig
@@ -147,23 +140,20 @@ def _done(
             )
             config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
         context = getattr(config.get_text_config(), "max_position_embeddings", None)
-        asked = {
-            "revision": checkpoint.revision,
-            "max_length": min(params.max_length, context or params.max_length),
-            "dtype": params.dtype,
-            "batch_tokens": params.batch_tokens,
-            "threads": params.threads or torch.get_num_threads(),
-            **{name: metadata.version(name) for name in ("torch", "transformers", "tokenizers")},
-        }
-        if engine == "process":  # what devices a cluster has is not known here
-            asked["device"] = torch_device(params.device).type
         for job in there:
             corpus = corpora[job.corpus]
-            asked |= {"fingerprint": corpus.fingerprint, "documents": len(corpus.documents)}
-            asked["seed"] = corpus.protocol.get("seed") or 0
-            manifest = read_manifest(job_path(out, job))
-            done = find_done(out, manifest) if has_settings(manifest, asked) else None
-            if done is not None:
+            key = JobKey(
+                model=job.model,
+                revision=checkpoint.revision,
+                corpus=corpus.id,
+                fingerprint=corpus.fingerprint,
+                documents=len(corpus.documents),
+                seed=corpus.protocol.get("seed") or 0,
+                max_length=min(params.max_length, context or params.max_length),
+                stride=0,
+                dtype=params.dtype,
+            )
+            if (done := find_done(out, key)) is not None:
                 found[job] = Measurement(summary_of(done), done.path, found_done=True)
     except Exception:  # load_model and measure say what is wrong
         pass

@@ -64,7 +64,7 @@ def test_level_widens_the_interval(predict):
         ((), "--size"),
         (("--size", "1e6", "--level", 95), "level must be a number between 0 and 1"),
         (("--size", "1e6", "--k", 0), "--k must be at least 1, got 0"),
-        (("--size", "1e6", "--family", "Llama"), "nothing measured for corpus any, family Llama"),
+        (("--size", "1e6", "--family", "Llama"), "nothing measured with family Llama; there is"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(predict, arguments, message):

@@ -28,7 +28,7 @@ def test_a_full_disk_costs_nothing_that_was_done(rbpkit, text_file, tmp_path):
     if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("needs the right to mount a tmpfs (root)")
     earlier = make_records([300] * 6, gaps=False)
-    other = make_records([250] * 8, seed=5, gaps=False, dtype="float16")
+    other = make_records([250] * 8, seed=5, gaps=False, threads=2)
     measure = ("measure", "--model", ladders.model_folder("Pythia", 0), "--max-length", 64)
     measure += ("--corpus", text_file, "--out", disk)
     written = []
@@ -38,7 +38,7 @@ def test_a_full_disk_costs_nothing_that_was_done(rbpkit, text_file, tmp_path):
             filler.write_bytes(bytes(shutil.disk_usage(disk).free - 4096 * pages))
             before = content(file.path.parent)
             try:
-                written.append(write_records(disk, other) == find_done(disk, other.manifest))
+                written.append(write_records(disk, other) == find_done(disk, other.manifest.key))
             except OSError as error:
                 written.append(False)
                 assert error.strerror == "No space left on device"

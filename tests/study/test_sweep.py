@@ -6,17 +6,21 @@ import errno
 import json
 import multiprocessing
 import shutil
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pandas as pd
 import pytest
-from conftest import digests, study_file
+from conftest import content, digests, study_file
 from filelock import FileLock
 
+from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
+from rbpkit.measuring import measure
+from rbpkit.models import load_model
 from rbpkit.pocket import ladders
-from rbpkit.records import iter_manifests
+from rbpkit.records import iter_manifests, job_lock
 from rbpkit.study import engines
-from rbpkit.study.jobs import Job, models_of
+from rbpkit.study.jobs import Job, models_of, study_status
 from rbpkit.study.params import Params, load_params
 from rbpkit.study.sweep import sweep
 
@@ -73,7 +77,7 @@ def test_what_is_done_is_found_with_no_model_loaded(study, calls, tmp_path):
     assert not calls["load"] and all(one.found_done for one in again.measured)
     assert [one.path for one in again.measured] == [one.path for one in first.measured]
     calls["measure"].clear()
-    next((tmp_path / "out").rglob(f"{SMALL.name}.json")).unlink()  # one job is no longer done
+    next((tmp_path / "out").rglob(f"{SMALL.name}.*.json")).unlink()  # one job is no longer done
     assert len(sweep(study, tmp_path / "out").measured) == 4
     assert calls["load"] == [str(SMALL)] and len(calls["measure"]) == 1
 
@@ -86,8 +90,80 @@ def test_other_settings_and_another_text_are_measured_again(study, calls, tmp_pa
     calls["measure"].clear()
     if not change:
         (tmp_path / "one.jsonl").write_text('{"text": "another text of the same name"}\n')
-    sweep(study.model_copy(update=change), tmp_path / "out")
+    other = study.model_copy(update=change)
+    sweep(other, tmp_path / "out")
     assert len(calls["measure"]) == again
+    assert len(list(iter_manifests(tmp_path / "out"))) == 4 + again  # nothing was replaced
+    for one in (other, study) if change else ():
+        assert all(job.found_done for job in sweep(one, tmp_path / "out").measured)
+        assert list(study_status(one, tmp_path / "out")["state"]) == ["done"] * 4
+
+
+def test_one_folder_holds_every_setting(rbpkit, text_file, tmp_path):
+    """Another corpus of the same name, another length; other threads are the same job."""
+    out, other = tmp_path / "out", tmp_path / "b" / text_file.name
+    other.parent.mkdir()
+    other.write_text('{"text": "another text, of the same name, with a few more words"}\n')
+
+    def run(corpus, *options) -> str:
+        where = ("--model", SMALL, "--corpus", corpus, "--out", out)
+        status, _, err = rbpkit("measure", *where, "--threads", 1, *options)
+        assert status == 0
+        return err
+
+    for corpus, length in ((text_file, 64), (other, 64), (text_file, 32)):
+        assert "done before" not in run(corpus, "--max-length", length)
+    before = content(out)
+    assert "done before with other threads; --force" in run(
+        text_file, "--max-length", 64, "--threads", 2
+    )
+    assert content(out) == before and len(digests(out)) == 3
+    assert "done before" not in run(text_file, "--max-length", 64, "--threads", 2, "--force")
+    assert sorted(one.manifest.threads for one in iter_manifests(out)) == [1, 1, 2]
+    rows = json.loads(rbpkit("show", out, "--json")[1])
+    assert len({(row["max_length"], row["fingerprint"]) for row in rows}) == 3
+    status, _, err = rbpkit("fit", out)
+    assert status == 2 and "several settings: fingerprint" in err and "max_length" in err
+    status, _, err = rbpkit("fit", out, *err.partition("choose one, as ")[2].split()[:4])
+    assert "cannot fit a power law to 1 point" in err  # what it names leaves one
+
+
+def test_two_at_once_measure_a_job_once(study, text_file, tmp_path):
+    """Both wait for the job's lock, held here; then one of them finds it done."""
+    model, corpus, out = load_model(SMALL, device="cpu"), load_corpus(text_file), tmp_path / "out"
+    key = measure(model, corpus, tmp_path / "alone").summary.manifest.key
+    with ThreadPoolExecutor(2) as pool:
+        with job_lock(out, key):
+            waiting = [pool.submit(measure, model, corpus, out) for _ in range(2)]
+            assert not wait(waiting, timeout=1).done
+        found = [one.result().found_done for one in waiting]
+    assert sorted(found) == [False, True]
+    assert digests(out) == digests(tmp_path / "alone")
+
+
+def test_two_recipes_are_two_families(rbpkit, text_file, tmp_path):
+    out, sizes = tmp_path / "out", [ladders.model_folder("Pythia", size) for size in range(3)]
+
+    def run(folder, *options) -> str:
+        where = ("--model", folder, "--corpus", text_file, "--out", out, "--max-length", 64)
+        return rbpkit("measure", *where, *options)[2]
+
+    for folder in sizes:
+        run(folder)
+    run(sizes[1], "--name", "anew")  # another recipe, of the same size
+    both = f"anew and {sizes[1].name} both have S ="
+    for command in (("fit", out), ("predict", "--records", out, "--size", 1e6)):
+        status, _, err = rbpkit(*command)
+        assert status == 2 and both in err and "--family NAME" in err
+    before = digests(out)
+    said = run(sizes[1], "--name", "anew", "--family", "ours")
+    assert "now of ours" in said and "done before" in said and digests(out) == before
+    status, table, err = rbpkit("fit", out, "--k", 100, "--json")
+    names = ", ".join(folder.name for folder in sizes)
+    assert status == 0 and f"Pythia on notes.jsonl: 3 models ({names})" in err
+    assert "ours on notes.jsonl: 1 model (anew)" in err and "no fit: ours" in err
+    assert {(row["family"], row["n"]) for row in json.loads(table)} == {("Pythia", 3)}
+    assert "now of" not in run(sizes[1], "--name", "anew")  # it stays what it was called
 
 
 def test_a_failure_is_on_file_until_the_job_is_done(study, rbpkit, tmp_path):
