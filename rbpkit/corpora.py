@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from pathlib import Path
@@ -18,7 +18,14 @@ from typing import Any
 import numpy as np
 
 from rbpkit.errors import InputError, check_whole, reason
-from rbpkit.files.text_files import SUFFIXES, list_files, read_texts, suffix_of, text_fingerprint
+from rbpkit.files.text_files import (
+    SUFFIXES,
+    joined,
+    list_files,
+    read_texts,
+    suffix_of,
+    text_fingerprint,
+)
 
 PROTOCOL_DOCUMENTS = 1000  # taken from each corpus by the authors
 
@@ -94,21 +101,58 @@ POCKET_CORPORA = ("pocket:prose", "pocket:code", "pocket:qa", "pocket:readme", "
 class Corpus:
     """The documents to be measured, in the order of the protocol; never empty.
 
-    id: the paper's name, "pocket:NAME", or the name of the file or folder.
-    fingerprint: `text_fingerprint(documents)`; two corpora with the same one are the same text.
-    source: where the text is from: `kind` ("hub", "file" or "pocket"), `path`, `empty` (how many
-    documents without a visible character were left out); of files and the hub `files` and `field`,
-    of the hub `revision`; `as_shipped` of a pocket corpus that is cut out of packages.
+    `load_corpus` makes one of names and files, `Corpus.of` of texts in memory.
+
+    id: the paper's name, "pocket:NAME", the name of the file or folder, or one of your own.
+    fingerprint: `text_fingerprint(documents)`, computed here; two corpora with the same one are
+    the same text.
+    source: where the text is from: `kind` ("hub", "file", "pocket" or "memory"), `path`, `empty`
+    (how many documents without a visible character were left out); of files and the hub `files` and
+    `field`, of the hub `revision`; `as_shipped` of a pocket corpus that is cut out of packages.
     protocol: how documents were chosen: `seed` (None if nothing was shuffled), `requested` (None
     for all), `available` (how many there were to choose from).
-    Both mappings hold only what JSON can.
+    Both mappings hold only what JSON can. Raises InputError for a document that is not a string.
     """
 
     id: str
     documents: tuple[str, ...] = dataclass_field(repr=False)
-    fingerprint: str
-    source: Mapping[str, Any] = dataclass_field(hash=False)
-    protocol: Mapping[str, Any] = dataclass_field(hash=False)
+    source: Mapping[str, Any] = dataclass_field(default_factory=dict, hash=False)
+    protocol: Mapping[str, Any] = dataclass_field(default_factory=dict, hash=False)
+    fingerprint: str = dataclass_field(init=False)
+
+    def __post_init__(self) -> None:
+        for number, text in enumerate(self.documents):
+            if not isinstance(text, str):
+                kind = type(text).__name__
+                raise InputError(
+                    f"{self.id}: document {number} is no string but {kind}: {text!r:.40}"
+                )
+        with reason(f"{self.id}: a document cannot be written as UTF-8"):
+            object.__setattr__(self, "fingerprint", text_fingerprint(self.documents))
+
+    @classmethod
+    def of(cls, texts: Iterable[Any], name: str = "texts", *, field: str = "text") -> Corpus:
+        """A corpus of texts in memory: all of them, in their own order.
+
+        texts: strings, or rows that are mappings, as a `datasets.Dataset` gives them; any iterable.
+        name: the corpus's id. field: the column of the rows with the text, or several joined by
+        "+". Texts without a visible character are left out and counted.
+        Raises InputError for anything else, and if no text is left.
+        """
+        if isinstance(texts, (str, bytes, Mapping)) or hasattr(texts, "columns"):
+            raise InputError(
+                f"{name}: {type(texts).__name__} is no list of texts; give strings, a column"
+                " of a table, or one split of a data set"
+            )
+        with reason(f"{name}: the texts cannot be read"):
+            found = [
+                joined(text, field.split("+"), text.keys(), f"{name}, row {number}")
+                if isinstance(text, Mapping)
+                else text
+                for number, text in enumerate(texts)
+            ]
+        protocol = {"seed": None, "requested": None, "available": len(found)}
+        return _make(name, found, {"kind": "memory", "path": name}, protocol)
 
 
 def protocol_order(rows: int, seed: int | None = 42) -> np.ndarray:
@@ -191,12 +235,13 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
 
 
 def _make(id: str, texts: Sequence[str], source: dict[str, Any], protocol: dict) -> Corpus:
-    kept = tuple(text for text in texts if text.strip())
+    # Anything but a string stays, to be refused with its place.
+    kept = tuple(text for text in texts if not isinstance(text, str) or text.strip())
     if not kept:
         found = f"all {len(texts)} documents are empty" if texts else "there are no documents"
         raise InputError(f"{id}: {found}; give a corpus with text ({source['path']})")
     source["empty"] = len(texts) - len(kept)
-    return Corpus(id, kept, text_fingerprint(kept), source, protocol)
+    return Corpus(id, kept, source, protocol)
 
 
 def _from_files(

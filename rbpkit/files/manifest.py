@@ -36,6 +36,7 @@ class Manifest(BaseModel):
     fingerprint: Name
     documents: PositiveInt
     max_length: PositiveInt
+    stride: int = 0
     dtype: Name
     device: Name
     threads: PositiveInt
@@ -59,7 +60,7 @@ class Manifest(BaseModel):
     def settings(self) -> dict[str, str | int]:
         """A job's key, flat: all that can change its numbers. S and V follow from the model."""
         names = ("model", "revision", "corpus", "fingerprint", "documents", "seed", "max_length")
-        names += ("dtype", "batch_tokens", "threads", "format")
+        names += ("stride", "dtype", "batch_tokens", "threads", "format")
         kind = re.split(r"[:\s(]", self.device, maxsplit=1)[0]  # "cuda:0" and "cuda:1" are one
         libraries = ("torch", "transformers", "tokenizers", "ranks")
         versions = {name: self.versions.get(name, "") for name in libraries}

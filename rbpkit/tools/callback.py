@@ -22,7 +22,6 @@ from rbpkit.corpora import Corpus
 from rbpkit.encoding import EncodedCorpus, encode
 from rbpkit.errors import InputError, check_whole
 from rbpkit.files.architectures import family_of
-from rbpkit.files.text_files import text_fingerprint
 from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, measured_ranks
 from rbpkit.models import Head, LoadedModel, linear_head, non_embedding_parameters
 from rbpkit.ranking import NonFiniteError
@@ -256,4 +255,4 @@ def _corpus(documents: Sequence[str]) -> Corpus:
     kept = tuple(text for text in documents if text.strip())
     if not kept:
         raise InputError("documents: there is no text in them; give some to measure on")
-    return Corpus("documents", kept, text_fingerprint(kept), {}, {})
+    return Corpus("documents", kept)
