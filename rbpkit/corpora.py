@@ -101,11 +101,8 @@ POCKET_CORPORA = ("pocket:prose", "pocket:code", "pocket:qa", "pocket:readme", "
 class Corpus:
     """The documents to be measured, in the order of the protocol; never empty.
 
-    `load_corpus` makes one of names and files, `Corpus.of` of texts in memory.
-
     id: the paper's name, "pocket:NAME", the name of the file or folder, or one of your own.
-    fingerprint: `text_fingerprint(documents)`, computed here; two corpora with the same one are
-    the same text.
+    fingerprint: `text_fingerprint(documents)`; two corpora with the same one are the same text.
     source: where the text is from: `kind` ("hub", "file", "pocket" or "memory"), `path`, `empty`
     (how many documents without a visible character were left out); of files and the hub `files` and
     `field`, of the hub `revision`; `as_shipped` of a pocket corpus that is cut out of packages.
@@ -121,38 +118,28 @@ class Corpus:
     fingerprint: str = dataclass_field(init=False)
 
     def __post_init__(self) -> None:
-        for number, text in enumerate(self.documents):
-            if not isinstance(text, str):
-                kind = type(text).__name__
-                raise InputError(
-                    f"{self.id}: document {number} is no string but {kind}: {text!r:.40}"
-                )
-        with reason(f"{self.id}: a document cannot be written as UTF-8"):
+        with reason(f"{self.id}: the documents must be strings"):
             object.__setattr__(self, "fingerprint", text_fingerprint(self.documents))
 
     @classmethod
     def of(cls, texts: Iterable[Any], name: str = "texts", *, field: str = "text") -> Corpus:
         """A corpus of texts in memory: all of them, in their own order.
 
-        texts: strings, or rows that are mappings, as a `datasets.Dataset` gives them; any iterable.
-        name: the corpus's id. field: the column of the rows with the text, or several joined by
-        "+". Texts without a visible character are left out and counted.
-        Raises InputError for anything else, and if no text is left.
+        texts: any iterable of strings, or of rows by column (a `datasets.Dataset`). name: the
+        corpus's id. field: the column with the text, or several joined by "+". Texts without a
+        visible character are left out. Raises InputError for anything else, and for no text.
         """
-        if isinstance(texts, (str, bytes, Mapping)) or hasattr(texts, "columns"):
-            raise InputError(
-                f"{name}: {type(texts).__name__} is no list of texts; give strings, a column"
-                " of a table, or one split of a data set"
-            )
-        with reason(f"{name}: the texts cannot be read"):
+        if isinstance(texts, (str, Mapping)) or hasattr(texts, "columns"):
+            kind = type(texts).__name__
+            raise InputError(f"{name}: a {kind} is not a list of texts; give one column or split")
+        names = field.split("+")
+        with reason(f"{name}: the documents must be strings"):
             found = [
-                joined(text, field.split("+"), text.keys(), f"{name}, row {number}")
-                if isinstance(text, Mapping)
-                else text
-                for number, text in enumerate(texts)
+                joined(one, names, one, f"{name}, row {row}") if isinstance(one, Mapping) else one
+                for row, one in enumerate(texts)
             ]
-        protocol = {"seed": None, "requested": None, "available": len(found)}
-        return _make(name, found, {"kind": "memory", "path": name}, protocol)
+            protocol = {"seed": None, "requested": None, "available": len(found)}
+            return _make(name, found, {"kind": "memory", "path": name}, protocol)
 
 
 def protocol_order(rows: int, seed: int | None = 42) -> np.ndarray:
@@ -235,8 +222,7 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
 
 
 def _make(id: str, texts: Sequence[str], source: dict[str, Any], protocol: dict) -> Corpus:
-    # Anything but a string stays, to be refused with its place.
-    kept = tuple(text for text in texts if not isinstance(text, str) or text.strip())
+    kept = tuple(text for text in texts if text.strip())
     if not kept:
         found = f"all {len(texts)} documents are empty" if texts else "there are no documents"
         raise InputError(f"{id}: {found}; give a corpus with text ({source['path']})")

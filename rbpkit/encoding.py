@@ -48,7 +48,7 @@ class EncodedCorpus:
     corpus, fingerprint: the Corpus's id and fingerprint. documents: with a stride, their windows.
     skipped: how many documents have no scored token and are left out of `documents`. tokens: how
     many tokens are scored. past: how many are past `max_length` and left out. scored_bytes: UTF-8
-    bytes of the text that the scored tokens of each document decode to.
+    bytes of the text that each document's scored tokens decode to; half a character is one byte.
     """
 
     corpus: str
@@ -95,10 +95,10 @@ def encode(
     the numbers behind the paper's points.
 
     stride: from 1 on, nothing is truncated. Documents are read in windows of `max_length` tokens,
-    each `stride` tokens after the one before, and a token is scored in the first window that
-    predicts it: once, with at least `max_length - stride` tokens before it if that is not the
-    document's first window. A special token that the tokenizer puts first is in that one only. So
-    does the perplexity guide of `transformers`.
+    each `stride` tokens after the one before, as in the perplexity guide of `transformers`. A token
+    is scored in the first window that predicts it, so with at least `max_length - stride` tokens
+    before it, unless that is the document's first window. Only that one has a special token that
+    the tokenizer puts first.
 
     Raises InputError for a max_length without room for two tokens of the text, for a stride of
     `max_length` or more, and if no document has a scored token.
@@ -121,7 +121,7 @@ def encode(
         if scored.any():
             encoded += _windows(EncodedDocument(index, ids, scored), max_length, stride)
             text = tokenizer.decode(ids[1:][scored].tolist(), clean_up_tokenization_spaces=False)
-            scored_bytes += len(text.replace("\ufffd", "?").encode())  # half a character: one byte
+            scored_bytes += len(text.replace("\ufffd", "?").encode())
         else:
             skipped += 1
     if not encoded:

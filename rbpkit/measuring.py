@@ -33,7 +33,7 @@ from rbpkit.errors import InputError, check_whole, reason
 from rbpkit.files.architectures import family_of, non_embedding_parameters
 from rbpkit.files.manifest import Manifest
 from rbpkit.kernels.memory import by_batches
-from rbpkit.models import DTYPES, LoadedModel, _check_tokenizer, linear_head, load_model
+from rbpkit.models import LoadedModel, _check_tokenizer, linear_head, load_model
 from rbpkit.ranking import MEMORY_BYTES, TokenRanks, counting_path, logit_ranks, token_ranks
 from rbpkit.records import Records, find_done, find_stale, summary_of, write_records
 from rbpkit.summary import Summary
@@ -46,9 +46,8 @@ MAX_LENGTH = 512
 class Measurement:
     """The result of `measure`.
 
-    path: the Parquet file, None if nothing was written. found_done: whether the job was done
-    before. coverage: what is scored and what is left out, in one line. scored_bytes: UTF-8 bytes
-    of the text of the scored tokens.
+    path: the Parquet file, None if nothing was written. found_done: whether it was there before.
+    coverage: what is scored and what is left out, in one line. scored_bytes: as `EncodedCorpus`.
     """
 
     summary: Summary
@@ -81,16 +80,13 @@ class Measurement:
         return math.exp(self.ce())
 
     def bits_per_byte(self) -> float:
-        """Bits for each UTF-8 byte of the scored text: T CE / (ln 2 x scored_bytes).
+        """T CE / (ln 2 x scored_bytes): bits for each UTF-8 byte of the text of T scored tokens.
 
-        T tokens are scored, CE in nats. The bytes are those of the text that the scored tokens of
-        each document decode to: a document's first token and what is past `max_length` do not
-        count. It compares models whose tokenizers differ. InputError if `measure` was not asked.
+        It compares models whose tokenizers differ. A document's first token, and what is past
+        `max_length`, count neither as bits nor as bytes. InputError if a sweep found the job done.
         """
         if not self.scored_bytes:
-            raise InputError(
-                "bits_per_byte: the bytes were not counted; ask `measure` for this job"
-            )
+            raise InputError("the bytes were not counted; call `measure` for this job")
         return self.ce() * self.summary.tokens / (math.log(2) * self.scored_bytes)
 
 
@@ -208,16 +204,13 @@ def _opened(model: Any, tokenizer: Any, name: str | None, progress: bool) -> Ite
     if tokenizer is None:
         raise InputError(f"{kind}: a model in memory needs tokenizer=, its own")
     dtype = str(model.dtype).removeprefix("torch.")
-    if dtype not in DTYPES:
-        raise InputError(f"{kind}: weights in {dtype}; convert them to one of {', '.join(DTYPES)}")
     given = model.config.name_or_path or kind  # a hub id, the path of a folder, or nothing
-    name = name or (
-        Path(given).name if Path(given).is_absolute() or Path(given).exists() else given
-    )
+    here = os.path.isabs(given) or os.path.exists(given)
+    name = name or (Path(given).name if here else given)
     modes = {module: module.training for module in model.modules()}
     try:
         model.eval()
-        with reason(f"{name}: the model in memory does not run"):
+        with reason(f"{name}: the model in memory does not run in {dtype}"):
             head, V = linear_head(model, name)
             rows = min(V, model.get_input_embeddings().weight.shape[0])
             _check_tokenizer(tokenizer, rows, Path(name))
