@@ -142,15 +142,10 @@ def measure(
     with _opened(model, tokenizer, name, progress) as model:
         length = min(max_length, model.context or max_length)
         encoded = encode(corpus, model.tokenizer, max_length=length, stride=stride or 0)
-        coverage, whole = _coverage(corpus, encoded)
-        if not whole:
-            say(coverage)
-        about = {"coverage": coverage, "scored_bytes": encoded.scored_bytes}
         planned = _planned(model, corpus, encoded, batch_tokens)
+        job, records = None, None
         if out is not None:
-            done = find_done(out, planned)
-            if done is not None:
-                return Measurement(summary_of(done), done.path, found_done=True, **about)
+            job = find_done(out, planned)
             stale = find_stale(out, planned)
             if "revision" in stale:
                 raise InputError(
@@ -160,15 +155,20 @@ def measure(
                 )
             for setting, (there, asked) in stale.items():
                 say(f"replaces an earlier measurement in {out}: {setting} was {there}, is {asked}")
-        start = time.perf_counter()
-        columns = rank_columns(model, encoded, batch_tokens, progress=progress, say=say)
-        seconds = round(time.perf_counter() - start, 3)
-    manifest = planned.model_copy(update={"tokens": encoded.tokens, "seconds": seconds})
-    records = Records(**columns, manifest=manifest)
-    if out is None:
-        return Measurement(records.summary(), None, found_done=False, **about, _records=records)
-    written = write_records(out, records)
-    return Measurement(summary_of(written), written.path, found_done=False, **about)
+        found_done = job is not None
+        if not found_done:
+            start = time.perf_counter()
+            columns = rank_columns(model, encoded, batch_tokens, progress=progress, say=say)
+            seconds = round(time.perf_counter() - start, 3)
+            manifest = planned.model_copy(update={"tokens": encoded.tokens, "seconds": seconds})
+            records = Records(**columns, manifest=manifest)
+            if out is not None:
+                job, records = write_records(out, records), None
+    coverage, whole = _coverage(corpus, encoded)
+    if not whole:
+        say(coverage)
+    summary, path = (records.summary(), None) if job is None else (summary_of(job), job.path)
+    return Measurement(summary, path, found_done, coverage, encoded.scored_bytes, records)
 
 
 def _coverage(corpus: Corpus, encoded: EncodedCorpus) -> tuple[str, bool]:
