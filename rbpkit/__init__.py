@@ -3,11 +3,10 @@
 Reproduces "Relative-Based Scaling Law for Neural Language Models" (arXiv 2510.20387): the rank R
 of every ground-truth token, RBP_k = Pr(R <= k), and the law -log RBP_k ~ S^-alpha.
 
-    from rbpkit import fit_rbp_law, load_corpus, load_model, load_summaries, measure
+    from rbpkit import measure
 
-    measure(load_model("openai-community/gpt2"), load_corpus("HumanEval"), "out")
-    for summary in load_summaries("out"):
-        print(summary.manifest.model, summary.rbp(10), summary.ce())
+    result = measure("openai-community/gpt2", "HumanEval", "out")
+    print(result.rbp(10), result.rbp(10, interval=True), result.ce())
 
 Each name is imported when it is first used, so that importing the package is cheap.
 """
@@ -17,7 +16,7 @@ from importlib import import_module
 __version__ = "0.2.0"
 
 _NAMES = {
-    "corpora": ["load_corpus"],
+    "corpora": ["Corpus", "load_corpus"],
     "errors": ["InputError"],
     "fit": ["Curve", "fit_curves", "fit_power_law", "fit_rbp_law"],
     "measuring": ["measure"],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from pathlib import Path
@@ -18,7 +18,14 @@ from typing import Any
 import numpy as np
 
 from rbpkit.errors import InputError, check_whole, reason
-from rbpkit.files.text_files import SUFFIXES, list_files, read_texts, suffix_of, text_fingerprint
+from rbpkit.files.text_files import (
+    SUFFIXES,
+    joined,
+    list_files,
+    read_texts,
+    suffix_of,
+    text_fingerprint,
+)
 
 PROTOCOL_DOCUMENTS = 1000  # taken from each corpus by the authors
 
@@ -94,21 +101,45 @@ POCKET_CORPORA = ("pocket:prose", "pocket:code", "pocket:qa", "pocket:readme", "
 class Corpus:
     """The documents to be measured, in the order of the protocol; never empty.
 
-    id: the paper's name, "pocket:NAME", or the name of the file or folder.
+    id: the paper's name, "pocket:NAME", the name of the file or folder, or one of your own.
     fingerprint: `text_fingerprint(documents)`; two corpora with the same one are the same text.
-    source: where the text is from: `kind` ("hub", "file" or "pocket"), `path`, `empty` (how many
-    documents without a visible character were left out); of files and the hub `files` and `field`,
-    of the hub `revision`; `as_shipped` of a pocket corpus that is cut out of packages.
+    source: where the text is from: `kind` ("hub", "file", "pocket" or "memory"), `path`, `empty`
+    (how many documents without a visible character were left out); of files and the hub `files` and
+    `field`, of the hub `revision`; `as_shipped` of a pocket corpus that is cut out of packages.
     protocol: how documents were chosen: `seed` (None if nothing was shuffled), `requested` (None
     for all), `available` (how many there were to choose from).
-    Both mappings hold only what JSON can.
+    Both mappings hold only what JSON can. Raises InputError for a document that is not a string.
     """
 
     id: str
     documents: tuple[str, ...] = dataclass_field(repr=False)
-    fingerprint: str
-    source: Mapping[str, Any] = dataclass_field(hash=False)
-    protocol: Mapping[str, Any] = dataclass_field(hash=False)
+    source: Mapping[str, Any] = dataclass_field(default_factory=dict, hash=False)
+    protocol: Mapping[str, Any] = dataclass_field(default_factory=dict, hash=False)
+    fingerprint: str = dataclass_field(init=False)
+
+    def __post_init__(self) -> None:
+        with reason(f"{self.id}: the documents must be strings"):
+            object.__setattr__(self, "fingerprint", text_fingerprint(self.documents))
+
+    @classmethod
+    def of(cls, texts: Iterable[Any], name: str = "texts", *, field: str = "text") -> Corpus:
+        """A corpus of texts in memory: all of them, in their own order.
+
+        texts: any iterable of strings, or of rows by column (a `datasets.Dataset`). name: the
+        corpus's id. field: the column with the text, or several joined by "+". Texts without a
+        visible character are left out. Raises InputError for anything else, and for no text.
+        """
+        if isinstance(texts, (str, Mapping)) or hasattr(texts, "columns"):
+            kind = type(texts).__name__
+            raise InputError(f"{name}: a {kind} is not a list of texts; give one column or split")
+        names = field.split("+")
+        with reason(f"{name}: the documents must be strings"):
+            found = [
+                joined(one, names, one, f"{name}, row {row}") if isinstance(one, Mapping) else one
+                for row, one in enumerate(texts)
+            ]
+            protocol = {"seed": None, "requested": None, "available": len(found)}
+            return _make(name, found, {"kind": "memory", "path": name}, protocol)
 
 
 def protocol_order(rows: int, seed: int | None = 42) -> np.ndarray:
@@ -196,7 +227,7 @@ def _make(id: str, texts: Sequence[str], source: dict[str, Any], protocol: dict)
         found = f"all {len(texts)} documents are empty" if texts else "there are no documents"
         raise InputError(f"{id}: {found}; give a corpus with text ({source['path']})")
     source["empty"] = len(texts) - len(kept)
-    return Corpus(id, kept, text_fingerprint(kept), source, protocol)
+    return Corpus(id, kept, source, protocol)
 
 
 def _from_files(

@@ -8,26 +8,32 @@ unless a model's head has a form of its own, so that its own logits must be take
 from __future__ import annotations
 
 import functools
+import hashlib
+import math
+import os
 import platform
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from tqdm import tqdm
+from transformers import PreTrainedModel
 
 import rbpkit
-from rbpkit.corpora import Corpus
+from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
-from rbpkit.errors import check_whole
-from rbpkit.files.architectures import family_of
+from rbpkit.errors import InputError, check_whole, reason
+from rbpkit.files.architectures import family_of, non_embedding_parameters
 from rbpkit.files.manifest import Manifest
 from rbpkit.kernels.memory import by_batches
-from rbpkit.models import LoadedModel
+from rbpkit.models import LoadedModel, _check_tokenizer, linear_head, load_model
 from rbpkit.ranking import MEMORY_BYTES, TokenRanks, counting_path, logit_ranks, token_ranks
 from rbpkit.records import Records, find_done, job_lock, rename_family, summary_of, write_records
 from rbpkit.summary import Summary
@@ -36,71 +42,224 @@ BATCH_TOKENS = 8192
 MAX_LENGTH = 512
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Measurement:
-    """The result of `measure`: summary, Parquet file, and whether the job was done before."""
+    """The result of `measure`.
+
+    path: the Parquet file, None if nothing was written. found_done: whether it was there before.
+    coverage: what is scored and what is left out, in one line. scored_bytes: as `EncodedCorpus`.
+    """
 
     summary: Summary
-    path: Path
+    path: Path | None
     found_done: bool
+    coverage: str = ""
+    scored_bytes: int = 0
+    _records: Records | None = None
+
+    def __repr__(self) -> str:
+        numbers = f"CE {self.ce():.3f}, RBP_1 {self.rbp(1):.4f}, RBP_10 {self.rbp(10):.4f}"
+        manifest = self.summary.manifest
+        return f"<{manifest.model} on {manifest.corpus}: {numbers}; {self.coverage}>"
+
+    @functools.cached_property
+    def records(self) -> Records:
+        """One row for each scored token, read from `path` if they were written."""
+        return self._records or Records.load(self.path)
+
+    def rbp(self, k: int | np.ndarray, *, interval: bool = False) -> Any:
+        """RBP_k = Pr(R <= k), Eq. 4; with `interval` (low, high) as `Summary.rbp_interval`."""
+        return self.summary.rbp_interval(k) if interval else self.summary.rbp(k)
+
+    def ce(self) -> float:
+        """Mean negative log-likelihood of the scored tokens, nats."""
+        return self.summary.ce()
+
+    def ppl(self) -> float:
+        """Perplexity of a token, exp(CE)."""
+        return math.exp(self.ce())
+
+    def bits_per_byte(self) -> float:
+        """T CE / (ln 2 x scored_bytes): bits for each UTF-8 byte of the text of T scored tokens.
+
+        It compares models whose tokenizers differ. A document's first token, and what is past
+        `max_length`, count neither as bits nor as bytes. InputError if a sweep found the job done.
+        """
+        if not self.scored_bytes:
+            raise InputError("the bytes were not counted; call `measure` for this job")
+        return self.ce() * self.summary.tokens / (math.log(2) * self.scored_bytes)
 
 
 def measure(
-    model: LoadedModel,
-    corpus: Corpus,
-    out: str | Path,
+    model: LoadedModel | PreTrainedModel | str | os.PathLike[str],
+    corpus: Corpus | str | os.PathLike[str] | Iterable[Any],
+    out: str | os.PathLike[str] | None = None,
     *,
+    tokenizer: Any = None,
+    name: str | None = None,
+    field: str | None = None,
     max_length: int = MAX_LENGTH,
+    stride: int | None = 0,
     batch_tokens: int = BATCH_TOKENS,
     force: bool = False,
     progress: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> Measurement:
-    """Rank every scored token of `corpus` under `model`; write records and summary into `out`.
+    """Rank every scored token of `corpus` under `model`; with `out`, write records and summary.
 
+    model: a hub id or a folder; what `load_model` gives; or a `transformers` model in memory with
+    its own `tokenizer`. A model in memory is measured in evaluation mode and left in the mode it
+    was found in. Its revision is a sha256 over its weights, which takes a second or two for each
+    GB, its config and its tokenizer.
+    corpus: a name, a file or a folder, of which `load_corpus` takes what the protocol says; what
+    `load_corpus` or `Corpus.of` gives; or texts in memory as for `Corpus.of` (a list, a
+    `datasets.Dataset`, any iterable), all of them. field: the column with the text.
+    out: a folder; without one, nothing is written. name: what to call the model in the records.
     max_length: truncate documents at this many tokens (Appendix A: 512), or at the model's context
-    if that is shorter. batch_tokens: the most tokens of a forward pass, padding included; another
-    value changes last bits, and now and then a rank by one. If memory runs out, smaller batches
-    are taken and `say` gets a line; the manifest keeps the number that was asked for. progress: a
-    bar on standard error. A finished job with the same key (see `JobKey`) is not run again unless
-    `force`, but it takes the family that `load_model` was given; `say` is told what else differs.
-    Jobs with other keys stay as they are. A job that another process is measuring is waited for.
-    `say` also gets a line if a pocket corpus is not the text that the shipped numbers come from.
+    if that is shorter. stride: from 1 on, documents are scored whole, in windows of max_length
+    tokens that are this far apart (see `encode`); 0 or None truncates. batch_tokens: the most
+    tokens of a forward pass, padding included; another value changes last bits, and now and then a
+    rank by one. If memory runs out, smaller batches are taken and `say` gets a line; the manifest
+    keeps the number that was asked for. progress: a bar on standard error. A finished job with the
+    same key (see `JobKey`) is not run again unless `force`, but it takes the family that
+    `load_model` was given; `say` is told what else differs. Jobs with other keys stay as they are.
+    A job that another process is measuring is waited for. `say` also gets a line if text is left
+    out, and if a pocket corpus is not the text that the shipped numbers come from.
 
-    Raises InputError for a corpus that leaves nothing to score, settings out of range, logits that
-    are NaN or infinite, and too little memory for one document. Nothing is written then.
+    Raises InputError for a model or corpus that cannot be used or leaves nothing to score,
+    settings out of range, logits that are NaN or infinite, and too little memory for one document.
+    Nothing is written then.
     """
     check_whole("batch_tokens", batch_tokens, 1)
+    # The corpus first: its faults show at once, a model may take minutes to load.
+    if isinstance(corpus, (str, os.PathLike)):
+        corpus = load_corpus(corpus, field=field)
+    elif not isinstance(corpus, Corpus):
+        corpus = Corpus.of(corpus, field=field or "text")
     if corpus.source.get("as_shipped") is False:
         say(
             f"{corpus.id}: the installed packages have other versions, and so another text, than"
             " the shipped numbers come from: do not compare with them"
         )
-    if model.context is not None:
-        max_length = min(max_length, model.context)
-    encoded = encode(corpus, model.tokenizer, max_length=max_length)
-    planned = _planned(model, corpus, encoded, batch_tokens)
-    with job_lock(out, planned.key):
-        done = None if force else find_done(out, planned.key)
-        if done is None:
-            if model.head is None and model.dtype != "float32":
-                say(
-                    f"{model.name}: its output head is not a known one (linear, scaled or soft-capped), so"
-                    f" its own {model.dtype} logits are ranked; many may be tied, so prefer --dtype float32"
-                )
-            start = time.perf_counter()
-            columns = rank_columns(model, encoded, batch_tokens, progress=progress, say=say)
-            seconds = round(time.perf_counter() - start, 3)
-            manifest = planned.model_copy(update={"tokens": encoded.tokens, "seconds": seconds})
-            written = write_records(out, Records(**columns, manifest=manifest))
-            return Measurement(summary_of(written), written.path, found_done=False)
-        if done.manifest.family != model.family != family_of(model.model.config):
-            say(f"{model.name} was of family {done.manifest.family}, and is now of {model.family}")
-            done = rename_family(done, model.family)
+    with _opened(model, tokenizer, name, progress) as model:
+        length = min(max_length, model.context or max_length)
+        encoded = encode(corpus, model.tokenizer, max_length=length, stride=stride or 0)
+        planned = _planned(model, corpus, encoded, batch_tokens)
+        run = functools.partial(_run, model, encoded, planned, progress=progress, say=say)
+        coverage, whole = _coverage(corpus, encoded)
+        told = {"coverage": coverage, "scored_bytes": encoded.scored_bytes}
+        if not whole:
+            say(coverage)
+        if out is None:
+            records = run()
+            return Measurement(records.summary(), None, False, _records=records, **told)
+        with job_lock(out, planned.key):
+            done = None if force else find_done(out, planned.key)
+            if done is None:
+                written = write_records(out, run())
+                return Measurement(summary_of(written), written.path, False, **told)
+            if done.manifest.family != model.family != family_of(model.model.config):
+                was = done.manifest.family
+                say(f"{model.name} was of family {was}, and is now of {model.family}")
+                done = rename_family(done, model.family)
     recorded = ("family", "device", "threads", "batch_tokens", "versions")
     if other := [n for n in recorded if getattr(done.manifest, n) != getattr(planned, n)]:
         say(f"done before with other {', '.join(other)}; --force (force=True) measures it again")
-    return Measurement(summary_of(done), done.path, found_done=True)
+    return Measurement(summary_of(done), done.path, True, **told)
+
+
+def _run(
+    model: LoadedModel,
+    encoded: EncodedCorpus,
+    planned: Manifest,
+    *,
+    progress: bool,
+    say: Callable[[str], None],
+) -> Records:
+    """The records of the job that `planned` describes."""
+    if model.head is None and model.dtype != "float32":
+        say(
+            f"{model.name}: its output head is not a known one (linear, scaled or soft-capped), so"
+            f" its own {model.dtype} logits are ranked; many may be tied, so prefer --dtype float32"
+        )
+    start = time.perf_counter()
+    columns = rank_columns(model, encoded, planned.batch_tokens, progress=progress, say=say)
+    seconds = round(time.perf_counter() - start, 3)
+    manifest = planned.model_copy(update={"tokens": encoded.tokens, "seconds": seconds})
+    return Records(**columns, manifest=manifest)
+
+
+def _coverage(corpus: Corpus, encoded: EncodedCorpus) -> tuple[str, bool]:
+    """What is scored and what is left out, in one line; whether nothing is left out."""
+    taken = len(corpus.documents) + corpus.source.get("empty", 0)
+    available = corpus.protocol.get("available", taken)
+    line = f"{encoded.tokens:,} tokens scored in {len(corpus.documents) - encoded.skipped:,}"
+    line += f" of {available:,} documents (--documents)" if available > taken else " documents"
+    if encoded.skipped:
+        line += f", {encoded.skipped:,} skipped (nothing to score)"
+    if encoded.past:
+        line += f"; {encoded.past:,} tokens past --max-length {encoded.max_length} left out"
+        line += " (--stride scores all)"
+    return line, available <= taken and not encoded.past
+
+
+@contextmanager
+def _opened(model: Any, tokenizer: Any, name: str | None, progress: bool) -> Iterator[LoadedModel]:
+    """What `measure` takes as a model, ready to be measured in this block."""
+    if isinstance(model, (str, os.PathLike)):
+        model = load_model(model, progress=progress)
+    if isinstance(model, LoadedModel):
+        if tokenizer is not None:
+            raise InputError("tokenizer: only for a model in memory; a loaded one has its own")
+        yield replace(model, name=name or model.name)
+        return
+    kind = type(model).__name__
+    if not isinstance(model, PreTrainedModel) or model.get_output_embeddings() is None:
+        raise InputError(
+            f"{kind}: not a causal language model of transformers; give one (AutoModelForCausalLM,"
+            " or what merge_and_unload() of a PeftModel gives), a hub id or a folder"
+        )
+    if tokenizer is None:
+        raise InputError(f"{kind}: a model in memory needs tokenizer=, its own")
+    dtype = str(model.dtype).removeprefix("torch.")
+    given = model.config.name_or_path or kind  # a hub id, the path of a folder, or nothing
+    here = os.path.isabs(given) or os.path.exists(given)
+    name = name or (Path(given).name if here else given)
+    modes = {module: module.training for module in model.modules()}
+    try:
+        model.eval()
+        with reason(f"{name}: the model in memory does not run in {dtype}"):
+            head, V = linear_head(model, name)
+            rows = min(V, model.get_input_embeddings().weight.shape[0])
+            _check_tokenizer(tokenizer, rows, Path(name))
+        yield LoadedModel(
+            name=name,
+            revision=_revision(model, tokenizer),
+            family=family_of(model.config),
+            S=non_embedding_parameters(model),
+            V=V,
+            dtype=dtype,
+            device=str(model.device),
+            context=getattr(model.config.get_text_config(), "max_position_embeddings", None),
+            tokenizer=tokenizer,
+            head=head,
+            model=model,
+        )
+    finally:
+        for module, training in modes.items():
+            module.training = training
+
+
+def _revision(model: PreTrainedModel, tokenizer: Any) -> str:
+    """A sha256 over the weights, the config and the tokenizer of a model in memory."""
+    total = hashlib.sha256()
+    for key, tensor in model.state_dict().items():
+        total.update(f"{key} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        total.update(tensor.cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    backend = getattr(tokenizer, "backend_tokenizer", None)  # of one with a tokenizer.json
+    words = backend.to_str() if backend else str(sorted(tokenizer.get_vocab().items()))
+    total.update(f"{model.config.to_json_string()}{words}{tokenizer.all_special_ids}".encode())
+    return f"sha256:{total.hexdigest()}"
 
 
 def measured_ranks(
@@ -195,6 +354,7 @@ def _planned(
         documents=len(corpus.documents),
         skipped_documents=encoded.skipped,
         max_length=encoded.max_length,
+        stride=encoded.stride,
         dtype=model.dtype,
         device=model.device,
         threads=torch.get_num_threads(),

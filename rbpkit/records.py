@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
@@ -26,6 +27,9 @@ from rbpkit.errors import InputError, check_ties
 from rbpkit.files.manifest import SETTINGS, JobKey, Manifest
 from rbpkit.files.writing import write_whole
 from rbpkit.summary import Histogram, Summary, document_index, summarise
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS = {"document": np.int32, "position": np.int32, "target": np.int32}
 COLUMNS |= {"n_greater": np.int32, "n_equal": np.int32, "nll": np.float32}
@@ -97,6 +101,12 @@ class Records:
     def tokens(self) -> int:
         """T, the scored tokens."""
         return self.nll.size
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A table with one row for each scored token: the columns, and `rank` (Eq. 3)."""
+        import pandas as pd
+
+        return pd.DataFrame(self.columns() | {"rank": self.rank()})
 
     def rank(self, ties: str = "pessimistic") -> np.ndarray:
         """R, (T,) int32, from 1. Pessimistic is Eq. 3: tied tokens stand before the target."""

@@ -106,6 +106,34 @@ class Summary:
         check_ties(ties)
         return (self.ranks if ties == "pessimistic" else self.ranks_optimistic).share(k)
 
+    def rbp_interval(self, k: int, draws: int = 1000) -> tuple[float, float]:
+        """The 95% interval of RBP_k for other documents like these: its (low, high) percentiles.
+
+        Each draw resamples the documents, with seed 42; those of a pocket corpus that come from one
+        source file stay together. Raises InputError for k < 1, for a k below V that is not in
+        `k_grid`, since the documents' hits are stored for no other, and for a single document.
+        """
+        from rbpkit.pocket.documents import CORPORA, document_modules
+
+        if check_k(k) < self.manifest.V and k not in self.k_grid:
+            grid = ", ".join(map(str, self.k_grid))
+            raise InputError(f"no interval of RBP_{k} in a summary; take k from {grid}")
+        hits = np.column_stack((self.document_hits, self.document_tokens))  # from k = V on: all
+        hits = hits[:, np.searchsorted(self.k_grid, k)]
+        corpus, units = self.manifest.corpus, np.arange(self.document.size)
+        if (name := corpus.removeprefix("pocket:")) in CORPORA and name != corpus:
+            modules = np.asarray(document_modules(name))[self.document]
+            units = np.unique(modules, return_inverse=True)[1]
+        count = int(units.max()) + 1
+        if count < 2:
+            raise InputError(f"{corpus}: an interval needs two documents or more")
+        random, shares = np.random.default_rng(42), []
+        for _ in range(draws):
+            weights = random.multinomial(count, np.full(count, 1 / count))[units]
+            shares.append(weights @ hits / (weights @ self.document_tokens))
+        low, high = np.quantile(shares, (0.025, 0.975))
+        return float(low), float(high)
+
     def ce(self) -> float:
         """Mean negative log-likelihood, nats."""
         return math.fsum(self.document_nll) / self.tokens

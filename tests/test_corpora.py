@@ -37,7 +37,7 @@ def refused(part: str, name_or_path: object, **arguments) -> None:
 
 
 def corpus_of(*documents: str) -> Corpus:
-    return Corpus("made up", documents, text_fingerprint(documents), {}, {})
+    return Corpus("made up", documents)
 
 
 def write_jsonl(path: Path, rows: list) -> Path:
@@ -256,6 +256,9 @@ def test_a_hub_corpus_that_is_incomplete_or_missing_is_refused(hub):
     refused("C4: cannot fetch allenai/c4", "c4")
 
 
+SPECIAL = {"bos_token": "<s>", "eos_token": "<x>"}
+
+
 @pytest.fixture(scope="module")
 def words():
     """One token a word, <s> = 0 put first, <x> = 1 special as well, w0 to w9."""
@@ -263,7 +266,7 @@ def words():
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 0)])
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="<x>")
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **SPECIAL)
 
 
 def test_what_is_scored(words):
@@ -282,6 +285,26 @@ def test_what_is_scored(words):
     assert batch.documents.tolist() == [2, 2, 0, 0]
     assert batch.positions.tolist() == [4, 5, 2, 3]
     assert batch.input_ids.tolist() == [[0, 7, 1, 8, 9, 10], [0, 3, 4, 5, PAD_ID, PAD_ID]]
+
+
+@pytest.mark.parametrize("template", ["$A", "<s> $A", "$A <x>", "<s> <s> $A <x>"])
+def test_a_document_is_cut_as_the_tokenizer_itself_would(words, template):
+    own = PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(words.backend_tokenizer.to_str()), **SPECIAL
+    )
+    own.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        template, special_tokens=[("<s>", 0), ("<x>", 1)]
+    )
+    text = "w0 w1 <x> w2 w3 w4 w5 w6"
+    encoded = encode(corpus_of(text), own, max_length=7)
+    ids = own(text, truncation=True, max_length=7)["input_ids"]
+    assert encoded.documents[0].input_ids.tolist() == ids
+    assert encoded.past == len(own(text)["input_ids"]) - 7
+    windows = encode(corpus_of(text), own, max_length=6, stride=2)
+    whole = own(text)["input_ids"]
+    scored = [w.start + i + 1 for w in windows.documents for i in np.flatnonzero(w.scored)]
+    assert scored == [i for i in range(1, len(whole)) if min(whole[i - 1 : i + 1]) > 1]
+    assert windows.tokens == len(scored) and windows.past == 0
 
 
 def test_max_length_counts_added_tokens_and_keeps_the_beginning(words):

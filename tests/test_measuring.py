@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
+import datasets
 import numpy as np
 import pytest
 import torch
+from conftest import TEXTS
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from rbpkit.corpora import load_corpus
+from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import encode
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure, measured_ranks
 from rbpkit.models import load_model
 from rbpkit.records import Records
+from rbpkit.sections import bootstrap
 
 
 def naive(model, encoded) -> np.ndarray:
@@ -94,3 +99,146 @@ def test_a_model_that_gives_its_own_logits_gets_small_batches(
     monkeypatch.setattr("rbpkit.measuring.MEMORY_BYTES", 4 * model.V * 130)
     sizes = [batch.input_ids.size for batch, _ in measured_ranks(model, encoded, 10_000)]
     assert len(sizes) > 1 and max(sizes) <= 130
+
+
+LONG = " ".join(f"{text} {i}," for i in range(3) for text in (TEXTS[0], TEXTS[1], TEXTS[5]))
+
+
+@pytest.fixture
+def in_memory(llama_folder):
+    """A network and its tokenizer, as somebody else would load them."""
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(llama_folder)
+    return AutoModelForCausalLM.from_pretrained(llama_folder), tokenizer
+
+
+@pytest.mark.parametrize(("max_length", "stride"), [(64, 20), (50, 49), (33, 1)])
+def test_with_a_stride_each_token_is_scored_once_in_the_first_window_that_predicts_it(
+    in_memory, max_length, stride
+):
+    network, tokenizer = in_memory
+    settings = {"max_length": max_length, "stride": stride, "batch_tokens": 300}
+    texts = [TEXTS[1], LONG, TEXTS[3], LONG[::-1]]
+    result = measure(network, texts, tokenizer=tokenizer, **settings)
+    rows = []
+    for number, text in enumerate(texts):
+        ids = tokenizer(text)["input_ids"]
+        for place in range(1, len(ids)):
+            start = next(s for s in range(0, len(ids), stride) if place < s + max_length)
+            assert start == 0 or place - start >= max_length - stride
+            seen = torch.tensor([ids[start:place]])
+            with torch.no_grad():
+                row = network(input_ids=seen).logits[0, -1].double()
+            greater = int((row > row[ids[place]]).sum())
+            nll = float(torch.logsumexp(row, 0) - row[ids[place]])
+            rows.append((number, place, ids[place], greater, nll))
+    document, position, target, greater, nll = np.array(rows).T
+    found = result.records
+    np.testing.assert_array_equal(found.document, document)
+    np.testing.assert_array_equal(found.position, position)
+    np.testing.assert_array_equal(found.target, target)
+    assert (found.n_greater != greater).mean() <= 0.01
+    assert np.abs(found.n_greater - greater).max() <= 1
+    np.testing.assert_allclose(found.nll, nll, atol=2e-4)
+    assert result.summary.windows[50].total == sum(
+        max(0, n - 49) for n in np.bincount(document.astype(int))
+    )
+    assert "left out" not in result.coverage and result.summary.manifest.stride == stride
+    with pytest.raises(InputError, match="stride=128: must be less than max_length, here 128"):
+        measure(network, texts, tokenizer=tokenizer, stride=128)  # the context
+
+
+def test_one_front_door(in_memory, llama_folder, tmp_path):
+    network, tokenizer = in_memory
+    network.train()
+    network.model.layers[1].eval()
+    modes = [module.training for module in network.modules()]
+    rows = datasets.Dataset.from_dict({"n": range(len(TEXTS)), "body": list(TEXTS)})
+    (tmp_path / "notes.txt").write_text(TEXTS[4])
+    lines = tmp_path / "notes.jsonl"
+    rows.to_json(lines)
+    memory = measure(network, TEXTS, tokenizer=tokenizer)
+    assert [module.training for module in network.modules()] == modes
+    for model, corpus, field in [
+        (str(llama_folder), (text for text in TEXTS), None),
+        (llama_folder, rows, "body"),
+        (load_model(llama_folder), rows.to_iterable_dataset(), "body"),
+        (load_model(llama_folder), rows["body"], None),
+        (llama_folder, load_corpus(lines, field="body", seed=None), None),
+    ]:
+        other = measure(model, corpus, field=field)
+        assert other.path is None and other.summary.manifest.S == memory.summary.manifest.S
+        assert other.summary.manifest.fingerprint == memory.summary.manifest.fingerprint
+        np.testing.assert_array_equal(other.records.n_greater, memory.records.n_greater)
+    one = measure(llama_folder, tmp_path / "notes.txt", name="mine").summary
+    assert (one.manifest.model, one.manifest.corpus) == ("mine", "notes.txt")
+    assert list(tmp_path.rglob("*.parquet")) == []
+    for arguments, part in {
+        (network, TEXTS): "needs tokenizer=",
+        (network.model, TEXTS): "LlamaModel: not a causal language model",
+        (llama_folder, ("one", 2)): "texts: the documents must be strings",
+        (llama_folder, None): "not iterable",
+    }.items():
+        with pytest.raises(InputError, match=part):
+            measure(*arguments)
+
+
+def test_a_model_in_memory_is_known_by_its_weights(in_memory, tmp_path):
+    network, tokenizer = in_memory
+    first = measure(network, TEXTS, tmp_path, tokenizer=tokenizer)
+    assert first.summary.manifest.model == "tiny-llama"
+    assert measure(network, TEXTS, tmp_path, tokenizer=tokenizer).found_done
+    with torch.no_grad():
+        network.model.norm.weight[3] += 1e-6
+    named = measure(network, TEXTS, tmp_path / "b", tokenizer=tokenizer, name="moved")
+    assert named.summary.manifest.revision != first.summary.manifest.revision
+    assert not named.found_done and named.path.stem.startswith("moved")
+
+
+def test_the_result_answers_from_the_records(in_memory, tmp_path):
+    network, tokenizer = in_memory
+    result = measure(network, TEXTS, tmp_path, tokenizer=tokenizer, max_length=40)
+    table = result.records.to_pandas()
+    assert (table["rank"] == table["n_greater"] + table["n_equal"] + 1).all()
+    assert result.rbp(2000) == (table["rank"] <= 2000).mean()
+    assert result.ce() == pytest.approx(table["nll"].mean()) == math.log(result.ppl())
+    # A byte-level token is spelt with one character for each of its bytes.
+    spelt = (tokenizer.tokenize(text)[1:40] for text in TEXTS)
+    size = sum(len(token) for tokens in spelt for token in tokens)
+    assert result.bits_per_byte() == pytest.approx(table["nll"].sum() / math.log(2) / size)
+    assert "tiny-llama on texts: CE" in repr(result) and "tokens past" in repr(result)
+    with pytest.raises(InputError, match="no interval of RBP_2001 in a summary"):
+        result.rbp(2001, interval=True)
+    assert result.rbp(4096, interval=True) == (1, 1)
+    alone = measure(network, TEXTS[:1], tokenizer=tokenizer)
+    with pytest.raises(InputError, match="two documents"):
+        alone.rbp(1, interval=True)
+
+
+def test_intervals_are_those_of_the_notebooks(shipped):
+    for corpus in ("pocket:code", "pocket:humaneval"):
+        one = next(s for s in shipped if s.manifest.corpus == corpus)
+        weights = bootstrap.resample_weights(bootstrap.sampling_units(corpus, one.document))
+        at = one.k_grid.tolist().index(10)
+        shares = weights @ one.document_hits[:, at] / (weights @ one.document_tokens)
+        assert one.rbp_interval(10) == pytest.approx(bootstrap.interval(shares), abs=1e-12)
+
+
+def test_what_is_left_out_is_said(rbpkit, llama_folder, tmp_path):
+    path = tmp_path / "many.txt"
+    path.write_text(LONG)
+    tokens = len(PreTrainedTokenizerFast.from_pretrained(llama_folder)(LONG)["input_ids"])
+    common = ["measure", "--model", llama_folder, "--corpus", path, "--out", tmp_path / "out"]
+    status, _, err = rbpkit(*common, "--max-length", 100)
+    assert status == 0
+    left = (
+        f"99 tokens scored in 1 documents; {tokens - 100:,} tokens past --max-length 100 left out"
+    )
+    assert err.count(left + " (--stride scores all)\n") == 1
+    status, _, err = rbpkit(*common, "--max-length", 100, "--stride", 60)
+    assert status == 0 and f"{tokens - 1:,} tokens scored in 1 documents; " in err
+    status, _, err = rbpkit(*common, "--max-length", 100, "--stride", 100)
+    assert status == 2 and "--stride" in err
+    corpus = dataclasses.replace(Corpus.of(TEXTS), protocol={"available": 10_000})
+    said = []
+    measure(llama_folder, corpus, say=said.append)
+    assert " in 5 of 10,000 documents (--documents), 1 skipped (nothing to score); " in said[0]

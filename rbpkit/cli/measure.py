@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -46,6 +47,7 @@ def measure(
         typer.Option(help="How many to take, 0 for all; by default 1000, all of a pocket corpus."),
     ] = None,
     max_length: MaxLength = 512,
+    stride: Annotated[int, typer.Option(help="Score all, in windows so far apart; 0: off.")] = 0,
     field: Annotated[str | None, typer.Option(help="Column with the text; a+b joins two.")] = None,
     dtype: Dtype = "float32",
     device: Device = None,
@@ -65,6 +67,7 @@ def measure(
     within("--threads", threads, 0, MOST_THREADS)
     within("--batch-tokens", batch_tokens, 1)
     within("--max-length", max_length, 2)
+    within("--stride", stride, 0, max_length - 1)
     folder = folder_to_write(out)
     from rbpkit.corpora import load_corpus
 
@@ -84,27 +87,29 @@ def measure(
         trust_remote_code=trust_remote_code,
         progress=True,
     )
-    if name:
-        loaded = replace(loaded, name=name)
-    settings = {"max_length": max_length, "batch_tokens": batch_tokens, "force": force}
-    done = run(loaded, text, folder, **settings, progress=sys.stderr.isatty(), say=say)
-    manifest = done.summary.manifest
-    speed = manifest.tokens / max(manifest.seconds, 1e-9)
+    said: list[str] = []
+
+    def tell(line: str) -> None:
+        said.append(line)
+        say(line)
+
+    settings = {"max_length": max_length, "stride": stride, "batch_tokens": batch_tokens}
+    settings |= {"force": force, "name": name, "progress": sys.stderr.isatty()}
+    done = run(loaded, text, folder, **settings, say=tell)
+    speed = done.summary.tokens / max(done.summary.manifest.seconds, 1e-9)
     state = "done before, not measured again" if done.found_done else f"{speed:,.0f} tokens/s"
-    say(
-        f"{manifest.tokens:,} tokens scored in {manifest.documents - manifest.skipped_documents:,}"
-        f" documents, {manifest.skipped_documents:,} skipped (nothing to score); {state}"
-    )
+    say(state if done.coverage in said else f"{done.coverage}; {state}")
     print_table(measured_table([done.summary], DEFAULT_KS), as_json)
 
 
 @with_settings
 def show(records: RecordsDir, settings: dict, k: Ks = None, as_json: AsJson = False) -> None:
-    """CE and RBP_k of every model and corpus in a folder."""
+    """CE, RBP_k and its 95% interval (other documents) of every model and corpus in a folder."""
     from rbpkit.records import load_summaries
 
     ks = checked_ks(k)
-    print_table(measured_table(load_summaries(records, several=True, **settings), ks), as_json)
+    found = load_summaries(records, several=True, **settings)
+    print_table(measured_table(found, ks, intervals=True), as_json)
 
 
 @with_settings
@@ -132,23 +137,32 @@ def fit(records: RecordsDir, settings: dict, k: Ks = None, as_json: AsJson = Fal
         say(line)
 
 
-def measured_table(measured: Iterable[Measured], ks: Sequence[int]) -> pd.DataFrame:
+def measured_table(
+    measured: Iterable[Measured], ks: Sequence[int], intervals: bool = False
+) -> pd.DataFrame:
     """One row per model and corpus, sorted by corpus, family, S.
 
     Columns: corpus, family, model, S, V, documents, max_length, tokens (scored), CE (nats), then
-    RBP_<k> for each of `ks`; other settings only if a model has several on one corpus. Raises
+    RBP_<k> for each of `ks`, with `intervals` also RBP_<k>_low and RBP_<k>_high, empty for a k or
+    a text that has none; other settings only if a model has several on one corpus. Raises
     InputError if there is nothing to show, and for k < 1.
     """
     import pandas as pd
 
     names = ("corpus", "family", "model", "S", "V", "documents", "max_length")
     others = ("revision", "fingerprint", "seed", "stride", "dtype")
-    rows = [
-        {name: getattr(one.manifest, name) for name in (*names, *others, "tokens")}
-        | {"CE": one.ce()}
-        | {f"RBP_{k}": one.rbp(k) for k in ks}
-        for one in measured
-    ]
+    rows = []
+    for one in measured:
+        row = {name: getattr(one.manifest, name) for name in (*names, *others, "tokens")}
+        row["CE"] = one.ce()
+        for k in ks:
+            row[f"RBP_{k}"] = one.rbp(k)
+            if intervals:
+                ends = [f"RBP_{k}_low", f"RBP_{k}_high"]
+                row |= dict.fromkeys(ends, math.nan)
+                with suppress(InputError):
+                    row |= zip(ends, one.rbp_interval(k), strict=True)
+        rows.append(row)
     if not rows:
         raise InputError("no measured model to show")
     frame = pd.DataFrame(rows)

@@ -48,6 +48,7 @@ class Manifest(BaseModel):
     fingerprint: Name
     documents: PositiveInt
     max_length: PositiveInt
+    stride: int = 0
     dtype: Name
     device: Name
     threads: PositiveInt

@@ -78,7 +78,7 @@ def _json_rows(path: Path, names: list[str], keep: Callable | None) -> Iterator[
                 if line.strip():  # blank lines are not rows, as in `datasets`
                     row = json.loads(line.decode("utf-8-sig"))
                     if keep is None or keep(row):
-                        yield _joined(row, names, row.keys(), where)
+                        yield joined(row, names, row.keys(), where)
 
 
 def _parquet_rows(path: Path, names: list[str]) -> Iterator[str]:
@@ -90,10 +90,11 @@ def _parquet_rows(path: Path, names: list[str]) -> Iterator[str]:
         for batch in table.iter_batches(batch_size=1024, columns=names):
             for row in batch.to_pylist():
                 number += 1
-                yield _joined(row, names, table.schema_arrow.names, f"{path}, row {number}")
+                yield joined(row, names, table.schema_arrow.names, f"{path}, row {number}")
 
 
-def _joined(row: Mapping[str, Any], names: list[str], columns: Iterable[str], where: str) -> str:
+def joined(row: Mapping[str, Any], names: list[str], columns: Iterable[str], where: str) -> str:
+    """The text of a row: the values of the fields `names`, joined by a newline."""
     for name in names:
         if not isinstance(row.get(name), str):
             raise InputError(f"{where}: no text in field {name!r}; its fields are {[*columns]}")

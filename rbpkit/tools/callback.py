@@ -22,7 +22,6 @@ from rbpkit.corpora import Corpus
 from rbpkit.encoding import EncodedCorpus, encode
 from rbpkit.errors import InputError, check_whole
 from rbpkit.files.architectures import family_of
-from rbpkit.files.text_files import text_fingerprint
 from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, measured_ranks
 from rbpkit.models import Head, LoadedModel, linear_head, non_embedding_parameters
 from rbpkit.ranking import NonFiniteError
@@ -96,7 +95,7 @@ class RBPCallback(TrainerCallback):
         if not ks:
             raise InputError("ks is empty: give one k or more, as ks=(1, 10)")
         self.history: list[Point] = []
-        self._corpus = documents if isinstance(documents, Corpus) else _corpus(documents)
+        self._corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
         self._tokenizer = tokenizer
         self._ks = tuple(dict.fromkeys(ks))
         self._every = every
@@ -247,12 +246,3 @@ def undisturbed(model: PreTrainedModel) -> Iterator[None]:
         model.__dict__.update(wrapped)
         np.random.set_state(drawn)
         random.setstate(python)
-
-
-def _corpus(documents: Sequence[str]) -> Corpus:
-    if isinstance(documents, str) or not all(isinstance(text, str) for text in documents):
-        raise InputError("documents must be a list of strings or a Corpus, as load_corpus gives")
-    kept = tuple(text for text in documents if text.strip())
-    if not kept:
-        raise InputError("documents: there is no text in them; give some to measure on")
-    return Corpus("documents", kept, text_fingerprint(kept), {}, {})

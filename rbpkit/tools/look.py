@@ -87,7 +87,7 @@ def look(
     that are NaN or infinite.
     """
     max_length = min(max_length, model.context or max_length)
-    encoded = encode(Corpus(name, (text,), "", {}, {}), model.tokenizer, max_length=max_length)
+    encoded = encode(Corpus(name, (text,)), model.tokenizer, max_length=max_length)
     ((batch, ranks),) = measured_ranks(model, encoded)
     # The alternatives come from the same logits as the ranks.
     states, places = states_of(model, batch)

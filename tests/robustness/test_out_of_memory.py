@@ -61,7 +61,7 @@ def test_records_equal_those_of_the_smaller_budget(device, model, many, tmp_path
         model, many, tmp_path / "two", max_length=128, batch_tokens=2048, say=said.append
     )
     assert passes[:3] == [2048, 1024, 512]  # the longest first, so that it shows at once
-    assert max(passes[2:]) <= 512 and len(said) == 2
+    assert max(passes[2:]) <= 512 and sum("out of memory" in line for line in said) == 2
     assert "out of memory with a batch of 1,024 tokens" in said[1] and "at most 512" in said[1]
     expected, found = Records.load(undisturbed.path).columns(), Records.load(done.path).columns()
     assert_same_columns(found, expected)
