@@ -76,6 +76,8 @@ def measure(
         )
     if model.context is not None:
         max_length = min(max_length, model.context)
+    for what, note in model.notes.items():
+        say(f"{model.name}: {what}: {note}")
     encoded = encode(corpus, model.tokenizer, max_length=max_length)
     planned = _planned(model, corpus, encoded, batch_tokens)
     done = find_done(out, planned)
@@ -200,5 +202,6 @@ def _planned(
             "python": platform.python_version(),
             "ranks": counting_path(model.device),
             **versions,
+            **model.notes,
         },
     )
