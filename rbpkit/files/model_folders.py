@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import warnings
+import random
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -37,13 +37,10 @@ PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*
 ADAPTERS = ("adapter_model.safetensors", "adapter_model.bin")
 TOKENIZER_FILES = ("*token*.json", "vocab.*", "merges.txt", "tekken.json", "*.model", "*.tiktoken")
 
-# What the rules of tokenizers disagree about: digits, spaces, lines, case, code, accents, scripts.
-_PROBES = (
-    "The model ranks 50,257 tokens in 1984; isn't 3.14159 < 10000000? I'LL SEE.",
-    "  two spaces,      six,\ta tab \n\n\n  three newlines\r\n and a space at the end ",
-    "def rank(p, t):\n\treturn sum(v >= p[t] for v in p)  # x_1 != y**2 && z->w",
-    "Ünïcödé, naïve façade, e\u0301, 漢字かな交じり文 １２３, 한국어, русский, עברית, हिन्दी, 🙂👍🏽 ﬁ ½",
-)
+# Texts on which the rules of tokenizers part: every three of these in a row.
+_PARTS = " ,   ,\n,\t,a,The,'s,I'LL,7,1984,.,({,é,e\u0301,漢字,русский,\uff11,🙂".split(",")
+_ENDS = ("add_bos_token", "add_eos_token")
+_PROBES = ["".join(one + two + three for two in _PARTS for three in _PARTS) for one in _PARTS]
 
 
 @dataclass(frozen=True)
@@ -209,35 +206,46 @@ def load_tokenizer(
     """The tokenizer of a model's folder -> (the tokenizer, why it is not the library's, or "").
 
     The library rebuilds many tokenizers from vocabulary and merges by the rules of the class that
-    `tokenizer_config.json` or the model's type names, and drops those in `tokenizer.json`. So both
-    encode a probe text, and the file is taken if they differ or if the library fails.
+    `tokenizer_config.json` or the model's type names, and drops the rules in `tokenizer.json`. So
+    both encode probe texts, and the file is used if they differ or if the library fails.
 
     Raises InputError if there is no tokenizer that can be read.
     """
-    path = folder / "tokenizer.json"
     way_out = ""
     if any(folder.glob("*.model")) and not find_spec("sentencepiece"):
-        way_out = "; install sentencepiece: pip install sentencepiece protobuf"
+        way_out = "; pip install sentencepiece"
     with reason(f"{folder}: the tokenizer cannot be loaded{way_out}"):
-        if "gguf_file" in options or not path.is_file():
-            return AutoTokenizer.from_pretrained(folder, config=config, **options), ""
-        own = Tokenizer.from_file(str(path))
+        described = {}
+        if (folder / "tokenizer_config.json").is_file():
+            described = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+        build, given = AutoTokenizer.from_pretrained, {"config": config, **options}
+        if "gguf_file" in options or not (folder / "tokenizer.json").is_file():
+            return build(folder, **given), ""
+        own = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        own.no_truncation()
+        own.no_padding()
+        words = random.Random(0).choices(range(own.get_vocab_size()), k=4000)
+        probes = [*_PROBES, own.decode(words)]
+        ends = {key: described[key] for key in _ENDS if described.get(key) is not None}
+        if described.get("tokenizer_class") in GENERIC_TOKENIZERS:
+            # The file is all there is to know, and AutoTokenizer may take the model type's class.
+            build, given = PreTrainedTokenizerFast.from_pretrained, {"local_files_only": True}
+        why = "cuts text differently"
         try:
-            tokenizer, differs = _as_the_library(folder, config, options), "cuts text differently"
-            # Code of its own may do more than the file, and was asked for.
-            if not type(tokenizer).__module__.startswith("transformers."):
+            tokenizer = build(folder, **given)
+            # Code of its own was asked for. Ends that the folder asks for may not be the file's.
+            if not type(tokenizer).__module__.startswith("transformers.") or all(
+                tokenizer(text, add_special_tokens=not ends)["input_ids"]
+                == own.encode(text, add_special_tokens=not ends).ids
+                for text in probes
+            ):
                 return tokenizer, ""
-            ids = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in _PROBES]
         except Exception as error:
             if "trust_remote_code" in str(error):
                 raise
-            differs, ids = f"fails ({one_line(error)})", None
-        own.no_truncation()
-        own.no_padding()
-        if ids == [own.encode(text, add_special_tokens=False).ids for text in _PROBES]:
-            return tokenizer, ""
+            why = f"fails ({one_line(error)})"
         generic = PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
-        # A special token that the file does not have would get an id that the model does not have.
+        # A special token that the file lacks would get an id that the model does not know.
         named = {
             name: token
             for name, token in generic.special_tokens_map.items()
@@ -245,36 +253,31 @@ def load_tokenizer(
         }
         special = [token for token in own.get_added_tokens_decoder().values() if token.special]
         tokenizer = PreTrainedTokenizerFast(
-            tokenizer_object=own, extra_special_tokens=special, **named
+            tokenizer_object=own, extra_special_tokens=special, **named, **ends
         )
-    return tokenizer, f"tokenizer.json, as transformers' own reading of the folder {differs}"
-
-
-def _as_the_library(
-    folder: Path, config: PreTrainedConfig, options: dict[str, Any]
-) -> PreTrainedTokenizerBase:
-    described = folder / "tokenizer_config.json"
-    if described.is_file():
-        named = json.loads(described.read_text(encoding="utf-8")).get("tokenizer_class")
-        if named in GENERIC_TOKENIZERS:  # then AutoTokenizer may take the model type's class
-            return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
-    return AutoTokenizer.from_pretrained(folder, config=config, **options)
+    return tokenizer, f"tokenizer.json, because what transformers makes of the folder {why}"
 
 
 def put_adapter(network: PreTrainedModel, folder: Path) -> PreTrainedModel:
     """The model with the adapter of a PEFT folder in its layers, not merged into their weights.
 
     Raises InputError for an adapter that works on the prompt, and for one whose weights are not
-    those that its config says.
+    all those that its config says, and no others.
     """
-    from peft import PeftConfig, PeftModel
+    from peft import PeftConfig, get_peft_model
 
     with reason(f"{folder}: the adapter does not fit its base model"):
-        if PeftConfig.from_pretrained(folder).is_prompt_learning:
+        config = PeftConfig.from_pretrained(folder, inference_mode=True)
+        if config.is_prompt_learning:
             raise InputError(f"{folder}: an adapter of the prompt; give one of the layers (LoRA)")
-        with warnings.catch_warnings():
-            warnings.filterwarnings("error", "Found missing adapter keys")
-            adapted = PeftModel.from_pretrained(network, folder, autocast_adapter_dtype=False)
+        adapted = get_peft_model(network, config)
+        names = getattr(network, "_checkpoint_conversion_mapping", {})
+        found = adapted.load_adapter(folder, "default", key_mapping=names)
+    for fault, keys in (("missing", found.missing_keys), ("not used", found.unexpected_keys)):
+        if keys:
+            raise InputError(
+                f"{folder}: {len(keys)} weight(s) of the adapter are {fault}: {keys[0]}"
+            )
     return adapted.get_base_model()
 
 
