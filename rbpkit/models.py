@@ -16,18 +16,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 
 from rbpkit.errors import InputError, reason
 from rbpkit.files.architectures import context_of, family_of, non_embedding_parameters
 from rbpkit.files.devices import SPREAD, torch_device
 from rbpkit.files.libraries import quiet
-from rbpkit.files.model_folders import (
-    find_checkpoint,
-    load_tokenizer,
-    put_adapter,
-    quantisation,
-)
+from rbpkit.files.model_folders import find_checkpoint, load_tokenizer, put_adapter, quantisation
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -154,15 +149,15 @@ def load_model(
             options["gguf_file"] = checkpoint.gguf
             notes["gguf"] = quantisation(folder / checkpoint.gguf)
         with reason(f"{folder}: the model cannot be loaded"):
-            config = AutoConfig.from_pretrained(folder, **options)
-        tokenizer, remark = load_tokenizer(checkpoint.tokenizer, config, options)
+            options["config"] = AutoConfig.from_pretrained(folder, **options)
+        tokenizer, remark = load_tokenizer(checkpoint.tokenizer, options)
         if remark:
             notes["tokenizer"] = remark
-        network = _read_network(folder, config, DTYPES[dtype], allow_pickle, options, device_map)
+        network = _read_network(folder, DTYPES[dtype], allow_pickle, options, device_map)
         S = non_embedding_parameters(network)
         if checkpoint.adapter is not None:
             network = put_adapter(network, checkpoint.adapter).eval().requires_grad_(False)
-            notes["adapter"] = f"on {checkpoint.base}"
+            notes["adapter"] = f"put on {checkpoint.base}"
         spread = "" if device_map is None else " over several devices; do they have room for it?"
         with reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}{spread}"):
             if device_map is None:
@@ -190,12 +185,7 @@ def load_model(
 
 
 def _read_network(
-    folder: Path,
-    config: PreTrainedConfig,
-    dtype: torch.dtype,
-    allow_pickle: bool,
-    options: dict,
-    device_map: Any,
+    folder: Path, dtype: torch.dtype, allow_pickle: bool, options: dict, device_map: Any
 ) -> PreTrainedModel:
     """The model with every weight read from the checkpoint, and every weight of it used."""
     if "gguf_file" in options:  # never to be left in blocks of few bits
@@ -205,7 +195,6 @@ def _read_network(
     with reason(f"{folder}: the model cannot be loaded"):
         network, info = AutoModelForCausalLM.from_pretrained(
             folder,
-            config=config,
             # An adapter is put on afterwards: the library, which would do it here, looks in vain.
             adapter_kwargs={"subfolder": "no adapter"},
             dtype=dtype,

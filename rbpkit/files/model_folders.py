@@ -19,13 +19,8 @@ from typing import Any
 from huggingface_hub import snapshot_download
 from tokenizers import Tokenizer
 from tqdm.auto import tqdm
-from transformers import (
-    AutoTokenizer,
-    PreTrainedConfig,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-    PreTrainedTokenizerFast,
-)
+from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerBase as AnyTokenizer
 
 from rbpkit.errors import InputError, one_line, reason
 from rbpkit.files.architectures import nearest_model
@@ -86,9 +81,8 @@ def find_checkpoint(
     folder = Path(os.path.expanduser(model))
     if folder.suffix == ".gguf" and folder.is_file():
         _need(folder, "a GGUF file", "gguf", ("gguf", "accelerate"))
-        return Checkpoint(
-            folder.parent, folder.stem, _sha256([folder]), folder.parent, gguf=folder.name
-        )
+        files, revision = folder.parent, _sha256([folder])
+        return Checkpoint(files, folder.stem, revision, files, gguf=folder.name)
     hub = not os.path.isdir(folder)
     code = ["*.py"] if trust_remote_code else []
     options = {"allow_pickle": allow_pickle, "trust_remote_code": trust_remote_code}
@@ -118,8 +112,8 @@ def find_checkpoint(
         adapter = [folder / name for name in admitted if (folder / name).is_file()][:1]
         if not adapter:
             raise InputError(
-                f"{folder}: {ADAPTER_CONFIG} is there, {ADAPTERS[0]} is not; give the folder that"
-                f" the adapter was saved to (if it was merged, delete {ADAPTER_CONFIG})"
+                f"{folder}: {ADAPTER_CONFIG} is there, {ADAPTERS[0]} is not; save the adapter whole"
+                f" (if it was merged, delete {ADAPTER_CONFIG})"
             )
         weights += [folder / ADAPTER_CONFIG, *adapter]
         _need(folder, "a LoRA adapter", "peft", ("peft",))
@@ -135,11 +129,9 @@ def find_checkpoint(
         others = [path for kind in (CONFIG, *TOKENIZER_FILES, *code) for path in folder.glob(kind)]
         revision = _sha256({*weights, *others})
         found = Checkpoint(folder, folder.resolve().name, revision, folder)
-    if not adapted:
-        return found
-    if whole:
+    if adapted and whole:
         return replace(found, adapter=folder, base=found.name)
-    return _on_its_base(found, options)
+    return _on_its_base(found, options) if adapted else found
 
 
 def _on_its_base(found: Checkpoint, options: dict[str, Any]) -> Checkpoint:
@@ -158,15 +150,9 @@ def _on_its_base(found: Checkpoint, options: dict[str, Any]) -> Checkpoint:
     if base.adapter is not None:
         raise InputError(f"{folder}: its base model {named} is an adapter itself; merge that first")
     both = hashlib.sha256(f"{found.revision} on {base.revision}".encode()).hexdigest()
-    own = any((folder / name).is_file() for name in ("tokenizer.json", "tokenizer_config.json"))
-    return replace(
-        base,
-        name=found.name,
-        revision=f"sha256:{both}",
-        tokenizer=folder if own else base.tokenizer,
-        adapter=folder,
-        base=base.name,
-    )
+    tokenizer = folder if any(folder.glob("tokenizer*.json")) else base.tokenizer
+    there = {"gguf": base.gguf, "adapter": folder, "base": base.name}
+    return Checkpoint(base.folder, found.name, f"sha256:{both}", tokenizer, **there)
 
 
 def _refuse(folder: Path) -> None:
@@ -200,9 +186,7 @@ def _sha256(files: Iterable[Path]) -> str:
     return f"sha256:{total.hexdigest()}"
 
 
-def load_tokenizer(
-    folder: Path, config: PreTrainedConfig, options: dict[str, Any]
-) -> tuple[PreTrainedTokenizerBase, str]:
+def load_tokenizer(folder: Path, options: dict[str, Any]) -> tuple[AnyTokenizer, str]:
     """The tokenizer of a model's folder -> (the tokenizer, why it is not the library's, or "").
 
     The library rebuilds many tokenizers from vocabulary and merges by the rules of the class that
@@ -218,14 +202,14 @@ def load_tokenizer(
         described = {}
         if (folder / "tokenizer_config.json").is_file():
             described = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
-        build, given = AutoTokenizer.from_pretrained, {"config": config, **options}
+        build, given = AutoTokenizer.from_pretrained, options
         if "gguf_file" in options or not (folder / "tokenizer.json").is_file():
             return build(folder, **given), ""
         own = Tokenizer.from_file(str(folder / "tokenizer.json"))
         own.no_truncation()
         own.no_padding()
-        words = random.Random(0).choices(range(own.get_vocab_size()), k=4000)
-        probes = [*_PROBES, own.decode(words)]
+        vocabulary = own.get_vocab()
+        words = random.Random(0).choices(sorted(vocabulary.values()), k=4000)
         ends = {key: described[key] for key in _ENDS if described.get(key) is not None}
         if described.get("tokenizer_class") in GENERIC_TOKENIZERS:
             # The file is all there is to know, and AutoTokenizer may take the model type's class.
@@ -237,7 +221,7 @@ def load_tokenizer(
             if not type(tokenizer).__module__.startswith("transformers.") or all(
                 tokenizer(text, add_special_tokens=not ends)["input_ids"]
                 == own.encode(text, add_special_tokens=not ends).ids
-                for text in probes
+                for text in (*_PROBES, own.decode(words))
             ):
                 return tokenizer, ""
         except Exception as error:
@@ -246,11 +230,7 @@ def load_tokenizer(
             why = f"fails ({one_line(error)})"
         generic = PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
         # A special token that the file lacks would get an id that the model does not know.
-        named = {
-            name: token
-            for name, token in generic.special_tokens_map.items()
-            if isinstance(token, str) and own.token_to_id(token) is not None
-        }
+        named = {key: t for key, t in generic.special_tokens_map.items() if str(t) in vocabulary}
         special = [token for token in own.get_added_tokens_decoder().values() if token.special]
         tokenizer = PreTrainedTokenizerFast(
             tokenizer_object=own, extra_special_tokens=special, **named, **ends
@@ -271,21 +251,19 @@ def put_adapter(network: PreTrainedModel, folder: Path) -> PreTrainedModel:
         if config.is_prompt_learning:
             raise InputError(f"{folder}: an adapter of the prompt; give one of the layers (LoRA)")
         adapted = get_peft_model(network, config)
-        names = getattr(network, "_checkpoint_conversion_mapping", {})
-        found = adapted.load_adapter(folder, "default", key_mapping=names)
-    for fault, keys in (("missing", found.missing_keys), ("not used", found.unexpected_keys)):
+        renamed = getattr(network, "_checkpoint_conversion_mapping", {})
+        found = adapted.load_adapter(folder, "default", key_mapping=renamed)
+    for fault, keys in (("missing", found.missing_keys), ("unused", found.unexpected_keys)):
         if keys:
-            raise InputError(
-                f"{folder}: {len(keys)} weight(s) of the adapter are {fault}: {keys[0]}"
-            )
+            raise InputError(f"{folder}: {len(keys)} weight(s) of the adapter {fault}: {keys[0]}")
     return adapted.get_base_model()
 
 
 def quantisation(path: Path) -> str:
     """The type of most weights in a GGUF file, as the file says: Q4_K_M, F16, ..."""
-    from gguf import LlamaFileType
-    from transformers.integrations.gguf import read_gguf_metadata
-
     with reason(f"{path}: not a GGUF file that can be read"):
+        from gguf import LlamaFileType
+        from transformers.integrations.gguf import read_gguf_metadata
+
         kind = read_gguf_metadata(str(path))[0].get("general.file_type")
         return "unknown" if kind is None else LlamaFileType(kind).name.removeprefix("MOSTLY_")
