@@ -9,7 +9,9 @@ random, NaN, a model that looks ahead. `files.model_folders` finds the files, an
 from __future__ import annotations
 
 import re
+from contextlib import redirect_stderr
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -192,7 +194,8 @@ def _read_network(
         from transformers import GgufConfig
 
         options = {**options, "quantization_config": GgufConfig(dequantize=True)}
-    with reason(f"{folder}: the model cannot be loaded"):
+    # The reader of GGUF files shows a bar of its own.
+    with reason(f"{folder}: the model cannot be loaded"), redirect_stderr(StringIO()):
         network, info = AutoModelForCausalLM.from_pretrained(
             folder,
             # An adapter is put on afterwards: the library, which would do it here, looks in vain.
