@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_WAYS_OUT = {  # a part of what a library says -> what to do
+    "trust_remote_code": "read the Python code that comes with it, then pass --trust-remote-code",
+    "for this kind of AutoModel": "it is not a causal language model",
+}
+
 
 class InputError(ValueError):
     """Something that the user gave cannot be used: a path, a field, a key, a model, a number.
@@ -38,7 +43,8 @@ def reason(what: str) -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:  # config, weight and tokenizer readers have no common error
-        raise InputError(f"{what} ({one_line(error)})") from error
+        way_out = next((f"; {way}" for part, way in _WAYS_OUT.items() if part in str(error)), "")
+        raise InputError(f"{what} ({one_line(error)}){way_out}") from error
 
 
 def one_line(error: BaseException) -> str:

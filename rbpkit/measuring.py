@@ -30,7 +30,7 @@ import rbpkit
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
 from rbpkit.errors import InputError, check_whole, reason
-from rbpkit.files.architectures import family_of, non_embedding_parameters
+from rbpkit.files.architectures import context_of, family_of, non_embedding_parameters
 from rbpkit.files.manifest import Manifest
 from rbpkit.kernels.memory import by_batches
 from rbpkit.models import LoadedModel, _check_tokenizer, linear_head, load_model
@@ -142,6 +142,8 @@ def measure(
             " the shipped numbers come from: do not compare with them"
         )
     with _opened(model, tokenizer, name, progress) as model:
+        for what, note in model.notes.items():
+            say(f"{model.name}: {what}: {note}")
         length = min(max_length, model.context or max_length)
         encoded = encode(corpus, model.tokenizer, max_length=length, stride=stride or 0)
         planned = _planned(model, corpus, encoded, batch_tokens)
@@ -240,7 +242,7 @@ def _opened(model: Any, tokenizer: Any, name: str | None, progress: bool) -> Ite
             V=V,
             dtype=dtype,
             device=str(model.device),
-            context=getattr(model.config.get_text_config(), "max_position_embeddings", None),
+            context=context_of(model.config),
             tokenizer=tokenizer,
             head=head,
             model=model,
@@ -365,5 +367,6 @@ def _planned(
             "python": platform.python_version(),
             "ranks": counting_path(model.device),
             **versions,
+            **model.notes,
         },
     )

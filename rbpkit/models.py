@@ -9,7 +9,10 @@ random, NaN, a model that looks ahead. `files.model_folders` finds the files, an
 from __future__ import annotations
 
 import math
+import re
+from contextlib import redirect_stderr
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,17 +22,20 @@ from torch.nn import functional as F
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 
 from rbpkit.errors import InputError, reason
-from rbpkit.files.architectures import family_of, non_embedding_parameters
+from rbpkit.files.architectures import context_of, family_of, non_embedding_parameters
 from rbpkit.files.devices import SPREAD, torch_device
 from rbpkit.files.libraries import quiet
-from rbpkit.files.model_folders import find_checkpoint, load_tokenizer
+from rbpkit.files.model_folders import find_checkpoint, load_tokenizer, put_adapter, quantisation
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 _PROBE_TEXT = "The model ranks 50,257 tokens;\n\tdef rank(x): return x"
 
-# Constants in older checkpoints of GPT-2 and OPT; the library itself knows the other families'.
-_STALE = ("attn.masked_bias", "decoder.version")
+# Constants that older checkpoints hold: causal masks, a version, XGLM's sinusoids.
+_STALE = re.compile(
+    r"(.*\.)?(attn\.(attention\.)?(masked_)?bias|attn\.causal_mask|decoder\.version"
+    r"|embed_positions\.weights)"
+)
 
 # How far two ways to the same logits may differ, relative to the largest logit: a few last bits.
 _TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2, torch.float16: 5e-3}
@@ -72,6 +78,8 @@ class LoadedModel:
     tokenizer: Any = field(repr=False)
     head: Head | None = field(repr=False)
     model: PreTrainedModel = field(repr=False)
+    # What a reader must know of how it was loaded: "gguf", "tokenizer", "adapter" -> a few words.
+    notes: dict[str, str] = field(default_factory=dict)
 
     @torch.no_grad()
     def hidden(self, input_ids: Tensor) -> Tensor:
@@ -152,9 +160,20 @@ def load_model(
         # All files are in the folder; only code may be kept in another repository.
         here = local_files_only or not trust_remote_code
         options = {"trust_remote_code": trust_remote_code, "local_files_only": here}
-        with reason(f"{folder}: the tokenizer cannot be loaded"):
-            tokenizer = load_tokenizer(folder, options)
+        notes = {}
+        if checkpoint.gguf is not None:
+            options["gguf_file"] = checkpoint.gguf
+            notes["gguf"] = quantisation(folder / checkpoint.gguf)
+        with reason(f"{folder}: the model cannot be loaded"):
+            options["config"] = AutoConfig.from_pretrained(folder, **options)
+        tokenizer, remark = load_tokenizer(checkpoint.tokenizer, options)
+        if remark:
+            notes["tokenizer"] = remark
         network = _read_network(folder, DTYPES[dtype], allow_pickle, options, device_map)
+        S = non_embedding_parameters(network)
+        if checkpoint.adapter is not None:
+            network = put_adapter(network, checkpoint.adapter).eval().requires_grad_(False)
+            notes["adapter"] = f"put on {checkpoint.base}"
         spread = "" if device_map is None else " over several devices; do they have room for it?"
         with reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}{spread}"):
             if device_map is None:
@@ -164,19 +183,20 @@ def load_model(
             _check_finite(network, checkpoint.name, dtype)
             head, V = linear_head(network, checkpoint.name)
     rows = min(V, network.get_input_embeddings().weight.shape[0])
-    _check_tokenizer(tokenizer, rows, folder)
+    _check_tokenizer(tokenizer, rows, checkpoint.tokenizer)
     return LoadedModel(
         name=checkpoint.name,
         revision=checkpoint.revision,
         family=family or family_of(network.config),
-        S=non_embedding_parameters(network),
+        S=S,
         V=V,
         dtype=dtype,
         device=str(place),
-        context=getattr(network.config.get_text_config(), "max_position_embeddings", None),
+        context=context_of(network.config),
         tokenizer=tokenizer,
         head=head,
         model=network,
+        notes=notes,
     )
 
 
@@ -184,10 +204,16 @@ def _read_network(
     folder: Path, dtype: torch.dtype, allow_pickle: bool, options: dict, device_map: Any
 ) -> PreTrainedModel:
     """The model with every weight read from the checkpoint, and every weight of it used."""
-    with reason(f"{folder}: the model cannot be loaded"):
+    if "gguf_file" in options:  # never to be left in blocks of few bits
+        from transformers import GgufConfig
+
+        options = {**options, "quantization_config": GgufConfig(dequantize=True)}
+    # The reader of GGUF files shows a bar of its own.
+    with reason(f"{folder}: the model cannot be loaded"), redirect_stderr(StringIO()):
         network, info = AutoModelForCausalLM.from_pretrained(
             folder,
-            config=AutoConfig.from_pretrained(folder, **options),
+            # An adapter is put on afterwards: the library, which would do it here, looks in vain.
+            adapter_kwargs={"subfolder": "no adapter"},
             dtype=dtype,
             device_map=device_map,
             use_safetensors=None if allow_pickle else True,
@@ -195,10 +221,15 @@ def _read_network(
             output_loading_info=True,
             **options,
         )
+    if any("_orig_mod." in key for key in info["unexpected_keys"]):
+        raise InputError(
+            f"{folder}: saved from torch.compile: strip `_orig_mod.` from the names of its weights"
+            " (save the model that was compiled)"
+        )
     for fault, keys in {
         "missing": info["missing_keys"],
         "in another shape than config.json says": [key for key, *_ in info["mismatched_keys"]],
-        "not used by its model": [k for k in info["unexpected_keys"] if not k.endswith(_STALE)],
+        "not used by its model": [k for k in info["unexpected_keys"] if not _STALE.fullmatch(k)],
     }.items():
         if keys:
             shown = ", ".join(sorted(keys)[:3]) + (", ..." if len(keys) > 3 else "")
@@ -225,7 +256,8 @@ def _check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
 
     The library makes up such an empty one for a folder without tokenizer files.
     """
-    ids = tokenizer(_PROBE_TEXT, add_special_tokens=False)["input_ids"]
+    with reason(f"{folder}: the tokenizer cannot be used"):
+        ids = tokenizer(_PROBE_TEXT, add_special_tokens=False)["input_ids"]
     largest = max(tokenizer.get_vocab().values(), default=0)
     if largest >= rows or not set(ids) - set(tokenizer.all_special_ids):
         raise InputError(

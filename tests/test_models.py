@@ -1,21 +1,31 @@
 """Models: S of the paper's 24, the output head of six architectures, and what is refused."""
 
+import json
 import math
 import os
 import shutil
 from pathlib import Path
 
+import gguf
+import numpy as np
 import pytest
 import torch
 from conftest import edit_json
 from huggingface_hub import constants as hub_constants
+from peft import LoraConfig, PromptTuningConfig, get_peft_model
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, pre_tokenizers, processors
 from transformers import (
+    AutoConfig,
     AutoModelForCausalLM,
     BertConfig,
+    Gemma3Config,
+    Gemma3TextConfig,
     GPT2Config,
     GPTJConfig,
     GPTNeoXConfig,
+    LlamaConfig,
+    MptConfig,
     OPTConfig,
     PreTrainedConfig,
     PreTrainedModel,
@@ -25,7 +35,9 @@ from transformers.utils import logging as transformers_logging
 
 from rbpkit import paper
 from rbpkit.errors import InputError
+from rbpkit.files import model_folders
 from rbpkit.files.architectures import non_embedding_parameters, parameter_counts
+from rbpkit.files.model_folders import load_tokenizer as load_files_tokenizer
 from rbpkit.models import load_model
 from rbpkit.pocket.ladders import V, load_tokenizer
 
@@ -263,7 +275,8 @@ def test_hub_id_out_of_reach(hub):
 
 def change(folder: Path, key: str, value: float | torch.Tensor | None) -> None:
     """Put a number at one place of a weight, another weight in its place, or take it away."""
-    weights = load_file(path := folder / WEIGHTS)
+    (path,) = folder.glob("*model.safetensors")
+    weights = load_file(path)
     if isinstance(value, float):
         weights[key].view(-1)[7] = value
     elif value is None:
@@ -271,6 +284,12 @@ def change(folder: Path, key: str, value: float | torch.Tensor | None) -> None:
     else:
         weights[key] = value
     save_file(weights, path, metadata={"format": "pt"})
+
+
+def change_names(folder: Path, prefix: str) -> None:
+    """Put a prefix before the name of every weight."""
+    weights = load_file(path := folder / WEIGHTS)
+    save_file({prefix + key: value for key, value in weights.items()}, path, {"format": "pt"})
 
 
 def larger_tokenizer(folder: Path) -> None:
@@ -297,6 +316,26 @@ FAULTS = {
     "a missing head": (lambda folder: change(folder, HEAD, None), "missing: lm_head.weight"),
     "a weight too many": (lambda folder: change(folder, "extra", torch.ones(2)), "extra"),
     "another shape": (lambda folder: change(folder, NORM, torch.ones(31)), f"says: {NORM}"),
+    "compiled": (
+        lambda folder: change_names(folder, "_orig_mod."),
+        "saved from torch.compile: strip `_orig_mod.`",
+    ),
+    "another kind": (
+        lambda folder: (folder / "config.json").write_text('{"model_type": "t5"}'),
+        "it is not a causal language model",
+    ),
+    "a tokenizer's own code": (
+        lambda folder: edit_json(
+            folder / "tokenizer_config.json",
+            tokenizer_class="Mine",
+            auto_map={"AutoTokenizer": [None, "mine.Mine"]},
+        ),
+        "--trust-remote-code",
+    ),
+    "sentencepiece": (
+        lambda folder: (folder / "tokenizer.json").rename(folder / "tokenizer.model"),
+        "pip install sentencepiece",
+    ),
     "Inf": (lambda folder: change(folder, OUT, math.inf), f"{OUT} holds NaN or Inf"),
 }
 
@@ -312,6 +351,169 @@ def test_weights_that_float16_cannot_hold(neox):
     change(neox, UP, 1e6)
     assert load_model(neox).head is not None
     refused(neox, "try float32", dtype="float16")
+
+
+# -- what the folder says, not what the library makes of it -----------------------------------
+
+SAYS = ("a  b   1984, x_1 = 50,257;\n\n\n  cafe\u0301 naïve 漢字 🙂", "In   2026 it's 3.14\t\t7 ")
+TYPES = "gpt2 gpt_neox gpt_neo mamba opt gptj rwkv starcoder2 qwen2 llama gemma2 cohere".split()
+NAMED = "GPT2Tokenizer GPT2TokenizerFast GPTNeoXTokenizerFast GemmaTokenizerFast LlamaTokenizer"
+NAMED += " CodeLlamaTokenizerFast CohereTokenizerFast Qwen2TokenizerFast PreTrainedTokenizerFast"
+FOLDERS = [("llama", {"tokenizer_class": name}) for name in NAMED.split()]
+FOLDERS += [(kind, described) for kind in TYPES for described in ({}, None)]
+
+
+@pytest.mark.parametrize(("kind", "described"), FOLDERS)
+def test_text_is_cut_as_tokenizer_json_says(kind, described, tmp_path):
+    """Digits one by one, and a first token: what many classes of the library drop."""
+    load_tokenizer().save_pretrained(tmp_path)
+    own = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    digits = pre_tokenizers.Digits(individual_digits=True)
+    own.pre_tokenizer = pre_tokenizers.Sequence([digits, own.pre_tokenizer])
+    first = own.id_to_token(0)
+    template = {"single": f"{first} $A", "special_tokens": [(first, 0)]}
+    own.post_processor = processors.TemplateProcessing(**template)
+    own.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "tokenizer_config.json").unlink()
+    if described is not None:
+        (tmp_path / "tokenizer_config.json").write_text(
+            json.dumps({"eos_token": first, **described})
+        )
+    config = AutoConfig.for_model(kind)
+    config.save_pretrained(tmp_path)
+    found, remark = load_files_tokenizer(tmp_path, {"config": config})
+    for text in SAYS:
+        assert found(text)["input_ids"] == own.encode(text).ids
+    assert 0 in found.all_special_ids
+    assert max(found.get_vocab().values()) < V
+    rebuilt = kind in TYPES[:8] or "GPT" in str(described) or "GemmaT" in str(described)
+    assert bool(remark) or not rebuilt
+
+
+def test_the_language_model_alone_of_a_multimodal_one(save):
+    text = {**GATED, "head_dim": 8, "pad_token_id": 0}
+    vision = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1}
+    vision |= {"num_attention_heads": 4, "image_size": 28, "patch_size": 14}
+    config = Gemma3Config(text_config=text, vision_config=vision, mm_tokens_per_image=4)
+    loaded = load_model(save(config)[0])
+    assert (loaded.S, loaded.family) == (
+        non_embedding_parameters(Gemma3TextConfig(**text)),
+        "gemma3_text",
+    )
+
+
+def test_the_context_of_mpt(save):
+    config = MptConfig(d_model=32, n_heads=4, n_layers=1, max_seq_len=64, vocab_size=V)
+    loaded = load_model(save(config)[0])
+    loaded.hidden(some_ids(1, 64))
+    with pytest.raises(InputError, match="context of 64"):
+        loaded.hidden(some_ids(1, 65))
+
+
+@pytest.fixture
+def adapter(save, tmp_path):
+    """A LoRA adapter of a model -> (its folder, the base's folder, the adapted model's logits)."""
+    base, model = save(CONFIGS["qwen2-tied"])
+    model.config._name_or_path = str(base)
+    adapted = get_peft_model(model, LoraConfig(r=2, target_modules=["q_proj", "down_proj"]))
+    for name, weight in adapted.named_parameters():
+        if "lora_" in name:
+            torch.nn.init.normal_(weight, std=0.5)
+    adapted.eval().save_pretrained(tmp_path / "adapter")
+    with torch.no_grad():
+        return tmp_path / "adapter", base, adapted(some_ids()).logits
+
+
+def test_an_adapter_is_put_on_its_base(adapter):
+    folder, base, logits = adapter
+    plain, loaded = load_model(base), load_model(folder)
+    torch.testing.assert_close(loaded.logits(some_ids()), logits)
+    assert not torch.allclose(plain.logits(some_ids()), logits, atol=1e-2)
+    assert (loaded.S, loaded.family, loaded.name) == (plain.S, plain.family, "adapter")
+    assert parameter_counts(loaded.model).S == plain.S
+    # Another base, and another adapter, is another revision.
+    edit_json(base / "tokenizer_config.json", note=1)
+    moved = load_model(folder).revision
+    change(folder, "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight", 1.0)
+    assert len({plain.revision, loaded.revision, moved, load_model(folder).revision}) == 4
+    # One folder with both gives the same numbers under a revision of its own.
+    for path in folder.glob("adapter_*"):
+        shutil.copy(path, base)
+    both = load_model(base)
+    torch.testing.assert_close(both.logits(some_ids()), load_model(folder).logits(some_ids()))
+    assert both.S == plain.S and both.revision != plain.revision
+
+
+def test_an_adapter_with_a_fault_is_refused(adapter, monkeypatch, tmp_path):
+    folder, base, _ = adapter
+    key = "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"
+    change(folder, key.replace("0", "7"), torch.ones(2, 32))
+    refused(folder, "adapter unused")
+    change(folder, key.replace("0", "7"), None)
+    change(folder, key, None)
+    refused(folder, "adapter missing")
+    edit_json(folder / "adapter_config.json", base_model_name_or_path="no/such/base")
+    refused(folder, "its base model cannot be found")
+    (folder / "adapter_model.safetensors").unlink()
+    refused(folder, "adapter_model.safetensors is not")
+    edit_json(base / "config.json", architectures=None)
+    prompt = PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=2)
+    get_peft_model(AutoModelForCausalLM.from_pretrained(base), prompt).save_pretrained(folder)
+    refused(folder, "of the prompt")
+    monkeypatch.setattr(model_folders, "find_spec", lambda name: None)
+    refused(folder, "pip install 'rbpkit[peft]'")
+
+
+def write_gguf(path: Path, model: PreTrainedModel) -> Path:
+    """A Llama with its matrices in 8 bits, which `model` gets too: what llama.cpp would write."""
+    config, kind = model.config, gguf.GGMLQuantizationType.Q8_0
+    file = gguf.GGUFWriter(path, "llama")
+    file.add_context_length(config.max_position_embeddings)
+    file.add_embedding_length(config.hidden_size)
+    file.add_block_count(config.num_hidden_layers)
+    file.add_feed_forward_length(config.intermediate_size)
+    file.add_head_count(config.num_attention_heads)
+    file.add_head_count_kv(config.num_key_value_heads)
+    file.add_layer_norm_rms_eps(config.rms_norm_eps)
+    file.add_rope_freq_base(10_000.0)
+    file.add_file_type(gguf.LlamaFileType.MOSTLY_Q8_0)
+    told = json.loads(load_tokenizer().backend_tokenizer.to_str())["model"]
+    file.add_tokenizer_model("gpt2")
+    file.add_token_list(sorted(told["vocab"], key=told["vocab"].get))
+    file.add_token_merges([" ".join(pair) for pair in told["merges"]])
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
+    for key, weight in model.named_parameters():
+        values = weight.detach().numpy()
+        if values.ndim == 2:
+            values = gguf.quantize(values, kind)
+            weight.data = torch.from_numpy(gguf.dequantize(values, kind))
+        heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+        if count := heads.get(key.split(".")[-2]):  # the halves of each head are interleaved
+            halves = values.reshape(count, 2, -1, values.shape[-1])
+            values = halves.swapaxes(1, 2).reshape(values.shape)
+        name = names.get_name(key, try_suffixes=(".weight",))
+        file.add_tensor(name, values, raw_dtype=kind if values.dtype == np.uint8 else None)
+    file.write_header_to_file()
+    file.write_kv_data_to_file()
+    file.write_tensors_to_file()
+    file.close()
+    return path
+
+
+def test_a_gguf_file(save, monkeypatch):
+    config = LlamaConfig(**GATED, tie_word_embeddings=True)
+    folder, model = save(config)
+    path = write_gguf(folder / "tiny.gguf", model)
+    loaded = load_model(path)
+    assert (loaded.name, loaded.family, loaded.notes["gguf"]) == ("tiny", "llama", "Q8_0")
+    assert (loaded.S, loaded.V) == (non_embedding_parameters(config), V)
+    assert loaded.tokenizer(TEXT)["input_ids"] == load_tokenizer()(TEXT)["input_ids"]
+    with torch.no_grad():
+        torch.testing.assert_close(loaded.logits(some_ids()), model(some_ids()).logits)
+    (folder / "model.safetensors").unlink()
+    refused(folder, "tiny.gguf (and pip install 'rbpkit[gguf]')")
+    monkeypatch.setattr(model_folders, "find_spec", lambda name: None)
+    refused(path, "a GGUF file: pip install 'rbpkit[gguf]'")
 
 
 class Code:

@@ -45,7 +45,13 @@ ELSEWHERE = re.compile(r"nvidia-.*|cuda-.*|triton|colorama|appnope|pywin32|pywin
 
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = ("cluster", "gpu", "site")  # pinned, but installed only where they are asked for
+EXTRAS = (
+    "cluster",
+    "gguf",
+    "gpu",
+    "peft",
+    "site",
+)  # pinned, but installed only where they are asked for
 
 
 def _requirements(*extras: str) -> list[Requirement]:

@@ -32,10 +32,18 @@ FAMILIES = {
 def family_of(config: PreTrainedConfig) -> str:
     """The family of a model: GPT2, OPT, Pythia, Qwen or Mamba; of any other its `model_type`.
 
-    A config may name it as `rbpkit_family` if its type does not (the pocket Qwen models).
+    Of a multimodal model it is that of its language model. A config may name it as `rbpkit_family`
+    if its type does not (the pocket Qwen models).
     """
-    named = getattr(config, "rbpkit_family", None)
-    return named or FAMILIES.get(config.model_type, config.model_type)
+    kind = config.get_text_config(decoder=True).model_type
+    return getattr(config, "rbpkit_family", None) or FAMILIES.get(kind, kind)
+
+
+def context_of(config: PreTrainedConfig) -> int | None:
+    """The most tokens in a sequence; None if the config sets no limit."""
+    text = config.get_text_config(decoder=True)
+    # MPT's is the length of its table of biases.
+    return getattr(text, "max_position_embeddings", None) or getattr(text, "max_seq_len", None)
 
 
 @dataclass(frozen=True)
@@ -102,7 +110,8 @@ def parameter_counts(model: str | PreTrainedConfig | PreTrainedModel) -> Paramet
     """Count S, embedding parameters and V of one of the 24 (hub id), a config or a loaded model.
 
     The output head is not part of the base model; if it is tied to the token embedding, it counts
-    once, as an embedding. A hub id or a config takes no memory (meta device).
+    once, as an embedding. Of a multimodal model the language model is counted, of a model with an
+    adapter (PEFT) the model without it. A hub id or a config takes no memory (meta device).
 
     Raises InputError for a hub id that is not one of the 24 and for a config of another kind of
     model.
@@ -113,10 +122,13 @@ def parameter_counts(model: str | PreTrainedConfig | PreTrainedModel) -> Paramet
 
     if isinstance(model, str):
         model = paper_config(model)
+    elif getattr(model, "peft_config", None):
+        model = model.config
     if isinstance(model, PreTrainedConfig):
         with quiet(), reason("no causal language model has this config"), torch.device("meta"):
             model = AutoModelForCausalLM.from_config(model, trust_remote_code=False)
-    base = model.base_model
+    text = model.config.get_text_config(decoder=True)
+    base = model.base_model if text.model_type == model.config.model_type else model.get_decoder()
     # Every nn.Embedding of a causal base model embeds tokens or positions (OPT's with 2 extra
     # rows, GPT-2's, none in the rotary models). parameters() gives a shared weight once.
     tables = nn.ModuleList(module for module in base.modules() if isinstance(module, nn.Embedding))
