@@ -139,7 +139,7 @@ def _on_its_base(found: Checkpoint, options: dict[str, Any]) -> Checkpoint:
     folder = found.folder
     with reason(f"{folder / ADAPTER_CONFIG}: not the config of an adapter"):
         described = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
-        named, revision = described["base_model_name_or_path"], described.get("revision")
+        named, revision = str(described["base_model_name_or_path"]), described.get("revision")
     try:
         base = find_checkpoint(named, revision=revision, **options)
     except InputError as error:
