@@ -139,7 +139,7 @@ def _on_its_base(found: Checkpoint, options: dict[str, Any]) -> Checkpoint:
     folder = found.folder
     with reason(f"{folder / ADAPTER_CONFIG}: not the config of an adapter"):
         described = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
-        named, revision = described["base_model_name_or_path"], described.get("revision")
+        named, revision = str(described["base_model_name_or_path"]), described.get("revision")
     try:
         base = find_checkpoint(named, revision=revision, **options)
     except InputError as error:
@@ -209,17 +209,23 @@ def load_tokenizer(folder: Path, options: dict[str, Any]) -> tuple[AnyTokenizer,
         own.no_truncation()
         own.no_padding()
         vocabulary = own.get_vocab()
+        special = [token for token in own.get_added_tokens_decoder().values() if token.special]
         words = random.Random(0).choices(sorted(vocabulary.values()), k=4000)
         ends = {key: described[key] for key in _ENDS if described.get(key) is not None}
         if described.get("tokenizer_class") in GENERIC_TOKENIZERS:
             # The file is all there is to know, and AutoTokenizer may take the model type's class.
             build, given = PreTrainedTokenizerFast.from_pretrained, {"local_files_only": True}
-        why = "cuts text differently"
+        why = "differs"
         try:
             tokenizer = build(folder, **given)
             # Code of its own was asked for. Ends that the folder asks for may not be the file's.
+            # If only the file tells what is special, the library may not know it.
+            known = described or {str(token) for token in special} <= {
+                *tokenizer.all_special_tokens
+            }
             if not type(tokenizer).__module__.startswith("transformers.") or all(
-                tokenizer(text, add_special_tokens=not ends)["input_ids"]
+                known
+                and tokenizer(text, add_special_tokens=not ends)["input_ids"]
                 == own.encode(text, add_special_tokens=not ends).ids
                 for text in (*_PROBES, own.decode(words))
             ):
@@ -231,7 +237,6 @@ def load_tokenizer(folder: Path, options: dict[str, Any]) -> tuple[AnyTokenizer,
         generic = PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
         # A special token that the file lacks would get an id that the model does not know.
         named = {key: t for key, t in generic.special_tokens_map.items() if str(t) in vocabulary}
-        special = [token for token in own.get_added_tokens_decoder().values() if token.special]
         tokenizer = PreTrainedTokenizerFast(
             tokenizer_object=own, extra_special_tokens=special, **named, **ends
         )
