@@ -147,27 +147,30 @@ def measure(
         length = min(max_length, model.context or max_length)
         encoded = encode(corpus, model.tokenizer, max_length=length, stride=stride or 0)
         planned = _planned(model, corpus, encoded, batch_tokens)
-        run = functools.partial(_run, model, encoded, planned, progress=progress, say=say)
-        coverage, whole = _coverage(corpus, encoded)
-        told = {"coverage": coverage, "scored_bytes": encoded.scored_bytes}
-        if not whole:
-            say(coverage)
+        job = model, encoded, planned
         if out is None:
-            records = run()
-            return Measurement(records.summary(), None, False, _records=records, **told)
-        with job_lock(out, planned.key):
-            done = None if force else find_done(out, planned.key)
-            if done is None:
-                written = write_records(out, run())
-                return Measurement(summary_of(written), written.path, False, **told)
-            if done.manifest.family != model.family != family_of(model.model.config):
-                was = done.manifest.family
-                say(f"{model.name} was of family {was}, and is now of {model.family}")
-                done = rename_family(done, model.family)
+            records = _run(*job, progress=progress, say=say)
+            summary, path, found_done = records.summary(), None, False
+        else:
+            records = None  # read again from `path` when asked for
+            with job_lock(out, planned.key):
+                done = None if force else find_done(out, planned.key)
+                found_done = done is not None
+                if not found_done:
+                    done = write_records(out, _run(*job, progress=progress, say=say))
+                elif done.manifest.family != model.family != family_of(model.model.config):
+                    was = done.manifest.family
+                    say(f"{model.name} was of family {was}, and is now of {model.family}")
+                    done = rename_family(done, model.family)
+            summary, path = summary_of(done), done.path
     recorded = ("family", "device", "threads", "batch_tokens", "versions")
-    if other := [n for n in recorded if getattr(done.manifest, n) != getattr(planned, n)]:
+    there = summary.manifest
+    if other := [n for n in recorded if getattr(there, n) != getattr(planned, n)]:
         say(f"done before with other {', '.join(other)}; --force (force=True) measures it again")
-    return Measurement(summary_of(done), done.path, True, **told)
+    coverage, whole = _coverage(corpus, encoded)
+    if not whole:
+        say(coverage)
+    return Measurement(summary, path, found_done, coverage, encoded.scored_bytes, records)
 
 
 def _run(

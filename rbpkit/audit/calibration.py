@@ -105,9 +105,9 @@ def _both(model, encoded) -> pd.DataFrame:
     parts = []
     for batch in batches(encoded, BATCH_TOKENS):
         states, places = states_of(model, batch)
-        weight, bias = model.head
+        weight, options = model.head.weight, model.head.options
         targets = torch.from_numpy(batch.targets)
-        for start, logits in logit_chunks(states[places], weight, bias=bias):
+        for start, logits in logit_chunks(states[places], weight, **options):
             here = slice(start, start + len(logits))
             parts.append(predictions(logits, targets[here]).assign(document=batch.documents[here]))
     return pd.concat(parts, ignore_index=True)
