@@ -208,7 +208,7 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     known = {name.lower(): name for name in (*ON_HUB, *POCKET_CORPORA)}
     if isinstance(name_or_path, str) and given.lower() in known:
         return known[given.lower()]
-    if given.strip() and os.path.exists(path := Path(given).expanduser()):
+    if given.strip() and os.path.exists(path := Path(os.path.expanduser(given))):
         return path
     if os.sep in given or suffix_of(Path(given)):
         raise InputError(f"{given}: no such file or folder; check the path of the corpus")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -28,7 +29,7 @@ def fetch(
 
     wanted: dict[str, tuple[str, list[str]]] = {}  # repository -> its type, patterns of its files
     for model in models_of(loaded).values():
-        if not Path(model).expanduser().is_dir():
+        if not Path(os.path.expanduser(model)).is_dir():
             wanted[model] = "model", [CONFIG, *SAFETENSORS, *TOKENIZER_FILES]
     for corpus in corpus_names(loaded):
         if corpus in ON_HUB:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -128,7 +129,7 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
     values = params.model_dump(mode="json")
     for key in ("records_dir", "audit_dir"):
         if values[key]:
-            values[key] = str((path.parent / Path(values[key]).expanduser()).resolve())
+            values[key] = str((path.parent / Path(os.path.expanduser(values[key]))).resolve())
     if not params.records_dir and (
         params.source != "pocket" or params.model_ids or params.train_anew
     ):

@@ -68,7 +68,7 @@ def models_of(params: Params) -> dict[str, str]:
         raise InputError("the study names no models: give families or model_ids")
     names: dict[str, str] = {}
     for model in models:
-        name, folder = model, Path(model).expanduser()
+        name, folder = model, Path(os.path.expanduser(model))
         if folder.is_dir():
             name, repository = folder.resolve().name, folder.parent.parent.name
             if folder.parent.name == "snapshots" and repository.startswith("models--"):
@@ -90,8 +90,8 @@ def corpus_names(params: Params) -> dict[str, str]:
     names: dict[str, str] = {}
     for given in params.corpus_names:
         name = known.get(given.lower())
-        if name is None and given.strip() and Path(given).expanduser().exists():
-            name = Path(given).expanduser().resolve().name
+        if name is None and given.strip() and Path(os.path.expanduser(given)).exists():
+            name = Path(os.path.expanduser(given)).resolve().name
         name = name or load_corpus(given).id  # raises, and names the nearest corpus
         if name in names:
             raise InputError(f"two corpora are called {name!r}: rename one file or folder")

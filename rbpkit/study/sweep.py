@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +63,7 @@ def sweep(
     """
     if engine == "process" and address is not None:
         raise InputError("--address is of a Ray cluster: give --engine ray too")
-    out = Path(out).expanduser().absolute()
+    out = Path(os.path.expanduser(out)).absolute()
     models, corpora = models_of(params), read_corpora(params)
     if engine == "ray":
         params = params.model_copy(update={"threads": params.threads or 1})
@@ -76,7 +77,7 @@ def sweep(
 
     groups = []
     for name in reversed(models):
-        folder = Path(models[name]).expanduser()
+        folder = Path(os.path.expanduser(models[name]))
         source = str(folder.absolute()) if folder.is_dir() else models[name]
         jobs = [Job(name, corpus) for corpus in corpora]
         for job, measured in _done(source, jobs, corpora, params, out).items():
