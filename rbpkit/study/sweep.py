@@ -12,6 +12,7 @@ import torch
 
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError
+from rbpkit.files.architectures import context_of
 from rbpkit.files.libraries import quiet
 from rbpkit.files.manifest import JobKey
 from rbpkit.files.model_folders import find_checkpoint
@@ -140,7 +141,7 @@ def _done(
                 source, revision=params.revision_of(source), allow_pickle=params.allow_pickle
             )
             config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
-        context = getattr(config.get_text_config(), "max_position_embeddings", None)
+        context = context_of(config)
         for job in there:
             corpus = corpora[job.corpus]
             key = JobKey(
