@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,31 +24,22 @@ logger = logging.getLogger(__name__)
 class RBPCallback(TrainerCallback):
     """Measure held-out text whenever the Trainer evaluates, and log RBP_k (Eq. 4) and CE (nats).
 
-    `trainer.add_callback(RBPCallback(trainer, corpus))`, before `trainer.train()`. The values go
-    through `trainer.log` as `eval_rbp_1`, ..., `eval_ce`, so every reporter gets them, and into the
-    metrics of the evaluation, so `metric_for_best_model="eval_rbp_10"` works. `result` is the last
-    measurement, as `measure` returns it.
+    `trainer.add_callback(RBPCallback(trainer, corpus))`, before `trainer.train()`. The values
+    `eval_rbp_1`, ..., `eval_ce` go through `trainer.log` to every reporter, and into the metrics of
+    the evaluation, for `metric_for_best_model`. `result` is the last measurement.
 
-    corpus, field: as for `measure`. tokenizer: by default the Trainer's `processing_class`. ks: the
-    k of RBP_k. options: more settings of `measure` (max_length, stride, batch_tokens).
+    corpus, field, options (max_length, stride, batch_tokens): as for `measure`. tokenizer: by
+    default the Trainer's `processing_class`. ks: the k of RBP_k.
 
-    The model is measured as it is, on its device and in the dtype of its weights, without autocast.
-    Training goes on as it would without the callback, to the bit. If a measurement fails (NaN, too
-    little memory), there is a warning and the values are NaN. Of several processes the first one
-    measures. The longest document is measured at once, so InputError comes before training: for
-    settings, texts, a tokenizer or a model that cannot be used, and for weights that are split
-    among processes (FSDP, ZeRO stage 3).
+    The model is measured in the dtype of its weights, without autocast. Training goes on as it
+    would without the callback, to the bit. If a measurement fails (NaN, too little memory), there
+    is a warning and its values are NaN. Of several processes the first one measures. InputError
+    comes before training, as the longest document is measured at once: for what `measure` cannot
+    use, and for weights that are split among processes (FSDP, ZeRO stage 3).
     """
 
     def __init__(
-        self,
-        trainer: Trainer,
-        corpus: Any,
-        tokenizer: Any = None,
-        ks: Sequence[int] = (1, 10),
-        *,
-        field: str | None = None,
-        **options: Any,
+        self, trainer: Trainer, corpus: Any, tokenizer: Any = None, ks=(1, 10), **options: Any
     ) -> None:
         if trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled():
             raise InputError("RBPCallback: weights split among processes; use DDP or ZeRO 1 or 2")
@@ -56,7 +47,7 @@ class RBPCallback(TrainerCallback):
             check_whole("ks", k, 1)
         self.result: Measurement | None = None
         self._trainer, self._ks = trainer, tuple(ks)
-        self._corpus = opened_corpus(corpus, field)
+        self._corpus = opened_corpus(corpus, options.pop("field", None))
         self._options = {"tokenizer": tokenizer or trainer.processing_class, **options}
         if trainer.is_world_process_zero():
             longest = Corpus.of([max(self._corpus.documents, key=len)])
@@ -65,9 +56,7 @@ class RBPCallback(TrainerCallback):
 
     def on_evaluate(self, args, state, control, model=None, metrics=None, **kwargs) -> None:
         """Measure in the first process; log, and add to the metrics, in every process."""
-        from accelerate.utils import (
-            broadcast_object_list,
-        )
+        from accelerate.utils import broadcast_object_list
 
         logs = {**{f"eval_rbp_{k}": math.nan for k in self._ks}, "eval_ce": math.nan}
         if state.is_world_process_zero:

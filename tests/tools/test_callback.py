@@ -123,13 +123,17 @@ def test_the_best_model_by_rbp_is_loaded_at_the_end(trainer):
     assert made.evaluate()["eval_rbp_500"] == made.state.best_metric
 
 
-def test_a_forward_wrapped_for_mixed_precision_is_set_aside_and_comes_back(trainer):
-    made = trainer(model := tiny())
+def test_mixed_precision_is_set_aside_and_comes_back(trainer, tokenizer):
+    made = trainer(model := tiny(), bf16=True)
     made.add_callback(RBPCallback(made, TEXTS))
-    plain = made.evaluate()
-    model.forward = wrapped = torch.autocast("cpu", dtype=torch.bfloat16)(model.forward)
-    again = made.evaluate()
-    assert again["eval_ce"] == plain["eval_ce"] and model.forward is wrapped
+    made.train()
+    wrapped = model.__dict__["forward"]
+    made.evaluate()
+    assert model.__dict__["forward"] is wrapped
+    whole = tiny()
+    whole.load_state_dict(model.state_dict())
+    expected = measure(whole, TEXTS, tokenizer=tokenizer)
+    assert set(logged(made, "eval_ce").values()) >= {expected.ce()}
 
 
 def test_nan_is_logged_and_training_goes_on(trainer, caplog):
