@@ -25,7 +25,7 @@ $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	exit 1; }
 endef
 
-.PHONY: help lab reproduce test test-slow test-gpu-dry gpu mutants notebooks audit site lint clean own-python
+.PHONY: help lab reproduce real test test-slow test-gpu-dry gpu mutants notebooks audit site lint clean own-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ lab: $(READY) ## open the quickstart in JupyterLab
 reproduce: $(READY) ## measure the pocket models, run the notebooks on that, compare: all in out/
 	@echo "== reproduce: params/pocket.yaml"
 	@$(PYTHON) -m rbpkit reproduce params/pocket.yaml
+
+real: $(READY) ## download two real models once, measure them on HumanEval: all in out/real
+	@$(PYTHON) -m rbpkit.tools.real out/real
 
 test: $(READY) ## the tests, then every notebook against its committed outputs
 	@echo "== test: tests/"

@@ -107,10 +107,10 @@ def measure(
 ) -> Measurement:
     """Rank every scored token of `corpus` under `model`; with `out`, write records and summary.
 
-    model: a hub id or a folder; what `load_model` gives; or a `transformers` model in memory with
-    its own `tokenizer`. A model in memory is measured in evaluation mode and left in the mode it
-    was found in. Its revision is a sha256 over its weights, which takes a second or two for each
-    GB, its config and its tokenizer.
+    model: a hub id or a folder; what `load_model` gives; or a `transformers` model, or a `peft`
+    PeftModel, in memory with its own `tokenizer`. A model in memory is measured in evaluation mode
+    and left in the mode it was found in. Its revision is a sha256 over its weights, which takes a
+    second or two for each GB, its adapters, its config and its tokenizer.
     corpus: a name, a file or a folder, of which `load_corpus` takes what the protocol says; what
     `load_corpus` or `Corpus.of` gives; or texts in memory as for `Corpus.of` (a list, a
     `datasets.Dataset`, any iterable), all of them. field: the column with the text.
@@ -132,10 +132,7 @@ def measure(
     """
     check_whole("batch_tokens", batch_tokens, 1)
     # The corpus first: its faults show at once, a model may take minutes to load.
-    if isinstance(corpus, (str, os.PathLike)):
-        corpus = load_corpus(corpus, field=field)
-    elif not isinstance(corpus, Corpus):
-        corpus = Corpus.of(corpus, field=field or "text")
+    corpus = opened_corpus(corpus, field)
     if corpus.source.get("as_shipped") is False:
         say(
             f"{corpus.id}: the installed packages have other versions, and so another text, than"
@@ -208,6 +205,13 @@ def _coverage(corpus: Corpus, encoded: EncodedCorpus) -> tuple[str, bool]:
     return line, available <= taken and not encoded.past
 
 
+def opened_corpus(corpus: Any, field: str | None) -> Corpus:
+    """What `measure` takes as a corpus, read."""
+    if isinstance(corpus, (str, os.PathLike)):
+        return load_corpus(corpus, field=field)
+    return corpus if isinstance(corpus, Corpus) else Corpus.of(corpus, field=field or "text")
+
+
 @contextmanager
 def _opened(model: Any, tokenizer: Any, name: str | None, progress: bool) -> Iterator[LoadedModel]:
     """What `measure` takes as a model, ready to be measured in this block."""
@@ -218,11 +222,16 @@ def _opened(model: Any, tokenizer: Any, name: str | None, progress: bool) -> Ite
             raise InputError("tokenizer: only for a model in memory; a loaded one has its own")
         yield replace(model, name=name or model.name)
         return
-    kind = type(model).__name__
+    kind, notes = type(model).__name__, {}
+    if hasattr(model, "get_base_model"):  # a PeftModel: the layers of its base model are adapted
+        if model.active_peft_config.is_prompt_learning:
+            raise InputError(f"{kind}: an adapter of the prompt; give one of the layers (LoRA)")
+        model = model.get_base_model()
+        notes["adapter"] = f"put on {model.config.name_or_path or type(model).__name__}"
     if not isinstance(model, PreTrainedModel) or model.get_output_embeddings() is None:
         raise InputError(
-            f"{kind}: not a causal language model of transformers; give one (AutoModelForCausalLM,"
-            " or what merge_and_unload() of a PeftModel gives), a hub id or a folder"
+            f"{kind}: not a causal language model of transformers; give one (AutoModelForCausalLM"
+            " or a PeftModel of it), a hub id or a folder"
         )
     if tokenizer is None:
         raise InputError(f"{kind}: a model in memory needs tokenizer=, its own")
@@ -249,6 +258,7 @@ def _opened(model: Any, tokenizer: Any, name: str | None, progress: bool) -> Ite
             tokenizer=tokenizer,
             head=head,
             model=model,
+            notes=notes,
         )
     finally:
         for module, training in modes.items():
@@ -256,11 +266,15 @@ def _opened(model: Any, tokenizer: Any, name: str | None, progress: bool) -> Ite
 
 
 def _revision(model: PreTrainedModel, tokenizer: Any) -> str:
-    """A sha256 over the weights, the config and the tokenizer of a model in memory."""
+    """A sha256 over weights, adapters, config and tokenizer of a model in memory."""
     total = hashlib.sha256()
     for key, tensor in model.state_dict().items():
         total.update(f"{key} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
         total.update(tensor.cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    for module in model.modules():
+        if hasattr(module, "adapter_layer_names"):  # of peft: how its weights are used
+            used = (module.active_adapters, module.disable_adapters)
+            total.update(f"{used} {getattr(module, 'scaling', '')}".encode())
     backend = getattr(tokenizer, "backend_tokenizer", None)  # of one with a tokenizer.json
     words = backend.to_str() if backend else str(sorted(tokenizer.get_vocab().items()))
     total.update(f"{model.config.to_json_string()}{words}{tokenizer.all_special_ids}".encode())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from types import SimpleNamespace
 
 import datasets
 import numpy as np
+import peft
 import pytest
 import torch
 from conftest import TEXTS
@@ -192,6 +194,32 @@ def test_a_model_in_memory_is_known_by_its_weights(in_memory, tmp_path):
     named = measure(network, TEXTS, tmp_path / "b", tokenizer=tokenizer, name="moved")
     assert named.summary.manifest.revision != first.summary.manifest.revision
     assert not named.found_done and named.path.stem.startswith("moved")
+
+
+@pytest.mark.parametrize("options", [{}, {"modules_to_save": ["embed_tokens", "lm_head"]}])
+def test_a_peft_model_in_memory_is_its_base_model_with_the_adapter(in_memory, options):
+    network, tokenizer = in_memory
+    S = measure(network, TEXTS, tokenizer=tokenizer).summary.manifest.S
+    lora = {"r": 2, "lora_dropout": 0.5, "target_modules": ["q_proj", "up_proj"]} | options
+    model = peft.get_peft_model(network, peft.LoraConfig(**lora, init_lora_weights=False))
+    loaded = SimpleNamespace(logits=lambda ids: model(input_ids=ids).logits.detach())
+    revisions, losses = set(), []
+    for scaling in (4.0, 0.0):  # which the weights do not show
+        for module in model.modules():
+            if isinstance(module, peft.tuners.lora.LoraLayer):
+                module.scaling["default"] = scaling
+        found = measure(model.train(), TEXTS, tokenizer=tokenizer)
+        assert all(module.training for module in model.modules())
+        model.eval()
+        losses.append(naive(loaded, encode(Corpus.of(TEXTS), tokenizer, max_length=128))[:, 4])
+        np.testing.assert_allclose(found.records.nll, losses[-1], atol=2e-4)
+        assert found.summary.manifest.S == S and "adapter" in found.summary.manifest.versions
+        revisions.add(found.summary.manifest.revision)
+    assert len(revisions) == 2 and np.abs(losses[0] - losses[1]).max() > 0.1
+    prompt = peft.PrefixTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=2)
+    model = peft.get_peft_model(type(network)(network.config), prompt)
+    with pytest.raises(InputError, match="an adapter of the prompt"):
+        measure(model, TEXTS, tokenizer=tokenizer)
 
 
 def test_the_result_answers_from_the_records(in_memory, tmp_path):

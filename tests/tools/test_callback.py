@@ -6,25 +6,23 @@ import math
 import random
 
 import numpy as np
+import peft
 import pytest
 import torch
 from conftest import TEXTS
+from datasets import Dataset
 from transformers import (
     AutoModelForCausalLM,
     GPT2Config,
     Trainer,
     TrainerCallback,
-    TrainerState,
     TrainingArguments,
+    default_data_collator,
 )
 
-from rbpkit.corpora import load_corpus
+from rbpkit import RBPCallback, measure
 from rbpkit.errors import InputError
-from rbpkit.measuring import measure
-from rbpkit.models import load_model
 from rbpkit.pocket import ladders
-from rbpkit.records import Records
-from rbpkit.tools.callback import RBPCallback
 
 KS = (1, 10, 500)
 
@@ -42,97 +40,127 @@ def tiny() -> torch.nn.Module:
 
 
 @pytest.fixture
-def trainer(tmp_path):
-    """Make a Trainer of six steps with two rows of 32 tokens."""
+def trainer(tmp_path, tokenizer):
+    """Make a Trainer of six steps with two rows of 32 tokens, which evaluates every two steps."""
 
     def make(model, **options) -> Trainer:
         rows = torch.randint(ladders.V, (16, 32), generator=torch.Generator().manual_seed(2))
         data = [{"input_ids": row, "labels": row} for row in rows]
         args = TrainingArguments(
-            output_dir=str(tmp_path),
+            output_dir=str(tmp_path / "run"),
             **{"max_steps": 6, "logging_steps": 1, "per_device_train_batch_size": 2},
-            **{"save_strategy": "no", "report_to": "none", "disable_tqdm": True, "use_cpu": True},
-            **{"include_num_input_tokens_seen": True, "learning_rate": 1e-3, **options},
+            **{"report_to": "none", "disable_tqdm": True, "use_cpu": True, "learning_rate": 1e-2},
+            **{"eval_strategy": "steps", "eval_steps": 2, "save_strategy": "no"} | options,
         )
-        return Trainer(model=model, args=args, train_dataset=data, eval_dataset=data[:2])
+        sets = {"train_dataset": data, "eval_dataset": data[:2]}
+        sets["data_collator"] = default_data_collator
+        return Trainer(model=model, args=args, processing_class=tokenizer, **sets)
 
     return make
 
 
-def test_the_numbers_are_those_of_measure(trainer, tokenizer, text_file, tmp_path):
-    corpus = load_corpus(text_file, field="text", seed=None)
-    made = trainer(model := tiny())
-    callback = RBPCallback(corpus, tokenizer, KS, every=4).attach(made)
+def logged(trainer: Trainer, key: str) -> dict[int, float]:
+    """What the Trainer logged under this key, by step."""
+    return {log["step"]: log[key] for log in trainer.state.log_history if key in log}
+
+
+@pytest.mark.parametrize("lora", [False, True])
+def test_the_numbers_are_those_of_measure_on_the_saved_model(
+    trainer, tokenizer, text_file, tmp_path, lora
+):
+    model, base, saved = tiny(), tmp_path / "base", tmp_path / "saved"
+    for folder in (base, saved) if lora else (base,):
+        tokenizer.save_pretrained(folder)
+    model.save_pretrained(base)
+    if lora:
+        model = AutoModelForCausalLM.from_pretrained(base)
+        adapter = peft.LoraConfig(r=4, lora_alpha=64, lora_dropout=0.1, target_modules=["c_attn"])
+        model = peft.get_peft_model(model, adapter)
+    made = trainer(model)
+    callback = RBPCallback(made, text_file, ks=KS, max_length=48)
+    made.add_callback(callback)
     made.train()
-    assert callback.table()["step"].tolist() == [4, 6], "every 4 steps, and the last"
-    assert callback.table()["tokens"].tolist() == [4 * 64, 6 * 64]
-    model.save_pretrained(tmp_path / "model")
-    tokenizer.save_pretrained(tmp_path / "model")
-    done = measure(load_model(tmp_path / "model"), corpus, tmp_path / "records")
-    records = Records.load(done.path)
-    last = callback.history[-1]
-    assert last.rbp == {k: records.rbp(k) for k in KS} and 0 < last.rbp[500] < 1
-    assert last.CE == pytest.approx(records.ce(), rel=1e-12)
-    assert (last.S, last.scored) == (records.manifest.S, records.tokens)
+    model.save_pretrained(saved)
+    tokenizer.save_pretrained(saved)
+    before, after = (measure(folder, text_file, max_length=48) for folder in (base, saved))
+    assert after.ce() != pytest.approx(before.ce(), rel=1e-4), "the training changes nothing"
+    assert logged(made, "eval_ce")[6] == pytest.approx(after.ce(), rel=1e-6)
+    found = {k: logged(made, f"eval_rbp_{k}")[6] for k in KS}
+    assert found == {k: after.rbp(k) for k in KS} and 0 < found[500] < 1
+    manifests = [one.summary.manifest for one in (callback.result, after, before)]
+    assert len({(one.S, one.family, one.tokens) for one in manifests}) == 1
+    assert ["adapter" in one.versions for one in manifests] == [lora, lora, False]
 
 
-def test_training_is_the_same_to_the_bit(trainer, tokenizer):
+def test_training_is_the_same_to_the_bit(trainer):
     def draw(*_) -> None:
         """Some models draw even in evaluation mode; each of the three generators is touched."""
         torch.rand(1), np.random.rand(), random.random()
 
     found = []
-    for callback in (None, RBPCallback(TEXTS, tokenizer, KS, every=1)):
+    for watched in (False, True):
         model = tiny()
         model.transformer.register_forward_hook(draw)
         made = trainer(model)
-        if callback is not None:
-            callback.attach(made)
+        if watched:
+            made.add_callback(RBPCallback(made, (text for text in TEXTS), ks=KS))
         made.train()
         drawn = (torch.rand(1).item(), np.random.rand(), random.random())
-        losses = [log["loss"] for log in made.state.log_history if "loss" in log]
-        found.append((drawn, losses, model.state_dict()))
+        found.append((drawn, list(logged(made, "loss").values()), model.state_dict()))
     (*alone, weights), (*measured, weights_too) = found
     assert alone == measured and len(alone[1]) == 6
     assert all(torch.equal(weights[key], weights_too[key]) for key in weights)
-    logged = [log["step"] for log in made.state.log_history if "eval_rbp_500" in log]
-    assert logged == [1, 2, 3, 4, 5, 6] == callback.table()["step"].tolist()
+    assert list(logged(made, "eval_rbp_500")) == [2, 4, 6]
 
 
-def test_with_the_evaluations_of_the_trainer(trainer, tokenizer):
-    made = trainer(tiny(), eval_strategy="steps", eval_steps=2)
-    callback = RBPCallback(TEXTS, tokenizer).attach(made)
+def test_the_best_model_by_rbp_is_loaded_at_the_end(trainer):
+    best = {"load_best_model_at_end": True, "metric_for_best_model": "eval_rbp_500"}
+    made = trainer(tiny(), save_strategy="steps", save_steps=2, **best)
+    made.add_callback(RBPCallback(made, Dataset.from_dict({"t": TEXTS}), ks=KS, field="t"))
     made.train()
-    assert [point.step for point in callback.history] == [2, 4, 6]
-    assert made.evaluate()["eval_rbp_10"] == callback.history[-1].rbp[10]
+    values = logged(made, "eval_rbp_500")
+    assert made.state.best_metric == max(values.values()) and len(set(values.values())) > 1
+    assert made.evaluate()["eval_rbp_500"] == made.state.best_metric
 
 
-def test_a_forward_wrapped_for_mixed_precision_is_set_aside_and_comes_back(tokenizer):
-    model = tiny()
-    callback = RBPCallback(TEXTS, tokenizer)
-    callback.on_train_begin(None, TrainerState(), None, model=model)
-    plain = callback.measure(model)
-    model.forward = wrapped = torch.autocast("cpu", dtype=torch.bfloat16)(model.forward)
-    assert callback.measure(model) == plain and model.forward is wrapped
+def test_mixed_precision_is_set_aside_and_comes_back(trainer, tokenizer):
+    made = trainer(model := tiny(), bf16=True)
+    made.add_callback(RBPCallback(made, TEXTS))
+    made.train()
+    wrapped = model.__dict__["forward"]
+    made.evaluate()
+    assert model.__dict__["forward"] is wrapped
+    whole = tiny()
+    whole.load_state_dict(model.state_dict())
+    expected = measure(whole, TEXTS, tokenizer=tokenizer)
+    assert set(logged(made, "eval_ce").values()) >= {expected.ce()}
 
 
-def test_nan_is_logged_and_training_goes_on(trainer, tokenizer):
+def test_nan_is_logged_and_training_goes_on(trainer, caplog):
     class Diverge(TrainerCallback):
         def on_step_end(self, args, state, control, model=None, **kwargs):
             if state.global_step == 3:
                 model.transformer.wte.weight.data.fill_(math.nan)
 
     made = trainer(tiny())
-    callback = RBPCallback(TEXTS, tokenizer, every=2).attach(made)
+    made.add_callback(RBPCallback(made, TEXTS))
     made.add_callback(Diverge())
     made.train()
-    assert [math.isnan(point.CE) for point in callback.history] == [False, True, True]
+    assert [math.isnan(value) for value in logged(made, "eval_ce").values()] == [False, True, True]
+    assert "step 4 is not measured" in caplog.text
 
 
-def test_bad_input_shows_before_training(tokenizer):
-    for options in ({"ks": (0,)}, {"ks": ()}, {"every": 0}, {"documents": "one text"}):
-        with pytest.raises(InputError):
-            RBPCallback(**{"documents": TEXTS, "tokenizer": tokenizer, **options})
-    with pytest.raises(InputError, match="Linear is not a causal language model"):
-        begin = RBPCallback(TEXTS, tokenizer).on_train_begin
-        begin(None, TrainerState(), None, model=torch.nn.Linear(2, 2))
+def test_bad_input_shows_before_training(trainer):
+    made = trainer(tiny())
+    for corpus, options, message in (
+        (TEXTS, {"ks": (0,)}, "ks=0"),
+        (TEXTS, {"max_length": 0}, "max_length"),
+        ("no_such.jsonl", {}, "no such file"),
+        (["", " "], {}, "empty"),
+        (["x"], {}, "score"),
+    ):
+        with pytest.raises(InputError, match=message):
+            RBPCallback(made, corpus, **options)
+    made.processing_class = None
+    with pytest.raises(InputError, match="tokenizer="):
+        RBPCallback(made, TEXTS)

