@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import torch
-
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import context_of
@@ -18,7 +16,6 @@ from rbpkit.files.manifest import JobKey
 from rbpkit.files.model_folders import find_checkpoint
 from rbpkit.measuring import Measurement
 from rbpkit.records import find_done, summary_of
-from rbpkit.study.checks import cores
 from rbpkit.study.engines import local_workers, ray_workers, run_all
 from rbpkit.study.jobs import (
     Failure,
@@ -98,15 +95,6 @@ def sweep(
         tuple(one for one in results if isinstance(one, Measurement)),
         tuple(one for one in results if isinstance(one, Failure)),
     )
-
-
-def idle_processes(params: Params) -> int:
-    """How many processes of `params.threads` threads this machine's processors take; 1 on a GPU."""
-    if params.threads == 0 or params.device not in (None, "cpu"):
-        return 1
-    if params.device is None and torch.cuda.is_available():
-        return 1
-    return max(1, cores() // params.threads)
 
 
 def _line(job: Job, result: Measurement | Failure) -> str:
