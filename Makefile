@@ -39,7 +39,7 @@ reproduce: $(READY) ## measure the pocket models, run the notebooks on that, com
 	@$(PYTHON) -m rbpkit reproduce params/pocket.yaml
 
 real: $(READY) ## download two real models once, measure them on HumanEval: all in out/real
-	@$(PYTHON) -m rbpkit.tools.real out/real
+	@$(PYTHON) docs/real_models.py out/real
 
 test: $(READY) ## the tests, then every notebook against its committed outputs
 	@echo "== test: tests/"
