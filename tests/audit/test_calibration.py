@@ -68,6 +68,7 @@ def test_the_mass_of_the_k_largest_is_rbp_k_and_the_entropy_is_ce():
     assert (flat["RBP_10"] - flat["predicted RBP_10"]).mean() > 0.05
 
 
+@pytest.mark.slow
 def test_a_shipped_model_is_summarised_in_every_dtype():
     table = predicted_table(models_root() / "gpt2-w32-l2", "pocket:code", documents=20)
     assert list(dict.fromkeys(table["dtype"])) == list(DTYPES)

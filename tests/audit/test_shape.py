@@ -67,6 +67,7 @@ def test_a_pure_power_law_is_beaten_no_more_often_than_stated():
     assert (said != "neither wins").mean() == pytest.approx(0.022, abs=0.022)
 
 
+@pytest.mark.slow
 def test_floor_and_bend_win_where_they_are():
     rng = np.random.default_rng(0)
     floor = [a_curve((0.7 + 20 * S**-0.2) * noise(rng, 0.005)) for _ in range(30)]

@@ -142,6 +142,7 @@ def test_the_papers_layout(published):
     assert wide.loc[("Github", "CE"), ("GPT2", "R2")] == 0.091
 
 
+@pytest.mark.slow
 def test_the_files_of_table_1_hold_its_cells(published, tmp_path):
     wide = b_table1.to_wide(b_table1.as_text(published), LAYOUT)
     picture = b_table1.heat_maps(published, "published", "slope_printed", "R2_printed")

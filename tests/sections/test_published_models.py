@@ -346,6 +346,7 @@ def test_the_blind_predictions_by_another_way():
         assert float(row["predicted"]) == pytest.approx(math.exp(-math.exp(y)), abs=5e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["pythia-70m", "pythia-1.4b"])
 def test_no_row_of_a_size_enters_its_own_prediction(model, monkeypatch):
     before = published.blind_predictions().set_index("model").loc[model]
@@ -374,6 +375,7 @@ def test_no_row_of_a_size_enters_its_own_prediction(model, monkeypatch):
         published.predict(published.checkpoints("v1"), float(before["S"]), published.FINAL)
 
 
+@pytest.mark.slow
 def test_the_errors_without_a_size_by_another_way():
     table = published.leave_one_size_out().set_index(["suite", "shots", "S", "method"])["predicted"]
     again = {}

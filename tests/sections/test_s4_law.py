@@ -25,6 +25,7 @@ def printed_points(ks) -> pd.DataFrame:
     return table.set_index(["quantity", "corpus", "model"])["rbp"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ks", "draw", "made", "count"),
     [

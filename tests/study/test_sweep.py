@@ -226,6 +226,7 @@ def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
     assert "second line" in trace and "Traceback" in trace
 
 
+@pytest.mark.slow
 def test_a_killed_process_costs_its_own_job_and_no_other(study, tmp_path):
     """The first of two processes waits for a job's lock, held here, and is killed there."""
     out = tmp_path / "out"
