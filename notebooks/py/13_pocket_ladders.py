@@ -160,7 +160,7 @@ for size in ("S + dV", "FLOPs"):
 #
 # ## Controls
 #
-# Each control differs in one thing from a Pythia trained on 3 million tokens (of the grid of [notebook 16](16_size_and_tokens.ipynb)), and saw as many. *Against base*: by how many percent its loss lies above that model's. *Against line*: above the line through the grid's six models of 3 million tokens, at the control's own $S$. A model that you trained with a seed of your own (`params/class/own_model.yaml`) is listed with them.
+# Each control differs in one thing from a Pythia trained on 3 million tokens (of the grid of [notebook 15](15_size_and_tokens.ipynb)), and saw as many. *Against base*: by how many percent its loss lies above that model's. *Against line*: above the line through the grid's six models of 3 million tokens, at the control's own $S$. A model that you trained with a seed of your own (`params/class/own_model.yaml`) is listed with them.
 
 # %%
 grid = load_totals(grid_path())
@@ -222,7 +222,7 @@ print(f"from {by_tokens['T'].min() / 1e6:g} to {by_tokens['T'].max() / 1e6:g} mi
 print(f"{whole.min().min():.1f} to {whole.max().max():.1f} times as steep")
 
 # %% [markdown]
-# The exponents have not settled: those of these ladders belong to 12 million tokens, not to the architectures. [Notebook 16](16_size_and_tokens.ipynb) has the intervals, five corpora, and laws in size and tokens together.
+# The exponents have not settled: those of these ladders belong to 12 million tokens, not to the architectures. [Notebook 15](15_size_and_tokens.ipynb) has the intervals, five corpora, and laws in size and tokens together.
 #
 # ## Beside the four: a state space
 #
@@ -310,7 +310,7 @@ else:
 #
 # Over all sizes Mamba's exponent is the steepest in 8 of 12 cells; but its ladder ends at $S$ = 410 thousand, and Pythia's line flattens beyond. Among models no larger than that, it is steeper than those of GPT-2, OPT and Qwen in all 12 cells (1.28 times the four's median), and than Pythia's in 2. In no cell does its interval lie apart from all others.
 #
-# At one $S$ Mamba's losses lie 1 to 9% above Pythia's line, 2 to 11% below Qwen's, and 6 to 24% below those of GPT-2 and OPT, which got a quarter of the rate. Behind this average are two kinds of tokens that Mamba treats differently: [notebook 17](17_repeated_pairs.ipynb).
+# At one $S$ Mamba's losses lie 1 to 9% above Pythia's line, 2 to 11% below Qwen's, and 6 to 24% below those of GPT-2 and OPT, which got a quarter of the rate. Behind this average are two kinds of tokens that Mamba treats differently: [notebook 14](14_repeated_pairs.ipynb).
 #
 # One seed a size, and a learning rate searched for each family: what this says of state spaces with more tokens, or beyond half a million parameters, is not known.
 #

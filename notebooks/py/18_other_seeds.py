@@ -50,7 +50,7 @@ print("rbpkit", rbpkit.__version__)
 # %% [markdown]
 # ## Four models, three seeds
 #
-# Two Pythias, of width 32 and 64, and two Qwens, of width 48 and 64, were trained three times on the same 12 million tokens in the same order. Only the initial weights differ. Seed 0 is the shipped model. Pythia's sizes are its smallest and one in the middle. Qwen's were chosen because there its ladder reverses: on tokens that complete a pair which stood earlier in the document, the smaller of the two is the better one ([notebook 17](17_repeated_pairs.ipynb)).
+# Two Pythias, of width 32 and 64, and two Qwens, of width 48 and 64, were trained three times on the same 12 million tokens in the same order. Only the initial weights differ. Seed 0 is the shipped model. Pythia's sizes are its smallest and one in the middle. Qwen's were chosen because there its ladder reverses: on tokens that complete a pair which stood earlier in the document, the smaller of the two is the better one ([notebook 14](14_repeated_pairs.ipynb)).
 #
 # The sizes, the seeds and the margins below were fixed before any of the eight new models was trained to its end.
 
@@ -265,7 +265,7 @@ plots.save(figure, points.reset_index(), figures_dir, "18_training")
 # - By the margin chance explains Qwen's scatter about its line on all tokens, not Pythia's.
 # - It acts through the pairs; on other tokens $\sigma$ is 1% or less (median).
 # - Whether a Qwen of 139 or 321 thousand parameters copies after 12 million tokens depends on its seed: 2 of 6 do.
-# - That the smaller of these two Qwens is the better one on the pairs (notebook 17) is not confirmed.
+# - That the smaller of these two Qwens is the better one on the pairs (notebook 14) is not confirmed.
 # - All nine exponents that these seeds give lie in the shipped one's interval.
 #
 # Limits: four models of two families, three seeds each. A seed here changes the initial weights, not the order of the text. GPT-2, OPT and Mamba have one seed a size.

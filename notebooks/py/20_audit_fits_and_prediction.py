@@ -353,7 +353,7 @@ for source, curves in (("published", published), ("pocket", measured)):
 # %% [markdown]
 # AICc prefers a floor on HumanEval from $k = 10$ on and on HotpotQA at $k = 100$. Elsewhere in the published cells neither wins, and the points allow a floor of half the smallest loss and more: undecided, in either direction. Four to six models can hardly tell.
 #
-# The shipped Pythias bend: a floor or a bend wins in 10 of 12 cells, and with the largest model held out both come nearer than the line in all 12. The fitted floors are high, 0.67 to 0.925 of the smallest loss. All these models were trained on the same 12 million tokens, so text may be what they lack, and such a floor need not hold for size alone ([notebook 16](16_size_and_tokens.ipynb)).
+# The shipped Pythias bend: a floor or a bend wins in 10 of 12 cells, and with the largest model held out both come nearer than the line in all 12. The fitted floors are high, 0.67 to 0.925 of the smallest loss. All these models were trained on the same 12 million tokens, so text may be what they lack, and such a floor need not hold for size alone ([notebook 15](15_size_and_tokens.ipynb)).
 #
 # On three published AusLegal cells the fitted floor is zero or changes nothing, so it *is* the line. Errors that differ by less than a share of $10^{-6}$ count as equal.
 #

@@ -271,7 +271,7 @@ def floor_table(points: pd.DataFrame, tokens: Mapping[tuple[str, str], int]) -> 
 
     points: source, corpus, family, S, k, V, rbp; tokens: scored, by (corpus, family). Columns: n,
     tokens, decades of S, alpha (at the largest k <= SMALL_K), needed (`misses_needed`), floor
-    (`trusted_k` by the misses that the law of notebook 15, fitted to k <= SMALL_K, expects),
+    (`trusted_k` by the misses that the law of notebook 17, fitted to k <= SMALL_K, expects),
     counted (by the misses counted; NaN where k is not dense), last_good and first_bad (the largest
     k up to which every R2 is 0.9 or more, and the next one counted; NaN where none is).
     """

@@ -1,4 +1,4 @@
-"""One law for RBP_k(S) at every k, and how calibrated the models are (notebook 15).
+"""One law for RBP_k(S) at every k, and how calibrated the models are (notebook 17).
 
 A `Law` gives the whole distribution of ranks, F(k) = mass(k) / mass(V), from a few parameters, each
 a polynomial in z = ln(S / S_unit). The laws are fitted to RBP_k itself by least squares, since the

@@ -1,4 +1,4 @@
-"""The pictures of notebook 15."""
+"""The pictures of notebook 17."""
 
 from __future__ import annotations
 

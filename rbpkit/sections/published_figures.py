@@ -1,4 +1,4 @@
-"""The pictures of notebook 14: losses that others published, against size and tokens."""
+"""The pictures of notebook 16: losses that others published, against size and tokens."""
 
 from __future__ import annotations
 

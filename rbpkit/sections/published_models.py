@@ -1,4 +1,4 @@
-"""Accuracies by size that others published, and the lines through them (notebook 14).
+"""Accuracies by size that others published, and the lines through them (notebook 16).
 
 The tables of `rbpkit/data/evidence` as they are (see its README.md), one line a series of models,
 the largest model held out, and the predictions of the blind check.

@@ -1,4 +1,4 @@
-"""Notebook 15: each law finds what was planted and loses on what it is not."""
+"""Notebook 17: each law finds what was planted and loses on what it is not."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@
 #
 # **Claims to be tested.** The paper fits one line at each $k$ (Section 4), says that ranks are lognormal (Section 5.2) and that the tokens of a window are independent (Section 5.1, Eq. 6), and takes the noise at large $k$ as it is (Section 4.3). Which distribution of ranks gives all $k$ at once? Which law gives windows? Where does noise begin?
 #
-# ![The largest error in RBP_k of fifteen laws and of a line at each k, a point a ladder, published and shipped](../figures/15_contest.png)
+# ![The largest error in RBP_k of fifteen laws and of a line at each k, a point a ladder, published and shipped](../figures/17_contest.png)
 #
 # *The largest error of each law, a point a ladder; black bars are medians, and the dashed line is the margin of 0.01.*
 #
@@ -110,7 +110,7 @@ standing.round(3)
 
 # %%
 figure = one_law_figures.contest_panels(contest)
-plots.save(figure, contest, figures_dir, "15_contest")
+plots.save(figure, contest, figures_dir, "17_contest")
 
 
 # %%
@@ -133,7 +133,7 @@ figure = one_law_figures.error_panels(panels)
 points = pd.concat(
     part.assign(law=fitted.rbp(part["k"], part["S"])) for part, fitted in panels.values()
 )
-plots.save(figure, points.drop(columns="other"), figures_dir, "15_errors")
+plots.save(figure, points.drop(columns="other"), figures_dir, "17_errors")
 
 # %%
 near = contest[contest["law"].isin([one_law.WINNER, one_law.LINES])]
@@ -241,7 +241,7 @@ pd.DataFrame(
 
 # %%
 figure = one_law_figures.exponent_panels(exponents, compared)
-plots.save(figure, exponents, figures_dir, "15_exponents")
+plots.save(figure, exponents, figures_dir, "17_exponents")
 
 # %%
 table1 = paper.table1()
@@ -354,14 +354,14 @@ shown = {
     for name in ("independent", "power_5", "documents", "both", "reinforced")
 }
 figure = one_law_figures.window_panels(medians, shown)
-plots.save(figure, medians, figures_dir, "15_windows")
+plots.save(figure, medians, figures_dir, "17_windows")
 
 # %% [markdown]
 # `ratio` is $\log p_N$ by the law over $\log p_N$ as counted (1 is right; above 1 the share is too small); `size` counts models and $k$. Shares from fewer than five separate runs are left out.
 #
 # Eq. 6 is off by a factor of 1.2 to 2.5 in the logarithm, $N^\gamma$ by up to 2.0. Documents that differ explain a part, a chain of pairs almost nothing more. Reinforced runs are within 2% at $N = 10$ and 7% at 20 in the median (single models up to 30% off), 10 to 19% at 50 and 23 to 30% at 100. No law holds at $N = 100$ for all $k$: at $k = 10$ it promises too little, at $k \ge 100$ too much.
 #
-# Published windows of 32 *memorised* tokens (notebook 14), in $-\log p$:
+# Published windows of 32 *memorised* tokens (notebook 16), in $-\log p$:
 
 # %%
 memorised = published_models.final_models().query("group == 'memorised windows'")
@@ -462,7 +462,7 @@ for about, part in counts.groupby(ladder_of, sort=False):
         rows.append((*about, k, r2, len(misses) / (1 / misses).sum() / needed))
 floor_points = pd.DataFrame(rows, columns=[*ladder_of, "k", "R2", "ratio"])
 figure = one_law_figures.floor_panel(floor_points)
-plots.save(figure, floor_points, figures_dir, "15_floor")
+plots.save(figure, floor_points, figures_dir, "17_floor")
 low = floor_points[floor_points["ratio"] < 1]
 print(f"fewer misses than needed: R2 < 0.9 in {(low['R2'] < 0.9).sum()} of {len(low)}")
 high = floor_points[floor_points["ratio"] > 5]
@@ -520,7 +520,7 @@ both_sides = [first.rbp(1), E_p_max, first.ce(), E_H]
 assert np.allclose(calibration.loc[0, ["RBP_1", "p_max", "CE", "entropy"]].tolist(), both_sides)
 
 figure = one_law_figures.calibration_panels(calibration)
-plots.save(figure, calibration, figures_dir, "15_calibration")
+plots.save(figure, calibration, figures_dir, "17_calibration")
 print(f"{len(calibration)} models and corpora, float32;", end=" ")
 print(f"CE {calibration['CE'].min():.1f} to {calibration['CE'].max():.1f}; the gaps:")
 gaps = calibration.groupby("corpus")[["gap_1", "gap_CE"]].agg(["min", "median", "max"])
@@ -552,7 +552,7 @@ else:
     first = bins[(bins["corpus"] == ece.index[0][0]) & (bins["model"] == ece.index[0][1])]
     assert np.isclose(ece.iloc[0], expected_calibration_error(first))
     figure = one_law_figures.reliability_panels(bins)
-    plots.save(figure, bins, figures_dir, "15_reliability")
+    plots.save(figure, bins, figures_dir, "17_reliability")
     sure = bins[bins["low"].notna()]
     apart = (sure["low"] > sure["p_max"]) | (sure["high"] < sure["p_max"])
     print(f"{len(sure)} bins of 50 tokens or more; share with p_max outside the 95% interval:")

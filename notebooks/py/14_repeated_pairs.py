@@ -13,15 +13,15 @@
 # %% [markdown]
 # # Beyond the paper: pairs of tokens that repeat
 #
-# **Question.** The exponent differs between families (Table 1), changes with the training tokens, and bends at the largest sizes (notebook 16). Which tokens make it do so?
+# **Question.** The exponent differs between families (Table 1), changes with the training tokens, and bends at the largest sizes (notebook 15). Which tokens make it do so?
 #
-# **Answer.** Those that complete a pair already seen in the document: 8 to 28% of the text. On the others GPT-2, OPT and Pythia have nearly one exponent (steepest over flattest 1.09 at the median, 2.8 on pairs), Qwen's is larger by 27%, that of Mamba, without attention, larger still. There a law in size and tokens predicts twice the tokens to 3.4% and two larger models to 2.2%, where on all tokens it failed: the jump and the bend of notebook 16 are mostly the pairs'.
+# **Answer.** Those that complete a pair already seen in the document: 8 to 28% of the text. On the others GPT-2, OPT and Pythia have nearly one exponent (steepest over flattest 1.09 at the median, 2.8 on pairs), Qwen's is larger by 27%, that of Mamba, without attention, larger still. There a law in size and tokens predicts twice the tokens to 3.4% and two larger models to 2.2%, where on all tokens it failed: the jump and the bend of notebook 15 are mostly the pairs'.
 #
-# ![The loss -log RBP_1 against S for GPT-2, OPT, Pythia and Qwen on five corpora: above on tokens that complete no pair, where the lines of GPT-2, OPT and Pythia are parallel and Qwen's is steeper, below on those that complete one, where Pythia falls far more steeply and Qwen's points lie on no line](../figures/17_pairs.png)
+# ![The loss -log RBP_1 against S for GPT-2, OPT, Pythia and Qwen on five corpora: above on tokens that complete no pair, where the lines of GPT-2, OPT and Pythia are parallel and Qwen's is steeper, below on those that complete one, where Pythia falls far more steeply and Qwen's points lie on no line](../figures/14_pairs.png)
 #
 # *Above: tokens that complete no pair. Below: those that do. Models of 12 million tokens.*
 #
-# *Reading time: 13 minutes; no model is run, and it takes half a minute.* The models are the shipped ladders, and the Pythias of notebook 16 that read fewer tokens. $S$ leaves out token and position embeddings and the output head.
+# *Reading time: 13 minutes; no model is run, and it takes half a minute.* The models are the shipped ladders, and the Pythias of notebook 15 that read fewer tokens. $S$ leaves out token and position embeddings and the output head.
 
 # %% tags=["parameters"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -117,7 +117,7 @@ for kind, name in (("others", "other tokens"), ("pairs", "pairs")):
     found = measured_curves(some, ids, of_families, lambda one: one.rbp(1), "RBP_1")
     rows[s4_law.row_name(name, found.curves)] = found.curves
 figure, points = s4_law.figure_4(rows)
-plots.save(figure, points, figures_dir, "17_pairs")
+plots.save(figure, points, figures_dir, "14_pairs")
 
 # %% [markdown]
 # The margin: families *agree* where the steepest exponent is at most 1.2 times the flattest in the median and at most 1.5 times in the worst of the 12 cells of `code`, `qa` and `readme`.
@@ -236,7 +236,7 @@ at_k1.loc[["others", "pairs"]].round(1)
 #
 # ## Two larger models
 #
-# Notebook 16 found that two larger Pythias fall short of the line through the six smaller ones. The same test by kind of token. The margin: the bend is the pairs' where on the other tokens the line errs by at most 5% in the median cell and 10% in the worst, and its 95% intervals have 36 or more of the 40 losses.
+# Notebook 15 found that two larger Pythias fall short of the line through the six smaller ones. The same test by kind of token. The margin: the bend is the pairs' where on the other tokens the line errs by at most 5% in the median cell and 10% in the worst, and its 95% intervals have 36 or more of the 40 losses.
 
 
 # %%
@@ -292,7 +292,7 @@ columns = ["corpus", "quantity", "tokens", "slope", "low", "high", "R2"]
 at_fixed = pd.DataFrame(at_fixed, columns=columns)
 at_fixed = at_fixed.sort_values("corpus", key=lambda of: of.map(corpora.index), kind="stable")
 figure = analysis_figures.along_panels(at_fixed, ["others", "all", "pairs"])
-plots.save(figure, at_fixed.rename(columns={"quantity": "kind"}), figures_dir, "17_exponents")
+plots.save(figure, at_fixed.rename(columns={"quantity": "kind"}), figures_dir, "14_exponents")
 
 # %%
 change = doubled["change"].unstack("kind")
@@ -307,7 +307,7 @@ medians.swaplevel(axis=1)[["others", "pairs"]].round(3)
 #
 # ## A law in size and tokens
 #
-# In notebook 16 no law in $S$ and $T$ predicted the last doubling of the tokens. The same test, fitted to each kind: the sum $A\,S^{-a} + B\,T^{-b}$, with a floor, the product, Kaplan's form, and *size* alone. *Copied* is no law but the loss of the next smaller size, or of half the tokens. The margin is that of notebook 16: at most 5% in the median cell, 10% in the worst.
+# In notebook 15 no law in $S$ and $T$ predicted the last doubling of the tokens. The same test, fitted to each kind: the sum $A\,S^{-a} + B\,T^{-b}$, with a floor, the product, Kaplan's form, and *size* alone. *Copied* is no law but the loss of the next smaller size, or of half the tokens. The margin is that of notebook 15: at most 5% in the median cell, 10% in the worst.
 
 # %%
 out = {}
@@ -340,11 +340,11 @@ relative.groupby(["held out", "kind"]).median().loc[(slice(None), ["all", "other
 #
 # ## Size or tokens for a given compute
 #
-# With laws that fit, the question of notebook 16 can be asked again. For a compute $C = 6\,S\,T$ the sum, and Kaplan's form too, is least at
+# With laws that fit, the question of notebook 15 can be asked again. For a compute $C = 6\,S\,T$ the sum, and Kaplan's form too, is least at
 #
 # $$S^*(C) \propto C^{\,b/(a+b)}.$$
 #
-# Intervals are the sum's, by bootstrap over the 24 models, 100 times. The margin of notebook 16, carried over here with the numbers above known: CE and $\mathrm{RBP}_k$ want different splits where the interval of the difference excludes 0, with one sign, in three of five corpora.
+# Intervals are the sum's, by bootstrap over the 24 models, 100 times. The margin of notebook 15, carried over here with the numbers above known: CE and $\mathrm{RBP}_k$ want different splits where the interval of the difference excludes 0, with one sign, in three of five corpora.
 
 # %%
 draws = np.random.default_rng(0).integers(0, 24, (100, 24))  # models, some of them twice
@@ -387,7 +387,7 @@ print("by Kaplan's form above CE's:", above, "of 15")
 # - On tokens that complete no pair, GPT-2, OPT and Pythia have nearly one exponent for each text and quantity; on the pairs Pythia's is two to four times the others'.
 # - Qwen's is larger there, by 27% in the median cell: the families do not all agree, and the margin is missed.
 # - On these other tokens the sum and Kaplan's form predict the largest size, the last doubling of the tokens and two larger models; on all tokens only the first.
-# - The bend and the jump of notebook 16 are mostly the pairs'.
+# - The bend and the jump of notebook 15 are mostly the pairs'.
 # - Without attention (Mamba) the exponent is the steepest on the other tokens, and on the pairs 0.45 of Pythia's in the median.
 #
 # Limits: five families, at three learning rates; one text, one seed (notebook 18 has more of four models); $S$ at most 3 million. The split looks at the right token: copying that goes wrong counts among the others, and a frequent pair counts as one that could be copied. A split by the context alone was not made, nor did we look inside a model.

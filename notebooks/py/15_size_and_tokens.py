@@ -17,7 +17,7 @@
 #
 # **Answer.** The exponent depends on the training tokens: for $\mathrm{RBP}_1$ it is 0.02 to 0.03 after 1.5 million and 0.08 to 0.12 after 12 million. None of four laws in size and tokens predicts the last doubling of the tokens (errors of 8 to 10%), nor do they or the straight line predict two larger models (6 to 7%). The best division of compute stays undetermined, but at equal cross-entropy ten times the size changes $-\log\mathrm{RBP}_k$ by less than 3%, so the two should ask for nearly the same.
 #
-# ![Cross-entropy and -log RBP_k at k = 1, 10, 100 on prose against training tokens, for six sizes of Pythia, with curves of a law in size and tokens fitted to the five smaller sizes](../figures/16_grid.png)
+# ![Cross-entropy and -log RBP_k at k = 1, 10, 100 on prose against training tokens, for six sizes of Pythia, with curves of a law in size and tokens fitted to the five smaller sizes](../figures/15_grid.png)
 #
 # *Losses on prose against training tokens, one colour per size. The curves are a law in size and tokens, fitted without the largest size (hollow points, dotted curve).*
 #
@@ -122,7 +122,7 @@ for (corpus, quantity), part in cells.items():
 names = ["corpus", "quantity", "tokens", "n", "slope", "low", "high", "R2"]
 at_fixed = pd.DataFrame(rows, columns=names)
 figure = analysis_figures.along_panels(at_fixed, quantities)
-plots.save(figure, at_fixed, figures_dir, "16_exponents")
+plots.save(figure, at_fixed, figures_dir, "15_exponents")
 
 # %%
 wide = at_fixed.assign(alpha=-at_fixed["slope"], millions=at_fixed["tokens"] / 1e6)
@@ -236,7 +236,7 @@ for quantity in quantities:
     points.append(part.assign(predicted=law.predict(part["S"], part["tokens"])))
 figure = published_figures.token_panels(panels, "loss on prose")
 columns = ["quantity", "S", "tokens", "loss", "predicted"]
-plots.save(figure, pd.concat(points)[columns], figures_dir, "16_grid")
+plots.save(figure, pd.concat(points)[columns], figures_dir, "15_grid")
 
 # %% [markdown]
 # The fit is not good. Its scatter is 1.7 to 4.7% (another seed of the smallest model moves CE by at most 1.1%, and losses at $k = 100$ by 3.5%), the intervals are wide, and a floor, found in a quarter of the cells, can double $a$. The figure shows why. At 1.5 million tokens the largest model is worse than the second; at 12 million the sizes fan out. The sum cannot do the first and does too little of the second.
@@ -350,7 +350,7 @@ by_line = pd.concat(by_line, ignore_index=True).assign(family="Pythia", pooled=F
 by_line["error"] = by_line["predicted"] / by_line["measured"] - 1
 of_size = {f"S = {S / 1e6:.1f} million": part for S, part in by_line.groupby("S")}
 figure, points = prediction_figures.figure_held_out(of_size)
-plots.save(figure, points.drop(columns="pooled"), figures_dir, "16_larger")
+plots.save(figure, points.drop(columns="pooled"), figures_dir, "15_larger")
 
 # %%
 lines_of_all = pd.DataFrame(slopes).T.reindex([(q, c) for q in quantities for c in corpora])
@@ -404,7 +404,7 @@ print("exponents at 12M inside:", doubled.groupby(level=0, sort=False)["inside"]
 # %% [markdown]
 # From 6 to 12 million tokens every exponent grows, that of $\mathrm{RBP}_1$ by 0.034 to 0.068, and no interval of the change holds 0. The sum gives an exponent below the measured interval in every cell (inside it in 0 of 5 for each quantity), so the change was *not* predicted; in few cells is it even above that at 6 million. Kaplan's form comes nearer and is below the interval in every cell too.
 #
-# By CE on prose, the two smallest models gained less in the last doubling than in the one before, the four larger ones more. [Notebook 17](17_repeated_pairs.ipynb) finds the tokens that make the difference.
+# By CE on prose, the two smallest models gained less in the last doubling than in the one before, the four larger ones more. [Notebook 14](14_repeated_pairs.ipynb) finds the tokens that make the difference.
 #
 # ## Size or tokens for a given compute
 #
@@ -444,7 +444,7 @@ split.round(3)
 apart = (split["from"] > 0).astype(int) - (split["to"] < 0).astype(int)
 print("above CE's less below CE's:", apart.groupby(level=0, sort=False).sum().to_dict())
 figure = analysis_figures.split_panels(split)
-plots.save(figure, split.rename_axis(["quantity", "corpus"]).reset_index(), figures_dir, "16_split")
+plots.save(figure, split.rename_axis(["quantity", "corpus"]).reset_index(), figures_dir, "15_split")
 
 # %% [markdown]
 # This grid does not determine the split: most intervals are wide. Two of the 15 differences from CE exclude 0, one on each side, so by the margin no difference between CE and $\mathrm{RBP}_k$ was shown. (The exponent does rise from $k = 1$ to 10 and 100 on every corpus.)
@@ -508,7 +508,7 @@ bought.round(1)
 # - Kaplan et al. (2020, arXiv 2001.08361) fit a law in size and tokens (Eq. 1.5) and find that compute should go mostly to size: $S^* \propto C^{0.73}$.
 # - Hoffmann et al. (2022, arXiv 2203.15556) fit the sum with a floor, and find that size and tokens should grow alike: exponents of 0.46 to 0.50.
 # - Porian et al. (2024, arXiv 2406.19146) explain the difference: the head's compute, the warm-up and the tuning at small scale. Pearce and Song (2024, arXiv 2406.12907) find it in the counting of non-embedding parameters at small sizes.
-# - All of them are about cross-entropy. arXiv 2512.08894 fits the same sum to $-\log$ of task accuracy (notebook 14).
+# - All of them are about cross-entropy. arXiv 2512.08894 fits the same sum to $-\log$ of task accuracy (notebook 16).
 #
 # ## What holds
 #

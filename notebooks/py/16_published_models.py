@@ -17,7 +17,7 @@
 #
 # **Answer.** For single tokens, protein residues and memorised windows the law holds, and it predicts the largest model to about 5%. On LAMBADA it fails at the top: the largest models do worse than their line, by a tenth in the median and by a third at worst, except where the training tokens grow with the size. A law in size *and* tokens predicts Pythia-12B there to 3 to 6% where size alone misses by 30 to 34%.
 #
-# ![The loss -log of the share of right predictions against S for every series of published models, by what the share is of](../figures/14_all.png)
+# ![The loss -log of the share of right predictions against S for every series of published models, by what the share is of](../figures/16_all.png)
 #
 # *Every series of finished models: a straight line is the law.*
 #
@@ -117,7 +117,7 @@ panels = {
 }
 figure = published_figures.law_panels(panels, r"$-\log$ of the share")
 points = pd.concat(panels.values())[["group", "series", "model", "S", "share", "n"]]
-plots.save(figure, points, figures_dir, "14_ranks")
+plots.save(figure, points, figures_dir, "16_ranks")
 
 # %%
 growing = ["Cerebras-GPT", "Cerebras-GPT-muP"]
@@ -132,7 +132,7 @@ panels = {
 }
 figure = published_figures.law_panels(panels, r"$-\log$ accuracy on LAMBADA")
 points = pd.concat(panels.values())[["series", "model", "S", "tokens", "share", "source"]]
-plots.save(figure, points, figures_dir, "14_lambada")
+plots.save(figure, points, figures_dir, "16_lambada")
 
 # %% [markdown]
 # ## A bend, and a floor
@@ -266,7 +266,7 @@ points = pd.concat(
     for rows, law, _ in panels.values()
 )
 columns = ["suite", "model", "S", "tokens", "share", "loss", "predicted"]
-plots.save(figure, points[columns], figures_dir, "14_training")
+plots.save(figure, points[columns], figures_dir, "16_training")
 
 # %% [markdown]
 # Along training there is no single exponent of $S$: size alone misses 12B by 30 to 34%, the product by 14 to 20%, the sum by 3 to 6% (from step 3,000 on), in all four suites, and the sum has the smaller error whichever part is held out.
@@ -343,7 +343,7 @@ points = pd.concat(
     for rows, law, _ in panels.values()
 )
 columns = ["corpus", "model", "S", "tokens", "ratio", "lambada", "ce_c4", "predicted"]
-plots.save(figure, points[columns], figures_dir, "14_openlm")
+plots.save(figure, points[columns], figures_dir, "16_openlm")
 
 # %% [markdown]
 # Across token budgets size alone fails as before, by 24 to 36%. At one ratio of tokens to size the law in $S$ is a line again, as arXiv 2512.08894 finds for log accuracy on several tasks. The finished models do not decide between product and sum: above a billion parameters the product is nearer in accuracy (6 to 10% against 10 to 15%) and the sum in CE; with each size left out in turn it is the reverse. Three large models a corpus are few.
@@ -380,7 +380,7 @@ print(
 print(f"surely in {(same['high'] < 0).sum()}; slopes' ratio {ratio.min():.2f} to {ratio.max():.2f}")
 figure = published_figures.beside_ce(table)
 points = table.dropna(subset="ce_word")[["series", "model", "S", "share", "ce_word"]]
-plots.save(figure, points, figures_dir, "14_accuracy_and_ce")
+plots.save(figure, points, figures_dir, "16_accuracy_and_ce")
 
 # %% [markdown]
 # On these data the two exponents differ. On the same words $-\log$ accuracy is steeper than CE in all ten series, by 5 to 30%, and at the 95% level in nine. They differ least for GPT-2 (5%), and by 11% (BLOOM) to 21% (Mamba) for the series of five models and more.
@@ -422,7 +422,7 @@ print(
 bands = of_paper.rename(columns={20: "low", 50: "high"}).reset_index()
 figure = published_figures.window_panels(memorised, bands)
 points = memorised[["series", "model", "S", "share", "RBP_1 on Wiki", "eq8", "effective"]]
-plots.save(figure, points, figures_dir, "14_windows")
+plots.save(figure, points, figures_dir, "16_windows")
 
 # %% [markdown]
 # $-\log p_{32,1}$ is a power of $S$ with $R^2$ of 0.999 and 0.995; arXiv 2310.03262 finds this form for success rates of tasks. But it is not the power of Eq. 8. Eq. 8 gives $-\log p$ of 28 to 17 where the counted shares give 6 to 4, so its shares are too small by five to ten orders of magnitude; and it gives an exponent of 0.077, where 0.047 and 0.053 are found.
@@ -453,7 +453,7 @@ architectures.round(3)
 panels = {"LAMBADA": tests[tests["series"].isin(beside)]}
 figure = published_figures.law_panels(panels, r"$-\log$ accuracy", columns=1)
 points = panels["LAMBADA"][["series", "model", "S", "share", "ce_word", "ce_token"]]
-plots.save(figure, points, figures_dir, "14_architectures")
+plots.save(figure, points, figures_dir, "16_architectures")
 
 # %% [markdown]
 # The form holds without attention, on public sizes: $R^2$ of 0.991 and 0.997, and the largest Mamba and Mamba-2 are predicted to 5%. Their exponents lie within Pythia's interval; at a billion parameters their loss is 13 to 14% lower than that of Pythia's five models of about the same sizes. How much of this is due to architecture cannot be said: Pythia here is the deduplicated suite, and Mamba saw the standard Pile, with its own context length and learning rate.
@@ -507,7 +507,7 @@ assert np.allclose(
 )
 mean = tried[tried["method"] == "mean"]
 figure = published_figures.blind_panels(mean, blind)
-plots.save(figure, blind, figures_dir, "14_blind")
+plots.save(figure, blind, figures_dir, "16_blind")
 blind.round(3)
 
 # %% [markdown]
@@ -518,7 +518,7 @@ blind.round(3)
 # %%
 figure = published_figures.all_series(table)
 columns = ["group", "series", "model", "S", "tokens", "share", "n", "source"]
-plots.save(figure, table[columns], figures_dir, "14_all")
+plots.save(figure, table[columns], figures_dir, "16_all")
 
 # %% [markdown]
 # ## Does the law hold, by how much does size alone fail, what to use instead
@@ -576,7 +576,7 @@ names = [
 verdicts = pd.DataFrame(verdicts, columns=names)
 if figures_dir:
     text = verdicts.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    plots.write_whole(Path(figures_dir), {"14_verdicts.csv": text.encode()})
+    plots.write_whole(Path(figures_dir), {"16_verdicts.csv": text.encode()})
 verdicts.round(1)
 
 # %% [markdown]
