@@ -32,7 +32,7 @@ help: ## list the targets
 	@echo "PYTHON=/path/to/python uses your own environment and installs nothing."
 
 lab: $(READY) ## open the quickstart in JupyterLab
-	@$(PYTHON) -m jupyterlab notebooks/00_quickstart.ipynb
+	@$(PYTHON) -m jupyterlab --ServerApp.root_dir="$(CURDIR)" notebooks/00_quickstart.ipynb
 
 reproduce: $(READY) ## measure the pocket models, run the notebooks on that, compare: all in out/
 	@echo "== reproduce: params/pocket.yaml"

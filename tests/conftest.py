@@ -14,7 +14,7 @@ import yaml
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
 from rbpkit.cli import app
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
 
 TEXTS = (
@@ -96,12 +96,12 @@ def save_model(config, folder: Path, seed: int = 0) -> Path:
         if parameter.ndim > 1:  # wide enough that logits differ clearly
             torch.nn.init.normal_(parameter, std=0.3)
     model.save_pretrained(folder)
-    ladders.load_tokenizer().save_pretrained(folder)
+    recipes.load_tokenizer().save_pretrained(folder)
     return folder
 
 
 TINY = {
-    "vocab_size": ladders.V,
+    "vocab_size": recipes.V,
     "hidden_size": 32,
     "intermediate_size": 64,
     "num_hidden_layers": 2,
@@ -129,7 +129,7 @@ def capped_folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def shipped() -> list:
     """The summaries of the pocket models, on all of their corpora."""
-    return load_summaries(ladders.summaries_root())
+    return load_summaries(recipes.SUMMARIES)
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ LIGHT = ("Curve", "InputError", "Records", "fit_curves", "fit_power_law", "fit_r
         # Tables and predictions need no extra, so nothing that draws.
         ("import rbpkit.audit.noise, rbpkit.audit.prediction", {"torch", "matplotlib"}),
         (f"from rbpkit import {', '.join(LIGHT)}, load_summaries, paper", {"torch"}),
-        ("import rbpkit.study.params, rbpkit.sections.plots", {"torch"}),
+        ("import rbpkit.study.params, rbpkit.plots", {"torch"}),
     ],
 )
 def test_an_import_loads_nothing_that_it_does_not_need(code, heavy):

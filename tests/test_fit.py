@@ -21,7 +21,7 @@ from rbpkit.fit import (
     fit_rbp_law,
     rbp_curve,
 )
-from rbpkit.sections.curves import success_curve
+from rbpkit.stats.curves import success_curve
 
 ALPHA, LOG_C = 0.08, 1.2
 # The five Qwen2.5 sizes: as few and as uneven as the paper's own points.

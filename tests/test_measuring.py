@@ -20,7 +20,7 @@ from rbpkit.errors import InputError
 from rbpkit.measuring import measure, measured_ranks
 from rbpkit.models import load_model
 from rbpkit.records import Records
-from rbpkit.sections import bootstrap
+from rbpkit.stats import bootstrap
 
 
 def naive(model, encoded) -> np.ndarray:

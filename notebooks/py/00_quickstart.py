@@ -37,16 +37,16 @@ import pandas as pd
 import torch
 
 import rbpkit
+from rbpkit import plots
 from rbpkit.corpora import load_corpus
 from rbpkit.fit import fit_curves, rbp_curve
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.ranking import logit_ranks
 from rbpkit.records import Records, load_summaries
-from rbpkit.sections import plots
-from rbpkit.sections.curves import ladder
 from rbpkit.sections.panels import live_on_line
+from rbpkit.stats.curves import models_of
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close, sealed
 
@@ -61,7 +61,7 @@ print("rbpkit", rbpkit.__version__)
 
 # %%
 family, corpus = "Pythia", "pocket:code"
-small, large = ladders.model_folder(family, 0), ladders.model_folder(family, 4)
+small, large = recipes.model_folder(family, 0), recipes.model_folder(family, 4)
 model = load_model(large, device="cpu")
 words = 'def mean(values):\n    """Return the arithmetic mean of the values."""\n    return sum('
 ids = torch.tensor([model.tokenizer(words)["input_ids"]])
@@ -100,7 +100,7 @@ pd.DataFrame(
 # Over a whole corpus, a **summary** has the histogram of all ranks: each rank that occurred, and how often. Eight summaries ship with `rbpkit` for this family and corpus:
 
 # %%
-chosen = ladder(load_summaries(ladders.summaries_root()), corpus, family)
+chosen = models_of(load_summaries(recipes.SUMMARIES), corpus, family)
 S = np.array([one.manifest.S for one in chosen])
 
 # %% [markdown]

@@ -42,17 +42,17 @@ import torch
 from transformers import AutoConfig
 
 import rbpkit
-from rbpkit import paper
+from rbpkit import paper, plots
 from rbpkit.corpora import HUB_CORPORA, load_corpus, protocol_order
 from rbpkit.encoding import encode
 from rbpkit.files.architectures import parameter_counts
 from rbpkit.fit import Curve, fit_power_law
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
-from rbpkit.sections import a_setup, plots
-from rbpkit.sections.curves import measured_curves, published_curves
+from rbpkit.sections import a_setup
+from rbpkit.stats.curves import measured_curves, published_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 
@@ -140,7 +140,7 @@ print("HumanEval, the first documents after the shuffle:", *order[:8])
 
 text = load_corpus("pocket:code", documents=40)
 print(f"{text.id}: {len(text.documents)} documents, in the order of their list")
-tokenizer = ladders.load_tokenizer()
+tokenizer = recipes.load_tokenizer()
 for length in (8, 64, 256):
     encoded = encode(text, tokenizer, max_length=length)
     longest = max(document.tokens for document in encoded.documents)
@@ -373,7 +373,7 @@ summary.drop(columns="family").round(3)
 # `above` is the share of the choices with $R^2 > 0.99$, the last two columns give $R^2$ of the $n$ smallest and the $n$ largest sizes. Now the same with what was measured here: the pocket ladders, which have five to eight sizes. Corpora without summaries are listed.
 
 # %%
-summaries = load_summaries(records_dir or ladders.summaries_root())
+summaries = load_summaries(records_dir or recipes.SUMMARIES)
 measured = measured_curves(summaries, corpus_names, families, lambda one: one.rbp(1), "RBP_1")
 for line in measured.missing:
     print(line)
@@ -423,11 +423,11 @@ every.agg(subsets="size", above=lambda r2: (r2 > 0.99).mean(), lowest="min").rou
 # %%
 rows = []
 for family in paper.FAMILIES:
-    for size in range(len(ladders.LADDERS[family])):
-        folder = ladders.model_folder(family, size)
+    for size in range(len(recipes.SHAPES[family])):
+        folder = recipes.model_folder(family, size)
         config = AutoConfig.from_pretrained(folder)
         count = parameter_counts(config)
-        run = pd.read_csv(ladders.models_root().parent / "runs" / f"{folder.name}.csv")
+        run = pd.read_csv(recipes.DATA / "runs" / f"{folder.name}.csv")
         rows.append(
             {
                 "family": family,
@@ -439,7 +439,7 @@ for family in paper.FAMILIES:
                 "embedding": count.embedding,
                 "S_and_head": count.S + count.V * config.hidden_size,
                 "tied": bool(config.tie_word_embeddings),
-                "c": ladders.recipe_of(family).rate,
+                "c": recipes.recipe_of(family).rate,
                 "CE": run["valid_ce"].dropna().iloc[-1],
             }
         )
@@ -479,7 +479,7 @@ plots.save(figure, points, figures_dir, "figure_A1")
 rows = []
 with tempfile.TemporaryDirectory() as out:
     for name in ("gpt2-w32-l2", "pythia-w32-l2"):
-        one = measure(load_model(ladders.models_root() / name, device="cpu"), text, out).summary
+        one = measure(load_model(recipes.MODELS / name, device="cpu"), text, out).summary
         rows.append((name, one.manifest.S, one.tokens, one.rbp(1), one.ce()))
 pd.DataFrame(rows, columns=["model", "S", "tokens", "RBP_1", "CE"]).round(3)
 

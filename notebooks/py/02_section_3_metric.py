@@ -38,10 +38,10 @@ import pandas as pd
 import torch
 
 import rbpkit
-from rbpkit import load_corpus, load_model, load_summaries, logit_ranks, paper
-from rbpkit.pocket import ladders
+from rbpkit import load_corpus, load_model, load_summaries, logit_ranks, paper, plots
+from rbpkit.pocket import recipes
 from rbpkit.ranking import NonFiniteError
-from rbpkit.sections import plots, s3_metric
+from rbpkit.sections import s3_metric
 from rbpkit.sections.s3_metric import Prediction, ce_bound
 from rbpkit.study.params import check_parameters
 from rbpkit.summary import Histogram, Summary
@@ -153,7 +153,7 @@ print({rule: int(scored.rank(rule)) for rule in ("pessimistic", "optimistic")})
 # How many targets tie depends on the precision of the logits. A shipped model reads a few documents, its logits are fp32; we round them to the two 16-bit formats and rank again. (This shows the rounding alone. A model that runs in 16 bits also computes other logits.)
 
 # %%
-model = load_model(ladders.model_folder("Pythia", 4), device="cpu")
+model = load_model(recipes.model_folder("Pythia", 4), device="cpu")
 text = load_corpus("pocket:code")
 parts, wanted = [], []
 for document in text.documents[:24]:
@@ -212,7 +212,7 @@ except NonFiniteError as error:
 # Over all $k$, $\mathrm{RBP}_k$ is the distribution function of the rank: a staircase from $\mathrm{RBP}_1$ to $\mathrm{RBP}_V = 1$. Cross-entropy is one number; this is a curve, and a larger model may lift its parts by different amounts. Top: what the paper plots against $k$ (ICLR version, Figure 9, eleven $k$; lines only guide the eye). Bottom: ours at all $k$, from summaries. Solid the largest model of a family, dashed the smallest.
 
 # %%
-summaries = load_summaries(records_dir or ladders.summaries_root())
+summaries = load_summaries(records_dir or recipes.SUMMARIES)
 names = ["source", "corpus", "family", "model", "S", "k", "rbp"]
 published = paper.rbp_by_k().rename(columns={"dataset": "corpus"}).assign(source="published")
 asked = []
@@ -257,8 +257,8 @@ sentence = (
     "    return sum(values) / len(values)\n"
 )
 pair = [
-    load_model(ladders.model_folder("Pythia", size), device="cpu")
-    for size in (0, len(ladders.LADDERS["Pythia"]) - 1)
+    load_model(recipes.model_folder("Pythia", size), device="cpu")
+    for size in (0, len(recipes.SHAPES["Pythia"]) - 1)
 ]
 looks = [look(one, sentence, name="sentence") for one in pair]
 still = explore_sentence(looks, [10, *ks])  # None where the slider is shown

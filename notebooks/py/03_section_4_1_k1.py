@@ -37,13 +37,12 @@ import pandas as pd
 from scipy import stats
 
 import rbpkit
-from rbpkit import fit_curves, fit_power_law, load_summaries, paper
+from rbpkit import fit_curves, fit_power_law, load_summaries, paper, plots
 from rbpkit.audit.intervals import trade_row
-from rbpkit.pocket import ladders
-from rbpkit.sections import plots
-from rbpkit.sections.curves import by_corpus, measured_curves, published_curves
+from rbpkit.pocket import recipes
 from rbpkit.sections.panels import law_panels
 from rbpkit.sections.s4_3_large_k import measured_misses, published_misses
+from rbpkit.stats.curves import by_corpus, measured_curves, published_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools import explorers
 from rbpkit.tools.exercises import check, close
@@ -119,7 +118,7 @@ print(f"{len(recomputed)} cells; off Table 1 by at most {slope_gap:.4f} (slope),
 # We now fit the same line to $\mathrm{RBP}_1$ of the shipped models, and list the cells that have not been measured.
 
 # %%
-summaries = load_summaries(records_dir or ladders.summaries_root())
+summaries = load_summaries(records_dir or recipes.SUMMARIES)
 found = measured_curves(summaries, corpus_names, families, lambda one: one.rbp(1), "RBP_1")
 measured = found.curves
 print("\n".join(found.missing) or "nothing is missing")

@@ -35,10 +35,9 @@ import numpy as np
 import pandas as pd
 
 import rbpkit
-from rbpkit import fit_curves, fit_power_law, load_summaries, paper
-from rbpkit.pocket import ladders
-from rbpkit.sections import plots, s4_law
-from rbpkit.sections.curves import measured_curves, published_curves
+from rbpkit import fit_curves, fit_power_law, load_summaries, paper, plots
+from rbpkit.pocket import recipes
+from rbpkit.sections import s4_law
 from rbpkit.sections.s4_3_large_k import (
     curves_at_share,
     k_at_share,
@@ -46,6 +45,7 @@ from rbpkit.sections.s4_3_large_k import (
     noise_table,
     published_misses,
 )
+from rbpkit.stats.curves import measured_curves, published_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 
@@ -158,7 +158,7 @@ print(f"{alpha_100.between(0.15, 0.25).sum()} of {len(alpha_100)} within 0.05 of
 # The same fit on the ranks that we measured, of the small models that ship with `rbpkit` or of the records in `records_dir`. What is missing is listed. The text quotes the shipped models.
 
 # %%
-summaries = load_summaries(records_dir or ladders.summaries_root())
+summaries = load_summaries(records_dir or recipes.SUMMARIES)
 measured, missing = {}, []
 for k in [k for k in ks if k > 1]:
     found = measured_curves(
@@ -243,7 +243,7 @@ if len(ours):
 # rounded to the nearest whole number and at least 1. GPT-2 and OPT have $V$ = 50,257 and 50,272, Pythia 50,304 to 50,688; Qwen's 151,936 and 152,064 are three times that, so the paper's own lines do not share $k/V$ either.
 
 # %%
-k, V = 100, ladders.V
+k, V = 100, recipes.V
 k_prime = max(1, np.floor(k * V / 50_304 + 1 / 2))
 assert k_prime == k_at_share(k, V)
 

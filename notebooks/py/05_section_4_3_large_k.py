@@ -34,10 +34,9 @@ import numpy as np
 import pandas as pd
 
 import rbpkit
-from rbpkit import fit_power_law, load_summaries
-from rbpkit.pocket import ladders
-from rbpkit.sections import plots, s4_law
-from rbpkit.sections.curves import published_curves
+from rbpkit import fit_power_law, load_summaries, plots
+from rbpkit.pocket import recipes
+from rbpkit.sections import s4_law
 from rbpkit.sections.s4_3_large_k import (
     Misses,
     curves_at_share,
@@ -47,6 +46,7 @@ from rbpkit.sections.s4_3_large_k import (
     noise_table,
     published_misses,
 )
+from rbpkit.stats.curves import published_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 
@@ -182,11 +182,11 @@ verdict.pivot(index=["corpus", "family"], columns="k", values="chance is enough"
 # $$k' = \max\left(1, \left\lfloor \frac{k V}{50{,}304} + \frac{1}{2} \right\rfloor\right) .$$
 
 # %%
-k, V = 20_000, ladders.V
+k, V = 20_000, recipes.V
 k_prime = max(1, np.floor(k * V / 50_304 + 1 / 2))
 assert k_prime == k_at_share(k, V)
 
-summaries = load_summaries(records_dir or ladders.summaries_root())
+summaries = load_summaries(records_dir or recipes.SUMMARIES)
 every_V = pd.Index(sorted({one.manifest.V for one in summaries}), name="V")
 pd.DataFrame({f"as k = {k:,}": [k_at_share(k, V) for V in every_V] for k in LARGE_KS}, every_V)
 

@@ -34,10 +34,10 @@ import numpy as np
 import pandas as pd
 
 import rbpkit
-from rbpkit import fit_curves, fit_power_law, load_summaries, paper
-from rbpkit.pocket import ladders
-from rbpkit.sections import plots, s4_law
-from rbpkit.sections.curves import measured_curves, published_curves
+from rbpkit import fit_curves, fit_power_law, load_summaries, paper, plots
+from rbpkit.pocket import recipes
+from rbpkit.sections import s4_law
+from rbpkit.stats.curves import measured_curves, published_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check
 
@@ -86,7 +86,7 @@ for name, source in (
 # A fit for each family and corpus at each $k$ of `s4_law.k_grid`: the paper's $k$, and those that are the same share of $V$ (the number of rows of the output matrix) as the paper's are of 50,304, rounded to the nearest whole number. The grid ends at the share of $k$ = 30,000, the last of Figure 6a. Where $\mathrm{RBP}_k$ is 1 for some model, its loss is 0 and has no logarithm; such a $k$ is left out, and the cell prints how many there are.
 
 # %%
-summaries = load_summaries(records_dir or ladders.summaries_root())
+summaries = load_summaries(records_dir or recipes.SUMMARIES)
 ours = s4_law.fits_by_k(summaries, corpus_names, families)
 there = set(zip(ours["corpus"], ours["family"], strict=True))
 lost = [f"{f} on {c}" for c in corpus_names for f in families if (c, f) not in there]

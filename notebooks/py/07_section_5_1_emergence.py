@@ -40,12 +40,12 @@ from scipy.special import comb
 from scipy.stats import linregress
 
 import rbpkit
-from rbpkit import paper
+from rbpkit import paper, plots
 from rbpkit.fit import fit_curves
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
-from rbpkit.sections import plots, s5_1_emergence
-from rbpkit.sections.curves import success_curve
+from rbpkit.sections import s5_1_emergence
+from rbpkit.stats.curves import success_curve
 from rbpkit.study.params import check_parameters
 from rbpkit.tools import explorers
 from rbpkit.tools.exercises import check, sealed
@@ -136,7 +136,7 @@ largest[["k", "N", "p", "independent", "markov", "effective"]].reset_index(drop=
 # We now count the same shares for the shipped models, and print what is missing. Their documents are cut at 256 tokens, so there are few long windows. $\mathrm{RBP}_k$ is the share over all tokens, but a window of $N$ fits only into a document of $N$ tokens or more. The last table that the code prints has the share of the tokens that stand in such documents.
 
 # %%
-summaries = load_summaries(records_dir or ladders.summaries_root())
+summaries = load_summaries(records_dir or recipes.SUMMARIES)
 measured, missing = s5_1_emergence.measured_windows(summaries, corpus_names, families, Ns, ks)
 print("\n".join(missing) or "nothing is missing")
 

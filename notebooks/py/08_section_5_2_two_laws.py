@@ -36,14 +36,14 @@ from scipy.optimize import minimize
 from scipy.stats import linregress, norm
 
 import rbpkit
-from rbpkit import paper
+from rbpkit import paper, plots
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
-from rbpkit.sections import c_derivation, plots, s5_2_lognormal
-from rbpkit.sections.curves import measured_curves
+from rbpkit.sections import c_derivation, s5_2_lognormal
 from rbpkit.sections.s5_2_rank_fits import fit_lognormal, fit_lognormal_bins, lognormal_probability
+from rbpkit.stats.curves import measured_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.summary import Histogram
 from rbpkit.tools.exercises import check, close, sealed
@@ -114,7 +114,7 @@ for within in (0.05, 0.1, 0.2):
 # ### Measured here
 
 # %%
-summaries = load_summaries(records_dir or ladders.summaries_root())
+summaries = load_summaries(records_dir or recipes.SUMMARIES)
 summaries = s5_2_lognormal.in_order(summaries, corpus_names, families)
 ce = measured_curves(summaries, corpus_names, families, lambda one: one.ce(), "CE")
 rbp = measured_curves(summaries, corpus_names, families, lambda one: one.rbp(1), "RBP_1")

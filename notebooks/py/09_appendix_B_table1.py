@@ -37,10 +37,10 @@ from scipy import stats
 import rbpkit
 from rbpkit import paper
 from rbpkit.fit import fit_curves
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
 from rbpkit.sections import b_table1
-from rbpkit.sections.curves import table1_curves
+from rbpkit.stats.curves import table1_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 
@@ -266,7 +266,7 @@ paired.round(3)
 # The same table for the models that were measured. The vocabulary of the shipped models has 4,096 entries, Pythia's output matrix mostly 50,304 rows. So a $k$ of the paper can be carried over in two ways: as the same number of ranks (1, 10, 100) or as the same share of $V$. The shares of 4, 8, 32 and 410 are near those of the paper's 50, 100, 400 and 5,000. The exact shares:
 
 # %%
-summaries = load_summaries(records_dir or ladders.summaries_root())
+summaries = load_summaries(records_dir or recipes.SUMMARIES)
 our_curves = b_table1.measured_curves(summaries, corpus_names, families)
 manifests = sorted((s.manifest for s in summaries), key=lambda m: -m.S)
 V = {(m.corpus, m.family): m.V for m in manifests}  # of the smallest model, the last

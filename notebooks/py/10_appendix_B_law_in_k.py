@@ -35,12 +35,12 @@ import pandas as pd
 from scipy import stats
 
 import rbpkit
-from rbpkit import paper
+from rbpkit import paper, plots
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_rbp_law
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
-from rbpkit.sections import b_law_in_k, plots
+from rbpkit.sections import b_law_in_k
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 
@@ -118,7 +118,7 @@ printed
 # The same eleven $k$ on the ranks that we measured. $V$ of the shipped models is 4,096, so $k = 100$ is the same share of $V$ as $k$ = 1,228 is of Pythia's 50,304. These curves reach further into the tail than the paper's.
 
 # %%
-summaries = load_summaries(records_dir or ladders.summaries_root())
+summaries = load_summaries(records_dir or recipes.SUMMARIES)
 measured, missing = b_law_in_k.measured_points(summaries, corpus_names, families)
 for line_missing in missing:
     print(line_missing)

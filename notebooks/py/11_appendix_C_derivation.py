@@ -38,9 +38,9 @@ from scipy.special import zeta
 from scipy.stats import norm
 
 import rbpkit
-from rbpkit import paper
+from rbpkit import paper, plots
 from rbpkit.fit import fit_power_law
-from rbpkit.sections import c_derivation, c_derivation_figures, plots
+from rbpkit.sections import c_derivation, c_derivation_figures
 from rbpkit.study.params import check_parameters
 from rbpkit.tools import explorers
 from rbpkit.tools.exercises import check

@@ -36,18 +36,18 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 import rbpkit
-from rbpkit import load_summaries
+from rbpkit import load_summaries, plots
 from rbpkit.audit import verdicts
 from rbpkit.audit.findings import all_findings
 from rbpkit.audit.tables import load_tables
-from rbpkit.pocket import ladders
-from rbpkit.sections import plots, s5_2_lognormal
+from rbpkit.pocket import recipes
+from rbpkit.sections import s5_2_lognormal
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 
 check_parameters(globals())
 ours = "measured" if records_dir else verdicts.OURS
-every = load_summaries(records_dir or ladders.summaries_root())
+every = load_summaries(records_dir or recipes.SUMMARIES)
 summaries = s5_2_lognormal.in_order(every, corpus_names, families)
 tables = load_tables((one.manifest for one in summaries), audit_dir or None)
 tables = {

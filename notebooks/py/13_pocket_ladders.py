@@ -37,20 +37,20 @@ import numpy as np
 import pandas as pd
 
 import rbpkit
-from rbpkit import paper
+from rbpkit import paper, plots
 from rbpkit.fit import MIN_POINTS, ce_curve, fit_power_law, rbp_curve
-from rbpkit.pocket import analysis, ladders
+from rbpkit.pocket import analysis, recipes
 from rbpkit.pocket import analysis as analysis_figures
 from rbpkit.pocket.controls import CONTROLS, controls_path, grid_path, load_totals, totals_of
 from rbpkit.records import load_summaries
-from rbpkit.sections import plots, s4_law
-from rbpkit.sections.curves import measured_curves
+from rbpkit.sections import s4_law
+from rbpkit.stats.curves import measured_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 
 check_parameters(globals())
 print("rbpkit", rbpkit.__version__)
-shipped = load_summaries(ladders.summaries_root())
+shipped = load_summaries(recipes.SUMMARIES)
 measured = load_summaries(records_dir) if records_dir else shipped
 summaries = measured
 if not analysis.all_runs().keys() & {one.manifest.model for one in summaries}:
@@ -77,8 +77,8 @@ for corpus in corpus_names:
 # Each point below is a cross-entropy on validation text, taken nine times during training.
 
 # %%
-names = {family: [run.name for run in ladders.ladder_runs(family)] for family in ladders.LADDERS}
-logs = analysis_figures.read_logs(ladders.models_root().parent / "runs")
+names = {family: [run.name for run in recipes.runs_of(family)] for family in recipes.SHAPES}
+logs = analysis_figures.read_logs(recipes.DATA / "runs")
 figure = analysis_figures.family_losses(logs, {f: names[f] for f in families if f in names})
 points = pd.concat([log.assign(run=run) for run, log in logs.items()], ignore_index=True)
 points = points.dropna(subset="valid_ce")[["run", "step", "tokens", "loss", "valid_ce"]]
@@ -94,7 +94,7 @@ plots.save(figure, points[~beside_them], figures_dir, "pocket_losses")
 # The peak learning rate is $c/d$ for width $d$. The constant $c$ was chosen family by family, by validation cross-entropy alone. At two widths we trained models on 1.5 million tokens and doubled or halved $c$ until the best one had a worse one on either side. The ladder takes the geometric mean of the two best. The table has all runs of the search, with their final cross-entropy.
 
 # %%
-search = pd.read_csv(ladders.models_root().parent / "runs" / "rate_search.csv")
+search = pd.read_csv(recipes.DATA / "runs" / "rate_search.csv")
 one_size = ["family", "width", "layers"]
 ended = search.groupby([*one_size, "rate"], as_index=False)["final_ce"].last()
 final = [f"{ce:.3f}" if np.isfinite(ce) else "diverged" for ce in ended["final_ce"]]
@@ -104,14 +104,14 @@ best = ended.loc[ended.groupby(one_size)["final_ce"].idxmin()].set_index(one_siz
 searched.insert(0, "best c", best)
 with pd.option_context("display.max_colwidth", None, "display.width", None):
     print(searched.loc[list(paper.FAMILIES)].to_string())
-chosen = np.exp(np.log(best).groupby("family").mean())[list(ladders.LADDERS)]
+chosen = np.exp(np.log(best).groupby("family").mean())[list(recipes.SHAPES)]
 print("chosen:", ", ".join(f"{family} {c:.3f}" for family, c in chosen.items()))
 
 # %%
 # No best lies at the edge of what was tried, and the ladders were trained with the mean.
 tried = ended.groupby(one_size)["rate"].agg(["min", "max"])
 assert ((tried["min"] < best) & (best < tried["max"])).all()
-assert np.allclose(chosen, [ladders.recipe_of(family).rate for family in chosen.index], rtol=1e-3)
+assert np.allclose(chosen, [recipes.recipe_of(family).rate for family in chosen.index], rtol=1e-3)
 
 # What a rate of c/2 or 2c costs, nats
 of_each = ended.groupby(one_size)["final_ce"]
@@ -241,8 +241,8 @@ if beside_them.any():
 # The law at two $k$, a line for each family of at least three sizes:
 
 # %%
-there = any(ladders.beside_root().rglob("*.summary.npz"))
-beside = load_summaries(ladders.beside_root()) if there else []
+there = any(recipes.BESIDE.rglob("*.summary.npz"))
+beside = load_summaries(recipes.BESIDE) if there else []
 sizes = len({s.manifest.model for s in beside})
 here = {(s.manifest.corpus, s.manifest.fingerprint, s.manifest.model): s for s in summaries}
 every = [

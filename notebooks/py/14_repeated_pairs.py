@@ -33,14 +33,14 @@ import numpy as np
 import pandas as pd
 
 import rbpkit
-from rbpkit import paper
+from rbpkit import paper, plots
 from rbpkit.fit import fit_power_law
 from rbpkit.pocket import analysis
 from rbpkit.pocket import analysis as analysis_figures
 from rbpkit.pocket.controls import load_totals, pairs_path
-from rbpkit.sections import plots, s4_law
-from rbpkit.sections.curves import measured_curves
+from rbpkit.sections import s4_law
 from rbpkit.sections.joint_law import FORMS, KAPLAN, fit_joint, leave_out
+from rbpkit.stats.curves import measured_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 

@@ -35,13 +35,13 @@ from scipy.optimize import least_squares
 from scipy.special import stdtrit
 
 import rbpkit
-from rbpkit import paper
+from rbpkit import paper, plots
 from rbpkit.audit import prediction_figures
 from rbpkit.fit import fit_power_law
 from rbpkit.pocket import analysis
 from rbpkit.pocket import analysis as analysis_figures
 from rbpkit.pocket.controls import controls_path, grid_path, load_totals
-from rbpkit.sections import plots, published_figures
+from rbpkit.sections import published_figures
 from rbpkit.sections.joint_law import FORMS, KAPLAN, fit_joint, leave_out
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close

@@ -35,9 +35,10 @@ from scipy.optimize import least_squares
 from scipy.special import stdtrit
 
 import rbpkit
+from rbpkit import plots
 from rbpkit.audit.shape import fit_bend, fit_floor
 from rbpkit.fit import fit_power_law
-from rbpkit.sections import plots, published_figures, s5_1_emergence
+from rbpkit.sections import published_figures, s5_1_emergence
 from rbpkit.sections import published_models as published
 from rbpkit.sections.joint_law import FORMS, fit_joint, leave_out
 from rbpkit.study.params import check_parameters

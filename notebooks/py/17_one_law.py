@@ -36,22 +36,22 @@ from IPython.display import display
 from scipy.optimize import least_squares
 
 import rbpkit
-from rbpkit import paper
+from rbpkit import paper, plots
 from rbpkit.audit import emergence, noise
 from rbpkit.audit.calibration import expected_calibration_error
 from rbpkit.audit.tables import load_tables
 from rbpkit.fit import fit_power_law
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
-from rbpkit.sections import one_law, one_law_figures, plots, published_models, s5_1_emergence
-from rbpkit.sections.bootstrap import resample
-from rbpkit.sections.curves import ladder
+from rbpkit.sections import one_law, one_law_figures, published_models, s5_1_emergence
+from rbpkit.stats.bootstrap import resample
+from rbpkit.stats.curves import models_of
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 
 check_parameters(globals())
 print("rbpkit", rbpkit.__version__)
-summaries = load_summaries(ladders.summaries_root())
+summaries = load_summaries(recipes.SUMMARIES)
 there = list(dict.fromkeys(one.manifest.corpus for one in summaries))
 if not set(there) & set(corpus_names):
     print("the shipped models were measured on none of these corpora: all of theirs are shown")
@@ -483,7 +483,7 @@ print(poor.groupby(["corpus", "family"])["k"].agg(["size", "min", "max"]).to_str
 rows = []
 for corpus in sorted({s.manifest.corpus for s in summaries}):
     for family in paper.FAMILIES:
-        models = ladder(summaries, corpus, family)
+        models = models_of(summaries, corpus, family)
         S = np.array([s.manifest.S for s in models], float)
         x, T = np.log(S) - np.log(S).mean(), models[0].tokens
         for k in (1, 10, 100):

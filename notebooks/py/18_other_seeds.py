@@ -35,12 +35,13 @@ import pandas as pd
 from scipy.stats import t
 
 import rbpkit
+from rbpkit import plots
 from rbpkit.fit import fit_power_law
-from rbpkit.pocket import analysis, ladders
+from rbpkit.plots import ink_of
+from rbpkit.pocket import analysis, recipes
 from rbpkit.pocket.controls import load_totals, pairs_path
-from rbpkit.sections import plots, s4_law
-from rbpkit.sections.curves import measured_curves
-from rbpkit.sections.panels import ink_of
+from rbpkit.sections import s4_law
+from rbpkit.stats.curves import measured_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 
@@ -228,7 +229,7 @@ copying.round(0).astype(int)
 # All seeds of a model read the same tokens at the same step, so their training losses can be compared step by step. Each seed's loss less the mean of the three, over 200 steps:
 
 # %%
-runs = ladders.models_root().parent / "runs"
+runs = recipes.DATA / "runs"
 logs = {}
 for model, seed in product(several["model"].unique(), range(3)):
     name = f"{model}-12m-seed{seed}" if seed else model

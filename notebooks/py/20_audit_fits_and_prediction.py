@@ -39,17 +39,18 @@ from scipy.optimize import minimize
 from scipy.special import stdtrit
 
 import rbpkit
-from rbpkit import fit_power_law, load_summaries, paper
+from rbpkit import fit_power_law, load_summaries, paper, plots
 from rbpkit.audit import intervals, prediction, prediction_figures, shape
-from rbpkit.pocket import ladders
-from rbpkit.sections import bootstrap, plots, s5_2_lognormal
-from rbpkit.sections.curves import ladder, published_curves
+from rbpkit.pocket import recipes
+from rbpkit.sections import s5_2_lognormal
 from rbpkit.sections.s4_3_large_k import published_misses
+from rbpkit.stats import bootstrap
+from rbpkit.stats.curves import models_of, published_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close, sealed
 
 check_parameters(globals())
-every = load_summaries(records_dir or ladders.summaries_root())
+every = load_summaries(records_dir or recipes.SUMMARIES)
 summaries = s5_2_lognormal.in_order(every, corpus_names, families)
 print("rbpkit", rbpkit.__version__)
 
@@ -143,7 +144,7 @@ if not ours_k.empty:
 boot = intervals.bootstrap(summaries)
 if boot.cells:
     corpus, family, _ = next(iter(boot.cells))
-    models = ladder(summaries, corpus, family)
+    models = models_of(summaries, corpus, family)
     x = np.log([one.manifest.S for one in models])
     x -= x.mean()
     units = bootstrap.sampling_units(corpus, models[0].document)

@@ -22,11 +22,10 @@ from scipy.special import ndtri
 
 from rbpkit import paper
 from rbpkit.errors import InputError
+from rbpkit.plots import FAMILY_INK, family_marks, ink_of, short, style
 from rbpkit.sections import s5_2_lognormal
-from rbpkit.sections.bootstrap import resample
-from rbpkit.sections.panels import family_marks, ink_of, short
-from rbpkit.sections.plots import FAMILY_INK, style
 from rbpkit.sections.s3_metric import ce_bound
+from rbpkit.stats.bootstrap import resample
 from rbpkit.summary import Summary
 
 ALIKE = 0.005  # losses that differ by at most this share are "equal"

@@ -14,7 +14,7 @@ import pandas as pd
 
 from rbpkit.audit.precision import DOCUMENTS, of_pocket_models
 from rbpkit.records import Records
-from rbpkit.sections.bootstrap import DRAWS, interval, resample_weights, sampling_units
+from rbpkit.stats.bootstrap import DRAWS, interval, resample_weights, sampling_units
 
 BINS = 10  # of equal width on [0, 1], as in Guo et al. (2017, arXiv 1706.04599)
 LEAST = 50  # tokens of a bin that gets an interval

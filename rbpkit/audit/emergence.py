@@ -19,7 +19,7 @@ from rbpkit import paper
 from rbpkit.audit import intervals
 from rbpkit.errors import InputError
 from rbpkit.sections import s5_1_emergence
-from rbpkit.sections.bootstrap import DRAWS, interval
+from rbpkit.stats.bootstrap import DRAWS, interval
 from rbpkit.summary import Summary
 
 SUDDEN_K = 100  # of Table 1's k, Eq. 8 climbs faster the larger k

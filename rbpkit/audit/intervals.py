@@ -23,9 +23,9 @@ from scipy.special import stdtrit
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, PowerLawFit, ce_curve, fit_curves, fit_power_law, rbp_curve
 from rbpkit.sections.b_table1 import relative_half_width
-from rbpkit.sections.bootstrap import DRAWS, interval, resample
-from rbpkit.sections.curves import ladder, measured_curves
 from rbpkit.sections.s4_3_large_k import Misses, measured_misses
+from rbpkit.stats.bootstrap import DRAWS, interval, resample
+from rbpkit.stats.curves import measured_curves, models_of
 from rbpkit.summary import Summary
 
 KS = (1, 10, 50, 100)
@@ -76,7 +76,7 @@ def bootstrap(measured: Iterable[Summary], ks: Sequence[int] = KS, draws: int = 
     for corpus in dict.fromkeys(one.manifest.corpus for one in every):
         here = [one for one in every if one.manifest.corpus == corpus]
         families = dict.fromkeys(one.manifest.family for one in here)
-        ladders = {family: ladder(here, corpus, family) for family in families}
+        ladders = {family: models_of(here, corpus, family) for family in families}
         try:  # all families at once: their draws are the same
             drawn = resample([one for models in ladders.values() for one in models], ks, draws)
         except InputError as error:

@@ -16,9 +16,9 @@ import pandas as pd
 from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, Curve, fit_power_law, fit_rbp_law, rbp_curve
 from rbpkit.sections import one_law, s4_3_large_k
-from rbpkit.sections.bootstrap import DRAWS, resample
-from rbpkit.sections.curves import ladder, published_curves
 from rbpkit.sections.s4_3_large_k import Misses
+from rbpkit.stats.bootstrap import DRAWS, resample
+from rbpkit.stats.curves import models_of, published_curves
 from rbpkit.summary import Summary
 
 LARGE_KS = (20_000, 30_000)  # Figure 5
@@ -134,7 +134,7 @@ def pocket_split(
     every, rows = list(summaries), []
     for corpus in corpora:
         for family in families:
-            chosen = ladder(every, corpus, family)
+            chosen = models_of(every, corpus, family)
             if len(chosen) < MIN_POINTS:
                 continue
             grid = [int(k) for k in chosen[0].k_grid if ks is None or k in ks]
@@ -246,7 +246,7 @@ def trust_lines(summaries: Iterable[Summary]) -> list[str]:
     """
     every, lines = list(summaries), []
     for corpus, family in sorted({(one.manifest.corpus, one.manifest.family) for one in every}):
-        models = ladder(every, corpus, family)
+        models = models_of(every, corpus, family)
         S = np.array([one.manifest.S for one in models], dtype=np.float64)
         grid = sorted(set.intersection(*(set(one.k_grid.tolist()) for one in models)))
         rbp = np.array([one.rbp(np.array(grid)) for one in models]).T

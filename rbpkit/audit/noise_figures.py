@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from rbpkit import plots
 from rbpkit.audit.noise import by_k
 from rbpkit.errors import InputError
-from rbpkit.sections import plots
 
 _PARTS = {  # column of `by_k`: label, colour, marker, line
     "residual SD": ("scatter about the line", "#222222", "o", "-"),

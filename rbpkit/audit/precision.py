@@ -126,17 +126,17 @@ def of_pocket_models(
     import torch
 
     from rbpkit.files.architectures import parameter_counts
-    from rbpkit.pocket import ladders
-    from rbpkit.pocket.ladders import config_of
+    from rbpkit.pocket import recipes
+    from rbpkit.pocket.recipes import config_of
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         parts = []
         for corpus in corpora:
-            for run in (run for family in paper.FAMILIES for run in ladders.ladder_runs(family)):
+            for run in (run for family in paper.FAMILIES for run in recipes.runs_of(family)):
                 counts = parameter_counts(config_of(run.family, run.shape))
-                part = table(ladders.models_root() / run.name, corpus)
+                part = table(recipes.MODELS / run.name, corpus)
                 about = (corpus, run.family, run.name, counts.S, counts.V)
                 for place, name in enumerate(("corpus", "family", "model", "S", "V")):
                     part.insert(place, name, about[place])

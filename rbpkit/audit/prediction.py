@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 from rbpkit.audit.shape import fit_floor
 from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, Curve, Measured, ce_curve, fit_power_law, rbp_curve
-from rbpkit.sections.curves import published_curves, table1_curves
+from rbpkit.stats.curves import published_curves, table1_curves
 
 KS = (1, 10, 50, 100)
 LEAST = 5  # points of a curve fitted alone: below, the line through the rest has 1 degree at most

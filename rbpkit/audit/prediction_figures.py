@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from rbpkit import plots
 from rbpkit.errors import InputError
-from rbpkit.sections import plots
-from rbpkit.sections.panels import family_marks, ink_of, rows_of_panels, short, whiskers
+from rbpkit.plots import family_marks, ink_of, rows_of_panels, short, whiskers
 
 _SIDE = 0.17  # between families at one k, in steps of the axis
 

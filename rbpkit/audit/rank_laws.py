@@ -25,12 +25,11 @@ from scipy.special import erfcx, gammaln, logsumexp
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
+from rbpkit.plots import FAMILY_INK, ink_of, style
 from rbpkit.records import Records
 from rbpkit.sections import c_derivation, s5_2_lognormal
-from rbpkit.sections.bootstrap import interval, resample_weights, sampling_units
-from rbpkit.sections.panels import ink_of
-from rbpkit.sections.plots import FAMILY_INK, style
 from rbpkit.sections.s5_2_rank_fits import lognormal_probability
+from rbpkit.stats.bootstrap import interval, resample_weights, sampling_units
 from rbpkit.summary import Summary, document_index
 
 ERROR_K = (1, 2, 5, 10, 50, 100, 1000)

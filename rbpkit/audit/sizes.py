@@ -17,10 +17,10 @@ from rbpkit.errors import InputError
 from rbpkit.files.architectures import ARCHITECTURES
 from rbpkit.fit import Curve, PowerLawFit, fit_power_law
 from rbpkit.pocket.analysis import all_runs
-from rbpkit.pocket.ladders import CONTEXT
-from rbpkit.pocket.ladders import V as POCKET_V
-from rbpkit.sections.curves import measured_curves, published_curves
+from rbpkit.pocket.recipes import CONTEXT
+from rbpkit.pocket.recipes import V as POCKET_V
 from rbpkit.sections.s4_3_large_k import r2_of_draws
+from rbpkit.stats.curves import measured_curves, published_curves
 from rbpkit.summary import Summary
 
 KS = (1, 10, 50, 100)

@@ -16,15 +16,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from rbpkit import plots
 from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, fit_power_law
 from rbpkit.paper import FAMILIES
-from rbpkit.pocket import ladders
+from rbpkit.plots import corpora_of, ink_of, short
+from rbpkit.pocket import recipes
 from rbpkit.pocket.documents import CORPORA, load_pocket_documents
 from rbpkit.records import Records
-from rbpkit.sections import plots
-from rbpkit.sections.bootstrap import DRAWS, finite_interval, resample_weights, sampling_units
-from rbpkit.sections.panels import corpora_of, ink_of, short
+from rbpkit.stats.bootstrap import DRAWS, finite_interval, resample_weights, sampling_units
 from rbpkit.summary import document_index
 
 KS = (1, 10, 100)
@@ -70,16 +70,16 @@ def pocket_context() -> Context:
     The text is tokenized again (some 28 million tokens), once, in some minutes.
     Each document counts one end-of-text token, as in training.
     """
-    tokenizer = ladders.load_tokenizer()
-    counts = np.zeros(ladders.V, dtype=np.int64)
+    tokenizer = recipes.load_tokenizer()
+    counts = np.zeros(recipes.V, dtype=np.int64)
     for corpus in CORPORA:
         documents = list(load_pocket_documents(corpus, "train").documents)
         encoded = tokenizer(documents, add_special_tokens=False, verbose=False)["input_ids"]
         for ids in encoded:
-            counts += np.bincount(ids, minlength=ladders.V)
-        counts[tokenizer.convert_tokens_to_ids(ladders.END_OF_TEXT)] += len(documents)
+            counts += np.bincount(ids, minlength=recipes.V)
+        counts[tokenizer.convert_tokens_to_ids(recipes.END_OF_TEXT)] += len(documents)
     text = tokenizer.batch_decode(
-        [[token] for token in range(ladders.V)], clean_up_tokenization_spaces=False
+        [[token] for token in range(recipes.V)], clean_up_tokenization_spaces=False
     )
     return Context(tuple(text), counts)
 

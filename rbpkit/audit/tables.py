@@ -17,7 +17,7 @@ from rbpkit.audit import calibration, precision, rank_laws, strata, tokens, wind
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
 from rbpkit.files.writing import write_whole
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import Records, iter_manifests
 
 JOB = ("corpus", "family", "model", "S", "V")
@@ -40,7 +40,7 @@ OF_MODELS = precision.MODEL_TABLES | calibration.MODEL_TABLES
 
 def audit_root() -> Path:
     """The folder of the shipped tables."""
-    return ladders.summaries_root().parent / "audit"
+    return recipes.DATA / "audit"
 
 
 def write_tables(
@@ -134,7 +134,7 @@ def load_tables(
 
 def _context(manifest: Manifest) -> strata.Context | None:
     """The `Context` of a job on a pocket corpus, in the pocket models' tokens; None of another."""
-    pocket = manifest.corpus.startswith("pocket:") and manifest.V == ladders.V
+    pocket = manifest.corpus.startswith("pocket:") and manifest.V == recipes.V
     return strata.pocket_context() if pocket else None
 
 

@@ -21,11 +21,10 @@ from matplotlib.lines import Line2D
 from scipy.stats import rankdata
 
 from rbpkit.errors import InputError
+from rbpkit.plots import FAMILY_INK, corpora_of, family_marks, ink_of, short, style, whiskers
 from rbpkit.records import Records
 from rbpkit.sections import s5_1_emergence
-from rbpkit.sections.bootstrap import DRAWS, finite_interval, resample_weights, sampling_units
-from rbpkit.sections.panels import corpora_of, family_marks, ink_of, short, whiskers
-from rbpkit.sections.plots import FAMILY_INK, style
+from rbpkit.stats.bootstrap import DRAWS, finite_interval, resample_weights, sampling_units
 from rbpkit.summary import document_index, window_maxima
 
 WINDOW_N = (1, 2, 5, 10, 20, 50)

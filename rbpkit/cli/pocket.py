@@ -26,12 +26,12 @@ def _help(context: typer.Context) -> None:
 @pocket_app.command("list")
 def list_models() -> None:
     """The pocket models (family, size, shape, folder), then the controls and the other seeds."""
-    from rbpkit.pocket import ladders
+    from rbpkit.pocket import recipes
     from rbpkit.pocket.controls import CONTROLS, SEEDS
 
-    for family, ladder in ladders.LADDERS.items():
+    for family, ladder in recipes.SHAPES.items():
         for size, shape in enumerate(ladder):
-            folder = ladders.model_folder(family, size)
+            folder = recipes.model_folder(family, size)
             there = folder if folder.is_dir() else "not trained"
             typer.echo(f"{family} {size}: width {shape.width}, {shape.layers} layers  {there}")
     for control in CONTROLS:
@@ -54,7 +54,7 @@ def train(
 
     Each run logs to OUT/NAME/log.csv; OUT/losses.png shows the validation loss of all runs in OUT.
     """
-    from rbpkit.pocket import ladders
+    from rbpkit.pocket import recipes
     from rbpkit.pocket.controls import control_named
 
     if (family is None) == (control is None):
@@ -72,10 +72,10 @@ def train(
             raise InputError("a control has its own recipe: leave --size, --tokens, --rate out")
         runs = (control_named(control).run,)
     else:
-        family = ladders.family_named(family)
+        family = recipes.family_named(family)
         if size is not None:
-            ladders.model_folder(family, size)  # refuses a size that is not there
-        runs = ladders.ladder_runs(family, **changes)
+            recipes.model_folder(family, size)  # refuses a size that is not there
+        runs = recipes.runs_of(family, **changes)
         runs = runs if size is None else runs[size : size + 1]
     folder = folder_to_write(out)
     from rbpkit.pocket.analysis import save_losses

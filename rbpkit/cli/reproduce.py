@@ -29,7 +29,7 @@ def reproduce(
 
     loaded = load_params(params)
     folder = folder_to_write(f"out/{params.stem}" if out is None else out)
-    from rbpkit.sections.plots import FORMAT_VARIABLE, figure_format
+    from rbpkit.plots import FORMAT_VARIABLE, figure_format
     from rbpkit.study.reproduce import reproduce as run
 
     os.environ[FORMAT_VARIABLE] = figure_format(form)  # the notebooks' kernels have it too

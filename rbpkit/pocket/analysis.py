@@ -17,12 +17,12 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from rbpkit import plots
 from rbpkit.errors import InputError
 from rbpkit.fit import Measured, ce_curve, fit_curves, fit_power_law, rbp_curve
+from rbpkit.plots import corpora_of, ink_of, rows_of_panels
 from rbpkit.pocket.controls import CONTROLS, Totals, control_named
-from rbpkit.pocket.ladders import CONTEXT, FAMILIES, Run, V, ladder_runs
-from rbpkit.sections import plots
-from rbpkit.sections.panels import corpora_of, ink_of, rows_of_panels
+from rbpkit.pocket.recipes import CONTEXT, FAMILIES, Run, V, runs_of
 from rbpkit.sections.published_figures import token_ticks
 from rbpkit.summary import Summary
 
@@ -32,7 +32,7 @@ MARKS = "os^Dv<>p"
 
 def all_runs() -> dict[str, Run]:
     """Every model of the ladders, by name."""
-    return {run.name: run for family in FAMILIES for run in ladder_runs(family)}
+    return {run.name: run for family in FAMILIES for run in runs_of(family)}
 
 
 def training_flops(S: float, run: Run) -> float:

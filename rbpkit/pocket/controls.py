@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
-from rbpkit.pocket.ladders import Run, data_folder, ladder_runs, name_of, run_named
+from rbpkit.pocket import recipes
+from rbpkit.pocket.recipes import Run, name_of, run_named, runs_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,7 +53,7 @@ def _of_depth(base: Run, layers: int) -> Control:
     return Control(replace(base, name=name, shape=shape), base.name, f"{layers} layers")
 
 
-_LADDER = {run.shape.width: run for run in ladder_runs(FAMILY, tokens=CONTROL_TOKENS)}
+_LADDER = {run.shape.width: run for run in runs_of(FAMILY, tokens=CONTROL_TOKENS)}
 CONTROLS: tuple[Control, ...] = (
     *(_of_seed(f"{_LADDER[32].name}-seed{seed}") for seed in (1, 2)),
     *(_of_depth(_LADDER[64], layers) for layers in (2, 8)),
@@ -175,7 +176,7 @@ def load_totals(path: Path) -> list[Totals]:
 
 def controls_path() -> Path:
     """The shipped totals of the controls."""
-    return data_folder() / "controls.jsonl.gz"
+    return recipes.DATA / "controls.jsonl.gz"
 
 
 def grid_path() -> Path:
@@ -183,7 +184,7 @@ def grid_path() -> Path:
 
     They are named NAME-Mm: trained on M million tokens, with a schedule that ends there.
     """
-    return data_folder() / "grid.jsonl.gz"
+    return recipes.DATA / "grid.jsonl.gz"
 
 
 def pairs_path(completed: bool) -> Path:
@@ -192,4 +193,4 @@ def pairs_path(completed: bool) -> Path:
     Of the grid and, by the same names, of the other families' ladders; of `SEEDS`, by the name
     NAME-Mm-seedN.
     """
-    return data_folder() / ("pairs.jsonl.gz" if completed else "others.jsonl.gz")
+    return recipes.DATA / ("pairs.jsonl.gz" if completed else "others.jsonl.gz")

@@ -23,9 +23,9 @@ import torch
 from rbpkit.corpora import POCKET_CORPORA, Corpus, load_corpus
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.pocket import controls, ladders
+from rbpkit.pocket import controls, recipes
 from rbpkit.pocket.controls import load_totals, save_totals, totals_of, totals_of_tokens
-from rbpkit.pocket.ladders import CONTEXT, FAMILIES
+from rbpkit.pocket.recipes import CONTEXT, FAMILIES
 from rbpkit.records import Records
 from rbpkit.sections.pairs import completes_pair
 
@@ -46,13 +46,13 @@ def ship(run: Path, corpora: list[Corpus]) -> None:
         seed = f"-seed{key['seed']}" if key["seed"] else ""
         name = name.removesuffix(seed).removesuffix(millions) + millions + seed
     log = name
-    if run.name in {one.name for family in FAMILIES for one in ladders.ladder_runs(family)}:
-        log, target = run.name, ladders.models_root() / run.name
+    if run.name in {one.name for family in FAMILIES for one in recipes.runs_of(family)}:
+        log, target = run.name, recipes.DATA / "models" / run.name
         target.mkdir(parents=True, exist_ok=True)
         for file in SHIPPED:
             shutil.copyfile(run / "model" / file, target / file)
         (target / "README.md").write_text(card(run))
-    shutil.copyfile(run / "log.csv", ladders.data_folder() / "runs" / f"{log}.csv")
+    shutil.copyfile(run / "log.csv", recipes.DATA / "runs" / f"{log}.csv")
 
     new: dict[Path, list[controls.Totals]] = {}
     model = replace(load_model(run / "model", device="cpu"), name=name)

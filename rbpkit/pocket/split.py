@@ -43,7 +43,7 @@ from rbpkit.pocket.documents import (
     documents_of_file,
     read_lists,
 )
-from rbpkit.pocket.ladders import CONTEXT, END_OF_TEXT, V
+from rbpkit.pocket.recipes import CONTEXT, END_OF_TEXT, V
 
 SEED = 42
 PACKAGES = tuple("sympy networkx scipy pandas matplotlib numpy transformers datasets torch".split())

@@ -29,7 +29,7 @@ from rbpkit.files.libraries import quiet
 from rbpkit.files.writing import write_whole
 from rbpkit.models import torch_device
 from rbpkit.pocket.documents import CORPORA, load_pocket_documents
-from rbpkit.pocket.ladders import (
+from rbpkit.pocket.recipes import (
     CONTEXT,
     END_OF_TEXT,
     Recipe,

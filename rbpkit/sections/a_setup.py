@@ -13,8 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from rbpkit.errors import InputError
-from rbpkit.sections.panels import family_marks, ink_of, short
-from rbpkit.sections.plots import style
+from rbpkit.plots import family_marks, ink_of, short, style
 
 AT_LEAST = 500_000
 """Tokens a point, at least, by Appendix A."""

@@ -26,10 +26,9 @@ from scipy.special import stdtrit
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_rbp_law
-from rbpkit.sections.bootstrap import resample
-from rbpkit.sections.curves import ladder
-from rbpkit.sections.panels import ink_of, short, whiskers
-from rbpkit.sections.plots import style
+from rbpkit.plots import ink_of, short, style, whiskers
+from rbpkit.stats.bootstrap import resample
+from rbpkit.stats.curves import models_of
 from rbpkit.summary import Summary
 
 KS = (1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100)  # the eleven of Figure 9
@@ -65,7 +64,7 @@ def measured_points(
     """
     rows, missing, every = [], [], list(summaries)
     for about in itertools.product(corpora, families):
-        here = ladder(every, *about)
+        here = models_of(every, *about)
         if not here:
             missing.append(f"not measured: {about[1]} on {about[0]}")
         for one in here:

@@ -24,9 +24,8 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.files.writing import write_whole
 from rbpkit.fit import Curve, Measured, PowerLawFit, ce_curve, fit_power_law, rbp_curve
-from rbpkit.sections.curves import Cell, table1_curves
-from rbpkit.sections.panels import short
-from rbpkit.sections.plots import save, style
+from rbpkit.plots import save, short, style
+from rbpkit.stats.curves import Cell, table1_curves
 
 PAPER_ROWS = ("CE", "1", "10", "100", "500", "2500", "10000")
 # The paper's k, and its k as shares of V: 50,304 rows in Pythia's output matrix, 4,096 here.

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 from numpy.typing import ArrayLike
 
-from rbpkit.sections import c_derivation, plots
+from rbpkit import plots
+from rbpkit.sections import c_derivation
 
 QUANTITIES = {"neg_log_p1": r"$-\log p_1$", "CE": "CE"}
 # Percent; each step about a factor of three.

@@ -19,7 +19,7 @@ from scipy.special import erfcx, expit, gammainc, ndtr, zeta
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
-from rbpkit.sections.bootstrap import DRAWS, interval, resample_weights, sampling_units
+from rbpkit.stats.bootstrap import DRAWS, interval, resample_weights, sampling_units
 from rbpkit.summary import Summary
 
 MARGIN = 0.01  # of RBP_k; a law holds where its largest error is no more. Set before any fit.

@@ -10,9 +10,8 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from rbpkit.plots import corpora_of, ink_of, short, style, whiskers
 from rbpkit.sections.one_law import MARGIN, Fitted
-from rbpkit.sections.panels import corpora_of, ink_of, short, whiskers
-from rbpkit.sections.plots import style
 
 INKS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#444444")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)))

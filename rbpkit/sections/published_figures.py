@@ -14,9 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from rbpkit.fit import fit_power_law
+from rbpkit.plots import plain_log_ticks, rows_of_panels, style, wrapped
 from rbpkit.sections.joint_law import JointFit
-from rbpkit.sections.panels import plain_log_ticks, rows_of_panels, wrapped
-from rbpkit.sections.plots import style
 
 MARKERS = "os^Dv<>PX*hd"
 SIZE = "$S$ (non-embedding parameters)"

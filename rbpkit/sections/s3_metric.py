@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from rbpkit.errors import InputError
-from rbpkit.sections.panels import ink_of, rows_of_panels, short
-from rbpkit.sections.plots import style
+from rbpkit.plots import ink_of, rows_of_panels, short, style
 
 TARGET, OTHER = "#0072B2", "#C8C8C8"
 

@@ -16,7 +16,7 @@ from scipy.stats import binomtest
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, Measured, fit_power_law
-from rbpkit.sections.curves import Curves, MeasuredCurves, ladder, measured_curves
+from rbpkit.stats.curves import Curves, MeasuredCurves, measured_curves, models_of
 
 DRAWS = 10_000
 # Published values carry six decimals: half a unit of the last, and a little for binary fractions.
@@ -128,7 +128,7 @@ def published_misses(curve: Curve) -> Misses:
 
 def measured_misses(measured: Iterable[Measured], curve: Curve) -> Misses:
     """The counts behind a curve that was measured, by the tokens of the manifests."""
-    there = ladder(measured, curve.corpus, curve.family)
+    there = models_of(measured, curve.corpus, curve.family)
     tokens = {one.manifest.model: one.manifest.tokens for one in there}
     lost = [model for model in curve.models if model not in tokens]
     if lost:

@@ -11,14 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogFormatterSciNotation, LogLocator, NullLocator
 
-from rbpkit import paper
+from rbpkit import paper, plots
 from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, Measured, fit_all
-from rbpkit.sections import plots
-from rbpkit.sections.curves import Curves, by_corpus, ladder
-from rbpkit.sections.panels import draw_law, ink_of, law_panels, rows_of_panels, short, wrapped
-from rbpkit.sections.plots import Ink
+from rbpkit.plots import Ink, draw_law, ink_of, rows_of_panels, short, wrapped
+from rbpkit.sections.panels import law_panels
 from rbpkit.sections.s4_3_large_k import Misses, k_at_share
+from rbpkit.stats.curves import Curves, by_corpus, models_of
 
 # A pocket corpus looks like the paper's corpus that it stands for.
 _CORPUS_INK = (
@@ -69,7 +68,7 @@ def fits_by_k(
     names = ["corpus", "family", "quantity", "V", "k", "n", "slope", "low", "high", "R2"]
     found = [pd.DataFrame(columns=names)]
     for corpus, family in product(corpora, families):
-        chosen = ladder(every, corpus, family)
+        chosen = models_of(every, corpus, family)
         if len(chosen) >= MIN_POINTS:
             V = min(one.manifest.V for one in chosen)
             table = fit_all(chosen, k_grid(V)).table.assign(V=V)

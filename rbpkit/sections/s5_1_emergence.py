@@ -29,9 +29,8 @@ from scipy.stats import gumbel_r
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import PowerLawFit, fit_power_law
-from rbpkit.sections.curves import ladder
-from rbpkit.sections.panels import corpora_of, ink_of, rows_of_panels, short, wrapped
-from rbpkit.sections.plots import FAMILY_INK, style
+from rbpkit.plots import FAMILY_INK, corpora_of, ink_of, rows_of_panels, short, style, wrapped
+from rbpkit.stats.curves import models_of
 from rbpkit.summary import Summary
 
 # How far a share read from a figure can be from its fraction: half of the sixth decimal, and some.
@@ -235,7 +234,7 @@ def measured_windows(
     every = list(summaries)
     rows, missing = [], []
     for corpus, family in product(corpora, families):
-        chosen = ladder(every, corpus, family)
+        chosen = models_of(every, corpus, family)
         if not chosen:
             missing.append(f"not measured: {family} on {corpus}")
         for one in chosen:

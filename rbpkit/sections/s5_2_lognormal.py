@@ -16,11 +16,10 @@ from scipy.special import entr
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, fit_power_law
+from rbpkit.plots import curve_points, ink_of, plain_log_ticks, short, style, whiskers
 from rbpkit.sections import c_derivation
-from rbpkit.sections.curves import Curves, ladder
-from rbpkit.sections.panels import ink_of, plain_log_ticks, short, whiskers
-from rbpkit.sections.plots import curve_points, style
 from rbpkit.sections.s5_2_rank_fits import fit_lognormal, lognormal_probability
+from rbpkit.stats.curves import Curves, models_of
 from rbpkit.summary import Histogram, Summary
 
 BINS_A_DECADE = 10  # as wide as those of Figure 8c
@@ -74,7 +73,7 @@ def in_order(
     """Those of these corpora and families, in this order, and by rising S."""
     every = list(measured)
     asked = itertools.product(corpora, families)
-    return [one for corpus, family in asked for one in ladder(every, corpus, family)]
+    return [one for corpus, family in asked for one in models_of(every, corpus, family)]
 
 
 def lognormals(

@@ -12,7 +12,7 @@ from filelock import FileLock
 from rbpkit import paper
 from rbpkit.corpora import ON_HUB, POCKET_CORPORA, Corpus, load_corpus
 from rbpkit.errors import InputError, reason
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import iter_manifests, slug
 from rbpkit.study.params import Params
 
@@ -48,14 +48,14 @@ def models_of(params: Params) -> dict[str, str]:
     if params.train_anew:
         raise InputError("train_anew: `rbpkit reproduce` trains these models and measures them")
     if params.model_ids:
-        pocket = {p.name: str(p) for p in ladders.models_root().glob("*") if p.is_dir()}
+        pocket = {p.name: str(p) for p in recipes.MODELS.glob("*") if p.is_dir()}
         here = pocket if params.source == "pocket" else {}
         models = [here.get(one, one) for one in params.model_ids]
     elif params.source == "pocket":
         models = [
-            str(ladders.model_folder(family, size))
-            for family in map(ladders.family_named, params.families)
-            for size in range(len(ladders.LADDERS[family]))
+            str(recipes.model_folder(family, size))
+            for family in map(recipes.family_named, params.families)
+            for size in range(len(recipes.SHAPES[family]))
         ]
     else:
         table = paper.models().sort_values(["family", "S"])

@@ -82,7 +82,10 @@ def from_twin(name: str) -> nbformat.NotebookNode:
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for number, cell in enumerate(notebook.cells):
         cell.id = f"{name[:2]}-{number:03d}"  # by default random, which would change every build
-        cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k == "tags"})
+        tags = cell.metadata.get("tags", [])
+        cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
+        if "hide-input" in tags:  # the site folds by the tag, JupyterLab by this
+            cell.metadata["jupyter"] = nbformat.from_dict({"source_hidden": True})
     return notebook
 
 

@@ -25,6 +25,7 @@ from pydantic import (
 )
 
 from rbpkit.errors import InputError
+from rbpkit.records import load_summaries
 from rbpkit.study.checks import MOST_THREADS
 
 Names = Annotated[tuple[str, ...], Field(strict=False)]
@@ -139,7 +140,8 @@ def check_parameters(names: Mapping[str, Any]) -> None:
 
     papermill makes a variable of each key, and only warns about one that the notebook lacks.
     names: the notebook's `globals()`; its `In` has the cells that were executed so far.
-    Raises InputError, one line that names every key at fault.
+    With records of the reader's own it says that the text speaks of other models.
+    Raises InputError, one line that names every key at fault, or if a records_dir has no records.
     """
     given: dict[str, Any] = {}
     for cell in names.get("In", ()):
@@ -150,6 +152,13 @@ def check_parameters(names: Mapping[str, Any]) -> None:
         Params(**{"source": "pocket", "corpus_names": ["pocket:prose"], **given})
     except ValidationError as error:
         raise InputError(f"papermill: {'; '.join(problems(error))}") from None
+    if records_dir := names.get("records_dir"):
+        every = [one.manifest for one in load_summaries(records_dir)]
+        models, corpora = {one.model for one in every}, sorted({one.corpus for one in every})
+        print(
+            f"The text speaks of the pocket models; you gave records of {len(models)} models"
+            f" ({', '.join(sorted({one.family for one in every}))}) on {', '.join(corpora)}."
+        )
 
 
 def problems(error: ValidationError) -> list[str]:

@@ -19,7 +19,7 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import Measured, fit_all
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.pocket.controls import grid_path, load_totals
 from rbpkit.records import load_summaries, slug
 from rbpkit.study.checks import cores
@@ -80,13 +80,15 @@ def reproduce(
         "figures_dir": str((out / "figures").resolve()),
     }
     fine = not result.failures
+    last = [name for name in names if name.startswith("12_")]  # it reads what the others write
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        for notebook in [pool.submit(run, name, values, out / "notebooks") for name in names]:
-            try:
-                say(f"notebook: {notebook.result()}")
-            except InputError as error:
-                say(f"failed: {error}")
-                fine = False
+        for batch in ([name for name in names if name not in last], last):
+            for notebook in [pool.submit(run, name, values, out / "notebooks") for name in batch]:
+                try:
+                    say(f"notebook: {notebook.result()}")
+                except InputError as error:
+                    say(f"failed: {error}")
+                    fine = False
     for refused in fit_all(among_shipped(measured)[0], params.ks).refused:
         say(f"no fit: {refused}")
     table = comparison(measured, params.ks)
@@ -109,7 +111,7 @@ def train_anew(params: Params, out: Path, **shown) -> Params:
         return params
     if params.source != "pocket" or params.model_ids:
         raise InputError("train_anew: source must be pocket, and model_ids empty")
-    runs = [ladders.run_named(name) for name in params.train_anew]
+    runs = [recipes.run_named(name) for name in params.train_anew]
     from rbpkit.pocket.training import train_runs
 
     folders = [out / "trained" / one.name for one in runs]  # the model's name in the records
@@ -122,7 +124,7 @@ def train_anew(params: Params, out: Path, **shown) -> Params:
 @cache
 def load_shipped() -> list[Summary]:
     """All summaries that ship with the package."""
-    return [*load_summaries(ladders.summaries_root()), *load_summaries(ladders.beside_root())]
+    return [*load_summaries(recipes.SUMMARIES), *load_summaries(recipes.BESIDE)]
 
 
 def differing(one: Measured, shipped: Measured) -> list[str]:

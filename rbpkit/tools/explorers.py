@@ -15,12 +15,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rbpkit import paper
+from rbpkit import paper, plots
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, Measured
-from rbpkit.sections import c_derivation, c_derivation_figures, plots, s5_1_emergence
-from rbpkit.sections.curves import measured_curves, published_curves
-from rbpkit.sections.panels import draw_law, ink_of, plain_log_ticks, rows_of_panels
+from rbpkit.plots import draw_law, ink_of, plain_log_ticks, rows_of_panels
+from rbpkit.sections import c_derivation, c_derivation_figures, s5_1_emergence
+from rbpkit.stats.curves import measured_curves, published_curves
 
 LawKey = tuple[str, str, int]  # corpus, family, k
 

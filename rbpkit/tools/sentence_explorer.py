@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from rbpkit.sections.plots import style
+from rbpkit.plots import style
 from rbpkit.tools.explorers import has_server, sliders
 from rbpkit.tools.look import BUCKETS, COLOURS, Look, bucket, visible
 

@@ -17,7 +17,7 @@ from rbpkit.audit.calibration import (
     predictions,
     reliability_table,
 )
-from rbpkit.pocket.ladders import models_root
+from rbpkit.pocket.recipes import MODELS
 from rbpkit.ranking import logit_ranks
 from rbpkit.records import Records
 
@@ -70,7 +70,7 @@ def test_the_mass_of_the_k_largest_is_rbp_k_and_the_entropy_is_ce():
 
 @pytest.mark.slow
 def test_a_shipped_model_is_summarised_in_every_dtype():
-    table = predicted_table(models_root() / "gpt2-w32-l2", "pocket:code", documents=20)
+    table = predicted_table(MODELS / "gpt2-w32-l2", "pocket:code", documents=20)
     assert list(dict.fromkeys(table["dtype"])) == list(DTYPES)
     assert len(table) == len(DTYPES) * (1 + len(KS)) and table["tokens"].nunique() == 1
     assert ((table["low"] <= table["gap"]) & (table["gap"] <= table["high"])).all()

@@ -10,8 +10,8 @@ from scipy import stats
 from rbpkit.audit import noise, noise_figures
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve
-from rbpkit.sections.bootstrap import resample_weights
 from rbpkit.sections.s4_3_large_k import Misses
+from rbpkit.stats.bootstrap import resample_weights
 
 S = np.geomspace(2e4, 1e6, 6)
 SIMULATIONS = 2000

@@ -52,9 +52,9 @@ def text(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def one_model(text):
-    from rbpkit.pocket import ladders
+    from rbpkit.pocket import recipes
 
-    folder = ladders.models_root() / "gpt2-w32-l2"
+    folder = recipes.MODELS / "gpt2-w32-l2"
     return folder, precision.precision_table(folder, text)
 
 

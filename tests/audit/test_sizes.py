@@ -30,7 +30,7 @@ def test_sizes_are_those_of_the_configurations(published, shipped):
     pytest.importorskip("torch")
     from rbpkit.files.architectures import paper_config, parameter_counts
     from rbpkit.pocket.analysis import all_runs
-    from rbpkit.pocket.ladders import config_of
+    from rbpkit.pocket.recipes import config_of
 
     runs, pocket = all_runs(), sizes.pocket_sizes(shipped)
     assert set(pocket) == {one.manifest.model for one in shipped}

@@ -21,7 +21,7 @@ from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
 from rbpkit.study.params import load_params
 
@@ -37,14 +37,14 @@ def records(tmp_path_factory):
     folder = tmp_path_factory.mktemp("records")
     corpus = load_corpus("pocket:code", documents=40)
     for size in SIZES:
-        measure(load_model(ladders.model_folder("Pythia", size)), corpus, folder, max_length=256)
+        measure(load_model(recipes.model_folder("Pythia", size)), corpus, folder, max_length=256)
     return folder
 
 
 @pytest.fixture(scope="module", autouse=True)
 def counted_once():
     """The training text is not counted again: token i is taken to stand i times."""
-    context = strata.Context(tuple(f" t{i}" for i in range(ladders.V)), np.arange(ladders.V))
+    context = strata.Context(tuple(f" t{i}" for i in range(recipes.V)), np.arange(recipes.V))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strata, "pocket_context", lambda: context)
         yield
@@ -109,7 +109,7 @@ def test_findings_without_tables_are_fewer_and_still_judged(records, written):
 
 
 def test_shipped_tables_are_of_the_shipped_summaries():
-    shipped = [one.manifest for one in load_summaries(ladders.summaries_root())]
+    shipped = [one.manifest for one in load_summaries(recipes.SUMMARIES)]
     shipped = [one for one in shipped if one.corpus in AUDITED]
     loaded = load_tables(shipped)
     expected = {*tables.OF_RECORDS, *tables.OF_RECORDS_IN_CONTEXT, *tables.OF_MODELS}
@@ -124,7 +124,7 @@ def test_shipped_tables_are_of_the_shipped_summaries():
 @pytest.mark.slow
 def test_the_figures_say_what_is_found():
     """figures/verdicts.* are what the audit gives today, for each claim and source it speaks of."""
-    summaries = load_summaries(ladders.summaries_root())
+    summaries = load_summaries(recipes.SUMMARIES)
     manifests = (one.manifest for one in summaries if one.manifest.family in paper.FAMILIES)
     found = all_findings(summaries, load_tables(manifests), AUDITED, paper.FAMILIES)
     known = load_claims()

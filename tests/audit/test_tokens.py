@@ -11,7 +11,7 @@ from made_summaries import records_of
 from rbpkit.audit import strata, tokens
 from rbpkit.audit.strata import Context
 from rbpkit.errors import InputError
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import Records
 
 V = 40
@@ -130,10 +130,10 @@ def test_pocket_tokens_are_those_of_the_models(monkeypatch):
 
     monkeypatch.setattr(strata, "load_pocket_documents", lambda corpus, split: Short())
     found = strata.pocket_context.__wrapped__()  # what is kept is the long text's
-    tokenizer = ladders.load_tokenizer()
+    tokenizer = recipes.load_tokenizer()
     ids = tokenizer(Short.documents[0], add_special_tokens=False)["input_ids"]
     assert "".join(found.token_text[i] for i in ids) == Short.documents[0]
-    assert found.train_counts.sum() == 4 * (len(ids) + 1) and len(found.token_text) == ladders.V
+    assert found.train_counts.sum() == 4 * (len(ids) + 1) and len(found.token_text) == recipes.V
 
 
 # -- missed tokens ---------------------------------------------------------------------------

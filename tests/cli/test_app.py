@@ -14,7 +14,7 @@ import pytest
 from conftest import COMMAND_LINE, save_model, study_file
 from transformers import GPT2Config
 
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import Records
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +28,7 @@ def ladder(tmp_path_factory) -> list[Path]:
     return [
         save_model(
             GPT2Config(
-                vocab_size=ladders.V, n_embd=width, n_layer=layers, n_head=2, n_positions=64
+                vocab_size=recipes.V, n_embd=width, n_layer=layers, n_head=2, n_positions=64
             ),
             root / name,
         )
@@ -103,7 +103,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("arguments", "names", "changes"),
     [
-        (("--family", "opt"), [run.name for run in ladders.ladder_runs("OPT")], {}),
+        (("--family", "opt"), [run.name for run in recipes.runs_of("OPT")], {}),
         (("--family", "OPT", "--size", 1, "--rate", 0.35), ["opt-w48-l4"], {"rate": 0.35}),
         (
             ("--family", "opt", "--size", 0, "--tokens", 100_000),
@@ -126,7 +126,7 @@ def test_pocket_train_trains_what_was_asked_for(
     assert status == 0 and err == "losses: drawn\n"
     assert [run.name for run in trained] == names
     if changes is not None:
-        recipe = dataclasses.replace(ladders.recipe_of("OPT"), **changes)
+        recipe = dataclasses.replace(recipes.recipe_of("OPT"), **changes)
         assert {run.recipe for run in trained} == {recipe}
 
 

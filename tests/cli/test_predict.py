@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from rbpkit.fit import fit_power_law, rbp_curve
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
 
 ONE = ("--family", "Pythia", "--corpus", "pocket:prose")
@@ -20,7 +20,7 @@ ONE = ("--family", "Pythia", "--corpus", "pocket:prose")
 def folder(tmp_path):
     """The shipped summaries of Pythia on one corpus: little to load."""
     (tmp_path / "prose").mkdir()
-    for path in ladders.summaries_root().rglob("pythia-*.npz"):
+    for path in recipes.SUMMARIES.rglob("pythia-*.npz"):
         if "prose" in path.parent.name:
             shutil.copy(path, tmp_path / "prose")
     return tmp_path
@@ -80,6 +80,6 @@ def test_too_few_sizes(predict, folder):
 
 
 def test_a_law_that_cannot_be_fitted_is_said(predict):
-    status, out, err = predict("--size", "3e5", "--k", 1, "--k", ladders.V, *ONE)
+    status, out, err = predict("--size", "3e5", "--k", 1, "--k", recipes.V, *ONE)
     assert status == 0 and "RBP_1 " in out and "RBP_4096" not in out
     assert err.startswith("no prediction: Pythia, pocket:prose, RBP_4096: cannot fit")

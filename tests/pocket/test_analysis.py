@@ -12,7 +12,7 @@ import pytest
 from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_all
-from rbpkit.pocket import analysis, ladders
+from rbpkit.pocket import analysis, recipes
 from rbpkit.pocket.controls import (
     CONTROL_TOKENS,
     CONTROLS,
@@ -49,7 +49,7 @@ def only(summaries, **fields):
     ],
 )
 def test_flops_are_six_a_token_and_weight_and_attention_or_scan(family, size, S, over_time):
-    run = ladders.ladder_runs(family)[size]
+    run = recipes.runs_of(family)[size]
     tokens = 12_000_000 // 4096 * 4096
     a_token = 6 * (S + run.shape.width * 4096) + over_time
     assert analysis.training_flops(S, run) == tokens * a_token
@@ -136,7 +136,7 @@ GRID_TOKENS = (1_500_000, 3_000_000, 6_000_000)  # and the ladder's
 def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals(grid):
     table = analysis.size_and_tokens(grid, (1, 100))
     assert not table.duplicated(["corpus", "quantity", "S", "T"]).any()
-    names = [run.name for run in ladders.ladder_runs("Pythia")]
+    names = [run.name for run in recipes.runs_of("Pythia")]
     # The two largest, of over a million parameters, are trained on the ladder's tokens alone.
     expected = {(name, 12e6) for name in names}
     expected |= {(name, float(T)) for name in names[:-2] for T in GRID_TOKENS}
@@ -176,9 +176,7 @@ def test_every_other_seed_ships_with_its_loss_curve():
         ships = set(zip(names, seeds["corpus"], strict=True))
         assert ships == {(run.name, corpus) for run in SEEDS for corpus in POCKET_CORPORA}
     for run in SEEDS:
-        log = pd.read_csv(
-            ladders.data_folder() / "runs" / f"{run.name.replace('-seed', '-12m-seed')}.csv"
-        )
+        log = pd.read_csv(recipes.DATA / "runs" / f"{run.name.replace('-seed', '-12m-seed')}.csv")
         assert log["step"].iloc[-1] == run.recipe.steps
 
 

@@ -14,7 +14,7 @@ from packaging.version import Version
 from rbpkit.errors import InputError
 from rbpkit.files.text_files import text_fingerprint
 from rbpkit.pocket import documents as pocket_documents
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.pocket import split as pocket_split
 from rbpkit.pocket.documents import (
     CORPORA,
@@ -304,4 +304,4 @@ def test_the_text_made_again_is_the_shipped_one_and_its_tokenizer_too(tmp_path):
     shipped = pocket_documents.read_lists()
     assert made == {name: shipped[name] for name in made}
     tokenizer = Path("tokenizer", "tokenizer.json")
-    assert (tmp_path / tokenizer).read_bytes() == (ladders.data_folder() / tokenizer).read_bytes()
+    assert (tmp_path / tokenizer).read_bytes() == (recipes.DATA / tokenizer).read_bytes()

@@ -15,10 +15,10 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import ARCHITECTURES, family_of, paper_config
 from rbpkit.models import load_model, non_embedding_parameters
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.pocket.controls import CONTROL_TOKENS, CONTROLS, control_named
 from rbpkit.pocket.documents import CORPORA, load_pocket_documents
-from rbpkit.pocket.ladders import CONTEXT, FAMILIES, LADDERS, Shape, V, config_of, initial_model
+from rbpkit.pocket.recipes import CONTEXT, FAMILIES, SHAPES, Shape, V, config_of, initial_model
 from rbpkit.pocket.training import mean_nll
 
 MIB = 2**20
@@ -40,10 +40,10 @@ def S_by_hand(family: str, shape: Shape) -> int:
     return shape.layers * (12 * d * d + 13 * d) + 2 * d
 
 
-@pytest.mark.parametrize("family", LADDERS)
+@pytest.mark.parametrize("family", SHAPES)
 def test_S_of_a_ladder_is_that_of_its_architecture_and_rises(family):
     sizes = []
-    for shape in LADDERS[family]:
+    for shape in SHAPES[family]:
         config = config_of(family, shape)
         assert family_of(config) == family
         assert config.vocab_size == V == 4096
@@ -57,12 +57,12 @@ def test_S_of_a_ladder_is_that_of_its_architecture_and_rises(family):
         sizes.append(S)
     assert sizes == sorted(set(sizes))
     assert sizes[-1] > 10 * sizes[0]
-    assert len({ladders.name_of(family, shape) for shape in LADDERS[family]}) == len(sizes)
+    assert len({recipes.name_of(family, shape) for shape in SHAPES[family]}) == len(sizes)
 
 
-@pytest.mark.parametrize("family", LADDERS)
+@pytest.mark.parametrize("family", SHAPES)
 def test_the_rate_is_between_the_two_best_of_a_search_that_ends_at_neither(family):
-    search = pd.read_csv(ladders.models_root().parent / "runs" / "rate_search.csv")
+    search = pd.read_csv(recipes.DATA / "runs" / "rate_search.csv")
     search = search[search["family"] == family].drop_duplicates("run")
     best = []
     for _, tried in search.groupby("width"):
@@ -78,7 +78,7 @@ def test_the_rate_is_between_the_two_best_of_a_search_that_ends_at_neither(famil
 @pytest.mark.parametrize("family", paper.FAMILIES)
 def test_heads_and_positions_are_as_in_the_real_family(family):
     real = {"GPT2": "gpt2", "OPT": "opt-125m", "Pythia": "pythia-160m", "Qwen": "Qwen2.5-0.5B"}
-    smallest = initial_model(family, LADDERS[family][0], 0)
+    smallest = initial_model(family, SHAPES[family][0], 0)
     hub_id = next(a.hub_id for a in ARCHITECTURES.values() if a.name == real[family])
     with torch.device("meta"):
         original = AutoModelForCausalLM.from_config(paper_config(hub_id))
@@ -90,13 +90,13 @@ def test_heads_and_positions_are_as_in_the_real_family(family):
     tied = smallest.get_output_embeddings().weight is smallest.get_input_embeddings().weight
     assert tied == (family != "Pythia")
     # Of Qwen2.5, 7B and 14B have an output matrix of their own.
-    largest = config_of(family, LADDERS[family][-1])
+    largest = config_of(family, SHAPES[family][-1])
     assert largest.tie_word_embeddings == (family in ("GPT2", "OPT"))
 
 
 def test_mamba_is_built_as_the_real_family():
     real = MambaConfig()  # of state-spaces/mamba-130m, except for the number of layers
-    for shape in LADDERS["Mamba"]:
+    for shape in SHAPES["Mamba"]:
         ours = config_of("Mamba", shape)
         for key in (
             "state_size",
@@ -108,7 +108,7 @@ def test_mamba_is_built_as_the_real_family():
         ):
             assert getattr(ours, key) == getattr(real, key), key
         assert ours.time_step_rank == math.ceil(shape.width / 16)
-    model = initial_model("Mamba", LADDERS["Mamba"][0], 0)
+    model = initial_model("Mamba", SHAPES["Mamba"][0], 0)
     assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
 
 
@@ -116,9 +116,9 @@ def test_mamba_is_built_as_the_real_family():
 OWN_START = ("A_log", "conv1d.weight", "dt_proj.weight")
 
 
-@pytest.mark.parametrize("family", LADDERS)
+@pytest.mark.parametrize("family", SHAPES)
 def test_every_family_starts_by_one_rule(family):
-    shape = LADDERS[family][1]
+    shape = SHAPES[family][1]
     additions = shape.layers * (1 if family == "Mamba" else 2)
     positions = outputs = 0
     for name, parameter in initial_model(family, shape, 0).named_parameters():
@@ -138,7 +138,7 @@ def test_every_family_starts_by_one_rule(family):
     assert outputs == additions
 
 
-@pytest.mark.parametrize("shape", LADDERS["Qwen"][:1] + LADDERS["Qwen"][3:4], ids=str)
+@pytest.mark.parametrize("shape", SHAPES["Qwen"][:1] + SHAPES["Qwen"][3:4], ids=str)
 def test_a_pocket_qwen_is_a_qwen2_to_the_bit(shape):
     ours = initial_model("Qwen", shape, 0)
     config = ours.config
@@ -156,10 +156,10 @@ def test_a_pocket_qwen_is_a_qwen2_to_the_bit(shape):
         assert torch.equal(ours(inputs).logits, real(inputs).logits)
 
 
-@pytest.mark.parametrize("family", LADDERS)
+@pytest.mark.parametrize("family", SHAPES)
 def test_no_dropout_and_no_token_left_out(family):
     """In training mode twice the same, and every token's embedding can learn."""
-    model = initial_model(family, LADDERS[family][0], 0).train()
+    model = initial_model(family, SHAPES[family][0], 0).train()
     tokens = torch.arange(64).view(1, -1)
     first, second = (mean_nll(model, tokens, tokens) for _ in range(2))
     assert torch.equal(first, second)
@@ -171,7 +171,7 @@ def test_no_dropout_and_no_token_left_out(family):
 
 
 def test_controls_change_one_thing_each():
-    grid = {run.name: run for run in ladders.ladder_runs("Pythia", tokens=CONTROL_TOKENS)}
+    grid = {run.name: run for run in recipes.runs_of("Pythia", tokens=CONTROL_TOKENS)}
     for control in CONTROLS:
         run, base = control.run, grid[control.against]
         assert control_named(run.name) is control
@@ -183,27 +183,27 @@ def test_controls_change_one_thing_each():
         control_named("nothing")
     own = control_named("pythia-w64-l4-1.5m-seed7")
     assert (own.against, own.changes) == ("pythia-w64-l4-1.5m", "seed 7")
-    assert own.run == ladders.ladder_runs("Pythia", tokens=1_500_000, seed=7)[2]
+    assert own.run == recipes.runs_of("Pythia", tokens=1_500_000, seed=7)[2]
     for name in ("gpt2-w32-l2", "qwen-w64-l4-6m", "mamba-w32-l4-seed3"):
-        assert ladders.run_named(name).name == name
+        assert recipes.run_named(name).name == name
 
 
 def test_families_and_sizes_that_are_not_there_are_refused():
     for spelling in ("Pythia", "pythia", "PYTHIA"):
-        assert ladders.family_named(spelling) == "Pythia"
-        folder = ladders.model_folder(spelling, 2)
-        assert folder == ladders.models_root() / "pythia-w64-l4"
+        assert recipes.family_named(spelling) == "Pythia"
+        folder = recipes.model_folder(spelling, 2)
+        assert folder == recipes.MODELS / "pythia-w64-l4"
     with pytest.raises(InputError, match=r"no pocket family 'pithya': there are .*Pythia"):
-        ladders.model_folder("pithya", 0)
+        recipes.model_folder("pithya", 0)
     with pytest.raises(InputError, match="Pythia has pocket sizes 0 to 7, not 8"):
-        ladders.model_folder("pythia", 8)
+        recipes.model_folder("pythia", 8)
 
 
 # --- what ships ------------------------------------------------------------------------------
 
 SHIPPED = {
-    ladders.name_of(family, shape): (family, shape)
-    for family, ladder in LADDERS.items()
+    recipes.name_of(family, shape): (family, shape)
+    for family, ladder in SHAPES.items()
     for shape in ladder
 }
 
@@ -217,7 +217,7 @@ def texts() -> list[str]:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_folder_loads_and_AutoTokenizer_agrees_with_its_tokenizer_json(name, texts):
-    folder = ladders.models_root() / name
+    folder = recipes.MODELS / name
     loaded = load_model(folder, device="cpu")
     # A state-space model has no longest text.
     assert (loaded.V, loaded.context) == (V, None if loaded.family == "Mamba" else CONTEXT)
@@ -231,5 +231,5 @@ def test_a_shipped_folder_loads_and_AutoTokenizer_agrees_with_its_tokenizer_json
 
 
 def test_nothing_else_ships_and_all_weights_take_at_most_64_mib_together():
-    assert {path.name for path in ladders.models_root().iterdir()} == set(SHIPPED)
-    assert sum(p.stat().st_size for p in ladders.models_root().rglob("*.safetensors")) <= 64 * MIB
+    assert {path.name for path in recipes.MODELS.iterdir()} == set(SHIPPED)
+    assert sum(p.stat().st_size for p in recipes.MODELS.rglob("*.safetensors")) <= 64 * MIB

@@ -9,7 +9,7 @@ import torch
 from transformers.models.mamba import modeling_mamba
 
 from rbpkit.pocket import scan
-from rbpkit.pocket.ladders import LADDERS, initial_model
+from rbpkit.pocket.recipes import SHAPES, initial_model
 from rbpkit.pocket.scan import SelectiveScan, selective_scan, training_scan
 from rbpkit.pocket.training import mean_nll
 
@@ -42,13 +42,13 @@ def test_it_is_the_recurrence_and_has_its_gradient(steps, monkeypatch):
 
 
 def test_a_model_has_the_loss_and_the_gradients_of_transformers_own_scan():
-    model = initial_model("Mamba", LADDERS["Mamba"][0], 0).train()
+    model = initial_model("Mamba", SHAPES["Mamba"][0], 0).train()
     ids = torch.randint(4096, (2, 49), generator=torch.Generator().manual_seed(1))
     seen = []
     for used in (modeling_mamba.mamba_selective_scan, selective_scan):
         with mock.patch.object(scan, "selective_scan", side_effect=used) as called:
             loss = mean_nll(model, ids[:, :-1], ids[:, 1:])
-        assert called.call_count == LADDERS["Mamba"][0].layers
+        assert called.call_count == SHAPES["Mamba"][0].layers
         loss.backward()
         gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
         seen.append((loss.detach(), gradients))
@@ -63,7 +63,7 @@ def test_a_model_has_the_loss_and_the_gradients_of_transformers_own_scan():
 
 def test_measuring_and_other_models_are_left_to_transformers():
     own = modeling_mamba.mamba_selective_scan
-    mamba, other = (initial_model(family, LADDERS[family][0], 0) for family in ("Mamba", "Qwen"))
+    mamba, other = (initial_model(family, SHAPES[family][0], 0) for family in ("Mamba", "Qwen"))
     with training_scan(other):
         assert modeling_mamba.mamba_selective_scan is own
     with training_scan(mamba):

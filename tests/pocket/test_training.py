@@ -19,10 +19,10 @@ from transformers import AutoModelForCausalLM
 from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
 from rbpkit.models import load_model
-from rbpkit.pocket import controls, ladders, shipping, training
+from rbpkit.pocket import controls, recipes, shipping, training
 from rbpkit.pocket.controls import load_totals
 from rbpkit.pocket.documents import PocketDocuments, load_pocket_documents
-from rbpkit.pocket.ladders import CONTEXT, LADDERS, Recipe, Shape, V, initial_model
+from rbpkit.pocket.recipes import CONTEXT, SHAPES, Recipe, Shape, V, initial_model
 from rbpkit.pocket.training import (
     HEAD_ROWS,
     HeadLoss,
@@ -74,8 +74,8 @@ def test_the_stream_is_all_documents_shuffled_each_with_an_end(monkeypatch):
 
     monkeypatch.setattr(training, "load_pocket_documents", load)
     stream = training.token_stream.__wrapped__("valid")
-    decoded = ladders.load_tokenizer().decode(stream.tolist())
-    *documents, after = decoded.split(ladders.END_OF_TEXT)
+    decoded = recipes.load_tokenizer().decode(stream.tolist())
+    *documents, after = decoded.split(recipes.END_OF_TEXT)
     in_order = [f"valid {c} number {i}" for c in training.CORPORA for i in range(20)]
     assert after == "" and sorted(documents) == sorted(in_order) and documents != in_order
     missing["code"] = 3
@@ -112,7 +112,7 @@ def test_validation_ce_is_the_mean_over_all_whole_rows():
 @pytest.mark.parametrize("family", ["Pythia", "Mamba"])
 def test_only_matrices_decay_and_every_parameter_is_trained_once(family):
     """Of Mamba's matrices not the rates of its state's decay."""
-    model = initial_model(family, LADDERS[family][0], 0)
+    model = initial_model(family, SHAPES[family][0], 0)
     groups = make_optimizer(model, Recipe(weight_decay=0.3, betas=(0.5, 0.6))).param_groups
     name_of = {id(parameter): name for name, parameter in model.named_parameters()}
     assert sorted(id(p) for group in groups for p in group["params"]) == sorted(name_of)
@@ -331,7 +331,7 @@ def test_a_run_that_diverges_is_an_error_that_names_the_step(tiny_run, tmp_path)
 def test_runs_are_trained_into_folders_of_their_names(tiny_run, tmp_path):
     lines = []
     recipe = dataclasses.replace(TINY, tokens=2 * CONTEXT)  # one step
-    runs = [dataclasses.replace(ladders.ladder_runs("Pythia")[i], recipe=recipe) for i in (1, 0)]
+    runs = [dataclasses.replace(recipes.runs_of("Pythia")[i], recipe=recipe) for i in (1, 0)]
     trained = train_runs(runs, tmp_path, say=lines.append)
     for name, one, line in zip(("pythia-w48-l3", "pythia-w32-l2"), trained, lines, strict=True):
         assert one.folder == tmp_path / name / "model" and (one.folder / "config.json").is_file()
@@ -341,8 +341,7 @@ def test_runs_are_trained_into_folders_of_their_names(tiny_run, tmp_path):
 def test_a_run_ships_with_card_loss_curve_and_totals(copied, text_file, tmp_path, monkeypatch):
     data, run = tmp_path / "data", copied.rename(tmp_path / "pythia-w32-l2")
     (data / "runs").mkdir(parents=True)
-    for module in (ladders, controls):
-        monkeypatch.setattr(module, "data_folder", lambda: data)
+    monkeypatch.setattr(recipes, "DATA", data)
     for _ in range(2):  # the second time replaces the first
         shipping.ship(run, [load_corpus(text_file)])
     folder = data / "models" / "pythia-w32-l2"
@@ -362,16 +361,16 @@ def test_a_run_ships_with_card_loss_curve_and_totals(copied, text_file, tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", LADDERS)
+@pytest.mark.parametrize("family", SHAPES)
 def test_training_the_smallest_again_gives_the_shipped_loss(family, tmp_path):
     """`rbpkit pocket train --family F --size 0`: 7 to 17 minutes on one core."""
     for corpus in training.CORPORA:
         for split in ("train", "valid"):
             if not load_pocket_documents(corpus, split).as_shipped:
                 pytest.skip(f"needs the pinned packages: the text of {corpus}, {split} differs")
-    (trained,) = train_runs(ladders.ladder_runs(family)[:1], tmp_path)
+    (trained,) = train_runs(recipes.runs_of(family)[:1], tmp_path)
     shipped = AutoModelForCausalLM.from_pretrained(
-        ladders.model_folder(family, 0), dtype=torch.float32
+        recipes.model_folder(family, 0), dtype=torch.float32
     )
     expected = validation_ce(shipped, training.token_stream("valid"))
     assert trained.valid_ce == pytest.approx(expected, abs=0.01)

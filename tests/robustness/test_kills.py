@@ -14,14 +14,14 @@ import pytest
 from conftest import COMMAND_LINE, TEXTS, digests, study_file
 from filelock import FileLock
 
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
 from rbpkit.study.params import load_params
 from rbpkit.study.sweep import sweep
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-SMALL, MIDDLE = (ladders.model_folder("Pythia", size) for size in (0, 1))
+SMALL, MIDDLE = (recipes.model_folder("Pythia", size) for size in (0, 1))
 
 
 def members(session: int) -> list[int]:

@@ -14,7 +14,7 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law, fit_rbp_law
 from rbpkit.sections import b_law_in_k, b_table1
-from rbpkit.sections.curves import ladder, table1_curves
+from rbpkit.stats.curves import models_of, table1_curves
 
 # The tables print three decimals (half a unit: 0.0005); the rest is for six-decimal RBP values.
 TOLERANCE = 0.0006
@@ -29,7 +29,7 @@ def published() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def humaneval(shipped):
     """The smallest shipped corpus: Pythia's six sizes."""
-    return ladder(shipped, "pocket:humaneval", "Pythia")
+    return models_of(shipped, "pocket:humaneval", "Pythia")
 
 
 @pytest.fixture(scope="module")

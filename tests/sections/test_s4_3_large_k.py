@@ -12,16 +12,16 @@ from scipy import stats
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, fit_rbp_law
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.sections import s4_3_large_k, s4_law
-from rbpkit.sections.curves import ladder, published_curves
 from rbpkit.sections.s4_3_large_k import Misses, noise_only, noise_table, published_misses
+from rbpkit.stats.curves import models_of, published_curves
 
 
 @pytest.fixture(scope="module")
 def shipped(shipped):
     """One family on one corpus of what ships."""
-    return ladder(shipped, "pocket:prose", "Pythia")
+    return models_of(shipped, "pocket:prose", "Pythia")
 
 
 def a_curve(value, S=(1e6, 1e7, 1e8, 1e9), k=20_000) -> Curve:
@@ -53,7 +53,7 @@ def test_k_at_share_refuses(bad):
 
 
 def test_grid_ends_at_the_share_of_the_last_k():
-    grid = s4_law.k_grid(ladders.V)
+    grid = s4_law.k_grid(recipes.V)
     assert grid[0] == 1 and grid[-1] == 2443
     assert {1, 4, 8, 10, 50, 100, 814, 1628, 1438} <= set(grid) and 2500 not in grid
     published = paper.fit_by_k()["k"].dropna().unique()
@@ -146,7 +146,7 @@ def test_noise_only_refuses():
 def test_fits_by_k(shipped):
     table = s4_law.fits_by_k(shipped, ["pocket:prose", "mine"], ["Pythia"])
     assert set(table["corpus"]) == {"pocket:prose"} and table["k"].isna().sum() == 1
-    assert tuple(table["k"].dropna()) == s4_law.k_grid(ladders.V)
+    assert tuple(table["k"].dropna()) == s4_law.k_grid(recipes.V)
     ordered = sorted(shipped, key=lambda one: one.manifest.S)
     fitted = fit_rbp_law([s.manifest.S for s in ordered], [s.rbp(100) for s in ordered])
     row = table.query("k == 100").iloc[0]

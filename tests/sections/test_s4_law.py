@@ -9,7 +9,7 @@ import pytest
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.sections import s4_3_large_k, s4_law
-from rbpkit.sections.curves import measured_curves, published_curves
+from rbpkit.stats.curves import measured_curves, published_curves
 
 CORPORA = ["pocket:prose", "pocket:humaneval"]
 

@@ -13,11 +13,11 @@ from conftest import TEXTS, digests, study_file
 from filelock import FileLock
 
 from rbpkit.errors import InputError
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.study.params import load_params
 from rbpkit.study.sweep import sweep
 
-SMALL, MIDDLE = (ladders.model_folder("Pythia", size) for size in (0, 1))
+SMALL, MIDDLE = (recipes.model_folder("Pythia", size) for size in (0, 1))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
 from rbpkit.fit import fit_power_law
-from rbpkit.pocket import ladders, training
+from rbpkit.pocket import recipes, training
 from rbpkit.pocket.controls import grid_path, load_totals
 from rbpkit.records import load_summaries
 from rbpkit.study.params import Params, load_params
@@ -40,14 +40,14 @@ def with_manifest(summary: Summary, **changes: object) -> Summary:
 def test_every_shipped_model_was_measured_on_every_corpus(shipped):
     from rbpkit.models import load_model
 
-    everything = [*shipped, *load_summaries(ladders.beside_root())]
+    everything = [*shipped, *load_summaries(recipes.BESIDE)]
     families = [
         load_params(ROOT / "params" / f"{name}.yaml").families for name in ("pocket", "beside")
     ]
-    assert [*families[0], *families[1]] == list(ladders.LADDERS)
-    for family in ladders.LADDERS:
-        for run in ladders.ladder_runs(family):
-            model = load_model(ladders.models_root() / run.name, device="cpu")
+    assert [*families[0], *families[1]] == list(recipes.SHAPES)
+    for family in recipes.SHAPES:
+        for run in recipes.runs_of(family):
+            model = load_model(recipes.MODELS / run.name, device="cpu")
             found = [one.manifest for one in everything if one.manifest.model == run.name]
             assert {one.corpus for one in found} == set(POCKET_CORPORA)
             assert {one.revision for one in found} == {model.revision}
@@ -122,7 +122,7 @@ def test_a_model_trained_anew_is_fitted_among_the_shipped_ones(shipped):
 
 
 def test_train_anew_trains_once_and_names_the_models(tmp_path, monkeypatch):
-    stream = torch.from_numpy(np.random.default_rng(0).integers(0, ladders.V, 5000))
+    stream = torch.from_numpy(np.random.default_rng(0).integers(0, recipes.V, 5000))
     monkeypatch.setattr(training, "token_stream", lambda split: stream)  # the whole takes minutes
     name = "pythia-w32-l2-0.004096m-seed7"
     study = CLASSROOM.model_copy(update={"train_anew": (name,)})

@@ -17,14 +17,14 @@ from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import iter_manifests, job_lock
 from rbpkit.study import engines
 from rbpkit.study.jobs import Job, models_of, study_status
 from rbpkit.study.params import Params, load_params
 from rbpkit.study.sweep import sweep
 
-SMALL, MIDDLE = (ladders.model_folder("Pythia", size) for size in (0, 1))
+SMALL, MIDDLE = (recipes.model_folder("Pythia", size) for size in (0, 1))
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_two_at_once_measure_a_job_once(study, text_file, tmp_path):
 
 
 def test_two_recipes_are_two_families(rbpkit, text_file, tmp_path):
-    out, sizes = tmp_path / "out", [ladders.model_folder("Pythia", size) for size in range(3)]
+    out, sizes = tmp_path / "out", [recipes.model_folder("Pythia", size) for size in range(3)]
 
     def run(folder, *options) -> str:
         where = ("--model", folder, "--corpus", text_file, "--out", out, "--max-length", 64)

@@ -7,11 +7,12 @@ import matplotlib
 import numpy as np
 import pytest
 
+from rbpkit import plots
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, fit_power_law
 from rbpkit.models import load_model
-from rbpkit.pocket import ladders
-from rbpkit.sections import c_derivation, plots, s5_1_emergence
+from rbpkit.pocket import recipes
+from rbpkit.sections import c_derivation, s5_1_emergence
 from rbpkit.tools import explorers
 from rbpkit.tools.exercises import check, close, digest_of, sealed
 from rbpkit.tools.look import look
@@ -120,7 +121,7 @@ def test_the_nearest_curve_is_drawn_and_named_if_there_is_none(served):
 
 def test_a_sentence_has_a_panel_for_each_model_and_counts_its_hits():
     text = 'def mean(values):\n    """Return the arithmetic mean of the values."""\n'
-    models = [load_model(ladders.model_folder("Pythia", size), device="cpu") for size in (0, 5)]
+    models = [load_model(recipes.model_folder("Pythia", size), device="cpu") for size in (0, 5)]
     looks = [look(model, text, name="sentence") for model in models]
     figure = explore_sentence(looks, [10, 1])
     for one, axes in zip(looks, figure.axes, strict=True):

@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerFast
 from rbpkit.corpora import load_corpus
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.pocket import ladders
+from rbpkit.pocket import recipes
 from rbpkit.records import Records
 from rbpkit.tools.look import bucket, look, page, pieces, visible
 
@@ -31,7 +31,7 @@ ODD = (
 
 @pytest.fixture(scope="module")
 def model():
-    return load_model(ladders.model_folder("Pythia", 0), device="cpu")
+    return load_model(recipes.model_folder("Pythia", 0), device="cpu")
 
 
 @pytest.mark.parametrize("folder", ["llama_folder", "capped_folder"])
@@ -77,13 +77,13 @@ def test_what_is_not_scored_has_no_rank(model):
 def test_a_long_text_is_cut_at_the_context_and_the_page_says_so(model):
     seen = look(model, CODE * 10)
     assert "is cut" not in page(look(model, CODE))
-    assert len(seen.tokens) == ladders.CONTEXT == 256
+    assert len(seen.tokens) == recipes.CONTEXT == 256
     assert f"first 256 of its {len(model.tokenizer(CODE * 10)['input_ids'])} tokens" in page(seen)
 
 
 def test_byte_level_pieces_add_up_to_the_text(model):
     assert b"".join(token.piece for token in look(model, ODD).tokens) == ODD.encode()
-    assert {bytes([b]) for b in range(256)} <= set(pieces(model.tokenizer, range(ladders.V)))
+    assert {bytes([b]) for b in range(256)} <= set(pieces(model.tokenizer, range(recipes.V)))
 
 
 def test_pieces_with_byte_fallback():
@@ -120,7 +120,7 @@ def test_groups_of_ranks_and_signs_in_tokens():
 def test_command(rbpkit, model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mean.py").write_bytes(b"\xef\xbb\xbf" + CODE.encode())
-    asked = ["look", "--model", ladders.model_folder("Pythia", 0), "--text", "mean.py"]
+    asked = ["look", "--model", recipes.model_folder("Pythia", 0), "--text", "mean.py"]
     status, out, err = rbpkit(*asked, "--device", "cpu")
     assert (status, out) == (0, "mean.py.look.html\n"), err
     seen = look(model, CODE, name="mean.py")

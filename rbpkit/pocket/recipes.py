@@ -212,7 +212,7 @@ FAMILIES: dict[str, Family] = {
 }
 """Each pocket family by its name in the paper, which has no Mamba."""
 
-LADDERS: dict[str, tuple[Shape, ...]] = {name: one.shapes for name, one in FAMILIES.items()}
+SHAPES: dict[str, tuple[Shape, ...]] = {name: one.shapes for name, one in FAMILIES.items()}
 """Each family's sizes, smallest first."""
 
 
@@ -320,7 +320,7 @@ def recipe_of(family: str, **changes: int | float) -> Recipe:
     return Recipe(**{"rate": FAMILIES[family].rate, **changes})
 
 
-def ladder_runs(family: str, **changes: int | float) -> tuple[Run, ...]:
+def runs_of(family: str, **changes: int | float) -> tuple[Run, ...]:
     """The runs of a family's ladder, smallest first; `changes` are fields of their recipe.
 
     A run of M million tokens, if they are not the ladder's, is called NAME-Mm. A run with another
@@ -329,11 +329,11 @@ def ladder_runs(family: str, **changes: int | float) -> tuple[Run, ...]:
     recipe = recipe_of(family, **changes)
     suffix = "" if recipe.tokens == Recipe.tokens else f"-{recipe.tokens / 1e6:g}m"
     suffix += f"-seed{recipe.seed}" if recipe.seed else ""
-    return tuple(Run(name_of(family, s) + suffix, family, s, recipe) for s in LADDERS[family])
+    return tuple(Run(name_of(family, s) + suffix, family, s, recipe) for s in SHAPES[family])
 
 
 def run_named(name: str) -> Run:
-    """The run of a ladder's model by its name, as `ladder_runs` gives it.
+    """The run of a ladder's model by its name, as `runs_of` gives it.
 
     `pythia-w32-l2-3m-seed7`: 3 million tokens, seed 7. Raises InputError if there is none.
     """
@@ -342,8 +342,8 @@ def run_named(name: str) -> Run:
         changes = {"seed": int(found["seed"] or 0)}
         if found["millions"]:
             changes["tokens"] = round(1e6 * float(found["millions"]))
-        for family in LADDERS:
-            for run in ladder_runs(family, **changes):
+        for family in SHAPES:
+            for run in runs_of(family, **changes):
                 if run.name == name:
                     return run
     raise InputError(
@@ -360,14 +360,14 @@ def name_of(family: str, shape: Shape) -> str:
 # --- what ships ------------------------------------------------------------------------------
 
 
-def data_folder() -> Path:
-    """The folder of all that ships with the pocket models."""
-    return Path(str(resources.files("rbpkit") / "data" / "pocket"))
-
-
-def models_root() -> Path:
-    """The folder of the shipped models, in hub layout, one folder per model."""
-    return data_folder() / "models"
+DATA = Path(str(resources.files("rbpkit") / "data" / "pocket"))
+"""All that ships with the pocket models: `runs` has their loss curves."""
+MODELS = DATA / "models"
+"""The pocket models, in hub layout, one folder per model."""
+SUMMARIES = DATA / "summaries"
+"""The pocket models' summaries: the paper's families on every pocket corpus."""
+BESIDE = DATA / "beside"
+"""The same for families that the paper does not have (Mamba)."""
 
 
 def model_folder(family: str, size: int) -> Path:
@@ -376,20 +376,10 @@ def model_folder(family: str, size: int) -> Path:
     Raises InputError if the family or the size is not in the ladders.
     """
     family = family_named(family)
-    ladder = LADDERS[family]
+    ladder = SHAPES[family]
     if not 0 <= size < len(ladder):
         raise InputError(f"{family} has pocket sizes 0 to {len(ladder) - 1}, not {size}")
-    return models_root() / name_of(family, ladder[size])
-
-
-def summaries_root() -> Path:
-    """The folder of the shipped summaries: the paper's families on every pocket corpus."""
-    return data_folder() / "summaries"
-
-
-def beside_root() -> Path:
-    """The same for the ladders of families that the paper does not have (Mamba)."""
-    return data_folder() / "beside"
+    return MODELS / name_of(family, ladder[size])
 
 
 def load_tokenizer() -> PreTrainedTokenizerFast:
@@ -399,5 +389,5 @@ def load_tokenizer() -> PreTrainedTokenizerFast:
     """
     from transformers import PreTrainedTokenizerFast
 
-    folder = data_folder() / "tokenizer"
+    folder = DATA / "tokenizer"
     return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from rbpkit import plots
 from rbpkit.files.writing import as_csv
-from rbpkit.sections import plots
 
 
 def test_a_csv_has_six_digits_and_counts_have_all():

@@ -6,7 +6,7 @@ import pytest
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.sections import curves
+from rbpkit.stats import curves
 
 
 @pytest.mark.parametrize(("k", "lines"), [(1, 16), (100, 16), (30_000, 9), (78, 16)])

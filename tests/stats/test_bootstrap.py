@@ -9,7 +9,7 @@ import pytest
 
 from rbpkit.errors import InputError
 from rbpkit.pocket.documents import document_modules
-from rbpkit.sections import bootstrap
+from rbpkit.stats import bootstrap
 
 
 def test_units_are_modules_of_pocket_corpora_and_documents_of_others():

@@ -112,7 +112,7 @@ def by_corpus(curves: Curves) -> list[list[Curve]]:
     return [[curve for (c, _), curve in curves.items() if c == corpus] for corpus in corpora]
 
 
-def ladder(measured: Iterable[Measured], corpus: str, family: str) -> list[Measured]:
+def models_of(measured: Iterable[Measured], corpus: str, family: str) -> list[Measured]:
     """What was measured of one family on one corpus, ascending in S; empty where nothing was."""
     chosen = [
         one for one in measured if (one.manifest.corpus, one.manifest.family) == (corpus, family)

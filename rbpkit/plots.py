@@ -1,0 +1,335 @@
+"""Figures: one style, one colour for each family, and a grid of log-log panels with their lines.
+
+Families keep their colour and marker in every figure; markers and line styles differ too, so
+that a figure reads in grey and for the colour-blind (Okabe and Ito's palette).
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+from rbpkit.corpora import POCKET_CORPORA
+from rbpkit.errors import InputError
+from rbpkit.files.writing import as_csv, write_whole
+from rbpkit.fit import MIN_POINTS, Curve, PowerLawFit, fit_power_law
+
+
+@dataclass(frozen=True)
+class Ink:
+    """How a family is drawn."""
+
+    colour: str
+    marker: str
+    line: str
+
+
+FAMILY_INK = {
+    "GPT2": Ink("#0072B2", "o", "-"),
+    "OPT": Ink("#E69F00", "s", "--"),
+    "Pythia": Ink("#009E73", "^", "-."),
+    "Qwen": Ink("#CC79A7", "D", ":"),
+    "Mamba": Ink("#D55E00", "P", "-"),
+}
+OTHER_INK = Ink("#444444", "v", "-")
+SAVED_DPI = 100
+PLAIN_SPAN = 4  # from this ratio of an axis's ends on, ticks go by factors and not by steps
+FORMATS = ("png", "pdf", "svg")
+FORMAT_VARIABLE = "RBPKIT_FIGURE_FORMAT"  # of the environment, so that notebooks' kernels have it
+# Beside a paper's text: Times-like letters, and text in the file that stays text.
+VECTOR = {
+    "font.family": "STIXGeneral",
+    "mathtext.fontset": "stix",
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "rbpkit",
+}
+
+
+def figure_format(form: str | None = None) -> str:
+    """The format of saved figures: `form`, by default the environment's.
+
+    Raises InputError where it is none of `FORMATS`.
+    """
+    form = form or os.environ.get(FORMAT_VARIABLE) or "png"
+    if form not in FORMATS:
+        raise InputError(f"no format of figures {form!r}; there are {', '.join(FORMATS)}")
+    return form
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The look of every figure, for the duration of a `with` block."""
+    with sns.axes_style("whitegrid"), sns.plotting_context("notebook"):
+        with plt.rc_context(
+            {
+                "figure.dpi": 100,
+                "axes.titlesize": 11,
+                "axes.labelsize": 10,
+                "legend.fontsize": 8,
+                "xtick.labelsize": 9,
+                "ytick.labelsize": 9,
+                "grid.linewidth": 0.5,
+                **({} if figure_format() == "png" else VECTOR),
+            }
+        ):
+            yield
+
+
+def ink_of(family: str) -> Ink:
+    """How a family is drawn; one that is not the paper's in grey."""
+    return FAMILY_INK.get(family, OTHER_INK)
+
+
+def short(corpus: str) -> str:
+    """A corpus as titles name it: without "pocket:"."""
+    return corpus.removeprefix("pocket:")
+
+
+def corpora_of(table: pd.DataFrame) -> list[str]:
+    """The corpora of a table in the order of every figure: as they come, then the shipped ones."""
+    place = {corpus: number for number, corpus in enumerate(POCKET_CORPORA)}
+    return sorted(dict.fromkeys(table["corpus"]), key=lambda corpus: place.get(corpus, -1))
+
+
+def whiskers(table: pd.DataFrame, value: str, ends: str = "") -> np.ndarray:
+    """(2, n): how far `ends`_low and `ends`_high (by default those of `value`) are from `value`."""
+    ends = ends or value
+    return np.abs(table[[f"{ends}_low", f"{ends}_high"]].to_numpy().T - table[value].to_numpy())
+
+
+def family_marks(families: Iterable[str], label: str = "{}", **look: object) -> list[Line2D]:
+    """A legend's handles: the marker of each family, beside its name put into `label`."""
+    look = {"linestyle": "none", **look}
+    return [
+        Line2D([], [], color=ink.colour, marker=ink.marker, label=label.format(family), **look)
+        for family, ink in ((family, ink_of(family)) for family in families)
+    ]
+
+
+def wrapped(panels: int, columns: int) -> list[int]:
+    """How many of so many panels stand in each row of at most `columns`."""
+    return [min(columns, panels - start) for start in range(0, panels, columns)]
+
+
+def rows_of_panels(
+    counts: Sequence[int],
+    panel: tuple[float, float],
+    more: tuple[float, float] = (0, 0),
+    **settings: object,
+) -> tuple[Figure, list[np.ndarray]]:
+    """A figure with a row of so many panels for each of `counts`, and the panels of each row.
+
+    panel: width and height of one, in inches; more: of what the figure has besides. What a row
+    lacks of the longest stays blank. settings go to `plt.subplots`.
+    """
+    size = (panel[0] * max(counts) + more[0], panel[1] * len(counts) + more[1])
+    figure, grid = plt.subplots(len(counts), max(counts), figsize=size, squeeze=False, **settings)
+    for row, count in zip(grid, counts, strict=True):
+        for axes in row[count:]:
+            axes.set_visible(False)
+    return figure, [row[:count] for row, count in zip(grid, counts, strict=True)]
+
+
+def inks_of(values: Iterable) -> dict:
+    """How each value of a hue is drawn: a family as always, others from light to dark."""
+    values = list(dict.fromkeys(values))
+    if any(value in FAMILY_INK for value in values):
+        return {value: ink_of(value) for value in values}
+    colours = sns.color_palette("viridis_r", len(values) + 1).as_hex()[1:]
+    return {
+        value: Ink(colour, "osD^vP*X<>"[i % 10], "-")
+        for i, (value, colour) in enumerate(zip(values, colours, strict=True))
+    }
+
+
+def law_grid(
+    points: pd.DataFrame,
+    *,
+    panel: str = "corpus",
+    x: str = "S",
+    y: str = "loss",
+    hue: str = "family",
+    columns: int = 2,
+    size: tuple[float, float] = (3.4, 2.7),
+    xlabel: str = "$S$ (non-embedding parameters)",
+    ylabel: str = r"$-\log\,\mathrm{RBP}_k$",
+    lines: bool = True,
+    hollow: Collection = (),
+    legend_title: str | None = None,
+) -> Figure:
+    """Log-log panels of points, a least-squares line through each hue, one legend below them all.
+
+    points: a row a point. panel, hue, x, y: names of its columns; panels and hues in the order in
+    which they come. If it has columns `low` and `high`, they are the ends of a bar about y. A hue
+    of fewer than three points, or of one x, has no line. Values of `hollow` have open markers,
+    through which others can be seen. legend_title: what the hues are. size: of a panel, in inches.
+    With the default of two columns a figure can be read on a phone.
+    """
+    inks = inks_of(points[hue])
+    with style():
+        grid = sns.FacetGrid(
+            points,
+            col=panel,
+            col_wrap=min(columns, points[panel].nunique()),
+            col_order=list(dict.fromkeys(points[panel])),
+            height=size[1],
+            aspect=size[0] / size[1],
+            sharex=False,
+            sharey=False,
+            despine=False,
+        )
+        grid.map_dataframe(_draw_panel, x, y, hue, inks, lines, hollow)
+        grid.set_titles("{col_name}")
+        grid.set_axis_labels(xlabel, ylabel)
+        handles = [
+            Line2D([], [], color=ink.colour, linestyle=ink.line if lines else "none",
+                   marker=ink.marker, label=str(value), **_open(value in hollow, ink))
+            for value, ink in inks.items()
+        ]  # fmt: skip
+        grid.figure.set_layout_engine("constrained")
+        if len(handles) > 1:
+            columns = min(len(handles), 5)
+            grid.figure.legend(
+                handles=handles, loc="outside lower center", ncols=columns, title=legend_title
+            )
+    return grid.figure
+
+
+def _open(hollow: bool, ink: Ink) -> dict:
+    if hollow:
+        return {"markerfacecolor": "none", "markeredgecolor": ink.colour, "markersize": 6.5}
+    return {"markeredgecolor": "white", "markeredgewidth": 0.6, "markersize": 5.5}
+
+
+def _draw_panel(x, y, hue, inks, lines, hollow, *, data: pd.DataFrame, color: object) -> None:
+    """What `law_grid` draws in one panel; FacetGrid gives `data` and a colour of no use here."""
+    axes = plt.gca()
+    axes.set(xscale="log", yscale="log")
+    for value, part in data.groupby(hue, sort=False):
+        ink, marks = inks[value], _open(value in hollow, inks[value])
+        part = part.sort_values(x)
+        seen = part[(part[y] > 0) & np.isfinite(part[y])]
+        if lines and len(seen) >= MIN_POINTS and seen[x].nunique() > 1 and seen[y].nunique() > 1:
+            ends = np.geomspace(seen[x].min(), seen[x].max(), 2)
+            fitted = fit_power_law(seen[x], seen[y]).predict(ends).loss
+            axes.plot(ends, fitted, linestyle=ink.line, color=ink.colour, linewidth=1.2)
+        if {"low", "high"} <= set(seen):
+            bars = np.maximum([seen[y] - seen["low"], seen["high"] - seen[y]], 0)
+            axes.errorbar(
+                seen[x], seen[y], bars, fmt="none", ecolor=ink.colour, elinewidth=0.9, capsize=2
+            )
+        axes.plot(seen[x], seen[y], ink.marker, color=ink.colour, zorder=3, **marks)
+    log_ticks(axes)
+
+
+def log_ticks(axes: Axes) -> None:
+    """Label a logarithmic y axis with at least four plain numbers, whatever its span."""
+    low, high = axes.get_ylim()
+    if high / low <= PLAIN_SPAN:
+        plain_log_ticks(axes, low, high)
+        return
+    for factors in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7)):
+        ticks = LogLocator(subs=factors, numticks=99).tick_values(low, high)
+        ticks = ticks[(ticks >= low) & (ticks <= high)]
+        if ticks.size >= 4:
+            break
+    axes.yaxis.set_major_locator(FixedLocator(ticks))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
+    axes.yaxis.set_minor_locator(NullLocator())
+
+
+def draw_law(axes: Axes, curve: Curve, hollow: bool = False) -> PowerLawFit:
+    """Points and fitted power law of one curve on log-log axes; the legend holds slope and R2.
+
+    hollow: open markers, a little larger, through which other points can be seen.
+    """
+    ink = ink_of(curve.family)
+    fitted = fit_power_law(curve.S, curve.loss, labels=curve.models)
+    line = np.geomspace(curve.S.min(), curve.S.max(), 50)
+    axes.plot(line, fitted.predict(line).loss, ink.line, color=ink.colour, linewidth=1.2, zorder=2)
+    label = _signed(f"{curve.family}: {fitted.slope:.3f}, {fitted.r2:.3f}")
+    look = {"markersize": 5.5, "markeredgecolor": "white", "markeredgewidth": 0.6, "zorder": 3}
+    if hollow:
+        look |= {"markersize": 6.5, "markerfacecolor": "none", "markeredgecolor": ink.colour}
+        look |= {"markeredgewidth": 1.1, "zorder": 4}
+    axes.plot(curve.S, curve.loss, ink.marker, color=ink.colour, label=label, **look)
+    return fitted
+
+
+def _signed(label: str) -> str:
+    """With a minus sign where a hyphen stands before a digit."""
+    return re.sub(r"-(?=\d)", "\N{MINUS SIGN}", label)
+
+
+def plain_log_ticks(axes: Axes, low: float, high: float) -> None:
+    """Label the loss axis with plain numbers: its span is mostly less than a decade."""
+    for step in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0):
+        first = np.ceil(low / step) * step
+        ticks = np.arange(first, high + step / 1e6, step)
+        if len(ticks) <= 6:
+            break
+    axes.yaxis.set_major_locator(FixedLocator(ticks))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_minor_locator(FixedLocator([]))
+
+
+def curve_points(source: str, curves: Sequence[Curve]) -> pd.DataFrame:
+    """The points of curves as a table: source, corpus, family, model, quantity, S, value, loss."""
+    rows = [
+        (source, c.corpus, c.family, model, c.quantity, int(S), value, loss)
+        for c in curves
+        for model, S, value, loss in zip(c.models, c.S, c.value, c.loss, strict=True)
+    ]
+    names = ["source", "corpus", "family", "model", "quantity", "S", "value", "loss"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> None:
+    """Show the figure; write `name.png` and `name.csv` (its points) into a folder, if one is named.
+
+    `name.pdf` or `name.svg` instead where the environment's RBPKIT_FIGURE_FORMAT says so.
+    In a notebook it is shown once, wherever in the cell this is called; elsewhere not at all.
+    Values carry six significant digits, S all of its digits.
+    """
+    show(figure)
+    if not figures_dir:
+        return
+    picture = io.BytesIO()
+    form = figure_format()
+    look = {"dpi": SAVED_DPI, "bbox_inches": "tight"}
+    look["metadata"] = {  # no date: the same figure is the same bytes
+        "png": {"Software": None},
+        "pdf": {"CreationDate": None},
+        "svg": {"Date": None},
+    }[form]
+    with plt.rc_context({} if form == "png" else VECTOR):
+        figure.savefig(picture, format=form, **look)
+    files = {f"{name}.{form}": picture.getvalue(), f"{name}.csv": as_csv(points).encode()}
+    write_whole(Path(figures_dir), files)
+
+
+def show(figure: Figure) -> None:
+    """Display the figure in a notebook, and close it, so that no cell shows it again."""
+    plt.close(figure)
+    from IPython import get_ipython
+
+    if get_ipython() is not None:
+        from IPython.display import display
+
+        display(figure)
