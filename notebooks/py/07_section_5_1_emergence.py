@@ -102,17 +102,23 @@ curve = np.exp(-C * np.exp(-alpha * grid))
 
 # %% tags=["hide-input"]
 look = {"y": "p", "hue": "N", "style": "N", "palette": "viridis", "dashes": False, "markers": True}
+size = {"lw": 1, "ms": 5, "mew": 0.3}
 look["data"] = windows.assign(N=windows.N.astype(str))
 with plots.style():
     figure, (left, right) = plt.subplots(1, 2, figsize=(7, 3.3), sharey=True, layout="constrained")
-    sns.lineplot(x="x", ax=left, legend=False, **look)
-    sns.lineplot(x="shifted", ax=right, **look)
+    sns.lineplot(x="x", ax=left, legend=False, **look, **size)
+    sns.lineplot(x="shifted", ax=right, **look, **size)
     right.plot(grid, curve, color="black", lw=1.2, label="Eq. 8")
     left.set(xlabel=r"$\ln S$", ylabel="$p_{N,100}$", title="success against size")
     right.set(xlabel=r"$\ln S - \ln N/\alpha$", title="each $N$ shifted")
     handles, labels = right.get_legend_handles_labels()
     right.get_legend().remove()
-    figure.legend(handles, labels, title="$N$", loc="outside lower center", ncols=5)
+    figure.legend(
+        handles,
+        [f"$N$ = {n}" for n in labels[:-1]] + labels[-1:],
+        loc="outside lower center",
+        ncols=5,
+    )
 points = windows[["model", "S", "k", "N", "p", "x", "shifted"]]
 plots.save(figure, points, figures_dir, "figure_7_collapse")
 
@@ -152,7 +158,9 @@ print("decades of S from 10% to 90%")
 print(width.round(1).astype(object).fillna("").to_string())
 
 # %% [markdown]
-# Read the table along its rows. Up to $k = 500$ the step is about as wide for ten tokens as for one, and wider for long windows. At $k = 2500$ and above a larger $N$ does sharpen it, by up to a fifth. Nowhere is it narrower than three and a half decades. So the sentence about $N$ holds in part: success becomes rarer and then grows faster in relative terms, but in $\ln S$ it hardly ever becomes more sudden.
+# Read the table along its rows. Up to $k = 500$ the step is about as wide for ten tokens as for one, and wider for long windows. At $k = 10{,}000$ a larger $N$ does sharpen it, by up to a fifth, and at $k = 2500$ it does so a little up to $N = 100$. Nowhere is the step narrower than three and a half decades.
+#
+# So the sentence about $N$ holds in part. Success in a longer task is rarer and grows faster in relative terms. In $\ln S$ the step becomes more sudden only at large $k$, and even there it is wide.
 #
 # Is the curve "inherently sigmoidal", as the paper says? In $\ln S$ Eq. 8 has an S-shape. In $S$ itself it also turns, but only at a success rate of almost nothing. And no published series covers the step:
 
@@ -185,15 +193,17 @@ pocket = measured.iloc[:0]
 if len(measured):
     family = "Pythia" if "Pythia" in set(measured.family) else measured.family.iloc[0]
     pocket = measured[measured.family == family]
-    pocket = pocket[pocket.corpus == pocket.corpus.iloc[0]]
+    pocket = pocket[pocket.corpus == min(pocket.corpus, key=corpus_names.index)]
 mine = "measured" if records_dir else "pocket models"
 shown = {f"published, $k$ = {k:,}": one for k, one in published.groupby("k")}
 for k in dict.fromkeys((ks[0], ks[-1])):
     if len(pocket):
         shown[f"{mine}, {plots.short(pocket.corpus.iloc[0])}, $k$ = {k:,}"] = pocket[pocket.k == k]
-every = sorted({*published.N, *pocket.N})
-colours = dict(zip(every, sns.color_palette("viridis", len(every)), strict=True))
-marks = dict(zip(every, "osD^vP*X<>hdp8" * len(every), strict=False))
+lengths = sorted({*published.N, *pocket.N})
+colours = dict(zip(lengths, sns.color_palette("viridis", len(lengths)), strict=True))
+marks = dict(zip(lengths, "osD^vP*X<>hdp8" * len(lengths), strict=False))
+without = sorted(set(pd.concat([published, pocket]).query("p == 0").N))
+depth = {N: -0.07 - 0.05 * i for i, N in enumerate(without)}
 
 with plots.style():
     rows = -(-len(shown) // 2)
@@ -206,11 +216,11 @@ with plots.style():
         for N, one in table.groupby("N"):
             ink = {"color": colours[N], "zorder": 3}
             hit, none = one[one.p > 0], one[one.p == 0]
-            axes.plot(hit.S, hit.p, marker=marks[N], ms=4, lw=1.1, label=f"{N}", **ink)
-            axes.plot(none.S, -0.07 - 0.04 * every.index(N) + 0 * none.S, "x", ms=3.5, **ink)
+            axes.plot(hit.S, hit.p, marker=marks[N], ms=4, lw=1.1, label=f"$N$ = {N}", **ink)
+            axes.plot(none.S, [depth.get(N)] * len(none), "x", ms=3.5, **ink)
             axes.plot(sizes, np.exp(-N * c * sizes**-a), "--", color=colours[N], lw=0.8)
         axes.axhline(0, color="0.6", lw=0.8)
-        axes.set(xscale="log", ylim=(-0.45, 1.05), yticks=[0, 0.5, 1], title=title)
+        axes.set(xscale="log", ylim=(-0.38, 1.05), yticks=[0, 0.5, 1], title=title)
     for axes in grid.flat[len(shown) :]:
         axes.set_visible(False)
     for axes in grid[:, 0]:
@@ -219,9 +229,10 @@ with plots.style():
         axes.set_xlabel("$S$ (non-embedding parameters)")
     handles = {h.get_label(): h for axes in grid.flat for h in axes.get_legend_handles_labels()[0]}
     figure.set_layout_engine("constrained")
-    figure.legend(handles=handles.values(), title="$N$", loc="outside lower center", ncols=5)
-points = pd.concat([published.assign(source="published"), measured.assign(source="measured")])
-points = points[["source", *published.columns]]
+    figure.legend(handles=handles.values(), loc="outside lower center", ncols=5)
+tables = {"published": published, "measured": measured}
+every = pd.concat(table.assign(source=source) for source, table in tables.items())
+points = every[["source", *published.columns]]
 plots.save(figure, points, figures_dir, "figure_7")
 
 # %% [markdown]
@@ -254,22 +265,27 @@ small[["p", "m", "p / Eq. 6"]].round({"p": 4, "m": 1, "p / Eq. 6": 1})
 # In GPT-2 ten tokens in a row at $k = 1$ hit 19 times as often as Eq. 6 says. They count for fewer than seven independent ones. The next picture shows $m$ for the largest published Pythia and for the largest pocket model on each corpus.
 
 # %%
-largest = pd.concat([published, measured])
-largest = largest[largest.S == largest.groupby("corpus").S.transform("max")]
+largest = every[every.S == every.groupby(["source", "corpus"]).S.transform("max")]
 largest = largest[largest.k.isin(ks) & (largest.runs_low >= MIN_RUNS) & (largest.p < 1)]
 largest = largest.assign(m=np.log(largest.p) / np.log(largest.p_1))
-largest["panel"] = largest.model + ", " + largest.corpus.map(plots.short)
 
 # %% tags=["hide-input"]
-figure = plots.law_grid(
-    largest, panel="panel", x="N", y="m", hue="k", lines=False, legend_title="$k$",
-    xlabel="$N$ (tokens of a window)", ylabel="$m$ (effective tokens)",
-)  # fmt: skip
-for axes in figure.axes:
-    top = largest.N.max()
-    axes.plot([1, top], [1, top], color="black", lw=1)
-points = largest[["corpus", "family", "model", "S", "k", "N", "hits", "p", "p_1", "m"]]
-plots.save(figure, points, figures_dir, "figure_7_effective")
+names = largest.model + ", " + largest.corpus.map(plots.short)
+data = largest.assign(panel=names, k=[f"$k$ = {k}" for k in largest.k])
+with plots.style():
+    grid = sns.relplot(
+        data, x="N", y="m", hue="k", style="k", col="panel", col_wrap=2, kind="line",
+        palette="viridis", markers=True, dashes=False, lw=1.1, ms=6, height=2.5, aspect=1.35,
+    )  # fmt: skip
+    grid.set_titles("{col_name}")
+    grid.set_axis_labels("$N$ (tokens of a window)", "$m$ (effective tokens)")
+    for axes in grid.axes.flat:
+        axes.plot([1, largest.N.max()], [1, largest.N.max()], color="black", lw=1)
+        axes.set(xscale="log", yscale="log", xticks=[1, 10, 100], yticks=[1, 10, 100])
+        axes.set(xticklabels=["1", "10", "100"], yticklabels=["1", "10", "100"])
+    sns.move_legend(grid, "upper center", bbox_to_anchor=(0.45, 0), ncol=4, title=None)
+points = largest[["source", "corpus", "family", "model", "S", "k", "N", "hits", "p", "p_1", "m"]]
+plots.save(grid.figure, points, figures_dir, "figure_7_effective")
 
 # %% [markdown]
 # *Effective number of tokens of a window. On the black line tokens would be independent. The longer the window, the fewer tokens it counts for; at k = 1 most of all. Shares that may rest on fewer than five separate runs of hits are left out.*
@@ -289,7 +305,7 @@ print(f"N = {some_N}: part of the gap that is between documents, mean over model
 print(table.round(2).astype(object).fillna("").to_string())
 
 # %% [markdown]
-# Differences between documents are about half of it. The rest is order: a hit makes the next hits likelier.
+# Differences between documents are a third to two thirds of the gap. The rest is order: a hit makes the next hits likelier.
 #
 # ## What a long run looks like
 #
@@ -371,7 +387,8 @@ straight_here, ratio_here = [], []
 for _, table in measured.groupby(["corpus", "family", "k"]):
     fits = {}
     for N, one in table.groupby("N"):
-        if len(one) > 2 and one.p.between(0, 1, inclusive="neither").all():
+        sound = (one.runs_low >= MIN_RUNS) & (one.p < 1)
+        if len(one) > 2 and sound.all():
             fits[N] = fit_law(one)
             straight_here += [fits[N][2] >= 0.97] if N > 1 else []
     if {1, some_N} <= set(fits):
@@ -392,7 +409,7 @@ claims_table(
         {
             "claim": "The fitted power-law curves align closely with empirical data",
             "where": "Figure 7",
-            "test": "series of −log p_{N,k} in S, N > 1 and without a zero, with R² ≥ 0.97",
+            "test": r"$(k, N)$ series of $-\log p_{N,k}$, $N > 1$ and without a zero, with $R^2 \ge 0.97$",
             "published": f"{straight} of {len(long)}",
             "measured": f"{sum(straight_here)} of {len(straight_here)}"
             if straight_here
@@ -403,12 +420,13 @@ claims_table(
         {
             "claim": "The sequence length N acts as an amplifier: larger N sharpens the transition",
             "where": "Section 5.1",
-            "test": "growth of p from the smallest to the largest model at N = 1, 10, 100 (k = 100);"
-            " decades of S from 10% to 90%, N = 1 against N = 10, at k = 100 and 2500",
-            "published": f"{', '.join(f'×{gain:.1f}' for gain in gains)};"
-            f" {width[1][100]:.1f} and {width[10][100]:.1f};"
-            f" {width[1][2500]:.1f} and {width[10][2500]:.1f} decades",
-            "measured": f"α at N = {some_N} over α at N = 1: {ends_of(ratio_here, '{:.2f} to {:.2f}')}",
+            "test": "how much p grows from the smallest to the largest model at k = 100, for N = 1,"
+            " 10, 100; decades of S from 10% to 90%, for N = 1 and 10",
+            "published": f"{', '.join(f'{gain:.1f}-fold' for gain in gains)}; decades:"
+            f" {width[1][100]:.1f} and {width[10][100]:.1f} at k = 100,"
+            f" {width[1][2500]:.1f} and {width[10][2500]:.1f} at k = 2500",
+            "measured": f"decades for N = {some_N} over those for N = 1: "
+            + ends_of([1 / ratio for ratio in ratio_here], "{:.2f} to {:.2f}"),
             "verdict": "holds"
             if gains.is_monotonic_increasing and (width[10] < width[1]).all()
             else "holds in part"
@@ -426,7 +444,7 @@ claims_table(
             "main": True,
         },
         {
-            "claim": "− log pN,k ∝ N · S−α",
+            "claim": r"$-\log p_{N,k} \propto N \cdot S^{-\alpha}$",
             "where": "Figure 7",
             "test": "k at which the printed exponent is within 0.01 of that of single tokens; the"
             " printed one is the mean of nine fits with zeros set to 1e-12",
