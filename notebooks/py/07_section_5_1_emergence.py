@@ -143,7 +143,7 @@ for N, gain in gains.items():
     print(f"k = 100, N = {N}: from the smallest Pythia to the largest p grows {gain:.1f}-fold")
 
 # %% [markdown]
-# "Sudden" is another matter: it asks how wide the step is. A power of $S$ with exponent $\alpha$ rises from 10% to 90% in $\log_{10}(\ln 0.1/\ln 0.9)/\alpha = 1.34/\alpha$ decades of $S$. Eq. 8 has one $\alpha$ for all $N$. To see what the counts have, we fit each $(k, N)$ by itself and leave out any series in which some model has no hit at all, because zero has no logarithm.
+# "Sudden" is another matter: it asks how wide the step is. If $-\log p$ falls as $S^{-\alpha}$, then $p$ rises from 10% to 90% in $\log_{10}(\ln 0.1/\ln 0.9)/\alpha = 1.34/\alpha$ decades of $S$. Eq. 8 has one $\alpha$ for all $N$. To see what the counts have, we fit each $(k, N)$ by itself and leave out any series in which some model has no hit at all, because zero has no logarithm.
 
 # %%
 rows = []
@@ -158,7 +158,7 @@ print("decades of S from 10% to 90%")
 print(width.round(1).astype(object).fillna("").to_string())
 
 # %% [markdown]
-# Read the table along its rows. Up to $k = 500$ the step is about as wide for ten tokens as for one, and wider for long windows. At $k = 10{,}000$ a larger $N$ does sharpen it, by up to a fifth, and at $k = 2500$ it does so a little up to $N = 100$. Nowhere is the step narrower than three and a half decades.
+# Read the table along its rows. Up to $k = 500$ the step is about as wide for ten tokens as for one, and wider for long windows. At $k = 10{,}000$ a larger $N$ does sharpen it, by up to a fifth, and at $k = 2500$ it does so a little up to $N = 100$. In no series is the step narrower than three and a half decades.
 #
 # So the sentence about $N$ holds in part. Success in a longer task is rarer and grows faster in relative terms. In $\ln S$ the step becomes more sudden only at large $k$, and even there it is wide.
 #
@@ -181,7 +181,7 @@ print(f"published series that go from under 10% to over 90%: {covered} of {len(s
 #
 # ## Figure 7
 #
-# Here are all the shares of Figure 7, and those of the largest measured family below them. Dashed lines are Eq. 8 with $\alpha$ and $C$ from $N = 1$.
+# Here are all the shares of Figure 7, and below them those of the pocket Pythias on one corpus. Dashed lines are Eq. 8 with $\alpha$ and $C$ from $N = 1$.
 
 # %%
 summaries = load_summaries(records_dir or SUMMARIES)
@@ -236,7 +236,7 @@ points = every[["source", *published.columns]]
 plots.save(figure, points, figures_dir, "figure_7")
 
 # %% [markdown]
-# *Share of windows of N tokens whose ranks are all at most k. Crosses under the zero line mark models without a single hit, one row for each N. The paper plots against ln S and labels its ticks as powers of ten; here the axis is S. Long windows (dark to light) lie above the dashed Eq. 8.*
+# *Share of windows of N tokens whose ranks are all at most k. Crosses under the zero line mark models without a single hit, one row for each N. The paper plots against ln S and labels its ticks as powers of ten; here the axis is S. Points of long windows are above the dashed Eq. 8.*
 #
 # The smooth power law that the paper finds is there: nearly all series are straight lines in $\log S$ and $\log(-\log p)$, also for $N > 1$.
 
@@ -294,7 +294,7 @@ plots.save(grid.figure, points, figures_dir, "figure_7_effective")
 #
 # $$p^{\text{shuffled}} = \sum_d (n_d - N + 1) \binom{h_d}{N} \Big/ \binom{n_d}{N} \;\Big/ \sum_d (n_d - N + 1).$$
 #
-# The records of the pocket models have what this needs (column `shuffled`); the published shares do not. How much of the gap between Eq. 6 and the count remains, in logarithms?
+# The records of the pocket models have what this needs (column `shuffled`); the published shares do not. Which part of the gap between Eq. 6 and the count, in logarithms, is still there after shuffling?
 
 # %%
 some_N = min(Ns, key=lambda N: abs(N - 10))
@@ -343,9 +343,9 @@ for k in (1, 10):
     print(f"----- {len(run)} tokens in a row with rank at most {k}\n{context}⟦{text}⟧\n")
 
 # %% [markdown]
-# Both runs, in brackets, are repetitions. The examples in the docstring set a pattern, and the model copies it. That is why hits come in runs, and why a long window at $k = 1$ says more about a few passages of the text than about a model.
+# Both runs, in brackets, are repetitions. The examples in the docstring set a pattern, and the model copies it. Repetitions like these make hits come in runs. A share at $k = 1$ and large $N$ can therefore say more about a few passages of the text than about a model.
 #
-# The other half of the assumption is stationarity: every position hits equally often. Nothing published tests that. In this one model, hits become more frequent towards the end of a document:
+# The other half of the assumption is stationarity: every position hits equally often. Nothing published tests that. In this one model, hits are more frequent later in a document (only long documents have late positions):
 
 # %%
 place = pd.cut(tokens.position, [0, 16, 64, 128, 255])
