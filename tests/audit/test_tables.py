@@ -73,10 +73,10 @@ def test_the_same_records_give_the_same_bytes(records, written, tmp_path):
 def test_rows_are_of_the_jobs_that_are_asked_for(records, written):
     manifests = [one.manifest for one in load_summaries(records)]
     every = load_tables(manifests, written)
-    assert set(every["windows"]["model"]) == {one.model for one in manifests}
+    assert set(every["calibration"]["model"]) == {one.model for one in manifests}
     assert "strata_alpha" in every
     some = load_tables(manifests[:1], written)
-    assert set(some["windows"]["model"]) == {manifests[0].model}
+    assert set(some["calibration"]["model"]) == {manifests[0].model}
     assert "strata_alpha" not in some  # of the whole family, and two of it are others
 
 
