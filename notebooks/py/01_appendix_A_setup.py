@@ -123,7 +123,7 @@ print(check(1, answer_1, sealed("826958d9", digits=0)))
 # %% [markdown]
 # ## Does it matter what is counted?
 #
-# The first ICLR version speaks of "model parameters", without a word on embeddings. Suppose that it had counted them, $E$ of them:
+# In the first ICLR version Eq. 1 speaks of "model parameters", without a word on embeddings. Suppose that the paper had counted these $E$ parameters too:
 #
 # $$-\log \mathrm{RBP}_1 \propto S^{-\alpha} \qquad\text{or}\qquad -\log \mathrm{RBP}_1 \propto (S + E)^{-\alpha}\ ?$$
 #
