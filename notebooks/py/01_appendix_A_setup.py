@@ -368,4 +368,4 @@ claims_table(
 # %% [markdown]
 # ## What this cannot show
 #
-# The token counts of C4 and Github stay unknown: the paper prints only their slopes. The 638 choices share ten models, so the bands describe these models and are not error bars. And $S$ repeats Table 1 because the authors used it; whether it is the *best* measure of size is a separate question. Kaplan et al. (2020) were the first to leave embeddings out, for straighter lines; Pearce and Song (2024) and Porian et al. (2024) show how much their exponents owe to that choice.
+# The token counts of C4 and Github stay unknown: the paper prints only their slopes. The 638 choices share ten models, so the bands describe these models and are not error bars. And $S$ repeats Table 1 because the authors used it; whether it is the *best* measure of size is a separate question. Kaplan et al. (2020) left embeddings out because their lines became straighter. Pearce and Song (2024) and Porian et al. (2024) trace part of the gap between Kaplan's and Chinchilla's exponents to what was counted.
