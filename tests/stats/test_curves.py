@@ -6,6 +6,7 @@ import pytest
 
 from rbpkit import paper
 from rbpkit.errors import InputError
+from rbpkit.fit import fit_power_law
 from rbpkit.stats import curves
 
 
@@ -17,6 +18,16 @@ def test_published_curves_are_the_plotted_points(k, lines):
         assert (curve.corpus, curve.family, curve.quantity) == (corpus, family, f"RBP_{k}")
         assert curve.figure and (curve.S[1:] > curve.S[:-1]).all()
     assert [c for c, _ in found] == sorted((c for c, _ in found), key=paper.CORPORA.index)
+
+
+def test_the_points_of_table_1_give_its_printed_cells():
+    """54 cells of 168; three decimals are printed (0.0005), and RBP values have six."""
+    printed = paper.table1().set_index(["dataset", "k", "family"])
+    found = curves.table1_curves()
+    assert len(found) == 54
+    for cell, (curve, _) in found.items():
+        line = fit_power_law(curve.S, curve.loss)
+        assert (line.slope, line.r2) == pytest.approx(printed.loc[cell, ["slope", "r2"]], abs=6e-4)
 
 
 def test_a_k_that_is_in_no_figure_is_refused():
