@@ -56,7 +56,7 @@ if still is not None:
 # %% [markdown]
 # *One function under Pythia-like models of growing size $S$. Green: the model's first guess was right. The darker a token, the more tokens the model preferred to it. The first token is not predicted.*
 #
-# You see one of the eight **pocket models**, small models that we trained on Python packages and ship with this project. Change `text` and run the cell again. All of them run here, without a GPU or a network. [Glossary](../docs/glossary.md)
+# These are **pocket models**, small models that we trained on Python packages and ship with this project. They run here, without a GPU or a network. Change `text` and run the cell again. [Glossary](../docs/glossary.md)
 #
 # > **The paper.** "As models grow, a greater proportion of correct tokens are placed among the top predictions, and this improvement follows a power-law trend." (*Relative-Based Scaling Law for Neural Language Models*, arXiv 2510.20387, Section 1)
 # >
@@ -102,7 +102,7 @@ print(ranks.tolist())
 #
 # $$\mathrm{RBP}_k = \Pr(R \le k). \tag{4}$$
 #
-# Of each pocket model we keep a **summary** of its ranks on 200 documents of code that it was not trained on: every rank that occurred, and how often.
+# For each pocket model we keep a **summary** of its ranks on functions that it was not trained on: every rank that occurred, and how often.
 
 # %%
 chosen = models_of(load_summaries(recipes.SUMMARIES), "pocket:code", "Pythia")
@@ -150,9 +150,9 @@ assert np.allclose(fitted["slope"], -law["alpha"])
 # %% [markdown]
 # At $k = 1$ the exponent is about 0.1. So from the smallest model to the largest the loss falls by a factor of 1.6 only. The exponent grows with $k$: misses beyond a larger $k$ shrink faster.
 #
-# **Exercise 3.** With $\alpha = 0.08$, a size of the paper's models at $k = 1$, by which factor must $S$ grow to halve the loss? Give its logarithm to base 10, to one decimal.
+# **Exercise 3.** With $\alpha = 0.08$, about what the paper finds for Pythia on Wikipedia at $k = 1$, by which factor must $S$ grow to halve the loss? Give its logarithm to base 10, to one decimal.
 #
-# <details><summary>Hint</summary>Solve (factor)<sup>−α</sup> = 1/2.</details>
+# <details><summary>Hint</summary>The loss is halved when the factor to the power of alpha is 2.</details>
 
 # %%
 answer_3 = None  # log10 of a factor
@@ -175,7 +175,8 @@ again.round(3)
 lines = plots.curve_points("stored", [rbp_curve(chosen, k) for k in (1, 10)])
 now = plots.curve_points("measured now", [rbp_curve(live, k) for k in (1, 10)])
 same_text = corpus.fingerprint == chosen[0].manifest.fingerprint
-figure = plots.law_grid(lines, hue="quantity", size=(5.4, 3.8))
+titled = lines.assign(panel="Pythia on code", k=lines["quantity"].str.removeprefix("RBP_"))
+figure = plots.law_grid(titled, panel="panel", hue="k", size=(5.4, 3.8), legend_title="$k$")
 if same_text:  # another text is not compared
     ring = {"markersize": 12, "markerfacecolor": "none", "markeredgecolor": "black"}
     figure.axes[0].plot(now["S"], now["loss"], "o", linestyle="none", **ring)
