@@ -175,8 +175,9 @@ again.round(3)
 lines = plots.curve_points("stored", [rbp_curve(chosen, k) for k in (1, 10)])
 now = plots.curve_points("measured now", [rbp_curve(live, k) for k in (1, 10)])
 same_text = corpus.fingerprint == chosen[0].manifest.fingerprint
-titled = lines.assign(panel="Pythia on code", k=lines["quantity"].str.removeprefix("RBP_"))
-figure = plots.law_grid(titled, panel="panel", hue="k", size=(5.4, 3.8), legend_title="$k$")
+k = "$k$ = " + lines["quantity"].str.removeprefix("RBP_")
+titled = lines.assign(panel="Pythia on code", k=k)
+figure = plots.law_grid(titled, panel="panel", hue="k", size=(5.4, 3.8))
 if same_text:  # another text is not compared
     ring = {"markersize": 12, "markerfacecolor": "none", "markeredgecolor": "black"}
     figure.axes[0].plot(now["S"], now["loss"], "o", linestyle="none", **ring)

@@ -41,9 +41,17 @@ from scipy.stats import linregress
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
-from rbpkit import fit_rbp_law, load_corpus, load_summaries, logit_ranks, measure, paper, plots
+from rbpkit import (
+    InputError,
+    fit_rbp_law,
+    load_corpus,
+    load_summaries,
+    logit_ranks,
+    measure,
+    paper,
+    plots,
+)
 from rbpkit.pocket import recipes
-from rbpkit.ranking import NonFiniteError
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
@@ -307,7 +315,7 @@ if first is None:
 panels = []
 for corpus in filter(None, ("published: Wiki", first)):
     part = every[every["corpus"] == corpus]
-    panels += [part.assign(panel=f"{plots.short(corpus)}, by {name}", x=part[x])
+    panels += [part.assign(panel=f"{corpus.removeprefix('pocket:')}, by {name}", x=part[x])
                for x, name in (("S", "size"), ("CE", "cross-entropy"))]  # fmt: skip
 look = {"panel": "panel", "x": "x", "size": (3.4, 2.6), "ylabel": r"$-\log\,\mathrm{RBP}_1$"}
 figure = plots.law_grid(pd.concat(panels), **look)
@@ -397,7 +405,7 @@ broken = torch.tensor([[0.5, torch.nan, 2.0]])
 print("larger logits, plus one:", 1 + int((broken > broken[0, 1]).sum()))
 try:
     logit_ranks(broken, torch.tensor([1]))
-except NonFiniteError as error:
+except InputError as error:
     print("rbpkit:", error)
 
 # %% [markdown]
