@@ -305,7 +305,7 @@ ours = [
     for one in summaries
     if (of := one.manifest).corpus in corpus_names and of.family in families
 ]
-ours = pd.DataFrame(ours, columns=columns).sort_values(["corpus", "family", "S"])
+ours = pd.DataFrame(ours, columns=columns).astype({"S": int, "CE": float, "loss": float})
 every = pd.concat([published, ours]).sort_values(["family", "S"])
 first = next((name for name in corpus_names if name in set(ours["corpus"])), None)
 if first is None:
