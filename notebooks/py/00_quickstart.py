@@ -13,190 +13,182 @@
 # %% [markdown]
 # # The law in five minutes
 #
-# **Claim.** *Relative-Based Scaling Law for Neural Language Models* (arXiv 2510.20387) asks how a language model's **ranking** improves with its size: how many tokens does the model prefer to the correct one? With $S$ the number of non-embedding parameters and $\mathrm{RBP}_k$ the probability that the correct token is among the model's top $k$, the law is $-\log \mathrm{RBP}_k \propto S^{-\alpha}$ with $\alpha > 0$.
-#
-# **Answer.** Eight small models that ship with `rbpkit` follow this law roughly. On Python code their line at $k = 1$ has an exponent of 0.10 and an $R^2$ of 0.95: the points bend a little, with both ends above the line. Two of them are measured again in this notebook and agree with the stored points.
-#
-# ![The loss -log RBP_k of eight models against their size S, with straight lines in log-log at k = 1 and k = 10](../figures/quickstart_law.png)
-#
-# *The law on the shipped Pythia models; circles were measured in this notebook.*
-#
-# *Reading time: 5 minutes.* No network is needed; it runs in under a minute on two CPU cores.
+# **The question.** A language model reads a text and tries to predict each token before it sees it. At how many places does it like some other token better than the one that comes, and how does that change as the model grows?
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "hide-input"]
 ks = [1, 10, 50, 100]  # k of RBP_k
-batch_tokens = 8192  # most tokens of one forward pass
-threads = 1  # of torch; more are faster while nothing else runs
-figures_dir = ""  # where to write the figure and its points; empty: nowhere
+figures_dir = ""  # where to write the figures and their points; empty: nowhere
 
-# %%
-import tempfile
-
+# %% tags=["hide-input"]
 import numpy as np
 import pandas as pd
 import torch
 
-import rbpkit
-from rbpkit import plots
-from rbpkit.corpora import load_corpus
-from rbpkit.fit import fit_curves, rbp_curve
-from rbpkit.measuring import measure
-from rbpkit.models import load_model
+from rbpkit import fit_curves, load_corpus, load_model, load_summaries, logit_ranks, measure, plots
+from rbpkit.fit import rbp_curve
 from rbpkit.pocket import recipes
-from rbpkit.ranking import logit_ranks
-from rbpkit.records import Records, load_summaries
-from rbpkit.sections.panels import live_on_line
 from rbpkit.stats.curves import models_of
 from rbpkit.study.params import check_parameters
-from rbpkit.tools.exercises import check, close, sealed
+from rbpkit.tools.exercises import check, sealed
+from rbpkit.tools.look import look
+from rbpkit.tools.sentence import explore_sentence, rank_points
 
 check_parameters(globals())
-torch.set_num_threads(threads)
-print("rbpkit", rbpkit.__version__)
-
-# %% [markdown]
-# ## One token, by hand
-#
-# The model reads some text and gives every token $v$ of its vocabulary (of size $V$) a score, its logit $\ell(v)$.
+torch.set_num_threads(1)
 
 # %%
-family, corpus = "Pythia", "pocket:code"
-small, large = recipes.model_folder(family, 0), recipes.model_folder(family, 4)
-model = load_model(large, device="cpu")
-words = 'def mean(values):\n    """Return the arithmetic mean of the values."""\n    return sum('
-ids = torch.tensor([model.tokenizer(words)["input_ids"]])
-logits = model.logits(ids)[0, :-1]  # (T, V): what is predicted at each position but the last
+text = '''def is_prime(n):
+    """Return True if n is a prime number."""
+    if n < 2:
+        return False
+    for i in range(2, n):
+        if n % i == 0:
+            return False
+    return True
+'''
+models = [load_model(recipes.model_folder("Pythia", size), device="cpu") for size in range(8)]
+looks = [look(model, text) for model in models]
+S = [model.S for model in models]
+still = explore_sentence(looks, [S[0], S[1], S[3], S[7]])  # in Jupyter: a slider over S
+if still is not None:
+    plots.save(still, rank_points(looks), figures_dir, "quickstart_sentence")
+
+# %% [markdown]
+# *One function under Pythia-like models of growing size $S$. Green: the model's first guess was right. The darker a token, the more tokens the model preferred to it. The first token is not predicted.*
+#
+# These are **pocket models**, small models that we trained on Python packages and ship with this project. They run here, without a GPU or a network. Change `text` and run the cell again. [Glossary](../docs/glossary.md)
+#
+# > **The paper.** "As models grow, a greater proportion of correct tokens are placed among the top predictions, and this improvement follows a power-law trend." (*Relative-Based Scaling Law for Neural Language Models*, arXiv 2510.20387, Section 1)
+# >
+# > $$-\log \mathrm{RBP}_k \propto S^{-\alpha}, \qquad \alpha > 0 \tag{1}$$
+#
+# **Guess first.** The largest of these models is about 120 times as large as the smallest. By which factor does that lower the loss $-\log \mathrm{RBP}_1$: 1.6, 12 or 120?
+#
+# ## The rank of one token
+#
+# The model gives every token $v$ of its vocabulary (of size $V$) a score, the logit $\ell(v)$, and softmax turns scores into probabilities. The **rank** of the token $t$ that really comes next counts the tokens that are at least as probable, itself included:
+#
+# $$p(v) = \frac{e^{\ell(v)}}{\sum_{u=1}^{V} e^{\ell(u)}}, \qquad R = \sum_{v=1}^{V} \mathbf 1\,[\,p(v) \ge p(t)\,]. \tag{3}$$
+#
+# Here is the word "True" in the documentation line, under the smallest model.
+
+# %%
+small, medium = models[0], models[4]
+ids = torch.tensor([small.tokenizer(text)["input_ids"]])
+logits = small.logits(ids)[0, :-1]  # (T, V): what is predicted at each position but the last
 targets = ids[0, 1:]  # (T,): what comes next
 
-i = -2  # the last token but one: "sum", after "return"
-logit, t = logits[i].double().numpy(), int(targets[i])
+spelt = [small.tokenizer.decode(t) for t in targets]
+i = spelt.index(" True")
+p = np.exp(logits[i].double().numpy())
+p /= p.sum()
+R = (p >= p[targets[i]]).sum()
+print(f"{spelt[i]!r}: {R} of {small.V:,} tokens are at least as probable")
 
 # %% [markdown]
-# Softmax turns the logits into probabilities. The **rank** of the token $t$ that really comes next is the number of tokens that are at least as probable, itself included (Eq. 3 of the paper):
-#
-# $$p(v) = \frac{e^{\ell(v)}}{\sum_{u=1}^{V} e^{\ell(u)}}, \qquad R(t) = \sum_{v=1}^{V} \mathbf 1\,[\,p(v) \ge p(t)\,].$$
+# `logit_ranks` counts the same for every position at once. Softmax keeps the order, so it can compare logits.
 
 # %%
-p = np.exp(logit) / np.exp(logit).sum()
-R = sum(p[v] >= p[t] for v in range(model.V))
-ranks = logit_ranks(logits, targets).rank()  # the same for every position
+ranks = logit_ranks(logits, targets).rank()
 assert ranks[i] == R
-print(f"{model.tokenizer.decode(t)!r}: {R} of {model.V:,} tokens are at least as probable")
+print(ranks.tolist())
 
 # %% [markdown]
-# Softmax preserves order, so logits and probabilities give the same rank. `logit_ranks` counts logits, for every position (`Ġ` stands for a space, `Ċ` for a newline):
-
-# %%
-tail = 12
-pd.DataFrame(
-    {
-        "after": model.tokenizer.convert_ids_to_tokens(ids[0, -tail - 1 : -1]),
-        "comes": model.tokenizer.convert_ids_to_tokens(targets[-tail:]),
-        "rank": ranks[-tail:].numpy(),
-    }
-)
-
-# %% [markdown]
-# Over a whole corpus, a **summary** has the histogram of all ranks: each rank that occurred, and how often. Eight summaries ship with `rbpkit` for this family and corpus:
-
-# %%
-chosen = models_of(load_summaries(recipes.SUMMARIES), corpus, family)
-S = np.array([one.manifest.S for one in chosen])
-
-# %% [markdown]
-# $\mathrm{RBP}_k$ is the share of tokens with a rank of at most $k$, Eq. 4. One histogram gives it for every $k$:
+# **Exercise 1.** Change the cell above so that it prints the token of this text with the largest rank. Under the largest model, is it still the same token?
 #
-# $$\mathrm{RBP}_k = \Pr(R \le k).$$
+# ## RBP
+#
+# A single sentence is a matter of luck, so we average over a corpus. $\mathrm{RBP}_k$ is the share of tokens with a rank of at most $k$:
+#
+# $$\mathrm{RBP}_k = \Pr(R \le k). \tag{4}$$
+#
+# For each pocket model we keep a **summary** of its ranks on functions that it was not trained on: every rank that occurred, and how often.
 
 # %%
-RBP = {
-    k: np.array([one.ranks.counts[one.ranks.values <= k].sum() / one.tokens for one in chosen])
-    for k in ks
-}
-assert all(np.allclose(RBP[k], [one.rbp(k) for one in chosen]) for k in ks)
-table = pd.DataFrame({f"RBP_{k}": RBP[k] for k in ks}).round(3)
-table.insert(0, "S", S)
-table.insert(0, "model", [one.manifest.model for one in chosen])
-table
+chosen = models_of(load_summaries(recipes.SUMMARIES), "pocket:code", "Pythia")
+table = pd.DataFrame({"model": [one.manifest.model for one in chosen], "S": S})
+for k in ks:
+    table[f"RBP_{k}"] = [
+        one.ranks.counts[one.ranks.values <= k].sum() / one.tokens for one in chosen
+    ]
+table.round(3)
+
+# %% [markdown]
+# ## Why $-\log \mathrm{RBP}_k$?
+#
+# A perfect model has $\mathrm{RBP}_k = 1$, and $-\log \mathrm{RBP}_k$ measures how far a model is from that: when misses are rare, it is close to the share of misses, $1 - \mathrm{RBP}_k$. It is also built like cross-entropy, the mean of $-\log p(t)$, so the two losses can be compared.
+#
+# **Exercise 2.** A model has $\mathrm{RBP}_1 = 0.30$. What is its loss $-\log \mathrm{RBP}_1$, to two decimals?
+#
+# <details><summary>Hint</summary>The logarithm is natural.</details>
+
+# %%
+answer_2 = None  # a number
+print(check(2, answer_2, sealed("77ac319b", digits=2)))
 
 # %% [markdown]
 # ## The law
 #
-# The law $-\log \mathrm{RBP}_k = c\,S^{-\alpha}$ is a straight line in logarithms. As in the paper, least squares gives its slope $-\alpha$:
+# A power law is a straight line in logarithms. As in the paper, least squares gives its slope, $-\alpha$:
 #
-# $$\log(-\log \mathrm{RBP}_k) = \log c - \alpha \log S .$$
+# $$\log(-\log \mathrm{RBP}_k) = \log C - \alpha \log S .$$
 
 # %%
 rows = []
-for k in [k for k in ks if (RBP[k] < 1).all()]:  # an RBP_k of 1 has no second logarithm
-    minus_alpha, log_c = np.polyfit(np.log(S), np.log(-np.log(RBP[k])), 1)
-    rows.append((k, -minus_alpha, np.exp(log_c)))
-law = pd.DataFrame(rows, columns=["k", "alpha", "c"])
-fitted = fit_curves(rbp_curve(chosen, k) for k in ks).table
-assert np.allclose(fitted["slope"], -law["alpha"])
+for k in ks:
+    loss = -np.log(table[f"RBP_{k}"])
+    if (loss > 0).all():  # an RBP_k of 1 has no second logarithm
+        minus_alpha, log_C = np.polyfit(np.log(S), np.log(loss), 1)
+        rows.append({"k": k, "alpha": -minus_alpha, "C": np.exp(log_C)})
+law = pd.DataFrame(rows)
 law.round(3)
 
+# %% tags=["hide-input"]
+fitted = fit_curves(rbp_curve(chosen, int(k)) for k in law["k"]).table
+assert np.allclose(fitted["slope"], -law["alpha"])
+
 # %% [markdown]
-# `fit_curves` does the same for any number of curves. `low` and `high` bound the slope at 95% by the scatter of the points about the line (Student's $t$ with $n - 2$ degrees of freedom); `03_section_4_1_k1` writes them out.
+# At $k = 1$ the exponent is about 0.1. So from the smallest model to the largest the loss falls by a factor of 1.6 only. The exponent grows with $k$: misses beyond a larger $k$ shrink faster.
+#
+# **Exercise 3.** With $\alpha = 0.08$, about what the paper finds for Pythia on Wikipedia at $k = 1$, by which factor must $S$ grow to halve the loss? Give its logarithm to base 10, to one decimal.
+#
+# <details><summary>Hint</summary>The loss is halved when the factor to the power of alpha is 2.</details>
 
 # %%
-fitted[["quantity", "n", "slope", "low", "high", "R2"]].round(3)
+answer_3 = None  # log10 of a factor
+print(check(3, answer_3, sealed("0fa04adf", digits=1)))
 
 # %% [markdown]
 # ## Measured here and now
 #
-# Two models, the smallest and the fifth, rank every scored token of the same text. Each document is cut into the model's own tokens and truncated at its context; no padding is ever scored.
+# Are the stored numbers right? `measure` lets two of the models rank every token of the same corpus again.
 
 # %%
-text = load_corpus(corpus)
-print(f"{text.id}: {len(text.documents)} documents")
-same_text = text.fingerprint == chosen[0].manifest.fingerprint
-print("the text that the stored numbers were computed on:", same_text)
+corpus = load_corpus("pocket:code")
+live = [measure(model, corpus).summary for model in (small, medium)]
+again = pd.DataFrame({"model": [one.manifest.model for one in live]})
+for k in (1, 10):
+    again[f"RBP_{k}"] = [one.rbp(k) for one in live]
+again.round(3)
 
-live = []
-with tempfile.TemporaryDirectory() as out:
-    for folder in (small, large):
-        one = load_model(folder, device="cpu")
-        done = measure(one, text, out, batch_tokens=batch_tokens)
-        live.append(Records.load(done.path))
-
-stored = {s.manifest.model: s for s in chosen}
-rows = []
-for now in live:
-    row = {"model": now.manifest.model, "S": now.manifest.S, "tokens": now.tokens}
-    for k in (1, 10):
-        row[f"RBP_{k} now"] = now.rbp(k)
-        if same_text:  # another text is not compared
-            row[f"RBP_{k} stored"] = stored[now.manifest.model].rbp(k)
-    rows.append(row)
-pd.DataFrame(rows).round(3)
-
-# %%
-lines = [rbp_curve(chosen, k) for k in (1, 10)]
-lively = [rbp_curve(live, k) for k in (1, 10)]
-figure = live_on_line(lines, lively if same_text else [])
-points = [plots.curve_points("stored", lines), plots.curve_points("measured now", lively)]
-plots.save(figure, pd.concat(points), figures_dir, "quickstart_law")
+# %% tags=["hide-input"]
+lines = plots.curve_points("stored", [rbp_curve(chosen, k) for k in (1, 10)])
+now = plots.curve_points("measured now", [rbp_curve(live, k) for k in (1, 10)])
+same_text = corpus.fingerprint == chosen[0].manifest.fingerprint
+k = "$k$ = " + lines["quantity"].str.removeprefix("RBP_")
+titled = lines.assign(panel="Pythia on code", k=k)
+figure = plots.law_grid(titled, panel="panel", hue="k", size=(5.4, 3.8))
+if same_text:  # another text is not compared
+    ring = {"markersize": 12, "markerfacecolor": "none", "markeredgecolor": "black"}
+    figure.axes[0].plot(now["S"], now["loss"], "o", linestyle="none", **ring)
+plots.save(figure, pd.concat([lines, now]), figures_dir, "quickstart_law")
 
 # %% [markdown]
-# ## What it means, and what it does not
+# *The loss of eight models against their size, both axes logarithmic. Circles: measured just now; they are around the stored points. The points bend a little about their lines, with both ends above.*
 #
-# - The points lie near a straight line in log-log: nearly a power law *over this span of $S$*, which is 2.1 decades for these models; in the paper it is 4.0 for Pythia and 1.2 to 1.9 for the other families.
-# - They do not lie on it: the smallest and the largest models have more loss than the line says, those between have less. At larger $k$ the line fits better.
-# - The exponent grows with $k$: as models grow, the misses beyond a larger $k$ shrink faster than those beyond a smaller one.
-# - These models are tiny and saw 12 million tokens of Python packages' documentation and code. That nearly the same form shows here is some evidence for the form, not for the paper's exponents.
+# ## What this cannot show
 #
-# Section 4.1 of the paper, with its own points beside ours, is in `03_section_4_1_k1`.
+# - These models span two decades of $S$. A bent curve can look straight over so short a range. The paper's Pythias span four decades.
+# - The models are tiny and saw few tokens. That the form shows here is some evidence for the form, and none for the paper's exponents.
 #
-# ## Exercises
-#
-# 1. $\mathrm{RBP}_1$ of a model is 0.30. What is its loss, $-\log \mathrm{RBP}_1$? To two decimals.
-# 2. With $\alpha = 0.08$, by what factor must $S$ grow to halve that loss? To 10%.
-
-# %%
-answer_1 = None  # a number
-answer_2 = None  # a factor
-
-factor = 2 ** (1 / 0.08)
-print(check(1, answer_1, sealed("77ac319b", digits=2)))
-print(check(2, answer_2, close(factor, 0.1 * factor)))
+# Next: [the metric](02_section_3_metric.ipynb) in detail, or the paper's own points in [Section 4.1](03_section_4_1_k1.ipynb).

@@ -1,6 +1,6 @@
 """What CE says of RBP_k: a bound that always holds, and models of equal CE that differ.
 
-`sections.s3_metric.ce_bound` proves E[ln R] <= CE and RBP_k >= 1 - CE / ln(k + 1). CE is in nats,
+`stats.bounds.ce_bound` proves E[ln R] <= CE and RBP_k >= 1 - CE / ln(k + 1). CE is in nats,
 of the same tokens and of the very distribution that ranks them, R with ties counted against the
 target (Eq. 3). The bound is sharp: put probability 1 on the target, and on a share CE / ln(k + 1)
 of the tokens 1 / (k + 1) on each of k + 1 tokens, the target among them. There is no bound from
@@ -24,8 +24,8 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.plots import FAMILY_INK, family_marks, ink_of, short, style
 from rbpkit.sections import s5_2_lognormal
-from rbpkit.sections.s3_metric import ce_bound
 from rbpkit.stats.bootstrap import resample
+from rbpkit.stats.bounds import ce_bound
 from rbpkit.summary import Summary
 
 ALIKE = 0.005  # losses that differ by at most this share are "equal"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
-import seaborn as sns
 from matplotlib.figure import Figure
 
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve, fit_power_law
-from rbpkit.plots import _signed, draw_law, plain_log_ticks, rows_of_panels, short, style
+from rbpkit.fit import Curve
+from rbpkit.plots import draw_law, plain_log_ticks, rows_of_panels, short, style
 
 
 def law_panels(
@@ -54,35 +52,5 @@ def law_panels(
                     labelspacing=0.25,
                 )
             axes_row[0].set_ylabel(ylabel)
-        figure.tight_layout()
-    return figure
-
-
-def live_on_line(curves: Sequence[Curve], live: Sequence[Curve]) -> Figure:
-    """One panel: RBP_k of one family for some k, and circled on it what was measured just now.
-
-    curves: one for each k, fitted with a line; live: the same quantities of single models.
-    """
-    with style():
-        figure, axes = plt.subplots(figsize=(6.2, 4.2))
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        palette = sns.color_palette("colorblind", len(curves))
-        for colour, curve, marker in zip(palette, curves, "os^Dv<>"[: len(curves)], strict=True):
-            fitted = fit_power_law(curve.S, curve.loss, labels=curve.models)
-            line = np.geomspace(curve.S.min() / 1.3, curve.S.max() * 1.3, 50)
-            name = curve.quantity.replace("RBP_", "k = ")
-            label = _signed(f"${name}$: slope {fitted.slope:.3f}, $R^2$ {fitted.r2:.3f}")
-            axes.plot(line, fitted.predict(line).loss, color=colour, linewidth=1.2, label=label)
-            axes.plot(curve.S, curve.loss, marker, color=colour, markersize=5)
-        ring = {"markersize": 13, "markerfacecolor": "none", "markeredgecolor": "black"}
-        for number, curve in enumerate(live):
-            label = "measured just now" if number == 0 else None
-            axes.plot(curve.S, curve.loss, "o", linestyle="none", label=label, **ring)
-        plain_log_ticks(axes, *axes.get_ylim())
-        axes.set_xlabel("$S$ (non-embedding parameters)")
-        axes.set_ylabel(r"$-\log\,\mathrm{RBP}_k$")
-        axes.set_title(f"{curves[0].family} on {curves[0].corpus}")
-        axes.legend(markerscale=0.8)
         figure.tight_layout()
     return figure

@@ -26,7 +26,7 @@ from rbpkit.ranking import logit_chunks
 BUCKETS = ("rank 1", "2\u20135", "6\u201310", "11\u2013100", "101\u20131000", "above 1000")
 """The six groups of ranks that a token is coloured by."""
 COLOURS = (
-    *(("#edeff3", "#15171a"), ("#f3cf72", "#15171a"), ("#eba54c", "#15171a")),
+    *(("#d9efdc", "#15171a"), ("#f3cf72", "#15171a"), ("#eba54c", "#15171a")),
     *(("#d97440", "#0b0c0d"), ("#a93f58", "#ffffff"), ("#4c1760", "#ffffff")),
 )
 """Background and letters of each group, from light to dark, so that grey shows the order too."""

@@ -9,13 +9,9 @@ import pytest
 
 from rbpkit import plots
 from rbpkit.fit import Curve, fit_power_law
-from rbpkit.models import load_model
-from rbpkit.pocket import recipes
 from rbpkit.sections import c_derivation
 from rbpkit.tools import explorers
 from rbpkit.tools.exercises import check, close, digest_of, sealed
-from rbpkit.tools.look import look
-from rbpkit.tools.sentence_explorer import explore_sentence, rank_points
 
 matplotlib.use("Agg")
 
@@ -101,20 +97,6 @@ def test_the_nearest_curve_is_drawn_and_named_if_there_is_none(served):
     assert "nearest" not in shown[-1].axes[0].get_xlabel()
     k.value = 7
     assert "no curve of $k$ = 7 of F on c" in shown[-1].axes[0].get_xlabel()
-
-
-def test_a_sentence_has_a_panel_for_each_model_and_counts_its_hits():
-    text = 'def mean(values):\n    """Return the arithmetic mean of the values."""\n'
-    models = [load_model(recipes.model_folder("Pythia", size), device="cpu") for size in (0, 5)]
-    looks = [look(model, text, name="sentence") for model in models]
-    figure = explore_sentence(looks, [10, 1])
-    for one, axes in zip(looks, figure.axes, strict=True):
-        hits = sum(token.rank <= 10 for token in one.scored)
-        title = f"{one.model}: R ≤ 10 at {hits} of {len(one.scored)} tokens"
-        assert axes.get_title("left") == title
-        assert sum(box.get_facecolor()[:3] != (1, 1, 1) for box in axes.patches) == hits
-        assert "".join(letter.get_text() for letter in axes.texts) == text.replace("\n", "↵")
-    assert list(rank_points(looks)["rank"]) == [t.rank for one in looks for t in one.scored]
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import matplotlib
 import pytest
 import torch
 from bs4 import BeautifulSoup
+from matplotlib.colors import to_hex
 from tokenizers import Tokenizer, decoders, models
 from transformers import PreTrainedTokenizerFast
 
@@ -17,7 +19,8 @@ from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.pocket import recipes
 from rbpkit.records import Records
-from rbpkit.tools.look import bucket, look, page, pieces, visible
+from rbpkit.tools.look import COLOURS, bucket, look, page, pieces, visible
+from rbpkit.tools.sentence import explore_sentence, rank_points
 
 CODE = '''def mean(values):
     """Return the arithmetic mean of the given values."""
@@ -108,6 +111,24 @@ def test_the_page_shows_every_token_and_nothing_in_the_text_becomes_markup(model
         if token.rank is not None:
             assert f"rank {token.rank:,}" in card and f"{token.nll:.3f} nats" in card
             assert all(f"{p:.3g}" in card for _, _, p in token.alternatives)
+
+
+def test_a_sentence_is_spelt_and_every_token_has_the_colour_of_its_rank(model, monkeypatch):
+    matplotlib.use("Agg")
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    other = load_model(recipes.model_folder("Pythia", 2), device="cpu")
+    looks = [look(one, CODE) for one in (other, model)]
+    figure = explore_sentence(looks, [model.S, other.S])
+    for one, axes in zip(reversed(looks), figure.axes, strict=True):
+        first = sum(token.rank == 1 for token in one.scored)
+        title = f"S = {one.S:,}: rank 1 at {first} of {len(one.scored)} tokens"
+        assert axes.get_title("left") == title
+        assert "".join(letter.get_text() for letter in axes.texts) == CODE.replace("\n", "\u21b5")
+        green = [to_hex(box.get_facecolor()) == COLOURS[0][0] for box in axes.patches]
+        # A newline and what follows it in one token are two boxes.
+        split = sum(b"\n" in t.piece[:-1] for t in one.scored if t.rank == 1)
+        assert sum(green) == first + split
+    assert list(rank_points(looks)["rank"]) == [t.rank for one in looks for t in one.scored]
 
 
 def test_groups_of_ranks_and_signs_in_tokens():
