@@ -54,7 +54,7 @@ summaries = load_summaries(records_dir or SUMMARIES)
 # %% [markdown]
 # ## Six decimals hide a count
 #
-# $\mathrm{RBP}_k$ is a share of $T$ scored tokens, so $T\,(1 - \mathrm{RBP}_k)$ is a whole number $M$: the number of missed tokens. The published values have six decimals. One token more or less changes $\mathrm{RBP}_k$ by $1/T$, which is more than two units of the last decimal. So the decimals give $M$ exactly, once $T$ is known (notebook 01 finds it from the same digits).
+# $\mathrm{RBP}_k$ is a share of $T$ scored tokens, so $T\,(1 - \mathrm{RBP}_k)$ is a whole number $M$: the number of missed tokens. The published values have six decimals. One token more or less changes $\mathrm{RBP}_k$ by $1/T$, which is about two units of the last decimal or more. So the decimals give $M$ exactly, once $T$ is known. Notebook 01 finds $T$ from the same digits. (Only for Pythia on AusLegal does a second $T$ fit as well. Its counts would be 0.3% smaller.)
 
 # %%
 figure_5 = paper.rbp_by_size().query("k in @LARGE_KS").rename(columns={"dataset": "corpus"})
@@ -136,7 +136,7 @@ z.unstack("k").loc[(slice(None), "GPT2"), :].round(1)
 # %% [markdown]
 # On Wiki the climb is more than thirteen standard errors at both $k$. On AusLegal it is smaller and still there. On HotpotQA nothing happens.
 #
-# Is the test fair? Tokens of one document are alike, so true errors are larger. To bring 14 down to 2 they would have to be seven times as large, a variance 49 times the binomial one. On the other side, both models are scored on the same tokens and share many misses, and that makes the test cautious. Noise does not explain GPT-2.
+# Is the test fair? Tokens of one document are alike, so true errors are larger. To bring 14 down to 2 they would have to be seven times as large, a variance 49 times the binomial one. On the other hand, both models are scored on the same tokens and share many misses, and that makes the test cautious. Noise does not explain GPT-2.
 #
 # **Exercise 1.** What is $z$ between the smallest and the largest OPT on Wiki at $k$ = 30,000? Give one decimal.
 #
@@ -212,7 +212,7 @@ figure.legend(loc="outside lower center", ncols=2)
 plots.save(figure, lines, figures_dir, "figure_5_chance")
 
 # %% [markdown]
-# *Each mark is the $R^2$ of one line of Figure 5. Each grey bar is the $R^2$ that an exact law would show, had only the counts scattered. Open marks are inside the bar.*
+# *Each mark is the $R^2$ of one line of Figure 5. Each grey bar is the $R^2$ that an exact law would show, had only the counts scattered. Open marks are inside the bar: chance is enough. Colours are the families'.*
 #
 # The conjecture is right in part. For ten of the 18 lines chance is enough. This includes OPT and Pythia on Wiki at both $k$: an $R^2$ of 0.83 looks like a broken law and is no evidence against an exact one. Four lines scatter more than their counts, and three of those are on AusLegal, the corpus with the most tokens. The other four are GPT-2, which rises.
 #
@@ -280,7 +280,7 @@ pd.crosstab([pocket_lines.k, pocket_lines.corpus], pocket_lines.kind)
 #
 # $$m = \frac{9\,(n-2)}{\alpha^2 \sum_i x_i^2}.$$
 #
-# The tokens to score are then $m / (1 - \mathrm{RBP}_k)$. `rbpkit fit` prints the $k$ up to which your own models miss enough. How well does the rule do on every line that we have, at small $k$ too? We take $\alpha$ at $k$ = 100, and compare the misses of each line (their harmonic mean) with $m$.
+# The tokens to score are then $m / (1 - \mathrm{RBP}_k)$. `rbpkit fit` prints the $k$ up to which your own models miss enough. How well does the rule do on every line that we have, at small $k$ too? We take $\alpha$ at $k$ = 100, and compare the misses of each line with $m$: their harmonic mean, because it is the variances $1/M_i$ that add up.
 
 # %%
 windows = paper.emergence().query("N == 1").assign(family="Pythia").rename(columns={"p": "rbp"})
@@ -308,7 +308,7 @@ ours = pd.DataFrame(
     ],
     columns=[*SERIES, "model", "S", "tokens", "k", "rbp"],
 )
-every_k = pd.concat([theirs.assign(source="published"), ours])[ours.columns]
+every_k = pd.concat([theirs.assign(source="published"), ours])[ours.columns].astype({"rbp": float})
 
 rows = []
 for name, series in every_k.groupby(SERIES):
@@ -331,7 +331,7 @@ rule = pd.DataFrame(rows, columns=[*SERIES, "k", "R2", "ratio"])
 # %% tags=["hide-input"]
 with plots.style():
     figure, axes = plt.subplots(figsize=(6.6, 3.8), layout="constrained")
-looks = {"published": ("published", "#E69F00", "o"), "pocket": ("pocket models", "#0072B2", "^")}
+looks = {"published": ("published", "0.2", "o"), "pocket": ("pocket models", "#56B4E9", "^")}
 for source, (label, colour, marker) in looks.items():
     part = rule[rule.source == source]
     axes.plot(part.ratio, part.R2, marker, color=colour, markersize=4, alpha=0.6, label=label)
