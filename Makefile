@@ -31,8 +31,10 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "PYTHON=/path/to/python uses your own environment and installs nothing."
 
+# The server's folder is the repository, so that pictures, docs/ and params/ are in reach.
+# LAB: options of jupyterlab, such as LAB="--no-browser --port=8899"
 lab: $(READY) ## open the quickstart in JupyterLab
-	@$(PYTHON) -m jupyterlab --ServerApp.root_dir="$(CURDIR)" notebooks/00_quickstart.ipynb
+	@$(PYTHON) -m jupyterlab --ServerApp.root_dir="$(CURDIR)" $(LAB) notebooks/00_quickstart.ipynb
 
 reproduce: $(READY) ## measure the pocket models, run the notebooks on that, compare: all in out/
 	@echo "== reproduce: params/pocket.yaml"

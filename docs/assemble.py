@@ -55,8 +55,7 @@ def assemble(sources: Path) -> list[str]:
         (sources / "figures" / f"{figure}.png").write_bytes(sharp(figure))
     for table, title in (
         ("table_1", "Table 1, computed from the published points"),
-        ("pocket_table_1", "The pocket ladders in the form of Table 1"),
-        ("verdicts", "Every claim, its number, its verdict"),
+        ("pocket_table_1", "The pocket models in the form of Table 1"),
     ):
         text = (ROOT / "figures" / f"{table}.md").read_text(encoding="utf-8")
         (sources / "figures" / f"{table}.md").write_text(f"# {title}\n\n{text}", encoding="utf-8")

@@ -81,6 +81,7 @@ def style() -> Iterator[None]:
                 "axes.titlesize": 11,
                 "axes.labelsize": 10,
                 "legend.fontsize": 8,
+                "legend.title_fontsize": 9,
                 "xtick.labelsize": 9,
                 "ytick.labelsize": 9,
                 "grid.linewidth": 0.5,

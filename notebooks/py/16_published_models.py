@@ -38,9 +38,10 @@ import rbpkit
 from rbpkit import plots
 from rbpkit.audit.shape import fit_bend, fit_floor
 from rbpkit.fit import fit_power_law
-from rbpkit.sections import published_figures, s5_1_emergence
+from rbpkit.sections import published_figures
 from rbpkit.sections import published_models as published
 from rbpkit.sections.joint_law import FORMS, fit_joint, leave_out
+from rbpkit.stats.windows import published_windows
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 
@@ -395,7 +396,7 @@ plots.save(figure, points, figures_dir, "16_accuracy_and_ce")
 # Eq. 8 says $p_{N,k} = \exp(-N c S^{-\alpha})$: with $\mathrm{RBP}_1$ of the same eight Pythias on Wiki (the paper's points), $N = 32$. `eq8` is its $-\log p_{32,1}$, from the power law fitted to these eight $\mathrm{RBP}_1$. The share of memorised windows is the $p_{32,1}$ that was counted, and `effective` is the number of independent tokens that would give this share, $N_{\text{eff}} = \log p_{32,1} / \log \mathrm{RBP}_1$.
 
 # %%
-windows = s5_1_emergence.published_windows().query("k == 1")
+windows = published_windows().query("k == 1")
 wiki = windows[windows["N"] == 1].set_index("S")["p"]
 memorised = table[table["group"] == "memorised windows"].copy()
 memorised["RBP_1 on Wiki"] = memorised["S"].map(wiki)

@@ -37,13 +37,13 @@ from scipy.optimize import least_squares
 
 import rbpkit
 from rbpkit import paper, plots
-from rbpkit.audit import emergence
 from rbpkit.audit.calibration import expected_calibration_error
 from rbpkit.audit.tables import load_tables
 from rbpkit.fit import fit_power_law
 from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
-from rbpkit.sections import one_law, one_law_figures, published_models, s5_1_emergence
+from rbpkit.sections import one_law, one_law_figures, published_models
+from rbpkit.stats import windows as window_laws
 from rbpkit.stats.bootstrap import resample
 from rbpkit.stats.curves import models_of
 from rbpkit.stats.noise import binomial_covariance
@@ -317,18 +317,18 @@ beyond.pivot(index=["decades", "sizes fitted"], columns="corpus", values=["law",
 # $$p_N = p_1 \prod_{n=1}^{N-1} \frac{a + n}{a + b + n} \;\sim\; N^{-b} \quad \text{for large } N.$$
 
 # %%
-counted = s5_1_emergence.published_windows()
+counted = window_laws.published_windows()
 twelve = counted.query("model == 'pythia-12b' and k == 10").set_index("N")["p"]
-a, b = emergence.reinforced_of(twelve[1], twelve[2], twelve[5])
+a, b = window_laws.reinforced_of(twelve[1], twelve[2], twelve[5])
 n = np.arange(1, 20)
 p_20 = twelve[1] * np.prod((a + n) / (a + b + n))
-assert np.isclose(p_20, emergence.reinforced(twelve[1], a, b, 20))
+assert np.isclose(p_20, window_laws.reinforced(twelve[1], a, b, 20))
 print(
     f"Pythia-12B, k = 10: a = {a:.2f}, b = {b:.2f}; p_20 = {p_20:.3f}, counted {twelve[20]:.3f}, Eq. 6 {twelve[1] ** 20:.3f}"
 )
 
 # %%
-ours, _ = s5_1_emergence.measured_windows(
+ours, _ = window_laws.measured_windows(
     summaries,
     sorted({s.manifest.corpus for s in summaries}),
     paper.FAMILIES,
@@ -336,13 +336,13 @@ ours, _ = s5_1_emergence.measured_windows(
     (1, 10, 100),
 )
 both = {"published": counted[counted["k"].isin((1, 10, 100, 500, 10_000))], "pocket": ours}
-windows = pd.concat(emergence.law_predictions(t).assign(source=name) for name, t in both.items())
+windows = pd.concat(window_laws.law_predictions(t).assign(source=name) for name, t in both.items())
 windows = windows[
     ~((windows["source"] == "published") & windows["law"].isin(["documents", "chained"]))
 ]
 by = windows.groupby(["source", "law", "N"], sort=False)["ratio"]
 table = by.agg(["size", "median", "min", "max"]).unstack()
-table.rename(index=emergence.LAWS).round(2)
+table.rename(index=window_laws.LAWS).round(2)
 
 # %%
 medians = windows[windows["k"].isin((1, 10, 100))].groupby(["source", "k", "law", "N"], sort=False)[
@@ -351,7 +351,7 @@ medians = windows[windows["k"].isin((1, 10, 100))].groupby(["source", "k", "law"
 medians = medians.agg(["size", "median", "min", "max"]).reset_index()
 medians = medians.sort_values(["source", "k"], ascending=[False, True], kind="stable")
 shown = {
-    name: emergence.LAWS[name]
+    name: window_laws.LAWS[name]
     for name in ("independent", "power_5", "documents", "both", "reinforced")
 }
 figure = one_law_figures.window_panels(medians, shown)
@@ -373,11 +373,11 @@ for S, at in singles.groupby("S"):
     shares = memorised.loc[memorised["S"] == S, "share"]
     if len(shares):
         three = p[1], p[2], p[5]
-        gamma = emergence.tokens_exponent((2, 5), three[1:], p[1])
+        gamma = window_laws.tokens_exponent((2, 5), three[1:], p[1])
         laws = (
             p[1] ** 32,
             p[1] ** (32**gamma),
-            emergence.reinforced(p[1], *emergence.reinforced_of(*three), 32),
+            window_laws.reinforced(p[1], *window_laws.reinforced_of(*three), 32),
         )
         rows.append((S, *-np.log([*laws, shares.max(), p[20], p[50]])))
 names = ["S", "Eq. 6", "N^gamma", "reinforced", "memorised p_32", "Wiki p_20", "Wiki p_50"]
@@ -396,10 +396,10 @@ rows = []
 for k in (1, 10, 100, 10_000):
     for N in (1, 10, 20, 50, 100):
         at = counted[(counted["k"] == k) & (counted["N"] == N)]
-        if (at["runs_low"] < emergence.MIN_RUNS).any():
+        if (at["runs_low"] < window_laws.MIN_RUNS).any():
             continue
         fit = fit_power_law(at["S"], -np.log(at["p"]))
-        width = float(emergence.width_decades(fit.alpha))
+        width = np.log10(np.log(0.1) / np.log(0.9)) / fit.alpha
         rows.append((k, N, fit.alpha, fit.r2, width))
 climb = pd.DataFrame(rows, columns=["k", "N", "alpha", "R2", "width"]).set_index(["k", "N"])
 climb.round({"alpha": 3, "R2": 3, "width": 1})

@@ -1,8 +1,8 @@
 """Small tables of the audit that need every token, computed once from records.
 
 A table holds rows of every job, each begun by corpus, family, model, S and V. `rbpkit audit` writes
-them; those of the pocket models ship in rbpkit/data/pocket/audit. Notebooks 12 and 21 to
-23 read them.
+them; those of the pocket models ship in rbpkit/data/pocket/audit. Notebooks 12, 22
+and 23 read them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from rbpkit.audit import calibration, precision, rank_laws, strata, tokens, windows
+from rbpkit.audit import calibration, precision, rank_laws, strata, tokens
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
 from rbpkit.files.writing import write_whole
@@ -30,7 +30,7 @@ OF_RECORDS = {}
 OF_RECORDS_IN_CONTEXT = {}
 OF_A_FAMILY = {}
 OF_A_FAMILY_IN_CONTEXT = {}
-for _module in (calibration, rank_laws, strata, tokens, windows):
+for _module in (calibration, rank_laws, strata, tokens):
     OF_RECORDS |= getattr(_module, "TABLES", {})
     OF_RECORDS_IN_CONTEXT |= getattr(_module, "CONTEXT_TABLES", {})
     OF_A_FAMILY |= getattr(_module, "FAMILY_TABLES", {})

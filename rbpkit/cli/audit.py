@@ -18,7 +18,7 @@ def audit(
         bool, typer.Option(help="Also what needs the pocket models: ties in 16 bits (minutes).")
     ] = False,
 ) -> None:
-    """Compute what the audit needs token by token: strata, lags, rank fits, missed tokens, words.
+    """Compute what the audit needs token by token: strata, rank fits, missed tokens, words.
 
     For notebooks 12 and 21 to 23: papermill notebooks/12_claims.ipynb out.ipynb -p audit_dir OUT.
     """

@@ -19,7 +19,7 @@ from rbpkit import paper, plots
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, Measured
 from rbpkit.plots import draw_law, ink_of, plain_log_ticks, rows_of_panels
-from rbpkit.sections import c_derivation, c_derivation_figures, s5_1_emergence
+from rbpkit.sections import c_derivation, c_derivation_figures
 from rbpkit.stats.curves import measured_curves, published_curves
 
 LawKey = tuple[str, str, int]  # corpus, family, k
@@ -133,49 +133,6 @@ def explore_law(curves: Mapping[LawKey, Curve], stills: Sequence[LawKey]) -> Fig
     corpora, families, ks = (list(dict.fromkeys(key[i] for key in curves)) for i in range(3))
     stills = [key for key in stills if key in curves]
     return explore(draw, stills, corpus=corpora, family=families, k=sorted(ks))
-
-
-def eq8_panel(axes: Axes, windows: pd.DataFrame, N: int, k: int) -> None:
-    """Eq. 8 against S at one N and k, its knee (p = 1/2), and the curve of N = 1 in grey.
-
-    windows: as `s5_1_emergence.published_windows()`; c and alpha are those of its line at N = 1.
-    The range of S is the same for every N and k: one sees the curve move, and whether it steepens.
-    """
-    fitted = s5_1_emergence.line(windows, k)
-    at = eq8_points(windows, [(N, k)]).iloc[0]
-    x = np.linspace(0, 50, 300)
-    curve, one = (s5_1_emergence.success_at(10.0**x, n, at.c, at.alpha) for n in (N, 1))
-    axes.axvspan(np.log10(fitted.S_min), np.log10(fitted.S_max), color="0.85", label="published")
-    if N > 1:
-        axes.plot(x, one, color="0.6", linewidth=1.4, label="$N$ = 1")
-    axes.plot(x, curve, color="#0072B2", linewidth=1.8)
-    knee = at.log10_S_knee
-    if knee <= x[-1]:
-        axes.plot([knee, knee], [0, 0.5], "--", color="black", linewidth=1)
-        axes.plot([knee], [0.5], "o", color="black", label=f"knee: $S = 10^{{{knee:.1f}}}$")
-    axes.set(xlim=(0, 50), ylim=(0, 1.02), xlabel="$\\log_{10} S$ (non-embedding parameters)")
-    axes.set_ylabel("$p_{N,k}$")
-    title = f"$N$ = {N}, $k$ = {k}: $\\alpha$ = {at.alpha:.3f}"
-    axes.set_title(f"{title}\n10 to 90% in {at.decades:.1f} decades")
-    axes.legend(loc="lower right", fontsize=7)
-
-
-def eq8_points(windows: pd.DataFrame, stills: Sequence[tuple[int, int]]) -> pd.DataFrame:
-    """What the stills of `explore_eq8` show: N, k, alpha, c, log10 S of the knee, decades."""
-    rows = []
-    for N, k in stills:
-        fitted = s5_1_emergence.line(windows, k)
-        c = float(np.exp(fitted.intercept))
-        knee = float(s5_1_emergence.knee(N, c, fitted.alpha)) / np.log(10)
-        rows.append((N, k, fitted.alpha, c, knee, s5_1_emergence.width(fitted.alpha) / np.log(10)))
-    return pd.DataFrame(rows, columns=["N", "k", "alpha", "c", "log10_S_knee", "decades"])
-
-
-def explore_eq8(windows: pd.DataFrame, stills: Sequence[tuple[int, int]]) -> Figure | None:
-    """`explore` N and k: the knee of Eq. 8."""
-    ks = sorted(int(k) for k in windows["k"].unique())
-    Ns = sorted({1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, *(N for N, _ in stills)})
-    return explore(lambda axes, N, k: eq8_panel(axes, windows, N, k), stills, N=Ns, k=ks)
 
 
 def lognormal_points(stills: Sequence[tuple[float, float]]) -> pd.DataFrame:

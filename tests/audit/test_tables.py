@@ -11,11 +11,8 @@ import pandas as pd
 import pytest
 import torch
 
-from rbpkit import paper
-from rbpkit.audit import strata, tables, verdicts
-from rbpkit.audit.findings import all_findings
+from rbpkit.audit import strata, tables
 from rbpkit.audit.tables import JOB, JOBS, SAME, audit_root, load_tables, write_tables
-from rbpkit.audit.verdicts import load_claims, verdict_table
 from rbpkit.cli import app
 from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
@@ -76,10 +73,10 @@ def test_the_same_records_give_the_same_bytes(records, written, tmp_path):
 def test_rows_are_of_the_jobs_that_are_asked_for(records, written):
     manifests = [one.manifest for one in load_summaries(records)]
     every = load_tables(manifests, written)
-    assert set(every["windows"]["model"]) == {one.model for one in manifests}
+    assert set(every["calibration"]["model"]) == {one.model for one in manifests}
     assert "strata_alpha" in every
     some = load_tables(manifests[:1], written)
-    assert set(some["windows"]["model"]) == {manifests[0].model}
+    assert set(some["calibration"]["model"]) == {manifests[0].model}
     assert "strata_alpha" not in some  # of the whole family, and two of it are others
 
 
@@ -94,20 +91,6 @@ def test_another_job_of_the_same_name_is_left_out(records, written, key):
     assert load_tables(other, written) == {}
 
 
-@pytest.mark.slow
-def test_findings_without_tables_are_fewer_and_still_judged(records, written):
-    summaries = load_summaries(records)
-    asked = ["pocket:code"], ["Pythia"]
-    without = all_findings(summaries, {}, *asked)
-    tables_there = load_tables((one.manifest for one in summaries), written)
-    assert len(verdict_table(without, load_claims())) == len(without)
-    having = all_findings(summaries, tables_there, *asked)
-    names = {(one.claim, one.source) for one in having}
-    assert {(one.claim, one.source) for one in without} < names
-    assert ("ranks-are-lognormal", "pocket") in names
-    assert len(verdict_table(having, load_claims())) == len(having)
-
-
 def test_shipped_tables_are_of_the_shipped_summaries():
     shipped = [one.manifest for one in load_summaries(recipes.SUMMARIES)]
     shipped = [one for one in shipped if one.corpus in AUDITED]
@@ -119,27 +102,6 @@ def test_shipped_tables_are_of_the_shipped_summaries():
         jobs = set(zip(loaded[name]["corpus"], loaded[name]["model"], strict=True))
         assert jobs == {(one.corpus, one.model) for one in shipped}, name
     assert sum(path.stat().st_size for path in audit_root().glob("*.csv")) < 3_000_000
-
-
-@pytest.mark.slow
-def test_the_figures_say_what_is_found():
-    """figures/verdicts.* are what the audit gives today, for each claim and source it speaks of."""
-    summaries = load_summaries(recipes.SUMMARIES)
-    manifests = (one.manifest for one in summaries if one.manifest.family in paper.FAMILIES)
-    found = all_findings(summaries, load_tables(manifests), AUDITED, paper.FAMILIES)
-    known = load_claims()
-    asked = {(name, source) for name, claim in known.items() for source in claim.sentences}
-    assert {(one.claim, one.source) for one in found} == asked
-    table = verdict_table(found, known)
-    written = pd.read_csv(ROOT / "figures" / "verdicts.csv", keep_default_na=False)
-    for column in table:
-        assert list(written[column]) == list(table[column].fillna("")), column
-    page = verdicts.page(table)
-    assert (ROOT / "figures" / "verdicts.md").read_text(encoding="utf-8") == page
-    for one in found:  # mild to strict, where the margins count the same cases
-        if len({n for _, n in one.counts}) == 1:
-            cases = [cases for cases, _ in one.counts]
-            assert cases == sorted(cases, reverse=True), one.claim
 
 
 def test_one_line_for_no_records_and_no_tables(tmp_path, monkeypatch, capsys):

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_summaries import made
-from scipy.stats import betabinom, exponweib
+from scipy.stats import exponweib
 
 from rbpkit import paper
-from rbpkit.audit import emergence
 from rbpkit.errors import InputError
 from rbpkit.sections import one_law
 
@@ -147,60 +146,6 @@ def test_halves_are_whole_documents_and_about_half():
     assert np.array_equal(half, one_law.halves("notes", np.arange(200), tokens))
     with pytest.raises(InputError, match="cannot be halved"):
         one_law.halves("notes", [0], [9])
-
-
-# -- windows ----------------------------------------------------------------------------------
-
-
-def test_documents_without_a_chain_are_a_beta_binomial():
-    for p_1, pair, N in ((0.4, 0.2, 5), (0.9, 0.83, 50)):
-        expected = emergence.fixed_chance(p_1, pair, N)
-        assert emergence.chain_in_documents(p_1, pair, 0.0, N) == pytest.approx(float(expected))
-    assert np.isnan(emergence.chain_in_documents(0.4, 0.5, 0.0, 5))
-
-
-def test_one_kind_of_document_is_a_chain_of_pairs():
-    p_1, p_2 = 0.4, 0.25
-    found = emergence.chain_in_documents(p_1, p_1**2, emergence.stay_of(p_1, p_1**2, p_2), 10)
-    assert found == pytest.approx(p_1 * (p_2 / p_1) ** 9, rel=1e-4)
-
-
-def test_windows_find_what_was_planted():
-    p_1, pair, stay = 0.5, 0.3, 0.2
-    p_2, p_5 = (emergence.chain_in_documents(p_1, pair, stay, N) for N in (2, 5))
-    found = emergence.pair_of(p_1, p_2, p_5)
-    assert found == pytest.approx(pair)
-    assert emergence.stay_of(p_1, found, p_2) == pytest.approx(stay)
-    p_2, p_5 = (emergence.reinforced(p_1, 3.0, 1.5, N) for N in (2, 5))
-    assert emergence.reinforced_of(p_1, p_2, p_5) == pytest.approx((3.0, 1.5), rel=1e-4)
-    p_2, p_5 = p_1 ** (2**0.8), p_1 ** (5**0.8)
-    assert emergence.tokens_exponent((2, 5), (p_2, p_5), p_1) == pytest.approx(0.8)
-    counts = betabinom.pmf(7, 7, 3.0, 1.5)  # reinforced from the start: a beta-binomial
-    assert emergence.reinforced(2 / 3 * 1.0, 3.0, 1.5, 7) == pytest.approx(counts)
-
-
-def windows(law) -> pd.DataFrame:
-    rows = [
-        {"N": N, "p": law(N), "p_1": law(1), "shuffled": np.nan, "runs_low": 100.0}
-        for N in (1, 2, 5, 10, 20, 50, 100)
-    ]
-    return pd.DataFrame(rows).assign(corpus="c", family="f", model="m", S=1e6, k=10)
-
-
-@pytest.mark.parametrize(
-    ("law", "best"),
-    [
-        (lambda N: 0.8**N, "independent"),
-        (lambda N: 0.8 ** (N**0.7), "power_5"),
-        (lambda N: emergence.chain_in_documents(0.8, 0.67, 0.3, N), "both"),
-        (lambda N: emergence.reinforced(0.7, 5.0, 1.0, N), "reinforced"),
-    ],
-)
-def test_each_law_of_windows_wins_on_its_own(law, best):
-    found = emergence.law_predictions(windows(law))
-    off = found.assign(off=np.log(found["ratio"]).abs()).groupby("law")["off"].max()
-    assert off[best] < 1e-3
-    assert (off.drop(best) > 0.01).all() or best == "independent"
 
 
 # -- calibration ------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ def test_parameters_are_those_of_pocket_yaml_and_checked_first(name):
     assert not imported & set(given), "a parameter would shadow an import"
 
 
-OWN = """# %% tags=["parameters"]
+OWN = """# %% tags=["parameters", "hide-input"]
 ks = [1]
 figures_dir = ""
 
@@ -111,6 +111,8 @@ def test_a_notebook_is_built_with_its_figures_and_run_with_what_it_declares(tmp_
     assert (tmp_path / "figures" / "drawn").exists()
     assert parameters_cell(built) == {"ks": [1], "figures_dir": ""}
     assert built.cells[1].outputs[0].text == "[1] False\n"
+    folded = [cell.metadata.get("jupyter", {}).get("source_hidden") for cell in built.cells]
+    assert folded == [True, None]
     path = run("own", {"ks": [2], "seed": 7}, tmp_path / "out")
     assert nbformat.read(path, as_version=4).cells[-1].outputs[0].text == "[2] False\n"
     with pytest.raises(InputError, match="notebook own: FileNotFoundError"):

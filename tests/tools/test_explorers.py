@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from rbpkit import plots
-from rbpkit.errors import InputError
 from rbpkit.fit import Curve, fit_power_law
 from rbpkit.models import load_model
 from rbpkit.pocket import recipes
-from rbpkit.sections import c_derivation, s5_1_emergence
+from rbpkit.sections import c_derivation
 from rbpkit.tools import explorers
 from rbpkit.tools.exercises import check, close, digest_of, sealed
 from rbpkit.tools.look import look
@@ -70,21 +69,6 @@ def test_law_curves_hold_both_sources(shipped):
     one = curves["pocket:code", "Qwen", 7]
     by_model = {s.manifest.model: s for s in pocket if s.manifest.corpus == "pocket:code"}
     assert one.value == pytest.approx([by_model[m].rbp(7) for m in one.models])
-
-
-def test_the_knee_is_where_eq_8_passes_one_half():
-    windows, stills = s5_1_emergence.published_windows(), [(1, 1), (100, 1), (100, 100)]
-    points = explorers.eq8_points(windows, stills)
-    for one in points.itertuples():
-        half = s5_1_emergence.success_at(10**one.log10_S_knee, one.N, one.c, one.alpha)
-        assert half == pytest.approx(0.5)
-    # A larger N moves the knee by log N / alpha and leaves the width.
-    one, other, _ = points.itertuples()
-    assert other.log10_S_knee - one.log10_S_knee == pytest.approx(2 / one.alpha)
-    assert one.decades == other.decades
-    assert len(explorers.explore_eq8(windows, stills).axes) == 3
-    with pytest.raises(InputError, match="nothing to draw"):
-        explorers.explore_eq8(windows, [])
 
 
 def test_the_lognormal_by_sum_and_by_closed_form():

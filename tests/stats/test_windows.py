@@ -1,0 +1,198 @@
+"""Windows of N tokens: against simulation, the counts behind Figure 7, laws planted and found."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_summaries import made
+from scipy.stats import beta, betabinom
+
+from rbpkit.errors import InputError
+from rbpkit.stats import windows
+
+
+@pytest.fixture(scope="module")
+def published() -> pd.DataFrame:
+    return windows.published_windows()
+
+
+@pytest.fixture(scope="module")
+def summaries(shipped):
+    return [one for one in shipped if one.manifest.corpus == "pocket:humaneval"]
+
+
+# -- simulated --------------------------------------------------------------------------------
+
+
+def windows_of(hit: np.ndarray, N: int) -> np.ndarray:
+    return np.lib.stride_tricks.sliding_window_view(hit, N).all(axis=1)
+
+
+def counted(hit: np.ndarray) -> pd.DataFrame:
+    """A table of windows at k = 1 of one document with these hits."""
+    summary = made(10_000, np.where(hit, 1, 2), documents=np.zeros(hit.size, dtype=np.int32))
+    table, _ = windows.measured_windows([summary], ["c"], ["f"], [2, 5, 10], [1])
+    return table.set_index("N")
+
+
+def test_independent_tokens_give_eq_6_and_a_chain_of_pairs_gives_markov():
+    rng = np.random.default_rng(3)
+    table = counted(rng.random(400_000) < 0.7)
+    assert table["p"].to_numpy() == pytest.approx(table["independent"], abs=0.004)
+    assert table["shuffled"].to_numpy() == pytest.approx(table["independent"], abs=0.004)
+    assert table["effective"].to_numpy() == pytest.approx(table.index, rel=0.02)
+
+    stay, enter = 0.85, 0.35  # chance of a hit after a hit, after a miss
+    state, chain = True, []
+    for draw in rng.random(400_000):
+        state = draw < (stay if state else enter)
+        chain.append(state)
+    table = counted(np.array(chain))
+    assert table["markov"].to_numpy() == pytest.approx(table["p"], abs=0.004)
+    assert table["p"][10] > 3 * table["independent"][10]
+
+
+def test_shuffled_is_the_mean_over_all_orders(summaries):
+    small = made(10_000, [1, 1, 1, 2, 2, 1, 1, 1, 2, 2, 2], [0, 0, 0, 0, 0, 1, 1, 2, 2, 2, 2])
+    hits, weights = [], []
+    for n, h in ((5, 3), (4, 1)):  # the document of two tokens has no window of three
+        orders = set(itertools.permutations([1] * h + [0] * (n - h)))
+        shares = [windows_of(np.array(order, dtype=bool), 3).mean() for order in orders]
+        hits.append(np.mean(shares) * (n - 2))
+        weights.append(n - 2)
+    assert windows.shuffled(small, 3, 1) == pytest.approx(sum(hits) / sum(weights))
+    for N, k in ((3, 6), (9, 1)):  # k = 6 is not counted by document, no document has 9 tokens
+        assert np.isnan(windows.shuffled(small, N, k))
+    one = summaries[0]
+    assert windows.shuffled(one, 1, 10) == pytest.approx(one.rbp(10))
+
+
+# -- counts -----------------------------------------------------------------------------------
+
+
+def test_denominator_finds_the_count_that_shares_come_from():
+    rng = np.random.default_rng(5)
+    shares = rng.integers(1, 9001, 12) / 9001
+    assert windows.denominator(shares, 20_000, reading=1e-9) == 9001
+    noisy = shares + rng.uniform(-4e-7, 4e-7, 12)
+    assert windows.denominator(noisy, 20_000) == 9001
+    with pytest.raises(InputError, match="up to 9000"):
+        windows.denominator(shares, 9000, reading=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_run_bounds_hold_the_true_number_of_runs(seed):
+    rng = np.random.default_rng(seed)
+    documents = [rng.random(200) < rng.uniform(0.5, 0.98) for _ in range(30)]
+    Ns = (1, 2, 5, 10, 20, 50)
+    hits = {N: int(sum(windows_of(d, N).sum() for d in documents)) for N in Ns}
+    runs = []
+    for d in documents:
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], d.astype(int), [0]))))
+        runs += (edges[1::2] - edges[::2]).tolist()
+    for N in Ns:
+        low, high = windows.run_bounds(hits, N, longest=200)
+        assert low <= sum(run >= N for run in runs) <= high
+    with pytest.raises(InputError, match="N = 3"):
+        windows.run_bounds(hits, 3, 200)
+    assert windows.run_bounds({1: 4, 2: 0}, 2, 200) == (0, 0)
+
+
+# -- the paper's numbers ----------------------------------------------------------------------
+
+
+def test_windows_of_the_paper_stay_inside_its_1000_documents(published):
+    count = published.groupby("N")["windows"].first()
+    # W_N = sum of (n_d - N + 1): every further token costs one window a document that has it.
+    assert count[1] == 317_684 and count[2] == count[1] - 1000 and count[10] == count[1] - 9000
+    # The counts must give the shares back, to the precision of the reading.
+    assert (published["hits"] / published["windows"] - published["p"]).abs().max() <= 6e-7
+    # 353 of the 428 windows of 100 of the largest model lie in one run of 452 tokens.
+    largest = published.query("model == 'pythia-12b' and k == 1").set_index("N")
+    assert largest["hits"][100] == 428
+    assert largest["runs_low"][200] == largest["runs_high"][200] == 1
+    assert largest["hits"][200] + 199 == 452
+
+
+# -- measured ---------------------------------------------------------------------------------
+
+
+def test_measured_windows_say_what_is_missing(summaries):
+    table, missing = windows.measured_windows(
+        summaries, ["pocket:humaneval", "elsewhere"], ["Pythia"], [1, 10, 500, 3], [1, 10]
+    )
+    assert set(table["N"]) == {1, 2, 10}
+    assert len(table) == 3 * 2 * table["model"].nunique()
+    assert [line for line in missing if "elsewhere" in line]
+    assert [line for line in missing if "N = 500" in line and "no document" in line]
+    assert [line for line in missing if "N = 3:" in line and "not in the summ" in line]
+    nothing, missing = windows.measured_windows([], ["a"], ["b"], [1], [1])
+    assert nothing.empty and missing == ("not measured: b on a",)
+    with pytest.raises(InputError, match="k must be"):
+        windows.measured_windows(summaries, ["pocket:humaneval"], ["Pythia"], [1], [0])
+
+
+# -- laws -------------------------------------------------------------------------------------
+
+
+def test_fixed_chance_is_the_moment_of_a_beta():
+    for a, b in ((0.5, 0.2), (6, 4), (80, 20)):
+        moments = [beta(a, b).moment(i) for i in (1, 2)]
+        for N in (1, 2, 5, 20):
+            assert windows.fixed_chance(*moments, N) == pytest.approx(beta(a, b).moment(N))
+    assert windows.fixed_chance(0.6, 0.36, [1, 7]) == pytest.approx([0.6, 0.6**7])
+    assert np.isnan(windows.fixed_chance(0.6, 0.35, 5))  # fewer than independent: no chance does so
+
+
+def test_documents_without_a_chain_are_a_beta_binomial():
+    for p_1, pair, N in ((0.4, 0.2, 5), (0.9, 0.83, 50)):
+        expected = windows.fixed_chance(p_1, pair, N)
+        assert windows.chain_in_documents(p_1, pair, 0.0, N) == pytest.approx(float(expected))
+    assert np.isnan(windows.chain_in_documents(0.4, 0.5, 0.0, 5))
+
+
+def test_one_kind_of_document_is_a_chain_of_pairs():
+    p_1, p_2 = 0.4, 0.25
+    found = windows.chain_in_documents(p_1, p_1**2, windows.stay_of(p_1, p_1**2, p_2), 10)
+    assert found == pytest.approx(p_1 * (p_2 / p_1) ** 9, rel=1e-4)
+
+
+def test_windows_find_what_was_planted():
+    p_1, pair, stay = 0.5, 0.3, 0.2
+    p_2, p_5 = (windows.chain_in_documents(p_1, pair, stay, N) for N in (2, 5))
+    found = windows.pair_of(p_1, p_2, p_5)
+    assert found == pytest.approx(pair)
+    assert windows.stay_of(p_1, found, p_2) == pytest.approx(stay)
+    p_2, p_5 = (windows.reinforced(p_1, 3.0, 1.5, N) for N in (2, 5))
+    assert windows.reinforced_of(p_1, p_2, p_5) == pytest.approx((3.0, 1.5), rel=1e-4)
+    p_2, p_5 = p_1 ** (2**0.8), p_1 ** (5**0.8)
+    assert windows.tokens_exponent((2, 5), (p_2, p_5), p_1) == pytest.approx(0.8)
+    counts = betabinom.pmf(7, 7, 3.0, 1.5)  # reinforced from the start: a beta-binomial
+    assert windows.reinforced(2 / 3 * 1.0, 3.0, 1.5, 7) == pytest.approx(counts)
+
+
+def table_of(law) -> pd.DataFrame:
+    rows = [
+        {"N": N, "p": law(N), "p_1": law(1), "shuffled": np.nan, "runs_low": 100.0}
+        for N in (1, 2, 5, 10, 20, 50, 100)
+    ]
+    return pd.DataFrame(rows).assign(corpus="c", family="f", model="m", S=1e6, k=10)
+
+
+@pytest.mark.parametrize(
+    ("law", "best"),
+    [
+        (lambda N: 0.8**N, "independent"),
+        (lambda N: 0.8 ** (N**0.7), "power_5"),
+        (lambda N: windows.chain_in_documents(0.8, 0.67, 0.3, N), "both"),
+        (lambda N: windows.reinforced(0.7, 5.0, 1.0, N), "reinforced"),
+    ],
+)
+def test_each_law_of_windows_wins_on_its_own(law, best):
+    found = windows.law_predictions(table_of(law))
+    off = found.assign(off=np.log(found["ratio"]).abs()).groupby("law")["off"].max()
+    assert off[best] < 1e-3
+    assert (off.drop(best) > 0.01).all() or best == "independent"
