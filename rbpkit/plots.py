@@ -250,7 +250,9 @@ def log_ticks(axes: Axes) -> None:
         if ticks.size >= 4:
             break
     axes.yaxis.set_major_locator(FixedLocator(ticks))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
+    axes.yaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: np.format_float_positional(float(f"{value:.6g}"), trim="-"))
+    )
     axes.yaxis.set_minor_locator(NullLocator())
 
 

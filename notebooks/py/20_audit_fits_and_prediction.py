@@ -43,9 +43,9 @@ from rbpkit import fit_power_law, load_summaries, paper, plots
 from rbpkit.audit import intervals, prediction, prediction_figures, shape
 from rbpkit.pocket import recipes
 from rbpkit.sections import s5_2_lognormal
-from rbpkit.sections.s4_3_large_k import published_misses
 from rbpkit.stats import bootstrap
 from rbpkit.stats.curves import models_of, published_curves
+from rbpkit.stats.misses import published_misses
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close, sealed
 

@@ -15,7 +15,7 @@
 #
 # **Question.** What do the exponents depend on besides the models: which size is counted, how ties are ranked, how many tokens are left to miss at large $k$, which tokens they are, and what a token is?
 #
-# **Answer.** On float32 logits ties change nothing, and $S$ gives a straighter line than all parameters in 45 of 64 published cases. Noise in the counts suffices for 6 of the 12 published lines that are broken at large $k$; the other 6 rise with size or scatter more. On the shipped models the exponent is not the same for all tokens: it grows with position and with repetition, and it changes when words replace tokens.
+# **Answer.** On float32 logits ties change nothing, and $S$ gives a straighter line than all parameters in 45 of 64 published cases. At large $k$ noise makes about 40% of the variance about the published lines (notebook 05 takes them one by one). On the shipped models the exponent is not the same for all tokens: it grows with position and with repetition, and it changes when words replace tokens.
 #
 # ![Scatter about the line at each k, and the part of it that sampling explains: published on the left, shipped models on the right](../figures/figure_audit_noise.png)
 #
@@ -33,16 +33,21 @@ figures_dir = ""  # where to write figures and their points; empty: nowhere
 # %%
 from textwrap import fill
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from IPython.display import display
 
 import rbpkit
 from rbpkit import InputError, fit_power_law, fit_rbp_law, load_summaries, paper, plots
-from rbpkit.audit import noise, noise_figures, precision, sizes, strata, tokens
+from rbpkit.audit import precision, sizes, strata, tokens
 from rbpkit.audit.tables import load_tables
+from rbpkit.fit import rbp_curve
 from rbpkit.pocket import recipes
 from rbpkit.sections import s5_2_lognormal
+from rbpkit.stats.bootstrap import resample
+from rbpkit.stats.curves import models_of, published_curves
+from rbpkit.stats.misses import published_misses
+from rbpkit.stats.noise import SMALL_K, binomial_covariance, split_residual, trusted_k
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 
@@ -124,7 +129,7 @@ X = np.stack([np.ones(n), x - x.mean()], axis=1)
 M = np.eye(n) - X @ np.linalg.inv(X.T @ X) @ X.T
 C = np.diag((1 - p) / (counted * p * np.log(p) ** 2))  # binomial counts, to first order
 residual, sampling = y @ M @ y / (n - 2), np.trace(M @ C) / (n - 2)
-split = noise.split_residual(curve.S, -np.log(p), C)
+split = split_residual(curve.S, -np.log(p), C)
 assert np.allclose((residual, sampling), (split.residual, split.sampling))
 print(f"Pythia on Wiki, k = 30,000: SD about the line {residual**0.5:.3f},", end=" ")
 print(f"of it by sampling {sampling**0.5:.3f}; noise alone leaves as much with p = {split.p:.2f}")
@@ -133,8 +138,30 @@ print(f"of it by sampling {sampling**0.5:.3f}; noise alone leaves as much with p
 # For published points $C$ is binomial, from the token counts inferred in notebook 01. It is too small because the tokens of a document are alike, and too large because models err on the same tokens. Over all lines:
 
 # %%
-published_split = noise.published_split()
-noise.by_k(published_split).round(3)
+rows = []
+for k in (1, 10, 50, 100, 20_000, 30_000):
+    for curve in published_curves(k).values():
+        counts = published_misses(curve)
+        C = binomial_covariance(curve.loss, counts.tokens)
+        split = split_residual(curve.S, curve.loss, C)
+        row = (curve.corpus, curve.family, k, counts.missed[-1])
+        rows.append((*row, split.residual, split.sampling, split.p))
+SPLIT = ["corpus", "family", "k", "missed", "residual", "sampling", "p"]
+published_split = pd.DataFrame(rows, columns=SPLIT)
+
+
+def by_k(split: pd.DataFrame) -> pd.DataFrame:
+    """Medians over the cells of each k."""
+    table = split.assign(share=split["sampling"] / split["residual"], enough=split["p"] >= 0.05)
+    groups = table.groupby("k")
+    found = groups.size().rename("cells").to_frame()
+    for part in ("residual", "sampling", "binomial"):
+        if part in table:
+            found[f"{part} SD"] = groups[part].median() ** 0.5
+    return found.join(groups.agg({"share": "median", "enough": "sum"})).reset_index()
+
+
+by_k(published_split).round(3)
 
 # %% [markdown]
 # `share` is the median over cells of sampling variance over residual variance; `enough` counts the cells in which noise alone leaves as much ($p \ge 0.05$). Up to $k = 100$ noise makes less than a tenth of the variance. At $k$ = 20,000 and 30,000 it makes about 40%.
@@ -144,44 +171,96 @@ noise.by_k(published_split).round(3)
 # %%
 one = published_split.query("corpus == 'Wiki' and family == 'Pythia'").set_index("k")
 needed = 1 / one.loc[:100, "residual"].mean()
-floors = noise.noise_floor(published_split)
+
+
+def noise_floor(split: pd.DataFrame) -> pd.DataFrame:
+    """A row a cell: its scatter at small k, the misses needed, the floor, and `sampled`."""
+    rows = []
+    for name, cell in split.groupby(["corpus", "family"], sort=False):
+        cell = cell.sort_values("k")
+        variance = cell.loc[cell["k"] <= SMALL_K, "residual"].mean()
+        floor = trusted_k(cell["k"].to_numpy(), cell[["missed"]].to_numpy(), 1 / variance)
+        sampled = cell.loc[cell["sampling"] >= variance, "k"].min()
+        rows.append((*name, variance**0.5, 1 / variance, floor, sampled))
+    table = pd.DataFrame(rows, columns="corpus family scatter needed floor sampled".split())
+    return table.replace(np.inf, np.nan)
+
+
+floors = noise_floor(published_split)
 assert np.isclose(needed, floors.query("corpus == 'Wiki' and family == 'Pythia'")["needed"].iloc[0])
 print(f"Pythia on Wiki: below {needed:.0f} misses noise is beyond the scatter; misses by k:")
 print(one["missed"].to_string())
 floors.round(3)
 
 # %% [markdown]
-# Cell by cell at large $k$: the trend of the misses with $\log S$ (Cochran and Armitage's $z$; negative where larger models miss less), and the $R^2$ that an exact law with binomial noise would leave (2.5 to 97.5%).
-
-# %%
-shown = ["corpus", "family", "quantity", "misses", "trend z", "R2 seen", "noise low", "noise high"]
-published_mechanisms = noise.mechanisms(noise.published_large_k())
-display(published_mechanisms[[*shown, "mechanism"]].round(3))
-print(published_mechanisms["mechanism"].value_counts().to_string())
-
-# %% [markdown]
-# Both mechanisms occur. Of twelve broken lines ($R^2$ below 0.9, or rising), noise about a falling line suffices for six. GPT-2 on Wiki misses more tokens the larger it is, with $z$ above 15, which is not noise. With 4 or 5 models, passing this test is weak evidence.
-#
 # **On the shipped models** $C$ comes from the paired bootstrap, so it counts both effects: that tokens of a module are alike, and that models miss the same tokens.
 
 # %%
-pocket_split = noise.pocket_split(summaries, corpus_names, families)
+rows = []
+for corpus in corpus_names:
+    for family in families:
+        models = models_of(summaries, corpus, family)
+        if len(models) < 3:
+            continue
+        grid = models[0].k_grid.tolist()
+        with np.errstate(divide="ignore"):
+            drawn = np.log(resample(models, grid).loss)
+        T = np.array([one.tokens for one in models])
+        for place, k in enumerate(grid):
+            if not np.isfinite(drawn[:, :, place]).all():
+                continue  # a resample without a miss
+            curve = rbp_curve(models, k, corpus, family)
+            try:
+                C = np.cov(drawn[:, :, place], rowvar=False)
+                split = split_residual(curve.S, curve.loss, C)
+                alone = split_residual(curve.S, curve.loss, binomial_covariance(curve.loss, T), 1)
+            except InputError:
+                continue  # equal points: there is no line
+            row = (corpus, family, k, T[-1] - models[-1].ranks.at_most(k))
+            rows.append((*row, split.residual, split.sampling, split.p, alone.sampling))
+pocket_split = pd.DataFrame(rows, columns=[*SPLIT, "binomial"])
 if pocket_split.empty:
     print("nothing measured with three models of a family")
 else:
-    pocket_by_k = noise.by_k(pocket_split)
+    pocket_by_k = by_k(pocket_split)
     display_k = (1, 10, 100, 410, 1024, 1438, 2048, 2500)
     print(pocket_by_k[pocket_by_k["k"].isin(display_k)].round(3).to_string(index=False))
-    floors = noise.noise_floor(pocket_split)
+    floors = noise_floor(pocket_split)
     print("\nnoise floor, over the cells:")
     print(floors[["floor", "sampled"]].agg(["min", "median", "max"]).round().to_string())
 
 # %%
 # The published cells that reach large k: GPT2, OPT and Pythia on Wiki, HotpotQA and AusLegal.
-reach = published_split.groupby(["corpus", "family"])["k"].transform("max") > noise.SMALL_K
-figure, points = noise_figures.figure_noise(
-    {"published": published_split[reach], "pocket": pocket_split}
-)
+reach = published_split.groupby(["corpus", "family"])["k"].transform("max") > SMALL_K
+LOOKS = {
+    "residual SD": ("scatter about the line", "#222222", "o-"),
+    "sampling SD": ("its part from sampling, by documents", "#0072B2", "s--"),
+    "binomial SD": ("its part from sampling, binomial", "#56B4E9", "^:"),
+}
+panels = {"published": published_split[reach], "pocket": pocket_split}
+panels = {name: split for name, split in panels.items() if len(split)}
+points = pd.concat([by_k(split).assign(panel=name) for name, split in panels.items()])
+points = points[["panel", *points.columns.drop("panel")]]
+with plots.style():
+    figure, grid = plt.subplots(
+        1, len(panels), figsize=(5 * len(panels), 4), squeeze=False, sharey=True
+    )
+for axes, (name, split) in zip(grid[0], panels.items(), strict=True):
+    axes.plot(split["k"], np.sqrt(split["residual"]), ".", color="0.75", markersize=4)
+    medians = by_k(split)
+    medians = medians[medians["cells"] == medians["cells"].max()].set_index("k")
+    if name == "published":  # its sampling part is binomial; no line is drawn from 100 to 20,000
+        medians = medians.rename(columns={"sampling SD": "binomial SD"})
+        medians.loc[1000] = np.nan
+    for column, (label, colour, look) in LOOKS.items():
+        if column in medians:
+            drawn = medians[column].sort_index()
+            axes.plot(drawn, look, color=colour, label=label, markersize=4.5, linewidth=1.3)
+    axes.set(xscale="log", yscale="log", title=name, xlabel="$k$ (rank threshold)")
+grid[0][0].set_ylabel(r"SD of $\log(-\log\,\mathrm{RBP}_k)$ about the line")
+figure.set_layout_engine("constrained")
+handles, labels = grid[0][-1].get_legend_handles_labels()
+figure.legend(handles, labels, loc="outside lower center", ncols=3, title="median of cells")
 plots.save(figure, points, figures_dir, "figure_audit_noise")
 
 # %% [markdown]
@@ -310,7 +389,7 @@ else:
 #
 # - *Ties do not matter on float32 logits*; on bfloat16 logits they move $\mathrm{RBP}_k$ by up to 0.0075.
 # - *$S$ is the straighter size* in 45 of 64 published lines, of which only Pythia's can tell, and in all 48 shipped ones (notebook 12).
-# - *Noise at large $k$ is half of the story*: it suffices for 6 of 12 broken published lines, and for 10 of 12 shipped lines at $k$ = 2,500.
+# - *Noise at large $k$ is half of the story*: it suffices for 10 of the 18 published lines (notebook 05), and for 10 of 12 shipped lines at $k$ = 2,500.
 # - *Misses are systematic*: rare tokens are missed most, and models miss the same ones.
 # - *The exponent belongs to a corpus, a tokenizer and a size measure.* It differs by position, repetition and unit.
 #

@@ -23,9 +23,9 @@ from scipy.special import stdtrit
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, PowerLawFit, ce_curve, fit_curves, fit_power_law, rbp_curve
 from rbpkit.sections.b_table1 import relative_half_width
-from rbpkit.sections.s4_3_large_k import Misses, measured_misses
 from rbpkit.stats.bootstrap import DRAWS, interval, resample
 from rbpkit.stats.curves import measured_curves, models_of
+from rbpkit.stats.misses import Misses, measured_misses
 from rbpkit.summary import Summary
 
 KS = (1, 10, 50, 100)

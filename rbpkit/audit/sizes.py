@@ -19,7 +19,6 @@ from rbpkit.fit import Curve, PowerLawFit, fit_power_law
 from rbpkit.pocket.analysis import all_runs
 from rbpkit.pocket.recipes import CONTEXT
 from rbpkit.pocket.recipes import V as POCKET_V
-from rbpkit.sections.s4_3_large_k import r2_of_draws
 from rbpkit.stats.curves import measured_curves, published_curves
 from rbpkit.summary import Summary
 
@@ -125,6 +124,12 @@ def by_size(lines: Iterable[Curve], sizes: dict[str, Sizes], draws: int = 0) -> 
                 row["wins if other"] = np.nan if own else 1 - power(line, x, at["S"], draws)
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def r2_of_draws(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """R2 of the line through x (n,) and each row of y (draws, n): (draws,)."""
+    dx, dy = x - x.mean(), y - y.mean(axis=1, keepdims=True)
+    return (dy @ dx) ** 2 / (dx @ dx) / (dy**2).sum(axis=1)
 
 
 def power(

@@ -16,7 +16,7 @@ import pandas as pd
 from rbpkit.audit.strata import KS, Context, checked_ladder, frequency_groups
 from rbpkit.errors import InputError
 from rbpkit.records import Records
-from rbpkit.sections.s4_3_large_k import k_at_share
+from rbpkit.stats.misses import k_at_share
 from rbpkit.summary import document_index
 
 # -- missed tokens -------------------------------------------------------------------------------

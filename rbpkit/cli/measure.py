@@ -119,9 +119,9 @@ def fit(records: RecordsDir, settings: dict, k: Ks = None, as_json: AsJson = Fal
     Standard error tells which models each line has, and up to which k there are enough missed
     tokens to trust a line.
     """
-    from rbpkit.audit.noise import trust_lines
     from rbpkit.fit import family_lines, fit_all
     from rbpkit.records import load_summaries
+    from rbpkit.stats.noise import trust_lines
 
     ks = checked_ks(k)
     every = load_summaries(records, **settings)

@@ -139,32 +139,6 @@ def window_panels(medians: pd.DataFrame, names: Mapping[str, str]) -> Figure:
     return figure
 
 
-def floor_panel(points: pd.DataFrame) -> Figure:
-    """R2 of each line against its misses over the misses needed, and what noise alone leaves.
-
-    points: source, ratio, R2. The curve is R2 = 1 / (1 + 1 / (9 ratio)): 0.9 at 1.
-    """
-    with style():
-        figure, axes = plt.subplots(figsize=(6.4, 4.2))
-        for (source, part), ink, mark in zip(
-            points.groupby("source", sort=False), INKS, MARKERS, strict=False
-        ):
-            axes.plot(
-                part["ratio"], part["R2"], mark, color=ink, markersize=3.5, alpha=0.6, label=source
-            )
-        ratio = np.geomspace(points["ratio"].min(), points["ratio"].max(), 200)
-        axes.plot(ratio, 1 / (1 + 1 / (9 * ratio)), color="black", label="noise alone, expected")
-        axes.axvline(1, color="0.4", linestyle="--", linewidth=1)
-        axes.axhline(0.9, color="0.4", linestyle="--", linewidth=1)
-        axes.set_xscale("log")
-        axes.set_ylim(0, 1.02)
-        axes.set_xlabel("misses counted / misses needed")
-        axes.set_ylabel("$R^2$ of the line in $S$")
-        axes.legend(loc="lower right")
-        figure.tight_layout()
-    return figure
-
-
 def calibration_panels(table: pd.DataFrame) -> Figure:
     """`one_law.calibration`: RBP_1 against E[p_max], and CE against E[H], a dot a model and corpus.
 

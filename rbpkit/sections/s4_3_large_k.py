@@ -1,139 +1,27 @@
-"""Section 4.3, RBP_k where k nears V: counts of missed tokens, and what chance does to a fit.
-
-A token is missed at k where R > k. At k = 20,000 a model misses a few hundred tokens of a corpus
-or a few dozen, so the counts themselves say how much of the scatter around a line is chance.
-"""
+"""What notebook 04 still takes from here; the counts themselves are in `stats.misses`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
 
-from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve, Measured, fit_power_law
-from rbpkit.stats.curves import Curves, MeasuredCurves, measured_curves, models_of
+from rbpkit.fit import fit_power_law
+from rbpkit.stats.misses import (
+    Misses,
+    curves_at_share,
+    k_at_share,
+    measured_misses,
+    published_misses,
+)
+
+__all__ = ["Misses", "curves_at_share", "k_at_share", "measured_misses", "published_misses"]
 
 DRAWS = 10_000
-# Published values carry six decimals: half a unit of the last, and a little for binary fractions.
-HALF_DIGIT = 0.5e-6 * 1.01
 # Two R2 that differ by less are equal: another processor's last digits are no difference.
 EQUAL_R2 = 1e-9
-
-
-def k_at_share(k: int, V: int, of: int = paper.PAPER_V) -> int:
-    """The k that is the same share of V as `k` is of `of`: max(1, floor(k V / of + 1/2)).
-
-    Raises InputError unless all three are whole numbers of at least 1.
-    """
-    for name, value in (("k", k), ("V", V), ("of", of)):
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise InputError(f"{name} must be a whole number of at least 1, not {value!r}")
-    return max(1, (2 * int(k) * int(V) + int(of)) // (2 * int(of)))
-
-
-def curves_at_share(
-    measured: Iterable[Measured], corpora: Sequence[str], families: Sequence[str], k: int
-) -> MeasuredCurves:
-    """RBP against S at the share of V that `k` is of the paper's V, for corpora x families.
-
-    One k a family, from the smallest V in it, so that a line's points share their k as the
-    paper's do; the curve's quantity names it ("RBP_1628"). Raises InputError as `measured_curves`.
-    """
-    every = list(measured)
-    found: Curves = {}
-    missing: list[str] = []
-    for family in families:
-        Vs = [one.manifest.V for one in every if one.manifest.family == family]
-        here = k_at_share(k, min(Vs, default=paper.PAPER_V))
-        part = measured_curves(
-            every, corpora, [family], lambda one, here=here: one.rbp(here), f"RBP_{here}"
-        )
-        found |= part.curves
-        missing += part.missing
-    ordered = {(c, f): found[c, f] for c in corpora for f in families if (c, f) in found}
-    return MeasuredCurves(ordered, tuple(missing))
-
-
-@dataclass(frozen=True, eq=False)
-class Misses:
-    """How many of `tokens` (n,) scored tokens each model of `curve` ranked past k: `missed` (n,).
-
-    Both int64, in the order of the curve's S. 1 - RBP_k = missed / tokens.
-    """
-
-    curve: Curve
-    tokens: np.ndarray
-    missed: np.ndarray
-
-    @classmethod
-    def of(cls, curve: Curve, tokens: np.ndarray | Sequence[int]) -> Misses:
-        """The counts behind the RBP of a curve, given its tokens.
-
-        Raises InputError where a value is no multiple of 1 / tokens to six decimals.
-        """
-        tokens = np.asarray(tokens, dtype=np.int64)
-        if tokens.shape != curve.value.shape or (tokens.size and tokens.min() < 1):
-            raise InputError(
-                f"{_name(curve)}: give one count of tokens, at least 1, for each model"
-            )
-        exact = (1 - curve.value) * tokens
-        missed = np.rint(exact)
-        wrong = np.flatnonzero(np.abs(exact - missed) > np.minimum(HALF_DIGIT * tokens, 0.5))
-        if wrong.size:
-            worst = int(wrong[0])
-            raise InputError(
-                f"{_name(curve)}: {curve.value[worst]:.6f} of {curve.models[worst]} is no share of"
-                f" {tokens[worst]} tokens; give the tokens that were scored"
-            )
-        return cls(curve, tokens, missed.astype(np.int64))
-
-    def interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Ends (n,), (n,) of an exact binomial interval (Clopper and Pearson) of missed / tokens.
-
-        It takes tokens for independent, which those of one document are not quite.
-        """
-        ends = [
-            binomtest(int(x), int(n)).proportion_ci(level, "exact")
-            for x, n in zip(self.missed, self.tokens, strict=True)
-        ]
-        return np.array([one.low for one in ends]), np.array([one.high for one in ends])
-
-    def ends_z(self) -> float:
-        """z of the largest model's share of misses less the smallest's (two-proportion test).
-
-        Positive where the largest misses more; nan where neither misses any token. Both are scored
-        on the same tokens. The test leaves that out and is the cautious one for it: of two counts
-        a and b at most a + b tokens can be missed by one model and not the other.
-        """
-        (a, b), (m, n) = self.missed[[0, -1]], self.tokens[[0, -1]]
-        pooled = (a + b) / (m + n)
-        if pooled in (0, 1):
-            return float("nan")
-        return float((b / n - a / m) / np.sqrt(pooled * (1 - pooled) * (1 / m + 1 / n)))
-
-
-def published_misses(curve: Curve) -> Misses:
-    """The counts behind a published curve, by `paper.token_counts` (inferred from the digits)."""
-    table = paper.token_counts()
-    row = table[(table["dataset"] == curve.corpus) & (table["family"] == curve.family)]
-    if row.empty:
-        raise InputError(f"{_name(curve)}: the number of its tokens is not known")
-    return Misses.of(curve, np.full(curve.value.size, row["tokens"].iloc[0]))
-
-
-def measured_misses(measured: Iterable[Measured], curve: Curve) -> Misses:
-    """The counts behind a curve that was measured, by the tokens of the manifests."""
-    there = models_of(measured, curve.corpus, curve.family)
-    tokens = {one.manifest.model: one.manifest.tokens for one in there}
-    lost = [model for model in curve.models if model not in tokens]
-    if lost:
-        raise InputError(f"{_name(curve)}: not measured: {', '.join(lost)}")
-    return Misses.of(curve, [tokens[model] for model in curve.models])
 
 
 def noise_only(misses: Misses, *, draws: int = DRAWS, seed: int = 0) -> np.ndarray:
@@ -156,12 +44,8 @@ def noise_only(misses: Misses, *, draws: int = DRAWS, seed: int = 0) -> np.ndarr
     loss = -np.log1p(-drawn / tokens)
     loss = loss[np.ptp(loss, axis=1) > 0]
     if not len(loss):
-        raise InputError(f"{_name(curve)}: no drawn set of counts can be fitted; score more tokens")
-    return r2_of_draws(np.log(curve.S), np.log(loss))
-
-
-def r2_of_draws(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """R2 of the line through x (n,) and each row of y (draws, n): (draws,)."""
+        raise InputError("no drawn set of counts can be fitted; score more tokens")
+    x, y = np.log(curve.S), np.log(loss)
     dx, dy = x - x.mean(), y - y.mean(axis=1, keepdims=True)
     return (dy @ dx) ** 2 / (dx @ dx) / (dy**2).sum(axis=1)
 
@@ -184,7 +68,3 @@ def noise_table(every: Iterable[Misses], *, draws: int = DRAWS, seed: int = 0) -
     names = ["corpus", "family", "quantity", "n", "misses", "R2 seen", "noise median"]
     names += ["noise low", "noise high", "seen above"]
     return pd.DataFrame(rows, columns=names)
-
-
-def _name(curve: Curve) -> str:
-    return f"{curve.family}, {curve.corpus}, {curve.quantity}"

@@ -16,8 +16,8 @@ from rbpkit.errors import InputError
 from rbpkit.fit import MIN_POINTS, Measured, fit_all
 from rbpkit.plots import Ink, draw_law, ink_of, rows_of_panels, short, wrapped
 from rbpkit.sections.panels import law_panels
-from rbpkit.sections.s4_3_large_k import Misses, k_at_share
 from rbpkit.stats.curves import Curves, by_corpus, models_of
+from rbpkit.stats.misses import Misses, k_at_share
 
 # A pocket corpus looks like the paper's corpus that it stands for.
 _CORPUS_INK = (

@@ -12,9 +12,7 @@ from made_summaries import made
 from scipy.stats import exponweib
 
 from rbpkit import paper
-from rbpkit.audit import noise
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_rbp_law
 from rbpkit.sections import one_law
 
 V = 2000
@@ -148,47 +146,6 @@ def test_halves_are_whole_documents_and_about_half():
     assert np.array_equal(half, one_law.halves("notes", np.arange(200), tokens))
     with pytest.raises(InputError, match="cannot be halved"):
         one_law.halves("notes", [0], [9])
-
-
-# -- the noise floor --------------------------------------------------------------------------
-
-
-def test_below_the_floor_r2_is_about_what_was_asked():
-    S, alpha = np.geomspace(1e6, 1e8, 6), 0.1
-    m = noise.misses_needed(alpha, S, 0.9)
-    x = np.log(S) - np.log(S).mean()
-    drawn = np.random.default_rng(0).normal(-alpha * x, m**-0.5, (20_000, S.size))
-    drawn -= drawn.mean(axis=1, keepdims=True)
-    explained = (drawn @ x) ** 2 / (x @ x)
-    left = (drawn**2).sum(axis=1) - explained
-    assert explained.mean() / (explained + left).mean() == pytest.approx(0.9, abs=0.01)
-    assert noise.misses_needed(alpha, S, 0.9, cluster=2) == pytest.approx(2 * m)
-    with pytest.raises(InputError, match="three sizes"):
-        noise.misses_needed(alpha, S[:2])
-
-
-def test_trusted_k_is_where_the_misses_run_out():
-    S, ks = np.geomspace(1e6, 1e8, 6), np.array([1, 10, 100, 1000])
-    needed = noise.misses_needed(0.1, S)
-    misses = needed * np.outer([100, 10, 1, 0.1], np.ones(6))
-    assert noise.trusted_k(ks, misses * 1.0001, 0.1, S) == pytest.approx(100, rel=1e-3)
-    assert noise.trusted_k(ks, misses * 1e3, 0.1, S) == np.inf
-    assert np.isnan(noise.trusted_k(ks, misses / 1e3, 0.1, S))
-
-
-def test_each_ladder_gets_a_line_of_trust():
-    rng = np.random.default_rng(0)
-    models = [
-        made(S, np.minimum(np.exp(rng.exponential(scale, 5000)).astype(int), 4096))
-        for S, scale in ((10**6, 2.2), (10**7, 2.0), (10**8, 1.8))
-    ]
-    (line,) = noise.trust_lines(models)
-    assert line.startswith("f on c: with 5,000 tokens and these 3 sizes trust k up to ")
-    upto = int(line.split("up to ")[1].split(" ")[0].replace(",", ""))
-    S, rbp = [1e6, 1e7, 1e8], np.array([one.rbp(np.array([100, upto])) for one in models])
-    needed = noise.misses_needed(fit_rbp_law(S, rbp[:, 0]).alpha, S)
-    assert 3 / (1 / (5000 * (1 - rbp[:, 1]))).sum() == pytest.approx(needed, rel=0.2)
-    assert noise.trust_lines(models[:2]) == []
 
 
 # -- calibration ------------------------------------------------------------------------------

@@ -1,16 +1,15 @@
-"""Sampling and model parts of the scatter: found where planted, and not where not."""
+"""Sampling and model parts of the scatter are found, and so are the misses that a line needs."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_summaries import made
 from scipy import stats
 
-from rbpkit.audit import noise, noise_figures
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve
-from rbpkit.sections.s4_3_large_k import Misses
+from rbpkit.fit import fit_rbp_law
+from rbpkit.stats import noise
 from rbpkit.stats.bootstrap import resample_weights
 
 S = np.geomspace(2e4, 1e6, 6)
@@ -18,37 +17,28 @@ SIMULATIONS = 2000
 NULL_DRAWS = 4000  # the same in every simulation, so their own error does not average out
 
 
-def three_errors(rate):
-    return 3 * (rate * (1 - rate) * (1 / SIMULATIONS + 1 / NULL_DRAWS)) ** 0.5
-
-
-def planted(rng, tokens=20_000, level=0.02, alpha=0.15, model_sd=0.0):
-    """Losses (m, n) of counts drawn about an exact law, with a model scatter of model_sd."""
-    loss = level * (S / S[0]) ** -alpha
+def splits(model_sd=0.0, tokens=20_000, draws=NULL_DRAWS):
+    """Counts drawn about an exact law, with a model scatter of model_sd, and split."""
+    rng = np.random.default_rng(0)
+    loss = 0.02 * (S / S[0]) ** -0.15
     loss = loss * np.exp(model_sd * rng.standard_normal((SIMULATIONS, S.size)))
-    misses = rng.binomial(tokens, -np.expm1(-loss))
-    return -np.log1p(-misses / tokens), misses
-
-
-def splits(loss, tokens=20_000, draws=NULL_DRAWS):
+    loss = -np.log1p(-rng.binomial(tokens, -np.expm1(-loss)) / tokens)
     covariances = (noise.binomial_covariance(one, np.full(S.size, tokens)) for one in loss)
     return [noise.split_residual(S, *pair, draws) for pair in zip(loss, covariances, strict=True)]
 
 
 def test_sampling_alone_leaves_no_model_part_and_is_rejected_at_its_rate():
-    found = splits(planted(np.random.default_rng(0))[0])
-    model = np.array([one.model for one in found])
-    standard_error = model.std() / SIMULATIONS**0.5
-    assert abs(model.mean()) < 3 * standard_error
+    found = splits()
+    model = np.array([one.residual - one.sampling for one in found])
+    assert abs(model.mean()) < 3 * model.std() / SIMULATIONS**0.5
     rejected = np.mean([one.p < 0.05 for one in found])
-    assert abs(rejected - 0.05) < three_errors(0.05)
-    below = np.mean([one.r2 < one.r2_low for one in found])
-    assert abs(below - 0.025) < three_errors(0.025)
+    error = (0.05 * 0.95 * (1 / SIMULATIONS + 1 / NULL_DRAWS)) ** 0.5
+    assert abs(rejected - 0.05) < 3 * error
 
 
 def test_a_planted_model_part_is_found():
-    found = splits(planted(np.random.default_rng(0), model_sd=0.1)[0], draws=1000)
-    model = np.array([one.model for one in found])
+    found = splits(model_sd=0.1, draws=1000)
+    model = np.array([one.residual - one.sampling for one in found])
     assert model.mean() == pytest.approx(0.01, abs=3 * model.std() / SIMULATIONS**0.5)
     # The residual sum of squares is then that of noise, times 1 + 0.01 / sampling part.
     times = 1 + 0.01 / np.mean([one.sampling for one in found])
@@ -79,52 +69,6 @@ def test_a_covariance_that_is_none_is_refused(bad):
         noise.split_residual(S, 0.1 * S**-0.1, bad)
 
 
-# -- floor, figure -----------------------------------------------------------------
-
-
-def test_floor_between_two_k_by_logs():
-    split = pd.DataFrame(
-        {
-            "corpus": "c",
-            "family": "f",
-            "k": [1, 100, 10_000],
-            "missed": [100_000, 10_000, 100],
-            "residual": [1e-3, 1e-3, 1.0],  # so that 1,000 misses are needed
-            "sampling": [1e-5, 1e-4, 1e-2],
-        }
-    )
-    floor = noise.noise_floor(split).iloc[0]
-    assert floor["needed"] == pytest.approx(1000) and floor["floor"] == pytest.approx(1000)
-    assert floor["sampled"] == 10_000
-    assert np.isnan(noise.noise_floor(split[:2]).iloc[0]["floor"])
-
-
-def test_nothing_to_draw_is_said():
-    with pytest.raises(InputError, match="nothing to draw"):
-        noise_figures.figure_noise({"none": pd.DataFrame()})
-
-
-# -- trend -----------------------------------------------------------------------------------
-
-TREND_S = np.geomspace(1e5, 1e8, 5)
-
-
-def counted(counts, tokens=100_000):
-    counts = np.asarray(counts)
-    curve = Curve("c", "f", "RBP_9", tuple("abcde")[: counts.size], TREND_S, 1 - counts / tokens)
-    return Misses(curve, np.full(counts.size, tokens), counts)
-
-
-def test_trend_z_is_normal_without_a_trend_and_finds_one():
-    rng = np.random.default_rng(0)
-    flat = [noise.trend_z(counted(rng.binomial(100_000, 0.002, 5))) for _ in range(1000)]
-    assert abs(np.mean(flat)) < 3 / 1000**0.5 and np.std(flat) == pytest.approx(1, abs=0.07)
-    rising = rng.binomial(100_000, 0.002 * (TREND_S / TREND_S[0]) ** 0.1)
-    assert noise.trend_z(counted(rising)) > 8
-    assert noise.trend_z(counted(rising[::-1])) < -8
-    assert np.isnan(noise.trend_z(counted([0, 0, 0, 0, 0])))
-
-
 @pytest.mark.parametrize("shared", [0.0, 0.8])
 def test_bootstrap_finds_the_noise_of_documents_that_differ(shared):
     """Documents have misses in clumps, in part common to all models: D = 300, 40 simulations."""
@@ -142,3 +86,41 @@ def test_bootstrap_finds_the_noise_of_documents_that_differ(shared):
         expected.append(split.sampling)
         seen.append(split.residual)
     assert np.mean(seen) == pytest.approx(np.mean(expected), rel=3 * (2 / (4 * m)) ** 0.5)
+
+
+# -- the misses that a line needs ------------------------------------------------------------
+
+
+def test_with_the_misses_needed_r2_is_about_what_was_asked():
+    sizes, alpha = np.geomspace(1e6, 1e8, 6), 0.1
+    m = noise.misses_needed(alpha, sizes, 0.9)
+    x = np.log(sizes) - np.log(sizes).mean()
+    drawn = np.random.default_rng(0).normal(-alpha * x, m**-0.5, (20_000, sizes.size))
+    drawn -= drawn.mean(axis=1, keepdims=True)
+    explained = (drawn @ x) ** 2 / (x @ x)
+    left = (drawn**2).sum(axis=1) - explained
+    assert explained.mean() / (explained + left).mean() == pytest.approx(0.9, abs=0.01)
+    with pytest.raises(InputError, match="three sizes"):
+        noise.misses_needed(alpha, sizes[:2])
+
+
+def test_trusted_k_is_where_the_misses_run_out():
+    ks, misses = np.array([1, 10, 100, 1000]), np.outer([10_000, 1000, 100, 10], np.ones(6))
+    assert noise.trusted_k(ks, misses, 100) == pytest.approx(100)
+    assert noise.trusted_k(ks, misses, 10**2.5) == pytest.approx(10**1.5)
+    assert noise.trusted_k(ks, misses, 1) == np.inf and np.isnan(noise.trusted_k(ks, misses, 1e5))
+
+
+def test_each_family_gets_a_line_of_trust():
+    rng = np.random.default_rng(0)
+    models = [
+        made(size, np.minimum(np.exp(rng.exponential(scale, 5000)).astype(int), 4096))
+        for size, scale in ((10**6, 2.2), (10**7, 2.0), (10**8, 1.8))
+    ]
+    (line,) = noise.trust_lines(models)
+    assert line.startswith("f on c: with 5,000 tokens and these 3 sizes trust k up to ")
+    upto = int(line.split("up to ")[1].split(" ")[0].replace(",", ""))
+    sizes, rbp = [1e6, 1e7, 1e8], np.array([one.rbp(np.array([100, upto])) for one in models])
+    needed = noise.misses_needed(fit_rbp_law(sizes, rbp[:, 0]).alpha, sizes)
+    assert 3 / (1 / (5000 * (1 - rbp[:, 1]))).sum() == pytest.approx(needed, rel=0.2)
+    assert noise.trust_lines(models[:2]) == []
