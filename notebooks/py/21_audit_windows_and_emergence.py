@@ -44,13 +44,14 @@ from rbpkit.audit import emergence, windows
 from rbpkit.audit.cells import published_cells
 from rbpkit.audit.tables import load_tables
 from rbpkit.pocket import recipes
-from rbpkit.sections import s5_1_emergence, s5_2_lognormal
+from rbpkit.sections import s5_1_emergence
+from rbpkit.stats.curves import in_order
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 
 check_parameters(globals())
 every = load_summaries(records_dir or recipes.SUMMARIES)
-summaries = s5_2_lognormal.in_order(every, corpus_names, families)
+summaries = in_order(every, corpus_names, families)
 tables = load_tables((one.manifest for one in summaries), audit_dir or None)
 tables = {
     name: table[table["corpus"].isin(corpus_names) & table["family"].isin(families)]

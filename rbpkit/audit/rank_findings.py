@@ -142,9 +142,7 @@ def lognormal(models: pd.DataFrame | None, levels: pd.DataFrame | None) -> list[
         numbers = {"shift_low": shift.min(), "shift_high": shift.max()}
     else:
         lead = rank_laws.lognormal_lead(models[models["k_min"] == 2], ["corpus", "model"])
-        errors = (
-            levels[levels["candidate"].isin(rank_laws.LOGNORMAL)] if levels is not None else None
-        )
+        errors = levels[levels["candidate"].isin(rank_laws.FORMS)] if levels is not None else None
         keys, source, of = ["corpus", "model"], "pocket", "models x corpora"
         numbers = {}
     behind = (-lead["lead"]).clip(lower=0)  # 0 where the lognormal is the best
