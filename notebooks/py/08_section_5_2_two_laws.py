@@ -79,7 +79,7 @@ points = pd.concat(
         laws.iloc[:, :4].assign(source="published", corpus="Wiki", family="Pythia"),
         points.assign(source="measured"),
     ]
-)
+).astype({"S": int, "CE": float, "neg_log_rbp1": float})
 
 rows = []
 for cell, models in points.groupby(["source", "corpus", "family"], sort=False):
