@@ -374,7 +374,7 @@ slopes = {
 }
 excess = laws["simulated_CE"] - laws["CE"]
 factor = laws["simulated_neg_log_rbp1"] / laws["neg_log_rbp1"]
-print("exponents:", {name: round(alpha, 3) for name, alpha in slopes.items()})
+print("exponents:", {name: round(float(alpha), 3) for name, alpha in slopes.items()})
 print(f"simulated less measured CE: {excess.min():.2f} to {excess.max():.2f} nats")
 print(f"simulated over measured -log RBP_1: {factor.min():.2f} to {factor.max():.2f}")
 
@@ -462,7 +462,7 @@ R2 = {
     name: linregress(x, laws["ratio"]).rvalue ** 2
     for name, x in (("S", laws["S"]), ("ln S", np.log(laws["S"])))
 }
-print("R2 of mu / sigma:", {name: round(value, 3) for name, value in R2.items()})
+print("R2 of mu / sigma:", {name: round(float(value), 3) for name, value in R2.items()})
 
 # %% tags=["hide-input"]
 corpora = list(dict.fromkeys(fits["corpus"])) if len(fits) else []
