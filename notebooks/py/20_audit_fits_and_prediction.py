@@ -42,16 +42,15 @@ import rbpkit
 from rbpkit import fit_power_law, load_summaries, paper, plots
 from rbpkit.audit import intervals, prediction, prediction_figures, shape
 from rbpkit.pocket import recipes
-from rbpkit.sections import s5_2_lognormal
 from rbpkit.stats import bootstrap
-from rbpkit.stats.curves import models_of, published_curves
+from rbpkit.stats.curves import in_order, models_of, published_curves
 from rbpkit.stats.misses import published_misses
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close, sealed
 
 check_parameters(globals())
 every = load_summaries(records_dir or recipes.SUMMARIES)
-summaries = s5_2_lognormal.in_order(every, corpus_names, families)
+summaries = in_order(every, corpus_names, families)
 print("rbpkit", rbpkit.__version__)
 
 # %% [markdown]

@@ -43,13 +43,13 @@ from rbpkit import fit_power_law, load_summaries, paper, plots
 from rbpkit.audit import bounds, rank_laws
 from rbpkit.audit.tables import load_tables
 from rbpkit.pocket import recipes
-from rbpkit.sections import s5_2_lognormal
+from rbpkit.stats.curves import in_order
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 
 check_parameters(globals())
 every = load_summaries(records_dir or recipes.SUMMARIES)
-summaries = s5_2_lognormal.in_order(every, corpus_names, families)
+summaries = in_order(every, corpus_names, families)
 tables = load_tables((one.manifest for one in summaries), audit_dir or None)
 tables = {
     name: table[table["corpus"].isin(corpus_names) & table["family"].isin(families)]

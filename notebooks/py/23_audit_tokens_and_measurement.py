@@ -43,9 +43,8 @@ from rbpkit.audit import precision, sizes, strata, tokens
 from rbpkit.audit.tables import load_tables
 from rbpkit.fit import rbp_curve
 from rbpkit.pocket import recipes
-from rbpkit.sections import s5_2_lognormal
 from rbpkit.stats.bootstrap import resample
-from rbpkit.stats.curves import models_of, published_curves
+from rbpkit.stats.curves import in_order, models_of, published_curves
 from rbpkit.stats.misses import published_misses
 from rbpkit.stats.noise import SMALL_K, binomial_covariance, split_residual, trusted_k
 from rbpkit.study.params import check_parameters
@@ -53,7 +52,7 @@ from rbpkit.tools.exercises import check, close
 
 check_parameters(globals())
 every = load_summaries(records_dir or recipes.SUMMARIES)
-summaries = s5_2_lognormal.in_order(every, corpus_names, families)
+summaries = in_order(every, corpus_names, families)
 tables = load_tables((one.manifest for one in summaries), audit_dir or None)
 tables = {
     name: table[table["corpus"].isin(corpus_names) & table["family"].isin(families)]

@@ -23,9 +23,9 @@ from scipy.special import ndtri
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.plots import FAMILY_INK, family_marks, ink_of, short, style
-from rbpkit.sections import s5_2_lognormal
 from rbpkit.stats.bootstrap import resample
 from rbpkit.stats.bounds import ce_bound
+from rbpkit.stats.rank_laws import published_laws
 from rbpkit.summary import Summary
 
 ALIKE = 0.005  # losses that differ by at most this share are "equal"
@@ -40,7 +40,7 @@ def published_bounds() -> pd.DataFrame:
     10, 100, 10000). Columns: family, model, S, CE (nats), k, RBP, bound, free (1 - bound: the
     width of the range that CE leaves).
     """
-    ce = s5_2_lognormal.published_laws()[["model", "CE"]]
+    ce = published_laws()[["model", "CE"]]
     pythia = paper.rbp_by_size().query("dataset == 'Wiki' and family == 'Pythia' and k <= 100")
     pythia = pythia.rename(columns={"rbp": "RBP"}).merge(ce, on="model")
     gpt2 = paper.gpt2_wiki_metrics().rename(columns={"ce": "CE", "p_N1": "RBP"})

@@ -13,117 +13,101 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache, partial, wraps
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from scipy.optimize import minimize
-from scipy.special import erfcx, gammaln, logsumexp
+from scipy.special import gammaln
 
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.plots import FAMILY_INK, ink_of, style
 from rbpkit.records import Records
-from rbpkit.sections import c_derivation, s5_2_lognormal
-from rbpkit.sections.s5_2_rank_fits import lognormal_probability
 from rbpkit.stats.bootstrap import interval, resample_weights, sampling_units
+from rbpkit.stats.rank_laws import (
+    FLAT,
+    LOGNORMAL,
+    LOGNORMAL_STARTS,
+    LogMass,
+    closed_form,
+    fit_rank_law,
+    lognormal_log_p,
+    lognormals,
+    published_laws,
+    rank_log_p,
+)
 from rbpkit.summary import Summary, document_index
 
 ERROR_K = (1, 2, 5, 10, 50, 100, 1000)
 CLAIM_K = (1, 10, 100)
 _ERRORS = [f"error_{k}" for k in CLAIM_K]
-FLAT = np.log(100)  # of log sigma, or of -log of a Weibull's shape: beyond it, a power law
 Array = np.ndarray
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A law over ranks: log_weight(k, k_min, parameters), not normalised; where a search starts."""
+    """A law over ranks: `log_mass` as in `stats.rank_laws`, and where a search starts."""
 
-    log_weight: Callable[[Array, int, Array], Array]
+    log_mass: LogMass
     starts: tuple[tuple[float, ...], ...]
 
-    @property
-    def parameters(self) -> int:
-        return len(self.starts[0])
+
+def _by_weight(log_weight: Callable) -> LogMass:
+    """Of a log weight of the ranks above k_min, k - k_min: that of a cell's middle, times width."""
+    return lambda lo, hi, t: log_weight((lo + hi - 1) / 2 - lo[0], t) + np.log(hi - lo)
 
 
-def _exponential_mass(at: Array, step: Array) -> Array:
-    """log(e^-at - e^-(at + step))."""
-    return -at + np.log(-np.expm1(-step))
-
-
-def _weibull(k: Array, k_min: int, t: Array) -> Array:
+def _weibull(lo: Array, hi: Array, t: Array, cut: float = 0.5) -> Array:
     # S(x) = exp(-b (x^c - 1) / c): a Weibull of shape c whose limit c -> 0 is a power law.
     b, c = np.exp(t)
-    low, high = (b * np.expm1(c * np.log(x)) / c for x in (k - 0.5, k + 0.5))
-    return _exponential_mass(low, high - low)
+    low, high = (b * np.expm1(c * np.log(x - cut)) / c for x in (lo, hi))
+    return -low + np.log(-np.expm1(low - high))
 
 
-def _negative_binomial(k: Array, k_min: int, t: Array) -> Array:
+def _negative_binomial(above: Array, t: Array) -> Array:
     r, rate = np.exp(t)
-    return gammaln(k - k_min + r) - gammaln(k - k_min + 1) - rate * (k - k_min)
+    return gammaln(above + r) - gammaln(above + 1) - rate * above
 
 
-def _lognormal(k: Array, k_min: int, t: Array) -> Array:
-    b, sigma = t[0], np.exp(min(t[1], 2 * FLAT))
-    return -(1 + b) * np.log(k) - (np.log(k) / sigma) ** 2 / 2
-
-
-def _rounded_lognormal(k: Array, k_min: int, t: Array) -> Array:
-    # log(Q(z(k - 1/2)) - Q(z(k + 1/2))), Q the upper tail of the normal, z(x) = ln x / sigma +
-    # b sigma; from the side where Q is small, and without exp(-(b sigma)^2 / 2), which is common
-    # to all k and would leave no digits where sigma is large.
-    b, sigma = t[0], np.exp(min(t[1], 2 * FLAT))
-    low, high = np.log(k - 0.5), np.log(k + 0.5)
-    side = np.where(np.log(k) / sigma + b * sigma > 0, 1, -1)
-    tail_low, tail_high = (erfcx(side * (u / sigma + b * sigma) / np.sqrt(2)) for u in (low, high))
-    fall_low, fall_high = (b * u + (u / sigma) ** 2 / 2 for u in (low, high))
-    return -fall_low + np.log(side * (tail_low - tail_high * np.exp(fall_low - fall_high)))
-
-
-# By their parameters as searched. A lognormal has b = -mu / sigma^2 and log sigma: the likelihood
-# may rise without end with sigma, and then b stays finite. Positive ones of others are logarithms.
+# By their parameters as searched; positive ones are logarithms, but a lognormal's b.
 CANDIDATES = {
-    "lognormal, discrete": Candidate(_lognormal, ((0.3, 1.5), (-0.5, 0.5))),
-    "lognormal, rounded": Candidate(_rounded_lognormal, ((0.3, 1.5), (-0.5, 0.5))),
+    "lognormal, discrete": Candidate(LOGNORMAL["discrete"], LOGNORMAL_STARTS),
+    "lognormal, rounded": Candidate(LOGNORMAL["rounded"], LOGNORMAL_STARTS),
     # exp(-(k - m)^2 / 2 s^2), m well below k_min if need be: geometric as 1/s -> 0
     "normal": Candidate(
-        lambda k, k_min, t: -t[0] * (k - k_min) / 100 - (np.exp(t[1]) * (k - k_min)) ** 2 / 2,
+        _by_weight(lambda above, t: -t[0] * above / 100 - (np.exp(t[1]) * above) ** 2 / 2),
         ((0.5, -9.0), (0.0, -7.0)),
     ),
-    "power law": Candidate(lambda k, k_min, t: -t[0] * np.log(k), ((1.0,),)),
+    "power law": Candidate(
+        lambda lo, hi, t: np.log(hi - lo) - t[0] * np.log((lo + hi - 1) / 2), ((1.0,),)
+    ),
     "Zipf-Mandelbrot": Candidate(
-        lambda k, k_min, t: -t[0] * np.log(k - k_min + np.exp(t[1])), ((1.1, 0.0), (1.5, 2.0))
+        _by_weight(lambda above, t: -t[0] * np.log(above + np.exp(t[1]))), ((1.1, 0.0), (1.5, 2.0))
     ),
     "Weibull": Candidate(_weibull, ((-1.0, -2.0), (-0.5, -1.0))),
-    "negative binomial": Candidate(_negative_binomial, ((-1.5, -6.0), (-0.5, -5.0))),
+    "negative binomial": Candidate(_by_weight(_negative_binomial), ((-1.5, -6.0), (-0.5, -5.0))),
 }
-SHIFTED = "Weibull, half a rank on"  # a rank k for (k - 1, k]: not among those that are compared
-_SHIFTED_WEIBULL = Candidate(
-    lambda k, k_min, t: _weibull(k - 0.5, k_min, t), CANDIDATES["Weibull"].starts
-)
-PARAMETERS = {name: one.parameters for name, one in CANDIDATES.items()}
-LOGNORMAL = ("lognormal, discrete", "lognormal, rounded")
+PARAMETERS = {name: len(one.starts[0]) for name, one in CANDIDATES.items()}
+FORMS = ("lognormal, discrete", "lognormal, rounded")
 
 
 @dataclass(frozen=True, eq=False)
 class RankLaw:
     """A fitted candidate over k_min..V.
 
-    log_p: (V - k_min + 1,) its log probabilities. values: its parameters as searched. at_limit:
-    the likelihood rises without end to sigma = infinity (lognormal) or to shape 0 (Weibull): log_p
-    is then that limit's, a power law, the most that the law can reach.
+    log_p: (V - k_min + 1,) its log probabilities. score: mean log probability of what it was fitted
+    to. at_limit: the likelihood rises without end to sigma = infinity (lognormal) or to shape 0
+    (Weibull): log_p is then that limit's, a power law, the most that the law can reach.
     """
 
     name: str
     k_min: int
     V: int
-    values: tuple[float, ...]
     log_p: Array
+    score: float = np.nan
     at_limit: bool = False
 
     def rbp(self, k: Array, rbp_1: float = 0.0) -> Array:
@@ -138,55 +122,13 @@ class RankLaw:
 
 
 def fit_law(name: str, lo: Array, hi: Array, counts: Array, V: int, k_min: int) -> RankLaw:
-    """The candidate `name` that makes the counts most likely.
-
-    lo, hi, counts: (n,) each; a bin holds the ranks lo <= R < hi (hi = lo + 1: an exact rank), all
-    from k_min to V; counts may be shares. Raises InputError for an unknown name or bad bins.
-    """
-    candidate = _SHIFTED_WEIBULL if name == SHIFTED else CANDIDATES.get(name)
-    if candidate is None:
+    """The candidate `name` that makes the counts most likely; as `stats.rank_laws.fit_rank_law`."""
+    if name not in CANDIDATES:
         raise InputError(f"no candidate {name!r}; there are {', '.join(CANDIDATES)}")
-    lo, hi, counts = (np.asarray(a) for a in (lo, hi, counts))
-    if not (lo.size and lo[0] >= k_min and hi[-1] <= V + 1 and (counts > 0).all()):
-        raise InputError(f"bins must hold positive counts of ranks from k_min = {k_min} to V = {V}")
-    edges = _cells(lo, hi, V, k_min)
-    middle, log_width = (edges[:-1] + edges[1:] - 1) / 2, np.log(np.diff(edges))
-    first, last = (np.searchsorted(edges, k, side="right") - 1 for k in (lo, hi - 1))
-    share = counts / counts.sum()
-
-    def loss(t: Array) -> float:
-        with np.errstate(all="ignore"):  # a trial far off is nan or inf, and is not taken
-            weight = candidate.log_weight(middle, k_min, t) + log_width
-            value = -share @ bin_scores(weight - logsumexp(weight), first, last + 1)
-        return value if np.isfinite(value) else 1e9
-
-    options = {"xatol": 1e-6, "fatol": 1e-10, "maxiter": 600}
-    found = [minimize(loss, s, method="Nelder-Mead", options=options) for s in candidate.starts]
-    best = min(found, key=lambda one: one.fun).x
-    log_p = candidate.log_weight(np.arange(k_min, V + 1.0), k_min, best)
-    log_p -= logsumexp(log_p)
-    flat = best[-1] > FLAT if name in LOGNORMAL else name == "Weibull" and best[-1] < -FLAT
-    return RankLaw(name, k_min, V, tuple(map(float, best)), log_p, bool(flat))
-
-
-def _cells(lo: Array, hi: Array, V: int, k_min: int) -> Array:
-    """Edges from k_min to V + 1 of the cells that a search sums over: exact ranks, then 0.5% wide.
-
-    The law at a cell's middle times its width is off by some 1e-5 of its mass. Bins that are wider
-    than cells keep their edges. What a fit returns is normalised over every single rank.
-    """
-    fine = np.floor(np.geomspace(1, V + 1, 1 + int(200 * np.log(V + 1)))).astype(int)
-    fine = np.unique(np.concatenate((fine[fine > k_min], [k_min, V + 1])))
-    return fine if (hi - lo == 1).all() else np.unique(np.concatenate((fine, lo, hi)))
-
-
-def bin_scores(log_p: Array, lo: Array, hi: Array) -> Array:
-    """log of the mass in bins of places lo <= i < hi of `log_p`, (n,)."""
-    if (hi - lo == 1).all():
-        return log_p[lo]
-    ends = np.stack([lo, hi], axis=1).ravel()
-    mass = np.add.reduceat(np.append(np.exp(log_p), 0.0), ends)[::2]
-    return np.log(np.maximum(mass, 1e-300))
+    one = CANDIDATES[name]
+    t, score = fit_rank_law(one.log_mass, one.starts, lo, hi, counts, V, k_min)
+    flat = t[-1] > FLAT if name in FORMS else name == "Weibull" and t[-1] < -FLAT
+    return RankLaw(name, k_min, V, rank_log_p(one.log_mass, t, V, k_min), score, bool(flat))
 
 
 def rank_models_table(records: Records) -> pd.DataFrame:
@@ -256,16 +198,14 @@ def simulated_laws(measured: Iterable[Summary] = ()) -> pd.DataFrame:
     CE by the closed form, the share that the paper calls negligible). A model whose ranks have no
     most likely lognormal is left out.
     """
-    printed = s5_2_lognormal.published_laws().assign(
-        source="published", corpus="Wiki", family="Pythia"
-    )
-    own = s5_2_lognormal.lognormals(measured, k_mins=(2,))[0]
+    printed = published_laws().assign(source="published", corpus="Wiki", family="Pythia")
+    own = lognormals(measured)[0]
     parts = [printed, own.assign(source="pocket")] if len(own) else [printed]
     table = pd.concat(parts, ignore_index=True)
     table["surplus_CE"] = table["simulated_CE"] - table["CE"]
     table["factor_1"] = table["simulated_neg_log_rbp1"] / table["neg_log_rbp1"]
-    mu, sigma = table["mu"].to_numpy(), table["sigma"].to_numpy()
-    table["rest"] = c_derivation.fraction_approx(mu, sigma) / c_derivation.entropy_approx(mu, sigma)
+    closed = closed_form(table["mu"], table["sigma"])
+    table["rest"] = closed.fraction / closed.CE
     order = ["source", "corpus", "family", *printed.columns.drop(["source", "corpus", "family"])]
     return table[[*order, "surplus_CE", "factor_1", "rest"]]
 
@@ -306,14 +246,14 @@ def published_models() -> pd.DataFrame:
     score and behind as in `rank_models_table`, and more_AIC (AIC less the lowest of the model).
     Between laws of two parameters an in-sample score is as fair as a held-out one but for 2/tokens.
     """
-    loss = s5_2_lognormal.published_laws().set_index("model")["neg_log_rbp1"]
+    loss = published_laws().set_index("model")["neg_log_rbp1"]
     counted = paper.token_counts().query("dataset == 'Wiki' and family == 'Pythia'")["tokens"]
     rows = []
     for model, V, bins in _figure_8c():
         tokens = round(counted.iloc[0] * (1 - np.exp(-loss[model])))
         for name in CANDIDATES:
-            law, score = _fit_and_score(name, bins, V)
-            rows.append((model, name, PARAMETERS[name], law.at_limit, tokens, score))
+            law = fit_law(name, *bins.T, V, 2)
+            rows.append((model, name, PARAMETERS[name], law.at_limit, tokens, law.score))
     names = ["model", "candidate", "parameters", "at_limit", "tokens", "score"]
     table = pd.DataFrame(rows, columns=names)
     table["behind"] = table.groupby("model")["score"].transform("max") - table["score"]
@@ -321,18 +261,11 @@ def published_models() -> pd.DataFrame:
     return table.assign(more_AIC=aic - aic.groupby(table["model"]).transform("min"))
 
 
-def _figure_8c() -> Iterator[tuple[str, int, pd.DataFrame]]:
-    """The four Pythias of Figure 8c: model, V, and the bins of its ranks >= 2."""
+def _figure_8c() -> Iterator[tuple[str, int, Array]]:
+    """The four Pythias of Figure 8c: model, V, and (n, 3) lo, hi and mass of its bins."""
     V_of = paper.models().set_index("model")["vocab_rows"]
     for model, bins in paper.rank_density().groupby("model", sort=False):
-        yield model, int(V_of[model]), bins
-
-
-def _fit_and_score(name: str, bins: pd.DataFrame, V: int) -> tuple[RankLaw, float]:
-    """A candidate fitted to bins of ranks >= 2, and its mean log probability on them."""
-    lo, hi, mass = (bins[column].to_numpy() for column in ("bin_lo", "bin_hi", "mass"))
-    law = fit_law(name, lo, hi, mass, V, 2)
-    return law, mass @ bin_scores(law.log_p, lo - 2, hi - 2) / mass.sum()
+        yield model, int(V_of[model]), bins[["bin_lo", "bin_hi", "mass"]].to_numpy()
 
 
 @_once
@@ -350,11 +283,9 @@ def published_errors() -> pd.DataFrame:
     for model, V, bins in _figure_8c():
         rbp = rbp_of.loc[model, list(CLAIM_K)].to_numpy()
         mu, sigma = printed.loc[model, ["mu", "sigma"]].astype(float)
-        p = lognormal_probability(np.arange(1, V + 1), mu, sigma, V, form="rounded")
-        laws = {"as printed": RankLaw("", 1, V, (mu, sigma), np.log(np.maximum(p, 1e-300)))}
-        lo, hi = np.append(1, bins["bin_lo"]), np.append(2, bins["bin_hi"])
-        mass = np.append(rbp[0], bins["mass"] * (1 - rbp[0]))
-        laws |= {f"all ranks, {form}": fit_law(form, lo, hi, mass, V, 1) for form in LOGNORMAL}
+        laws = {"as printed": RankLaw("", 1, V, lognormal_log_p(mu, sigma, V, form="rounded"))}
+        every = np.vstack(([1, 2, rbp[0]], bins * [1, 1, 1 - rbp[0]]))
+        laws |= {f"all ranks, {form}": fit_law(form, *every.T, V, 1) for form in FORMS}
         for fit, law in laws.items():
             rows.append((model, fit, law.at_limit, *(law.rbp(np.array(CLAIM_K)) - rbp)))
     return pd.DataFrame(rows, columns=["model", "fit", "at_limit", *_ERRORS])
@@ -367,7 +298,7 @@ def lognormal_lead(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     nats a token) and other (which that is). Scores within EQUAL are equal.
     """
     two = table[table["parameters"] == 2]
-    own = two["candidate"].isin(LOGNORMAL)
+    own = two["candidate"].isin(FORMS)
     best = two[own].groupby(keys, sort=False)["score"].max()
     rest = two.loc[two[~own].groupby(keys, sort=False)["score"].idxmax()].set_index(keys)
     return pd.DataFrame({"lead": best - rest["score"], "other": rest["candidate"]}).reset_index()
@@ -382,9 +313,12 @@ def rounding_shift() -> pd.Series:
     is a matter of rounding.
     """
     found = {}
+    starts = CANDIDATES["Weibull"].starts
     for model, V, bins in _figure_8c():
-        (_, one), (_, other) = (_fit_and_score(name, bins, V) for name in ("Weibull", SHIFTED))
-        found[model] = abs(other - one)
+        scores = [
+            fit_rank_law(partial(_weibull, cut=cut), starts, *bins.T, V, 2)[1] for cut in (0.5, 1)
+        ]
+        found[model] = abs(scores[1] - scores[0])
     return pd.Series(found)
 
 

@@ -120,6 +120,15 @@ def models_of(measured: Iterable[Measured], corpus: str, family: str) -> list[Me
     return sorted(chosen, key=lambda one: (one.manifest.S, one.manifest.model))
 
 
+def in_order(
+    measured: Iterable[Measured], corpora: Sequence[str], families: Sequence[str]
+) -> list[Measured]:
+    """Those of these corpora and families, in this order, and by rising S."""
+    every = list(measured)
+    asked = itertools.product(corpora, families)
+    return [one for corpus, family in asked for one in models_of(every, corpus, family)]
+
+
 def success_curve(
     measured: Iterable[Measured],
     N: int,

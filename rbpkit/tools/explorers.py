@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -19,7 +18,6 @@ from rbpkit import paper, plots
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, Measured
 from rbpkit.plots import draw_law, ink_of, plain_log_ticks, rows_of_panels
-from rbpkit.sections import c_derivation, c_derivation_figures
 from rbpkit.stats.curves import measured_curves, published_curves
 
 LawKey = tuple[str, str, int]  # corpus, family, k
@@ -133,34 +131,3 @@ def explore_law(curves: Mapping[LawKey, Curve], stills: Sequence[LawKey]) -> Fig
     corpora, families, ks = (list(dict.fromkeys(key[i] for key in curves)) for i in range(3))
     stills = [key for key in stills if key in curves]
     return explore(draw, stills, corpus=corpora, family=families, k=sorted(ks))
-
-
-def lognormal_points(stills: Sequence[tuple[float, float]]) -> pd.DataFrame:
-    """mu, sigma and what they give by the sum and by the closed form: -log p_1, CE (nats)."""
-    mu, sigma = np.transpose(stills)
-    return c_derivation_figures.errors(mu, sigma).drop(columns=["neg_log_p1_error", "CE_error"])
-
-
-def lognormal_panel(axes: Axes, mu: float, sigma: float) -> None:
-    """p_k against k by the sum (points) and with the paper's c (line); -log p_1 and CE of both."""
-    one = lognormal_points([(mu, sigma)]).iloc[0]
-    k = np.unique(np.geomspace(1, 10_000, 60).astype(int))
-    log_psi = np.log(c_derivation.psi(k, mu, sigma))
-    by_sum = np.exp(log_psi - c_derivation.log_normaliser(mu, sigma))
-    closed = np.exp(log_psi - c_derivation.log_normaliser_approx(mu, sigma))
-    axes.plot(k, closed, "-", color="#D55E00", linewidth=1.2, label="closed form")
-    axes.plot(k, by_sum, "o", color="#0072B2", markersize=3.5, label="sum")
-    axes.axhline(1, color="0.6", linewidth=0.8)
-    axes.set(xscale="log", yscale="log", xlabel="$k$", ylabel="$p_k$")
-    axes.set_ylim(max(by_sum.min() / 2, 1e-12), max(2, 2 * closed.max()))
-    axes.set_title(
-        f"$\\mu = {mu:g}$, $\\sigma = {sigma:g}$ (sum | closed form)\n"
-        f"$-\\log p_1$ = {one['neg_log_p1']:.3f} | {one['neg_log_p1_approx']:.3f},"
-        f"  CE = {one['CE']:.3f} | {one['CE_approx']:.3f}"
-    )
-    axes.legend(loc="lower left")
-
-
-def explore_lognormal(stills: Sequence[tuple[float, float]]) -> Figure | None:
-    """`explore` mu and sigma: p_k, -log p_1 and CE by the sum and by the closed form."""
-    return explore(lognormal_panel, stills, mu=(-30, 9), sigma=(1, 8))
