@@ -278,7 +278,8 @@ def _signed(label: str) -> str:
 
 def plain_log_ticks(axes: Axes, low: float, high: float) -> None:
     """Label the loss axis with plain numbers: its span is mostly less than a decade."""
-    for step in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0):
+    scale = 10.0 ** np.floor(np.log10(high - low))
+    for step in np.array([0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]) * scale:
         first = np.ceil(low / step) * step
         ticks = np.arange(first, high + step / 1e6, step)
         if len(ticks) <= 6:

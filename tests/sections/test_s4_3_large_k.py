@@ -13,7 +13,7 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, fit_rbp_law
 from rbpkit.pocket import recipes
-from rbpkit.sections import s4_3_large_k, s4_law
+from rbpkit.sections import s4_3_large_k
 from rbpkit.sections.s4_3_large_k import Misses, noise_only, noise_table, published_misses
 from rbpkit.stats.curves import models_of, published_curves
 
@@ -50,14 +50,6 @@ def test_halves_go_up_and_the_paper_keeps_its_k():
 def test_k_at_share_refuses(bad):
     with pytest.raises(InputError, match="whole number of at least 1"):
         s4_3_large_k.k_at_share(*bad)
-
-
-def test_grid_ends_at_the_share_of_the_last_k():
-    grid = s4_law.k_grid(recipes.V)
-    assert grid[0] == 1 and grid[-1] == 2443
-    assert {1, 4, 8, 10, 50, 100, 814, 1628, 1438} <= set(grid) and 2500 not in grid
-    published = paper.fit_by_k()["k"].dropna().unique()
-    assert s4_law.k_grid(paper.PAPER_V) == tuple(sorted(published))
 
 
 # -- counts ----------------------------------------------------------------------------------
@@ -138,28 +130,3 @@ def test_noise_only_refuses():
     with pytest.raises(InputError, match="cannot fit"):
         noise_only(Misses.of(a_curve([0.9, 0.95, 1.0]), [100] * 3))
     assert noise_table([]).empty
-
-
-# -- fits by k -------------------------------------------------------------------------------
-
-
-def test_fits_by_k(shipped):
-    table = s4_law.fits_by_k(shipped, ["pocket:prose", "mine"], ["Pythia"])
-    assert set(table["corpus"]) == {"pocket:prose"} and table["k"].isna().sum() == 1
-    assert tuple(table["k"].dropna()) == s4_law.k_grid(recipes.V)
-    ordered = sorted(shipped, key=lambda one: one.manifest.S)
-    fitted = fit_rbp_law([s.manifest.S for s in ordered], [s.rbp(100) for s in ordered])
-    row = table.query("k == 100").iloc[0]
-    assert (row["slope"], row["R2"]) == pytest.approx((fitted.slope, fitted.r2))
-
-
-def test_fits_by_k_leaves_out_what_cannot_be_fitted(shipped):
-    """V as large as the paper's: at k = 6,158 and more none of these ranks is left."""
-    wide = [
-        dataclasses.replace(one, manifest=one.manifest.model_copy(update={"V": paper.PAPER_V}))
-        for one in shipped
-    ]
-    table = s4_law.fits_by_k(wide, ["pocket:prose"], ["Pythia"])
-    assert set(s4_law.k_grid(paper.PAPER_V)) - set(table["k"].dropna()) >= {20_000, 30_000}
-    few = s4_law.fits_by_k(shipped[:2], ["pocket:prose"], ["Pythia"])
-    assert few.empty and pd.api.types.is_integer_dtype(few["k"])

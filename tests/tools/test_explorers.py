@@ -9,7 +9,6 @@ import pytest
 
 from rbpkit import plots
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve, fit_power_law
 from rbpkit.models import load_model
 from rbpkit.pocket import recipes
 from rbpkit.sections import c_derivation, s5_1_emergence
@@ -39,37 +38,6 @@ def served(alone, monkeypatch) -> tuple[list, list]:
 
     monkeypatch.setattr(ipywidgets, "interact", kept)
     return controls, shown
-
-
-def drawn_curve(alpha: float, noise: float = 0.0) -> Curve:
-    """-log RBP_5 = 3 S^-alpha, times exp(noise)."""
-    S = np.geomspace(1e5, 1e8, 6)
-    wobble = noise * np.random.default_rng(0).standard_normal(len(S))
-    models = tuple(f"m{i}" for i in range(len(S)))
-    return Curve("c", "F", "RBP_5", models, S, np.exp(-3 * S**-alpha * np.exp(wobble)))
-
-
-def test_the_law_panel_recovers_what_was_planted_with_the_interval_of_predict():
-    key, curve = ("c", "F", 5), drawn_curve(0.08, noise=0.05)
-    [axes] = explorers.explore_law({key: drawn_curve(0.08)}, [key, ("c", "none", 5)]).axes
-    assert "$\\alpha$ = 0.080 [0.080, 0.080]" in axes.get_title() and "$n$ = 6" in axes.get_title()
-    [axes] = explorers.explore_law({key: curve}, [key]).axes
-    [band] = axes.collections
-    ends = band.get_paths()[0].vertices
-    last = fit_power_law(curve.S, curve.loss).predict(curve.S.max() * 10)
-    at_end = ends[np.isclose(ends[:, 0], curve.S.max() * 10), 1]
-    assert at_end.min() == pytest.approx(last.low) and at_end.max() == pytest.approx(last.high)
-
-
-def test_law_curves_hold_both_sources(shipped):
-    pocket = [s for s in shipped if s.manifest.family == "Qwen"]
-    curves = explorers.law_curves(pocket, ["pocket:code"], ["Qwen", "OPT"], [1, 7])
-    measured = {key[1:] for key in curves if key[0] == "pocket:code"}
-    assert measured == {("Qwen", 1), ("Qwen", 7)}
-    assert ("Wiki", "Pythia", 1) in curves and ("Wiki", "Pythia", 7) not in curves
-    one = curves["pocket:code", "Qwen", 7]
-    by_model = {s.manifest.model: s for s in pocket if s.manifest.corpus == "pocket:code"}
-    assert one.value == pytest.approx([by_model[m].rbp(7) for m in one.models])
 
 
 def test_the_knee_is_where_eq_8_passes_one_half():
@@ -105,18 +73,6 @@ def test_sliders_draw_again(served):
     mu.value, sigma.value = -6.0, 2.5
     first, second, third = (figure.axes[0].get_title() for figure in shown)
     assert "-5$" in first and "-6$" in second and "2.5$" in third
-
-
-def test_the_nearest_curve_is_drawn_and_named_if_there_is_none(served):
-    controls, shown = served
-    curve = drawn_curve(0.1, 0.01)
-    curves = {("c", "F", 5): curve, ("c", "F", 90): curve, ("d", "G", 7): curve}
-    assert explorers.explore_law(curves, [("c", "F", 5)]) is None
-    corpus, family, k = controls
-    assert (corpus.value, family.value, k.value) == ("c", "F", 5)
-    assert "nearest" not in shown[-1].axes[0].get_xlabel()
-    k.value = 7
-    assert "no curve of $k$ = 7 of F on c" in shown[-1].axes[0].get_xlabel()
 
 
 def test_a_sentence_has_a_panel_for_each_model_and_counts_its_hits():
