@@ -25,19 +25,25 @@ def has_server() -> bool:
     return bool(os.environ.get("JPY_SESSION_NAME"))
 
 
-def explore(draw: Callable, stills: Sequence[tuple], **options: Sequence) -> Figure | None:
+def explore(
+    draw: Callable,
+    stills: Sequence[tuple],
+    size: tuple[float, float] = (4.6, 3.6),
+    **options: Sequence,
+) -> Figure | None:
     """A control for each of `options`, over a panel that `draw(axes, *values)` draws.
 
     options: an argument of `draw` -> its values, as for `sliders`, in the order of its arguments.
     stills: tuples of values. The controls start at the first. If no server runs the kernel, a
-    figure with a panel for each is returned instead. Raises InputError without stills.
+    figure with a panel for each is returned instead. size: of a panel, in inches. Raises InputError
+    without stills.
     """
     if not stills:
         raise InputError("nothing to draw: name at least one set of values")
 
     def panels(*stills: tuple) -> Figure:
         with plots.style():
-            figure, [row] = rows_of_panels([len(stills)], (4.6, 3.6))
+            figure, [row] = rows_of_panels([len(stills)], size)
             for axes, values in zip(row, stills, strict=True):
                 draw(axes, *values)
             figure.tight_layout()

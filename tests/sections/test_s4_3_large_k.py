@@ -5,14 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve, fit_rbp_law
-from rbpkit.pocket import recipes
+from rbpkit.fit import Curve
 from rbpkit.sections import s4_3_large_k
 from rbpkit.sections.s4_3_large_k import Misses, noise_only, noise_table, published_misses
 from rbpkit.stats.curves import models_of, published_curves
