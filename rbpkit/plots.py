@@ -290,7 +290,7 @@ def plain_log_ticks(axes: Axes, low: float, high: float) -> None:
     axes.yaxis.set_minor_locator(FixedLocator([]))
 
 
-def curve_points(source: str, curves: Sequence[Curve]) -> pd.DataFrame:
+def curve_points(source: str, curves: Iterable[Curve]) -> pd.DataFrame:
     """The points of curves as a table: source, corpus, family, model, quantity, S, value, loss."""
     rows = [
         (source, c.corpus, c.family, model, c.quantity, int(S), value, loss)
@@ -298,7 +298,8 @@ def curve_points(source: str, curves: Sequence[Curve]) -> pd.DataFrame:
         for model, S, value, loss in zip(c.models, c.S, c.value, c.loss, strict=True)
     ]
     names = ["source", "corpus", "family", "model", "quantity", "S", "value", "loss"]
-    return pd.DataFrame(rows, columns=names)
+    types = {"S": "int64", "value": "float64", "loss": "float64"}
+    return pd.DataFrame(rows, columns=names).astype(types)  # also where there is no curve
 
 
 def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> None:

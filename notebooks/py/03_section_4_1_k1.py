@@ -93,11 +93,13 @@ plots.save(figure, both[["panel", "quantity", "S", "loss"]], figures_dir, "figur
 # *Left: nobody put a line into the toy model, only a long tail of skills; its loss falls as a power with the planted exponent, and its miss rate bends. Right: over the sizes that exist, both look straight.*
 #
 # So a power of $S$ is what we should expect if three things are true: skills have a power-law tail, frequent ones are learnt first, and each costs the same. That is an explanation, not a proof. Other worlds give other curves.
-#
+
+# %% [markdown]
 # **Exercise 1.** Suppose that each token needs exactly one skill. Which of the two quantities is then an exact power of $S$? Change the code and look.
 #
 # <details><summary>Hint</summary>Replace the Poisson numbers by ones. What is the chance that the model lacks the one skill?</details>
-#
+
+# %% [markdown]
 # ## The line
 #
 # The paper fits a straight line to the logarithms by least squares. With $x_i = \log S_i$ and $y_i = \log(-\log \mathrm{RBP}_1)$ of model $i$, and bars for means,
@@ -118,8 +120,8 @@ measured = found.curves
 print("\n".join(found.missing) or "all that was asked for was measured")
 points = pd.concat(
     [
-        plots.curve_points("published", list(published.values())),
-        plots.curve_points("measured", list(measured.values())),
+        plots.curve_points("published", published.values()),
+        plots.curve_points("measured", measured.values()),
     ]
 )
 
@@ -163,7 +165,8 @@ plots.save(figure, points, figures_dir, "figure_3")
 # *Figure 3 of the paper from its published points, then the pocket models. Both axes are logarithmic, and each panel has its own range, so compare slopes by the table above. Published points hug their lines. Of the pocket models, Pythia's points bend and Qwen's scatter.*
 #
 # Did you guess a factor of ten or a hundred? Ten thousand times the parameters only halve the loss. The law is very regular, and very flat.
-#
+
+# %% [markdown]
 # **Exercise 2.** By the fitted line, by which factor must $S$ grow until Pythia's loss on Wiki is half as large? Give the power of ten, to one decimal.
 #
 # <details><summary>Hint</summary>Solve $f^{-\alpha_1} = 1/2$ for $f$.</details>
@@ -196,7 +199,8 @@ pd.DataFrame(
 # The paper's lines are straight with few exceptions; the lowest $R^2$ is that of GPT-2 on HumanEval. The pocket models follow the law less closely. All of them saw the same 12 million tokens and each was trained once, so we cannot tell chance from shape here.
 #
 # The exponent is not universal. It depends on the family and on the text.
-#
+
+# %% [markdown]
 # **Exercise 3.** Fit the miss rate $1 - \mathrm{RBP}_1$ in place of the loss. On how many of the sixteen published lines does $R^2$ rise? What does that tell you about the choice of $-\log$?
 #
 # <details><summary>Hint</summary>The column `value` of `points` holds RBP_1. Call `line` again with another `loss`.</details>
