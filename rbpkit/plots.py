@@ -21,7 +21,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
@@ -47,7 +47,7 @@ FAMILY_INK = {
 }
 OTHER_INK = Ink("#444444", "v", "-")
 SAVED_DPI = 100
-PLAIN_SPAN = 4  # from this ratio of an axis's ends on, ticks go by factors and not by steps
+PLAIN_SPAN = 2.5  # from this ratio of an axis's ends on, ticks go by factors and not by steps
 FORMATS = ("png", "pdf", "svg")
 FORMAT_VARIABLE = "RBPKIT_FIGURE_FORMAT"  # of the environment, so that notebooks' kernels have it
 # Beside a paper's text: Times-like letters, and text in the file that stays text.
@@ -243,8 +243,10 @@ def log_ticks(axes: Axes) -> None:
     if high / low <= PLAIN_SPAN:
         plain_log_ticks(axes, low, high)
         return
-    for factors in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7)):
-        ticks = LogLocator(subs=factors, numticks=99).tick_values(low, high)
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high))
+    fine = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)
+    for factors in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), fine):
+        ticks = np.outer(decades, factors).ravel()
         ticks = ticks[(ticks >= low) & (ticks <= high)]
         if ticks.size >= 4:
             break

@@ -165,31 +165,30 @@ lines.query("source == 'published' and family == 'Pythia' and k == 100").round(3
 
 # %% tags=["hide-input"]
 shown = lines.replace({"source": {"measured": ours}})
+shown[["chance", "scatter"]] *= 100
+inks = {family: plots.ink_of(family) for family in shown["family"]}
+ticks = [0.3, 1, 3, 10]
 with plots.style():
     grid = sns.relplot(
-        shown.assign(chance=100 * shown["chance"], scatter=100 * shown["scatter"]),
-        x="chance", y="scatter", col="source", hue="family", style="family", height=3.1, aspect=1,
-        palette={family: plots.ink_of(family).colour for family in shown["family"]},
-        markers={family: plots.ink_of(family).marker for family in shown["family"]},
+        shown, x="chance", y="scatter", col="source", hue="family", style="family",
+        palette={family: ink.colour for family, ink in inks.items()},
+        markers={family: ink.marker for family, ink in inks.items()},
+        height=3.1, aspect=1.05, facet_kws={"despine": False},
     )  # fmt: skip
     grid.set(xscale="log", yscale="log", xlim=(0.2, 15), ylim=(0.2, 15))
+    grid.set(xticks=ticks, xticklabels=ticks, yticks=ticks, yticklabels=ticks)
     grid.set_axis_labels("sampling error, % of the loss", "scatter about the line, %")
     grid.set_titles("{col_name}")
     for axes in grid.axes.flat:
         axes.axline((1, 1), (10, 10), color="black", linewidth=1)
-        axes.set(xticks=[0.3, 1, 3, 10], xticklabels=["0.3", "1", "3", "10"])
-        axes.set(yticks=[0.3, 1, 3, 10], yticklabels=["0.3", "1", "3", "10"])
         axes.minorticks_off()
     low = shown.query("source == 'published' and R2 < 0.97")
-    grid.axes.flat[0].plot(
-        100 * low["chance"],
-        100 * low["scatter"],
-        "o",
-        color="black",
-        fillstyle="none",
-        markersize=12,
-    )
-plots.save(grid.figure, lines[[*key, "n", "R2", "scatter", "chance", "ratio"]], figures_dir, "figure_4_scatter")  # fmt: skip
+    ring = {"marker": "o", "facecolor": "none", "edgecolor": "black", "s": 120}
+    grid.axes.flat[0].scatter(low["chance"], low["scatter"], **ring)
+    sns.move_legend(grid, "upper center", bbox_to_anchor=(0.5, 0), ncols=len(inks), title=None)
+    grid.figure.tight_layout()
+saved = lines[[*key, "n", "R2", "scatter", "chance", "ratio"]]
+plots.save(grid.figure, saved, figures_dir, "figure_4_scatter")
 
 # %% [markdown]
 # *One marker per line, at $k = 10$, 50 and 100. On the black line the scatter is what chance leaves. Circled: the three published lines with $R^2$ below 0.97.*
