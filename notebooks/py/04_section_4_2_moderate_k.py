@@ -193,7 +193,7 @@ plots.save(grid.figure, saved, figures_dir, "figure_4_scatter")
 # %% [markdown]
 # *One marker per line, at $k = 10$, 50 and 100. On the black line the scatter is what chance leaves. Circled: the three published lines with $R^2$ below 0.97.*
 #
-# Here is the surprise. The three circled lines scatter a lot, but HumanEval is a short text, so more of their scatter can be chance. The lines on the long texts have the higher $R^2$ and are further from exact, in units of the error: Pythia's on Wiki misses its line by more of them than its line on HumanEval. A longer text lowers the sampling error, and the scatter stays.
+# Here is the surprise. The three circled lines scatter a lot, but HumanEval is a short text, so more of their scatter can be chance. Pythia's line on Wiki has the higher $R^2$, and yet it misses its points by more sampling errors than the line on HumanEval does. A longer text lowers the sampling error, but the scatter stays.
 #
 # How far are they from exact? We pool the lines of a family into one number.
 

@@ -92,7 +92,7 @@ R2 = (
     fits.dropna(subset="k").assign(source="measured", quantity="R2").rename(columns={"R2": "value"})
 )
 points = pd.concat([figure_6.assign(source="published", family="Pythia"), R2, slopes])
-points = points[names].reset_index(drop=True)
+points = points[names].reset_index(drop=True).astype({"value": float})
 
 
 def by_k(quantity, ylabel):
@@ -108,20 +108,19 @@ def by_k(quantity, ylabel):
         grid = sns.relplot(
             curves.astype({"k": float}), kind="line", x="k", y="value", col="panel", col_wrap=2,
             hue="corpus", style="corpus", markers=True, palette=colours, errorbar=None,
-            height=2.6, aspect=1.3, facet_kws={"sharex": False, "despine": False},
+            height=2.4, aspect=1.4, facet_kws={"sharex": False, "sharey": False, "despine": False},
         )  # fmt: skip
         grid.set(xscale="log")
         grid.set_axis_labels("$k$", ylabel)
         grid.set_titles("{col_name}")
         for panel, axes in grid.axes_dict.items():
-            axes.tick_params(labelleft=True)
             if quantity == "R2":
                 axes.axhline(0.9, color="black", linewidth=0.8)
             else:
                 of_ce = shown[(shown["panel"] == panel) & (shown["quantity"] == "ce_slope")]
                 for one in of_ce.itertuples():
                     axes.axhline(one.value, color=colours[one.corpus], linewidth=0.9)
-        sns.move_legend(grid, "upper center", bbox_to_anchor=(0.5, 0), ncols=4, title=None)
+        sns.move_legend(grid, "upper center", bbox_to_anchor=(0.5, 0.02), ncols=4, title=None)
         grid.figure.tight_layout()
     return grid.figure
 
@@ -153,7 +152,7 @@ figure = by_k("slope", r"slope $-\alpha_k$")
 plots.save(figure, to_there, figures_dir, "figure_6b")
 
 # %% [markdown]
-# *Figure 6b: the slope of the line, which is minus the exponent, so curves that fall show an exponent that grows. Horizontal lines: the slope of log CE on the same text. Curves end at 20% of the vocabulary, as in the paper.*
+# *Figure 6b: the slope of the line, which is minus the exponent, so curves that fall show an exponent that grows. Horizontal lines: the slope of log CE on the same text. Curves end at 20% of the vocabulary, as in the paper; each panel has its own range.*
 
 # %% [markdown]
 # **Exercise 1.** At which $k$ of Figure 6b is Pythia's slope on Wiki for the first time at least twice that of CE?
