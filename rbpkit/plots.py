@@ -21,7 +21,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
@@ -47,7 +47,7 @@ FAMILY_INK = {
 }
 OTHER_INK = Ink("#444444", "v", "-")
 SAVED_DPI = 100
-PLAIN_SPAN = 4  # from this ratio of an axis's ends on, ticks go by factors and not by steps
+PLAIN_SPAN = 2.5  # from this ratio of an axis's ends on, ticks go by factors and not by steps
 FORMATS = ("png", "pdf", "svg")
 FORMAT_VARIABLE = "RBPKIT_FIGURE_FORMAT"  # of the environment, so that notebooks' kernels have it
 # Beside a paper's text: Times-like letters, and text in the file that stays text.
@@ -244,8 +244,10 @@ def log_ticks(axes: Axes) -> None:
     if high / low <= PLAIN_SPAN:
         plain_log_ticks(axes, low, high)
         return
-    for factors in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7)):
-        ticks = LogLocator(subs=factors, numticks=99).tick_values(low, high)
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high))
+    fine = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)
+    for factors in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), fine):
+        ticks = np.outer(decades, factors).ravel()
         ticks = ticks[(ticks >= low) & (ticks <= high)]
         if ticks.size >= 4:
             break
@@ -281,7 +283,8 @@ def _signed(label: str) -> str:
 
 def plain_log_ticks(axes: Axes, low: float, high: float) -> None:
     """Label the loss axis with plain numbers: its span is mostly less than a decade."""
-    for step in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0):
+    scale = 10.0 ** np.floor(np.log10(high - low))
+    for step in np.array([0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]) * scale:
         first = np.ceil(low / step) * step
         ticks = np.arange(first, high + step / 1e6, step)
         if len(ticks) <= 6:
@@ -292,7 +295,7 @@ def plain_log_ticks(axes: Axes, low: float, high: float) -> None:
     axes.yaxis.set_minor_locator(FixedLocator([]))
 
 
-def curve_points(source: str, curves: Sequence[Curve]) -> pd.DataFrame:
+def curve_points(source: str, curves: Iterable[Curve]) -> pd.DataFrame:
     """The points of curves as a table: source, corpus, family, model, quantity, S, value, loss."""
     rows = [
         (source, c.corpus, c.family, model, c.quantity, int(S), value, loss)
@@ -300,7 +303,8 @@ def curve_points(source: str, curves: Sequence[Curve]) -> pd.DataFrame:
         for model, S, value, loss in zip(c.models, c.S, c.value, c.loss, strict=True)
     ]
     names = ["source", "corpus", "family", "model", "quantity", "S", "value", "loss"]
-    return pd.DataFrame(rows, columns=names)
+    types = {"S": "int64", "value": "float64", "loss": "float64"}
+    return pd.DataFrame(rows, columns=names).astype(types)  # also where there is no curve
 
 
 def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> None:

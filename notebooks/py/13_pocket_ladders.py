@@ -43,7 +43,6 @@ from rbpkit.pocket import analysis, recipes
 from rbpkit.pocket import analysis as analysis_figures
 from rbpkit.pocket.controls import CONTROLS, controls_path, grid_path, load_totals, totals_of
 from rbpkit.records import load_summaries
-from rbpkit.sections import s4_law
 from rbpkit.stats.curves import measured_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
@@ -252,11 +251,14 @@ every = [
 five = [*paper.FAMILIES, "Mamba"]
 corpora = list(dict.fromkeys(s.manifest.corpus for s in beside or shipped))
 corpora = [corpus for corpus in corpus_names if corpus in corpora] or corpora
-rows = {}
+rows = []
 for k in (1, 100):
     found = measured_curves(every, corpora, five, lambda one: one.rbp(k), f"RBP_{k}")  # noqa: B023
-    rows[s4_law.row_name("measured", found.curves)] = found.curves
-figure, points = s4_law.figure_4(rows)
+    of_k = plots.curve_points("measured", found.curves.values())
+    rows.append(of_k.assign(row=f"measured, k = {k}"))
+points = pd.concat(rows)[["row", *of_k.columns]]
+panels = points.assign(panel=points["row"] + ": " + points["corpus"].map(plots.short))
+figure = plots.law_grid(panels, panel="panel", size=(3.4, 2.5), columns=2)
 plots.save(figure, points, figures_dir, "pocket_beside")
 
 # %% [markdown]

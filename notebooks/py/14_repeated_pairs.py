@@ -38,7 +38,6 @@ from rbpkit.fit import fit_power_law
 from rbpkit.pocket import analysis
 from rbpkit.pocket import analysis as analysis_figures
 from rbpkit.pocket.controls import load_totals, pairs_path
-from rbpkit.sections import s4_law
 from rbpkit.sections.joint_law import FORMS, KAPLAN, fit_joint, leave_out
 from rbpkit.stats.curves import measured_curves
 from rbpkit.study.params import check_parameters
@@ -110,13 +109,16 @@ slopes["steepest by flattest"] = slopes.max(axis=1) / slopes.min(axis=1)
 slopes.loc[list(product(["others", "pairs"], quantities, corpora))].round(3)
 
 # %%
-rows = {}
+rows = []
 for kind, name in (("others", "other tokens"), ("pairs", "pairs")):
     some = [one for one in totals[kind] if one.manifest.model.endswith("-12m")]
     ids = [f"pocket:{corpus}" for corpus in corpora]
     found = measured_curves(some, ids, of_families, lambda one: one.rbp(1), "RBP_1")
-    rows[s4_law.row_name(name, found.curves)] = found.curves
-figure, points = s4_law.figure_4(rows)
+    of_kind = plots.curve_points(name.split()[0], found.curves.values())
+    rows.append(of_kind.assign(row=f"{name}, k = 1"))
+points = pd.concat(rows)[["row", *of_kind.columns]]
+panels = points.assign(panel=points["row"] + ": " + points["corpus"].map(plots.short))
+figure = plots.law_grid(panels, panel="panel", size=(3.4, 2.5), columns=2)
 plots.save(figure, points, figures_dir, "14_pairs")
 
 # %% [markdown]

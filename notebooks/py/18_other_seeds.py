@@ -40,7 +40,6 @@ from rbpkit.fit import fit_power_law
 from rbpkit.plots import ink_of
 from rbpkit.pocket import analysis, recipes
 from rbpkit.pocket.controls import load_totals, pairs_path
-from rbpkit.sections import s4_law
 from rbpkit.stats.curves import measured_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
@@ -185,13 +184,16 @@ reversal = 100 * pd.DataFrame(rows).T
 reversal.loc[list(product(["all", "others", "pairs"], corpora))].round(1)
 
 # %%
-rows = {}
+rows = []
 for kind, name in (("others", "other tokens"), ("pairs", "pairs")):
     some = [one for one in totals[kind] if one.manifest.model.endswith("-12m")]
     ids = [f"pocket:{corpus}" for corpus in corpora]
     of_both = measured_curves(some, ids, ["Pythia", "Qwen"], lambda one: one.rbp(1), "RBP_1")
-    rows[s4_law.row_name(name, of_both.curves)] = of_both.curves
-figure, points = s4_law.figure_4(rows)
+    of_kind = plots.curve_points(name.split()[0], of_both.curves.values())
+    rows.append(of_kind.assign(row=f"{name}, k = 1"))
+points = pd.concat(rows)[["row", *of_kind.columns]]
+panels = points.assign(panel=points["row"] + ": " + points["corpus"].map(plots.short))
+figure = plots.law_grid(panels, panel="panel", size=(3.4, 2.5), columns=2)
 new = several[(several["seed"] > 0) & (several["quantity"] == "RBP_1")]
 for axes, cell in zip(figure.axes, product(("others", "pairs"), corpora), strict=True):
     for family, one in new.set_index(["kind", "corpus"]).loc[[cell]].groupby("family"):
@@ -205,7 +207,7 @@ for axes, cell in zip(figure.axes, product(("others", "pairs"), corpora), strict
             zorder=4,
         )
 more = new[new["kind"] != "all"].assign(corpus="pocket:" + new["corpus"])
-more["row"] = more["kind"].map(dict(zip(("others", "pairs"), rows, strict=True)))
+more["row"] = more["kind"].map(dict(zip(("others", "pairs"), points["row"].unique(), strict=True)))
 more = more.assign(value=np.exp(-more["loss"]), source=more["row"].str.extract(r"(\w+)"))
 points = pd.concat([points.assign(seed=0), more[[*points, "seed"]]])
 plots.save(figure, points, figures_dir, "18_seeds")

@@ -106,12 +106,6 @@ def measured_curves(
     return MeasuredCurves(curves, tuple(missing))
 
 
-def by_corpus(curves: Curves) -> list[list[Curve]]:
-    """The curves as `law_panels` takes them: a list a corpus, of a curve a family."""
-    corpora = dict.fromkeys(corpus for corpus, _ in curves)
-    return [[curve for (c, _), curve in curves.items() if c == corpus] for corpus in corpora]
-
-
 def models_of(measured: Iterable[Measured], corpus: str, family: str) -> list[Measured]:
     """What was measured of one family on one corpus, ascending in S; empty where nothing was."""
     chosen = [

@@ -42,7 +42,6 @@ def test_measured_curves_and_what_is_missing(shipped):
     assert list(found.curves) == [("pocket:code", "Pythia")]
     assert found.curves["pocket:code", "Pythia"].quantity == "RBP_1"
     assert found.missing == ("not measured: Pythia on Wiki",)
-    assert curves.by_corpus(found.curves) == [[found.curves["pocket:code", "Pythia"]]]
 
 
 def test_what_cannot_be_fitted_is_missing_with_the_reason(shipped):
@@ -50,7 +49,7 @@ def test_what_cannot_be_fitted_is_missing_with_the_reason(shipped):
     few = [s for s in ladder if s.manifest.corpus == "pocket:code"][:2]
     asked = (["pocket:code"], ["Pythia"])
     found = curves.measured_curves(few, *asked, lambda one: one.ce(), "CE")
-    assert found.curves == {} and curves.by_corpus(found.curves) == []
+    assert found.curves == {}
     assert len(found.missing) == 1
     assert found.missing[0].startswith("no fit: Pythia, pocket:code, CE: ")
     certain = curves.measured_curves(ladder, *asked, lambda one: one.rbp(4096), "RBP_4096")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ipywidgets
 import matplotlib
-import numpy as np
 import pytest
 
 from rbpkit import plots
-from rbpkit.fit import Curve, fit_power_law
 from rbpkit.tools import explorers
 from rbpkit.tools.exercises import check, close, digest_of, sealed
 
@@ -35,37 +33,6 @@ def served(alone, monkeypatch) -> tuple[list, list]:
     return controls, shown
 
 
-def drawn_curve(alpha: float, noise: float = 0.0) -> Curve:
-    """-log RBP_5 = 3 S^-alpha, times exp(noise)."""
-    S = np.geomspace(1e5, 1e8, 6)
-    wobble = noise * np.random.default_rng(0).standard_normal(len(S))
-    models = tuple(f"m{i}" for i in range(len(S)))
-    return Curve("c", "F", "RBP_5", models, S, np.exp(-3 * S**-alpha * np.exp(wobble)))
-
-
-def test_the_law_panel_recovers_what_was_planted_with_the_interval_of_predict():
-    key, curve = ("c", "F", 5), drawn_curve(0.08, noise=0.05)
-    [axes] = explorers.explore_law({key: drawn_curve(0.08)}, [key, ("c", "none", 5)]).axes
-    assert "$\\alpha$ = 0.080 [0.080, 0.080]" in axes.get_title() and "$n$ = 6" in axes.get_title()
-    [axes] = explorers.explore_law({key: curve}, [key]).axes
-    [band] = axes.collections
-    ends = band.get_paths()[0].vertices
-    last = fit_power_law(curve.S, curve.loss).predict(curve.S.max() * 10)
-    at_end = ends[np.isclose(ends[:, 0], curve.S.max() * 10), 1]
-    assert at_end.min() == pytest.approx(last.low) and at_end.max() == pytest.approx(last.high)
-
-
-def test_law_curves_hold_both_sources(shipped):
-    pocket = [s for s in shipped if s.manifest.family == "Qwen"]
-    curves = explorers.law_curves(pocket, ["pocket:code"], ["Qwen", "OPT"], [1, 7])
-    measured = {key[1:] for key in curves if key[0] == "pocket:code"}
-    assert measured == {("Qwen", 1), ("Qwen", 7)}
-    assert ("Wiki", "Pythia", 1) in curves and ("Wiki", "Pythia", 7) not in curves
-    one = curves["pocket:code", "Qwen", 7]
-    by_model = {s.manifest.model: s for s in pocket if s.manifest.corpus == "pocket:code"}
-    assert one.value == pytest.approx([by_model[m].rbp(7) for m in one.models])
-
-
 def test_sliders_draw_again(served):
     controls, shown = served
 
@@ -77,18 +44,6 @@ def test_sliders_draw_again(served):
     mu.value, sigma.value = -6.0, 2.5
     titles = [figure.axes[0].get_title() for figure in shown]
     assert titles == ["-5.0 2.0", "-6.0 2.0", "-6.0 2.5"]
-
-
-def test_the_nearest_curve_is_drawn_and_named_if_there_is_none(served):
-    controls, shown = served
-    curve = drawn_curve(0.1, 0.01)
-    curves = {("c", "F", 5): curve, ("c", "F", 90): curve, ("d", "G", 7): curve}
-    assert explorers.explore_law(curves, [("c", "F", 5)]) is None
-    corpus, family, k = controls
-    assert (corpus.value, family.value, k.value) == ("c", "F", 5)
-    assert "nearest" not in shown[-1].axes[0].get_xlabel()
-    k.value = 7
-    assert "no curve of $k$ = 7 of F on c" in shown[-1].axes[0].get_xlabel()
 
 
 @pytest.mark.parametrize(
