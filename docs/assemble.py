@@ -55,7 +55,7 @@ def assemble(sources: Path) -> list[str]:
         (sources / "figures" / f"{figure}.png").write_bytes(sharp(figure))
     for table, title in (
         ("table_1", "Table 1, computed from the published points"),
-        ("pocket_table_1", "The pocket ladders in the form of Table 1"),
+        ("pocket_table_1", "The pocket models in the form of Table 1"),
         ("verdicts", "Every claim, its number, its verdict"),
     ):
         text = (ROOT / "figures" / f"{table}.md").read_text(encoding="utf-8")
@@ -208,7 +208,7 @@ def _targets(text: str) -> str:
 
 
 def _linked(text: str, equations: dict[str, str], notebooks: list[str], folder: str) -> str:
-    """Links from mentions of an equation or a notebook to it; fixed parts stay as they are."""
+    """Links from mentions of an equation or a notebook to it; fixed parts stay unchanged."""
     by_number = {name[:2]: name for name in notebooks}
 
     def equation(match: re.Match) -> str:
