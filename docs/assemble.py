@@ -207,7 +207,7 @@ def _targets(text: str) -> str:
 
 
 def _linked(text: str, equations: dict[str, str], notebooks: list[str], folder: str) -> str:
-    """Links from mentions of an equation or a notebook to it; fixed parts stay as they are."""
+    """Links from mentions of an equation or a notebook to it; fixed parts stay unchanged."""
     by_number = {name[:2]: name for name in notebooks}
 
     def equation(match: re.Match) -> str:

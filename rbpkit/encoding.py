@@ -107,7 +107,7 @@ def encode(
     check_whole("stride", stride, 0)
     if stride >= max_length:
         raise InputError(f"stride={stride}: must be less than max_length, here {max_length}")
-    # None stands for a special token that the vocabulary does not have.
+    # None means a special token that the vocabulary does not have.
     special = np.array([i for i in tokenizer.all_special_ids if i is not None], dtype=np.int64)
     tail = _added_at_the_end(tokenizer)
     encoded, skipped, past, scored_bytes = [], 0, 0, 0

@@ -62,7 +62,7 @@ class PowerLawFit:
     """log loss = intercept + slope * log S, by least squares on n points; logs natural.
 
     slope: d log loss / d log S; no unit, the same in any base of logarithm. alpha = -slope.
-    intercept: log loss where S = 1 (far outside the data: do not read it as a model).
+    intercept: log loss at S = 1 (far outside the data: do not read it as a model).
     r2: 1 - residual / total sum of squares, both of log loss.
     slope_se, intercept_se: standard errors, by n - 2 degrees of freedom.
     slope_interval, intercept_interval: Student's t intervals that cover at `level`.
@@ -176,7 +176,7 @@ def fit_rbp_law(
 
 
 def minus_log(share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """-log of shares: 0 where one is 1, infinite where it is 0 (no fit takes either)."""
+    """-log of shares: 0 if one is 1, infinite if it is 0 (no fit takes either)."""
     with np.errstate(divide="ignore"):
         return 0.0 - np.log(share)  # not -log: 0 and not -0 for a share of 1
 
@@ -246,7 +246,7 @@ class Curve:
 
     @property
     def loss(self) -> np.ndarray:
-        """What falls as a power of S: CE itself, else -log of the share (inf where it is 0)."""
+        """What falls as a power of S: CE itself, else -log of the share (inf if it is 0)."""
         if self.quantity == "CE":
             return self.value
         return minus_log(self.value)
@@ -261,8 +261,8 @@ def curve_of(
 ) -> Curve:
     """`quantity` of each model of `family` on `corpus`, ascending in S; called `name`.
 
-    None stands for the only corpus or family there is. InputError when nothing matches, when
-    several do where one was to be, when one model was measured twice, and when the models were
+    None means the only corpus or family there is. InputError if nothing matches, if
+    several do and one was asked for, if one model was measured twice, and if the models were
     measured on different text (fingerprint) or truncated at different lengths.
     """
     every = list(measured)

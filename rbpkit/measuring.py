@@ -2,7 +2,7 @@
 
 The data flow from tokens through the base model to hidden states at the scored positions, and
 through the output head, chunk by chunk, to exact ranks. There are never T x V logits at once,
-unless a model's head has a form of its own, so that its own logits must be taken.
+unless a model's head has an unusual form, so that its own logits must be taken.
 """
 
 from __future__ import annotations
@@ -122,9 +122,9 @@ def measure(
     rank by one. If memory runs out, smaller batches are taken and `say` gets a line; the manifest
     keeps the number that was asked for. progress: a bar on standard error. A finished job with the
     same key (see `JobKey`) is not run again unless `force`, but it takes the family that
-    `load_model` was given; `say` is told what else differs. Jobs with other keys stay as they are.
+    `load_model` was given; `say` is told what else differs. Jobs with other keys are left alone.
     A job that another process is measuring is waited for. `say` also gets a line if text is left
-    out, and if a pocket corpus is not the text that the shipped numbers come from.
+    out, and if a pocket corpus is not the text behind the pocket models' numbers.
 
     Raises InputError for a model or corpus that cannot be used or leaves nothing to score,
     settings out of range, logits that are NaN or infinite, and too little memory for one document.
@@ -136,7 +136,7 @@ def measure(
     if corpus.source.get("as_shipped") is False:
         say(
             f"{corpus.id}: the installed packages have other versions, and so another text, than"
-            " the shipped numbers come from: do not compare with them"
+            " the pocket models' numbers come from: do not compare with them"
         )
     with _opened(model, tokenizer, name, progress) as model:
         for what, note in model.notes.items():

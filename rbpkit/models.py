@@ -208,7 +208,7 @@ def _read_network(
         from transformers import GgufConfig
 
         options = {**options, "quantization_config": GgufConfig(dequantize=True)}
-    # The reader of GGUF files shows a bar of its own.
+    # The reader of GGUF files shows its own bar.
     with reason(f"{folder}: the model cannot be loaded"), redirect_stderr(StringIO()):
         network, info = AutoModelForCausalLM.from_pretrained(
             folder,

@@ -1,4 +1,4 @@
-"""The paper's own numbers, as shipped in rbpkit/data/paper (see the README.md there).
+"""The paper's own numbers, in rbpkit/data/paper (see the README.md there).
 
 Each function returns a fresh DataFrame of what arXiv 2510.20387 or its ICLR 2026 submission prints
 or plots (`points` a `Curve`): change it as you like. Columns that several tables share:
@@ -28,12 +28,12 @@ FAMILIES = ("GPT2", "OPT", "Pythia", "Qwen")
 CORPORA = ("Wiki", "HumanEval", "HotpotQA", "AusLegal", "C4", "Github")
 PLOTTED_CORPORA = CORPORA[:4]
 
-# Windows are counted, so below one window in about 3e5 a share is zero; where Figure 7 draws a
+# Windows are counted, so below one window in about 3e5 a share is zero; if Figure 7 draws a
 # zero, reading its coordinates leaves up to 2e-10.
 EMERGENCE_ZERO = 1e-9
 
 PAPER_V = 50_304
-"""V of most Pythias: a share of V is k / PAPER_V where the paper's k are asked for elsewhere."""
+"""V of most Pythias: a share of V is k / PAPER_V when the paper's k are used for other models."""
 # Footnote 2. Its second number for Qwen is for the models above 7B.
 _FOOTNOTE_V = {"GPT2": 50_257, "OPT": 50_272, "Pythia": 50_256, "Qwen": 151_936}
 _FOOTNOTE_V_ABOVE_7B = {"Qwen2.5-14B": 152_064}
@@ -181,7 +181,7 @@ def gpt2_wiki_metrics() -> pd.DataFrame:
 def points(dataset: str, family: str, k: int) -> Curve:
     """The points (S, RBP_k) that the paper plots for a corpus, a family and a k, by rising S.
 
-    From Figures 3 to 5 (all models of the family) where they show this k, else from Figure 9 of
+    From Figures 3 to 5 (all models of the family) if they show this k, else from Figure 9 of
     the ICLR version (four models; k = 2, 3, 5, 7, 18, 30, 78). Raises InputError for a name that
     is not the paper's and for a line that it does not plot, with those that it does.
     """

@@ -50,7 +50,7 @@ SAVED_DPI = 100
 PLAIN_SPAN = 2.5  # from this ratio of an axis's ends on, ticks go by factors and not by steps
 FORMATS = ("png", "pdf", "svg")
 FORMAT_VARIABLE = "RBPKIT_FIGURE_FORMAT"  # of the environment, so that notebooks' kernels have it
-# Beside a paper's text: Times-like letters, and text in the file that stays text.
+# Next to a paper's text: Times-like letters, and text in the file that stays text.
 VECTOR = {
     "font.family": "STIXGeneral",
     "mathtext.fontset": "stix",
@@ -63,7 +63,7 @@ VECTOR = {
 def figure_format(form: str | None = None) -> str:
     """The format of saved figures: `form`, by default the environment's.
 
-    Raises InputError where it is none of `FORMATS`.
+    Raises InputError if it is not one of `FORMATS`.
     """
     form = form or os.environ.get(FORMAT_VARIABLE) or "png"
     if form not in FORMATS:
@@ -102,7 +102,7 @@ def short(corpus: str) -> str:
 
 
 def corpora_of(table: pd.DataFrame) -> list[str]:
-    """The corpora of a table in the order of every figure: as they come, then the shipped ones."""
+    """The corpora of a table in the order of every figure: pocket corpora come last."""
     place = {corpus: number for number, corpus in enumerate(POCKET_CORPORA)}
     return sorted(dict.fromkeys(table["corpus"]), key=lambda corpus: place.get(corpus, -1))
 
@@ -114,7 +114,7 @@ def whiskers(table: pd.DataFrame, value: str, ends: str = "") -> np.ndarray:
 
 
 def family_marks(families: Iterable[str], label: str = "{}", **look: object) -> list[Line2D]:
-    """A legend's handles: the marker of each family, beside its name put into `label`."""
+    """A legend's handles: the marker of each family, with its name put into `label`."""
     look = {"linestyle": "none", **look}
     return [
         Line2D([], [], color=ink.colour, marker=ink.marker, label=label.format(family), **look)
@@ -123,7 +123,7 @@ def family_marks(families: Iterable[str], label: str = "{}", **look: object) -> 
 
 
 def wrapped(panels: int, columns: int) -> list[int]:
-    """How many of so many panels stand in each row of at most `columns`."""
+    """How many of `panels` panels go into each row of at most `columns`."""
     return [min(columns, panels - start) for start in range(0, panels, columns)]
 
 
@@ -133,10 +133,10 @@ def rows_of_panels(
     more: tuple[float, float] = (0, 0),
     **settings: object,
 ) -> tuple[Figure, list[np.ndarray]]:
-    """A figure with a row of so many panels for each of `counts`, and the panels of each row.
+    """A figure with a row of panels for each of `counts`, and the panels of each row.
 
-    panel: width and height of one, in inches; more: of what the figure has besides. What a row
-    lacks of the longest stays blank. settings go to `plt.subplots`.
+    panel: width and height of one, in inches; more: what the figure needs besides. A
+    shorter row is blank at its end. settings go to `plt.subplots`.
     """
     size = (panel[0] * max(counts) + more[0], panel[1] * len(counts) + more[1])
     figure, grid = plt.subplots(len(counts), max(counts), figsize=size, squeeze=False, **settings)
@@ -277,7 +277,7 @@ def draw_law(axes: Axes, curve: Curve, hollow: bool = False) -> PowerLawFit:
 
 
 def _signed(label: str) -> str:
-    """With a minus sign where a hyphen stands before a digit."""
+    """With a minus sign if a hyphen comes before a digit."""
     return re.sub(r"-(?=\d)", "\N{MINUS SIGN}", label)
 
 
@@ -310,7 +310,7 @@ def curve_points(source: str, curves: Iterable[Curve]) -> pd.DataFrame:
 def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> None:
     """Show the figure; write `name.png` and `name.csv` (its points) into a folder, if one is named.
 
-    `name.pdf` or `name.svg` instead where the environment's RBPKIT_FIGURE_FORMAT says so.
+    `name.pdf` or `name.svg` instead if the environment's RBPKIT_FIGURE_FORMAT says so.
     In a notebook it is shown once, wherever in the cell this is called; elsewhere not at all.
     Values carry six significant digits, S all of its digits.
     """

@@ -126,14 +126,16 @@ def logit_ranks(
     be anything, even NaN. masked: entries of -inf are masked: they never count, and a target may
     not be one. Without it, -inf is an error.
 
-    16-bit logits are compared as they are (widening changes neither order nor ties). The logits are
+    16-bit logits are compared unchanged (widening changes neither order nor ties). The logits are
     only read, never copied as a whole. Errors as in `token_ranks`; rows are of the flattened shape.
     """
     check_matrix("logits", logits, "(..., V)")
     check_targets(targets, logits)
     V = logits.shape[-1]
     tile = tile_rows(logits.device, V, MEMORY_BYTES)
-    rows = max(1, min(512, MEMORY_BYTES // (8 * V)))  # 16-bit logits are widened, so many at a time
+    rows = max(
+        1, min(512, MEMORY_BYTES // (8 * V))
+    )  # 16-bit logits are widened, this many at a time
 
     def chunks(**_: None) -> Iterator[tuple[int, Tensor]]:
         start = 0

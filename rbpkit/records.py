@@ -109,7 +109,7 @@ class Records:
         return pd.DataFrame(self.columns() | {"rank": self.rank()})
 
     def rank(self, ties: str = "pessimistic") -> np.ndarray:
-        """R, (T,) int32, from 1. Pessimistic is Eq. 3: tied tokens stand before the target."""
+        """R, (T,) int32, from 1. Pessimistic is Eq. 3: tied tokens come before the target."""
         check_ties(ties)
         if ties == "optimistic":
             return self.n_greater + 1
@@ -245,7 +245,7 @@ def find_done(directory: str | Path, key: JobKey) -> RecordFile | None:
 def rename_family(job: RecordFile, family: str) -> RecordFile:
     """Give a finished job another family, in its manifest and summary. Raises OSError.
 
-    The records stay as they are, so nothing is lost whenever the process is killed.
+    The records are not changed, so nothing is lost whenever the process is killed.
     """
     manifest = job.manifest.model_copy(update={"family": family})
     summary = replace(summary_of(job), manifest=manifest)
@@ -274,7 +274,7 @@ def load_summaries(
     are enough. several: admit a model that was measured on a corpus under several settings; else
     that is an error, which names them.
 
-    Read from .summary.npz, which may stand alone, without its records; made from the records if
+    Read from .summary.npz, which may be there without its records; made from the records if
     that file is missing, damaged or of an earlier measurement. InputError for a damaged file that
     cannot be made again, and if there is nothing at all, or nothing with these settings.
     """

@@ -20,7 +20,7 @@ from rbpkit.files.manifest import Manifest
 DEFAULT_KS = (1, 10, 50, 100)  # shown if no k is named
 WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # N of Figure 7
 SUMMED = ("nll", "p_max", "entropy")  # columns that are summed for each document
-# Arrays of a summary that its file holds as they are, and their types.
+# Arrays of a summary that its file holds unchanged, and their types.
 STORED = {"document": np.int32, "document_tokens": np.int32, "k_grid": np.int32}
 STORED |= {f"document_{name}": np.float64 for name in SUMMED}
 # k of Figures 3 to 9 and of Table 1; with them powers of two, and 410, a tenth of the pocket V.
@@ -177,7 +177,7 @@ class Summary:
 
     @classmethod
     def from_bytes(cls, data: bytes, where: object = "summary") -> Summary:
-        """Of what `to_bytes` gave; InputError that begins with `where` if it is damaged."""
+        """From what `to_bytes` gave; InputError that begins with `where` if it is damaged."""
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
@@ -205,7 +205,7 @@ class Summary:
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:
-    """Integers in the smallest type that holds them all; other arrays as they are."""
+    """Integers in the smallest type that holds them all; other arrays unchanged."""
     if array.dtype.kind not in "iu" or not array.size:
         return array
     ends = np.min_scalar_type(array.min()), np.min_scalar_type(array.max())

@@ -21,7 +21,7 @@ from rbpkit.cli.sweep import status, sweep
 from rbpkit.errors import InputError
 from rbpkit.study.checks import missing_extra
 
-# The base of typer's errors, by way of a public one: typer carries a copy of click of its own.
+# The base of typer's errors, by way of a public one: typer carries its own copy of click.
 ClickException = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 app = typer.Typer(

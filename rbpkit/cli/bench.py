@@ -31,7 +31,8 @@ def bench(
     """Time exact ranking against a naive program that makes all logits at once.
 
     The shapes are the head width d and vocabulary V of the paper's models, filled with random
-    numbers. Each row is written to --out when it is done, so a run that was cut short goes on.
+    numbers. Each row is written to --out when it is done, so that a run that was cut short can be
+    resumed.
     """
     within("--tokens", tokens, 1)
     within("--threads", threads, 0, MOST_THREADS)

@@ -66,7 +66,7 @@ def checked_ks(k: list[int] | None, default: tuple[int, ...] = DEFAULT_KS) -> tu
 
 
 def print_table(frame: pd.DataFrame, as_json: bool, digits: int = 4) -> None:
-    """One table on standard output: so many decimals for people, all of them as JSON."""
+    """One table on standard output: rounded for people, with all decimals as JSON."""
     if as_json:
         typer.echo(json.dumps(json.loads(frame.to_json(orient="records", double_precision=15))))
         return

@@ -59,5 +59,5 @@ def fetch(
         print_table(table, as_json=False, digits=3)
     say(f"{len(rows)} repositories, {table['GB to download'].sum():.3f} GB to download")
     for repository, patterns, where in downloads if not dry_run else ():
-        with reason(f"{repository}: not downloaded; the same command goes on"):
+        with reason(f"{repository}: not downloaded; the same command resumes"):
             snapshot_download(repository, allow_patterns=patterns, **where)

@@ -29,8 +29,8 @@ def list_models() -> None:
     from rbpkit.pocket import recipes
     from rbpkit.pocket.controls import CONTROLS, SEEDS
 
-    for family, ladder in recipes.SHAPES.items():
-        for size, shape in enumerate(ladder):
+    for family, shapes in recipes.SHAPES.items():
+        for size, shape in enumerate(shapes):
             folder = recipes.model_folder(family, size)
             there = folder if folder.is_dir() else "not trained"
             typer.echo(f"{family} {size}: width {shape.width}, {shape.layers} layers  {there}")
@@ -42,7 +42,7 @@ def list_models() -> None:
 
 @pocket_app.command("train")
 def train(
-    family: Annotated[str | None, typer.Option(help="The ladder, as pythia.")] = None,
+    family: Annotated[str | None, typer.Option(help="The family, as pythia.")] = None,
     control: Annotated[str | None, typer.Option(help="A control, or NAME-seedN, instead.")] = None,
     out: Annotated[str, typer.Option("--out", help="The folder of the runs.")] = "out/pocket-runs",
     size: Annotated[int | None, typer.Option(help="0 is the smallest; by default all.")] = None,
@@ -58,7 +58,7 @@ def train(
     from rbpkit.pocket.controls import control_named
 
     if (family is None) == (control is None):
-        raise InputError("give --family (a ladder) or --control (see `rbpkit pocket list`)")
+        raise InputError("give --family or --control (see `rbpkit pocket list`)")
     changes = {}
     if tokens is not None:
         within("--tokens", tokens, 1)

@@ -49,7 +49,7 @@ def sweep(
             progress=sys.stderr.isatty(),
         )
     except KeyboardInterrupt:
-        say("what is done stays; the same command goes on")
+        say("what is done stays; the same command resumes")
         raise
     say(f"{len(result.measured)} jobs done, {len(result.failures)} failed; records in {folder}")
     if result.failures:

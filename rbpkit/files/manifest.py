@@ -19,7 +19,7 @@ Name = Annotated[str, Field(min_length=1)]
 JobKey = namedtuple(
     "JobKey", "model revision corpus fingerprint documents seed max_length stride dtype"
 )
-"""What tells jobs apart. Two jobs with one key give the same numbers, but for last bits, which
+"""What tells jobs apart. Two jobs with one key give the same numbers, except for last bits, which
 versions, device, threads and batch size can change: those are recorded, and are not in the key."""
 
 SETTINGS = ("family", *JobKey._fields)  # what readers of a folder can choose jobs by

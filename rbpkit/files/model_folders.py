@@ -218,7 +218,8 @@ def load_tokenizer(folder: Path, options: dict[str, Any]) -> tuple[AnyTokenizer,
         why = "differs"
         try:
             tokenizer = build(folder, **given)
-            # Code of its own was asked for. Ends that the folder asks for may not be the file's.
+            # The tokenizer's own code was asked for. Ends that the folder asks for may not be
+            # the file's.
             # If only the file tells what is special, the library may not know it.
             known = described or {str(token) for token in special} <= {
                 *tokenizer.all_special_tokens

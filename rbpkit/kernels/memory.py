@@ -39,9 +39,10 @@ def by_batches(
 ) -> Iterator[tuple[Batch, Found]]:
     """Each batch with what `work` makes of it.
 
-    make: gives batches of at most so many tokens, padding included, after so many documents. When
-    `work` runs out of memory, the batch is done again: half of its tokens are the new budget, and
-    `say` gets a line, which begins with `what`. Raises InputError if a single document is too much.
+    make: gives batches of at most a given number of tokens, padding included, after a given number
+    of documents. When `work` runs out of memory, the batch is done again: half of its tokens are
+    the new budget, and `say` gets a line, which begins with `what`. Raises InputError if a single
+    document is too much.
     """
     done, fits = 0, False
     while not fits:
@@ -58,7 +59,7 @@ def by_batches(
             done += len(batch.input_ids)
         fits = failure is None
         if not fits:
-            # Only here, after the error is gone: its traceback held the failed pass's tensors.
+            # Only here, after the error is released: its traceback held the failed pass's tensors.
             gc.collect()
             torch.cuda.empty_cache()  # does nothing if CUDA was never used
             count, length = batch.input_ids.shape
@@ -71,5 +72,5 @@ def by_batches(
             batch_tokens = batch.input_ids.size // 2
             say(
                 f"{what}: out of memory with a batch of {batch.input_ids.size:,} tokens;"
-                f" it is done again, and the rest goes on, with at most {batch_tokens:,}"
+                f" it is done again, and the rest continues with at most {batch_tokens:,}"
             )

@@ -1,7 +1,7 @@
-"""The pocket ladders as an experiment: sizes by other measures, controls, training tokens.
+"""The pocket models as an experiment: sizes by other measures, controls, training tokens.
 
 Works on summaries of pocket models, and on totals of those that ship without weights. Shapes come
-from `pocket.ladders` and `pocket.controls`.
+from `pocket.recipes` and `pocket.controls`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MARKS = "os^Dv<>p"
 
 
 def all_runs() -> dict[str, Run]:
-    """Every model of the ladders, by name."""
+    """Every pocket model, by name."""
     return {run.name: run for family in FAMILIES for run in runs_of(family)}
 
 
@@ -62,7 +62,7 @@ def by_size_measure(
     """CE and -log RBP_k fitted against each of `SIZES`.
 
     Columns: those of `fit_curves`, size, decades (spanned by that size). What was not measured or
-    cannot be fitted is left out, and so are models that are in no ladder.
+    cannot be fitted is left out, and so are models that are not pocket models.
     """
     runs = all_runs()
     summaries = [one for one in summaries if one.manifest.model in runs]
@@ -190,7 +190,7 @@ def size_and_tokens(grid: Iterable[Totals], ks: Sequence[int]) -> pd.DataFrame:
 def read_logs(runs: Path) -> dict[str, pd.DataFrame]:
     """NAME -> the log of each run in a folder of runs (NAME/log.csv) or of logs (NAME.csv).
 
-    Raises InputError if there is none.
+    Raises InputError if it is missing.
     """
     logs = {path.parent.name: pd.read_csv(path) for path in sorted(runs.glob("*/log.csv"))}
     logs |= {path.stem: pd.read_csv(path) for path in sorted(runs.glob("*-w*-l*.csv"))}

@@ -1,8 +1,8 @@
-"""Runs next to the pocket ladders: a grid of sizes and training tokens, controls, other seeds.
+"""Runs next to the pocket models: a grid of sizes and training tokens, controls, other seeds.
 
-The grid has Pythias trained on other numbers of tokens than the ladder's, each to the end of a
-schedule of its own. A control differs from one model of the grid in one thing, the depth or the
-seed, and shows how much of a slope the recipe could explain. Four models of the ladders were
+The grid has Pythias trained on other numbers of tokens than the pocket models, each to the end of
+its own schedule. A control differs from one model of the grid in one thing, the depth or the
+seed, and shows how much of a slope the recipe could explain. Four pocket models were
 trained with two more seeds each. All of these ship as loss curves and as what was measured on them,
 `Totals`, without weights.
 """
@@ -64,13 +64,13 @@ SEEDS: tuple[Run, ...] = tuple(
     for name in ("pythia-w32-l2", "pythia-w64-l4", "qwen-w48-l3", "qwen-w64-l4")
     for seed in (1, 2)
 )
-"""Models of the ladders with other seeds: other initial weights, the same tokens in order."""
+"""Pocket models with other seeds: other initial weights, the same tokens in order."""
 
 
 def control_named(name: str) -> Control:
     """The control whose run has this name: one of `CONTROLS`, or NAME-seedN for any other seed.
 
-    Raises InputError if there is none.
+    Raises InputError if it is missing.
     """
     for control in CONTROLS:
         if control.run.name == name:
@@ -175,12 +175,12 @@ def load_totals(path: Path) -> list[Totals]:
 
 
 def controls_path() -> Path:
-    """The shipped totals of the controls."""
+    """The totals of the controls."""
     return recipes.DATA / "controls.jsonl.gz"
 
 
 def grid_path() -> Path:
-    """The shipped totals of all Pythias, the ladder's and those trained on fewer tokens.
+    """The totals of all Pythias, the pocket models and those trained on fewer tokens.
 
     They are named NAME-Mm: trained on M million tokens, with a schedule that ends there.
     """
@@ -188,9 +188,9 @@ def grid_path() -> Path:
 
 
 def pairs_path(completed: bool) -> Path:
-    """The shipped totals over the tokens that complete a pair (`sections.pairs`), or that do not.
+    """The totals over the tokens that complete a pair (`sections.pairs`), or that do not.
 
-    Of the grid and, by the same names, of the other families' ladders; of `SEEDS`, by the name
+    Of the grid and, by the same names, of the other families' models; of `SEEDS`, by the name
     NAME-Mm-seedN.
     """
     return recipes.DATA / ("pairs.jsonl.gz" if completed else "others.jsonl.gz")

@@ -5,7 +5,7 @@
 `qa`      qualified name and signature, newline, the one-line summary (short, as in HotpotQA)
 `readme`  sections of the long descriptions (README, changes) of distributions
 
-A shipped list of files and names (`data/pocket/documents.json.gz`, made by `pocket.split`) says
+A list of files and names (`data/pocket/documents.json.gz`, made by `pocket.split`) says
 which documents make up a split, so only the files that it names are parsed. The text depends on
 the installed versions: `fingerprint` names what was read, `fingerprint_expected` the text behind
 the shipped numbers.
@@ -74,7 +74,7 @@ def load_pocket_documents(corpus: str, split: str = "test") -> PocketDocuments:
     """A split of a pocket corpus, read from the installed packages.
 
     corpus: one of `CORPORA`; split: "train", "valid" or "test" (the one that is measured).
-    A document whose text has changed is taken as it now is; one that is gone is counted.
+    A document whose text has changed is taken as it now is; one that is missing is counted.
 
     Raises InputError for an unknown name, or if one of the packages is not installed.
     """
@@ -169,7 +169,7 @@ def documents_of_module(source: str, file: str) -> list[Document]:
             tree = ast.parse("" if GENERATED.search(source[:2000]) else source)
         except (SyntaxError, ValueError):
             return []
-    # Where Python's parser ends a line; str.splitlines would also end one at a form feed.
+    # As Python's parser ends a line; str.splitlines would also end one at a form feed.
     lines = re.split(r"\r\n?|\n", source)
     found: list[Document] = []
     seen: Counter[tuple[str, str]] = Counter()
@@ -226,6 +226,6 @@ def _code(lines: list[str], node: Function, *, without_docstring: bool) -> str:
     kept = lines[first - 1 : node.end_lineno]
     docstring, after = node.body[:2]
     alone = node.lineno < docstring.lineno and docstring.end_lineno < after.lineno
-    if without_docstring and alone:  # on lines of its own
+    if without_docstring and alone:  # on separate lines
         del kept[docstring.lineno - first : docstring.end_lineno - first + 1]
     return textwrap.dedent("\n".join(kept))

@@ -1,12 +1,12 @@
 """The pocket models: small models of the paper's architectures, and of Mamba, that ship.
 
-`FAMILIES` says what each family is: its sizes, rate, config and what else is its own. Heads, norms,
+`FAMILIES` says what each family is: its sizes, rate, config and whatever else it has. Heads, norms,
 biases, positions, activation, tied or untied output matrix are those of the real family. Two things
 are one rule for all, so that the families differ by architecture alone: no dropout (every token is
 seen once), and the initialisation: Pythia's, with learned positions at zero. (What Mamba's state
 has, its decay, step sizes and convolution, starts as in that family.)
 
-A ladder is one family's sizes. Every model sees the same tokens in the same order, once.
+Every model sees the same tokens in the same order, once.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Family:
-    """A family: its sizes, how they are trained and built, and what is its own in them.
+    """A family: its sizes, how they are trained and built, and what they have in particular.
 
     shapes: smallest first. rate: `Recipe.rate`, from the rate search. config: a shape and what all
     families share -> the transformers config. residual: how the names of a layer's matrices end
@@ -82,7 +82,7 @@ def _gpt2(shape: Shape, common: dict) -> PretrainedConfig:
 
 def _opt(shape: Shape, common: dict) -> PretrainedConfig:
     # The real family's second size normalises after each block and embeds in half its width.
-    # None of these sizes does, so that only S changes along the ladder.
+    # None of these sizes does, so that only S changes within the family.
     from transformers import OPTConfig
 
     std = common.pop("initializer_range")
@@ -219,7 +219,7 @@ SHAPES: dict[str, tuple[Shape, ...]] = {name: one.shapes for name, one in FAMILI
 def family_named(name: str) -> str:
     """The family's name as the paper writes it, in any spelling of upper and lower case.
 
-    Raises InputError for a family that has no ladder.
+    Raises InputError for a family without pocket models.
     """
     for family in FAMILIES:
         if family.lower() == name.lower():
@@ -230,7 +230,7 @@ def family_named(name: str) -> str:
 def config_of(family: str, shape: Shape) -> PretrainedConfig:
     """The transformers config of one pocket model.
 
-    Raises InputError for a family that has no ladder.
+    Raises InputError for a family without pocket models.
     """
     family = family_named(family)
     common = {
@@ -316,15 +316,15 @@ class Run:
 
 
 def recipe_of(family: str, **changes: int | float) -> Recipe:
-    """The recipe of a family's ladder, with `changes` of its fields."""
+    """The recipe of a family, with `changes` of its fields."""
     return Recipe(**{"rate": FAMILIES[family].rate, **changes})
 
 
 def runs_of(family: str, **changes: int | float) -> tuple[Run, ...]:
-    """The runs of a family's ladder, smallest first; `changes` are fields of their recipe.
+    """The runs of a family, smallest first; `changes` are fields of their recipe.
 
-    A run of M million tokens, if they are not the ladder's, is called NAME-Mm. A run with another
-    seed than 0 ends in -seedN.
+    A run of M million tokens, if that is not the usual number, is called NAME-Mm. A run with a
+    seed other than 0 ends in -seedN.
     """
     recipe = recipe_of(family, **changes)
     suffix = "" if recipe.tokens == Recipe.tokens else f"-{recipe.tokens / 1e6:g}m"
@@ -333,9 +333,9 @@ def runs_of(family: str, **changes: int | float) -> tuple[Run, ...]:
 
 
 def run_named(name: str) -> Run:
-    """The run of a ladder's model by its name, as `runs_of` gives it.
+    """The run of a pocket model by its name, as `runs_of` gives it.
 
-    `pythia-w32-l2-3m-seed7`: 3 million tokens, seed 7. Raises InputError if there is none.
+    `pythia-w32-l2-3m-seed7`: 3 million tokens, seed 7. Raises InputError for any other name.
     """
     end = r"(-(?P<millions>\d{1,4}(\.\d{1,6})?)m)?(-seed(?P<seed>\d{1,9}))?"
     if found := re.fullmatch(r"[^-]+-w\d+-l\d+" + end, name):
@@ -347,7 +347,7 @@ def run_named(name: str) -> Run:
                 if run.name == name:
                     return run
     raise InputError(
-        f"no run {name!r}: give a ladder's model (`rbpkit pocket list`), then -3m for 3 million"
+        f"no run {name!r}: give a pocket model (`rbpkit pocket list`), then -3m for 3 million"
         " tokens, then -seed1 for seed 1"
     )
 
@@ -371,19 +371,19 @@ BESIDE = DATA / "beside"
 
 
 def model_folder(family: str, size: int) -> Path:
-    """The folder of the shipped model `size` (0 is the smallest) of a ladder.
+    """The folder of the pocket model `size` (0 is the smallest) of a family.
 
-    Raises InputError if the family or the size is not in the ladders.
+    Raises InputError if there is no such family or size.
     """
     family = family_named(family)
-    ladder = SHAPES[family]
-    if not 0 <= size < len(ladder):
-        raise InputError(f"{family} has pocket sizes 0 to {len(ladder) - 1}, not {size}")
-    return MODELS / name_of(family, ladder[size])
+    shapes = SHAPES[family]
+    if not 0 <= size < len(shapes):
+        raise InputError(f"{family} has pocket sizes 0 to {len(shapes) - 1}, not {size}")
+    return MODELS / name_of(family, shapes[size])
 
 
 def load_tokenizer() -> PreTrainedTokenizerFast:
-    """The shipped tokenizer that all pocket models share.
+    """The tokenizer that all pocket models share.
 
     Byte-level BPE with V = 4,096, trained on the training text.
     """

@@ -1,4 +1,4 @@
-"""Mamba's selective scan for training: the recurrence with a gradient of its own.
+"""Mamba's selective scan for training: the recurrence with its own gradient.
 
 For a token stream u of D channels, step sizes dt > 0 and a state of N numbers a channel,
 
@@ -117,7 +117,7 @@ def selective_scan(
 def training_scan(model: PreTrainedModel) -> Iterator[None]:
     """Let the layers of a Mamba model use `selective_scan`, for this block only.
 
-    Other models are left as they are. transformers' warning that its CUDA kernels are missing is
+    Other models are left alone. transformers' warning that its CUDA kernels are missing is
     held back.
     """
     if model.config.model_type != "mamba":

@@ -2,7 +2,7 @@
 
     python -m rbpkit.pocket.shipping FOLDER_OF_RUNS
 
-A ladder's model goes to `data/pocket/models/NAME` (hub layout, with a card), every loss curve to
+A pocket model goes to `data/pocket/models/NAME` (hub layout, with a card), every loss curve to
 `data/pocket/runs`. Every model is measured, and its totals are put into the files of `controls`.
 Summaries of `rbpkit sweep` are copied by hand, to `data/pocket/summaries`, or `beside` for a family
 that is not in the paper.
@@ -90,7 +90,7 @@ tags: [rbpkit, scaling-law]
 # {run.name}
 A small language model of the {key["family"]} architecture ({type(model.model).__name__}), trained
 for the reproduction of "Relative-Based Scaling Law for Neural Language Models" (arXiv 2510.20387).
-It is a measuring point on a ladder of sizes, not a model to generate text with.
+It is a measuring point among several sizes, not a model to generate text with.
 
 S = {model.S:,} non-embedding parameters, V = {model.V:,}. Trained on text cut out of installed
 packages (their own licences apply to it), each token seen once. Validation CE

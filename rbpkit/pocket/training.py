@@ -274,7 +274,7 @@ def train_runs(
 ) -> list[TrainedModel]:
     """Train models into `out`/NAME, one after the other.
 
-    A finished run is not trained again; an interrupted one goes on. `say` gets a line for each
+    A finished run is not trained again; an interrupted one resumes. `say` gets a line for each
     model; `progress` shows a bar with loss and tokens/s on standard error.
     """
     trained = []

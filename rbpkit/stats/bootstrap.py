@@ -60,7 +60,7 @@ def resample_weights(units: np.ndarray, draws: int = DRAWS, seed: int = SEED) ->
 
 
 def interval(draws: np.ndarray, level: float = 0.95) -> tuple[float, float]:
-    """The percentile interval of (draws,) finite values. InputError where a value is not finite."""
+    """The percentile interval of (draws,) finite values. InputError if a value is not finite."""
     values = np.asarray(draws, dtype=np.float64)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
         raise InputError("an interval needs a flat array of finite resampled values")
@@ -69,7 +69,7 @@ def interval(draws: np.ndarray, level: float = 0.95) -> tuple[float, float]:
 
 
 def finite_interval(draws: np.ndarray) -> tuple[float, float]:
-    """`interval` at 95%; (nan, nan) where a draw is not finite."""
+    """`interval` at 95%; (nan, nan) if a draw is not finite."""
     return interval(draws) if np.isfinite(draws).all() else (np.nan, np.nan)
 
 
@@ -85,7 +85,7 @@ class Resampled:
 
     @property
     def loss(self) -> np.ndarray:
-        """-log RBP_k, (B, n, K): inf where a resample has no hit, 0 where it has nothing else."""
+        """-log RBP_k, (B, n, K): inf if a resample has no hit, 0 if it has nothing else."""
         with np.errstate(divide="ignore"):
             return np.abs(np.log(self.rbp))
 

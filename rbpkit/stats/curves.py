@@ -66,7 +66,7 @@ def table1_curves() -> dict[Cell, tuple[Curve, str]]:
 
 @dataclass(frozen=True)
 class MeasuredCurves:
-    """What was measured of what was asked for.
+    """The curves that were asked for and measured.
 
     curves: (corpus, family) -> curve, each with points enough for a fit. missing: a line for each
     (corpus, family) that is not there or that no line can be fitted to, with the reason.
@@ -85,7 +85,7 @@ def measured_curves(
 ) -> MeasuredCurves:
     """The curves of `quantity` (called `name`: "RBP_10", "CE") for corpora x families.
 
-    Raises InputError as `fit.curve_of` does, but for what was not measured.
+    Raises InputError as `fit.curve_of` does, except for what was not measured.
     """
     every = list(measured)
     there = {(one.manifest.corpus, one.manifest.family) for one in every}
@@ -107,7 +107,7 @@ def measured_curves(
 
 
 def models_of(measured: Iterable[Measured], corpus: str, family: str) -> list[Measured]:
-    """What was measured of one family on one corpus, ascending in S; empty where nothing was."""
+    """What was measured of one family on one corpus, ascending in S; empty if nothing was."""
     chosen = [
         one for one in measured if (one.manifest.corpus, one.manifest.family) == (corpus, family)
     ]

@@ -41,7 +41,7 @@ def run_class(
     figure; failures.csv (file, reason; a row for each fault). With a notebook also runs/FILE/ with
     the executed notebook and its figures, and NAME.csv for each table that it writes. A relative
     records_dir or audit_dir is looked up next to its file. Nothing is measured: what a file asks
-    for must be in its records_dir, or be a shipped model. A file that cannot be run does not stop
+    for must be in its records_dir, or be a pocket model. A file that cannot be run does not stop
     the others, and a template of params/class that was not changed counts as not handed in.
 
     Returns what is wrong with the files that could not be run: file -> a line for each fault.
@@ -93,7 +93,7 @@ def run_class(
 def class_figure(table: pd.DataFrame) -> Figure:
     """The exponents of the class, CE's and alpha_k for each k, with their 95% intervals.
 
-    table: `comparison` with a column `file`. A colour for each study. Hollow: all shipped sizes of
+    table: `comparison` with a column `file`. A colour for each study. Hollow: all pocket sizes of
     its family on the same text. Grey: the range of the paper's exponents for its family.
     """
     file = table["file"].str.replace(r"\.ya?ml$", "", regex=True)
@@ -103,7 +103,7 @@ def class_figure(table: pd.DataFrame) -> Figure:
     colours = sns.color_palette("husl", len(studies))
     ring = {"marker": "o", "color": "black", "markersize": 10, "fillstyle": "none", "ls": ""}
     grey = {"color": "#DDDDDD", "linewidth": 8, "zorder": 0}
-    labels = ["shipped models", "the paper's range"]
+    labels = ["pocket models", "the paper's range"]
     with style():
         figure, axes = plt.subplots(figsize=(9, 4.5), layout="constrained")
         for number, (study, rows) in enumerate(studies):
@@ -111,12 +111,12 @@ def class_figure(table: pd.DataFrame) -> Figure:
             x, alpha = rows["quantity"].map(quantities.index) + aside, -rows["slope"]
             around = [alpha + rows["high"], -rows["low"] - alpha]
             axes.errorbar(x, alpha, around, fmt="o", color=colours[number], label=study)
-            axes.plot(x, -rows["shipped"], **ring, label=labels[0] if number == 0 else None)
+            axes.plot(x, -rows["pocket"], **ring, label=labels[0] if number == 0 else None)
             ends = -rows["paper_to"], -rows["paper_from"]
             axes.vlines(x, *ends, **grey, label=labels[1] if number == 0 else None)
         axes.set_xticks(range(len(quantities)), quantities)
         axes.set_ylabel("exponent, with its 95% interval")
-        middle = -table[["slope", "shipped", "paper_from", "paper_to"]].to_numpy()
+        middle = -table[["slope", "pocket", "paper_from", "paper_to"]].to_numpy()
         # The interval of three sizes is often far longer than that, and is cut.
         axes.set_ylim(np.nanmin(middle) - 0.05, np.nanmax(middle) + 0.05)
         figure.legend(loc="outside right upper")
@@ -131,10 +131,10 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
         if values[key]:
             values[key] = str((path.parent / Path(os.path.expanduser(values[key]))).resolve())
     if not params.records_dir and (
-        params.source != "pocket" or params.model_ids or params.train_anew
+        params.source != "pocket" or params.model_ids or params.train_models
     ):
         raise InputError(
-            f"{path.name}: asks for models that do not ship measured; run `rbpkit reproduce "
+            f"{path.name}: asks for models that were not measured; run `rbpkit reproduce "
             f"{path.name}` and name its records as records_dir"
         )
     chosen = [
@@ -145,7 +145,7 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
     ]
     if not chosen:
         asked = f"{', '.join(params.families) or 'any'} on {', '.join(params.corpus_names)}"
-        raise InputError(f"nothing was measured of what it asks for ({asked})")
+        raise InputError(f"nothing that it asks for was measured ({asked})")
     tables = {COMPARISON: comparison(chosen, params.ks)}
     if notebook is not None:
         shutil.rmtree(out, ignore_errors=True)  # no table of an earlier run may be gathered

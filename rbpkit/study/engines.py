@@ -44,7 +44,7 @@ def measure_job(
     """Measure one job in this process; the model stays loaded for the next job.
 
     A job that another process is measuring is waited for, and then found done. Whatever goes wrong
-    becomes a `Failure`, but for an OSError: a full disk, for example, would fail every job.
+    becomes a `Failure`, except an OSError: a full disk, for example, would fail every job.
     """
     lines: list[str] = []
     path = job_path(out, job)
@@ -112,7 +112,7 @@ def run_all(
 
 
 class _Process:
-    """A process of its own as a worker: a pool of one, since a death breaks the whole pool."""
+    """A separate process as a worker: a pool of one, since a death breaks the whole pool."""
 
     def __init__(self) -> None:
         self._start()
@@ -173,7 +173,7 @@ def local_workers(count: int, progress: bool) -> Iterator[Sequence[Worker]]:
 
 
 class _Actor:
-    """What Ray starts in a process of its own."""
+    """What Ray starts in a separate process."""
 
     def measure(self, *task: Any) -> Result:
         return measure_job(*task)

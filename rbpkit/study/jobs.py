@@ -45,8 +45,8 @@ def models_of(params: Params) -> dict[str, str]:
     family, for a study without models, for models that are still to be trained, and for two models
     of one name, since their records would overwrite each other.
     """
-    if params.train_anew:
-        raise InputError("train_anew: `rbpkit reproduce` trains these models and measures them")
+    if params.train_models:
+        raise InputError("train_models: `rbpkit reproduce` trains these models and measures them")
     if params.model_ids:
         pocket = {p.name: str(p) for p in recipes.MODELS.glob("*") if p.is_dir()}
         here = pocket if params.source == "pocket" else {}

@@ -32,7 +32,7 @@ QUIET_KERNEL = ["--log-level=CRITICAL"]
 
 
 def socket_files() -> Config:
-    """How to reach one kernel: through socket files of its own in the temporary folder.
+    """How to reach one kernel: through its own socket files in the temporary folder.
 
     A TCP port is chosen before the kernel starts and bound once it runs. If several kernels start
     at once, another may have taken the port by then, and the kernel dies.

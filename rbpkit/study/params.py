@@ -38,8 +38,8 @@ class Params(BaseModel):
     source: "pocket" (the models that ship with rbpkit) or "hub" (the paper's models).
     families: in the paper's spelling. model_ids: hub ids, folders or names of pocket models to
     measure instead; `families` then only says what the notebooks show.
-    train_anew: models to train from scratch and measure, named NAME-seedN, or NAME-3m-seedN for 3
-    million tokens, where NAME is a pocket model.
+    train_models: models to train from scratch and measure, named NAME-seedN, or NAME-3m-seedN for
+    3 million tokens; NAME is a pocket model.
     corpus_names: names, files or folders. text_field: the column of your own files with the text.
     revisions: "owner/name@revision" pins a model or data set of the hub to a commit, tag or
     branch; the others are taken at their newest. allow_pickle: admit weights that are pickle
@@ -50,8 +50,8 @@ class Params(BaseModel):
     truncated, in tokens. dtype: of the network; the output head stays in float32.
     device: null for a GPU if there is one; auto to spread a model over all GPUs.
     batch_tokens: most tokens of one forward pass. threads: of torch on the CPU, 0 for its default.
-    records_dir, audit_dir: where notebooks read records and the audit's tables; empty for the
-    shipped ones. figures_dir: where notebooks write figures; empty for nowhere.
+    records_dir, audit_dir: where notebooks read records and the audit's tables; empty for those
+    of the pocket models. figures_dir: where notebooks write figures; empty for nowhere.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -59,7 +59,7 @@ class Params(BaseModel):
     source: Literal["pocket", "hub"]
     families: Names = ()
     model_ids: Names = ()
-    train_anew: Names = ()
+    train_models: Names = ()
     corpus_names: Annotated[Names, Field(min_length=1)]
     revisions: Names = ()
     allow_pickle: bool = False
@@ -78,7 +78,7 @@ class Params(BaseModel):
     figures_dir: str = ""
 
     @field_validator(
-        *("families", "model_ids", "train_anew", "corpus_names", "revisions", "ks", "Ns"),
+        *("families", "model_ids", "train_models", "corpus_names", "revisions", "ks", "Ns"),
         mode="before",
     )
     @classmethod

@@ -1,4 +1,4 @@
-"""Reproduce a study: measure it, run the notebooks on what was measured, compare with the shipped.
+"""Reproduce a study: measure it, run the notebooks on what was measured, compare.
 
 Everything is written into one folder; nothing that the repository tracks is touched.
 """
@@ -28,9 +28,9 @@ from rbpkit.study.params import Params
 from rbpkit.study.sweep import sweep
 from rbpkit.summary import Summary
 
-# How far a measured value may be from the shipped one. Another processor sums in another order, so
-# that here and there two logits that nearly tie change places: 2e-4 is six tokens of the smallest
-# pocket corpus. Seen: 1 token of 105,656, and CE moved by 2e-8 nats.
+# How far a measured value may be from the pocket model's. Another processor sums in another order,
+# so that here and there two logits that nearly tie change places: 2e-4 is six tokens of the
+# smallest pocket corpus. Seen: 1 token of 105,656, and CE moved by 2e-8 nats.
 RBP_TOLERANCE = 2e-4
 CE_TOLERANCE = 1e-4  # nats
 # What two measurements of one name must share to be compared.
@@ -52,11 +52,11 @@ def reproduce(
     slopes (`comparison`).
     notebooks: numbers or names of those to run; all by default.
     All is well if no job and no notebook failed and every RBP_k and CE is within its tolerance of
-    the shipped value (`compare_with_shipped`). Raises InputError, before anything runs, if the
-    study is at fault or the notebooks are not there.
+    the pocket model's value (`compare_with_pocket`). Raises InputError, before anything runs, if
+    the study is at fault or the notebooks are not there.
     """
     names = [notebook_called(one) for one in notebooks] or notebook_names()
-    params = train_anew(params, out / "models", say=say, progress=progress)
+    params = train_models(params, out / "models", say=say, progress=progress)
     processes = (
         max(1, cores() // params.threads) if params.threads and params.device == "cpu" else 1
     )
@@ -89,62 +89,62 @@ def reproduce(
                 except InputError as error:
                     say(f"failed: {error}")
                     fine = False
-    for refused in fit_all(among_shipped(measured)[0], params.ks).refused:
+    for refused in fit_all(among_pocket(measured)[0], params.ks).refused:
         say(f"no fit: {refused}")
     table = comparison(measured, params.ks)
     write_whole(out, {"comparison.csv": as_csv(table).encode()})
     say("slopes of log(-log RBP_k), and of log CE, on log S; the paper's are over its six corpora:")
     say(table.to_string(index=False, float_format=lambda v: f"{v:.4f}", na_rep="-"))
-    fine &= compare_with_shipped(measured, params.ks, say=say)
+    fine &= compare_with_pocket(measured, params.ks, say=say)
     for one in result.failures:
         say(f"failed: {one.job.model} on {one.job.corpus}: {one.reason}")
     return fine
 
 
-def train_anew(params: Params, out: Path, **shown) -> Params:
-    """The study with its `train_anew` trained into `out`/trained/NAME, as its `model_ids`.
+def train_models(params: Params, out: Path, **shown) -> Params:
+    """The study with its `train_models` trained into `out`/trained/NAME, as its `model_ids`.
 
-    An interrupted training goes on from its checkpoint. shown: `say` and `progress` of
+    An interrupted training resumes from its checkpoint. shown: `say` and `progress` of
     `train_runs`. Raises InputError, before any training, for a name that no pocket model has.
     """
-    if not params.train_anew:
+    if not params.train_models:
         return params
     if params.source != "pocket" or params.model_ids:
-        raise InputError("train_anew: source must be pocket, and model_ids empty")
-    runs = [recipes.run_named(name) for name in params.train_anew]
+        raise InputError("train_models: source must be pocket, and model_ids empty")
+    runs = [recipes.run_named(name) for name in params.train_models]
     from rbpkit.pocket.training import train_runs
 
     folders = [out / "trained" / one.name for one in runs]  # the model's name in the records
     done = train_runs(runs, out, device=params.device or "cpu", **shown)
     for trained, folder in zip(done, folders, strict=True):
         shutil.copytree(trained.folder, folder, dirs_exist_ok=True)
-    return params.model_copy(update={"train_anew": (), "model_ids": tuple(map(str, folders))})
+    return params.model_copy(update={"train_models": (), "model_ids": tuple(map(str, folders))})
 
 
 @cache
-def load_shipped() -> list[Summary]:
-    """All summaries that ship with the package."""
+def load_pocket() -> list[Summary]:
+    """All summaries that come with the package."""
     return [*load_summaries(recipes.SUMMARIES), *load_summaries(recipes.BESIDE)]
 
 
-def differing(one: Measured, shipped: Measured) -> list[str]:
+def differing(one: Measured, other: Measured) -> list[str]:
     """Those of `SHARED` that differ."""
-    return [key for key in SHARED if getattr(one.manifest, key) != getattr(shipped.manifest, key)]
+    return [key for key in SHARED if getattr(one.manifest, key) != getattr(other.manifest, key)]
 
 
-def compare_with_shipped(
+def compare_with_pocket(
     measured: Sequence[Summary], ks: Sequence[int], *, say: Callable[[str], None]
 ) -> bool:
-    """Whether each RBP_k and CE is within `RBP_TOLERANCE`, `CE_TOLERANCE` of the shipped value.
+    """Whether each RBP_k and CE is within `RBP_TOLERANCE`, `CE_TOLERANCE` of the pocket model's.
 
     Says the largest differences of each corpus, how many jobs were compared, and OK or not. A job
-    whose text, weights or settings are not the shipped ones is not compared, which is said.
+    whose text, weights or settings are not the pocket model's is not compared, and a line says so.
     """
-    shipped = {(one.manifest.model, one.manifest.corpus): one for one in load_shipped()}
+    pocket = {(one.manifest.model, one.manifest.corpus): one for one in load_pocket()}
     rows, others, compared = [], Counter(), 0
     for one in measured:
         model, corpus = one.manifest.model, one.manifest.corpus
-        other = shipped.get((model, corpus))
+        other = pocket.get((model, corpus))
         if other and (keys := differing(one, other)):
             others[corpus, ", ".join(keys)] += 1
         elif other:
@@ -155,72 +155,72 @@ def compare_with_shipped(
                 rows.append((corpus, "RBP", model, f"RBP_{k}", *values, RBP_TOLERANCE))
     for (corpus, keys), jobs in others.items():
         say(
-            f"{corpus}: {jobs} models not compared with the shipped ones, which have another {keys}"
+            f"{corpus}: {jobs} models are not compared, since the pocket models have another {keys}"
         )
-    columns = ["corpus", "kind", "model", "quantity", "measured", "shipped", "tolerance"]
+    columns = ["corpus", "kind", "model", "quantity", "measured", "pocket", "tolerance"]
     table = pd.DataFrame(rows, columns=columns)
-    table["difference"] = (table["measured"] - table["shipped"]).abs()
+    table["difference"] = (table["measured"] - table["pocket"]).abs()
     if compared:
         largest = table.loc[table.groupby(["corpus", "kind"])["difference"].idxmax()]
-        say("largest differences from the shipped values:")
+        say("largest differences from the pocket models' values:")
         say(largest.drop(columns="kind").to_string(index=False, float_format="{:.6g}".format))
     over = int((table["difference"] > table["tolerance"]).sum())
     verdict = f"NOT OK, {over} values beyond the tolerance" if over else "OK"
-    say(f"{compared} of {len(measured)} jobs compared with shipped values: {verdict}")
+    say(f"{compared} of {len(measured)} jobs compared with the pocket models: {verdict}")
     return not over
 
 
-def among_shipped(measured: Sequence[Summary]) -> tuple[list[Measured], list[Measured]]:
-    """What is to be fitted of what was measured, and the shipped models to compare that with.
+def among_pocket(measured: Sequence[Summary]) -> tuple[list[Measured], list[Measured]]:
+    """The measured models to be fitted, and the pocket models to compare the fits with.
 
-    A (corpus, family) is compared with all shipped sizes of the family that were trained on as
+    A (corpus, family) is compared with all pocket sizes of the family that were trained on as
     many tokens (NAME, or NAME-3m) and measured on the same text in the same way, if its own models
-    are among them (NAME, or NAME-seedN if trained anew). If all of its models were trained anew,
-    they take the places of the NAMEs, and are fitted with the other sizes.
+    are among them (NAME, or NAME-seedN if trained again). If all of its models were trained
+    again, they take the places of the NAMEs, and are fitted with the other sizes.
     """
 
     def cell(one: Measured) -> tuple[str, str]:
         return one.manifest.corpus, one.manifest.family
 
-    shipped = [*load_shipped(), *load_totals(grid_path())]
+    pocket = [*load_pocket(), *load_totals(grid_path())]
     fitted, whole = list(measured), []
     for place in dict.fromkeys(map(cell, measured)):
         here = [one for one in measured if cell(one) == place]
         models = [one.manifest.model for one in here]
         bases = [model.split("-seed")[0] for model in models]
-        tokens = bases[0].split("-")[3:]  # ["3m"]; [] for the ladder's own number
-        ladder = {
+        tokens = bases[0].split("-")[3:]  # ["3m"]; [] for the usual number
+        sizes = {
             other.manifest.model: other
-            for other in shipped
+            for other in pocket
             if cell(other) == place
             and other.manifest.model.split("-")[3:] == tokens
             and differing(here[0], other) in ([], ["revision"])  # the same text and settings
         }
-        if set(bases) <= ladder.keys():
-            whole += ladder.values()
+        if set(bases) <= sizes.keys():
+            whole += sizes.values()
             if all("-seed" in model for model in models):
-                fitted += [ladder[name] for name in ladder if name not in bases]
+                fitted += [sizes[name] for name in sizes if name not in bases]
     return fitted, whole
 
 
 def comparison(measured: Sequence[Summary], ks: Sequence[int]) -> pd.DataFrame:
-    """Slope and R2 measured, shipped and published, a row a (corpus, family, quantity).
+    """Slope and R2 measured, of pocket models and published, a row per (corpus, family, quantity).
 
-    low, high: t interval of the slope, 95%. shipped: the slope of all shipped sizes of the family
-    on the same text (`among_shipped`, which also says how a model trained anew is fitted).
-    difference: slope - shipped. paper_from, paper_to: the range of the paper's slopes for that
+    low, high: t interval of the slope, 95%. pocket: the slope of all pocket sizes of the family
+    on the same text (`among_pocket`, which also says how a model trained again is fitted).
+    difference: slope - pocket. paper_from, paper_to: the range of the paper's slopes for that
     family over its six corpora (Table 1), since no corpus here need be one of the paper's. NaN if
     there is nothing to compare with.
     """
     keys = ["corpus", "family", "quantity"]
-    fitted, whole = among_shipped(measured)
+    fitted, whole = among_pocket(measured)
     table = fit_all(fitted, ks).table[[*keys, "n", "slope", "low", "high", "R2"]]
     if whole:
-        slopes = fit_all(whole, ks).table[[*keys, "slope"]].rename(columns={"slope": "shipped"})
+        slopes = fit_all(whole, ks).table[[*keys, "slope"]].rename(columns={"slope": "pocket"})
         table = table.merge(slopes, on=keys, how="left")
     else:
-        table = table.assign(shipped=float("nan"))
-    table["difference"] = table["slope"] - table["shipped"]
+        table = table.assign(pocket=float("nan"))
+    table["difference"] = table["slope"] - table["pocket"]
     published = paper.table1()
     published["quantity"] = ["CE" if k == "CE" else f"RBP_{k}" for k in published["k"]]
     span = published.groupby(["family", "quantity"])["slope"].agg(["min", "max"]).reset_index()

@@ -49,8 +49,8 @@ def sweep(
 ) -> SweepResult:
     """Measure all of the study's models on all of its corpora into the records folder `out`.
 
-    engine: "process" for this machine, with so many `processes`; or "ray" for the cluster at
-    `address`, or for one that is started here, with so many `workers` (see `ray_workers`). The
+    engine: "process" for this machine, with `processes` processes; or "ray" for the cluster at
+    `address`, or for one that is started here, with `workers` workers (see `ray_workers`). The
     records are the same to the byte. progress: a bar, if there is one process.
 
     Jobs that are done are found without loading a model. Of the others, the study's last models

@@ -21,10 +21,10 @@ from rbpkit.study.params import Params, load_params
 from rbpkit.study.reproduce import (
     CE_TOLERANCE,
     RBP_TOLERANCE,
-    compare_with_shipped,
+    compare_with_pocket,
     comparison,
     reproduce,
-    train_anew,
+    train_models,
 )
 from rbpkit.summary import Summary
 
@@ -37,7 +37,7 @@ def with_manifest(summary: Summary, **changes: object) -> Summary:
     return dataclasses.replace(summary, manifest=manifest)
 
 
-def test_every_shipped_model_was_measured_on_every_corpus(shipped):
+def test_every_pocket_model_was_measured_on_every_corpus(shipped):
     from rbpkit.models import load_model
 
     everything = [*shipped, *load_summaries(recipes.BESIDE)]
@@ -71,11 +71,11 @@ def test_agreement_is_within_the_tolerances(shipped):
     for share, nats in ((0.9, 0), (1.1, 0), (0, 0.9), (0, 1.1)):
         said = []
         moved = Moved(shipped[0], share * RBP_TOLERANCE, nats * CE_TOLERANCE)
-        agrees = compare_with_shipped([moved, *shipped[1:]], (1, 10), say=said.append)
+        agrees = compare_with_pocket([moved, *shipped[1:]], (1, 10), say=said.append)
         assert agrees == (share < 1 and nats < 1)
         verdict = "OK" if agrees else f"NOT OK, {2 if share else 1} values beyond the tolerance"
         jobs = len(shipped)
-        assert said[-1] == f"{jobs} of {jobs} jobs compared with shipped values: {verdict}"
+        assert said[-1] == f"{jobs} of {jobs} jobs compared with the pocket models: {verdict}"
         assert shipped[0].manifest.model in said[-2]
 
 
@@ -83,14 +83,14 @@ def test_agreement_is_within_the_tolerances(shipped):
 def test_what_is_not_the_same_job_is_not_compared(shipped, key):
     others = [with_manifest(one, **{key: "another"}) for one in shipped]
     said = []
-    assert compare_with_shipped(others, (1,), say=said.append)
-    assert len(said) == 6 and all(f"which have another {key}" in line for line in said[:5])
+    assert compare_with_pocket(others, (1,), say=said.append)
+    assert len(said) == 6 and all(f"have another {key}" in line for line in said[:5])
     assert said[5].startswith("0 of ")
-    # Other weights of a shipped name are still set next to the shipped models.
+    # Other weights of a pocket model's name are still compared with the pocket models.
     assert comparison(others, (1,))["difference"].isna().all() == (key != "revision")
 
 
-def test_comparison_has_measured_shipped_and_published(shipped):
+def test_comparison_has_measured_pocket_and_published(shipped):
     table = comparison(shipped, (1, 10, 50))
     assert len(table) == 5 * 4 * 4  # corpora, families, CE and three k
     assert np.allclose(table["difference"], 0)
@@ -100,8 +100,8 @@ def test_comparison_has_measured_shipped_and_published(shipped):
     assert table.query("quantity == 'RBP_50'")["paper_from"].isna().all()  # no such row
 
 
-def test_a_model_trained_anew_is_fitted_among_the_shipped_ones(shipped):
-    """A stand-in, the ladder's model called one of 3 million tokens, so that the line must move."""
+def test_a_model_trained_again_is_fitted_among_the_pocket_models(shipped):
+    """A stand-in, the pocket model called one of 3 million tokens, so that the line must move."""
     own = [
         with_manifest(one, model="pythia-w32-l2-3m-seed7")
         for one in shipped
@@ -116,39 +116,39 @@ def test_a_model_trained_anew_is_fitted_among_the_shipped_ones(shipped):
         k = quantity.removeprefix("RBP_")
         loss = [t.ce() if k == "CE" else -np.log(t.rbp(int(k))) for t in (mine, *there)]
         S = [t.manifest.S for t in there]
-        assert row["shipped"] == pytest.approx(fit_power_law(S, loss[1:]).slope)
+        assert row["pocket"] == pytest.approx(fit_power_law(S, loss[1:]).slope)
         assert row["slope"] == pytest.approx(fit_power_law(S, [loss[0], *loss[2:]]).slope)
-        assert row["slope"] > row["shipped"] + 0.01  # the smallest is better: a flatter line
+        assert row["slope"] > row["pocket"] + 0.01  # the smallest is better: a flatter line
 
 
-def test_train_anew_trains_once_and_names_the_models(tmp_path, monkeypatch):
+def test_train_models_trains_once_and_names_the_models(tmp_path, monkeypatch):
     stream = torch.from_numpy(np.random.default_rng(0).integers(0, recipes.V, 5000))
     monkeypatch.setattr(training, "token_stream", lambda split: stream)  # the whole takes minutes
     name = "pythia-w32-l2-0.004096m-seed7"
-    study = CLASSROOM.model_copy(update={"train_anew": (name,)})
+    study = CLASSROOM.model_copy(update={"train_models": (name,)})
     said = []
-    trained = train_anew(study, tmp_path, say=said.append)
+    trained = train_models(study, tmp_path, say=said.append)
     assert said[0].startswith(f"{name}: ")
     assert [Path(folder).name for folder in trained.model_ids] == [name]
-    assert train_anew(study, tmp_path) == trained  # found done
+    assert train_models(study, tmp_path) == trained  # found done
     for change, reason in (
-        ({"train_anew": ("pythia-w33-l2-seed1",)}, "no run"),
+        ({"train_models": ("pythia-w33-l2-seed1",)}, "no run"),
         ({"model_ids": ("a", "b")}, "model_ids empty"),
     ):
         with pytest.raises(InputError, match=reason):
-            train_anew(study.model_copy(update=change), tmp_path / "none")
+            train_models(study.model_copy(update=change), tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
 def test_reproduce_draws_what_it_measured(tmp_path):
-    """Three shipped models on a corpus, end to end: the figure's points are the records'."""
+    """Three pocket models on a corpus, end to end: the figure's points are the records'."""
     names = ("pythia-w32-l2", "pythia-w48-l3", "pythia-w64-l4")
     values = {"source": "pocket", "model_ids": names, "corpus_names": ["pocket:humaneval"]}
     study = Params(**values, documents=8, max_length=64, device="cpu", threads=1)
     before = {path: path.stat().st_mtime_ns for path in (ROOT / "figures").iterdir()}
     said, out = [], tmp_path / "out"
     assert reproduce(study, out, notebooks=["03"], say=said.append), said
-    assert any("which have another" in line for line in said)  # eight documents of 64 tokens
+    assert any("have another" in line for line in said)  # eight documents of 64 tokens
     drawn = pd.read_csv(out / "figures" / "figure_3.csv").query("source == 'measured'")
     measured = {one.manifest.model: one.rbp(1) for one in load_summaries(out / "records")}
     assert dict(zip(drawn["model"], drawn["value"], strict=True)) == pytest.approx(measured, 1e-5)
@@ -164,7 +164,7 @@ def test_a_study_of_ones_own_takes_every_notebook(tmp_path, llama_folder, text_f
     said = []
     done = reproduce(Params(**values, text_field="text", threads=1), tmp_path, say=said.append)
     assert done, [line for line in said if line.startswith("failed")]
-    assert said[-1] == "0 of 1 jobs compared with shipped values: OK"
+    assert said[-1] == "0 of 1 jobs compared with the pocket models: OK"
     assert any(line.startswith("no fit: llama, notes.jsonl") for line in said)
 
 

@@ -261,4 +261,4 @@ def test_models_have_the_hub_s_names_and_no_two_the_same(tmp_path):
     with pytest.raises(InputError, match="both called 'owner/name'"):
         models_of(twice)
     with pytest.raises(InputError, match="rbpkit reproduce"):
-        models_of(study.model_copy(update={"train_anew": ("pythia-w32-l2-seed7",)}))
+        models_of(study.model_copy(update={"train_models": ("pythia-w32-l2-seed7",)}))
