@@ -130,7 +130,7 @@ figure = by_k("R2", "$R^2$")
 plots.save(figure, points[points["quantity"] == "R2"], figures_dir, "figure_6a")
 
 # %% [markdown]
-# *Figure 6a: how straight the line is at each $k$. The first panel has the published Pythias. The black line is at 0.9. The law holds over most of the range and breaks at the end, where few tokens are missed (notebook 05).*
+# *Figure 6a: how straight the line is at each $k$. The first panel has the published Pythias. The black line is at 0.9. The line is good over most of the range; on the short texts it breaks at the end, where few tokens are missed (notebook 05). Each panel has its own range.*
 #
 # The paper's sentence is right for the models of Figure 6, and with a margin. Does it hold for all its families? Table 1 has four values of $k$ below 1,000, on six corpora.
 
