@@ -175,7 +175,7 @@ def law_grid(
 ) -> Figure:
     """Log-log panels of points, a least-squares line through each hue, one legend below them all.
 
-    points: a row a point. panel, hue, x, y: names of its columns; panels and hues in the order in
+    points: a row per point. panel, hue, x, y: names of its columns; panels and hues in the order in
     which they come. If it has columns `low` and `high`, they are the ends of a bar about y. A hue
     of fewer than three points, or of one x, has no line. Values of `hollow` have open markers,
     through which others can be seen. legend_title: what the hues are. size: of a panel, in inches.
