@@ -35,6 +35,7 @@ from IPython.display import Markdown, display
 from rbpkit import plots
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import VERDICTS, as_markdown, load_claims
+from rbpkit.tools.exercises import check, sealed
 
 check_parameters(globals())
 
@@ -100,3 +101,31 @@ plots.save(figure, points[columns], figures_dir, "figure_claims")
 # %%
 for notebook, table in claims.groupby("notebook"):
     display(Markdown(f"**Notebook {notebook}: {titles.get(notebook, '')}**"), as_markdown(table))
+
+# %% [markdown]
+# ## What to remember
+#
+# - **The law in $S$ is real and approximate.** Nearly every published line at $k < 1000$ falls with an $R^2$ above 0.9, and so do those of models a thousand times smaller. But the points scatter about their lines several times more than sampling allows. "Precise" holds in part.
+# - **$N$ shifts the curve.** In Eq. 8 a longer task needs a larger model, and the step does not get steeper in $\ln S$. The product of Eq. 6 is an assumption, and it does not hold: ten tokens in a row count for about eight.
+# - **Large $k$ has two explanations.** Chance is enough for about half of the published lines at $k$ = 20,000 and 30,000. In others GPT-2 misses more as it grows, which chance cannot explain.
+# - **Cross-entropy forces nothing, and predicts nearly everything.** In principle RBP$_1$ cannot be deduced from it. Within one text it follows from it to about one percent.
+# - **The derivation of the two exponents does not carry.** In Appendix C the two large terms of cross-entropy cancel, so the argument that one of them dominates fails.
+#
+# ## How to read a single failure
+#
+# *Holds* asks that every case agree, and that is strict. Suppose that the 16 published lines at one $k$ follow an exact law, that each test rejects by chance with probability 2.5%, and that the tests are independent. Then at least one line is rejected with probability $1 - (1 - 0.025)^{16} = 0.33$. So a single failing line says little against a claim; it turns *holds* into *holds in part*, and the table shows the count.
+#
+# Most margins were chosen with the numbers known. Those that were fixed before a computation are in [docs/margins.md](../docs/margins.md).
+#
+# **Exercise 1.** Let each of 24 lines follow an exact law and be tested at the 2.5% level, independently. With which probability does at least one fail? To two decimals.
+#
+# <details><summary>Hint</summary>First find the probability that none fails.</details>
+
+# %%
+answer_1 = None  # a probability
+print(check(1, answer_1, sealed("ad9dadb8", digits=2)))
+
+# %% [markdown]
+# **Exercise 2.** The lines of one family share their models, and those of one corpus share their text. Does this make the probability of Exercise 1 larger or smaller? Why?
+#
+# <details><summary>Hint</summary>Think of the extreme case in which all lines are copies of one.</details>
