@@ -369,10 +369,6 @@ straight = low_k.R2_printed > 0.9
 unlike = ", ".join(f"{family} on {corpus} at {k}" for corpus, k, family in low_k.index[~straight])
 close, near = abs(ratio - 1).stack() < 0.1, abs(ratio - 1).stack() < 0.2
 R2_gap = (table.R2_printed.xs("1", level="k") - table.R2_printed.xs("CE", level="k")).abs()
-to_10, to_100 = (
-    (alpha.xs(b, level="k") > alpha.xs(a, level="k")).sum().sum()
-    for a, b in (("1", "10"), ("10", "100"))
-)
 recomputed = difference.slope.notna()
 worst = difference.abs().max().max()
 our_low_k = pocket[pocket.index.isin(["1", "10", "100"], level="k") & pocket.slope.notna()]
