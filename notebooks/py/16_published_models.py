@@ -13,17 +13,17 @@
 # %% [markdown]
 # # Beyond the paper: models that nobody here chose
 #
-# **The question.** The paper finds its law in four families that its authors picked. Does it hold in models that others built and tested for other reasons, and can it tell the accuracy of a model before anyone looks?
+# **The question.** The paper finds its law in four families that its authors picked. Does it hold in models that others built and tested for other reasons? And can it tell an accuracy before anyone looks?
 #
 # > **The paper.** "Across all model series and all datasets, RBP1 exhibits precise power-law relationship with model sizes" (Figure 3)
 # >
 # > $$-\log \mathrm{RBP}_1 = C\,S^{-\alpha}$$
 #
-# A token has rank 1 if the greedy prediction is right. So whoever publishes the accuracy of greedy predictions for several sizes of model has tested the law, without meaning to. We collected such accuracies of some two hundred finished models and of hundreds of checkpoints (sources and licences: `rbpkit/data/evidence`).
+# A token has rank 1 if the greedy prediction is right. So whoever publishes the accuracy of greedy predictions for several sizes has tested the law, without meaning to. We collected such accuracies of some two hundred finished models and hundreds of checkpoints (sources and licences: `rbpkit/data/evidence`).
 #
-# One result surprised us. On the best-known of these tests, the largest models fall short of their line, some of them badly. They do not where the number of training tokens grew with the size. The law in $S$ needs tokens that keep up.
+# One result surprised us. On the best-known of these tests most of the largest models fall short of their line, some of them badly. They do not if their training tokens grew with their size.
 #
-# **Guess first.** Draw the line through the seven smaller GPT-3 models, from 125 million to 13 billion parameters, and extend it to 175 billion. By how many percent will the loss of the largest, $-\log$ of its accuracy, differ from the line, and in which direction?
+# **Guess first.** Draw the line through the seven smaller GPT-3 models, from 125 million to 13 billion parameters, and extend it to 175 billion. By how many percent will the largest model's loss, $-\log$ of its accuracy, differ from the line, and in which direction?
 #
 # [Glossary](../docs/glossary.md)
 
@@ -51,12 +51,12 @@ check_parameters(globals())
 # ## What others counted
 #
 # - *Next token*: $\mathrm{RBP}_1$ itself, on web text.
-# - *Last sub-token*: $\mathrm{RBP}_1$ at one position of each passage of LAMBADA, the end of its last word.
+# - *Last sub-token*: $\mathrm{RBP}_1$ at the end of each passage of LAMBADA.
 # - *Masked residues*: top-1 accuracy at masked positions of proteins. They are not next tokens.
-# - *Memorised windows*: the share of training sequences that Pythia continues word for word over 32 tokens. In the paper's terms this is $p_{32,1}$.
-# - *LAMBADA*: the share of 5,153 passages of which the whole last word is greedy. If the word has $N$ tokens, this is $p_{N,1}$. The passages were chosen to be hard, so they are no sample of text.
+# - *Memorised windows*: the share of training sequences that Pythia continues word for word over 32 tokens. This is the paper's $p_{32,1}$.
+# - *LAMBADA*: the share of 5,153 passages of which the whole last word is greedy. If the word has $N$ tokens, this is $p_{N,1}$. The passages were chosen to be hard.
 #
-# Multiple-choice accuracies compare a few given answers. They say nothing about ranks, and are left out.
+# Multiple-choice accuracies are left out. They compare a few given answers, which no rank decides.
 
 # %%
 END = 299_892_736_000  # tokens at the end of Pythia's training
@@ -110,21 +110,23 @@ names = {
     "Pythia-deduped, memorised": "Pythia, deduplicated",
 }
 kinds = ["next token", "last sub-token", "masked residues", "memorised windows"]
-panels = pd.concat(models[models.group == kind].replace({"series": names}) for kind in kinds)
-figure = plots.law_grid(panels, panel="group", hue="series", ylabel=r"$-\log$ of the share")
-points = models[models.group.isin(kinds)][["group", "series", "model", "S", "share", "n"]]
+panels = pd.concat(models[models.group == kind] for kind in kinds)
+figure = plots.law_grid(
+    panels.replace({"series": names}), panel="group", hue="series", ylabel=r"$-\log$ of the share"
+)
+points = panels[["group", "series", "model", "S", "share", "n"]]
 plots.save(figure, points, figures_dir, "16_ranks")
 
 # %% [markdown]
 # *What four kinds of accuracy do with size. A straight line is the law; each is drawn through all its models.*
 #
-# The form holds in all four panels, on texts and on a modality that the paper did not use. The largest model is predicted to about 5% of its loss or better.
+# The form holds in all four panels, on texts and a modality that the paper did not use. The largest model is predicted to about 5% of its loss or better.
 #
-# How much is that? For next tokens there is a single series of five models, and for last sub-tokens one of four. The two lines of residues are the same four models on two sets of proteins. The two lines of windows are twin suites of Pythia. So these are four families that agree with the law, not four tests that could each have refuted it: a line through four or five points bends little. Even so, both ends of the upper two are above their lines.
+# How much is that worth? For next tokens there is one series of five models, and for last sub-tokens one of four. The two lines of residues are the same four models on two sets of proteins. The two lines of windows are twin suites of Pythia. So four families agree with the law, and most of these lines are too short to fail. Even so, both ends of the upper two are above their lines.
 #
 # ## 2. Does size need tokens?
 #
-# LAMBADA is the test that most makers of models report. It has series up to 175 billion parameters.
+# Most makers of models report LAMBADA, up to 175 billion parameters.
 
 # %%
 lambada = law[law.group == "LAMBADA"].sort_values(["tokens", "missed"])
@@ -138,11 +140,11 @@ labels = {  # text, offset in points, side
     "BLOOM": ("BLOOM", -6, 2, "right"),
     "OPT": ("OPT", -6, 2, "right"),
     "Pythia v0, deduplicated": ("Pythia (3)", 7, -3, "left"),
-    "GPT-Neo, J, NeoX": ("GPT-Neo, J, NeoX", 2, -13, "right"),
+    "GPT-Neo, J, NeoX": ("GPT-Neo", -6, 2, "right"),
     "CodeGen-nl": ("CodeGen", -6, 2, "right"),
     "Mamba": ("Mamba (2)", 7, -3, "left"),
     "GPT-2": ("GPT-2", -4, 6, "left"),
-    "Qwen2.5": ("Qwen2.5", -2, -16, "center"),
+    "Qwen2.5": ("Qwen2.5", 2, -16, "right"),
     "OpenLM on c4": ("OpenLM (3)", 7, -7, "left"),
     "Cerebras-GPT": ("Cerebras (2)", -6, -3, "right"),
 }
@@ -193,15 +195,15 @@ plots.save(figure, points, figures_dir, "16_lambada")
 # %% [markdown]
 # *Left: four families on LAMBADA, each with the line through all models but the largest, dotted where it predicts. Right: by how much the largest model of each series is above that prediction, against the range of sizes in the series. A number in brackets counts lines of one family.*
 #
-# The loss of GPT-3's largest model is about half above its line, and so is BLOOM's. For all series without growing tokens the sign is the same, and the miss tends to be larger where the sizes span more decades. Over one and a half decades, as in Mamba or Qwen2.5, it is some 5%, no more than in Section 1. Where tokens grow with $S$, the largest model does slightly better than its line, also over ranges where Pythia already does worse.
+# The loss of the largest GPT-3 is about half above its line, and so is BLOOM's. In all series without growing tokens the sign is the same, and the miss tends to be larger if the sizes span more decades. Over one and a half decades, as in Mamba or Qwen2.5, it is some 5%, no more than in Section 1. If tokens grow with $S$, the largest model does slightly better than its line.
 #
-# That is a pattern, not a proof. Only two families grow their tokens, and of the others the sources state the tokens of three: GPT-3, Mamba and Pythia. Families also differ in text, recipe and evaluation code.
+# That is a pattern, not a proof. Tokens grow in two families only, and of the others our sources state them for three: GPT-3, Mamba and Pythia. Families also differ in text, recipe and evaluation code.
 #
-# Hoffmann et al. (2022) explain such a pattern. A loss has a term for size and one for training tokens $T$:
+# The sum of Hoffmann et al. (2022) would explain it. A loss has a term for size and one for training tokens $T$:
 #
 # $$-\log p = A\,S^{-a} + B\,T^{-b}.$$
 #
-# If all sizes see the same $T$, the second term is a floor, and the line in $\log S$ bends. If $T$ grows with $S$, both terms fall. Checkpoints allow a direct test, because they vary $T$ at each $S$. Three forms of the law are fitted without the largest sizes, and then predict these: size alone ($A S^{-a}$), the product ($A S^{-a} T^{-b}$) and the sum.
+# If all sizes see the same $T$, the second term is a floor, and the line in $\log S$ bends. If $T$ grows with $S$, both terms fall. Checkpoints allow a direct test, because they vary $T$ at each $S$. Three forms are fitted without the largest sizes, and then predict these: size alone, the product $A S^{-a} T^{-b}$, and the sum.
 
 # %%
 from_3000 = pythia[pythia.tokens >= 6e9]  # earlier steps follow none of these forms
@@ -223,7 +225,7 @@ print("rms error of the log loss that was held out, in %")
 print(errors.round(0).astype(int).to_string())
 
 # %% [markdown]
-# Size alone misses by a quarter to a third. With tokens the error is a half to a tenth of that. This holds for checkpoints, which lie inside one learning-rate schedule, and for the models of OpenLM, each of which was trained to its end. Whether product or sum is right stays undecided: Pythia's checkpoints favour the sum, OpenLM's finished models the product.
+# Size alone misses by a quarter to a third, and tokens remove much of that. This is so for checkpoints, which lie inside one learning-rate schedule, and for the models of OpenLM, each trained to its end. Product or sum is undecided: Pythia's checkpoints favour the sum, OpenLM's finished models the product.
 
 # %%
 rows, held = parts["Pythia v1, deduplicated: 12B along training"]
@@ -273,7 +275,7 @@ print(check(2, answer_2, sealed("5316ca1c", digits=0)))
 # %% [markdown]
 # ## 3. Were the blind predictions right?
 #
-# We kept the final zero-shot accuracies of one suite, Pythia v1 on the standard Pile, out of this study. Before we looked at them we wrote down a prediction and a 95% interval for each of eight models (`blind.csv`). Each prediction uses only models of the *other* sizes, and of these only earlier checkpoints. It is the mean, in $\log(-\log p)$, of two:
+# The final zero-shot accuracies of one suite, Pythia v1 on the standard Pile, were withheld from this study. Before we saw them we wrote down a prediction and a 95% interval for each of eight models (`blind.csv`). Each uses only models of the *other* sizes, and of v1 only earlier checkpoints. It is the mean, in $\log(-\log p)$, of two:
 #
 # 1. a line in $\log S$ through the three nearest sizes, at their last checkpoint,
 # 2. the sum $A\,S^{-a} + B\,T^{-b}$, fitted to all checkpoints from 100 billion tokens on.
@@ -305,7 +307,7 @@ assert np.allclose(blind.predicted, pd.Series(again), atol=1e-3)
 print("the rule gives the predictions as they were written down")
 
 # %% [markdown]
-# The rule was not the first. Some fifty variants came before it, and it is the one with the smallest error in a rehearsal: six suites whose final accuracies were known, each size left out in turn. The best of fifty is a little too good, so its error on new models had to be larger. The half width of an interval is the rehearsal's error for each unit of the gap in $\log S$ between the neighbours of a size, times 1.96.
+# The rule was not our first. Some fifty variants came before it, and it had the smallest error in a rehearsal on six suites, with each size left out in turn. The best of fifty is a little too good, so we expected a larger error on the withheld accuracies. An interval is as wide as the errors of the rehearsal suggest, wider if the neighbouring sizes are far.
 
 # %% tags=["hide-input"]
 rehearsals = []  # checkpoints before the last, and the log loss at the last by size
@@ -340,9 +342,7 @@ for S in blind.index:
 print(f"rehearsal: rms error of the log loss {np.sqrt(np.mean(np.square(each))):.3f}")
 
 # %% [markdown]
-# **Guess again.** How many of the accuracies will be inside their intervals, and which model will be the farthest off?
-#
-# Here is the truth. It is known for seven of the eight; the 1B model is not in the file.
+# **Guess again.** How many accuracies are inside their intervals, and which model is the farthest off? The truth is known for seven of the eight; the file lacks the 1B model.
 
 # %%
 truth = load("pythia_lambada_zero_shot").set_index("S")
@@ -381,9 +381,9 @@ points = table.reset_index()[["model", "S", "predicted", "low", "high", "share",
 plots.save(figure, points, figures_dir, "16_blind")
 
 # %% [markdown]
-# *Left: predictions with their 95% intervals, and the truth. Right: the errors, with the same intervals; above zero a model does better than predicted. Crosses are what a line in size alone would have said.*
+# *Left: predictions with their 95% intervals, and the truth. Right: the errors, with the same intervals. Above zero a model does better than predicted. Crosses: a line in size alone.*
 #
-# All seven are inside. That alone proves little, because wide intervals are easy to hit. The sizes of the errors say more. Here they are for the rule, for its two halves, and for some ways that were not allowed.
+# All seven are inside. That alone proves little, because wide intervals are easy to hit. The errors tell more. Here they are for the rule, its two halves, and two ways that the check did not allow.
 
 # %%
 own = np.log(v1[v1.tokens == v1.tokens.max()].set_index("S").loss)
@@ -410,13 +410,13 @@ print(
 )
 
 # %% [markdown]
-# **What the law got right.** The error is close to that of the rehearsal and just as large as the intervals claim. A line in size alone would have missed by twice as much. Most of the work is done by the sum of size and tokens; seven models cannot tell whether averaging it with a line helped.
+# **What the law got right.** The error is close to that of the rehearsal and as large as the intervals claim. A line in size alone would have missed by twice as much. Seven models cannot tell whether averaging two predictions helped.
 #
-# **What it got wrong.** The 160M model is far worse than predicted, by several times its sampling error. Its accuracy came close to the predicted one and then fell in the last third of training. The law has two terms that can only shrink, so it cannot follow. The 410M model does better than predicted.
+# **What it got wrong.** The 160M model is far worse than predicted, by several times its sampling error. Its accuracy reached the predicted one and then fell in the last third of training. Both terms of the law can only shrink, so it cannot follow.
 #
-# Whoever may look at a model of the same size does much better: its last checkpoint, or its twin, gives the accuracy to two or three percent of the loss.
+# Whoever may look at the same size does much better: the model's last checkpoint, or its twin, is within two or three percent of the loss.
 #
-# **Were both measured alike?** The truth comes from the same repository as the checkpoints, with the same name of the task. It counts the same passages: every accuracy is a whole number of 5,153rds. The version of the evaluation code is not recorded. A large difference is unlikely, since the truth goes on from each model's own last checkpoint with little change.
+# **Were both measured alike?** Truth and checkpoints come from the same repository, under the same name of the task, and count equally many passages: each accuracy is a multiple of 1/5,153. The version of the evaluation code is not recorded. A large difference is unlikely, since each accuracy is close to the model's own last checkpoint.
 #
 # **Exercise 3.** If seven correct 95% intervals were independent, how probable would it be that all seven contain the truth? To two decimals.
 #
@@ -427,16 +427,16 @@ answer_3 = None  # a probability
 print(check(3, answer_3, sealed("973b372a", digits=2)))
 
 # %% [markdown]
-# **Exercise 4.** The paper calls the exponents of $-\log \mathrm{RBP}_1$ and CE "nearly identical". For ten series `models` has the CE of LAMBADA's own words (`ce_word`). Fit its exponent with the loop of Section 1 and compare it with `alpha`. Which one is larger, and for what text does this hold?
+# **Exercise 4.** The paper calls the exponents of $-\log \mathrm{RBP}_1$ and CE "nearly identical". For nine series `models` has the CE of LAMBADA's own words (`ce_word`). Fit its exponent with the loop of Section 1 and compare it with `alpha`. Which is larger?
 #
 # <details><summary>Hint</summary>Fit the logarithm of `loss / ce_word`: its slope is the difference of the two exponents.</details>
 #
 # ## What we found
 #
-# - **Next tokens, last sub-tokens, residues and memorised windows agree with the law**, in one family each. This is weak support: a line through four or five models can hardly fail, and nobody published more.
-# - **At a fixed number of tokens the line in $S$ is too hopeful for large models.** This is sure for GPT-3 and Pythia on LAMBADA. For OPT and BLOOM it is sure that the line fails, but not why. Mamba's range is too short to tell.
-# - **Size needs tokens.** Where tokens grow with size the lines hold, in both families that can show it. With tokens in the law, errors on larger models fall in all seven comparisons, but these share their models, and the form of the law is undecided.
-# - **The blind predictions were right**, within intervals that were neither too wide nor too narrow. They are seven models of one suite on one set of passages, so this is one success.
-# - **What all this cannot show.** LAMBADA's passages were chosen to be hard, so they are no sample of text. Evaluation code, text and recipe differ between families. Before step 3,000 of Pythia's training no form tried here describes the checkpoints.
+# - **Next tokens, last sub-tokens, residues and memorised windows agree with the law**, in one family each. This is weak support, since lines through four or five models can hardly fail.
+# - **At a fixed number of tokens the line in $S$ is too hopeful for large models.** This is sure for GPT-3 and Pythia on LAMBADA. The line fails for OPT and BLOOM too, but we cannot say why. Mamba's range is too short to tell.
+# - **Size needs tokens.** Lines hold in both families whose tokens grow with size. With tokens in the law, errors on larger models fall in all seven comparisons, which share models and passages. The form of that law is undecided.
+# - **The blind predictions were right**, with intervals of the right width. They are one suite on one set of passages, so this is one success.
+# - **What this cannot show.** LAMBADA is no sample of text. Before step 3,000 of Pythia's training no form tried here describes the checkpoints.
 #
 # **Related.** [Hoffmann et al.](https://arxiv.org/abs/2203.15556) for the sum in the loss; [Gadre et al.](https://arxiv.org/abs/2403.08540) for the models of OpenLM. [Notebook 15](15_size_and_tokens.ipynb) varies size and tokens in the pocket models.
