@@ -14,8 +14,8 @@ EVIDENCE = Path(__file__).resolve().parents[1] / "data" / "evidence"
 def load(name: str) -> pd.DataFrame:
     """One table of `rbpkit/data/evidence` (its README.md has columns, units and sources).
 
-    name: "models" (finished models), "pythia" (LAMBADA along Pythia's training), "openlm", "shapes",
-    "sources", "blind" (predictions) or "pythia_lambada_zero_shot" (what became of them).
+    name: "models" (finished models), "pythia" (LAMBADA along Pythia's training), "openlm",
+    "shapes", "sources", "blind" (predictions), "pythia_lambada_zero_shot" (their outcome).
     InputError for any other.
     """
     path = EVIDENCE / f"{name}.csv"
