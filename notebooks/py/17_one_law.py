@@ -42,11 +42,12 @@ from rbpkit.audit.tables import load_tables
 from rbpkit.fit import fit_power_law
 from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
-from rbpkit.sections import one_law, one_law_figures, published_models
+from rbpkit.sections import one_law, one_law_figures
 from rbpkit.stats import windows as window_laws
 from rbpkit.stats.bootstrap import resample
 from rbpkit.stats.curves import models_of
 from rbpkit.stats.noise import binomial_covariance
+from rbpkit.stats.published_models import load
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close
 
@@ -365,7 +366,7 @@ plots.save(figure, medians, figures_dir, "17_windows")
 # Published windows of 32 *memorised* tokens (notebook 16), in $-\log p$:
 
 # %%
-memorised = published_models.final_models().query("group == 'memorised windows'")
+memorised = load("models").query("group == 'memorised windows'")
 singles = counted[counted["k"] == 1]
 rows = []
 for S, at in singles.groupby("S"):

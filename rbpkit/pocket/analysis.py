@@ -23,7 +23,6 @@ from rbpkit.fit import Measured, ce_curve, fit_curves, fit_power_law, rbp_curve
 from rbpkit.plots import corpora_of, ink_of, rows_of_panels
 from rbpkit.pocket.controls import CONTROLS, Totals, control_named
 from rbpkit.pocket.recipes import CONTEXT, FAMILIES, Run, V, runs_of
-from rbpkit.sections.published_figures import token_ticks
 from rbpkit.summary import Summary
 
 GRID = re.compile(r"(?P<model>.+)-(?P<millions>[\d.]+)m(-seed(?P<seed>\d+))?")
@@ -256,7 +255,9 @@ def along_panels(table: pd.DataFrame, quantities: Sequence[str]) -> Figure:
                 label = quantity.replace("RBP_", "$k$ = ")
                 r2.plot(one["tokens"], one["R2"], label=label, **look)
             slopes.set(title=corpus.removeprefix("pocket:"), xscale="log")
-            token_ticks(slopes.xaxis, table["tokens"])
+            tokens = sorted(set(table["tokens"]))
+            slopes.set_xticks(tokens, [f"{T / 1e6:g}M" for T in tokens])
+            slopes.minorticks_off()
             r2.set_xlabel("training tokens")
         rows[0][0].set_ylabel("slope in $\\log S$, 95% interval")
         rows[1][0].set_ylabel("$R^2$")
