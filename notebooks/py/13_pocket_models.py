@@ -17,7 +17,7 @@
 #
 # > **The paper.** "RBP$_k$ follows a precise power-law relationship with model size" (Section 4, on $-\log \mathrm{RBP}_k$). Its 24 models were trained by others, all are transformers, and each size is one training run.
 #
-# **The surprise.** Three models of one size read the same text in the same order; only their random first weights differ. For a quarter of the training they go together. Then one leaves the other two, and in the end it completes as many repeated phrases as a model of nearly eight times its size. The section "When they part" shows the moment.
+# **The surprise.** Three models of one size read the same text in the same order; only their random first weights differ. For a quarter of the training they go together. Then one leaves the other two, and in the end it completes as many repeated pairs of tokens as a model of nearly eight times its size. The section "When they part" shows the moment.
 #
 # **Guess first.** Suppose that you count *all* parameters of these small models, embeddings and output matrix included. Does the exponent become smaller or larger, and by how much?
 #
@@ -36,7 +36,7 @@ from itertools import product
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from scipy.stats import f, linregress
+from scipy import stats
 
 from rbpkit import load_summaries, plots
 from rbpkit.pocket import recipes
@@ -58,7 +58,7 @@ check_parameters(globals())
 # - **Qwen** has rotary positions, grouped-query attention and a gated MLP. Its three largest sizes have a separate output matrix.
 # - **Mamba** is not in the paper. It has no attention: each layer passes a state of 16 numbers a channel from token to token.
 #
-# The rest is shared: one tokenizer with $V$ = 4,096, and one training text, cut out of Python packages. Every model read the same 12 million tokens in the same order, none of them twice. The learning rate rises to $c/d$ for width $d$ and then falls linearly to zero. We searched $c$ for each family, by validation loss alone ([how](../docs/pocket.md)).
+# The rest is shared: one tokenizer with $V$ = 4,096, and one training text, cut out of Python packages. Every model read the same 12 million tokens in the same order, none of them twice. For width $d$ the learning rate rises to $c/d$ over the first twentieth of the steps and then falls linearly to zero. We searched $c$ for each family, by validation loss alone ([how](../docs/pocket.md)).
 
 # %%
 runs = {run.name: run for family in recipes.FAMILIES for run in recipes.runs_of(family)}
@@ -124,13 +124,13 @@ if len(points):
 # %%
 def law(x, loss):
     """alpha and R2 of loss = C x^-alpha, by least squares on logarithms."""
-    fit = linregress(np.log(x), np.log(loss))
+    fit = stats.linregress(np.log(x), np.log(loss))
     return -fit.slope, fit.rvalue**2
 
 
-cell = ["family", "corpus", "k"]
-rows = [(*key, *law(one.S, one.loss)) for key, one in points.groupby(cell, sort=False)]
-lines = pd.DataFrame(rows, columns=[*cell, "alpha", "R2"]).astype({"R2": float})
+line_of = ["family", "corpus", "k"]
+rows = [(*key, *law(one.S, one.loss)) for key, one in points.groupby(line_of, sort=False)]
+lines = pd.DataFrame(rows, columns=[*line_of, "alpha", "R2"]).astype({"R2": float})
 lines.groupby("family", sort=False).R2.agg(["min", "median", "max"]).round(3)
 
 # %% [markdown]
@@ -159,7 +159,7 @@ def all_parameters(model):
 known = points[points.model.isin(runs)]
 known = known.assign(N_all=known.model.map(all_parameters))
 rows = []
-for (family, *_), one in known.groupby(cell, sort=False):
+for (family, *_), one in known.groupby(line_of, sort=False):
     if len(one) > 2:
         (alpha, R2), (alpha_all, R2_all) = law(one.S, one.loss), law(one.N_all, one.loss)
         rows.append((family, alpha, alpha_all, alpha_all / alpha, R2, R2_all))
@@ -206,7 +206,7 @@ trained = trained[(trained["T"] == 12e6) & trained.family.isin(["Pythia", "Qwen"
 def scatter(cell):
     """Residuals about the line of seed 0, and s2 and sigma2."""
     first = cell[cell.seed == 0].sort_values("S")
-    fit = linregress(np.log(first.S), np.log(first.loss))
+    fit = stats.linregress(np.log(first.S), np.log(first.loss))
     error = np.log(first.loss) - fit.intercept - fit.slope * np.log(first.S)
     between_seeds = np.log(cell.loss).groupby(cell.model).var().mean()  # one seed: no variance
     return error.to_numpy(), (error**2).sum() / (len(first) - 2), between_seeds
@@ -231,24 +231,22 @@ for family, one in scatters[scatters.tokens == "all tokens"].groupby("family"):
     print(f"{family}: {len(one)} cells amount to {effective:.1f}")
 
 # %% [markdown]
-# That is little more than one trial. So we take the median ratio and give it the interval of a single one. For normal errors $\sigma^2/s^2$, divided by its true value, follows Fisher's $F$ with 4 and $n - 2$ degrees of freedom.
+# That is little more than one trial. So we take the median ratio and give it the interval of a single one. For normal errors $\sigma^2/s^2$, divided by its true value, follows Fisher's $F$ with 4 and $n - 2$ degrees of freedom. (Seed 0 enters both numbers, and Qwen's seeds fall into two groups, so the true interval is rather wider.)
 
 # %%
 median = scatters.groupby(["tokens", "family"])[["s2", "sigma2", "ratio"]].median().reset_index()
 n = trained[trained.seed == 0].groupby("family").model.nunique()
 median["n"] = median.family.map(n)
-median["low"] = median.ratio / f.ppf(0.975, 4, median.n - 2)
-median["high"] = median.ratio / f.ppf(0.025, 4, median.n - 2)
+median["low"] = median.ratio / stats.f.ppf(0.975, 4, median.n - 2)
+median["high"] = median.ratio / stats.f.ppf(0.025, 4, median.n - 2)
 
 # %% tags=["hide-input"]
 kinds = ["all tokens", "other tokens", "repeated pairs"]
 with plots.style():
     figure, axes = plt.subplots(figsize=(6.5, 2.5), layout="constrained")
 for row in median.itertuples():
-    ink, y = (
-        plots.ink_of(row.family),
-        kinds.index(row.tokens) + (0.12 if row.family == "Qwen" else -0.12),
-    )
+    ink = plots.ink_of(row.family)
+    y = kinds.index(row.tokens) + {"Pythia": -0.12, "Qwen": 0.12}[row.family]
     axes.plot([row.low, row.high], [y, y], color=ink.colour, lw=1.5)
     axes.plot(row.ratio, y, ink.marker, color=ink.colour, ms=7)
 axes.axvline(1, color="black", lw=1)
@@ -290,7 +288,7 @@ for axes, (_, panel) in zip(figure.axes, several.groupby("panel", sort=False), s
 plots.save(figure, several.drop(columns="panel"), figures_dir, "13_seeds")
 
 # %% [markdown]
-# *Filled: the pocket models (seed 0) and their lines. Open: two other seeds of four models. On tokens that complete no repeated pair the seeds lie on top of each other. On repeated pairs a Qwen can be far above or far below its twins.*
+# *Filled: the pocket models (seed 0) and their lines. Open: two other seeds of four models. On tokens that complete no repeated pair the seeds are close together. On repeated pairs a Qwen can be far above or far below its twins.*
 #
 # ## When they part
 #
@@ -307,35 +305,25 @@ parted = losses - losses.T.groupby(level=0).transform("mean").T
 parted = parted.rolling(10).mean().dropna()  # a row is 20 steps
 
 # %% tags=["hide-input"]
+looks = {f"seed {seed}": look for seed, look in enumerate(("-", "--", ":"))}
 with plots.style():
-    figure, grid = plt.subplots(
-        2, 2, figsize=(7, 4.6), sharex=True, sharey=True, layout="constrained"
-    )
-for axes, model in zip(grid.flat, parted.columns.levels[0], strict=True):
-    colour = plots.ink_of(model.split("-")[0].capitalize()).colour
-    for seed, look in enumerate(("-", "--", ":")):
-        axes.plot(
-            parted.index / 1e6,
-            parted[model, seed],
-            look,
-            color=colour,
-            lw=1.5,
-            label=f"seed {seed}",
-        )
+    figure, grid = plt.subplots(2, 2, figsize=(7, 4.6), sharex=True, sharey=True)
+figure.set_layout_engine("constrained")
+for axes, (model, three) in zip(grid.flat, parted.T.groupby(level=0), strict=True):
+    family = runs[model].family
+    for (_, loss), look in zip(three.iterrows(), looks.values(), strict=True):
+        axes.plot(loss.index / 1e6, loss, look, color=plots.ink_of(family).colour, lw=1.5)
     axes.axhline(0, color="0.5", lw=0.6)
-    axes.set_title(f"{runs[model].family}, $S$ = {S[model]:,}")
+    axes.set_title(f"{family}, $S$ = {S[model]:,}", fontsize=11)
 for axes in grid[1]:
     axes.set_xlabel("training tokens (millions)")
 for axes in grid[:, 0]:
     axes.set_ylabel("loss less the mean (nats)")
-figure.legend(handles=axes.get_lines()[:3], loc="outside lower center", ncols=3)
-points = parted.stack([0, 1], future_stack=True).rename("loss")
-plots.save(
-    figure,
-    points.rename_axis(["tokens", "model", "seed"]).reset_index(),
-    figures_dir,
-    "13_training",
-)
+handles = [plt.Line2D([], [], color="black", ls=look, label=seed) for seed, look in looks.items()]
+figure.legend(handles=handles, loc="outside lower center", ncols=3)
+tidy = parted.stack([0, 1], future_stack=True).rename("loss")
+tidy = tidy.rename_axis(["tokens", "model", "seed"]).reset_index()
+plots.save(figure, tidy, figures_dir, "13_training")
 
 # %% [markdown]
 # *Training loss of each seed less the mean of the three; negative is better. The Qwens go together for a few million tokens. Then one of each size pulls away.*
@@ -362,8 +350,8 @@ for (family, quantity, _), one in trained[trained.tokens == "all tokens"].groupb
     alphas = [law(levels, choice)[0] for choice in product(*choices)]
     pocket_alpha, _ = law(levels, one[one.seed == 0].sort_values("S").loss)
     rows.append((family, quantity, min(alphas) / pocket_alpha - 1, max(alphas) / pocket_alpha - 1))
-moved = pd.DataFrame(rows, columns=["family", "quantity", "least, %", "most, %"])
-moved = moved.groupby(["family", "quantity"]).agg({"least, %": "min", "most, %": "max"})
+moved = pd.DataFrame(rows, columns=["family", "quantity", "lowest, %", "highest, %"])
+moved = moved.groupby(["family", "quantity"]).agg({"lowest, %": "min", "highest, %": "max"})
 (100 * moved).round(1)
 
 # %% [markdown]
