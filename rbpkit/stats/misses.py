@@ -15,7 +15,7 @@ from scipy.stats import binomtest
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, Measured
-from rbpkit.stats.curves import Curves, MeasuredCurves, measured_curves, models_of
+from rbpkit.stats.curves import models_of
 
 # Published values carry six decimals: half a unit of the last, and a little for binary fractions.
 HALF_DIGIT = 0.5e-6 * 1.01
@@ -30,29 +30,6 @@ def k_at_share(k: int, V: int, of: int = paper.PAPER_V) -> int:
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
             raise InputError(f"{name} must be a whole number of at least 1, not {value!r}")
     return max(1, (2 * int(k) * int(V) + int(of)) // (2 * int(of)))
-
-
-def curves_at_share(
-    measured: Iterable[Measured], corpora: Sequence[str], families: Sequence[str], k: int
-) -> MeasuredCurves:
-    """RBP against S at the share of V that `k` is of the paper's V, for corpora x families.
-
-    One k a family, from the smallest V in it, so that a line's points share their k as the
-    paper's do; the curve's quantity names it ("RBP_1628"). Raises InputError as `measured_curves`.
-    """
-    every = list(measured)
-    found: Curves = {}
-    missing: list[str] = []
-    for family in families:
-        Vs = [one.manifest.V for one in every if one.manifest.family == family]
-        here = k_at_share(k, min(Vs, default=paper.PAPER_V))
-        part = measured_curves(
-            every, corpora, [family], lambda one, here=here: one.rbp(here), f"RBP_{here}"
-        )
-        found |= part.curves
-        missing += part.missing
-    ordered = {(c, f): found[c, f] for c in corpora for f in families if (c, f) in found}
-    return MeasuredCurves(ordered, tuple(missing))
 
 
 @dataclass(frozen=True, eq=False)

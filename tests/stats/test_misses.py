@@ -10,11 +10,10 @@ from scipy.stats import beta
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve
+from rbpkit.fit import Curve, rbp_curve
 from rbpkit.stats.curves import models_of, published_curves
 from rbpkit.stats.misses import (
     Misses,
-    curves_at_share,
     k_at_share,
     measured_misses,
     published_misses,
@@ -53,10 +52,9 @@ def test_counts_give_the_published_values_back():
 
 def test_measured_counts_are_those_of_the_histogram(shipped):
     models = models_of(shipped, "pocket:prose", "Pythia")
-    (curve,) = curves_at_share(models, ["pocket:prose"], ["Pythia"], 20_000).curves.values()
+    curve = rbp_curve(models, 1628)
     one = measured_misses(models, curve)
     by_model = {s.manifest.model: s.tokens - int(s.ranks.at_most(1628)) for s in models}
-    assert curve.quantity == "RBP_1628"
     assert one.missed.tolist() == [by_model[model] for model in curve.models]
 
 
