@@ -418,4 +418,4 @@ claims_table(
 # %% [markdown]
 # ## What this cannot show
 #
-# Slopes printed to three decimals leave a ratio of two of them uncertain by a percent or so. The cells of a row share their text, and those of a column share their models, so counts of cells describe the table and are no independent trials. The pocket models all saw the same 12 million tokens, each size was trained once, and families had different learning rates; [notebook 13](13_pocket_ladders.ipynb) says how they were made.
+# Slopes printed to three decimals leave a ratio of two of them uncertain by a percent or so. The cells of a row share their text, and those of a column share their models, so counts of cells describe the table and are no independent trials. The pocket models all saw the same 12 million tokens, each size was trained once, and families had different learning rates; [notebook 13](13_pocket_models.ipynb) says how they were made.

@@ -52,8 +52,6 @@ class Family:
     shapes: smallest first. rate: `Recipe.rate`, from the rate search. config: a shape and what all
     families share -> the transformers config. residual: how the names of a layer's matrices end
     that write to the residual stream. positions: the same of its learned positions, if it has any.
-    over_time: multiplications per token and unit of width by which a layer brings tokens together
-    (scores and values of causal attention over a context, half of it masked).
     """
 
     shapes: tuple[Shape, ...]
@@ -61,7 +59,6 @@ class Family:
     config: Callable[[Shape, dict], PretrainedConfig]
     residual: tuple[str, ...]
     positions: tuple[str, ...] = ()
-    over_time: int = CONTEXT
 
 
 def _transformer(shape: Shape) -> dict:
@@ -207,7 +204,6 @@ FAMILIES: dict[str, Family] = {
         rate=0.7,
         config=_mamba,
         residual=("mixer.out_proj.weight",),
-        over_time=3 * 2 * 16,  # decay, write and read a state of 16 for each of 2 d channels
     ),
 }
 """Each pocket family by its name in the paper, which has no Mamba."""

@@ -1,9 +1,8 @@
-"""The pocket ladders as an experiment: other sizes, controls, the grid of sizes and tokens."""
+"""The pocket models as an experiment: controls, seeds, the grid of sizes and tokens."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,6 @@ import pytest
 
 from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_all
 from rbpkit.pocket import analysis, recipes
 from rbpkit.pocket.controls import (
     CONTROL_TOKENS,
@@ -39,63 +37,6 @@ def changed(one, **fields):
 def only(summaries, **fields):
     """Those whose manifests have these fields."""
     return [s for s in summaries if all(getattr(s.manifest, f) == fields[f] for f in fields)]
-
-
-@pytest.mark.parametrize(
-    ("family", "size", "S", "over_time"),
-    [
-        ("Pythia", 2, 200_064, 6 * 4 * 64 * 256),  # width 64, 4 layers: attention
-        ("Mamba", 0, 39_840, 4 * 2 * 32 * 16 * 3 * 2 * 3),  # width 32, 4 layers: a scan
-    ],
-)
-def test_flops_are_six_a_token_and_weight_and_attention_or_scan(family, size, S, over_time):
-    run = recipes.runs_of(family)[size]
-    tokens = 12_000_000 // 4096 * 4096
-    a_token = 6 * (S + run.shape.width * 4096) + over_time
-    assert analysis.training_flops(S, run) == tokens * a_token
-
-
-def test_against_S_the_fit_is_the_law_itself(shipped):
-    corpora, families = ["pocket:code", "pocket:humaneval"], ["Pythia", "nobody"]
-    table = analysis.by_size_measure(shipped, corpora, families, (1, 10))
-    assert len(table) == 2 * 3 * 3  # corpora, quantities, sizes
-    keys = ["corpus", "family", "quantity"]
-    law = fit_all(shipped, (1, 10)).table.set_index(keys)
-    for _, row in table[table["size"] == "S"].iterrows():
-        same = law.loc[tuple(row[keys])]
-        assert row["slope"] == pytest.approx(same["slope"])
-        assert (row["low"], row["high"]) == pytest.approx((same["low"], same["high"]))
-    # The head makes the smallest models larger, so the same losses lie on a shorter axis.
-    spans = table.groupby("size")["decades"].first()
-    assert spans["S + dV"] < spans["S"] and spans["FLOPs"] < spans["S"]
-    steeper = table.pivot(index=keys, columns="size", values="slope")
-    assert (steeper["S + dV"] < steeper["S"]).all()
-
-
-def test_lines_read_at_one_size_are_the_laws_own(shipped):
-    families = ["OPT", "Pythia", "nobody"]
-    table = analysis.at_one_size(shipped, ["pocket:code", "nowhere"], families, (1,))
-    assert list(table["family"]) == ["OPT", "Pythia"] * 2
-    assert list(table["quantity"]) == ["CE", "CE", "RBP_1", "RBP_1"]
-    sizes = {f: [s.manifest.S for s in only(shipped, family=f)] for f in families[:2]}
-    least, most = max(map(min, sizes.values())), min(map(max, sizes.values()))
-    assert set(table["S"]) == {math.sqrt(least * most)}
-    law = fit_all(shipped, (1,)).table.set_index(["corpus", "family", "quantity"])
-    for _, row in table.iterrows():
-        same = law.loc[row["corpus"], row["family"], row["quantity"]]
-        columns = ["n", "slope", "low", "high", "R2"]
-        assert list(row[columns]) == pytest.approx(list(same[columns]))
-        at_S = same["intercept"] + same["slope"] * math.log(row["S"])
-        assert math.log(row["loss"]) == pytest.approx(at_S)
-    assert analysis.at_one_size(shipped, ["nowhere"], ["Pythia"], (1,)).empty
-    code = only(shipped, corpus="pocket:code", family="Pythia")
-    other = [changed(s, fingerprint="another", family="OPT") for s in code]
-    with pytest.raises(InputError, match="measured on different text"):
-        analysis.at_one_size([*code, *other], ["pocket:code"], families, (1,))
-    pythia = sorted(code, key=lambda s: s.manifest.S)
-    small = [changed(s, family="OPT") for s in pythia[:3]]
-    with pytest.raises(InputError, match="pocket:code: no S lies in the range of every family"):
-        analysis.at_one_size([*small, *pythia[3:]], ["pocket:code"], families, (1,))
 
 
 def test_a_control_that_changes_nothing_is_on_its_base(grid):
