@@ -40,7 +40,7 @@ from rbpkit.audit.shape import fit_bend, fit_floor
 from rbpkit.fit import fit_power_law
 from rbpkit.sections import published_figures
 from rbpkit.sections import published_models as published
-from rbpkit.sections.joint_law import FORMS, fit_joint, leave_out
+from rbpkit.stats.joint_law import FORMS, fit_joint, leave_out
 from rbpkit.stats.windows import published_windows
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, close

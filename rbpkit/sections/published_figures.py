@@ -15,7 +15,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from rbpkit.fit import fit_power_law
 from rbpkit.plots import plain_log_ticks, rows_of_panels, style, wrapped
-from rbpkit.sections.joint_law import JointFit
+from rbpkit.stats.joint_law import JointFit
 
 MARKERS = "os^Dv<>PX*hd"
 SIZE = "$S$ (non-embedding parameters)"

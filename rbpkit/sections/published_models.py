@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
-from rbpkit.sections.joint_law import fit_joint
+from rbpkit.stats.joint_law import fit_joint
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "evidence"
 SUITES = {"v1": "Pythia v1", "v1-deduped": "Pythia v1, deduplicated"}
