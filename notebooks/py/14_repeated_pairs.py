@@ -29,6 +29,8 @@
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
 
 # %% tags=["hide-input"]
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -38,10 +40,10 @@ import torch
 from rbpkit import load_corpus, load_model, measure, paper, plots
 from rbpkit.fit import fit_power_law
 from rbpkit.pocket.analysis import size_and_tokens
-from rbpkit.pocket.controls import completes_pair, load_totals, pairs_path
+from rbpkit.pocket.controls import load_totals, pairs_path
 from rbpkit.pocket.recipes import model_folder
 from rbpkit.stats.curves import measured_curves
-from rbpkit.stats.joint_law import KAPLAN, fit_joint, leave_out
+from rbpkit.stats.joint_law import KAPLAN, leave_out
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 
@@ -59,7 +61,7 @@ torch.set_num_threads(1)
 
 # %%
 words = "Here the rank of the token is the rank of its logit".split()
-pairs = list(zip(words, words[1:], strict=False))
+pairs = list(pairwise(words))
 print(" ".join(f"[{pair[1]}]" if pair in pairs[:i] else pair[1] for i, pair in enumerate(pairs)))
 
 # %% [markdown]
@@ -106,9 +108,7 @@ kind = points.source.map({"other": "other tokens", "pairs": "pair tokens"})
 panels = points.assign(panel=points.corpus.map(plots.short) + ", " + kind)
 order = {f"pocket:{corpus}": i for i, corpus in enumerate(corpora)}
 panels = panels.sort_values("corpus", key=lambda of: of.map(order), kind="stable")
-figure = plots.law_grid(
-    panels, panel="panel", size=(3.4, 2.3), ylabel=r"$-\log\,\mathrm{RBP}_1$"
-)
+figure = plots.law_grid(panels, panel="panel", size=(3.4, 2.3), ylabel=r"$-\log\,\mathrm{RBP}_1$")
 plots.save(figure, points, figures_dir, "14_pairs")
 
 # %% [markdown]
@@ -117,6 +117,7 @@ plots.save(figure, points, figures_dir, "14_pairs")
 # **Qwen is not part of what follows.** Its three smaller models use one matrix for embedding and output, its three larger ones use two, and $S$ counts neither. So it is two series of three models, too few for a fit. (We left it out after we had seen that, as one series, it does not agree: the factor over the four families is printed below.)
 #
 # The exponents at $k = 1$, with 95% intervals from the scatter about each line:
+
 
 # %%
 def exponents(part):
@@ -145,7 +146,9 @@ with_qwen = four.max(axis=1) / four.min(axis=1)
 of_kind = factor.groupby(["kind", "quantity"])
 print("steepest over flattest, median and largest of five corpora")
 print(of_kind.agg(["median", "max"]).unstack("kind").round(2).to_string())
-print("with Qwen, on other tokens:", with_qwen["other"].median().round(2), "in the middle,", end=" ")
+print(
+    "with Qwen, on other tokens:", with_qwen["other"].median().round(2), "in the middle,", end=" "
+)
 print(with_qwen["other"].max().round(2), "at most")
 
 # %% [markdown]
@@ -157,7 +160,7 @@ print(with_qwen["other"].max().round(2), "at most")
 
 # %%
 answer_1 = None  # an exponent
-print(check(1, answer_1, sealed("DIGEST1", digits=3)))
+print(check(1, answer_1, sealed("896cba10", digits=3)))
 
 # %% [markdown]
 # ## Is it only that pairs are common?
@@ -172,7 +175,7 @@ records = [measure(model, corpus).records for _, model in nine]
 
 text = pd.DataFrame({"document": records[0].document, "token": records[0].target})
 text["before"] = text.groupby("document").token.shift()
-text["pair"] = completes_pair(records[0])
+text["pair"] = text.duplicated(["document", "before", "token"])  # dropna: not the first token
 
 
 def elsewhere(columns):
@@ -210,9 +213,7 @@ twice = torch.cat([half, half], dim=1)
 rows = []
 for family, model in nine:
     logits = model.logits(twice)[:, :-1].float()
-    nll = torch.nn.functional.cross_entropy(
-        logits.transpose(1, 2), twice[:, 1:], reduction="none"
-    )
+    nll = torch.nn.functional.cross_entropy(logits.transpose(1, 2), twice[:, 1:], reduction="none")
     rows.append((family, model.S, float(nll[:, :39].mean() - nll[:, 40:].mean())))
 repeated = pd.DataFrame(rows, columns=["family", "S", "nats gained"])
 repeated.round(1)
@@ -238,7 +239,9 @@ kinds = {"other": "other tokens", "all": "all tokens", "pair": "pair tokens"}
 with plots.style():
     figure, axs = plt.subplots(3, 2, figsize=(7, 6.6), sharex=True, sharey=True)
     for axes, name in zip(axs.flat, corpora, strict=False):
-        for colour, marker, kind in zip(sns.color_palette("colorblind"), "os^", kinds, strict=False):
+        for colour, marker, kind in zip(
+            sns.color_palette("colorblind"), "os^", kinds, strict=False
+        ):
             one = by_T[(by_T.corpus == name) & (by_T.kind == kind)]
             bars = [one.high - one.slope, one.slope - one.low]
             axes.errorbar(
@@ -257,7 +260,6 @@ with plots.style():
     axs[2, 1].axis("off")
     axs[2, 1].legend(handles, labels, loc="center")
     figure.tight_layout()
-order = {"pair": 0, "other": 1, "all": 2}
 points = by_T.assign(kind=by_T.kind.replace({"pair": "pairs", "other": "others"}))
 plots.save(figure, points, figures_dir, "14_exponents")
 
@@ -275,7 +277,9 @@ change = pd.Series(rows).unstack(level=0)
 of_all = change.other / change["all"]
 print("change of the exponent from 6 to 12 million, median of four losses")
 print(change.groupby(level=1).median().loc[corpora].round(3).to_string())
-print(f"other tokens over all: {of_all.min():.2f} to {of_all.max():.2f}, middle {of_all.median():.2f}")
+print(
+    f"other tokens over all: {of_all.min():.2f} to {of_all.max():.2f}, middle {of_all.median():.2f}"
+)
 
 # %% [markdown]
 # The other tokens have about a third of the jump. Only on `qa`, where few tokens are pair tokens, do they have more than half.
@@ -333,4 +337,34 @@ summary = missed.groupby(["held out", "form", "kind"], sort=False).agg(["median"
 print("error, % of the loss (root mean square): median and largest of 20 losses")
 print(summary.unstack("kind").swaplevel(axis=1)[["other", "all", "pair"]].round(1).to_string())
 
+# %% [markdown]
+# On other tokens Kaplan's form predicts twice the tokens to 2.0% and the two larger models to 0.9%. On all tokens both forms miss by as much as copying does, or by a good part of it. Losses of other tokens change less, which makes small errors easier. But copying would have errors several times as large.
+#
+# Before any fit we had fixed 5% for the median and 10% at most as the mark of a prediction. On other tokens both forms reach it in the first two tests; for the larger models we had fixed none. For one size more, copying does nearly as well, so that test proves little.
+#
+# **Exercise 3.** Divide each error by that of copying before you take the median. Is the law still better on other tokens than on all, in each of the three tests?
+#
+# <details><summary>Hint</summary>Unstack `form` from `missed`.</details>
+#
+# ## A family without attention
+#
+# Mamba has no attention: what came before must pass through a small state. Here are the exponents of all models no larger than its largest, medians over corpora, CE and $k$.
+
 # %%
+five = [*families, "Mamba"]
+reach = finished.S <= finished[finished.family == "Mamba"].S.max()
+small = finished[reach & finished.family.isin(five)].groupby(cell)[["S", "loss"]].apply(exponents)
+small.alpha.groupby(["kind", "family"]).median().unstack()[five].loc[["other", "pair"]].round(3)
+
+# %% [markdown]
+# On other tokens Mamba gains most from size, on pair tokens less than half as much as Pythia. On all tokens the two nearly cancel. So the agreement above is one of three families with attention, not a constant of the text. (In this range GPT-2 and OPT have three sizes each.)
+#
+# ## What we found
+#
+# - On tokens that complete no pair GPT-2, OPT and Pythia have the same exponent to about a tenth. On pair tokens they differ by a factor of two to four. How common a bigram is does not explain it. This is firm for these models.
+# - The jump of Pythia's exponent with the training tokens and its bend at large $S$ belong mostly to the pair tokens. On the rest a law in size and tokens predicts well. This is one family with one seed ([notebook 18](18_other_seeds.ipynb) has others).
+# - The *cause* is open. Pythia was trained at four times the learning rate of GPT-2 and OPT, relative to width, and has an output matrix of its own. Family and rate are confounded.
+# - That pair tokens are *copied* is not shown. The split looks at the right token, so a copy that goes wrong counts among the others. We did not look inside a model.
+# - Whether the paper's families differ by their pair tokens is unknown. No rank of a single token of theirs is published.
+#
+# **Related.** [Olsson et al.](https://arxiv.org/abs/2209.11895) describe induction heads, which complete such pairs and form at once during training. [Arora et al.](https://arxiv.org/abs/2312.04927) find that most of the gap between attention and gated convolutions is in such tokens. [Michaud et al.](https://arxiv.org/abs/2303.13506) derive smooth laws from skills that come one by one; pairs would be a skill large enough to be seen.

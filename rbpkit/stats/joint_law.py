@@ -127,7 +127,7 @@ def _log_kaplan(p: NDArray, s: NDArray, t: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def _best_of(s: NDArray, t: NDArray, y: NDArray, form: str) -> tuple[list[float], float]:
-    """(log A, a, log B, b[, log E]) of the least squares over all starts, and the residuals' rms."""
+    """(log A, a, log B, b[, log E]) of least squares over all starts, and the residuals' rms."""
     curve, floor = _log_kaplan if form == KAPLAN else _log_sum, form == "sum+floor"
     least = y.min()
     # bounded: exponents may not change sign, and a floor that is not there tends to zero
