@@ -41,7 +41,7 @@ from scipy.stats import linregress
 
 from rbpkit import plots
 from rbpkit.fit import fit_power_law
-from rbpkit.sections.joint_law import fit_joint, leave_out
+from rbpkit.stats.joint_law import fit_joint, leave_out
 from rbpkit.stats.published_models import load
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed

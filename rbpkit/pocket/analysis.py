@@ -12,12 +12,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.figure import Figure
 
 from rbpkit import plots
 from rbpkit.errors import InputError
 from rbpkit.fit import Measured, fit_power_law
-from rbpkit.plots import corpora_of, rows_of_panels
 from rbpkit.pocket.controls import CONTROLS, Totals, control_named
 
 GRID = re.compile(r"(?P<model>.+)-(?P<millions>[\d.]+)m(-seed(?P<seed>\d+))?")
@@ -109,56 +107,3 @@ def save_losses(runs: Path) -> Path:
         grid.set_axis_labels("training tokens", "validation CE (nats a token)")
     plots.save(grid.figure, points, str(runs), "losses")
     return runs / "losses.png"
-
-
-def along_panels(table: pd.DataFrame, quantities: Sequence[str]) -> Figure:
-    """Slope (top, with 95% intervals) and R2 (bottom) by training tokens, a panel per corpus.
-
-    table: columns corpus, quantity, tokens, slope, low, high, R2. quantities: those to draw.
-    """
-    corpora = corpora_of(table)
-    with plots.style():
-        shared = {"sharex": True, "sharey": "row"}
-        figure, rows = rows_of_panels([len(corpora)] * 2, (3.0, 2.6), **shared)
-        palette = sns.color_palette("colorblind", len(quantities))
-        for slopes, r2, corpus in zip(*rows, corpora, strict=True):
-            for colour, marker, quantity in zip(palette, MARKS, quantities, strict=False):
-                one = table[(table["corpus"] == corpus) & (table["quantity"] == quantity)]
-                look = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1}
-                spread = [one["slope"] - one["low"], one["high"] - one["slope"]]
-                slopes.errorbar(
-                    one["tokens"], one["slope"], spread, capsize=2, elinewidth=0.7, **look
-                )
-                label = quantity.replace("RBP_", "$k$ = ")
-                r2.plot(one["tokens"], one["R2"], label=label, **look)
-            slopes.set(title=corpus.removeprefix("pocket:"), xscale="log")
-            tokens = sorted(set(table["tokens"]))
-            slopes.set_xticks(tokens, [f"{T / 1e6:g}M" for T in tokens])
-            slopes.minorticks_off()
-            r2.set_xlabel("training tokens")
-        rows[0][0].set_ylabel("slope in $\\log S$, 95% interval")
-        rows[1][0].set_ylabel("$R^2$")
-        rows[1][0].legend(loc="lower right")
-        figure.tight_layout()
-    return figure
-
-
-def split_panels(table: pd.DataFrame) -> Figure:
-    """The exponent of the best size in the compute, a panel per corpus, with 95% intervals.
-
-    table: index (quantity, corpus); columns exponent, low, high.
-    """
-    corpora = list(dict.fromkeys(table.index.get_level_values(1)))
-    with plots.style():
-        figure, (row,) = rows_of_panels([len(corpora)], (2.2, 3.0), (0.8, 0), sharey=True)
-        for axes, corpus in zip(row, corpora, strict=True):
-            one = table.xs(corpus, level=1)
-            spread = [one["exponent"] - one["low"], one["high"] - one["exponent"]]
-            names = [name.replace("RBP_", "$k$=") for name in one.index]
-            axes.errorbar(names, one["exponent"], spread, fmt="o", capsize=3, markersize=5)
-            axes.axhline(one["exponent"].iloc[0], color="grey", linestyle=":", linewidth=1)
-            axes.set_title(corpus)
-            axes.margins(x=0.15)
-        row[0].set_ylabel("exponent of $S^*$ in $C$, 95% interval")
-        figure.tight_layout()
-    return figure

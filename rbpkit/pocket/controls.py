@@ -18,14 +18,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
 from rbpkit.pocket import recipes
 from rbpkit.pocket.recipes import Run, name_of, run_named, runs_of
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from rbpkit.records import Records
     from rbpkit.summary import Summary
 
@@ -134,6 +134,25 @@ def totals_of(summary: Summary) -> Totals:
     )
 
 
+def completes_pair(records: Records) -> np.ndarray:
+    """(T,) bool: whether a scored token and the one before it stood side by side before.
+
+    In the same document, both scored each time: the first token of a document never is, so a pair
+    that begins with it does not count, neither the first time nor again. A model that looks up what
+    followed the last t_{i-1} gets such a token right (Olsson et al. 2022, arXiv 2209.11895).
+    """
+    V, target = records.manifest.V, records.target.astype(np.int64)
+    document = records.document.astype(np.int64)
+    found = np.zeros(records.tokens, dtype=bool)
+    within = 1 + np.flatnonzero(document[1:] == document[:-1])  # the one before is scored too
+    pair = (document[within] * V + target[within - 1]) * V + target[within]
+    _, first = np.unique(pair, return_index=True)
+    again = np.ones(within.size, dtype=bool)
+    again[first] = False
+    found[within[again]] = True
+    return found
+
+
 def totals_of_tokens(records: Records, chosen: np.ndarray) -> Totals:
     """The totals over some scored tokens alone: chosen (T,) bool. `manifest.tokens` counts them.
 
@@ -188,7 +207,7 @@ def grid_path() -> Path:
 
 
 def pairs_path(completed: bool) -> Path:
-    """The totals over the tokens that complete a pair (`sections.pairs`), or that do not.
+    """The totals over the tokens that complete a pair (`completes_pair`), or that do not.
 
     Of the grid and, by the same names, of the other families' models; of `SEEDS`, by the name
     NAME-Mm-seedN.

@@ -24,10 +24,15 @@ from rbpkit.corpora import POCKET_CORPORA, Corpus, load_corpus
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.pocket import controls, recipes
-from rbpkit.pocket.controls import load_totals, save_totals, totals_of, totals_of_tokens
+from rbpkit.pocket.controls import (
+    completes_pair,
+    load_totals,
+    save_totals,
+    totals_of,
+    totals_of_tokens,
+)
 from rbpkit.pocket.recipes import CONTEXT, FAMILIES
 from rbpkit.records import Records
-from rbpkit.sections.pairs import completes_pair
 
 SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 

@@ -8,12 +8,12 @@
 
 L is -log RBP_k, -log of an accuracy, or CE. All are fitted to log L, so that the residual of a
 small loss counts as much as that of a large one. The sum with a floor is the form of Hoffmann et
-al. (2022), who minimise Huber's loss; the last is Eq. 1.5 of Kaplan et al. (2020).
+al. (2022, arXiv 2203.15556); the last is Eq. 1.5 of Kaplan et al. (2020, arXiv 2001.08361).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,16 +66,10 @@ def fit_joint(
     T: ArrayLike,
     loss: ArrayLike,
     form: str = "sum",
-    *,
-    huber: float | None = None,
-    start: JointFit | None = None,
 ) -> JointFit:
     """Least squares of log loss on the logarithm of `form` (one of `FORMS`, or `KAPLAN`).
 
     S: (n,) non-embedding parameters. T: (n,) training tokens. loss: (n,). All positive and finite.
-    huber: for the sums and Kaplan's form, Huber's loss in place of squares, linear for residuals
-    of log loss beyond it (Hoffmann et al. take 0.001).
-    start: begin at this fit of the same form alone, as a bootstrap does, not at every start.
     InputError for another form, unequal lengths, values that are not positive, fewer points than
     parameters and one, and for sizes (or tokens, where the form has them) that are all equal.
     """
@@ -102,9 +96,7 @@ def fit_joint(
         rms = float(np.sqrt(np.mean((design @ found - y) ** 2)))
         parts = (np.exp(found[0]), found[1], 0.0, *found[2:], *[0.0] * (4 - free), 0.0)[:5]
     else:
-        starts = _starts(y, form) if start is None else [_start_at(start, s_unit, t_unit, y.min())]
-        found, rms = _best_of(starts, s, t, y, form, huber)
-        p = found.tolist()
+        p, rms = _best_of(s, t, y, form)
         parts = (np.exp(p[0]), p[1], np.exp(p[2]), p[3], np.exp(p[4]) if len(p) > 4 else 0.0)
     A, a, B, b, E = map(float, parts)
     return JointFit(
@@ -134,57 +126,28 @@ def _log_kaplan(p: NDArray, s: NDArray, t: NDArray) -> tuple[NDArray, NDArray]:
     return p[3] * inner, np.stack([size, -size * s, tokens, by_b], axis=1)
 
 
-def _starts(y: NDArray, form: str) -> Iterator[list[float]]:
-    """Points (log A, a, log B, b[, log E]) at which to begin, for log losses y."""
-    for a, b, low in _STARTS:
-        floor = [y.min() + np.log(low)] * (form == "sum+floor")
-        yield [y.mean() - 0.7, a, y.mean() - 1.4, b, *floor]
-
-
-def _start_at(fitted: JointFit, s_unit: float, t_unit: float, least: float) -> list[float]:
-    """A fit as such a point, in units of exp(s_unit) and exp(t_unit); log E at most `least`."""
-    log_A = np.log(fitted.A) - fitted.a * (s_unit - np.log(fitted.S_unit))
-    log_B = np.log(fitted.B) - fitted.b * (t_unit - np.log(fitted.T_unit))
-    floor = [np.clip(np.log(max(fitted.E, 1e-300)), least - 11.9, least - 0.01)]
-    return [log_A, fitted.a, log_B, fitted.b, *floor * (fitted.form == "sum+floor")]
-
-
-def _best_of(
-    starts: Iterable[list[float]],
-    s: NDArray,
-    t: NDArray,
-    y: NDArray,
-    form: str,
-    huber: float | None,
-) -> tuple[NDArray, float]:
-    """(log A, a, log B, b[, log E]) of the least cost over the starts, and the residuals' rms."""
-    curve = _log_kaplan if form == KAPLAN else _log_sum
-    floor = form == "sum+floor"
+def _best_of(s: NDArray, t: NDArray, y: NDArray, form: str) -> tuple[list[float], float]:
+    """(log A, a, log B, b[, log E]) of least squares over all starts, and the residuals' rms."""
+    curve, floor = _log_kaplan if form == KAPLAN else _log_sum, form == "sum+floor"
     least = y.min()
     # bounded: exponents may not change sign, and a floor that is not there tends to zero
-    smallest = 1e-3 if form == KAPLAN else 0.0
-    lower = [-20.0, 0.0, -20.0, smallest] + [least - 12.0] * floor
+    lower = [-20.0, 0.0, -20.0, 1e-3 if form == KAPLAN else 0.0] + [least - 12.0] * floor
     upper = [20.0, 5.0, 20.0, 5.0] + [least] * floor
-    best: tuple[NDArray, float] | None = None
-    cost = np.inf
-    for start in starts:
-        found = least_squares(
+    found = [
+        least_squares(
             lambda p: curve(p, s, t)[0] - y,
-            np.clip(start, lower, upper),
+            [y.mean() - 0.7, a, y.mean() - 1.4, b] + [least + np.log(low)] * floor,
             lambda p: curve(p, s, t)[1],
             bounds=(lower, upper),
             method="dogbox",
-            loss="linear" if huber is None else "huber",
-            f_scale=1.0 if huber is None else huber,
             xtol=1e-10,
             ftol=1e-10,
         )
-        rms = float(np.sqrt(np.mean(found.fun**2)))
-        reached = rms if huber is None else float(found.cost)
-        if reached < cost - 1e-12:
-            best, cost = (found.x, rms), reached
-    assert best is not None
-    return best
+        for a, b, low in _STARTS
+    ]
+    rms = [float(np.sqrt(np.mean(one.fun**2))) for one in found]
+    best = min(range(len(found)), key=lambda i: round(rms[i], 12))
+    return found[best].x.tolist(), rms[best]
 
 
 def leave_out(
@@ -193,17 +156,12 @@ def leave_out(
     loss: ArrayLike,
     held: ArrayLike,
     forms: Sequence[str] = FORMS,
-    *,
-    huber: float | None = None,
 ) -> dict[str, NDArray[np.float64]]:
-    """form -> log(predicted loss / loss) at the points of `held` (a mask), fitted to the rest.
-
-    huber: as for `fit_joint`.
-    """
+    """form -> log(predicted loss / loss) at the points of `held` (a mask), fitted to the rest."""
     S, T, L = (np.asarray(values, dtype=np.float64) for values in (S, T, loss))
     out = np.asarray(held, dtype=bool)
     errors = {}
     for form in forms:
-        fitted = fit_joint(S[~out], T[~out], L[~out], form, huber=huber)
+        fitted = fit_joint(S[~out], T[~out], L[~out], form)
         errors[form] = np.log(fitted.predict(S[out], T[out]) / L[out])
     return errors
