@@ -72,19 +72,25 @@ LAWS = {
 }
 
 
-def rbp_of(law, t, k, V, x=0.0, cut=0.0):
-    """RBP_k by a law. t = (a, b), or (a, b, a', b') for a + a' x and b + b' x with x = ln S."""
+def rbp_of(law, t, k, V, x=0.0, cut=0.0, beyond=0):
+    """RBP_k by a law; with beyond = 1, of the tokens past rank 1 alone.
+
+    t = (a, b), or (a, b, a', b') for a + a' x and b + b' x with x = ln S.
+    """
     a, b, a_x, b_x = (*t, 0, 0)[:4]
     a, b, F = a + a_x * x, b + b_x * x, LAWS[law]
-    return F(a + b * np.log(k + cut)) / F(a + b * np.log(V + cut))
+    upto_k, upto_V = (F(a + b * np.log(rank + cut)) for rank in (k, V))
+    left_out = F(a + b * np.log(beyond + cut)) if beyond else 0.0
+    return (upto_k - left_out) / (upto_V - left_out)
 
 
-def fit_law(law, table, sizes=False, cut=0.0):
+def fit_law(law, table, sizes=False, cut=0.0, beyond=0):
     """The numbers t of a law, by least squares of RBP_k; `sizes`: four, with the slopes in x."""
     k, V, x, rbp = table[["k", "V", "x", "rbp"]].to_numpy().T
 
     def off(t):
-        return np.nan_to_num(rbp_of(law, t, k, V, x if sizes else 0.0, cut) - rbp, nan=9.0)
+        by_law = rbp_of(law, t, k, V, x if sizes else 0.0, cut, beyond)
+        return np.nan_to_num(by_law - rbp, nan=9.0)
 
     start = [0, 0.5, 0, 0] if sizes else [0, 0.5]
     with np.errstate(all="ignore"):  # trials far off
@@ -134,20 +140,30 @@ points["x"] -= points.groupby(model_of[:3])["x"].transform("mean")
 # **First yardstick: $\mathrm{RBP}_k$.** Fit each law to each model at $k \le 100$, with two numbers. How far is it off at the $k$ where it is worst?
 
 # %%
-rows = []
 few = points[points["k"] <= 100]
-for about, model in few.groupby(model_of, sort=False):
-    for cut in (0, 0.5):
-        for law in LAWS:
-            t = fit_law(law, model, cut=cut)
-            off = np.abs(rbp_of(law, t, model["k"], model["V"], cut=cut) - model["rbp"])
-            rows.append((*about, cut, law, off.max()))
-errors = pd.DataFrame(rows, columns=[*model_of, "cut", "law", "value"])
-by_law = errors.groupby(["source", "law", "cut"], sort=False)["value"].median()
-by_law.unstack(["source", "cut"]).round(3)
+RBP_1 = few[few["k"] == 1].set_index(model_of)["rbp"].rename("RBP_1")
+past_1 = few[few["k"] > 1].join(RBP_1, on=model_of).dropna()
+past_1["rbp"] = (past_1["rbp"] - past_1["RBP_1"]) / (1 - past_1["RBP_1"])
+rows = []
+for ranks, table, cut, beyond in (
+    ("all ranks", few, 0, 0),
+    ("all ranks, cut at r + 1/2", few, 0.5, 0),
+    ("ranks >= 2", past_1, 0, 1),
+):
+    for about, model in table.groupby(model_of, sort=False):
+        for law in LAWS if len(model) > 2 else []:
+            t = fit_law(law, model, cut=cut, beyond=beyond)
+            by_law = rbp_of(law, t, model["k"], model["V"], cut=cut, beyond=beyond)
+            rows.append((*about, ranks, law, np.abs(by_law - model["rbp"]).max()))
+errors = pd.DataFrame(rows, columns=[*model_of, "ranks", "law", "value"])
+by_law = errors.groupby(["source", "law", "ranks"], sort=False)["value"].median()
+by_law.unstack(["source", "ranks"]).round(3).T
 
 # %% [markdown]
-# *Median over models of the largest error in $\mathrm{RBP}_k$.* The Fréchet law is closest and the Weibull is farthest. `cut` 0.5 moves the end of each interval from $r$ to $r + \tfrac12$, another common way to round. This choice costs as much as the step from one law to the next, so laws that are cut at different places must not be compared.
+# *Median over models of the largest error.* With all ranks, the Fréchet law is closest and the Weibull is farthest. Two choices matter:
+#
+# - *The cut.* Let each interval end at $r + \tfrac12$, another common way to round. This costs as much as the step from one law to the next, so laws that are cut at different places must not be compared.
+# - *Rank 1*, by far the most frequent rank. Leave it out, $(\mathrm{RBP}_k - \mathrm{RBP}_1)/(1 - \mathrm{RBP}_1)$, and the four laws are nearly equal.
 #
 # **Second yardstick: likelihood.** Now leave out rank 1, as Figure 8c does, and ask for the mean log probability of the ranks from 2 on. For the paper's models the figure gives these ranks in bins; for the pocket models every rank is known. We take the largest of each family.
 
@@ -168,7 +184,7 @@ V_of.update(paper.models().set_index("model")["vocab_rows"].astype(float))
 # %%
 rows = []
 for about, (lo, hi, counts) in ranks_of.items():
-    for cut in (0, 0.5):
+    for ranks, cut in (("ranks >= 2", 0), ("ranks >= 2, cut at r + 1/2", 0.5)):
         for law, F in LAWS.items():
 
             def log_mass(lo, hi, t, F=F, cut=cut):
@@ -177,53 +193,51 @@ for about, (lo, hi, counts) in ranks_of.items():
 
             V = int(V_of[about[-1]])
             _, score = fit_rank_law(log_mass, [(-1, 0.3)], lo, hi, counts, V, k_min=2)
-            rows.append((*about, cut, law, score))
-scores = pd.DataFrame(rows, columns=[*model_of, "cut", "law", "score"])
+            rows.append((*about, ranks, law, score))
+scores = pd.DataFrame(rows, columns=[*model_of, "ranks", "law", "score"])
 scores["value"] = scores.groupby(model_of)["score"].transform("max") - scores["score"]
-by_law = scores.groupby(["source", "law", "cut"], sort=False)["value"].median()
-by_law.unstack(["source", "cut"]).round(4)
+by_law = scores.groupby(["source", "law", "ranks"], sort=False)["value"].median()
+by_law.unstack(["source", "ranks"]).round(4).T
+
+# %% [markdown]
+# *Median over models of the nats per token by which a law is behind the best.* Now the Weibull leads and the Fréchet law is last. The Weibull is ahead of the lognormal by a few thousandths of a nat, about as much as the other cut takes away from either. Besides, the fits are scored on the ranks that they were fitted to.
 
 # %% tags=["hide-input"]
 every = pd.concat([errors.assign(yardstick="RBP_k"), scores.assign(yardstick="likelihood")])
-titles = {
-    "RBP_k": "largest error in $\\mathrm{RBP}_k$, $k \\leq 100$",
-    "likelihood": "nats per token behind the best\n(ranks $\\geq 2$)",
+panels = {
+    ("RBP_k", "all ranks"): "largest error in $\\mathrm{RBP}_k$, $k \\leq 100$",
+    ("likelihood", "ranks >= 2"): "nats per token behind the best,\nranks from 2 on",
 }
+looks = {"published": ("black", -0.15), "measured": ("#0072B2", 0.15)}
 with plots.style():
-    figure, grid = plt.subplots(1, 2, figsize=(7, 3.4), sharey=True, layout="constrained")
-    for axes, (yardstick, title) in zip(grid, titles.items(), strict=True):
-        part = every[every["yardstick"] == yardstick]
-        for (source, cut), some in part.groupby(["source", "cut"], sort=False):
-            colour = "black" if source == "published" else "#0072B2"
-            height = 0.12 * (1 if source == "published" else -1) + (0.25 if cut else -0.25)
+    figure, grid = plt.subplots(1, 2, figsize=(7, 3.1), sharey=True, layout="constrained")
+    for axes, ((yardstick, ranks), title) in zip(grid, panels.items(), strict=True):
+        part = every[(every["yardstick"] == yardstick) & (every["ranks"] == ranks)]
+        for source, some in part.groupby("source", sort=False):
+            colour, height = looks[source]
             at = some["law"].map(list(LAWS).index) + height
-            look = {"mec": colour, "mfc": "none" if cut else colour, "mew": 0.6, "ms": 3.5}
-            axes.plot(some["value"], at, "o", alpha=0.6, **look)
+            axes.plot(some["value"], at, "o", color=colour, mew=0, ms=4, alpha=0.4, label=source)
             middle = some.groupby("law")["value"].median()[list(LAWS)]
-            axes.plot(middle, np.arange(len(LAWS)) + height, "|", color=colour, ms=10, mew=2)
+            axes.plot(middle, np.arange(len(LAWS)) + height, "|", color=colour, ms=13, mew=2.5)
         axes.set_xlabel(title)
-        axes.set_xlim(left=-0.001 if yardstick == "RBP_k" else -0.0005)
+        axes.set_xlim(left=-0.03 * axes.get_xlim()[1])
+        axes.grid(axis="y", visible=False)
+        for line in np.arange(0.5, len(LAWS) - 1):
+            axes.axhline(line, color="0.85", lw=0.8)
     grid[0].set_yticks(range(len(LAWS)), LAWS)
     grid[0].set_ylim(len(LAWS) - 0.5, -0.5)
-    handles = [
-        plt.Line2D([], [], ls="none", marker="o", mec=colour, mfc=face, label=label)
-        for label, colour, face in (
-            ("published", "black", "black"),
-            ("measured", "#0072B2", "#0072B2"),
-            ("open: intervals end at $r + 1/2$", "black", "none"),
-        )
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
-plots.save(figure, every[["yardstick", *model_of, "cut", "law", "value"]], figures_dir, "17_laws")
+    figure.legend(*grid[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+columns = ["yardstick", "ranks", *model_of, "law", "value"]
+plots.save(figure, every[columns], figures_dir, "17_laws")
 
 # %% [markdown]
-# *Left: one point for each model; right: one for each of four published and twelve pocket models. Bars are medians. From top to bottom the laws get better on the left and worse on the right. Open markers: the same with the other cut.*
+# *Left: one point for each model. Right: one for each of the four Pythias of Figure 8c and for the largest pocket model of each family on each text. Bars are medians. From top to bottom the laws get better on the left and worse on the right.*
 #
-# The two orders are opposite on the published models. On the pocket models the ends swap too, and the two laws in the middle are about equal on the left. Rank 1 is the reason: it has a third to more than a half of all tokens, so it decides the first yardstick and is absent from the second. No law with two numbers gets both the head and the tail. On the right the Weibull leads the lognormal by a few thousandths of a nat at most, which is less than the other cut would change, and this lead is in sample. **Several laws describe the ranks to one or two percent, and the data single out none.**
+# On the published models the two orders are exactly opposite. On the pocket models the two laws in the middle are about equal on the left, and the ends swap as well. No law here is good at both ends of the distribution. **Three of the four give $\mathrm{RBP}_k$ to one or two hundredths, and none is singled out.** [Notebook 08](08_section_5_2_two_laws.ipynb) finds the same in Figure 8c. The paper claims no more: it calls the lognormal its hypothesis.
 #
-# **Exercise 2.** Change the first yardstick so that it leaves out rank 1, too: fit $(\mathrm{RBP}_k - \mathrm{RBP}_1)/(1 - \mathrm{RBP}_1)$ at $k \ge 2$. Which of the two orders do you expect, and which do you get?
+# **Exercise 2.** Add a fifth law, `"Student": lambda z: stdtr(5, z)`: $\ln R$ has a Student distribution with five degrees of freedom, between the normal and heavier tails. Where do you expect it in the two orders? Import `stdtr` from `scipy.special`, and run the notebook again.
 #
-# <details><summary>Hint</summary>Change `rbp_of` and the column `rbp` in the same way.</details>
+# <details><summary>Hint</summary>What is between normal and Student here, with moderately heavy tails?</details>
 #
 # ## Four numbers for all sizes
 #
@@ -273,17 +287,15 @@ for corpus, at in exponents.groupby("corpus"):
     for law in LAWS:
         implied = rbp_of(law, fit_law(law, part, sizes=True), at["k"].to_numpy()[:, None], V, x)
         exponents.loc[at.index, law] = -np.polyfit(x, np.log(-np.log(implied)).T, 1)[0]
-away = exponents[list(LAWS)].sub(exponents["printed"], axis=0).abs()
-groups = np.where(exponents["k"] <= 100, "k <= 100", "k > 100")
-away.groupby(groups).agg(["median", "max"]).round(3).T.unstack()
+exponents[exponents["k"] == 10_000].drop(columns="k").set_index("corpus").round(2)
 
 # %% tags=["hide-input"]
-inks = dict(zip(LAWS, ["#D55E00", "#0072B2", "#E69F00", "#009E73"], strict=True))
+inks = ["#D55E00", "#0072B2", "#E69F00", "#009E73", "#CC79A7"]
 with plots.style():
     figure, grid = plt.subplots(2, 2, figsize=(7, 5.6), layout="constrained")
     for axes, (corpus, at) in zip(grid.flat, exponents.groupby("corpus", sort=False), strict=True):
         axes.plot(at["k"], at["printed"], "o", color="black", ms=4, label="Figure 6b", zorder=3)
-        for (law, ink), line in zip(inks.items(), ("-", "--", "-.", ":"), strict=True):
+        for law, ink, line in zip(LAWS, inks, ("-", "--", "-.", ":", "-"), strict=False):
             axes.plot(at["k"], at[law], line, color=ink, label=law, lw=1.5)
         axes.set(xscale="log", ylim=(0, 1.6 * at["printed"].max()), title=corpus, xlabel="$k$")
     for axes in grid[:, 0]:
@@ -292,9 +304,9 @@ with plots.style():
 plots.save(figure, exponents, figures_dir, "17_exponents")
 
 # %% [markdown]
-# *The exponent of Pythia at each $k$, as printed in Figure 6b and as each law implies it. Up to 100 the laws agree; beyond, they part.*
+# *The exponent of Pythia at each $k$, as printed in Figure 6b and as each law implies it. The table above has the values at $k$ = 10,000.*
 #
-# Up to $k = 100$ all four laws have the exponents right except on HumanEval, where the exponent stops rising early. Beyond that the Weibull fails everywhere: its exponent grows far too fast. The other three are right on some texts and wrong on others. On Wiki the exponent at $k$ = 10,000 is about 0.3, not the 0.2 of k = 100. So an exponent has to be measured at its own $k$.
+# Up to $k = 30$ or so the laws agree with one another and, except on HumanEval, with the paper. Beyond, they part. On Wiki the exponents follow the log-logistic and Fréchet laws, on HotpotQA and AusLegal the lognormal, and on HumanEval no law. The Weibull, the most likely law for the ranks from 2 on, fails on every text when it is fitted to $\mathrm{RBP}_k$. So an exponent has to be measured at the $k$ at which it is used.
 #
 # ## Are the models calibrated?
 #
@@ -323,7 +335,7 @@ gaps = pd.DataFrame(
 gaps.groupby("corpus", sort=False).agg(["min", "max"]).astype(float).round(2)
 
 # %% [markdown]
-# Nearly calibrated: $\mathrm{RBP}_1$ is within 0.03 of what the models believe. On prose and code every model is a little *under*confident, on HumanEval most are *over*confident. A mean can hide errors that cancel, so we sort the tokens into ten bins $b$ by $p_{\max}$ and compare in each bin. With $T_b$ tokens and $h_b$ of rank 1 in bin $b$, the expected calibration error is
+# Nearly calibrated: $\mathrm{RBP}_1$ is within about 0.03 of what the models believe. On prose and code every model is a little *under*confident, on HumanEval most are *over*confident. A mean can hide errors that cancel, so we sort the tokens into ten bins $b$ by $p_{\max}$ and compare in each bin. With $T_b$ tokens and $h_b$ of rank 1 in bin $b$, the expected calibration error is
 #
 # $$\mathrm{ECE} = \sum_b \frac{T_b}{T}\,\Big|\frac{h_b}{T_b} - \overline{p_{\max}}_b\Big|.$$
 
@@ -362,6 +374,7 @@ if shown:
                 }
                 axes.errorbar(one["p_max"], one["share"], reach, label=family, **look)
             axes.set(title=plots.short(corpus), xlabel=r"$p_{\max}$", ylabel="share of rank 1")
+            axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
         for axes in grid.flat[len(shown) :]:
             axes.axis("off")
         grid.flat[len(shown)].legend(
@@ -405,9 +418,9 @@ alphas.drop(columns="corpus").groupby("family", sort=False).mean().astype(float)
 #
 # ## What we found
 #
-# - **No law of ranks is singled out.** Four laws describe the ranks to one or two percent, and their order depends on the yardstick. This is sure for these models and texts. Laws with more numbers are closer, which says little.
+# - **No law of ranks is singled out.** Three of four laws with two numbers give $\mathrm{RBP}_k$ to one or two hundredths, and the order of all four depends on the yardstick. This is sure for these models and texts. Laws with more numbers are closer, which says little.
 # - **The paper's power law in $k$ gives $\mathrm{RBP}_k$ more closely than its lognormal**, at $k \le 100$ and when cut at the same place. On the ranks from 2 on it is the worst of the four.
-# - **An exponent cannot be carried to a $k$ in the thousands.** The laws agree up to 100 and disagree beyond, and no single one of them is right on all four texts. Published values beyond 100 exist for Pythia only.
+# - **An exponent cannot be carried to a $k$ in the thousands.** The laws agree up to 30 and disagree beyond, and none of them is right on all four texts. Published values beyond 100 exist for Pythia only.
 # - **The pocket models are nearly calibrated**, and miscalibration does not make their two exponents differ. Whether that is so for the paper's models is unknown, because nobody published their predictions.
 #
 # **Related.** [Guo et al.](https://arxiv.org/abs/1706.04599) measure and mend calibration of classifiers. [Liu et al.](https://arxiv.org/abs/2406.11345) look at calibration over the whole vocabulary. Laws of ranks are Zipf's and Mandelbrot's subject, there for words and here for predictions.
