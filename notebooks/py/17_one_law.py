@@ -233,11 +233,11 @@ plots.save(figure, every[columns], figures_dir, "17_laws")
 # %% [markdown]
 # *Left: one point for each model. Right: one for each of the four Pythias of Figure 8c and for the largest pocket model of each family on each text. Bars are medians. From top to bottom the laws get better on the left and worse on the right.*
 #
-# On the published models the two orders are exactly opposite. On the pocket models the two laws in the middle are about equal on the left, and the ends swap as well. No law here is good at both ends of the distribution. **Three of the four give $\mathrm{RBP}_k$ to one or two hundredths, and none is singled out.** [Notebook 08](08_section_5_2_two_laws.ipynb) finds the same in Figure 8c. The paper claims no more: it calls the lognormal its hypothesis.
+# On the published models the two orders are exactly opposite. On the pocket models the two laws in the middle are about equal on the left, and the ends swap as well. No law here is good at both ends of the distribution. **Three of the four give $\mathrm{RBP}_k$ to one to three hundredths, and none is singled out.** [Notebook 08](08_section_5_2_two_laws.ipynb) finds the same in Figure 8c. The paper claims no more: it calls the lognormal its hypothesis.
 #
-# **Exercise 2.** Add a fifth law, `"Student": lambda z: stdtr(5, z)`: $\ln R$ has a Student distribution with five degrees of freedom, between the normal and heavier tails. Where do you expect it in the two orders? Import `stdtr` from `scipy.special`, and run the notebook again.
+# **Exercise 2.** Add a fifth law, `"Student": lambda z: stdtr(5, z)`: $\ln R$ has a Student distribution with five degrees of freedom. Where do you expect it in the two orders? Import `stdtr` from `scipy.special`, and run the notebook again.
 #
-# <details><summary>Hint</summary>What is between normal and Student here, with moderately heavy tails?</details>
+# <details><summary>Hint</summary>A logistic variable has heavier tails than a normal one, and Student's are heavier still.</details>
 #
 # ## Four numbers for all sizes
 #
@@ -306,7 +306,7 @@ plots.save(figure, exponents, figures_dir, "17_exponents")
 # %% [markdown]
 # *The exponent of Pythia at each $k$, as printed in Figure 6b and as each law implies it. The table above has the values at $k$ = 10,000.*
 #
-# Up to $k = 30$ or so the laws agree with one another and, except on HumanEval, with the paper. Beyond, they part. On Wiki the exponents follow the log-logistic and Fréchet laws, on HotpotQA and AusLegal the lognormal, and on HumanEval no law. The Weibull, the most likely law for the ranks from 2 on, fails on every text when it is fitted to $\mathrm{RBP}_k$. So an exponent has to be measured at the $k$ at which it is used.
+# Up to $k = 10$ the laws agree with one another and, nearly, with the paper. Beyond, they part. On Wiki the log-logistic and Fréchet laws are closest, on HotpotQA and AusLegal the lognormal, and on HumanEval no law follows the bends. The Weibull, the most likely law for the ranks from 2 on, fails on every text when it is fitted to $\mathrm{RBP}_k$. So an exponent has to be measured at the $k$ at which it is used.
 #
 # ## Are the models calibrated?
 #
@@ -418,9 +418,9 @@ alphas.drop(columns="corpus").groupby("family", sort=False).mean().astype(float)
 #
 # ## What we found
 #
-# - **No law of ranks is singled out.** Three of four laws with two numbers give $\mathrm{RBP}_k$ to one or two hundredths, and the order of all four depends on the yardstick. This is sure for these models and texts. Laws with more numbers are closer, which says little.
+# - **No law of ranks is singled out.** Three of four laws with two numbers give $\mathrm{RBP}_k$ to one to three hundredths, and the order of all four depends on the yardstick. This is sure for these models and texts. Laws with more numbers are closer, which says little.
 # - **The paper's power law in $k$ gives $\mathrm{RBP}_k$ more closely than its lognormal**, at $k \le 100$ and when cut at the same place. On the ranks from 2 on it is the worst of the four.
-# - **An exponent cannot be carried to a $k$ in the thousands.** The laws agree up to 30 and disagree beyond, and none of them is right on all four texts. Published values beyond 100 exist for Pythia only.
+# - **An exponent cannot be carried to a $k$ in the thousands.** The laws agree up to 10 and disagree beyond, and none of them is right on all four texts. Published values beyond 100 exist for Pythia only.
 # - **The pocket models are nearly calibrated**, and miscalibration does not make their two exponents differ. Whether that is so for the paper's models is unknown, because nobody published their predictions.
 #
 # **Related.** [Guo et al.](https://arxiv.org/abs/1706.04599) measure and mend calibration of classifiers. [Liu et al.](https://arxiv.org/abs/2406.11345) look at calibration over the whole vocabulary. Laws of ranks are Zipf's and Mandelbrot's subject, there for words and here for predictions.
