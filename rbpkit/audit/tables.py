@@ -1,7 +1,7 @@
 """Small tables of the audit that need every token, computed once from records.
 
 A table holds rows of every job, each begun by corpus, family, model, S and V. `rbpkit audit` writes
-them; those of the pocket models ship in rbpkit/data/pocket/audit. Notebooks 12, 22
+them; those of the pocket models ship in rbpkit/data/pocket/audit. Notebooks 17
 and 23 read them.
 """
 
@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from rbpkit.audit import calibration, precision, rank_laws, strata, tokens
+from rbpkit.audit import precision, strata, tokens
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
 from rbpkit.files.writing import write_whole
 from rbpkit.pocket import recipes
 from rbpkit.records import Records, iter_manifests
+from rbpkit.stats import calibration
 
 JOB = ("corpus", "family", "model", "S", "V")
 # The identity of a job's numbers: a table's rows are shown beside the summaries of that job only.
@@ -30,12 +31,12 @@ OF_RECORDS = {}
 OF_RECORDS_IN_CONTEXT = {}
 OF_A_FAMILY = {}
 OF_A_FAMILY_IN_CONTEXT = {}
-for _module in (calibration, rank_laws, strata, tokens):
+for _module in (calibration, strata, tokens):
     OF_RECORDS |= getattr(_module, "TABLES", {})
     OF_RECORDS_IN_CONTEXT |= getattr(_module, "CONTEXT_TABLES", {})
     OF_A_FAMILY |= getattr(_module, "FAMILY_TABLES", {})
     OF_A_FAMILY_IN_CONTEXT |= getattr(_module, "FAMILY_CONTEXT_TABLES", {})
-OF_MODELS = precision.MODEL_TABLES | calibration.MODEL_TABLES
+OF_MODELS = precision.MODEL_TABLES
 
 
 def audit_root() -> Path:

@@ -1,4 +1,4 @@
-"""`rbpkit audit`: the small tables that notebooks 12 and 21 to 23 read, from records."""
+"""`rbpkit audit`: the small tables that notebooks 17 and 23 read, from records."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def audit(
         bool, typer.Option(help="Also what needs the pocket models: ties in 16 bits (minutes).")
     ] = False,
 ) -> None:
-    """Compute what the audit needs token by token: strata, rank fits, missed tokens, words.
+    """Compute what the audit needs token by token: strata, calibration, missed tokens, words.
 
-    For notebooks 12 and 21 to 23: papermill notebooks/12_claims.ipynb out.ipynb -p audit_dir OUT.
+    For notebooks 17 and 23: papermill notebooks/17_one_law.ipynb out.ipynb -p audit_dir OUT.
     """
     folder = folder_to_write(out)
     from rbpkit.audit.tables import write_tables

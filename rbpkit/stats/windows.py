@@ -6,8 +6,6 @@ p_{N,k} is the share of such windows. A table of windows has one row a model, k 
     p_1 = RBP_k, p_2 and shuffled (NaN if not known), independent (Eq. 6: RBP_k^N), markov (the
     chain of pairs, p_1 (p_2 / p_1)^(N - 1)), effective (log p / log p_1), runs_low and runs_high
     (see `run_bounds`); sorted by corpus, family, S, k, N.
-
-The laws at the end are fitted to windows of at most five tokens and predict longer ones.
 """
 
 from __future__ import annotations
@@ -18,9 +16,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq, least_squares
-from scipy.special import comb, gammaln
-from scipy.stats import betabinom
+from scipy.special import gammaln
 
 from rbpkit import paper
 from rbpkit.errors import InputError
@@ -167,127 +163,3 @@ def _derived(table: pd.DataFrame) -> pd.DataFrame:
         hits = dict(zip(part["N"].tolist(), part["hits"].tolist(), strict=True))
         bounds.loc[part.index] = [run_bounds(hits, n, part["longest"].iloc[0]) for n in hits]
     return table.drop(columns="longest").join(bounds.astype(np.int64))
-
-
-# -- laws of windows, fitted at N <= 5 ---------------------------------------------------------
-
-FITTED_N = (1, 2, 5)
-LAWS = {
-    "independent": "Eq. 6",
-    "power_5": "N^gamma tokens",
-    "documents": "beta-binomial of documents",
-    "chained": "documents and a chain",
-    "both": "beta-binomial and a chain, from windows",
-    "reinforced": "reinforced runs",
-}
-"""Columns of `law_predictions`. chained takes the documents' own spread, where it is known."""
-
-
-def fixed_chance(p_1: ArrayLike, p_2: ArrayLike, N: ArrayLike) -> NDArray[np.float64]:
-    """p_{N,k} = E[theta^N] for a chance theta that is beta distributed and stays for the window.
-
-    E[theta] = p_1 and E[theta^2] = p_2, so N hits of N in a beta-binomial with the correlation
-    rho = (p_2 - p_1^2) / (p_1 (1 - p_1)); p_1^N at rho = 0. NaN for rho < 0, which no chance gives.
-    Shapes broadcast.
-    """
-    p_1, p_2, N = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (p_1, p_2, N)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rho = (p_2 - p_1**2) / (p_1 * (1 - p_1))
-        size = (1 - rho) / rho  # of the beta, a + b
-        found = betabinom.pmf(N, N, p_1 * size, (1 - p_1) * size)
-    return np.where(np.abs(rho) < 1e-12, p_1**N, np.where(rho > 0, found, np.nan))
-
-
-def tokens_exponent(Ns: ArrayLike, p: ArrayLike, p_1: float) -> float:
-    """gamma of log p_N = N^gamma log p_1 by least squares of log(log p_N / log p_1) on log N."""
-    x, y = np.log(np.asarray(Ns, float)), np.log(np.log(np.asarray(p)) / np.log(p_1))
-    return float(x @ y / (x @ x))
-
-
-def chain_in_documents(p_1: float, pair: float, stay: float, N: int) -> float:
-    """p_{N,k} = E[theta (theta + stay (1 - theta))^(N - 1)]: a document has a chance theta of a
-    hit, beta with E[theta] = p_1 and E[theta^2] = pair, and a hit follows a hit with the chance
-    theta + stay (1 - theta).
-
-    stay = 0: a beta-binomial; pair = p_1^2: a chain of pairs. NaN unless p_1^2 <= pair < p_1.
-    """
-    if not (0 < p_1 < 1 and p_1**2 * (1 - 1e-12) <= pair < p_1):
-        return float("nan")
-    rho = max((pair - p_1**2) / (p_1 * (1 - p_1)), 1e-9)
-    size = (1 - rho) / rho
-    at = np.arange(N)
-    moments = np.cumprod((p_1 * size + at) / (size + at))  # E[theta^(j + 1)]
-    return float(np.sum(comb(N - 1, at) * stay ** (N - 1 - at) * (1 - stay) ** at * moments))
-
-
-def stay_of(p_1: float, pair: float, p_2: float) -> float:
-    """`stay` of `chain_in_documents` that gives p_2 of two tokens: (p_2 - pair) / (p_1 - pair)."""
-    return (p_2 - pair) / (p_1 - pair)
-
-
-def pair_of(p_1: float, p_2: float, p_N: float, N: int = 5) -> float:
-    """`pair` of `chain_in_documents` that gives both p_2 and p_N of N tokens; NaN if none does.
-
-    Between pair = p_1^2 (a chain alone) and pair = p_2 (documents alone) the share of N rises.
-    """
-
-    def off(pair: float) -> float:
-        return chain_in_documents(p_1, pair, stay_of(p_1, pair, p_2), N) - p_N
-
-    low, high = p_1**2, p_2 * (1 - 1e-12)
-    if not (low < high and off(low) < 0 < off(high)):
-        return float("nan")
-    return float(brentq(off, low, high))
-
-
-def reinforced(p_1: float, a: float, b: float, N: int) -> float:
-    """p_{N,k} = p_1 prod_{n=1}^{N-1} (a + n) / (a + b + n): the longer a run of hits, the likelier
-    the next hit, as in Polya's urn. For large N it falls as N^-b, not exponentially."""
-    n = np.arange(1, N)
-    return float(p_1 * np.prod((a + n) / (a + b + n)))
-
-
-def reinforced_of(p_1: float, p_2: float, p_5: float) -> tuple[float, float]:
-    """(a, b) of `reinforced` that give p_2 and p_5; the nearest with a > -1 where none does."""
-    aims = np.log([p_2 / p_1, p_5 / p_1])
-
-    def off(t: NDArray[np.float64]) -> NDArray[np.float64]:
-        a, b = np.expm1(t[0]), np.exp(t[1])
-        return np.log([reinforced(1.0, a, b, N) for N in FITTED_N[1:]]) - aims
-
-    found = least_squares(off, [0.0, 0.0]).x
-    return float(np.expm1(found[0])), float(np.exp(found[1]))
-
-
-def law_predictions(table: pd.DataFrame, Ns: Sequence[int] = (10, 20, 50, 100)) -> pd.DataFrame:
-    """LAWS fitted to each model at N <= 5 and held against longer windows.
-
-    table: windows with N = 1, 2 and 5 (`measured_windows`). A row a (model, k, N, law): corpus,
-    family, model, S, k, N, p, law, predicted, ratio = log predicted / log p (1 is right). Left out:
-    shares from fewer than MIN_RUNS separate runs of hits, and what a law cannot be fitted to.
-    """
-    keys, rows = ["corpus", "family", "model", "k"], []
-    for about, part in table.groupby(keys, sort=False):
-        at = part.set_index("N")
-        p = at["p"].to_dict()
-        if not set(FITTED_N) <= set(p) or at["runs_low"][5] < MIN_RUNS or p[1] >= 1:
-            continue
-        p_1, p_2, p_5 = (p[N] for N in FITTED_N)
-        mixed, pair = float(at["shuffled"][2]), pair_of(p_1, p_2, p_5)
-        gamma, (a, b) = tokens_exponent((2, 5), (p_2, p_5), p_1), reinforced_of(p_1, p_2, p_5)
-        for N in Ns:
-            if N not in p or at["runs_low"][N] < MIN_RUNS:
-                continue
-            found = {
-                "independent": p_1**N,
-                "power_5": p_1 ** (N**gamma),
-                "documents": float(fixed_chance(p_1, mixed, N)),
-                "chained": chain_in_documents(p_1, mixed, stay_of(p_1, mixed, p_2), N),
-                "both": chain_in_documents(p_1, pair, stay_of(p_1, pair, p_2), N),
-                "reinforced": reinforced(p_1, a, b, N),
-            }
-            one = dict(zip(keys, about, strict=True)) | {"S": at["S"][N], "N": N, "p": p[N]}
-            rows += [one | {"law": law, "predicted": q} for law, q in found.items() if q > 0]
-    long = pd.DataFrame(rows)
-    long["ratio"] = np.log(long["predicted"]) / np.log(long["p"])
-    return long

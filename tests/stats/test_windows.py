@@ -1,4 +1,4 @@
-"""Windows of N tokens: against simulation, the counts behind Figure 7, laws planted and found."""
+"""Windows of N tokens: against simulation, the counts behind Figure 7."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_summaries import made
-from scipy.stats import beta, betabinom
 
 from rbpkit.errors import InputError
 from rbpkit.stats import windows
@@ -133,66 +132,3 @@ def test_measured_windows_say_what_is_missing(summaries):
     assert nothing.empty and missing == ("not measured: b on a",)
     with pytest.raises(InputError, match="k must be"):
         windows.measured_windows(summaries, ["pocket:humaneval"], ["Pythia"], [1], [0])
-
-
-# -- laws -------------------------------------------------------------------------------------
-
-
-def test_fixed_chance_is_the_moment_of_a_beta():
-    for a, b in ((0.5, 0.2), (6, 4), (80, 20)):
-        moments = [beta(a, b).moment(i) for i in (1, 2)]
-        for N in (1, 2, 5, 20):
-            assert windows.fixed_chance(*moments, N) == pytest.approx(beta(a, b).moment(N))
-    assert windows.fixed_chance(0.6, 0.36, [1, 7]) == pytest.approx([0.6, 0.6**7])
-    assert np.isnan(windows.fixed_chance(0.6, 0.35, 5))  # fewer than independent: no chance does so
-
-
-def test_documents_without_a_chain_are_a_beta_binomial():
-    for p_1, pair, N in ((0.4, 0.2, 5), (0.9, 0.83, 50)):
-        expected = windows.fixed_chance(p_1, pair, N)
-        assert windows.chain_in_documents(p_1, pair, 0.0, N) == pytest.approx(float(expected))
-    assert np.isnan(windows.chain_in_documents(0.4, 0.5, 0.0, 5))
-
-
-def test_one_kind_of_document_is_a_chain_of_pairs():
-    p_1, p_2 = 0.4, 0.25
-    found = windows.chain_in_documents(p_1, p_1**2, windows.stay_of(p_1, p_1**2, p_2), 10)
-    assert found == pytest.approx(p_1 * (p_2 / p_1) ** 9, rel=1e-4)
-
-
-def test_windows_find_what_was_planted():
-    p_1, pair, stay = 0.5, 0.3, 0.2
-    p_2, p_5 = (windows.chain_in_documents(p_1, pair, stay, N) for N in (2, 5))
-    found = windows.pair_of(p_1, p_2, p_5)
-    assert found == pytest.approx(pair)
-    assert windows.stay_of(p_1, found, p_2) == pytest.approx(stay)
-    p_2, p_5 = (windows.reinforced(p_1, 3.0, 1.5, N) for N in (2, 5))
-    assert windows.reinforced_of(p_1, p_2, p_5) == pytest.approx((3.0, 1.5), rel=1e-4)
-    p_2, p_5 = p_1 ** (2**0.8), p_1 ** (5**0.8)
-    assert windows.tokens_exponent((2, 5), (p_2, p_5), p_1) == pytest.approx(0.8)
-    counts = betabinom.pmf(7, 7, 3.0, 1.5)  # reinforced from the start: a beta-binomial
-    assert windows.reinforced(2 / 3 * 1.0, 3.0, 1.5, 7) == pytest.approx(counts)
-
-
-def table_of(law) -> pd.DataFrame:
-    rows = [
-        {"N": N, "p": law(N), "p_1": law(1), "shuffled": np.nan, "runs_low": 100.0}
-        for N in (1, 2, 5, 10, 20, 50, 100)
-    ]
-    return pd.DataFrame(rows).assign(corpus="c", family="f", model="m", S=1e6, k=10)
-
-
-@pytest.mark.parametrize(
-    ("law", "best"),
-    [
-        (lambda N: 0.8**N, "independent"),
-        (lambda N: 0.8 ** (N**0.7), "power_5"),
-        (lambda N: windows.chain_in_documents(0.8, 0.67, 0.3, N), "both"),
-        (lambda N: windows.reinforced(0.7, 5.0, 1.0, N), "reinforced"),
-    ],
-)
-def test_each_law_of_windows_wins_on_its_own(law, best):
-    found = windows.law_predictions(table_of(law))
-    off = found.assign(off=np.log(found["ratio"]).abs()).groupby("law")["off"].max()
-    assert off[best] < 1e-3
-    assert (off.drop(best) > 0.01).all() or best == "independent"
