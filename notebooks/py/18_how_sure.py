@@ -66,7 +66,7 @@ widths = table1.assign(n=n, width=width)
 
 small_k = widths[widths["k"].isin(["1", "10", "100"])]
 print("half the 95% interval over the exponent, k = 1 to 100, six corpora")
-print(small_k.groupby(["family", "n"])["width"].describe()[["min", "50%", "max"]].round(2))
+print(small_k.groupby(["family", "n"])["width"].agg(["min", "median", "max"]).round(2))
 
 # %% tags=["hide-input"]
 order = list(dict.fromkeys(widths["k"]))
@@ -172,9 +172,9 @@ if len(exponents):
 # Would more text help? Compare the two standard errors of an exponent, family by family.
 
 # %%
-ratio = exponents["text_SE"] / exponents["models_SE"]
+ratio = (exponents["text_SE"] / exponents["models_SE"]).groupby(exponents["family"], sort=False)
 print("standard error of alpha: other text / other models, over corpora and k")
-print(ratio.groupby(exponents["family"], sort=False).describe()[["min", "50%", "max"]].round(2))
+print(ratio.agg(["min", "median", "max"]).round(2))
 if len(exponents):
     df = exponents["n"].min() - 2
     low, high = np.sqrt(df / chi2.ppf([0.975, 0.025], df))
