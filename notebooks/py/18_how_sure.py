@@ -34,7 +34,6 @@ figures_dir = ""  # where to write figures and their points; empty: nowhere
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from scipy.stats import chi2
 from scipy.stats import t as student
 
@@ -116,7 +115,9 @@ for corpus in corpus_names:
         models = models_of(summaries, corpus, family)
         for k in ks:
             try:
-                fit = fit_rbp_law([one.manifest.S for one in models], [one.rbp(k) for one in models])
+                fit = fit_rbp_law(
+                    [one.manifest.S for one in models], [one.rbp(k) for one in models]
+                )
                 L = resample(models, [k]).loss[:, :, 0]  # (draws, n): -log RBP_k
             except InputError as error:
                 missing.append(f"{family} on {corpus}, k = {k}: {error}")
@@ -146,9 +147,15 @@ if len(exponents):
                 x = part["k"].map(ks.index) + 0.18 * (place - (len(there) - 1) / 2)
                 models = plots.whiskers(part, "alpha", "models")
                 text = plots.whiskers(part, "alpha", "text")
-                axes.errorbar(x, part["alpha"], text, fmt="none", ecolor=ink.colour, alpha=0.4, lw=6)
-                axes.errorbar(x, part["alpha"], models, fmt="none", ecolor=ink.colour, lw=1, capsize=2)
-                axes.plot(x, part["alpha"], ink.marker, color=ink.colour, ms=4, mec="white", mew=0.4)
+                axes.errorbar(
+                    x, part["alpha"], text, fmt="none", ecolor=ink.colour, alpha=0.4, lw=6
+                )
+                axes.errorbar(
+                    x, part["alpha"], models, fmt="none", ecolor=ink.colour, lw=1, capsize=2
+                )
+                axes.plot(
+                    x, part["alpha"], ink.marker, color=ink.colour, ms=4, mec="white", mew=0.4
+                )
             axes.set_xticks(range(len(ks)), [f"{k:,}" for k in ks])
             top = min(exponents["models_high"].max(), 1.5 * exponents["alpha"].max())
             axes.set(title=plots.short(corpus), xlabel="$k$", ylim=(0, 1.05 * top))
@@ -178,7 +185,9 @@ print(ratio.agg(["min", "median", "max"]).round(2))
 if len(exponents):
     df = exponents["n"].min() - 2
     low, high = np.sqrt(df / chi2.ppf([0.975, 0.025], df))
-    print(f"scatter of {df + 2} models: 95% interval from {low:.1f} to {high:.1f} times what is seen")
+    print(
+        f"scatter of {df + 2} models: 95% interval from {low:.1f} to {high:.1f} times what is seen"
+    )
 
 # %% [markdown]
 # For Pythia and Qwen the models' scatter is the larger error nearly everywhere. More text would hardly narrow their intervals, and more models would. GPT2 is different: its five models are so close to their lines that the text is often the larger error, even on corpora of some 100,000 tokens. But the scatter of five models is itself known only to a factor of two or three. For GPT2, which of the two limits the exponent is undecided.
@@ -298,7 +307,9 @@ with plots.style():
             axes.errorbar(x, y, bars, fmt="none", ecolor=ink.colour, elinewidth=2, alpha=0.3)
             look = {"color": ink.colour, "ms": 5.5, "mec": "white", "mew": 0.5}
             axes.plot(x, y, ink.marker, ls="-", lw=0.8, **look)
-        axes.set(title=source, ylabel="predicted / measured - 1 (%)", ylim=(-32, 32), xlim=(0, None))
+        axes.set(
+            title=source, ylabel="predicted / measured - 1 (%)", ylim=(-32, 32), xlim=(0, None)
+        )
     axes.set_xlabel("decades of $S$ beyond the largest model fitted")
     figure.legend(handles=plots.family_marks(there), loc="outside lower center", ncols=5)
 plots.save(figure, pooled, figures_dir, "18_horizon")
