@@ -22,7 +22,7 @@ from rbpkit.files.architectures import parameter_counts
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.pocket import recipes
 from rbpkit.records import Records, check_one_setting, iter_manifests
-from rbpkit.stats.bootstrap import DRAWS, interval, resample_weights, sampling_units
+from rbpkit.stats.calibration import reliability_table
 
 KS = (1, 10, 100)
 DOCUMENTS = 100
@@ -39,8 +39,6 @@ SETTINGS = {
 "body": logits are float32, as rbpkit makes them from a 16-bit model. "logits": logits as the
 model's own forward pass gives them in that dtype, as many programs rank them.
 """
-BINS = 10  # of equal width on [0, 1], as in Guo et al. (2017, arXiv 1706.04599)
-LEAST = 50  # tokens of a bin that gets an interval
 
 
 # -- ties and 16 bits ----------------------------------------------------------------------------
@@ -138,38 +136,7 @@ def precision_of_pocket_models() -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-# -- calibration -----------------------------------------------------------------------------------
-
-
-def reliability_table(records: Records, draws: int = DRAWS) -> pd.DataFrame:
-    """The tokens of a job by their p_max: a row for each bin that has any; none from format 1.
-
-    A model is calibrated by confidence if, of the tokens with p_max near p, a share p has rank 1.
-    Columns: bin (0 to BINS - 1), tokens, p_max (their mean), hits (those of rank 1, Eq. 3), low,
-    high (95% of hits / tokens; bootstrap of the text, over the draws that have tokens in the bin;
-    NaN below LEAST tokens, and for text of one unit).
-    """
-    columns = ["bin", "tokens", "p_max", "hits", "low", "high"]
-    if records.p_max is None:
-        return pd.DataFrame(columns=columns)
-    p = np.minimum(records.p_max.astype(np.float64), 1.0)
-    place = np.minimum((p * BINS).astype(np.int64), BINS - 1)
-    documents, document = np.unique(records.document, return_inverse=True)
-    tokens = np.zeros((documents.size, BINS), dtype=np.int64)
-    hits = np.zeros_like(tokens)
-    np.add.at(tokens, (document, place), 1)
-    np.add.at(hits, (document, place), records.rank() == 1)
-    units = sampling_units(records.manifest.corpus, documents)
-    weights = resample_weights(units, draws) if units.max() else None
-    rows = []
-    for b in np.flatnonzero(tokens.sum(axis=0)):
-        count, right = int(tokens[:, b].sum()), int(hits[:, b].sum())
-        low, high = np.nan, np.nan
-        if count >= LEAST and weights is not None:
-            drawn = weights @ tokens[:, b]
-            low, high = interval((weights @ hits[:, b])[drawn > 0] / drawn[drawn > 0])
-        rows.append((b, count, p[place == b].mean(), right, low, high))
-    return pd.DataFrame(rows, columns=columns)
+# -- calibration ------------------------------------------------------------------------------------
 
 
 def calibration_of(records_dir: str | Path) -> pd.DataFrame:
