@@ -19,7 +19,7 @@
 #
 # **Guess first.** For GPT2 the paper's Table 1 prints lines through four models with $R^2 = 0.98$. How wide is the 95% interval of such an exponent: plus or minus 2%, 10% or 40%?
 #
-# **The surprise.** A straight line is a poor guarantee. The line through the small Pythias has an $R^2$ above 0.99, and still every model far beyond them is worse than it predicts, on each of the paper's four plotted corpora.
+# **The surprise.** A straight line is a poor guarantee. The lines through the small Pythias have an $R^2$ of typically 0.995, and still every model far beyond them is worse than they predict, on each of the paper's four plotted corpora.
 #
 # [Glossary](../docs/glossary.md)
 
@@ -63,6 +63,8 @@ n = table1["family"].map(paper.models().groupby("family").size())
 width = student.ppf(0.975, n - 2) * np.sqrt((1 / table1["r2"] - 1) / (n - 2))
 widths = table1.assign(n=n, width=width)
 
+guess = student.ppf(0.975, 2) * np.sqrt((1 / 0.98 - 1) / 2)
+print(f"four models with R2 = 0.98: plus or minus {guess:.0%}\n")
 small_k = widths[widths["k"].isin(["1", "10", "100"])]
 print("half the 95% interval over the exponent, k = 1 to 100, six corpora")
 print(small_k.groupby(["family", "n"])["width"].agg(["min", "median", "max"]).round(2))
@@ -190,7 +192,7 @@ if len(exponents):
     )
 
 # %% [markdown]
-# For Pythia and Qwen the models' scatter is the larger error nearly everywhere. More text would hardly narrow their intervals, and more models would. GPT2 is different: its five models are so close to their lines that the text is often the larger error, even on corpora of some 100,000 tokens. But the scatter of five models is itself known only to a factor of two or three. For GPT2, which of the two limits the exponent is undecided.
+# For Pythia, Qwen and mostly for OPT the models' scatter is the larger error. More text would hardly narrow their intervals, and more models would. GPT2 is different: its five models are so close to their lines that the text is often the larger error, even on corpora of some 100,000 tokens. But the scatter of five models is itself known only to a factor of two or three. For GPT2, which of the two limits the exponent is undecided.
 #
 # **Exercise 2.** Change the cell above the figure so that each model gets draws of its own: give `resample` one model at a time, each with another `seed`. On most corpora the standard error from the text doubles or trebles. Why?
 #
@@ -246,8 +248,8 @@ def ahead(models: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-parts = []
-for (source, family, corpus, k), one in losses.groupby(["source", "family", "corpus", "k"]):
+keys, parts = ["source", "family", "corpus", "k"], []
+for (source, family, corpus, k), one in losses.groupby(keys, sort=False):
     parts.append(ahead(one).assign(source=source, family=family, corpus=corpus, k=k))
 cells = pd.concat(parts, ignore_index=True)
 cells["inside"] = (cells["low"] <= 0) & (cells["high"] >= 0)
@@ -258,7 +260,7 @@ cells["worse"] = cells["error"] < 0
 # First the usual test: predict the largest model from all the others, for each corpus and $k$.
 
 # %%
-most = cells.groupby(["source", "family", "corpus", "k"])["n"].transform("max")
+most = cells.groupby(keys)["n"].transform("max")
 largest = cells[cells["n"] == most].groupby(["source", "family"], sort=False)
 table = largest.agg(cells=("n", "size"), inside=("inside", "sum"))
 table["holds the last too"] = largest["holds the last too"].sum()
@@ -289,6 +291,8 @@ columns = ["source", "family", "n", "model", "decades", "error", "low", "high", 
 
 # %% [markdown]
 # *The largest model of each family, predicted from all the others. error, low, high: predicted loss and its interval over the measured loss, less one, in percent. no_gain: the same if the model were no better than the last one that was fitted.*
+#
+# That is one statement per family. Published Pythia: worse than predicted, at the edge of the interval. Qwen2.5-14B: as predicted, and the interval excludes "no gain". Published GPT2 and OPT: too few models to tell. The pocket families are inside their intervals, and three of the four are worse than predicted.
 #
 # Now all horizons. In the next picture every larger model is predicted, from every set of smaller ones.
 
@@ -333,7 +337,7 @@ medians = far[["line", "no_gain"]].median().sort_index().assign(predictions=far.
 # %% [markdown]
 # *Median size of the error in percent, by distance from the largest model fitted.*
 #
-# Within a quarter of a decade the line can be as wrong as no gain at all. Beyond half a decade its error is smaller than that of no gain in every family, mostly by half or more. So the line is useful as a forecast that is somewhat too hopeful. Its interval should not be believed.
+# Within a quarter of a decade the line can be as wrong as no gain at all. Beyond half a decade its error is smaller than that of no gain in every family, mostly by half or more. So the line is useful as a forecast that is somewhat too hopeful. Do not trust its interval far ahead.
 #
 # The same can be counted cell by cell, for the longest look ahead that the paper's points allow:
 

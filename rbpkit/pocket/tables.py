@@ -136,7 +136,7 @@ def precision_of_pocket_models() -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-# -- calibration ------------------------------------------------------------------------------------
+# -- calibration ----------------------------------------------------------------------------------
 
 
 def calibration_of(records_dir: str | Path) -> pd.DataFrame:
