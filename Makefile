@@ -25,7 +25,7 @@ $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	exit 1; }
 endef
 
-.PHONY: help lab reproduce real test test-slow test-gpu-dry gpu mutants notebooks audit site lint clean own-python
+.PHONY: help lab reproduce real test test-slow test-gpu-dry gpu mutants notebooks tables site lint clean own-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,10 +81,10 @@ notebooks: $(READY) ## make notebooks/*.ipynb from notebooks/py, execute them, w
 	@echo "== notebooks: from notebooks/py"
 	@$(PYTHON) -m rbpkit.study.notebooks
 
-audit: $(READY) ## the audit's tables, token by token, from the shipped models
-	@echo "== audit: params/pocket.yaml"
+tables: $(READY) ## the tables that need every token, from the pocket models
+	@echo "== tables: params/pocket.yaml"
 	@$(PYTHON) -m rbpkit sweep params/pocket.yaml --out out/pocket/records
-	@$(PYTHON) -m rbpkit audit out/pocket/records --out rbpkit/data/pocket/audit --models
+	@$(PYTHON) -m rbpkit.pocket.tables out/pocket/records
 
 # A site needs packages that nothing else does; an environment of one's own must have them.
 site: $(READY) ## the executed notebooks as pages, in out/site; opens without a network

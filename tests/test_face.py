@@ -42,7 +42,7 @@ LIGHT = ("Curve", "InputError", "Records", "fit_curves", "fit_power_law", "fit_r
         ("import rbpkit", HEAVY),
         ("import rbpkit.corpora", HEAVY - {"pandas", "matplotlib"}),
         # Tables and predictions need no extra, so nothing that draws.
-        ("import rbpkit.stats.noise, rbpkit.audit.prediction", {"torch", "matplotlib"}),
+        ("import rbpkit.stats.noise, rbpkit.stats.prediction", {"torch", "matplotlib"}),
         (f"from rbpkit import {', '.join(LIGHT)}, load_summaries, paper", {"torch"}),
         ("import rbpkit.study.params, rbpkit.plots", {"torch"}),
     ],

@@ -149,6 +149,15 @@ def test_emergence_has_no_value_between_zero_and_one_window():
     assert not ((p >= paper.EMERGENCE_ZERO) & (p < 1e-6)).any()
 
 
+def test_values_are_shares_of_the_inferred_token_counts():
+    """Six decimals of hits / tokens: at large k a wrong count of tokens would show."""
+    every = paper.rbp_by_size().merge(paper.token_counts(), on=["dataset", "family"])
+    missed = np.rint((1 - every["rbp"]) * every["tokens"])
+    assert (1 - missed / every["tokens"] - every["rbp"]).abs().max() <= 0.51e-6
+    gpt2 = missed[every.eval("dataset == 'Wiki' and family == 'GPT2' and k == 20000")]
+    assert sorted(gpt2) == [265, 381, 607, 704]
+
+
 # ---- points
 
 

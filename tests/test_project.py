@@ -30,10 +30,8 @@ MAY_IMPORT = {
     "kernels": {"errors"},
     "": {"files", "kernels", "pocket.documents"},  # the documents of the pocket corpora
     "stats": {"", "pocket.documents"},
-    "sections": {"stats"},
-    "pocket": {"sections"},
-    "audit": {"sections", "pocket"},
-    "tools": {"sections", "pocket", "audit"},
+    "pocket": {"stats"},
+    "tools": {"pocket"},
     "study": {"tools"},
     "cli": {"study"},
 }

@@ -386,7 +386,7 @@ ties.round({"tied": 2, "RBP_1, Eq. 3": 3, "RBP_1, program": 3})
 # bfloat16 keeps eight binary digits of a number, so many logits become equal. The table below has 100 documents of two corpora under each pocket model of the four families. "Body" means that only the network ran in 16 bits and the logits have 32, as in this project.
 
 # %%
-table = pd.read_csv(recipes.DATA / "audit" / "precision.csv")
+table = pd.read_csv(recipes.DATA / "tables" / "precision.csv")
 table["rule"] = table["optimistic"] - table["pessimistic"]
 exact = table[table["setting"] == "float32"].set_index(["corpus", "model", "k"])["CE"]
 table["CE changes by"] = (

@@ -81,7 +81,7 @@ tables = {"pair": pair, "other": other, "all": both}
 tables = {kind: size_and_tokens(totals, (1, 10, 100)) for kind, totals in tables.items()}
 models = pd.concat(tables, names=["kind"]).reset_index("kind")
 models["corpus"] = models.corpus.map(plots.short)
-models = models[models.seed == 0]  # notebook 18 has other seeds
+models = models[models.seed == 0]  # notebook 13 has other seeds
 
 share = {one.manifest.corpus: one.manifest.tokens for one in pair}
 share = {
@@ -364,7 +364,7 @@ small.alpha.groupby(["kind", "family"]).median().unstack()[five].loc[["other", "
 # ## What we found
 #
 # - On tokens that complete no pair GPT-2, OPT and Pythia have the same exponent to about a tenth. On pair tokens they differ by a factor of two to four. How common a bigram is does not explain it. This is firm for these models, of one seed each.
-# - The jump of Pythia's exponent with the training tokens and its bend at large $S$ belong mostly to the pair tokens. On the rest a law in size and tokens predicts well. This is one family with one seed ([notebook 18](18_other_seeds.ipynb) has others).
+# - The jump of Pythia's exponent with the training tokens and its bend at large $S$ belong mostly to the pair tokens. On the rest a law in size and tokens predicts well. This is one family with one seed ([notebook 13](13_pocket_models.ipynb) has others).
 # - The *cause* is open. Pythia was trained at four times the learning rate of GPT-2 and OPT, relative to width, and has an output matrix of its own. Family and rate are confounded.
 # - That pair tokens are *copied* is not shown. The split looks at the right token, so a copy that goes wrong counts among the others. We did not look inside a model.
 # - Whether the paper's families differ by their pair tokens is unknown. No rank of a single token of theirs is published.

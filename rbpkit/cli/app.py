@@ -8,7 +8,6 @@ import sys
 
 import typer
 
-from rbpkit.cli.audit import audit
 from rbpkit.cli.bench import bench
 from rbpkit.cli.classroom import classroom
 from rbpkit.cli.fetch import fetch
@@ -41,7 +40,7 @@ def _help(context: typer.Context) -> None:
 
 
 for command in (
-    *(measure, show, fit, bench, audit, classroom, look, fetch),
+    *(measure, show, fit, bench, classroom, look, fetch),
     *(predict, sweep, status, reproduce),
 ):
     app.command()(command)

@@ -28,9 +28,9 @@ def predict(
     The interval is for one new model of the family on the same documents.
     """
     ks = checked_ks(k)
-    from rbpkit.audit.prediction import measured_losses, predict_sizes
     from rbpkit.fit import family_lines
     from rbpkit.records import load_summaries
+    from rbpkit.stats.prediction import measured_losses, predict_sizes
 
     chosen = load_summaries(records, **settings)
     family_lines(chosen)  # refuses two models of one size

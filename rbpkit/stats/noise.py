@@ -1,19 +1,13 @@
-"""Sampling noise about the law: its part of the scatter, and how many missed tokens a k needs.
-
-The scatter of n models about their line has two parts. Sampling: other documents would have given
-other points. Model: with endless text the points would still be off the line. The first part is
-known from the counts, the second is what is left.
-"""
+"""How many missed tokens a line needs, and the largest k that has them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law, fit_rbp_law
+from rbpkit.fit import fit_rbp_law
 from rbpkit.stats.curves import models_of
 from rbpkit.summary import Summary
 
@@ -74,54 +68,3 @@ def trust_lines(summaries: Iterable[Summary]) -> list[str]:
             f" {upto} (R2 of 0.9 needs {needed:,.0f} misses a model)"
         )
     return lines
-
-
-def binomial_covariance(loss: np.ndarray, tokens: np.ndarray) -> np.ndarray:
-    """Sampling covariance (n, n) of log(-log RBP_k), tokens and models taken for independent.
-
-    To first order: var log L = (1 - p) / (T p L^2) with L = -log p; near p = 1 it is 1 / misses.
-    Rough below some ten misses. Too small where the tokens of a document are alike, and too large
-    for residuals where models miss the same tokens.
-    """
-    p = np.exp(-loss)
-    return np.diag((1 - p) / (tokens * p * loss**2))
-
-
-@dataclass(frozen=True)
-class Split:
-    """The residual variance of log loss about the line in two parts.
-
-    residual: residual sum of squares / (n - 2). sampling: the part that sampling noise is expected
-    to make of it. p: chance that noise alone leaves as much as `residual`.
-    """
-
-    residual: float
-    sampling: float
-    p: float
-
-
-def split_residual(
-    S: np.ndarray, loss: np.ndarray, covariance: np.ndarray, draws: int = 2000, seed: int = 0
-) -> Split:
-    """Split the residual variance, given the sampling covariance (n, n) of log loss (n,).
-
-    Least squares leaves M y of y, with M projecting on what no line can follow. Noise of covariance
-    C makes an expected residual variance of trace(M C) / (n - 2); what all models share, and
-    whatever moves along a line, is projected out. p takes the noise for normal.
-    Raises InputError as `fit_power_law`, and for a covariance that is not finite.
-    """
-    fit = fit_power_law(S, loss)
-    if covariance.shape != (fit.n, fit.n) or not np.isfinite(covariance).all():
-        raise InputError(f"the sampling covariance of {fit.n} models must be finite, n by n")
-    x = np.log(S) - fit.mean_log_S
-    away = np.eye(fit.n) - 1 / fit.n - np.outer(x, x) / (x @ x)
-    values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0))
-    noise = np.random.default_rng(seed).standard_normal((draws, fit.n)) @ root.T
-    left = ((noise @ away) ** 2).sum(axis=1)
-    residual = fit.residual_sd**2
-    return Split(
-        residual=residual,
-        sampling=float(np.trace(away @ covariance) / (fit.n - 2)),
-        p=float(np.mean(left >= residual * (fit.n - 2))),
-    )

@@ -40,8 +40,8 @@ def run_class(
     Written: comparison.csv (slopes as `rbpkit reproduce` compares them) and comparison.png, its
     figure; failures.csv (file, reason; a row for each fault). With a notebook also runs/FILE/ with
     the executed notebook and its figures, and NAME.csv for each table that it writes. A relative
-    records_dir or audit_dir is looked up next to its file. Nothing is measured: what a file asks
-    for must be in its records_dir, or be a pocket model. A file that cannot be run does not stop
+    records_dir is looked up next to its file. Nothing is measured: what a file asks for must be
+    there, or be a pocket model. A file that cannot be run does not stop
     the others, and a template of params/class that was not changed counts as not handed in.
 
     Returns what is wrong with the files that could not be run: file -> a line for each fault.
@@ -127,9 +127,9 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
     """The tables of one file: the comparison, and those of its notebook."""
     params = load_params(path)
     values = params.model_dump(mode="json")
-    for key in ("records_dir", "audit_dir"):
-        if values[key]:
-            values[key] = str((path.parent / Path(os.path.expanduser(values[key]))).resolve())
+    if records_dir := values["records_dir"]:
+        folder = path.parent / os.path.expanduser(records_dir)
+        values["records_dir"] = str(folder.resolve())
     if not params.records_dir and (
         params.source != "pocket" or params.model_ids or params.train_models
     ):

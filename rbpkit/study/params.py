@@ -50,8 +50,8 @@ class Params(BaseModel):
     truncated, in tokens. dtype: of the network; the output head stays in float32.
     device: null for a GPU if there is one; auto to spread a model over all GPUs.
     batch_tokens: most tokens of one forward pass. threads: of torch on the CPU, 0 for its default.
-    records_dir, audit_dir: where notebooks read records and the audit's tables; empty for those
-    of the pocket models. figures_dir: where notebooks write figures; empty for nowhere.
+    records_dir: where notebooks read records; empty for those of the pocket models. figures_dir:
+    where notebooks write figures; empty for nowhere.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -74,7 +74,6 @@ class Params(BaseModel):
     threads: Annotated[int, Field(ge=0, le=MOST_THREADS)] = 0
     seed: NonNegativeInt = 42
     records_dir: str = ""
-    audit_dir: str = ""
     figures_dir: str = ""
 
     @field_validator(
