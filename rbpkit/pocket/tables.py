@@ -169,7 +169,7 @@ def main(records_dir: str) -> None:
         "precision.csv": precision_of_pocket_models(),
     }
     write_whole(
-        recipes.DATA / "audit", {name: as_csv(one).encode() for name, one in tables.items()}
+        recipes.DATA / "tables", {name: as_csv(one).encode() for name, one in tables.items()}
     )
 
 
