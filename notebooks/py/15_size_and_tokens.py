@@ -268,7 +268,7 @@ print(judged.round(1).astype(object).fillna("").to_string())
 #
 # - **The largest size** is only twice the next. Kaplan's form and the paper's line predict it, but copying does about as well, so the test proves little.
 # - **The longest training** is predicted by none. Laws with tokens in them halve the error of copying, no more.
-# - **The two larger models** are predicted by none, and no law does better than copying.
+# - **The two larger models** are predicted by none, and no law does clearly better than copying.
 #
 # Kaplan's form is the best of them where any works. No form has room for a sudden gain between 6 and 12 million tokens. [Notebook 14](14_repeated_pairs.ipynb) finds the tokens that make it, and without them the laws predict.
 #
