@@ -19,7 +19,7 @@
 # >
 # > $$-\log \mathrm{RBP}_k \propto S^{-\alpha} \tag{1}$$
 #
-# We split the tokens of a text into two kinds: those that complete a pair of tokens that the document has already had, and all others. About a quarter of the text is of the first kind. One exponent turns out to be two.
+# We split the tokens of a text into two kinds: those that complete a pair of tokens that the document has already had, and all others. On most corpora about a quarter of the text is of the first kind. One exponent turns out to be two.
 #
 # **Guess first.** On one kind, the exponents of GPT-2, OPT and Pythia nearly agree. Which kind is it? And by which factor do they differ on the other?
 #
