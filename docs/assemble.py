@@ -23,15 +23,9 @@ SAVED = re.compile(r"save(?:_table)?\([^\n]*figures_dir, \"(\w+)\"\)")
 COLOURS = 256  # a palette: a third of the bytes, and no difference that can be seen
 MOST_PIXELS = 2400  # across: three times the column's width
 
-# Equations of the paper that a notebook shows without their number, by a part of each.
-NUMBERED = {
-    "07_section_5_1_emergence": {
-        r"p_{N,k} = \prod_{i=1}^{N} \Pr(R_i \le k) = \mathrm{RBP}_k^{\,N}": "6, 7",
-        r"p_{N,k} = \exp(-N c\, S^{-\alpha}).": "8",
-    },
-}
 TAG = re.compile(r"\\tag\{([\d, ]+)\}")
 MENTION = re.compile(r"\b(Eq\.|Eqs\.(?= \d+(?:,| to| and) )) (\d+(?:(?:, | to | and )\d+\b(?!%))*)")
+HINT = re.compile(r"<details><summary>Hint</summary>(.*?)</details>", re.DOTALL)
 NOTEBOOK = re.compile(r"\b([Nn]otebook) (\d\d)\b")
 # What no link may be put into: code, formulas, links, headings, targets.
 FIXED = re.compile(
@@ -111,10 +105,10 @@ def _outside_links(text: str, sources: Path) -> str:
 def known_equations(notebooks: dict[str, nbformat.NotebookNode]) -> dict[str, str]:
     """Number -> target of every equation of the paper that some notebook shows."""
     found: dict[str, str] = {}
-    for name, notebook in notebooks.items():
+    for notebook in notebooks.values():
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
-                for numbers in TAG.findall(_tagged(name, cell.source)):
+                for numbers in TAG.findall(cell.source):
                     for number in numbers.split(", "):
                         found.setdefault(number, _target(numbers))
     return found
@@ -130,7 +124,9 @@ def page(
             before = cell.source
             titles = re.findall(r"^#+ (.*)$", cell.source, re.MULTILINE)
             heading = titles[-1] if titles else heading
-            cell.source = _linked(_targets(_tagged(name, cell.source)), equations, notebooks, "")
+            text = HINT.sub(":::{admonition} Hint\n:collapsible: closed\n\\1\n:::", cell.source)
+            text = text.replace("](../docs/", "](../")  # the site's pages are in its root
+            cell.source = _linked(_targets(text), equations, notebooks, "")
             continue
         saved = iter(SAVED.findall(cell.get("source", "")))
         for output in cell.get("outputs", []):
@@ -183,15 +179,6 @@ def plain_words(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-def _tagged(name: str, text: str) -> str:
-    for part, number in NUMBERED.get(name, {}).items():
-        block = re.compile(r"\$\$([^$]*?" + re.escape(part) + r"[^$]*?)\$\$", re.DOTALL)
-        text = block.sub(
-            lambda m, n=number: f"$${m[1]} \\tag{{{n}}}$$" if "\\tag" not in m[1] else m[0], text
-        )
-    return text
-
-
 def _target(numbers: str) -> str:
     return "eq-" + numbers.replace(", ", "-")
 
@@ -199,8 +186,8 @@ def _target(numbers: str) -> str:
 def _targets(text: str) -> str:
     """A target before each display with a number."""
     return re.sub(
-        r"^\$\$(?:(?!\$\$).)*?\\tag\{([\d, ]+)\}(?:(?!\$\$).)*?\$\$",
-        lambda m: f"({_target(m[1])})=\n{m[0]}",
+        r"^(> )?\$\$(?:(?!\$\$).)*?\\tag\{([\d, ]+)\}(?:(?!\$\$).)*?\$\$",
+        lambda m: f"{m[1] or ''}({_target(m[2])})=\n{m[0]}",
         text,
         flags=re.DOTALL | re.MULTILINE,
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLo
 from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.files.writing import as_csv, write_whole
-from rbpkit.fit import MIN_POINTS, Curve, PowerLawFit, fit_power_law
+from rbpkit.fit import MIN_POINTS, Curve, fit_power_law
 
 
 @dataclass(frozen=True)
@@ -175,7 +174,7 @@ def law_grid(
 ) -> Figure:
     """Log-log panels of points, a least-squares line through each hue, one legend below them all.
 
-    points: a row a point. panel, hue, x, y: names of its columns; panels and hues in the order in
+    points: a row per point. panel, hue, x, y: names of its columns; panels and hues in the order in
     which they come. If it has columns `low` and `high`, they are the ends of a bar about y. A hue
     of fewer than three points, or of one x, has no line. Values of `hollow` have open markers,
     through which others can be seen. legend_title: what the hues are. size: of a panel, in inches.
@@ -256,29 +255,6 @@ def log_ticks(axes: Axes) -> None:
         FuncFormatter(lambda value, _: np.format_float_positional(float(f"{value:.6g}"), trim="-"))
     )
     axes.yaxis.set_minor_locator(NullLocator())
-
-
-def draw_law(axes: Axes, curve: Curve, hollow: bool = False) -> PowerLawFit:
-    """Points and fitted power law of one curve on log-log axes; the legend holds slope and R2.
-
-    hollow: open markers, a little larger, through which other points can be seen.
-    """
-    ink = ink_of(curve.family)
-    fitted = fit_power_law(curve.S, curve.loss, labels=curve.models)
-    line = np.geomspace(curve.S.min(), curve.S.max(), 50)
-    axes.plot(line, fitted.predict(line).loss, ink.line, color=ink.colour, linewidth=1.2, zorder=2)
-    label = _signed(f"{curve.family}: {fitted.slope:.3f}, {fitted.r2:.3f}")
-    look = {"markersize": 5.5, "markeredgecolor": "white", "markeredgewidth": 0.6, "zorder": 3}
-    if hollow:
-        look |= {"markersize": 6.5, "markerfacecolor": "none", "markeredgecolor": ink.colour}
-        look |= {"markeredgewidth": 1.1, "zorder": 4}
-    axes.plot(curve.S, curve.loss, ink.marker, color=ink.colour, label=label, **look)
-    return fitted
-
-
-def _signed(label: str) -> str:
-    """With a minus sign if a hyphen comes before a digit."""
-    return re.sub(r"-(?=\d)", "\N{MINUS SIGN}", label)
 
 
 def plain_log_ticks(axes: Axes, low: float, high: float) -> None:

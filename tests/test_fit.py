@@ -16,12 +16,12 @@ from scipy import stats
 from rbpkit.errors import InputError
 from rbpkit.fit import (
     ce_curve,
+    curve_of,
     fit_all,
     fit_power_law,
     fit_rbp_law,
     rbp_curve,
 )
-from rbpkit.stats.curves import success_curve
 
 ALPHA, LOG_C = 0.08, 1.2
 # The five Qwen2.5 sizes: as few and as uneven as the paper's own points.
@@ -214,8 +214,8 @@ def test_curves_ascend_in_S(ladder):
     assert curve.value.tolist() == [0.25, 0.5, 0.75]
     assert (curve.corpus, curve.family, curve.quantity) == ("Wiki", "GPT2", "RBP_1")
     assert curve.loss == pytest.approx([-math.log(p) for p in (0.25, 0.5, 0.75)])
-    assert success_curve(ladder, 2, 2).value == pytest.approx([2 / 3, 2 / 3, 1])
-    assert success_curve(ladder, 2, 2).quantity == "p_{2,2}"
+    windows = curve_of(ladder, None, None, lambda one: one.success(2, 2), "p_{2,2}")
+    assert windows.value == pytest.approx([2 / 3, 2 / 3, 1])
     ce = ce_curve(ladder)
     expected = [0.1 + 2 * math.log(product) / 4 for product in (12, 10, 2)]
     assert ce.value == pytest.approx(expected, rel=1e-6)
@@ -223,7 +223,7 @@ def test_curves_ascend_in_S(ladder):
 
 
 def test_loss_at_the_ends():
-    values = success_curve([SMALL, LARGE], 2, 1)
+    values = curve_of([SMALL, LARGE], None, None, lambda one: one.success(2, 1), "p_{2,1}")
     assert values.value[0] == 0
     assert values.loss[0] == math.inf
     one = rbp_curve([LARGE], 2)
@@ -265,6 +265,8 @@ def test_fits_of_all_that_was_measured():
     ]
     assert "(large1000)" in fits.refused[0]
     assert fit_all(LADDER).table["quantity"].tolist() == ["CE", "RBP_1"]
+    two_corpora = fit_all([*LADDER, *(make([1, 1, 5], S=S, corpus="Code") for S in (5, 50))])
+    assert set(two_corpora.table["corpus"]) == {"Wiki"}  # Code has two sizes only
     with pytest.raises(InputError, match="no measured model"):
         fit_all([])
 

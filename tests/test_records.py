@@ -107,6 +107,12 @@ def test_windows_by_plain_loops(many, N):
         assert many.summary().success(N, 7) == expected[6]
 
 
+def test_windows_as_long_as_all_tokens_and_longer():
+    rank = np.array([3, 1, 2])
+    found = dict(window_maxima(rank, np.zeros(3), np.arange(1, 4), (4, 3, 2)))
+    assert {N: largest.tolist() for N, largest in found.items()} == {2: [3, 2], 3: [3], 4: []}
+
+
 def test_hits_of_each_document(many):
     summary = many.summary()
     assert summary.k_grid.tolist() == [k for k in K_GRID if k < 60]

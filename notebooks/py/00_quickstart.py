@@ -13,7 +13,7 @@
 # %% [markdown]
 # # The law in five minutes
 #
-# **The question.** A language model reads a text and tries to predict each token before it sees it. At how many places does it like some other token better than the one that comes, and how does that change as the model grows?
+# **The question.** A language model predicts each token of a text before it sees it. How often does it rank another token above the true one, and how does this change with the model's size?
 
 # %% tags=["parameters", "hide-input"]
 ks = [1, 10, 50, 100]  # k of RBP_k
@@ -54,7 +54,7 @@ if still is not None:
     plots.save(still, rank_points(looks), figures_dir, "quickstart_sentence")
 
 # %% [markdown]
-# *One function under Pythia-like models of growing size $S$. Green: the model's first guess was right. The darker a token, the more tokens the model preferred to it. The first token is not predicted.*
+# *One function under Pythia-like models of growing size $S$. Green: the model's first guess was right. From yellow to dark red: the rank was larger. The first token is not predicted.*
 #
 # These are **pocket models**, small models that we trained on Python packages and ship with this project. They run here, without a GPU or a network. Change `text` and run the cell again. [Glossary](../docs/glossary.md)
 #
@@ -116,7 +116,7 @@ table.round(3)
 # %% [markdown]
 # ## Why $-\log \mathrm{RBP}_k$?
 #
-# A perfect model has $\mathrm{RBP}_k = 1$, and $-\log \mathrm{RBP}_k$ measures how far a model is from that: when misses are rare, it is close to the share of misses, $1 - \mathrm{RBP}_k$. It is also built like cross-entropy, the mean of $-\log p(t)$, so the two losses can be compared.
+# A perfect model has $\mathrm{RBP}_k = 1$, and $-\log \mathrm{RBP}_k$ measures how far a model is from that: when misses are rare, it is close to the share of misses, $1 - \mathrm{RBP}_k$. Cross-entropy is the mean of $-\log p(t)$; ours is $-\log$ of a share. Both are in nats and 0 for a perfect model, so they can be compared.
 #
 # **Exercise 2.** A model has $\mathrm{RBP}_1 = 0.30$. What is its loss $-\log \mathrm{RBP}_1$, to two decimals?
 #
@@ -184,11 +184,11 @@ if same_text:  # another text is not compared
 plots.save(figure, pd.concat([lines, now]), figures_dir, "quickstart_law")
 
 # %% [markdown]
-# *The loss of eight models against their size, both axes logarithmic. Circles: measured just now; they are around the stored points. The points bend a little about their lines, with both ends above.*
+# *The loss of eight models against their size, both axes logarithmic. Open circles mark the two models that we measured again; they enclose the stored points, so both agree. The points bend a little: both ends are above their line.*
 #
 # ## What this cannot show
 #
 # - These models span two decades of $S$. A bent curve can look straight over so short a range. The paper's Pythias span four decades.
-# - The models are tiny and saw few tokens. That the form shows here is some evidence for the form, and none for the paper's exponents.
+# - The models are tiny and saw few tokens. This is some evidence for a power law, but says nothing about the paper's exponents.
 #
 # Next: [the metric](02_section_3_metric.ipynb) in detail, or the paper's own points in [Section 4.1](03_section_4_1_k1.ipynb).

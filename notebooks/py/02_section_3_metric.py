@@ -26,7 +26,6 @@
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
 corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]
-ks = [1, 10, 100]  # k of RBP_k
 records_dir = ""  # a folder of your own records; empty: the pocket models
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
 
@@ -202,6 +201,7 @@ tokens = [measured(*one) for one in loaded]
 scratch = pd.DataFrame({"S": [non_embedding_parameters(network) for _, network in loaded]})
 scratch["CE"] = [-np.log(p_t).mean() for _, p_t in tokens]
 scratch["E[p(t)]"] = [p_t.mean() for _, p_t in tokens]
+ks = [1, 10, 100]
 for k in ks:
     scratch[f"RBP_{k}"] = [(R <= k).mean() for R, _ in tokens]
 

@@ -19,7 +19,7 @@
 # >
 # > $$-\log \mathrm{RBP}_1 \propto S^{-\alpha_1}$$
 #
-# $\mathrm{RBP}_1$ is the share of a text's tokens that the model ranks first, and $S$ is the number of its non-embedding parameters. The paper measured 24 models of four families on four corpora.
+# $\mathrm{RBP}_1$ is the share of a text's tokens that the model ranks first, and $S$ is the number of its non-embedding parameters. The paper measured 24 models of four families on six corpora; Figure 3 shows four of them.
 #
 # **Guess first.** The largest Pythia has almost 10,000 times the parameters of the smallest. By which factor is its $-\log \mathrm{RBP}_1$ on Wikipedia smaller?
 #
@@ -49,11 +49,11 @@ check_parameters(globals())
 # %% [markdown]
 # ## Why $-\log$, and why a power?
 #
-# A share such as $\mathrm{RBP}_1$ lies between 0 and 1, so it cannot be a power of $S$ at every size. Its $-\log$ can: it runs from infinity (the model is never right) down to 0 (the model is always right). When a model misses only a small share $m$ of the tokens, $-\log(1 - m) \approx m$, so the loss is then nearly the miss rate. And logarithms add: if tokens were independent, the loss of $N$ right answers in a row would be $N$ times the loss of one.
+# A share such as $\mathrm{RBP}_1$ stays between 0 and 1. A power of $S$ grows beyond 1, so a share cannot follow one at every size. Its $-\log$ can: it runs from infinity (the model is never right) down to 0 (the model is always right). When a model misses only a small share $m$ of the tokens, $-\log(1 - m) \approx m$, so the loss is then nearly the miss rate. And logarithms add: if tokens were independent, the loss of $N$ right answers in a row would be $N$ times the loss of one.
 #
-# But where could a power come from? Here is one possible world, after Michaud et al. (2023). To get a token right, a model needs some skills: a word, an idiom, a rule, a fact. A few skills are needed very often and most of them hardly ever. Let the share of uses that need a skill beyond the $n$ most frequent ones be $n^{-b}$. A model learns the most frequent skills first, and each one costs it the same number of parameters, so $n \propto S$.
+# But where could a power come from? Here is one possible world, after Michaud et al. (2023). To get a token right, a model needs some skills: a word, an idiom, a rule, a fact. A few skills are needed very often and most of them hardly ever. Sort the skills by how often they are needed, and let $n^{-b}$ be the share of all uses that fall beyond the $n$ most frequent skills. A model learns the most frequent skills first, and each one costs it the same number of parameters, so $n \propto S$.
 #
-# If a token needs a Poisson number of skills, $\lambda$ on average, then the number that the model lacks is Poisson too, with mean $\lambda n^{-b}$. The model ranks the token first if it lacks none:
+# Let each token need a Poisson number of skills, $\lambda$ on average. The model lacks each needed skill with probability $n^{-b}$, independently, so the number that it lacks is Poisson too, with mean $\lambda n^{-b}$. The model ranks the token first if it lacks none:
 #
 # $$\mathrm{RBP}_1 = e^{-\lambda n^{-b}}, \qquad -\log \mathrm{RBP}_1 = \lambda\, n^{-b} \propto S^{-b}.$$
 #
@@ -90,7 +90,7 @@ figure = plots.law_grid(both, panel="panel", hue="quantity", ylabel="loss or mis
 plots.save(figure, both[["panel", "quantity", "S", "loss"]], figures_dir, "figure_3_toy")
 
 # %% [markdown]
-# *Left: nobody put a line into the toy model, only a long tail of skills; its loss falls as a power with the planted exponent, and its miss rate bends. Right: over the sizes that exist, both look straight.*
+# *Left: we built in only a long tail of skills. The loss of the toy model then falls with the exponent b, and its miss rate bends. Right: over the sizes that exist, both look straight.*
 #
 # So a power of $S$ is what we should expect if three things are true: skills have a power-law tail, frequent ones are learnt first, and each costs the same. That is an explanation, not a proof. Other worlds give other curves.
 
@@ -212,7 +212,7 @@ print(check(3, answer_3, sealed("8527a891", digits=0, within=0)))
 # %% [markdown]
 # ## Does the line predict the largest model?
 #
-# Leave out the largest model of a family, fit the others, and compare. How large a difference could be mere chance of which tokens were scored? If $p = \mathrm{RBP}_1$ is measured on $T$ independent tokens, then $p$ has the standard error $\sqrt{p(1-p)/T}$, and the loss has the relative error
+# Leave out the largest model of a family, fit the others, and compare. How large a difference could arise by chance, from which tokens happened to be scored? If $p = \mathrm{RBP}_1$ is measured on $T$ independent tokens, then $p$ has the standard error $\sqrt{p(1-p)/T}$, and the loss has the relative error
 #
 # $$\frac{\mathrm{sd}(-\log p)}{-\log p} \approx \frac{1}{-\log p} \sqrt{\frac{1 - p}{p\,T}} .$$
 
@@ -246,7 +246,7 @@ pd.DataFrame(
 # %% [markdown]
 # *One row per family. The corpora of a row share the largest model, so they are not independent trials.*
 #
-# For Pythia and OPT the smaller models promise too much: on every published corpus the largest Pythia and the largest OPT lose more than predicted, by more than the sampling error. The largest Qwen does about as well as predicted. The pocket models show the same contrast, and their largest Qwen even does better. The points do not tell us why. A floor that no model can get below would bend the lines upwards; so would too few training tokens for the larger models.
+# For Pythia and OPT the line through the smaller models is too optimistic. On every published corpus the loss of the largest model is higher than predicted, by more than the sampling error. The largest Qwen does about as well as predicted. The pocket models show the same contrast, and their largest Qwen even does better. The points do not tell us why. A lower limit of the loss would flatten the lines at large $S$. So would too few training tokens for the larger models.
 #
 # How wrong could a prediction be? In the figure below, the band is the 95% prediction interval for one more model of the family, from the scatter of its points. In Jupyter you can choose corpus, family and $k$.
 
@@ -283,7 +283,7 @@ if still is not None:  # None: Jupyter shows the sliders
     plots.save(still, drawn.drop(columns="source"), figures_dir, "figure_3_slider")
 
 # %% [markdown]
-# *Lines with their 95% prediction intervals, to ten times the largest model. Near the points the band is narrow. It assumes that the law goes on.*
+# *Lines with their 95% prediction intervals, to ten times the largest model. The bands assume that the law continues.*
 #
 # ## What the paper says, and what we get
 

@@ -28,7 +28,7 @@
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
 corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]
-ks = [10, 50, 100]  # k of RBP_k to show of what was measured
+ks = [1, 10, 50, 100]  # k of RBP_k to show of what was measured; 1 is notebook 03's
 records_dir = ""  # a folder of your own records; empty: the pocket models
 figures_dir = ""  # where to write figures and their points; empty: nowhere
 
@@ -56,7 +56,7 @@ ours = "your models" if records_dir else "pocket models"
 summaries = load_summaries(records_dir or SUMMARIES)
 sources = {("published", k): published_curves(k) for k in (10, 50, 100)}
 missing = []
-for k in ks:
+for k in [k for k in ks if k > 1]:
     found = measured_curves(summaries, corpus_names, families, lambda s, k=k: s.rbp(k), f"RBP_{k}")
     missing += found.missing
     if found.curves:

@@ -23,7 +23,7 @@
 #
 # The paper calls such a step "apparent" and "perceived": not a breakdown of scaling, but a smooth power law seen through a product.
 #
-# **Guess first.** For Pythia and $k = 100$ the exponent is $\alpha = 0.20$. By which factor must $S$ grow for success to rise from 10% to 90%, once for $N = 1$ and once for $N = 1000$?
+# **Guess first.** For Pythia and $k = 100$ the exponent is $\alpha = 0.196$. By which factor must $S$ grow for success to rise from 10% to 90%, once for $N = 1$ and once for $N = 1000$?
 #
 # [Glossary](../docs/glossary.md)
 
@@ -129,7 +129,7 @@ plots.save(figure, points, figures_dir, "figure_7_collapse")
 #
 # ## Does a larger $N$ sharpen the step?
 #
-# It depends on what "sharpen" means. In relative terms the paper is right. From Eq. 8,
+# If "sharpen" means relative growth, the paper is right. From Eq. 8,
 #
 # $$\frac{d \ln p_{N,k}}{d \ln S} = N\,C\,\alpha\,S^{-\alpha},$$
 #
@@ -143,7 +143,7 @@ for N, gain in gains.items():
     print(f"k = 100, N = {N}: from the smallest Pythia to the largest p grows {gain:.1f}-fold")
 
 # %% [markdown]
-# "Sudden" is another matter: it asks how wide the step is. If $-\log p$ falls as $S^{-\alpha}$, then $p$ rises from 10% to 90% in $\log_{10}(\ln 0.1/\ln 0.9)/\alpha = 1.34/\alpha$ decades of $S$. Eq. 8 has one $\alpha$ for all $N$. To see what the counts have, we fit each $(k, N)$ by itself and leave out any series in which some model has no hit at all, because zero has no logarithm.
+# "Sudden" is another matter: it asks how wide the step is. If $-\log p$ falls as $S^{-\alpha}$, then $p$ rises from 10% to 90% in $\log_{10}(\ln 0.1/\ln 0.9)/\alpha = 1.34/\alpha$ decades of $S$. Eq. 8 has one $\alpha$ for all $N$. Call a window a *hit* if all its ranks are at most $k$, and the shares of the ten models at one $(k, N)$ a *series*. We fit each series by itself. If some model has no hit at all, we leave the series out, because zero has no logarithm.
 
 # %%
 rows = []
@@ -158,11 +158,11 @@ print("decades of S from 10% to 90%")
 print(width.round(1).astype(object).fillna("").to_string())
 
 # %% [markdown]
-# Read the table along its rows. Up to $k = 500$ the step is about as wide for ten tokens as for one, and wider for long windows. At $k = 10{,}000$ a larger $N$ does sharpen it, by up to a fifth, and at $k = 2500$ it does so a little up to $N = 100$. In no series is the step narrower than three and a half decades.
+# Read the table along its rows. Up to $k = 500$ the step is about as wide for ten tokens as for one (a tenth wider at $k$ = 1 and 5), and clearly wider for long windows. At $k = 10{,}000$ a larger $N$ does sharpen it, by up to a fifth, and at $k = 2500$ it does so a little up to $N = 100$. In no series is the step narrower than three and a half decades.
 #
 # So the sentence about $N$ holds in part. Success in a longer task is rarer and grows faster in relative terms. In $\ln S$ the step becomes more sudden only at large $k$, and even there it is wide.
 #
-# Is the curve "inherently sigmoidal", as the paper says? In $\ln S$ Eq. 8 has an S-shape. In $S$ itself it also turns, but only at a success rate of almost nothing. And no published series covers the step:
+# Is the curve "inherently sigmoidal", as the paper says? In $\ln S$ Eq. 8 has an S-shape. Against $S$ it has an inflection too, but at a success rate of 1% or less. And no published series covers the whole step:
 
 # %%
 S = np.geomspace(1e-20, 1, 100_001)
@@ -238,7 +238,7 @@ plots.save(figure, points, figures_dir, "figure_7")
 # %% [markdown]
 # *Share of windows of N tokens whose ranks are all at most k. Crosses under the zero line mark models without a single hit, one row for each N. The paper plots against ln S and labels its ticks as powers of ten; here the axis is S. Points of long windows are above the dashed Eq. 8.*
 #
-# The smooth power law that the paper finds is there: nearly all series are straight lines in $\log S$ and $\log(-\log p)$, also for $N > 1$.
+# The smooth power law that the paper finds is there: nearly all published series are straight lines in $\log S$ and $\log(-\log p)$, also for $N > 1$.
 
 # %%
 long = series[series.N > 1]
@@ -262,7 +262,7 @@ small = gpt2[gpt2.model == "gpt2"].set_index(["N", "k"])
 small[["p", "m", "p / Eq. 6"]].round({"p": 4, "m": 1, "p / Eq. 6": 1})
 
 # %% [markdown]
-# In GPT-2 ten tokens in a row at $k = 1$ hit 19 times as often as Eq. 6 says. They count for fewer than seven independent ones. The next picture shows $m$ for the largest published Pythia and for the largest pocket model on each corpus.
+# In the smallest GPT-2, windows of ten tokens hit at $k = 1$ 19 times as often as Eq. 6 says. Such a window counts for fewer than seven independent tokens. The next picture shows $m$ for the largest published Pythia and for the largest pocket model on each corpus.
 
 # %%
 largest = every[every.S == every.groupby(["source", "corpus"]).S.transform("max")]
@@ -288,13 +288,13 @@ points = largest[["source", "corpus", "family", "model", "S", "k", "N", "hits", 
 plots.save(grid.figure, points, figures_dir, "figure_7_effective")
 
 # %% [markdown]
-# *Effective number of tokens of a window. On the black line tokens would be independent. The longer the window, the fewer tokens it counts for; at k = 1 most of all. Shares that may rest on fewer than five separate runs of hits are left out.*
+# *Effective number of tokens of a window. On the black line tokens would be independent. The longer the window, the fewer tokens it counts for; at k = 1 most of all. Shares are left out unless their hits are known to lie in at least five separate runs.*
 #
 # **Where does the dependence come from?** Either some documents are easy throughout, or hits follow hits. Shuffling separates the two: put the tokens of each document in random order, and only the differences between documents remain. If document $d$ has $n_d$ tokens and $h_d$ hits, the share to expect is
 #
 # $$p^{\text{shuffled}} = \sum_d (n_d - N + 1) \binom{h_d}{N} \Big/ \binom{n_d}{N} \;\Big/ \sum_d (n_d - N + 1).$$
 #
-# The records of the pocket models have what this needs (column `shuffled`); the published shares do not. Which part of the gap between Eq. 6 and the count, in logarithms, is still there after shuffling?
+# The records of the pocket models have what this needs (column `shuffled`); the published shares do not. How much of the gap between Eq. 6 and the count (in logarithms) remains after shuffling?
 
 # %%
 some_N = min(Ns, key=lambda N: abs(N - 10))
@@ -305,11 +305,11 @@ print(f"N = {some_N}: part of the gap that is between documents, mean over model
 print(table.round(2).astype(object).fillna("").to_string())
 
 # %% [markdown]
-# Differences between documents are a third to two thirds of the gap. The rest is order: a hit makes the next hits likelier.
+# Differences between documents make up between a third and seven tenths of the gap. The rest is order: a hit makes the next hits likelier.
 #
 # ## What a long run looks like
 #
-# At $k = 1$ and $N = 100$ Eq. 6 promises no hit at all. Pythia-12B has 428. A run of $L$ tokens of rank 1 contains $L - N + 1$ windows of $N$, and the counts show that the hits for $N = 200$ come from a single run:
+# At $k = 1$ and $N = 100$ Eq. 6 promises no hit at all. Pythia-12B has 428. A run of $L$ tokens of rank 1 contains $L - N + 1$ windows of $N$, and a gap between hits ends it. From the numbers of hits at all $N$ one can bound the number of runs (`runs_low`, `runs_high`). For $N = 200$ both bounds are 1, so all hits come from a single run:
 
 # %%
 twelve = published[(published.model == "pythia-12b") & (published.k == 1)].set_index("N")
@@ -343,9 +343,9 @@ for k in (1, 10):
     print(f"----- {len(run)} tokens in a row with rank at most {k}\n{context}⟦{text}⟧\n")
 
 # %% [markdown]
-# Both runs, in brackets, are repetitions. The examples in the docstring set a pattern, and the model copies it. Repetitions like these make hits come in runs. A share at $k = 1$ and large $N$ can therefore say more about a few passages of the text than about a model.
+# Both runs, in brackets, are mostly repetitions. The first lines of the docstring set a pattern, and the model copies it. Repetitions like these make hits come in runs. A share at $k = 1$ and large $N$ can therefore say more about a few passages of the text than about a model.
 #
-# The other half of the assumption is stationarity: every position hits equally often. Nothing published tests that. In this one model, hits are more frequent later in a document (only long documents have late positions):
+# The other half of the assumption is stationarity: every position hits equally often. Nothing published tests that. In this one model, hits are more frequent after the first 64 tokens of a document (only long documents have late positions):
 
 # %%
 place = pd.cut(tokens.position, [0, 16, 64, 128, 255])
@@ -370,7 +370,7 @@ print(check(3, answer_3, sealed("3e1e967e", digits=0, within=0)))
 #
 # ## Text that reasons
 #
-# One of the paper's corpora, HotpotQA, consists of questions that need several steps. Are its windows the same? Nobody can tell from what is published: for HotpotQA there are only single tokens, and Figure 7 and the GPT-2 shares are of Wiki. The nearest thing here is HumanEval, a task in words with its solution in code. Its panel above looks like the others, but those are small models.
+# One of the paper's corpora, HotpotQA, consists of questions that need several steps. Are its windows the same? Nobody can tell from what is published: for HotpotQA there are only single tokens, and Figure 7 and the GPT-2 shares are of Wiki. The nearest thing here is HumanEval, a task in words with its solution in code. In the figure of effective tokens it looks like the other corpora, but there the models are small.
 #
 # ## Claims
 
@@ -414,7 +414,7 @@ claims_table(
             "measured": f"{sum(straight_here)} of {len(straight_here)}"
             if straight_here
             else nothing,
-            "verdict": "holds" if straight >= 0.9 * len(long) else "holds in part",
+            "verdict": "holds" if straight == len(long) else "holds in part",
             "main": True,
         },
         {

@@ -8,7 +8,7 @@
 A list of files and names (`data/pocket/documents.json.gz`, made by `pocket.split`) says
 which documents make up a split, so only the files that it names are parsed. The text depends on
 the installed versions: `fingerprint` names what was read, `fingerprint_expected` the text behind
-the shipped numbers.
+the pocket models' numbers.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class PocketDocuments:
     """A split of one pocket corpus, in the order of the protocol.
 
     If `fingerprint` differs from `fingerprint_expected`, other versions of the packages are
-    installed, and measured numbers must not be compared with the shipped ones. `missing` counts
+    installed, and measured numbers must not be compared with the pocket models'. `missing` counts
     the listed documents that the installed packages do not have.
     """
 
@@ -66,7 +66,7 @@ class PocketDocuments:
 
     @property
     def as_shipped(self) -> bool:
-        """Whether this is the text behind the shipped numbers."""
+        """Whether this is the text behind the pocket models' numbers."""
         return self.fingerprint == self.fingerprint_expected
 
 
@@ -94,19 +94,19 @@ def document_modules(corpus: str, split: str = "test") -> tuple[str, ...]:
 
     This is the module or, for `readme`, the distribution: the unit by which the text was split,
     and so the unit that a bootstrap resamples. It is read from the list alone and fits the
-    shipped text, in which no document is missing. Raises InputError for an unknown name.
+    listed text, in which no document is missing. Raises InputError for an unknown name.
     """
     return tuple(file for file, _ in _listed(corpus, split)[1])
 
 
 def humaneval_path() -> Path:
-    """The shipped HumanEval: 164 problems as JSON lines (OpenAI, MIT licence)."""
+    """HumanEval as it comes with rbpkit: 164 problems as JSON lines (OpenAI, MIT licence)."""
     return Path(str(resources.files("rbpkit") / "data" / "pocket" / "humaneval.jsonl.gz"))
 
 
 @cache
 def read_lists() -> dict:
-    """The shipped lists: {"files": [...], "documents": {corpus: {split: {"fingerprint": ...,
+    """The lists: {"files": [...], "documents": {corpus: {split: {"fingerprint": ...,
     "entries": [[number of the file, name], ...]}}}}. Do not change what is returned."""
     data = humaneval_path().with_name("documents.json.gz").read_bytes()
     return json.loads(gzip.decompress(data))

@@ -12,8 +12,8 @@ least 0.7. This misses a docstring inside a longer function of another corpus. S
 validation document is also left out if at least half of its twelve-word sequences occur in the
 training text.
 
-Only what every supported installation has is cut, so that numbers can be compared with the shipped
-ones wherever they were measured.
+Only what every supported installation has is cut, so that numbers can be compared with the
+pocket models' wherever they were measured.
 """
 
 from __future__ import annotations

@@ -121,15 +121,3 @@ def in_order(
     every = list(measured)
     asked = itertools.product(corpora, families)
     return [one for corpus, family in asked for one in models_of(every, corpus, family)]
-
-
-def success_curve(
-    measured: Iterable[Measured],
-    N: int,
-    k: int,
-    corpus: str | None = None,
-    family: str | None = None,
-) -> Curve:
-    """p_{N,k} against S (Figure 7). InputError as `fit.curve_of`, and as `Summary.success`."""
-    name = f"p_{{{N},{k}}}"
-    return curve_of(measured, corpus, family, lambda one: one.success(N, k), name)

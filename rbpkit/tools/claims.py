@@ -47,12 +47,13 @@ def load_claims(folder: Path | str) -> pd.DataFrame:
 
 def as_markdown(table: pd.DataFrame) -> Markdown:
     """The claims of one or more sections as a Markdown table, main claims first."""
-    names = {"claim": "the paper says", "where": "where", "test": "our test"}
+    names = {"claim": "the paper says", "verdict": "verdict", "test": "our test"}
     names |= {"published": "published points", "measured": table["models"].iloc[0]}
-    names |= {"verdict": "verdict"}
     lines = [" | ".join(["", *names.values(), ""]), "|---" * len(names) + "|"]
     for row in table.sort_values("main", ascending=False, kind="stable").to_dict("records"):
         words = {key: str(row[key]).replace("|", r"\|") for key in names}
-        words["claim"], words["verdict"] = f"“{words['claim']}”", f"**{words['verdict']}**"
+        detail = "" if row["main"] else "; a detail"
+        words["claim"] = f"“{words['claim']}” ({row['where']}{detail})"
+        words["verdict"] = f"**{words['verdict']}**"
         lines.append(" | ".join(["", *words.values(), ""]))
     return Markdown("\n".join(line.strip() for line in lines))
