@@ -25,7 +25,7 @@
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
-corpus_names = ["pocket:prose", "pocket:code", "pocket:readme", "pocket:qa", "pocket:humaneval"]
+corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]
 ks = [1, 10, 50, 100]  # k of the measured models
 records_dir = ""  # a folder of your own records; empty: the pocket models
 figures_dir = ""  # where to write figures and their points; empty: nowhere
@@ -192,9 +192,9 @@ if len(exponents):
     )
 
 # %% [markdown]
-# For Pythia, Qwen and mostly for OPT the models' scatter is the larger error. More text would hardly narrow their intervals, and more models would. GPT2 is different: its five models are so close to their lines that the text is often the larger error, even on corpora of some 100,000 tokens. But the scatter of five models is itself known only to a factor of two or three. For GPT2, which of the two limits the exponent is undecided.
+# For OPT, Pythia and Qwen the models' scatter is the larger error. More text would hardly narrow their intervals, and more models would. GPT2 is different: its five models are so close to their lines that the text is often the larger error, even on corpora of some 100,000 tokens. But the scatter of five models is itself known only to a factor of two or three. For GPT2, which of the two limits the exponent is undecided.
 #
-# **Exercise 2.** Change the cell above the figure so that each model gets draws of its own: give `resample` one model at a time, each with another `seed`. On most corpora the standard error from the text doubles or trebles. Why?
+# **Exercise 2.** Change the cell above the figure so that each model gets draws of its own: give `resample` one model at a time, each with another `seed`. The standard error from the text doubles or trebles. Why?
 #
 # <details><summary>Hint</summary>A module that is hard for one model is hard for all. What does that do to a slope?</details>
 #
@@ -323,7 +323,7 @@ plots.save(figure, pooled, figures_dir, "18_horizon")
 # %% [markdown]
 # *Each line joins the predictions made from one set of smaller models, for the mean over corpora and k. Pale bars: 95% prediction intervals; some leave the panel. Below zero the model is worse than predicted.*
 #
-# Far ahead, all published Pythias are below zero, and many of their intervals miss it. The bars are narrow because the small models follow their line closely. What these models cannot show is a bend that comes later. The pocket families do the same, less strongly, except Qwen. Qwen, published or pocket, is on its line.
+# Far ahead, all published Pythias are below zero, and many of their intervals miss it. The bars are narrow because the small models follow their line closely. What these models cannot show is a bend that comes later. The pocket families do the same, except Qwen, and the pocket Pythias as strongly as the published ones. Qwen, published or pocket, is close to its line.
 #
 # Is the line still worth having? We compare it with the guess that size brings no gain at all.
 
