@@ -40,7 +40,3 @@ def reliability_table(records: Records, draws: int = DRAWS) -> pd.DataFrame:
             low, high = interval((weights @ hits[:, b])[drawn > 0] / drawn[drawn > 0])
         rows.append((b, count, p[place == b].mean(), right, low, high))
     return pd.DataFrame(rows, columns=columns)
-
-
-TABLES = {"calibration": reliability_table}
-"""Tables of one job's records: name -> function."""
