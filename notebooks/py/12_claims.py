@@ -40,10 +40,11 @@ from rbpkit.tools.exercises import check, sealed
 check_parameters(globals())
 
 # %%
+committed = Path("../figures") if Path("../figures").is_dir() else Path("figures")
 claims = load_claims(figures_dir) if figures_dir else pd.DataFrame()
-of_this_run = len(claims) > 0
+of_this_run = len(claims) > 0 and Path(figures_dir).resolve() != committed.resolve()
 if not of_this_run:
-    claims = load_claims(Path("../figures") if Path("../figures").is_dir() else "figures")
+    claims = load_claims(committed)
 print(
     f"{len(claims)} claims, {claims['main'].sum()} of them main ones, from the tables of",
     "this run." if of_this_run else "the repository.",
