@@ -474,4 +474,4 @@ claims_table(
 # %% [markdown]
 # **What this cannot show.** Published shares have no interval, since nobody outside knows which document a hit is in. The pocket models span two decades of $S$, far less than a step needs. And whether a task that people care about needs $N$ right tokens in a row is another question.
 #
-# **Related.** [Schaeffer et al.](https://arxiv.org/abs/2304.15004) argue that sudden steps come from all-or-nothing metrics such as exact match; Eq. 8 is that argument in terms of ranks. [Notebook 17](17_one_law.ipynb) looks for a law of windows that does better than Eq. 6.
+# **Related.** [Schaeffer et al.](https://arxiv.org/abs/2304.15004) argue that sudden steps come from all-or-nothing metrics such as exact match; Eq. 8 is that argument in terms of ranks.

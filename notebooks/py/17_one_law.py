@@ -198,7 +198,7 @@ by_law = scores.groupby(["source", "law", "ranks"], sort=False)["value"].median(
 by_law.unstack(["source", "ranks"]).round(4).T
 
 # %% [markdown]
-# *Median over models of the nats per token by which a law is behind the best.* Now the Weibull leads and the Fréchet law is last. The Weibull is ahead of the lognormal by a few thousandths of a nat, about as much as the other cut takes away from either. Besides, the fits are scored on the ranks that they were fitted to.
+# *Median over models of the nats per token by which a law is behind the best.* Now the Weibull leads and the Fréchet law is last. The Weibull is ahead of the lognormal by a few thousandths of a nat. The other cut takes about as much from either of them. Besides, the fits are scored on the ranks that they were fitted to.
 
 # %% tags=["hide-input"]
 every = pd.concat([errors.assign(yardstick="RBP_k"), scores.assign(yardstick="likelihood")])
@@ -333,7 +333,7 @@ gaps = pd.DataFrame(
 gaps.groupby("corpus", sort=False).agg(["min", "max"]).astype(float).round(2)
 
 # %% [markdown]
-# Nearly calibrated: $\mathrm{RBP}_1$ is within about 0.03 of what the models believe. On prose and code every model is a little *under*confident, on HumanEval most are *over*confident. A mean can hide errors that cancel, so we sort the tokens into ten bins $b$ by $p_{\max}$ and compare in each bin. With $T_b$ tokens and $h_b$ of rank 1 in bin $b$, the expected calibration error is
+# The models are nearly calibrated: $\mathrm{RBP}_1$ is within about 0.03 of what they believe, and CE within about 0.3 nats. On prose and code every model is a little *under*confident, on HumanEval most are *over*confident. A mean can hide errors that cancel, so we sort the tokens into ten bins $b$ by $p_{\max}$ and compare in each bin. With $T_b$ tokens and $h_b$ of rank 1 in bin $b$, the expected calibration error is
 #
 # $$\mathrm{ECE} = \sum_b \frac{T_b}{T}\,\Big|\frac{h_b}{T_b} - \overline{p_{\max}}_b\Big|.$$
 
@@ -418,7 +418,7 @@ alphas.drop(columns="corpus").groupby("family", sort=False).mean().astype(float)
 #
 # - **No law of ranks is singled out.** Three of four laws with two numbers give $\mathrm{RBP}_k$ to one to three hundredths, and the order of all four depends on the yardstick. This is sure for these models and texts. Laws with more numbers are closer, which says little.
 # - **The paper's power law in $k$ gives $\mathrm{RBP}_k$ more closely than its lognormal**, at $k \le 100$ and when cut at the same place. On the ranks from 2 on it is the worst of the four.
-# - **An exponent cannot be carried to a $k$ in the thousands.** The laws agree up to 10 and disagree beyond, and none of them is right on all four texts. Published values beyond 100 exist for Pythia only.
+# - **An exponent cannot be carried to a $k$ in the thousands.** The laws agree up to 10 and disagree beyond, and none of them is right on all four texts. The printed exponents that we compared are Pythia's alone.
 # - **The pocket models are nearly calibrated**, and miscalibration does not make their two exponents differ. Whether that is so for the paper's models is unknown, because nobody published their predictions.
 #
 # **Related.** [Guo et al.](https://arxiv.org/abs/1706.04599) measure and mend calibration of classifiers. [Liu et al.](https://arxiv.org/abs/2406.11345) look at calibration over the whole vocabulary. Laws of ranks are Zipf's and Mandelbrot's subject, there for words and here for predictions.
