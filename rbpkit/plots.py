@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
-from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import MIN_POINTS, Curve, fit_power_law
@@ -100,12 +99,6 @@ def short(corpus: str) -> str:
     return corpus.removeprefix("pocket:")
 
 
-def corpora_of(table: pd.DataFrame) -> list[str]:
-    """The corpora of a table in the order of every figure: pocket corpora come last."""
-    place = {corpus: number for number, corpus in enumerate(POCKET_CORPORA)}
-    return sorted(dict.fromkeys(table["corpus"]), key=lambda corpus: place.get(corpus, -1))
-
-
 def whiskers(table: pd.DataFrame, value: str, ends: str = "") -> np.ndarray:
     """(2, n): how far `ends`_low and `ends`_high (by default those of `value`) are from `value`."""
     ends = ends or value
@@ -119,30 +112,6 @@ def family_marks(families: Iterable[str], label: str = "{}", **look: object) -> 
         Line2D([], [], color=ink.colour, marker=ink.marker, label=label.format(family), **look)
         for family, ink in ((family, ink_of(family)) for family in families)
     ]
-
-
-def wrapped(panels: int, columns: int) -> list[int]:
-    """How many of `panels` panels go into each row of at most `columns`."""
-    return [min(columns, panels - start) for start in range(0, panels, columns)]
-
-
-def rows_of_panels(
-    counts: Sequence[int],
-    panel: tuple[float, float],
-    more: tuple[float, float] = (0, 0),
-    **settings: object,
-) -> tuple[Figure, list[np.ndarray]]:
-    """A figure with a row of panels for each of `counts`, and the panels of each row.
-
-    panel: width and height of one, in inches; more: what the figure needs besides. A
-    shorter row is blank at its end. settings go to `plt.subplots`.
-    """
-    size = (panel[0] * max(counts) + more[0], panel[1] * len(counts) + more[1])
-    figure, grid = plt.subplots(len(counts), max(counts), figsize=size, squeeze=False, **settings)
-    for row, count in zip(grid, counts, strict=True):
-        for axes in row[count:]:
-            axes.set_visible(False)
-    return figure, [row[:count] for row, count in zip(grid, counts, strict=True)]
 
 
 def inks_of(values: Iterable) -> dict:
@@ -280,7 +249,7 @@ def curve_points(source: str, curves: Iterable[Curve]) -> pd.DataFrame:
     ]
     names = ["source", "corpus", "family", "model", "quantity", "S", "value", "loss"]
     types = {"S": "int64", "value": "float64", "loss": "float64"}
-    return pd.DataFrame(rows, columns=names).astype(types)  # also where there is no curve
+    return pd.DataFrame(rows, columns=names).astype(types)  # also if there is no curve
 
 
 def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> None:

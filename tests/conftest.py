@@ -72,7 +72,7 @@ def edit_json(path: Path, **changes: object) -> None:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """Every file below, but for locks."""
+    """Every file below, without locks."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -157,7 +157,7 @@ S4 = [1e6, 1e7, 1e8, 1e9]
         (S4, [3, 0, 2, 1], "loss is 0 at point 1; .*RBP_k of 1"),
         (S4, [3, 2.5, np.inf, 1], "loss is inf at point 2; .*RBP_k of 0"),
         (S4, [3, None, 2, 1], "loss is nan at point 1; "),
-        (S4, [0.3, 0.1 + 0.2, 0.3, 0.3], "loss is 0.3 at all 4 points"),  # equal but for rounding
+        (S4, [0.3, 0.1 + 0.2, 0.3, 0.3], "loss is 0.3 at all 4 points"),  # equal up to rounding
     ],
 )
 def test_refuses(S, loss, says):

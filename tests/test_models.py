@@ -192,7 +192,7 @@ def test_revision_of_a_folder_follows_its_content(neox):
     (neox / "README.md").write_text("a card")
     assert load_model(neox).revision == before
     weights = bytearray((neox / "model.safetensors").read_bytes())
-    weights[-402] ^= 1  # no checksum stands in safetensors: this leaves a number
+    weights[-402] ^= 1  # safetensors has no checksum: this leaves a number
     (neox / "model.safetensors").write_bytes(weights)
     flipped = load_model(neox).revision
     edit_json(neox / "tokenizer_config.json", note=1)
@@ -429,7 +429,7 @@ def test_an_adapter_is_put_on_its_base(adapter):
     change(folder, "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight", 1.0)
     changed = load_model(folder)
     assert len({plain.revision, loaded.revision, moved, changed.revision}) == 4
-    # One folder with both gives the same numbers under a revision of its own.
+    # One folder with both gives the same numbers under its own revision.
     for path in folder.glob("adapter_*"):
         shutil.copy(path, base)
     both = load_model(base)

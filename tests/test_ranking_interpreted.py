@@ -1,6 +1,6 @@
 """The Triton kernel on CPU tensors, by Triton's interpreter, against the naive count.
 
-The interpreter is chosen before Triton is imported, so this file has a process of its own:
+The interpreter is chosen before Triton is imported, so this file has its own process:
 `make test-gpu-dry`, or `test_ranking_triton.py`, which runs the cases of few columns.
 """
 

@@ -372,7 +372,7 @@ def test_only_the_manifest_says_done(few, tmp_path):
         file.path.with_suffix(gone).unlink()
         assert find_done(tmp_path, few.manifest.key) is None
         assert list(iter_manifests(tmp_path)) == []
-        assert len(load_summaries(tmp_path)) == 1  # as shipped: a summary stands alone
+        assert len(load_summaries(tmp_path)) == 1  # as shipped: a summary without its records
     file.path.with_suffix(".json").unlink()
     with pytest.raises(InputError, match=r"model-1\.5b\.\w{8}\.json: no manifest"):
         Records.load(file.path)
@@ -392,7 +392,7 @@ def test_killed_writer(few, tmp_path, step):
 
 
 def test_any_id_is_written_and_found(few, tmp_path):
-    """A name becomes a file of its own inside the folder, whatever is in it."""
+    """A name becomes its own file inside the folder, whatever is in it."""
     ids = ["gpt2", "EleutherAI/pythia-14m", "EleutherAI+pythia-14m", "..", "../../etc/passwd", "/a",
            "a\\b", "a b", "a%2Fb", "a/b", "ä/ö", "x" * 300, "x" * 299 + "y", ".hidden", "a\nb",
            "a.json", "a.parquet", "%2E.", "*", "[a]", "~"]  # fmt: skip

@@ -276,7 +276,7 @@ plots.save(figure, points, figures_dir, "figure_2_bounds")
 # %% [markdown]
 # *The 24 documents under the third model. Left: no token is below the line. Right: $\mathrm{RBP}_k$ is the distribution function of the rank, a staircase that ends at 1. The dashed curve is all that cross-entropy guarantees.*
 #
-# The inequality is sharp, and from above there is none: a model can be nearly uniform, with a cross-entropy near $\log V$, and still put the true token first by a hair. A model with $\mathrm{CE} \ge \log 2$, and that is every model here, may in principle have any $\mathrm{RBP}_1$ from 0 to 1. So the paper is right: *in principle* one metric does not give the other.
+# The inequality is sharp, and there is no bound from above: a model can be nearly uniform, with a cross-entropy near $\log V$, and still put the true token first by a hair. A model with $\mathrm{CE} \ge \log 2$, and that is every model here, may in principle have any $\mathrm{RBP}_1$ from 0 to 1. So the paper is right: *in principle* one metric does not give the other.
 #
 # **Exercise 2.** A model has $\mathrm{CE} = 2$ nats. From which whole $k$ on is $\mathrm{RBP}_k$ at least one half?
 #
@@ -328,7 +328,7 @@ for number, axes in enumerate(figure.axes):
 plots.save(figure, every, figures_dir, "figure_2_from_ce")
 
 # %% [markdown]
-# *One text in each row, one point for each model. Left: each family has a curve of its own. Right: on one text all families share nearly one line.*
+# *One text in each row, one point for each model. Left: each family has its own curve. Right: on one text all families share nearly one line.*
 #
 # How far are the points from a straight line in $\log S$, and how far from one in $\log \mathrm{CE}$? The scatter is the standard deviation of $\log(-\log \mathrm{RBP}_1)$ about the line.
 
@@ -476,7 +476,7 @@ claims_table(
             "where": "Section 3.2",
             "test": "largest change of RBP_k if tied tokens are counted behind the true one (Eq. 3"
             " counts them ahead); logits of 32 bits, and of 16",
-            "published": "by definition, but for ties",
+            "published": "by definition, except for ties",
             "measured": f"{in_32_bits:.4f}; {in_16_bits:.4f}",
             "verdict": "holds",
             "main": False,

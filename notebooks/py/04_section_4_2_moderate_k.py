@@ -105,7 +105,7 @@ print(
 short[["corpus", "family", "k", "n", "alpha", "R2"]].round(3)
 
 # %% [markdown]
-# The paper's sentence is true but for these, and they are just below. All of them are of one text, HumanEval, at $k = 100$.
+# The paper's sentence is true except for these, and they are just below. All of them are of one text, HumanEval, at $k = 100$.
 
 # %% [markdown]
 # **Exercise 1.** By the fitted line, by which factor does Pythia's $-\log \mathrm{RBP}_{100}$ on Wiki change if $S$ grows tenfold? To two decimals.

@@ -39,7 +39,6 @@ from rbpkit import load_summaries, paper, plots
 from rbpkit.pocket.recipes import SUMMARIES
 from rbpkit.stats.bootstrap import resample
 from rbpkit.stats.curves import models_of
-from rbpkit.stats.misses import k_at_share
 from rbpkit.stats.noise import misses_needed
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import claims_table
@@ -243,7 +242,8 @@ for k in LARGE_KS:
     for corpus in corpus_names:
         for family in families:
             models = models_of(summaries, corpus, family)
-            k_prime = k_at_share(k, min((one.manifest.V for one in models), default=paper.PAPER_V))
+            V = min((one.manifest.V for one in models), default=paper.PAPER_V)
+            k_prime = max(1, int(k * V / paper.PAPER_V + 1 / 2))
             for one in models:
                 M = one.tokens - int(one.ranks.at_most(k_prime))
                 name = ("measured", k_prime, corpus, family, one.manifest.model, one.manifest.S)

@@ -40,8 +40,14 @@ from scipy import stats
 
 from rbpkit import load_summaries, plots
 from rbpkit.pocket import recipes
-from rbpkit.pocket.analysis import size_and_tokens
-from rbpkit.pocket.controls import controls_path, grid_path, load_totals, pairs_path, totals_of
+from rbpkit.pocket.controls import (
+    controls_path,
+    grid_path,
+    load_totals,
+    pairs_path,
+    size_and_tokens,
+    totals_of,
+)
 from rbpkit.stats.curves import measured_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed

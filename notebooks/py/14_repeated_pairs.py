@@ -39,8 +39,7 @@ import torch
 
 from rbpkit import load_corpus, load_model, measure, paper, plots
 from rbpkit.fit import fit_power_law
-from rbpkit.pocket.analysis import size_and_tokens
-from rbpkit.pocket.controls import load_totals, pairs_path
+from rbpkit.pocket.controls import load_totals, pairs_path, size_and_tokens
 from rbpkit.pocket.recipes import model_folder
 from rbpkit.stats.curves import measured_curves
 from rbpkit.stats.joint_law import KAPLAN, leave_out
@@ -197,7 +196,7 @@ live = bigrams[["S", "loss"]].apply(lambda p: fit_power_law(p.S, p.loss).alpha)
 live.unstack(["kind", "family"]).round(2)
 
 # %% [markdown]
-# It is not the frequency. In each row the families nearly agree on other tokens, and Pythia leaves them on pair tokens, most of all where no other document has the pair. (How common a pair was in training we did not count.)
+# It is not the frequency. In each row the families nearly agree on other tokens. On pair tokens Pythia's exponent is far larger, most of all if no other document has the pair. (How common a pair was in training we did not count.)
 #
 # ## Is it the context?
 #
@@ -216,7 +215,7 @@ repeated = pd.DataFrame(rows, columns=["family", "S", "nats gained", "rank 1, %"
 repeated.round(1)
 
 # %% [markdown]
-# Only Pythia gains much, and not yet at its smallest size. This confirms *who* uses what stood before. It does not show that Pythia copies: the repeated token is hardly ever its first guess, and random text is unlike anything it has read.
+# Only Pythia gains much, and not yet at its smallest size. This confirms *which family* uses what came before. It does not show that Pythia copies: the repeated token is hardly ever its first guess, and random text is unlike anything it has read.
 #
 # ## Training tokens: the jump
 #
@@ -360,7 +359,7 @@ small.alpha.groupby(["kind", "family"]).median().unstack()[five].loc[["other", "
 #
 # - On tokens that complete no pair GPT-2, OPT and Pythia have the same exponent to about a tenth. On pair tokens they differ by a factor of two to four. How common a bigram is does not explain it. This is firm for these models, of one seed each.
 # - The jump of Pythia's exponent with the training tokens and its bend at large $S$ belong mostly to the pair tokens. On the rest a law in size and tokens predicts well. This is one family with one seed ([notebook 13](13_pocket_models.ipynb) has others).
-# - The *cause* is open. Pythia was trained at four times the learning rate of GPT-2 and OPT, relative to width, and has an output matrix of its own. Family and rate are confounded.
+# - The *cause* is open. Pythia was trained at four times the learning rate of GPT-2 and OPT, relative to width, and has a separate output matrix. Family and rate are confounded.
 # - That pair tokens are *copied* is not shown. The split looks at the right token, so a copy that goes wrong counts among the others. We did not look inside a model.
 # - Whether the paper's families differ by their pair tokens is unknown. No rank of a single token of theirs is published.
 #

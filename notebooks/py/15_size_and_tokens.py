@@ -37,8 +37,7 @@ from scipy.stats import t as student
 
 from rbpkit import paper, plots
 from rbpkit.fit import fit_power_law
-from rbpkit.pocket.analysis import size_and_tokens
-from rbpkit.pocket.controls import grid_path, load_totals
+from rbpkit.pocket.controls import grid_path, load_totals, size_and_tokens
 from rbpkit.stats.joint_law import FORMS, KAPLAN, fit_joint, leave_out
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed

@@ -194,7 +194,7 @@ if len(exponents):
 # %% [markdown]
 # For OPT, Pythia and Qwen the models' scatter is the larger error. More text would hardly narrow their intervals, and more models would. GPT2 is different: its five models are so close to their lines that the text is often the larger error, even on corpora of some 100,000 tokens. But the scatter of five models is itself known only to a factor of two or three. For GPT2, which of the two limits the exponent is undecided.
 #
-# **Exercise 2.** Change the cell above the figure so that each model gets draws of its own: give `resample` one model at a time, each with another `seed`. The standard error from the text doubles or trebles. Why?
+# **Exercise 2.** Change the cell above the figure so that each model gets its own draws: give `resample` one model at a time, each with another `seed`. The standard error from the text doubles or trebles. Why?
 #
 # <details><summary>Hint</summary>A module that is hard for one model is hard for all. What does that do to a slope?</details>
 #

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -34,8 +35,8 @@ def list_models() -> None:
             folder = recipes.model_folder(family, size)
             there = folder if folder.is_dir() else "not trained"
             typer.echo(f"{family} {size}: width {shape.width}, {shape.layers} layers  {there}")
-    for control in CONTROLS:
-        typer.echo(f"control {control.run.name}: {control.against} with {control.changes}")
+    for run in CONTROLS:
+        typer.echo(f"control {run.name}")
     for run in SEEDS:
         typer.echo(f"other seed {run.name}")
 
@@ -70,7 +71,7 @@ def train(
     if control is not None:
         if changes or size is not None:
             raise InputError("a control has its own recipe: leave --size, --tokens, --rate out")
-        runs = (control_named(control).run,)
+        runs = (control_named(control),)
     else:
         family = recipes.family_named(family)
         if size is not None:
@@ -78,8 +79,30 @@ def train(
         runs = recipes.runs_of(family, **changes)
         runs = runs if size is None else runs[size : size + 1]
     folder = folder_to_write(out)
-    from rbpkit.pocket.analysis import save_losses
     from rbpkit.pocket.training import train_runs
 
     train_runs(runs, folder, device=device, say=say, progress=sys.stderr.isatty())
     say(f"losses: {save_losses(folder)}")
+
+
+def save_losses(runs: Path) -> Path:
+    """Draw validation CE (nats) along training for a folder of runs (NAME/log.csv).
+
+    Writes losses.png and losses.csv into the folder and returns the picture's path. Raises
+    InputError if there is no log.
+    """
+    import pandas as pd
+    import seaborn as sns
+
+    from rbpkit import plots
+
+    logs = {path.parent.name: pd.read_csv(path) for path in sorted(runs.glob("*/log.csv"))}
+    if not logs:
+        raise InputError(f"{runs}: no log of a training run there (NAME/log.csv)")
+    points = pd.concat([log.assign(run=name) for name, log in logs.items()])
+    look = {"hue": "run", "style": "run", "kind": "line", "markers": True, "dashes": False}
+    with plots.style():
+        grid = sns.relplot(points.dropna(subset="valid_ce"), x="tokens", y="valid_ce", **look)
+        grid.set_axis_labels("training tokens", "validation CE (nats a token)")
+    plots.save(grid.figure, points, str(runs), "losses")
+    return runs / "losses.png"

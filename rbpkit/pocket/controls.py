@@ -12,13 +12,15 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
@@ -31,33 +33,21 @@ if TYPE_CHECKING:
 
 FAMILY = "Pythia"
 CONTROL_TOKENS = 3_000_000
+GRID = re.compile(r"(?P<model>.+)-(?P<millions>[\d.]+)m(-seed(?P<seed>\d+))?")
 
 
-@dataclass(frozen=True)
-class Control:
-    """A run, the model of the grid that it is compared with, and what it changes."""
-
-    run: Run
-    against: str
-    changes: str
-
-
-def _of_seed(name: str) -> Control:
-    run = run_named(name)
-    return Control(run, name.removesuffix(f"-seed{run.recipe.seed}"), f"seed {run.recipe.seed}")
-
-
-def _of_depth(base: Run, layers: int) -> Control:
+def _of_depth(base: Run, layers: int) -> Run:
     shape = replace(base.shape, layers=layers)
     name = base.name.replace(name_of(FAMILY, base.shape), name_of(FAMILY, shape))
-    return Control(replace(base, name=name, shape=shape), base.name, f"{layers} layers")
+    return replace(base, name=name, shape=shape)
 
 
-_LADDER = {run.shape.width: run for run in runs_of(FAMILY, tokens=CONTROL_TOKENS)}
-CONTROLS: tuple[Control, ...] = (
-    *(_of_seed(f"{_LADDER[32].name}-seed{seed}") for seed in (1, 2)),
-    *(_of_depth(_LADDER[64], layers) for layers in (2, 8)),
+_SMALL = {run.shape.width: run for run in runs_of(FAMILY, tokens=CONTROL_TOKENS)}
+CONTROLS: tuple[Run, ...] = (
+    *(run_named(f"{_SMALL[32].name}-seed{seed}") for seed in (1, 2)),
+    *(_of_depth(_SMALL[64], layers) for layers in (2, 8)),
 )
+"""Runs that differ from a Pythia of the grid in one thing: the seed or the depth."""
 
 SEEDS: tuple[Run, ...] = tuple(
     run_named(f"{name}-seed{seed}")
@@ -67,17 +57,14 @@ SEEDS: tuple[Run, ...] = tuple(
 """Pocket models with other seeds: other initial weights, the same tokens in order."""
 
 
-def control_named(name: str) -> Control:
-    """The control whose run has this name: one of `CONTROLS`, or NAME-seedN for any other seed.
-
-    Raises InputError if it is missing.
-    """
-    for control in CONTROLS:
-        if control.run.name == name:
-            return control
+def control_named(name: str) -> Run:
+    """One of `CONTROLS`, or NAME-seedN for any other seed. Raises InputError for another name."""
+    for run in CONTROLS:
+        if run.name == name:
+            return run
     if "-seed" in name:
-        return _of_seed(name)
-    names = ", ".join(control.run.name for control in CONTROLS)
+        return run_named(name)
+    names = ", ".join(run.name for run in CONTROLS)
     raise InputError(f"no control {name!r}: there are {names}")
 
 
@@ -135,7 +122,7 @@ def totals_of(summary: Summary) -> Totals:
 
 
 def completes_pair(records: Records) -> np.ndarray:
-    """(T,) bool: whether a scored token and the one before it stood side by side before.
+    """(T,) bool: whether a scored token and the one before it were neighbours before.
 
     In the same document, both scored each time: the first token of a document never is, so a pair
     that begins with it does not count, neither the first time nor again. A model that looks up what
@@ -213,3 +200,24 @@ def pairs_path(completed: bool) -> Path:
     NAME-Mm-seedN.
     """
     return recipes.DATA / ("pairs.jsonl.gz" if completed else "others.jsonl.gz")
+
+
+def size_and_tokens(grid: Iterable[Totals], ks: Sequence[int]) -> pd.DataFrame:
+    """The losses by size and training tokens: a row per (corpus, quantity, model).
+
+    grid: totals of models called NAME-Mm or NAME-Mm-seedN, each trained on M million tokens to the
+    end of its schedule. Columns: corpus, family, model (NAME), S, T (tokens), seed, quantity,
+    loss; sorted by T and S. Raises InputError for a model of another name.
+    """
+    rows = []
+    for one in grid:
+        match = GRID.fullmatch(one.manifest.model)
+        if match is None:
+            raise InputError(f"{one.manifest.model} is not of the grid: NAME-Mm or NAME-Mm-seedN")
+        T, seed = float(match["millions"]) * 1e6, int(match["seed"] or 0)
+        at = (one.manifest.corpus, one.manifest.family, match["model"], one.manifest.S, T, seed)
+        rows.append((*at, "CE", one.ce()))
+        rows += [(*at, f"RBP_{k}", -math.log(one.rbp(k))) for k in ks]
+    columns = ["corpus", "family", "model", "S", "T", "seed", "quantity", "loss"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.sort_values(["T", "S"], ignore_index=True)

@@ -45,7 +45,7 @@ def ship(run: Path, corpora: list[Corpus]) -> None:
     that do not go to `pairs_path`.
     """
     key = json.loads((run / "result.json").read_text())["key"]
-    is_control = run.name in {control.run.name for control in controls.CONTROLS}
+    is_control = run.name in {one.name for one in controls.CONTROLS}
     name, millions = run.name, f"-{key['tokens'] / 1e6:g}m"
     if not is_control:
         seed = f"-seed{key['seed']}" if key["seed"] else ""

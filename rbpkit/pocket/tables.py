@@ -65,7 +65,7 @@ def precision_table(
     """One model in each of SETTINGS on the same tokens: a row a (setting, k).
 
     model_folder: a hub-layout folder. corpus: as `corpora.load_corpus`, its first `documents`.
-    Columns: setting, tokens, tied (share of targets with an equal logit beside them), changed
+    Columns: setting, tokens, tied (share of targets with an another logit equal to theirs), changed
     (share whose rank by Eq. 3 is not float32's), CE (nats, computed in float32 from the logits of
     the setting), k, then RBP_k by rule. Runs on the CPU. Raises InputError as `load_model` and
     `load_corpus`, and if logits are not finite.

@@ -68,11 +68,6 @@ def interval(draws: np.ndarray, level: float = 0.95) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def finite_interval(draws: np.ndarray) -> tuple[float, float]:
-    """`interval` at 95%; (nan, nan) if a draw is not finite."""
-    return interval(draws) if np.isfinite(draws).all() else (np.nan, np.nan)
-
-
 @dataclass(frozen=True, eq=False)
 class Resampled:
     """What the models of one corpus would have measured on each resample of its text.

@@ -1,6 +1,6 @@
 """Laws over ranks: their likelihood, the lognormal of Section 5.2, and the sums of Appendix C.
 
-A law is a function `log_mass(lo, hi, t)`: log Pr(lo <= R < hi) but for a constant, for cells of
+A law is a function `log_mass(lo, hi, t)`: log Pr(lo <= R < hi) up to a constant, for cells of
 ranks lo, hi (n,) that begin at k_min, with parameters t. Whatever a law has beyond V is left out:
 all are divided by their own sum over k_min..V, so that laws can be compared.
 
@@ -198,7 +198,7 @@ def rank_sums(mu: ArrayLike, sigma: ArrayLike) -> TwoLaws:
 
     The first SUMMED terms one by one. For the rest the integral, which is a normal distribution's,
     and of Euler and Maclaurin's formula half of its first term and a twelfth of its slope. Relative
-    error below 1e-9. InputError for a sigma below 0.3: an integral cannot stand for so narrow a
+    error below 1e-9. InputError for a sigma below 0.3: an integral cannot replace so narrow a
     peak.
     """
     mu, sigma = np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, float)) for v in (mu, sigma)))

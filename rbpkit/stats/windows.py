@@ -57,7 +57,7 @@ def shuffled(summary: Summary, N: int, k: int) -> float:
     n, h = n[long], summary.document_hits[long, column[0]].astype(np.float64)
     chance = np.zeros(n.size)
     some = h >= N  # fewer hits than N cannot fill a window
-    # log n! / (n - N)! is log C(n, N) but for N!, which cancels
+    # log n! / (n - N)! is log C(n, N) without N!, which cancels
     falling = [gammaln(x[some] + 1) - gammaln(x[some] - N + 1) for x in (h, n)]
     chance[some] = np.exp(falling[0] - falling[1])
     return float(np.average(chance, weights=n - N + 1))

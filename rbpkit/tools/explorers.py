@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
+import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from rbpkit import plots
 from rbpkit.errors import InputError
-from rbpkit.plots import rows_of_panels
 
 
 def has_server() -> bool:
@@ -39,7 +39,8 @@ def explore(
 
     def panels(*stills: tuple) -> Figure:
         with plots.style():
-            figure, [row] = rows_of_panels([len(stills)], size)
+            shape = (size[0] * len(stills), size[1])
+            figure, [row] = plt.subplots(1, len(stills), figsize=shape, squeeze=False)
             for axes, values in zip(row, stills, strict=True):
                 draw(axes, *values)
             figure.tight_layout()

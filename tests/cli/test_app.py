@@ -121,7 +121,7 @@ def test_pocket_train_trains_what_was_asked_for(
     monkeypatch.setattr(
         "rbpkit.pocket.training.train_runs", lambda runs, *given, **options: trained.extend(runs)
     )
-    monkeypatch.setattr("rbpkit.pocket.analysis.save_losses", lambda out: "drawn")
+    monkeypatch.setattr("rbpkit.cli.pocket.save_losses", lambda out: "drawn")
     status, _, err = rbpkit("pocket", "train", *arguments, "--out", tmp_path / "runs")
     assert status == 0 and err == "losses: drawn\n"
     assert [run.name for run in trained] == names

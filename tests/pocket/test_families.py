@@ -171,19 +171,17 @@ def test_no_dropout_and_no_token_left_out(family):
 
 
 def test_controls_change_one_thing_each():
-    grid = {run.name: run for run in recipes.runs_of("Pythia", tokens=CONTROL_TOKENS)}
-    for control in CONTROLS:
-        run, base = control.run, grid[control.against]
-        assert control_named(run.name) is control
-        other_depth, other_seed = run.shape != base.shape, run.recipe != base.recipe
-        assert other_depth + other_seed == 1
+    grid = {run.shape.width: run for run in recipes.runs_of("Pythia", tokens=CONTROL_TOKENS)}
+    for run in CONTROLS:
+        base = grid[run.shape.width]
+        assert control_named(run.name) is run
+        assert (run.shape != base.shape) + (run.recipe != base.recipe) == 1
         assert run.recipe == dataclasses.replace(base.recipe, seed=run.recipe.seed)
         assert run.shape == dataclasses.replace(base.shape, layers=run.shape.layers)
     with pytest.raises(InputError, match="no control 'nothing': there are pythia-w32-l2-3m-seed1"):
         control_named("nothing")
     own = control_named("pythia-w64-l4-1.5m-seed7")
-    assert (own.against, own.changes) == ("pythia-w64-l4-1.5m", "seed 7")
-    assert own.run == recipes.runs_of("Pythia", tokens=1_500_000, seed=7)[2]
+    assert own == recipes.runs_of("Pythia", tokens=1_500_000, seed=7)[2]
     for name in ("gpt2-w32-l2", "qwen-w64-l4-6m", "mamba-w32-l4-seed3"):
         assert recipes.run_named(name).name == name
 

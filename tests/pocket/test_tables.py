@@ -1,4 +1,4 @@
-"""Ties under three rules and rounded logits, counted by hand; and the shipped tables made again."""
+"""Ties under three rules and rounded logits, counted by hand; and the tables made again."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ MODEL = recipes.MODELS / "gpt2-w32-l2"
 
 
 def test_rules_count_planted_ties_exactly():
-    # Of 5 entries: two before the target and one beside it; alone at the top; all alike.
+    # Of 5 entries: two before the target and one equal to it; alone at the top; all alike.
     greater, equal = np.array([2, 0, 0]), np.array([1, 0, 4])
     at = {k: tables.rbp_by_rule(greater, equal, k) for k in (1, 3, 5)}
     assert at[1] == pytest.approx({"pessimistic": 1 / 3, "mean": 1.2 / 3, "optimistic": 2 / 3})
@@ -61,8 +61,10 @@ def test_the_pocket_tables_are_made_again(tmp_path):
     shipped = pd.read_csv(recipes.DATA / "tables" / "precision.csv")
     shipped = shipped.query("corpus == 'pocket:code' and model == @MODEL.name")
     found = tables.precision_table(MODEL, "pocket:code")
-    for name in ("tied", "CE", "pessimistic", "optimistic"):
-        np.testing.assert_allclose(found[name], shipped[name], atol=2e-3)  # 16-bit sums differ
+    for name in ("CE", "pessimistic", "optimistic"):
+        np.testing.assert_allclose(found[name], shipped[name], rtol=0, atol=2e-4)
+    # Of 16-bit logits the last bit depends on the order of a sum: seen, 0.0011 in float16.
+    np.testing.assert_allclose(found["tied"], shipped["tied"], rtol=0, atol=2e-3)
     measure(load_model(MODEL, device="cpu"), load_corpus("pocket:humaneval"), tmp_path)
     shipped = pd.read_csv(recipes.DATA / "tables" / "calibration.csv")
     shipped = shipped.query("corpus == 'pocket:humaneval' and model == @MODEL.name")

@@ -27,7 +27,7 @@ def without_avx512() -> str:
 
 
 def texts(cell: nbformat.NotebookNode) -> list[object]:
-    """What a cell prints and shows, but for its pictures."""
+    """What a cell prints and shows, without its pictures."""
     found: list[object] = []
     for output in cell.get("outputs", ()):
         if output.output_type == "stream":

@@ -29,7 +29,7 @@ CHECKED = re.compile(r"^(\d+): (.*)$", re.MULTILINE)
 
 
 def solved(name: str) -> dict[int, str]:
-    """Number -> value, as it stands in a python block of a notebook's solutions."""
+    """Number -> value, from a python block of a notebook's solutions."""
     text = (SOLUTIONS / f"{name}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     found = [pair for block in blocks for pair in ANSWER.findall(block)]

@@ -1,4 +1,4 @@
-"""The pocket models as an experiment: controls, seeds, the grid of sizes and tokens."""
+"""Runs that ship as totals: the grid of sizes and tokens, controls, other seeds."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from rbpkit.cli.pocket import save_losses
 from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
-from rbpkit.pocket import analysis, recipes
+from rbpkit.pocket import recipes
 from rbpkit.pocket.controls import (
     CONTROL_TOKENS,
     CONTROLS,
@@ -20,6 +21,7 @@ from rbpkit.pocket.controls import (
     load_totals,
     pairs_path,
     save_totals,
+    size_and_tokens,
     totals_of,
 )
 
@@ -39,46 +41,14 @@ def only(summaries, **fields):
     return [s for s in summaries if all(getattr(s.manifest, f) == fields[f] for f in fields)]
 
 
-def test_a_control_that_changes_nothing_is_on_its_base(grid):
-    control = CONTROLS[0]
-    same = [changed(s, model=control.run.name) for s in only(grid, model=control.against)]
-    table = analysis.controls_table(grid, same, (1, 10))
-    assert len(table) == len(same) * 3
-    assert np.allclose(table["against base"], 0)
-    assert table["against line"].abs().max() < 5
-    assert (table["loss"] == table["base"]).all()
-    # The line is that of the models trained on as many tokens: another one's loss leaves it.
-    longer = [s for s in grid if s.manifest.model.endswith("-12m")]
-    shifted = [dataclasses.replace(s, nll=2 * s.nll) for s in longer]
-    others = [s for s in grid if s not in longer]
-    assert analysis.controls_table([*others, *shifted], same, (1, 10)).equals(table)
-
-
-def test_a_control_without_its_model_of_the_grid_is_refused(grid):
-    control = CONTROLS[0]
-    (one,) = only(grid, model=control.against, corpus="pocket:code")
-    others = [s for s in grid if s is not one]
-    for there in (others, [*others, changed(one, fingerprint="another")]):
-        with pytest.raises(InputError, match=f"{control.run.name} on pocket:code: .* is not there"):
-            analysis.controls_table(there, [changed(one, model=control.run.name)], (1,))
-
-
-def test_every_control_ships_and_stands_beside_its_model(grid):
-    table = analysis.controls_table(grid, load_totals(controls_path()), (1,))
-    assert set(table["control"]) == {control.run.name for control in CONTROLS}
-    assert len(table) == len(CONTROLS) * len(POCKET_CORPORA) * 2
-    by_seed = table[table["changes"].str.startswith("seed")]
-    assert by_seed["against base"].abs().max() < 3  # percent; a layer more or less is not asked
-
-
-GRID_TOKENS = (1_500_000, 3_000_000, 6_000_000)  # and the ladder's
+GRID_TOKENS = (1_500_000, 3_000_000, 6_000_000)  # and 12 million
 
 
 def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals(grid):
-    table = analysis.size_and_tokens(grid, (1, 100))
+    table = size_and_tokens(grid, (1, 100))
     assert not table.duplicated(["corpus", "quantity", "S", "T"]).any()
     names = [run.name for run in recipes.runs_of("Pythia")]
-    # The two largest, of over a million parameters, are trained on the ladder's tokens alone.
+    # The two largest, of over a million parameters, are trained on 12 million tokens alone.
     expected = {(name, 12e6) for name in names}
     expected |= {(name, float(T)) for name in names[:-2] for T in GRID_TOKENS}
     for _, part in table.groupby(["corpus", "quantity"]):
@@ -91,7 +61,12 @@ def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals(grid):
     expected = {"CE": one.ce(), "RBP_1": -np.log(one.rbp(1)), "RBP_100": -np.log(one.rbp(100))}
     assert dict(zip(rows["quantity"], rows["loss"], strict=True)) == pytest.approx(expected)
     with pytest.raises(InputError, match="pythia-w32-l2 is not of the grid"):
-        analysis.size_and_tokens([changed(one, model="pythia-w32-l2")], (1,))
+        size_and_tokens([changed(one, model="pythia-w32-l2")], (1,))
+
+
+def test_every_control_ships():
+    ships = {(one.manifest.model, one.manifest.corpus) for one in load_totals(controls_path())}
+    assert ships == {(run.name, corpus) for run in CONTROLS for corpus in POCKET_CORPORA}
 
 
 def test_pairs_and_other_tokens_are_the_whole_of_every_model_of_the_grid(grid):
@@ -111,7 +86,7 @@ def test_pairs_and_other_tokens_are_the_whole_of_every_model_of_the_grid(grid):
 
 def test_every_other_seed_ships_with_its_loss_curve():
     for completed in (True, False):
-        table = analysis.size_and_tokens(load_totals(pairs_path(completed)), (1,))
+        table = size_and_tokens(load_totals(pairs_path(completed)), (1,))
         seeds = table[table["seed"] > 0]
         names = seeds["model"] + "-seed" + seeds["seed"].astype(str)
         ships = set(zip(names, seeds["corpus"], strict=True))
@@ -149,9 +124,9 @@ def test_losses_are_drawn_from_a_folder_of_runs(tmp_path):
             }
         )
         log.to_csv(tmp_path / name / "log.csv", index=False)
-    assert analysis.save_losses(tmp_path) == tmp_path / "losses.png"
+    assert save_losses(tmp_path) == tmp_path / "losses.png"
     assert (tmp_path / "losses.png").stat().st_size > 5000
     points = pd.read_csv(tmp_path / "losses.csv")
     assert set(points["run"]) == {"opt-w32-l2", "pythia-w32-l2"} and len(points) == 4
     with pytest.raises(InputError, match="no log of a training run"):
-        analysis.save_losses(tmp_path / "nowhere")
+        save_losses(tmp_path / "nowhere")
