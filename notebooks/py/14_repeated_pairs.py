@@ -42,7 +42,7 @@ from rbpkit.fit import fit_power_law
 from rbpkit.pocket.controls import load_totals, pairs_path, size_and_tokens
 from rbpkit.pocket.recipes import model_folder
 from rbpkit.stats.curves import measured_curves
-from rbpkit.stats.joint_law import KAPLAN, leave_out
+from rbpkit.stats.joint_law import KAPLAN, held_out_sets, leave_out
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 
@@ -315,15 +315,7 @@ forms = ["sum", KAPLAN]
 rows = {}
 for (kind, quantity, name), part in pythia.groupby(["kind", "quantity", "corpus"]):
     S, T, loss = (part[column].to_numpy(float) for column in ("S", "T", "loss"))
-    small, last = S < 1e6, T == T.max()
-    second, largest = np.unique(S[small])[-2:]
-    held_out = {  # the models to predict, and what copying says of them
-        "largest S": (S == largest, loss[S == second]),
-        "longest T": (small & last, loss[T == T.max() / 2]),
-        "two larger": (~small, loss[(S == largest) & last]),
-    }
-    for held, (out, copied) in held_out.items():
-        keep = small | out
+    for held, (keep, out, copied) in held_out_sets(S, T, loss).items():
         errors = leave_out(S[keep], T[keep], loss[keep], out[keep], forms)
         errors["copied"] = np.log(copied / loss[out])
         for form, error in errors.items():

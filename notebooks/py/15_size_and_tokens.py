@@ -38,7 +38,7 @@ from scipy.stats import t as student
 from rbpkit import paper, plots
 from rbpkit.fit import fit_power_law
 from rbpkit.pocket.controls import grid_path, load_totals, size_and_tokens
-from rbpkit.stats.joint_law import FORMS, KAPLAN, fit_joint, leave_out
+from rbpkit.stats.joint_law import FORMS, KAPLAN, fit_joint, held_out_sets, leave_out
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 
@@ -238,19 +238,11 @@ for (name, quantity), six in cells.items():
     two = larger[(larger.corpus == name) & (larger["quantity"] == quantity)]
     part = pd.concat([six, two]).sort_values(["T", "S"])
     S, T, loss = (part[column].to_numpy(float) for column in ("S", "T", "loss"))
-    small, last = S < 1e6, T == T.max()
-    second, largest = np.unique(S[small])[-2:]
-    held_out = {  # the models to predict, and what copying says of them
-        "largest size": (S == largest, loss[S == second]),
-        "longest training": (small & last, loss[T == T.max() / 2]),
-        "two larger": (~small, loss[(S == largest) & last]),
-    }
-    for held, (out, copied) in held_out.items():
-        keep = small | out
+    for held, (keep, out, copied) in held_out_sets(S, T, loss).items():
         errors = leave_out(S[keep], T[keep], loss[keep], out[keep], forms)
         errors["copied"] = np.log(copied / loss[out])
         if held != "longest training":
-            lines = {t: small & ~out & (T == t) for t in T[out]}
+            lines = {t: keep & ~out & (T == t) for t in T[out]}
             lines = {t: fit_power_law(S[seen], loss[seen]) for t, seen in lines.items()}
             line = [lines[t].predict(s).loss for s, t in zip(S[out], T[out], strict=True)]
             errors["size, each T"] = np.log(line / loss[out])
@@ -258,7 +250,9 @@ for (name, quantity), six in cells.items():
             rows[held, form, name, quantity] = 100 * np.sqrt(np.mean(np.square(error)))
 missed = pd.Series(rows).rename_axis(["held out", "form", "corpus", "quantity"])
 judged = missed.groupby(["held out", "form"]).agg(["median", "max"]).unstack("held out")
-judged = judged.swaplevel(axis=1)[list(held_out)].loc[["copied", "size, each T", *forms]]
+judged = judged.swaplevel(axis=1)[list(held_out_sets(S, T, loss))].loc[
+    ["copied", "size, each T", *forms]
+]
 print("error, % of the loss (root mean square): median and largest of 20 cells")
 print(judged.round(1).astype(object).fillna("").to_string())
 

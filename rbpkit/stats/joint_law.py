@@ -165,3 +165,23 @@ def leave_out(
         fitted = fit_joint(S[~out], T[~out], L[~out], form)
         errors[form] = np.log(fitted.predict(S[out], T[out]) / L[out])
     return errors
+
+
+def held_out_sets(
+    S: np.ndarray, T: np.ndarray, loss: np.ndarray, large: float = 1e6
+) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Three tests of a law in size and tokens: name -> (keep, out, copied).
+
+    S, T, loss (n,), sorted by T and then S; every S below `large` at every T, the larger ones at
+    the largest T only. keep (n,) bool: the models of a test; out (n,) bool: those of them that the
+    others are to predict. copied: what a copy predicts for them, the loss of the next smaller size
+    or of half the tokens.
+    """
+    small, last = S < large, T == T.max()
+    second, largest = np.unique(S[small])[-2:]
+    held_out = {
+        "largest size": (S == largest, loss[S == second]),
+        "longest training": (small & last, loss[T == T.max() / 2]),
+        "two larger": (~small, loss[(S == largest) & last]),
+    }
+    return {name: (small | out, out, copied) for name, (out, copied) in held_out.items()}

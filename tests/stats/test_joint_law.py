@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rbpkit.errors import InputError
-from rbpkit.stats.joint_law import KAPLAN, fit_joint, leave_out
+from rbpkit.stats.joint_law import KAPLAN, fit_joint, held_out_sets, leave_out
 
 
 def made(form: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -64,3 +64,15 @@ def test_the_forms_are_told_apart():
 def test_a_fit_that_cannot_be_is_refused(change, form, says):
     with pytest.raises(InputError, match=says):
         fit_joint(*change(*made("sum")), form)
+
+
+def test_three_tests_hold_out_the_right_models_and_copy_the_right_ones():
+    S, T = (x.ravel() for x in np.meshgrid([1e4, 1e5, 5e5], [3e6, 6e6, 12e6]))
+    S, T = np.append(S, [2e6, 3e6]), np.append(T, [12e6, 12e6])
+    loss = np.arange(11.0)
+    sets = held_out_sets(S, T, loss)
+    found = {name: (np.flatnonzero(out).tolist(), c.tolist()) for name, (_, out, c) in sets.items()}
+    assert found["largest size"] == ([2, 5, 8], [1, 4, 7])
+    assert found["longest training"] == ([6, 7, 8], [3, 4, 5])
+    assert found["two larger"] == ([9, 10], [8])
+    assert [int(keep.sum()) for keep, _, _ in sets.values()] == [9, 9, 11]
