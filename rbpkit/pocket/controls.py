@@ -42,12 +42,26 @@ def _of_depth(base: Run, layers: int) -> Run:
     return replace(base, name=name, shape=shape)
 
 
+def _changed(run: Run, **change: float) -> Run:
+    ((field, value),) = change.items()
+    return replace(run, name=f"{run.name}-{field}{value:g}", recipe=replace(run.recipe, **change))
+
+
 _SMALL = {run.shape.width: run for run in runs_of(FAMILY, tokens=CONTROL_TOKENS)}
+CHANGED: dict[str, tuple[Run, ...]] = {
+    "Pythia, GPT-2's rate": tuple(_changed(run, rate=0.175) for run in runs_of("Pythia")[:5]),
+    "GPT-2, Pythia's rate": tuple(_changed(run, rate=0.7) for run in runs_of("GPT2")),
+    "Pythia, deep": tuple(_of_depth(_SMALL[width], 8) for width in (32, 48, 64, 80)),
+    "Pythia, wide": tuple(_of_depth(_SMALL[width], 2) for width in (64, 96, 128, 160)),
+    "Pythia, smoothed": tuple(_changed(run, smoothing=0.1) for run in list(_SMALL.values())[:5]),
+}
+"""Ladders with one thing changed, smallest first: they break the link between size and CE."""
+
 CONTROLS: tuple[Run, ...] = (
     *(run_named(f"{_SMALL[32].name}-seed{seed}") for seed in (1, 2)),
-    *(_of_depth(_SMALL[64], layers) for layers in (2, 8)),
+    *(run for ladder in CHANGED.values() for run in ladder),
 )
-"""Runs that differ from a Pythia of the grid in one thing: the seed or the depth."""
+"""Runs that differ from a Pythia of the grid, or a GPT-2, in one thing; all sizes of `CHANGED`."""
 
 SEEDS: tuple[Run, ...] = tuple(
     run_named(f"{name}-seed{seed}")

@@ -276,6 +276,7 @@ class Recipe:
     over `warmup` of the steps, then falls linearly to zero. The `rate` of a family is the geometric
     mean of the best rates at two widths. They were found in short runs, doubling or halving until
     the best by validation CE had a worse one on either side (`data/pocket/runs/rate_search.csv`).
+    `smoothing` of the target's probability is spread evenly over all V tokens.
     """
 
     tokens: int = 12_000_000
@@ -285,6 +286,7 @@ class Recipe:
     betas: tuple[float, float] = (0.9, 0.95)
     weight_decay: float = 0.1
     clip: float = 1.0
+    smoothing: float = 0.0
     seed: int = 0
     threads: int = 1
 

@@ -82,25 +82,30 @@ def rows_of(stream: Tensor, first: int, count: int) -> tuple[Tensor, Tensor]:
 
 
 class HeadLoss(torch.autograd.Function):
-    """Mean negative log-likelihood of targets under softmax(hidden @ weight.T), in nats.
+    """Mean cross-entropy of softmax(hidden @ weight.T) against the targets, in nats.
 
-    hidden (T, d), weight (V, d), targets (T,). Goes by blocks of rows and computes the gradients at
-    once: the V-wide part is most of a pocket model's work, and T x V numbers would leave the cache
-    between the passes over them.
+    hidden (T, d), weight (V, d), targets (T,). The target distribution has 1 - smoothing on the
+    target and smoothing spread evenly over all V tokens. Goes by blocks of rows and computes the
+    gradients at once: the V-wide part is most of a pocket model's work, and T x V numbers would
+    leave the cache between the passes over them.
     """
 
     @staticmethod
-    def forward(ctx, hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
-        tokens = len(hidden)
+    def forward(ctx, hidden: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+        tokens, V = len(hidden), len(weight)
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         total = hidden.new_zeros(())
         for start in range(0, tokens, HEAD_ROWS):
             block = slice(start, start + HEAD_ROWS)
             h, t = hidden[block], targets[block, None]
             log_p = torch.log_softmax(h @ weight.T, 1)
-            total -= log_p.gather(1, t).sum()
+            total -= (1 - smoothing) * log_p.gather(1, t).sum()
+            if smoothing:
+                total -= smoothing / V * log_p.sum()
             p = log_p.exp_()
-            p.scatter_add_(1, t, p.new_full(t.shape, -1.0))
+            p.scatter_add_(1, t, p.new_full(t.shape, smoothing - 1))
+            if smoothing:
+                p -= smoothing / V
             torch.mm(p, weight, out=grad_hidden[block])
             grad_weight.addmm_(p.T, h)
         ctx.save_for_backward(grad_hidden.div_(tokens), grad_weight.div_(tokens))
@@ -109,15 +114,17 @@ class HeadLoss(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad: Tensor):
         grad_hidden, grad_weight = ctx.saved_tensors
-        return grad * grad_hidden, grad * grad_weight, None
+        return grad * grad_hidden, grad * grad_weight, None, None
 
 
-def mean_nll(model: PreTrainedModel, inputs: Tensor, targets: Tensor) -> Tensor:
-    """Mean negative log-likelihood (nats) of a batch, differentiable."""
+def mean_nll(
+    model: PreTrainedModel, inputs: Tensor, targets: Tensor, smoothing: float = 0.0
+) -> Tensor:
+    """Mean negative log-likelihood (nats) of a batch, differentiable; smoothed as in `HeadLoss`."""
     with training_scan(model):
         hidden = model.base_model(input_ids=inputs, use_cache=False).last_hidden_state
     head = model.get_output_embeddings().weight
-    return HeadLoss.apply(hidden.flatten(0, 1), head, targets.flatten())
+    return HeadLoss.apply(hidden.flatten(0, 1), head, targets.flatten(), smoothing)
 
 
 @torch.no_grad()
@@ -214,7 +221,7 @@ def train(
         for group in optimizer.param_groups:
             group["lr"] = rate
         inputs, targets = rows_of(stream, step * recipe.batch_rows, recipe.batch_rows)
-        loss = mean_nll(model, inputs.to(device), targets.to(device))
+        loss = mean_nll(model, inputs.to(device), targets.to(device), recipe.smoothing)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
         optimizer.step()

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -83,16 +84,18 @@ def test_the_stream_is_all_documents_shuffled_each_with_an_end(monkeypatch):
         training.token_stream.__wrapped__("train")
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("rows", [1, HEAD_ROWS, 2 * HEAD_ROWS + 37])
-def test_head_loss_and_its_gradients_are_those_of_cross_entropy(rows):
+def test_head_loss_and_its_gradients_are_those_of_cross_entropy(rows, smoothing):
     generator = torch.Generator().manual_seed(rows)
     options = {"generator": generator, "dtype": torch.float64}
     hidden, weight = torch.randn(rows, 12, **options), torch.randn(50, 12, **options)
     targets = torch.randint(50, (rows,), generator=generator)
     results = []
-    for loss_of in (HeadLoss.apply, lambda h, w, t: F.cross_entropy(h @ w.T, t)):
+    smoothed = partial(F.cross_entropy, label_smoothing=smoothing)
+    for loss_of in (HeadLoss.apply, lambda h, w, t, _: smoothed(h @ w.T, t)):
         h, w = hidden.clone().requires_grad_(), weight.clone().requires_grad_()
-        loss = loss_of(h, w, targets)
+        loss = loss_of(h, w, targets, smoothing)
         (3 * loss).backward()  # a gradient that is not 1 must come through
         results.append((loss.detach(), h.grad, w.grad))
     for ours, theirs in zip(*results, strict=True):
