@@ -194,7 +194,7 @@ plots.save(figure, points, figures_dir, "17_cross_entropy")
 #
 # At $k = 1$ and 10 the common line is off by about 1%, and at $k = 100$ by 2%. One line in $\log S$ is off by 8 to 13%. The worst text is the READMEs, with 2% at $k = 1$. The common line is not exact: a line for each family is a little closer.
 #
-# Two quantities that are measured on the same tokens could be close together by shared chance alone. So let CE and $-\log \mathrm{RBP}_k$ scatter *independently* about their own lines in $\log S$, each as much as it does. How far would a family's models then be from a line in $\log \mathrm{CE}$?
+# Two quantities that both fall with size are always on some common line, roughly. How near would they be if each scattered about its own line in $\log S$ *independently* of the other?
 
 # %%
 pythia = paper.ce_and_rbp1().query("kind == 'empirical' and series == 'CE'")  # Figure 8a
@@ -224,7 +224,7 @@ shared = pd.DataFrame(rows, columns=["source", "k", *names]).groupby(["source", 
 shared.agg(lambda value: np.sqrt((value**2).mean())).round(3)
 
 # %% [markdown]
-# *Distance from a family's own line (root mean square over families and texts).* The counted distances are a fraction of what independent scatter gives. A model that is off its line in $S$ is off in both quantities together. So most of what looks like scatter in the paper's figures is scatter of the models' quality, and the ranks follow it.
+# *Distance from a family's own line (root mean square over families and texts).* The counted distances are a third of that, or less. A model that is off its line in $S$ is off in both quantities together.
 #
 # ## Predict
 #
@@ -252,7 +252,7 @@ rms.unstack(["x", "k"]).round(3)
 # %% [markdown]
 # *By how much the predicted loss of the largest model is wrong (in logarithms; root mean square over families). Wiki is the paper's Pythia-12B.*
 #
-# This is no free lunch, since the CE of the largest model has to be known. It says how little the ranks add once it is.
+# The CE of the largest model has to be known for this. Once it is, its ranks are hardly news.
 #
 # **Another architecture.** Mamba is a state-space model. We predict its $\alpha_k$ as its own $\alpha_{\mathrm{CE}}$ times the mean $\varepsilon_k$ of the four families, and, for comparison, as the four families' mean $\alpha_k$.
 
@@ -496,13 +496,13 @@ plots.save(figure, every[columns], figures_dir, "17_laws")
 #
 # <details><summary>Hint</summary>A logistic variable has heavier tails than a normal one, and Student's are heavier still.</details>
 #
-# ## Are the models calibrated?
+# ## Where does $\varepsilon_k$ come from?
 #
-# A model is *calibrated* if the next tokens are distributed as it predicts. Let $p_{\max}$ be its largest probability at a position and $H$ the entropy of its prediction. Then a calibrated model has
+# Perhaps the two losses fall at different rates because the models are badly calibrated. Let $p_{\max}$ be a model's largest probability at a position, and $H$ the entropy of its prediction. A *calibrated* model has
 #
-# $$\mathrm{RBP}_1 = \mathrm{E}[p_{\max}], \qquad \mathrm{CE} = \mathrm{E}[H],$$
+# $$\mathrm{RBP}_1 = \mathrm{E}[p_{\max}], \qquad \mathrm{CE} = \mathrm{E}[H].$$
 #
-# and both sides of the paper's comparison are properties of one predicted distribution. The right-hand sides need no target at all: they are what a model *believes* of itself.
+# The right-hand sides are what a model *believes* of itself. They need no target.
 
 # %%
 rows = []
@@ -523,7 +523,7 @@ gaps = pd.DataFrame(
 gaps.groupby("corpus", sort=False).agg(["min", "max"]).astype(float).round(2)
 
 # %% [markdown]
-# *Smallest and largest over the models of a text.* The models are nearly calibrated: $\mathrm{RBP}_1$ is within a few hundredths of what they believe. Do the two exponents differ because of the errors that are left? Then the exponents of what the models believe, $\mathrm{E}[p_{\max}]$ and $\mathrm{E}[H]$, would be closer to each other.
+# *Smallest and largest over the models of a text.* The models are nearly calibrated. If the errors that are left made $\varepsilon_1$ differ from 1, then the exponents of what the models believe would be closer to each other.
 
 # %%
 rows = []
@@ -538,7 +538,7 @@ alphas = pd.DataFrame(rows, columns=names)
 alphas.drop(columns="corpus").groupby("family", sort=False).mean().astype(float).round(3)
 
 # %% [markdown]
-# *Means over the texts; each ratio is $\alpha_1 / \alpha_{\mathrm{CE}}$, so an $\varepsilon_1$.* They are farther apart, in each of the four families. The gap between the two exponents is a property of the predicted distributions. It is there before any target is seen.
+# *Means over the texts; each ratio is $\alpha_1 / \alpha_{\mathrm{CE}}$, so an $\varepsilon_1$.* They are farther apart, in each of the four families. So the gap is a property of the predicted distributions. It is there before any target is seen.
 #
 # ## What we found
 #
