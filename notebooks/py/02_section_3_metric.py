@@ -231,7 +231,7 @@ shares = pd.Series(near).value_counts(normalize=True).sort_index()
 print(f"{len(near)} tokens;", ", ".join(f"rank {rank}: {one:.0%}" for rank, one in shares.items()))
 
 # %% [markdown]
-# Figure 1 is no rare case: nearly half of these tokens have a rival ahead. Token by token, a probability does not tell the rank. Is that still so for averages over a text?
+# Figure 1 is no rare case: nearly half of these 65 tokens have a more probable rival. Token by token, a probability does not tell the rank. Is that still so for averages over a text?
 #
 # ## What cross-entropy forces
 #
@@ -328,7 +328,7 @@ for number, axes in enumerate(figure.axes):
 plots.save(figure, every, figures_dir, "figure_2_from_ce")
 
 # %% [markdown]
-# *One text in each row, one point for each model. Left: each family has its own curve. Right: on one text all families share nearly one line.*
+# *One text in each row, one point for each model. Left: each family has its own curve. Right: the families nearly share one line.*
 #
 # How far are the points from a straight line in $\log S$, and how far from one in $\log \mathrm{CE}$? The scatter is the standard deviation of $\log(-\log \mathrm{RBP}_1)$ about the line.
 
@@ -352,9 +352,9 @@ lines = pd.DataFrame(
 lines.round(3)
 
 # %% [markdown]
-# In every row the line in cross-entropy is at least as straight, and for the published Pythias its scatter is five times smaller. Single tokens do not show it, but averages do: on one text, if you know the cross-entropy, you nearly know $\mathrm{RBP}_1$, whatever the size or the family.
+# In every row the scatter about the line in cross-entropy is the smaller one or equal, and for the published Pythias it is five times smaller. A single token's probability does not give its rank. An average over a text does: if you know a model's cross-entropy on it, you nearly know its $\mathrm{RBP}_1$.
 #
-# "One text" matters. The line is another for each text, and tokenizers differ. A line through the Pythias on Wiki predicts the GPT-2 models' $\mathrm{RBP}_1$ too low:
+# This is so for one text and one tokenizer. Another text has another line, and so has another tokenizer. The line through the Pythias on Wiki predicts the GPT-2 models' $\mathrm{RBP}_1$ too low:
 
 # %%
 line = linregress(np.log(pythia["CE"]), np.log(pythia["loss"]))
@@ -489,7 +489,7 @@ claims_table(
 # %% [markdown]
 # ## What this cannot show
 #
-# - That cross-entropy nearly gives $\mathrm{RBP}_1$ is seen for models trained to lower cross-entropy, on one text at a time. Label smoothing or a temperature moves cross-entropy and leaves the ranks.
+# - That cross-entropy nearly gives $\mathrm{RBP}_1$ is seen for models trained to lower cross-entropy, on one text at a time. A temperature moves cross-entropy and leaves every rank as it is.
 # - $\mathrm{RBP}_1$ and CE come from the same tokens, so part of the chance in them is shared. That makes the right panels look a little better than new text would.
 # - The published points with both metrics are 14 models on one corpus.
 #
