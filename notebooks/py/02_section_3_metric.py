@@ -448,7 +448,7 @@ claims_table(
             "published": f"{free} of {len(both_CE)} models",
             "measured": f"{free_measured} of {len(ours)} models and corpora",
             "verdict": "holds" if free == len(both_CE) else "holds in part",
-            "main": True,
+            "main": False,  # notebook 08 has it as a main claim
         },
         {
             "claim": "absolute-based and relative-based perspectives capture two distinct aspects of "

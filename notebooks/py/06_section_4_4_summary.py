@@ -130,7 +130,7 @@ figure = by_k("R2", "$R^2$")
 plots.save(figure, points[points["quantity"] == "R2"], figures_dir, "figure_6a")
 
 # %% [markdown]
-# *Figure 6a: how straight the line is at each $k$. The first panel has the published Pythias. The black line is at 0.9. The line is good over most of the range; on the short texts it breaks at the end, where few tokens are missed (notebook 05). Each panel has its own range.*
+# *Figure 6a: how straight the line is at each $k$. The first panel has the published Pythias. The black line is at 0.9. The line is good over most of the range. On the short texts it fails at the largest $k$, where few tokens are missed (notebook 05). Each panel has its own range.*
 #
 # The paper's sentence is right for the models of Figure 6, and with a margin. Does it hold for all its families? Table 1 has four values of $k$ below 1,000, on six corpora.
 
@@ -179,7 +179,7 @@ alphas = -alphas[alphas["k"].isin([1, 100])].set_index(["source", "k"])["slope"]
 alphas.groupby(["source", "k"], sort=False).agg(["min", "median", "max"]).unstack("k").round(3)
 
 # %% [markdown]
-# The first number is true of all four corpora, the second of two. Over all families the exponents differ more, and the pocket models are flatter.
+# The first number is true of all four corpora, the second of two. Over all families the exponents differ more. The pocket models are about as steep at $k = 1$ and flatter at $k = 100$.
 #
 # ## Is a larger exponent easier to optimise?
 #
@@ -207,7 +207,9 @@ between = [f"k = {a:,} to {b:,}" for a, b in pairwise(steps)]
 pd.DataFrame({"alpha": alpha, "kappa": kappa, "beta": beta}, index=between).round(2)
 
 # %% [markdown]
-# From top to bottom $\alpha$ grows, and so does $\kappa$; $\beta$ rises a little, then falls below where it began. So the exponent grows with $k$ mostly because the loss falls more and more steeply in $k$ itself. A larger Pythia saves guesses at a rate that has no clear trend in $k$. It does not follow that $\mathrm{RBP}_{100}$ is easier to improve than $\mathrm{RBP}_1$.
+# From top to bottom $\alpha$ grows, and so does $\kappa$. Their ratio $\beta$ first rises by almost a half, then falls below where it began. So there are two reasons for the growth of $\alpha$. Up to $k$ of about 100 it grows because $\beta$ grows: a larger Pythia saves guesses faster. Beyond, it grows because the loss falls more and more steeply in $k$ itself, while $\beta$ falls.
+#
+# Does this make $\mathrm{RBP}_{100}$ easier to improve than $\mathrm{RBP}_1$? As counted by guesses, somewhat. But the exponent at $k = 10{,}000$ is almost four times that at $k = 1$, and there guesses are saved more slowly. So a larger exponent alone is no sign of an easier task.
 
 # %% [markdown]
 # **Exercise 2.** A Pythia is right on some share of Wiki within $k$ guesses, with $k$ between 10 and 100. By which factor must $S$ grow until half as many guesses are enough? To the nearest whole number.
@@ -310,6 +312,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Fits at neighbouring $k$ share nearly all of their tokens and all of their models, so many fits are not many pieces of evidence. The pocket models are small, were trained briefly, and have a small vocabulary; any of these may make their exponents smaller. How hard it is to optimise $\mathrm{RBP}_k$ would have to be measured by optimising it.
+# **What this cannot show.** Fits at neighbouring $k$ share nearly all of their tokens and all of their models, so many fits are not many pieces of evidence. The pocket models are small, were trained briefly, and have a small vocabulary; any of these may change their exponents. How hard it is to optimise $\mathrm{RBP}_k$ would have to be measured by optimising it.
 #
 # **Related work.** Notebook 17 fits one law to all $k$, and notebook 10 tests the paper's law in $k$.
