@@ -346,7 +346,7 @@ claims_table(
             "claim": "four datasets and four model families spanning five orders of magnitude",
             "where": "Abstract; of k, Appendix A",
             "test": "decades of S, and of the k in figures and tables",
-            "published": f"S {decades:.2f}, k {decades_k:.2f} decades",
+            "published": f"{decades:.2f} decades of S, {decades_k:.2f} of k",
             "measured": "",
             "verdict": "holds" if min(decades, decades_k) >= 5 else "does not hold",
             "main": False,

@@ -358,7 +358,7 @@ claims_table(
             "claim": "asymptotically negligible compared to log(c)",
             "where": "Appendix C, Eq. 26",
             "test": "fraction over |log c|; fraction over -log p_1, which the conclusion needs",
-            "published": f"from {shares.iloc[0]:.1f} down to {shares.iloc[-1]:.1f} times |log c|; at least {(rest / neg_log_p1).min():.1f} times -log p_1",
+            "published": f"times |log c|: {shares.iloc[0]:.1f} (14M) down to {shares.iloc[-1]:.1f} (12B); times -log p_1: at least {(rest / neg_log_p1).min():.1f} in the limit",
             "measured": "mathematics",
             "verdict": "holds in part",
             "main": True,
