@@ -81,10 +81,9 @@ notebooks: $(READY) ## make notebooks/*.ipynb from notebooks/py, execute them, w
 	@echo "== notebooks: from notebooks/py"
 	@$(PYTHON) -m rbpkit.study.notebooks
 
-tables: $(READY) ## the tables that need every token, from the pocket models
-	@echo "== tables: params/pocket.yaml"
-	@$(PYTHON) -m rbpkit sweep params/pocket.yaml --out out/pocket/records
-	@$(PYTHON) -m rbpkit.pocket.tables out/pocket/records
+tables: $(READY) ## the table that needs every token, from the pocket models
+	@echo "== tables: rbpkit/data/pocket/tables"
+	@$(PYTHON) -m rbpkit.pocket.tables
 
 # A site needs packages that nothing else does; an environment of one's own must have them.
 site: $(READY) ## the executed notebooks as pages, in out/site; opens without a network

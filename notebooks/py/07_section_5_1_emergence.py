@@ -123,7 +123,7 @@ points = windows[["model", "S", "k", "N", "p", "x", "shifted"]]
 plots.save(figure, points, figures_dir, "figure_7_collapse")
 
 # %% [markdown]
-# *Windows of N tokens of Wiki whose tokens are all among the top 100, for the ten Pythias of Figure 7. Left: as the paper plots them. Right: shifted. Points above the black curve succeed more often than independent tokens would.*
+# *Share of windows (N consecutive tokens of Wiki) in which every token is in the top 100; ten Pythias. Left: as the paper plots them. Right: shifted. Points above the black curve succeed more often than independent tokens would.*
 #
 # The curves nearly collapse, so the shift is most of the story. What is left over is systematic: every long window succeeds more often than Eq. 8 allows.
 #
@@ -143,7 +143,7 @@ for N, gain in gains.items():
     print(f"k = 100, N = {N}: from the smallest Pythia to the largest p grows {gain:.1f}-fold")
 
 # %% [markdown]
-# "Sudden" is another matter: it asks how wide the step is. If $-\log p$ falls as $S^{-\alpha}$, then $p$ rises from 10% to 90% in $\log_{10}(\ln 0.1/\ln 0.9)/\alpha = 1.34/\alpha$ decades of $S$. Eq. 8 has one $\alpha$ for all $N$. Call a window a *hit* if all its ranks are at most $k$, and the shares of the ten models at one $(k, N)$ a *series*. We fit each series by itself. If some model has no hit at all, we leave the series out, because zero has no logarithm.
+# "Sudden" is another matter: it asks how wide the step is. If $-\log p$ falls as $S^{-\alpha}$, then $p$ rises from 10% to 90% in $\log_{10}(\ln 0.1/\ln 0.9)/\alpha = 1.34/\alpha$ decades of $S$. Eq. 8 has one $\alpha$ for all $N$. Call a window a *hit* if all its ranks are at most $k$. Call the shares of the ten models at one $(k, N)$ a *series*. We fit each series by itself. If some model has no hit at all, we leave the series out, because zero has no logarithm.
 
 # %%
 rows = []
@@ -158,7 +158,7 @@ print("decades of S from 10% to 90%")
 print(width.round(1).astype(object).fillna("").to_string())
 
 # %% [markdown]
-# Read the table along its rows. Up to $k = 500$ the step is about as wide for ten tokens as for one (a tenth wider at $k$ = 1 and 5), and clearly wider for long windows. At $k = 10{,}000$ a larger $N$ does sharpen it, by up to a fifth, and at $k = 2500$ it does so a little up to $N = 100$. In no series is the step narrower than three and a half decades.
+# Read the table along its rows. Up to $k = 500$ the step is about as wide for ten tokens as for one (a tenth wider at $k$ = 1 and 5), and clearly wider for long windows. At $k = 10{,}000$ a larger $N$ does sharpen it, by up to a fifth. At $k = 2500$ it also does, slightly, for $N$ up to 100. In no series is the step narrower than three and a half decades.
 #
 # So the sentence about $N$ holds in part. Success in a longer task is rarer and grows faster in relative terms. In $\ln S$ the step becomes more sudden only at large $k$, and even there it is wide.
 #
@@ -288,13 +288,13 @@ points = largest[["source", "corpus", "family", "model", "S", "k", "N", "hits", 
 plots.save(grid.figure, points, figures_dir, "figure_7_effective")
 
 # %% [markdown]
-# *Effective number of tokens of a window. On the black line tokens would be independent. The longer the window, the fewer tokens it counts for; at k = 1 most of all. Shares are left out unless their hits are known to lie in at least five separate runs.*
+# *Effective number of tokens of a window. On the black line tokens would be independent. The longer the window, the further m falls behind N, most of all at k = 1. Left out: shares whose hits may all come from fewer than five passages.*
 #
 # **Where does the dependence come from?** Either some documents are easy throughout, or hits follow hits. Shuffling separates the two: put the tokens of each document in random order, and only the differences between documents remain. If document $d$ has $n_d$ tokens and $h_d$ hits, the share to expect is
 #
 # $$p^{\text{shuffled}} = \sum_d (n_d - N + 1) \binom{h_d}{N} \Big/ \binom{n_d}{N} \;\Big/ \sum_d (n_d - N + 1).$$
 #
-# The records of the pocket models have what this needs (column `shuffled`); the published shares do not. How much of the gap between Eq. 6 and the count (in logarithms) remains after shuffling?
+# The records of the pocket models have what this needs (column `shuffled`); the published shares do not. Take the gap between the logarithm of the Eq. 6 value and that of the measured share. Which part of it remains after shuffling?
 
 # %%
 some_N = min(Ns, key=lambda N: abs(N - 10))
@@ -309,7 +309,7 @@ print(table.round(2).astype(object).fillna("").to_string())
 #
 # ## What a long run looks like
 #
-# At $k = 1$ and $N = 100$ Eq. 6 promises no hit at all. Pythia-12B has 428. A run of $L$ tokens of rank 1 contains $L - N + 1$ windows of $N$, and a gap between hits ends it. From the numbers of hits at all $N$ one can bound the number of runs (`runs_low`, `runs_high`). For $N = 200$ both bounds are 1, so all hits come from a single run:
+# At $k = 1$ and $N = 100$ Eq. 6 promises no hit at all. Pythia-12B has 428. A run of $L$ tokens of rank 1 contains $L - N + 1$ hits of length $N$. If the starting places of hits stop being consecutive, the run has ended. From the numbers of hits at all $N$ one can bound the number of runs (`runs_low`, `runs_high`). For $N = 200$ both bounds are 1, so all hits come from a single run:
 
 # %%
 twelve = published[(published.model == "pythia-12b") & (published.k == 1)].set_index("N")
@@ -343,7 +343,7 @@ for k in (1, 10):
     print(f"----- {len(run)} tokens in a row with rank at most {k}\n{context}⟦{text}⟧\n")
 
 # %% [markdown]
-# Both runs, in brackets, are mostly repetitions. The first lines of the docstring set a pattern, and the model copies it. Repetitions like these make hits come in runs. A share at $k = 1$ and large $N$ can therefore say more about a few passages of the text than about a model.
+# Both runs are in brackets, and both repeat a pattern that the lines before them have set. Repetitions like these make hits come in runs. A share at $k = 1$ and large $N$ can therefore say more about a few passages of the text than about a model.
 #
 # The other half of the assumption is stationarity: every position hits equally often. Nothing published tests that. In this one model, hits are more frequent after the first 64 tokens of a document (only long documents have late positions):
 
@@ -367,6 +367,50 @@ print(check(3, answer_3, sealed("3e1e967e", digits=0, within=0)))
 # **Exercise 4.** In the collapse, shift each $N$ by $\ln m/\alpha$ instead of $\ln N/\alpha$, with $m$ the mean effective number of tokens of that $N$. Change the code and look. Why does this close most of the remaining gap, and why not all of it?
 #
 # <details><summary>Hint</summary>What would have to be true of $m$ for different $S$?</details>
+#
+# ## What a decoder writes
+#
+# The paper reads $\mathrm{RBP}_k$ as what sampling can do: "if RBP1 is 30%, it means that greedy sampling works for 30% cases" (Section 3.2). Does it? Take windows of ten tokens from these documents, half of them hits at $k = 1$ and half not. Give the model the text before each and let it *write* ten tokens by greedy decoding.
+
+# %%
+N = 10
+ranks = tokens.groupby("document").R
+last_of = ranks.rolling(N).max().reset_index(level=0, drop=True)  # largest rank, at a window's end
+ends = {hit: last_of.index[last_of.notna() & ((last_of <= 1) == hit)] for hit in (True, False)}
+documents = load_corpus("pocket:humaneval", documents=40).documents
+agree = []
+for hit, places in ends.items():
+    for end in places[:: max(1, len(places) // 40)][:40]:
+        window = tokens.loc[end - N + 1 : end]
+        ids = model.tokenizer(documents[window.document.iloc[0]], return_tensors="pt")["input_ids"]
+        start = window.position.iloc[0]
+        written = model.model.generate(ids[:, :start], max_new_tokens=N, do_sample=False)
+        agree.append((hit, written[0, start:].tolist() == window.target.tolist()))
+agree = pd.DataFrame(agree, columns=["hit at k = 1", "the model writes the same"])
+pd.crosstab(*agree.to_numpy().T, rownames=["hit at k = 1"], colnames=["writes the same"])
+
+# %% [markdown]
+# It does, window by window. A window hits at $k = 1$ exactly if greedy decoding writes it, so $p_{N,1}$ is the share of passages of $N$ tokens that greedy decoding reproduces.
+#
+# With *top-k sampling*, $\mathrm{RBP}_k$ is the share of positions at which the true token can be drawn at all. How often is it drawn? Then its probability counts again, as a share of the top $k$:
+
+# %%
+rows = []
+for document in documents:
+    ids = model.tokenizer(document, return_tensors="pt", truncation=True, max_length=256)[
+        "input_ids"
+    ]
+    p = model.logits(ids)[0, :-1].detach().softmax(-1).numpy()
+    p_t = np.take_along_axis(p, ids[0, 1:, None].numpy(), 1)
+    best = -np.sort(-p, axis=1)
+    for k in (1, 10, 100):
+        can = p_t[:, 0] >= best[:, k - 1]
+        rows.append((k, can.sum(), (can * p_t[:, 0] / best[:, :k].sum(axis=1)).sum(), len(p)))
+drawn = pd.DataFrame(rows, columns=["k", "can be drawn", "is drawn", "tokens"]).groupby("k").sum()
+drawn[["can be drawn", "is drawn"]].div(drawn["tokens"], axis=0).round(2)
+
+# %% [markdown]
+# A larger $k$ makes more true tokens possible, and each of them less likely. So $\mathrm{RBP}_{100}$ says little about what top-100 sampling writes; it says what a second, better judge could choose from.
 #
 # ## Text that reasons
 #
@@ -472,6 +516,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Published shares have no interval, since nobody outside knows which document a hit is in. The pocket models span two decades of $S$, far less than a step needs. And whether a task that people care about needs $N$ right tokens in a row is another question.
+# **What this cannot show.** Intervals need to know which hits share a document, and that is not published. The pocket models span two decades of $S$, far less than a step needs. And whether a task that people care about needs $N$ right tokens in a row is another question.
 #
 # **Related.** [Schaeffer et al.](https://arxiv.org/abs/2304.15004) argue that sudden steps come from all-or-nothing metrics such as exact match; Eq. 8 is that argument in terms of ranks.

@@ -94,7 +94,7 @@ ours = pd.DataFrame(rows, columns=names)
 ours.round(3)
 
 # %% [markdown]
-# `difference` is $\alpha_1 - \alpha_{\mathrm{CE}}$; `low` and `high` are the ends of its 95% interval (Student's $t$, from the scatter about the line). In Figure 8a CE is the steeper of the two by 0.007, a tenth of either exponent. The difference is small, and it is not zero.
+# `difference` is $\alpha_1 - \alpha_{\mathrm{CE}}$; `low` and `high` are the ends of its 95% interval (Student's $t$, from the scatter about the line). In Figure 8a CE is the steeper of the two by 0.007, less than a tenth of either exponent. The difference is small, and it is not zero.
 #
 # Figure 8a shows one family on one corpus. Table 1 has both exponents for four families on six corpora.
 
@@ -203,7 +203,37 @@ off = {"log CE": by_CE, "log S": misses(np.log(laws["S"]), y)}
 (100 * pd.DataFrame(off, index=["line", "parabola"])).round(1).add_suffix(", % of the loss")
 
 # %% [markdown]
-# For the ten Pythias a parabola in $\log \mathrm{CE}$ gives $-\log \mathrm{RBP}_1$ to 0.6%. A line in $\log \mathrm{CE}$ is closer than a line in $\log S$. Size seems to act on both metrics through one quantity, and a later notebook tests that across families. The exponents then differ only by the factor with which $-\log \mathrm{RBP}_1$ follows CE, and that factor belongs to the text.
+# For the ten Pythias a parabola in $\log \mathrm{CE}$ gives $-\log \mathrm{RBP}_1$ to 0.6%, and a line in $\log \mathrm{CE}$ is closer than a line in $\log S$. So size seems to act on both metrics through one quantity; [notebook 17](17_one_law.ipynb) tests that across families. The exponents then differ by the factor with which $-\log \mathrm{RBP}_1$ follows CE, and that factor belongs to the text.
+#
+# **Does this reach tasks?** [Schaeffer et al.](https://arxiv.org/abs/2304.15004) predict from cross-entropy whether $N$ tokens in a row are right. The paper predicts it from $\mathrm{RBP}_1$. Leave out the largest model of each family and predict its $p_{N,1}$ in three ways: by a line through the smaller models in $\log \mathrm{CE}$, by a line in $\log(-\log \mathrm{RBP}_1)$, and by Eq. 6, $\mathrm{RBP}_1^N$.
+
+# %%
+Ns = (2, 5, 10)
+windows = paper.emergence().query("k == 1").pivot(index="model", columns="N", values="p")
+published_N = windows.join(laws.set_index("model")[["S", "CE"]])
+published_N = published_N.assign(source="published", corpus="Wiki", family="Pythia")
+about = ("corpus", "family", "S")
+rows = [
+    {name: getattr(one.manifest, name) for name in about}
+    | {"source": "measured", "CE": one.ce(), **{N: one.success(N, 1) for N in (1, *Ns)}}
+    for one in summaries
+]
+rows, every_N = [], pd.concat([published_N, pd.DataFrame(rows)])
+for (source, *_), models in every_N.groupby(["source", "corpus", "family"], sort=False):
+    models = models.sort_values("S").astype(dict.fromkeys(["CE", 1, *Ns], float))
+    seen = {"line in CE": np.log(models["CE"]), "line in -log RBP_1": np.log(-np.log(models[1]))}
+    for N in Ns if len(models) > 3 and models[[1, *Ns]].gt(0).all(axis=None) else ():
+        y, p = np.log(-np.log(models[N])), models[N].iloc[-1]
+        for name, x in seen.items():
+            line = np.polyfit(x[:-1], y[:-1], 1)
+            rows.append((source, N, name, np.exp(-np.exp(np.polyval(line, x.iloc[-1]))) / p - 1))
+        rows.append((source, N, "Eq. 6", models[1].iloc[-1] ** N / p - 1))
+tasks = pd.DataFrame(rows, columns=["source", "N", "from", "error"])
+tasks = tasks.groupby(["source", "N", "from"], sort=False)["error"]
+tasks.agg(lambda error: np.sqrt((error**2).mean())).unstack("from").round(3)
+
+# %% [markdown]
+# *Relative error of the predicted $p_{N,1}$ of the largest model (root mean square over families and texts).* Cross-entropy and $\mathrm{RBP}_1$ predict it equally well, because both lines learn from the smaller models how tokens depend on one another. Eq. 6 does not. Ten tokens in a row are so rare in the pocket models that neither line is close there.
 #
 # **Exercise 2.** Describe a model with CE = 2 nats and $\mathrm{RBP}_1 = 1$. Why would training not produce it?
 #
@@ -437,7 +467,7 @@ steps.assign(together=steps.sum(axis=1)).round(2)
 
 # %% [markdown]
 # 1. *CE is not the entropy of the ranks.* A model is sure in some contexts and unsure in others. The rank histogram mixes all contexts, and a mixture has more entropy. (The bins hide some detail, so this step is at most as large as shown.)
-# 2. *Rank 1 is missing from the fit.* The curve continued to rank 1 loses up to half of the first choices, and spreads them over higher ranks. This is the largest step.
+# 2. *Rank 1 is missing from the fit.* The curve continued to rank 1 loses about half of the first choices, and spreads them over higher ranks. This is the largest step.
 # 3. *Another form.* The parameters belong to the rounded lognormal, but the closed form is that of a density at whole ranks.
 #
 # **Exercise 3.** What does the closed form give for $-\log p_1$ at $\mu = -5$, $\sigma = 5$? Give two decimals.

@@ -355,13 +355,13 @@ print(check(3, answer_3, sealed("87a96679", digits=3)))
 
 # %%
 windows = paper.emergence().query("N == 1")
-parts = [pd.DataFrame({"source": "published", "corpus": "Wiki", "V": paper.PAPER_V, "model": windows.model,
-                       "S": windows.S, "k": windows.k, "loss": -np.log(windows.p)})]  # fmt: skip
+parts = [pd.DataFrame({"source": "published", "corpus": "Wiki", "family": "Pythia", "V": paper.PAPER_V,
+                       "model": windows.model, "S": windows.S, "k": windows.k, "loss": -np.log(windows.p)})]  # fmt: skip
 for one in found:
     m = one.manifest
     ks = one.k_grid[(one.k_grid < m.V) & (one.rbp(one.k_grid) < 1)]
-    parts.append(pd.DataFrame({"source": "pocket models", "corpus": m.corpus, "V": m.V, "model": m.model,
-                               "S": m.S, "k": ks, "loss": -np.log(one.rbp(ks))}))  # fmt: skip
+    parts.append(pd.DataFrame({"source": "pocket models", "corpus": m.corpus, "family": m.family, "V": m.V,
+                               "model": m.model, "S": m.S, "k": ks, "loss": -np.log(one.rbp(ks))}))  # fmt: skip
 beyond = pd.concat(parts, ignore_index=True)
 
 
@@ -405,7 +405,69 @@ plots.save(figure, far, figures_dir, "figure_9_beyond")
 #
 # The loss drops below its line soon after 100. At $k$ = 2,500 a published Pythia has about a third of the loss that its line promises. So the law in $k$ describes two decades, and then it ends. The law in $S$ has no such built-in end.
 #
-# ## The paper says, we get
+# ## Why does the exponent in $S$ grow with $k$?
+#
+# The paper reads the growth as a sign that larger $k$ are easier to improve. Turn the question round: let $k_q(S)$ be the number of guesses that a model needs to be right with probability $q$. Larger models need fewer, $k_q \propto S^{-b(q)}$. Differentiate $\mathrm{RBP}_{k}(S) = q$ along $k = k_q(S)$, and
+#
+# $$\alpha(k) = b(q)\,\beta(k) \qquad \text{with } q = \mathrm{RBP}_k,$$
+#
+# where $\beta(k)$ is now the slope of the curve in $k$ at that place. It holds for any smooth curves. So $\alpha$ can grow for two reasons: large models save more guesses (a larger $b$), or the curve in $k$ is steeper there (a larger $\beta$). Which one is it?
+
+
+# %%
+def at_share(points, q):
+    """At probability q: k_q of the middle model, b, the local beta, and alpha at this k."""
+    models = [model.sort_values("k") for _, model in points.groupby("S")]
+    log_S = np.log([model.S.iloc[0] for model in models])
+    at = np.log(-np.log(q))
+    log_k = np.array([
+        np.interp(-at, -np.log(model.loss), np.log(model.k), left=np.nan, right=np.nan)
+        for model in models
+    ])  # fmt: skip
+    near = log_k[len(models) // 2] + np.array([-0.2, 0, 0.2])
+    y = np.array([np.interp(near, np.log(model.k), np.log(model.loss)) for model in models])
+    b, beta = -np.polyfit(log_S, log_k, 1)[0], -np.polyfit(near, y.mean(axis=0), 1)[0]
+    return np.exp(near[1]), b, beta, b * beta, -np.polyfit(log_S, y[:, 1], 1)[0]
+
+
+rows = []
+for about, points in beyond.groupby(["source", "corpus", "family"], sort=False):
+    points = points[points.k < points.V / 4]
+    for q in (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98) if points.S.nunique() > 2 else ():
+        ends = points.groupby("model").loss.agg(["min", "max"])
+        if ends["min"].max() < -np.log(q) < ends["max"].min():  # every model passes q at some k
+            rows.append((*about, q, *at_share(points, q)))
+names = ["source", "corpus", "family", "q", "k", "b", "beta", "b x beta", "alpha"]
+shares = pd.DataFrame(rows, columns=names)
+middle = shares.groupby(["source", "q"], sort=False)[names[4:]].median().reset_index()
+middle.round({"k": 0, "b": 2, "beta": 2, "b x beta": 3, "alpha": 3})
+
+# %% tags=["hide-input"]
+with plots.style():
+    figure, row = plt.subplots(
+        1, middle.source.nunique(), figsize=(3.4 * middle.source.nunique(), 3), sharey=True,
+        squeeze=False, layout="constrained",
+    )  # fmt: skip
+    looks = {
+        "b": "$b$, guesses saved",
+        "beta": r"$\beta$, steepness in $k$",
+        "alpha": r"$\alpha$, exponent in $S$",
+    }
+    for axes, (source, part) in zip(row[0], middle.groupby("source", sort=False), strict=True):
+        for (name, label), ink in zip(looks.items(), plots.inks_of(looks).values(), strict=True):
+            axes.plot(part.k, part[name], ink.marker + "-", color=ink.colour, ms=4, label=label)
+        axes.set(xscale="log", yscale="log", title=source, xlabel="$k$")
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        plots.log_ticks(axes)
+    figure.legend(*row[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+plots.save(figure, shares, figures_dir, "figure_9_why")
+
+# %% [markdown]
+# *The exponent in $S$ is the product of the other two (medians over families and texts; the published one is Pythia on Wiki). Between Figure 7's few $k$ the product is only roughly the exponent.*
+#
+# Large models save most guesses in the middle, where $q$ is between 0.6 and 0.9. In the tail they save *fewer*: $b$ falls by half there, while $\beta$ more than doubles. So $\alpha$ keeps growing in the tail because the curve in $k$ gets steep, and not because rare misses are easier to mend.
+#
+# # ## The paper says, we get
 
 # %% tags=["hide-input"]
 steepest = (
@@ -467,4 +529,4 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** The pocket models have a vocabulary of 4,096, so $k = 100$ is a much larger share of it than for the published models. That may be why they bend more; these data do not separate the two. At $k = 1$ a doubled $k$ is often worth more than a family's whole range of sizes, so that number extrapolates. The eleven $k$ of one model share their tokens, so the regression's interval of $\beta$ is no sampling interval, and we print none. What the ranks beyond $k = 100$ look like is the subject of [notebook 08](08_section_5_2_two_laws.ipynb), and the curve in $k$ as a whole that of [notebook 17](17_one_law.ipynb).
+# **What this cannot show.** The pocket models have a vocabulary of 4,096, so $k = 100$ is a much larger share of it than for the published models. That may be why they bend more; these data do not separate the two. At $k = 1$ a doubled $k$ is sometimes worth more than a family's whole range of sizes, so that number extrapolates. The eleven $k$ of one model share their tokens, so the regression's interval of $\beta$ is no sampling interval, and we print none. What the ranks beyond $k = 100$ look like is the subject of [notebook 08](08_section_5_2_two_laws.ipynb), and the curve in $k$ as a whole that of [notebook 17](17_one_law.ipynb).

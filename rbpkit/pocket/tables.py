@@ -1,28 +1,21 @@
-"""Small tables of the pocket models that need every token, for notebooks 02, 17 and 18.
+"""A small table of the pocket models that needs every token, for notebooks 02 and 18.
 
-`make tables` measures the models and writes them to rbpkit/data/pocket/tables:
-
-    precision.csv     ties and 16-bit arithmetic: ranks of the same tokens in five settings
-    calibration.csv   the tokens of each job by their largest probability, p_max
-
-Each row begins with corpus, family, model, S and V.
+`make tables` measures the models and writes it to rbpkit/data/pocket/tables: precision.csv has ties
+and 16-bit arithmetic, the ranks of the same tokens in five settings. Each row begins with corpus,
+family, model, S and V.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from rbpkit import paper
-from rbpkit.errors import InputError
 from rbpkit.files.architectures import parameter_counts
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.pocket import recipes
-from rbpkit.records import Records, check_one_setting, iter_manifests
-from rbpkit.stats.calibration import reliability_table
 
 KS = (1, 10, 100)
 DOCUMENTS = 100
@@ -136,42 +129,12 @@ def precision_of_pocket_models() -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-# -- calibration ----------------------------------------------------------------------------------
-
-
-def calibration_of(records_dir: str | Path) -> pd.DataFrame:
-    """`reliability_table` of every job in a folder of records.
-
-    Raises InputError for a folder without records, and as `records.check_one_setting`.
-    """
-    jobs = list(iter_manifests(records_dir))
-    if not jobs:
-        raise InputError(f"{records_dir}: no records here; summaries alone are not enough")
-    check_one_setting(job.manifest for job in jobs)
-    parts = []
-    for job in jobs:
-        one, table = job.manifest, reliability_table(Records.load(job.path))
-        parts.append(_of_job(table, one.corpus, one.family, one.model, one.S, one.V))
-    whole = pd.concat(parts, ignore_index=True)
-    return whole.sort_values(["corpus", "family", "S", "model", "bin"], ignore_index=True)
-
-
 def _of_job(table: pd.DataFrame, *about: object) -> pd.DataFrame:
     names = ("corpus", "family", "model", "S", "V")
     first = pd.DataFrame([about] * len(table), columns=names, index=table.index)
     return pd.concat([first, table], axis=1)
 
 
-def main(records_dir: str) -> None:
-    """Write both tables: calibration from these records, precision from the models themselves."""
-    tables = {
-        "calibration.csv": calibration_of(records_dir),
-        "precision.csv": precision_of_pocket_models(),
-    }
-    write_whole(
-        recipes.DATA / "tables", {name: as_csv(one).encode() for name, one in tables.items()}
-    )
-
-
 if __name__ == "__main__":
-    main(sys.argv[1])
+    data = as_csv(precision_of_pocket_models()).encode()
+    write_whole(recipes.DATA / "tables", {"precision.csv": data})

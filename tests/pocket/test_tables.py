@@ -1,4 +1,4 @@
-"""Ties under three rules and rounded logits, counted by hand; and the tables made again."""
+"""Ties under three rules and rounded logits, counted by hand; and the table made again."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from rbpkit.corpora import load_corpus
-from rbpkit.errors import InputError
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.pocket import recipes, tables
@@ -57,7 +56,7 @@ def test_settings_on_a_model(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_pocket_tables_are_made_again(tmp_path):
+def test_the_pocket_table_is_made_again():
     shipped = pd.read_csv(recipes.DATA / "tables" / "precision.csv")
     shipped = shipped.query("corpus == 'pocket:code' and model == @MODEL.name")
     found = tables.precision_table(MODEL, "pocket:code")
@@ -65,16 +64,3 @@ def test_the_pocket_tables_are_made_again(tmp_path):
         np.testing.assert_allclose(found[name], shipped[name], rtol=0, atol=2e-4)
     # Of 16-bit logits the last bit depends on the order of a sum: seen, 0.0011 in float16.
     np.testing.assert_allclose(found["tied"], shipped["tied"], rtol=0, atol=2e-3)
-    measure(load_model(MODEL, device="cpu"), load_corpus("pocket:humaneval"), tmp_path)
-    shipped = pd.read_csv(recipes.DATA / "tables" / "calibration.csv")
-    shipped = shipped.query("corpus == 'pocket:humaneval' and model == @MODEL.name")
-    found = tables.calibration_of(tmp_path)
-    assert found["family"].unique().tolist() == ["GPT2"]
-    np.testing.assert_allclose(found["tokens"], shipped["tokens"], atol=3)
-    np.testing.assert_allclose(found["hits"], shipped["hits"], atol=3)
-    np.testing.assert_allclose(found["low"], shipped["low"], atol=2e-3)
-
-
-def test_a_folder_without_records_is_refused(tmp_path):
-    with pytest.raises(InputError, match="no records here"):
-        tables.calibration_of(tmp_path)
