@@ -152,13 +152,13 @@ assert np.allclose(fitted["slope"], -law["alpha"])
 # %% [markdown]
 # At $k = 1$ the exponent is about 0.1. So from the smallest model to the largest the loss falls by a factor of 1.6 only. The larger $k$ is, the larger the exponent, so the faster the loss falls as models grow.
 #
-# **Exercise 3.** Follow the line at $k = 10$ beyond the largest model. At which $S$ does it reach $\mathrm{RBP}_{10} = 0.8$? Give $S$ in millions, to the nearest whole number.
+# **Exercise 3.** Follow the line at $k = 10$ beyond the largest model. At which $S$ does it reach $\mathrm{RBP}_{10} = 0.8$? Give $S$ in millions, to one decimal.
 #
 # <details><summary>Hint</summary>The table above has alpha and C. Solve C S^-alpha = -log 0.8 for S.</details>
 
 # %%
 answer_3 = None  # millions
-print(check(3, answer_3, sealed("4b227777", digits=0)))
+print(check(3, answer_3, sealed("32209ccb", digits=1)))
 
 # %% [markdown]
 # ## Measured here and now

@@ -124,7 +124,7 @@ plots.save(figure, points, figures_dir, "16_ranks")
 #
 # The points are close to a line in all four panels, on texts and a modality that the paper did not use. The largest model is predicted to about 5% of its loss or better.
 #
-# How much is that worth? For next tokens there is one series of five models, and for last sub-tokens one of four. The two lines of residues are the same four models on two sets of proteins. The two lines of windows are twin suites of Pythia. So four families agree with the law, and most of these lines have too few points to be a hard test. Even so, both ends of the upper two are above their lines.
+# How much is that worth? For next tokens there is one series of five models, and for last sub-tokens one of four. The two lines of residues are the same four models on two sets of proteins. The two lines of windows are twin suites of Pythia. So four families agree with the law, and most of these lines have few points. Even so, both ends of the upper two are above their lines.
 #
 # ## 2. Does size need tokens?
 #
