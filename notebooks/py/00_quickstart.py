@@ -14,6 +14,8 @@
 # # The law in five minutes
 #
 # **The question.** A language model predicts each token of a text before it sees it. How often does it rank another token above the true one, and how does this change with the model's size?
+#
+# The size is $S$, the number of the model's parameters without its embeddings. Logarithms are natural: $\log$ means $\ln$.
 
 # %% tags=["parameters", "hide-input"]
 ks = [1, 10, 50, 100]  # k of RBP_k
@@ -62,7 +64,7 @@ if still is not None:
 # >
 # > $$-\log \mathrm{RBP}_k \propto S^{-\alpha}, \qquad \alpha > 0 \tag{1}$$
 #
-# **Guess first.** The largest of these models is about 120 times as large as the smallest. By which factor does that lower the loss $-\log \mathrm{RBP}_1$: 1.6, 12 or 120?
+# **Guess first.** The largest of these models, `models[7]`, has about 120 times the $S$ of the smallest, `models[0]`. By which factor does that lower the loss $-\log \mathrm{RBP}_1$: 1.6, 12 or 120?
 #
 # ## The rank of one token
 #
@@ -116,11 +118,11 @@ table.round(3)
 # %% [markdown]
 # ## Why $-\log \mathrm{RBP}_k$?
 #
-# A perfect model has $\mathrm{RBP}_k = 1$, and $-\log \mathrm{RBP}_k$ measures how far a model is from that: when misses are rare, it is close to the share of misses, $1 - \mathrm{RBP}_k$. Cross-entropy is the mean of $-\log p(t)$; ours is $-\log$ of a share. Both are in nats and 0 for a perfect model, so they can be compared.
+# A perfect model has $\mathrm{RBP}_k = 1$, and $-\log \mathrm{RBP}_k$ measures how far a model is from that: when misses are rare, it is close to the share of misses, $1 - \mathrm{RBP}_k$. Cross-entropy is the mean of $-\log p(t)$; ours is $-\log$ of a share. Both are in nats, and both are 0 for a perfect model. That makes it natural to plot them side by side.
 #
 # **Exercise 2.** A model has $\mathrm{RBP}_1 = 0.30$. What is its loss $-\log \mathrm{RBP}_1$, to two decimals?
 #
-# <details><summary>Hint</summary>The logarithm is natural.</details>
+# <details><summary>Hint</summary>Remember which logarithm this is.</details>
 
 # %%
 answer_2 = None  # a number
@@ -148,15 +150,15 @@ fitted = fit_curves(rbp_curve(chosen, int(k)) for k in law["k"]).table
 assert np.allclose(fitted["slope"], -law["alpha"])
 
 # %% [markdown]
-# At $k = 1$ the exponent is about 0.1. So from the smallest model to the largest the loss falls by a factor of 1.6 only. The exponent grows with $k$: misses beyond a larger $k$ shrink faster.
+# At $k = 1$ the exponent is about 0.1. So from the smallest model to the largest the loss falls by a factor of 1.6 only. The larger $k$ is, the larger the exponent, so the faster the loss falls as models grow.
 #
-# **Exercise 3.** With $\alpha = 0.08$, about what the paper finds for Pythia on Wikipedia at $k = 1$, by which factor must $S$ grow to halve the loss? Give its logarithm to base 10, to one decimal.
+# **Exercise 3.** Follow the line at $k = 10$ beyond the largest model. At which $S$ does it reach $\mathrm{RBP}_{10} = 0.8$? Give $S$ in millions, to one decimal.
 #
-# <details><summary>Hint</summary>The loss is halved when the factor to the power of alpha is 2.</details>
+# <details><summary>Hint</summary>The table above has alpha and C. Solve C S^-alpha = -log 0.8 for S.</details>
 
 # %%
-answer_3 = None  # log10 of a factor
-print(check(3, answer_3, sealed("0fa04adf", digits=1)))
+answer_3 = None  # millions
+print(check(3, answer_3, sealed("32209ccb", digits=1)))
 
 # %% [markdown]
 # ## Measured here and now
@@ -184,11 +186,12 @@ if same_text:  # another text is not compared
 plots.save(figure, pd.concat([lines, now]), figures_dir, "quickstart_law")
 
 # %% [markdown]
-# *The loss of eight models against their size, both axes logarithmic. Open circles mark the two models that we measured again; they enclose the stored points, so both agree. The points bend a little: both ends are above their line.*
+# *The loss of eight models against their size, both axes logarithmic. Open circles: the two models measured again. Each lies on its stored point, so the stored numbers are right. The points bend a little: both ends are above their line.*
 #
 # ## What this cannot show
 #
 # - These models span two decades of $S$. A bent curve can look straight over so short a range. The paper's Pythias span four decades.
-# - The models are tiny and saw few tokens. This is some evidence for a power law, but says nothing about the paper's exponents.
+# - A power law describes these points roughly. The bend is about ten times what the limited number of scored tokens would explain.
+# - The models are tiny and saw few tokens. They say nothing about the paper's exponents.
 #
 # Next: [the metric](02_section_3_metric.ipynb) in detail, or the paper's own points in [Section 4.1](03_section_4_1_k1.ipynb).

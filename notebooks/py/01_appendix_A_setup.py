@@ -110,7 +110,7 @@ axes.set_yticks(range(len(rows)), rows)
 plots.save(figure, points, figures_dir, "figure_A1")
 
 # %% [markdown]
-# *All models on one axis of $S$. Filled: the paper's 24. Open: the pocket models, the small ones that we trained and ship. They extend the axis to smaller sizes and overlap with the paper only at its smallest Pythias.*
+# *All models on one axis of $S$. Filled: the paper's 24. Open: the pocket models, the small ones that we trained and ship. They extend the axis to smaller sizes. Of the paper's models only the smallest Pythia lies in their range.*
 #
 # **Exercise 1.** GPT-2 XL has 48 layers of width 1,600. What is its $S$, in millions?
 #
@@ -217,7 +217,7 @@ plots.save(grid.figure, choices, figures_dir, "figure_A2")
 # %% [markdown]
 # *$R^2$ of the lines through $n$ sizes. Marks: the median choice. Bands: from the worst choice to the best. Dashed: 0.99.*
 #
-# No number of sizes is enough, and no number is too small. As $n$ grows, the median $R^2$ falls a little. What shrinks is the spread. On HumanEval, five of the same ten Pythias can give almost anything from 0.95 to 0.999.
+# More sizes do not raise $R^2$. As $n$ grows, its median falls a little and its spread shrinks. On HumanEval, five of the same ten Pythias can give an $R^2$ as low as 0.95 or as high as 0.9999.
 #
 # $R^2$ compares the scatter about the line with the fall along it. More points estimate this ratio better, but they do not change it. What does raise $R^2$ is a longer line. Among the choices of five, its correlation with the decades of $S$ that they span is positive on each corpus:
 
@@ -262,7 +262,7 @@ print(check(4, answer_4, sealed("ffe0902b", digits=0, within=0)))
 #
 # > **The paper.** "Each data point is obtained by averaging over at least $5 \cdot 10^5$ tokens to ensure statistical stability." (Appendix A)
 #
-# The paper prints no counts. But its values betray them. $\mathrm{RBP}_k$ is a whole number $c$ of hits divided by the number $T$ of tokens, and the authors stored six decimals. A count $T$ is possible only if every value is within half a digit of some $c/T$. We assume one $T$ for all models of a family on a corpus, and try every $T$ that the protocol allows.
+# The paper prints no counts, but they can be found from its values. $\mathrm{RBP}_k$ is a whole number $c$ of hits divided by the number $T$ of tokens, and the authors stored six decimals. A count $T$ is possible only if every value is within half a digit of some $c/T$. We assume one $T$ for all models of a family on a corpus, and try every $T$ that the protocol allows.
 
 # %%
 shares = pd.concat([paper.rbp_by_size(), paper.rbp_by_k()]).groupby(["dataset", "family"]).rbp
@@ -290,7 +290,7 @@ largest = pd.Series({cell: shipped.loc[cell].max() for cell in possible})  # in 
 #
 # On AusLegal two counts fit. OPT uses GPT-2's tokens and loses one of them in each truncated document, so it must have up to 1,000 fewer. That leaves the larger of the two counts for both families. Pythia and Qwen stay open.
 #
-# Only AusLegal reaches half a million. HotpotQA has a twentieth of it, because its questions and answers are short. Its points are noisier than the paper says, but not too noisy for small $k$.
+# Only AusLegal reaches half a million. HotpotQA has a twentieth of it, because its questions and answers are short. Its points are noisier than the paper says, though hardly so at small $k$, where many tokens are missed.
 #
 # **Exercise 5.** On AusLegal the two candidates of each family add up to 1,000,000. Why?
 #
@@ -346,7 +346,7 @@ claims_table(
             "claim": "four datasets and four model families spanning five orders of magnitude",
             "where": "Abstract; of k, Appendix A",
             "test": "decades of S, and of the k in figures and tables",
-            "published": f"S {decades:.2f}, k {decades_k:.2f} decades",
+            "published": f"{decades:.2f} decades of S, {decades_k:.2f} of k",
             "measured": "",
             "verdict": "holds" if min(decades, decades_k) >= 5 else "does not hold",
             "main": False,

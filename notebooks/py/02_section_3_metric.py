@@ -231,7 +231,7 @@ shares = pd.Series(near).value_counts(normalize=True).sort_index()
 print(f"{len(near)} tokens;", ", ".join(f"rank {rank}: {one:.0%}" for rank, one in shares.items()))
 
 # %% [markdown]
-# Figure 1 is no rare case: nearly half of these tokens have a rival ahead. Token by token, a probability does not tell the rank. Is that still so for averages over a text?
+# Figure 1 is no rare case: nearly half of these 65 tokens have a more probable rival. Token by token, a probability does not tell the rank. Is that still so for averages over a text?
 #
 # ## What cross-entropy forces
 #
@@ -328,7 +328,7 @@ for number, axes in enumerate(figure.axes):
 plots.save(figure, every, figures_dir, "figure_2_from_ce")
 
 # %% [markdown]
-# *One text in each row, one point for each model. Left: each family has its own curve. Right: on one text all families share nearly one line.*
+# *One text in each row, one point for each model. Left: each family has its own curve. Right: the families nearly share one line.*
 #
 # How far are the points from a straight line in $\log S$, and how far from one in $\log \mathrm{CE}$? The scatter is the standard deviation of $\log(-\log \mathrm{RBP}_1)$ about the line.
 
@@ -352,9 +352,9 @@ lines = pd.DataFrame(
 lines.round(3)
 
 # %% [markdown]
-# In every row the line in cross-entropy is at least as straight, and for the published Pythias its scatter is five times smaller. Single tokens do not show it, but averages do: on one text, if you know the cross-entropy, you nearly know $\mathrm{RBP}_1$, whatever the size or the family.
+# In every row the scatter about the line in cross-entropy is the smaller one or equal, and for the published Pythias it is five times smaller. A single token's probability does not give its rank. An average over a text does: if you know a model's cross-entropy on it, you nearly know its $\mathrm{RBP}_1$.
 #
-# "One text" matters. The line is another for each text, and tokenizers differ. A line through the Pythias on Wiki predicts the GPT-2 models' $\mathrm{RBP}_1$ too low:
+# This is so for one text and one tokenizer. Another text has another line, and so has another tokenizer. The line through the Pythias on Wiki predicts the GPT-2 models' $\mathrm{RBP}_1$ too low:
 
 # %%
 line = linregress(np.log(pythia["CE"]), np.log(pythia["loss"]))
@@ -423,7 +423,7 @@ wiki = lines.query("corpus == 'published: Wiki' and family == 'Pythia'").iloc[0]
 in_S, in_CE = wiki["scatter in S"], wiki["scatter in CE"]
 pooled = lines[lines["corpus"] != "published: Wiki"].groupby("family")
 pooled = pooled[["scatter in S", "scatter in CE"]].agg(rms)
-by_family = [f"{one.Index} {one[1]:.3f} and {one[2]:.3f}" for one in pooled.itertuples()]
+by_family = [f"{one.Index}: {one[1]:.3f} in S, {one[2]:.3f} in CE" for one in pooled.itertuples()]
 paris = figure_1.query("correct")["place"]
 in_32_bits, in_16_bits = precision.loc[["float32", "bfloat16 logits"], "rule"]
 
@@ -435,7 +435,7 @@ claims_table(
             "where": "Section 1, Figure 1",
             "test": "ranks of true tokens with one probability, 0.28",
             "published": f"ranks {paris.iloc[0]} and {paris.iloc[1]}",
-            "measured": f"ranks {near.min()} to {near.max()}; rank 1 for {(near == 1).mean():.0%}",
+            "measured": f"rank 1 for {(near == 1).mean():.0%} of the tokens; others up to rank {near.max()}",
             "verdict": "holds" if paris.nunique() > 1 else "does not hold",
             "main": True,
         },
@@ -448,7 +448,7 @@ claims_table(
             "published": f"{free} of {len(both_CE)} models",
             "measured": f"{free_measured} of {len(ours)} models and corpora",
             "verdict": "holds" if free == len(both_CE) else "holds in part",
-            "main": True,
+            "main": False,  # notebook 08 has it as a main claim
         },
         {
             "claim": "absolute-based and relative-based perspectives capture two distinct aspects of "
@@ -456,7 +456,7 @@ claims_table(
             "where": "Section 1",
             "test": "in principle: nothing follows from CE for RBP_1 (above). In practice: scatter of"
             " log(-log RBP_1) about a line in log S, and about one in log CE, on one text",
-            "published": f"Pythia on Wiki: {in_S:.3f} and {in_CE:.3f}",
+            "published": f"Pythia on Wiki: {in_S:.3f} in S, {in_CE:.3f} in CE",
             "measured": "; ".join(by_family) or "no family of three models",
             "verdict": "holds" if in_CE > in_S else "holds in part",
             "main": True,
@@ -465,7 +465,7 @@ claims_table(
             "claim": "pA = (0.21 + 0.28 + 0.19)/3 ≈ 0.227; we obtain RBP2 = 1/3 ≈ 0.333",
             "where": "Figure 2",
             "test": "computed again",
-            "published": f"{p_A:.3f}; {RBP[2]:.3f}",
+            "published": f"pA = {p_A:.3f}, RBP_2 = {RBP[2]:.3f}",
             "measured": "",
             "verdict": "holds" if round(p_A, 3) == 0.227 and RBP[2] == 1 / 3 else "does not hold",
             "main": False,
@@ -477,7 +477,7 @@ claims_table(
             "test": "largest change of RBP_k if tied tokens are counted behind the true one (Eq. 3"
             " counts them ahead); logits of 32 bits, and of 16",
             "published": "by definition, except for ties",
-            "measured": f"{in_32_bits:.4f}; {in_16_bits:.4f}",
+            "measured": f"{in_32_bits:.4f} with 32 bits; {in_16_bits:.4f} with 16",
             "verdict": "holds",
             "main": False,
         },
@@ -489,7 +489,7 @@ claims_table(
 # %% [markdown]
 # ## What this cannot show
 #
-# - That cross-entropy nearly gives $\mathrm{RBP}_1$ is seen for models trained to lower cross-entropy, on one text at a time. Label smoothing or a temperature moves cross-entropy and leaves the ranks.
+# - That cross-entropy nearly gives $\mathrm{RBP}_1$ is seen for models trained to lower cross-entropy, on one text at a time. A temperature moves cross-entropy and leaves every rank as it is.
 # - $\mathrm{RBP}_1$ and CE come from the same tokens, so part of the chance in them is shared. That makes the right panels look a little better than new text would.
 # - The published points with both metrics are 14 models on one corpus.
 #

@@ -49,11 +49,11 @@ check_parameters(globals())
 # %% [markdown]
 # ## Why $-\log$, and why a power?
 #
-# A share such as $\mathrm{RBP}_1$ stays between 0 and 1. A power of $S$ grows beyond 1, so a share cannot follow one at every size. Its $-\log$ can: it runs from infinity (the model is never right) down to 0 (the model is always right). When a model misses only a small share $m$ of the tokens, $-\log(1 - m) \approx m$, so the loss is then nearly the miss rate. And logarithms add: if tokens were independent, the loss of $N$ right answers in a row would be $N$ times the loss of one.
+# A growing power of $S$ passes 1 sooner or later. A share never does, so $\mathrm{RBP}_1$ itself cannot be a power of $S$ at all sizes. Its $-\log$ can: it runs from infinity (the model is never right) down to 0 (the model is always right). When a model misses only a small share $m$ of the tokens, $-\log(1 - m) \approx m$, so the loss is then nearly the miss rate. And logarithms add: if tokens were independent, the loss of $N$ right answers in a row would be $N$ times the loss of one.
 #
-# But where could a power come from? Here is one possible world, after Michaud et al. (2023). To get a token right, a model needs some skills: a word, an idiom, a rule, a fact. A few skills are needed very often and most of them hardly ever. Sort the skills by how often they are needed, and let $n^{-b}$ be the share of all uses that fall beyond the $n$ most frequent skills. A model learns the most frequent skills first, and each one costs it the same number of parameters, so $n \propto S$.
+# But where could a power come from? Here is one possible world, after Michaud et al. (2023). To get a token right, a model needs some skills: a word, an idiom, a rule, a fact. A few skills are needed very often, most skills hardly ever. Sort the skills by frequency. Assume that skills after the $n$-th make up a share $n^{-b}$ of all uses. A model learns the most frequent skills first, and each one costs it the same number of parameters, so $n \propto S$.
 #
-# Let each token need a Poisson number of skills, $\lambda$ on average. The model lacks each needed skill with probability $n^{-b}$, independently, so the number that it lacks is Poisson too, with mean $\lambda n^{-b}$. The model ranks the token first if it lacks none:
+# Let each token need a Poisson number of skills, $\lambda$ on average. The model lacks each needed skill with probability $n^{-b}$, independently of the others. If each event of a Poisson number is kept with one probability, the number of events kept is Poisson again, with the mean times that probability. (In $\sum_m e^{-\lambda} \frac{\lambda^m}{m!} (1 - q)^m = e^{-\lambda q}$, the chance that none of $m$ skills is lacking is averaged over $m$.) So the number that the model lacks is Poisson with mean $\lambda n^{-b}$. The model ranks the token first if it lacks none:
 #
 # $$\mathrm{RBP}_1 = e^{-\lambda n^{-b}}, \qquad -\log \mathrm{RBP}_1 = \lambda\, n^{-b} \propto S^{-b}.$$
 #
@@ -90,9 +90,9 @@ figure = plots.law_grid(both, panel="panel", hue="quantity", ylabel="loss or mis
 plots.save(figure, both[["panel", "quantity", "S", "loss"]], figures_dir, "figure_3_toy")
 
 # %% [markdown]
-# *Left: we built in only a long tail of skills. The loss of the toy model then falls with the exponent b, and its miss rate bends. Right: over the sizes that exist, both look straight.*
+# *Left: the toy model. Its loss is a power of $S$ with the exponent $b$, as we built it, and its miss rate bends. Right: over the sizes that exist, both are nearly straight. Here it is the loss that bends a little.*
 #
-# So a power of $S$ is what we should expect if three things are true: skills have a power-law tail, frequent ones are learnt first, and each costs the same. That is an explanation, not a proof. Other worlds give other curves.
+# So a power of $S$ follows from four assumptions: skills have a power-law tail, frequent ones are learnt first, each costs the same, and each token needs a Poisson number of them. That is a possible explanation, not a proof. Other assumptions give other curves.
 
 # %% [markdown]
 # **Exercise 1.** Suppose that each token needs exactly one skill. Which of the two quantities is then an exact power of $S$? Change the code and look.
@@ -162,7 +162,7 @@ figure = plots.law_grid(
 plots.save(figure, points, figures_dir, "figure_3")
 
 # %% [markdown]
-# *Figure 3 of the paper from its published points, then the pocket models. Both axes are logarithmic, and each panel has its own range, so compare slopes by the table above. Published points hug their lines. Of the pocket models, Pythia's points bend and Qwen's scatter.*
+# *Figure 3 of the paper from its published points, then the pocket models. Both axes are logarithmic, and each panel has its own range, so compare slopes by the table above. Published points are close to their lines. Of the pocket models, Pythia's points bend and Qwen's scatter.*
 #
 # Did you guess a factor of ten or a hundred? Ten thousand times the parameters only halve the loss. The law is very regular, and very flat.
 
@@ -196,7 +196,7 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# The paper's lines are straight with few exceptions; the lowest $R^2$ is that of GPT-2 on HumanEval. The pocket models follow the law less closely. All of them saw the same 12 million tokens and each was trained once, so we cannot tell chance from shape here.
+# The paper's lines are straight with few exceptions; the lowest $R^2$ is that of GPT-2 on HumanEval. The pocket models follow the law less closely. All of them saw the same 12 million tokens. Each was trained only once, so we cannot tell whether a point is off its line by chance or because the true curve bends.
 #
 # The exponent is not universal. It depends on the family and on the text.
 
@@ -212,7 +212,7 @@ print(check(3, answer_3, sealed("8527a891", digits=0, within=0)))
 # %% [markdown]
 # ## Does the line predict the largest model?
 #
-# Leave out the largest model of a family, fit the others, and compare. How large a difference could arise by chance, from which tokens happened to be scored? If $p = \mathrm{RBP}_1$ is measured on $T$ independent tokens, then $p$ has the standard error $\sqrt{p(1-p)/T}$, and the loss has the relative error
+# Leave out the largest model of a family, fit the others, and compare. Other tokens would have given another number. How large a difference could that choice alone make? If $p = \mathrm{RBP}_1$ is measured on $T$ independent tokens, then $p$ has the standard error $\sqrt{p(1-p)/T}$, and the loss has the relative error
 #
 # $$\frac{\mathrm{sd}(-\log p)}{-\log p} \approx \frac{1}{-\log p} \sqrt{\frac{1 - p}{p\,T}} .$$
 
@@ -244,11 +244,11 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# *One row per family. The corpora of a row share the largest model, so they are not independent trials.*
+# *One row per family. The corpora of a row share the largest model, so they are not independent trials. The published GPT-2 is absent: it has four models, and without the largest only three are left for the line.*
 #
-# For Pythia and OPT the line through the smaller models is too optimistic. On every published corpus the loss of the largest model is higher than predicted, by more than the sampling error. The largest Qwen does about as well as predicted. The pocket models show the same contrast, and their largest Qwen even does better. The points do not tell us why. A lower limit of the loss would flatten the lines at large $S$. So would too few training tokens for the larger models.
+# For Pythia and OPT the line through the smaller models is too optimistic. On every published corpus the loss of the largest model is higher than predicted, by more than the sampling error. The largest Qwen does about as well as predicted. Among the pocket models it is the same for Pythia and OPT, and the largest Qwen does better than predicted. The points do not tell us why. A lower limit of the loss would flatten the lines at large $S$. So would too few training tokens for the larger models.
 #
-# How wrong could a prediction be? In the figure below, the band is the 95% prediction interval for one more model of the family, from the scatter of its points. In Jupyter you can choose corpus, family and $k$.
+# How wrong could a prediction be? In the figure below, the band should contain a further model of the family with 95% probability. Its width comes from the scatter of the points about the line. In Jupyter you can choose corpus, family and $k$.
 
 # %% tags=["hide-input"]
 curves = {}

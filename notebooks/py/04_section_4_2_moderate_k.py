@@ -92,7 +92,7 @@ figure = plots.law_grid(drawn.assign(panel=panel), panel="panel", size=(3.4, 2.2
 plots.save(figure, drawn[columns], figures_dir, "figure_4")
 
 # %% [markdown]
-# *Figure 4 of the paper, from its published points: first $k = 10$, then 50, then 100. Both axes are logarithmic, and each panel has its own range. The lines get steeper as $k$ grows.*
+# *Figure 4 of the paper, from its published points: first $k = 10$, then 50, then 100. Both axes are logarithmic, and each panel has its own range. The lines get steeper as $k$ grows, except that of GPT-2 on HumanEval.*
 #
 # Which of these lines fall short of 0.97?
 
@@ -105,7 +105,7 @@ print(
 short[["corpus", "family", "k", "n", "alpha", "R2"]].round(3)
 
 # %% [markdown]
-# The paper's sentence is true except for these, and they are just below. All of them are of one text, HumanEval, at $k = 100$.
+# The paper's sentence is true except for these three. OPT and Pythia are just below 0.97, GPT-2 is clearly below. All three are on one text, HumanEval, at $k = 100$.
 
 # %% [markdown]
 # **Exercise 1.** By the fitted line, by which factor does Pythia's $-\log \mathrm{RBP}_{100}$ on Wiki change if $S$ grows tenfold? To two decimals.
@@ -191,9 +191,9 @@ saved = lines[[*key, "n", "R2", "scatter", "chance", "ratio"]]
 plots.save(grid.figure, saved, figures_dir, "figure_4_scatter")
 
 # %% [markdown]
-# *One marker per line, at $k = 10$, 50 and 100. On the black line the scatter is what chance leaves. Circled: the three published lines with $R^2$ below 0.97.*
+# *One marker per line, at $k = 10$, 50 and 100. On the black line the scatter is what sampling alone leaves. Circled: the three published lines with $R^2$ below 0.97.*
 #
-# Here is the surprise. The three circled lines scatter a lot, but HumanEval is a short text, so more of their scatter can be chance. Pythia's line on Wiki has the higher $R^2$, and yet it misses its points by more sampling errors than the line on HumanEval does. A longer text lowers the sampling error, but the scatter stays.
+# Here is the surprise. The three circled lines scatter a lot, but HumanEval is a short text, so more of their scatter can be chance. Pythia's line on Wiki has the higher $R^2$, and yet it misses its points by more sampling errors than the line on HumanEval does. Its scatter is less than half as large, but its sampling error is a fifth.
 #
 # How far are they from exact? We pool the lines of a family into one number.
 
@@ -205,7 +205,7 @@ shown.groupby(["source", "family"], sort=False)["ratio"].apply(
 # %% [markdown]
 # *Scatter about the line in sampling errors, root mean square over the lines of a family. An exact law gives 1.*
 #
-# So the law is a good summary to a few percent of the loss, and it is not exact. Something besides size and chance moves the models off their line, and a high $R^2$ does not rule it out.
+# So the law is a good summary, to about 3% of the loss on the median line and to 12% on the worst. It is not exact. Something besides size and sampling moves the models off their line, and a high $R^2$ does not rule it out.
 
 # %% [markdown]
 # **Exercise 3.** Fit only the five largest Pythias on Wiki at $k = 100$. What happens to $R^2$ and to the scatter, and why do they not change alike?
@@ -228,7 +228,7 @@ else:
     print("nothing measured to draw")
 
 # %% [markdown]
-# *The same for the pocket models, a row for each $k$. GPT-2 and OPT are straight. Pythia's points bend the same way everywhere, and Qwen's third size is off on every text.*
+# *The same for the pocket models, a row for each $k$. GPT-2's and OPT's lines are the straightest. Pythia's points bend the same way everywhere. On every text Qwen's second size is below its line and the third above.*
 #
 # ## What the paper says, and what we get
 

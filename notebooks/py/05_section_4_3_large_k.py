@@ -133,9 +133,9 @@ z = published.groupby(LINE[1:]).apply(z_of_the_ends)
 z.unstack("k").loc[(slice(None), "GPT2"), :].round(1)
 
 # %% [markdown]
-# On Wiki the climb is more than thirteen standard errors at both $k$. On AusLegal it is smaller and still there. On HotpotQA nothing happens.
+# On Wiki the climb is more than thirteen standard errors at both $k$. On AusLegal it is smaller but still clear. On HotpotQA there is none.
 #
-# Is the test fair? Tokens of one document are alike, so true errors are larger. To bring 14 down to 2 they would have to be seven times as large, a variance 49 times the binomial one. On the other hand, both models are scored on the same tokens and share many misses, and that makes the test cautious. Noise does not explain GPT-2.
+# Is the test fair? Tokens of one document are alike, so true errors are larger. To bring 14 down to 2 they would have to be seven times as large, a variance 49 times the binomial one. On the other hand, both models are scored on the same tokens and share many misses, and that makes the test cautious. So sampling noise does not explain GPT-2 on Wiki.
 #
 # **Exercise 1.** What is $z$ between the smallest and the largest OPT on Wiki at $k$ = 30,000? Give one decimal.
 #
@@ -266,7 +266,7 @@ else:
     print("no family was measured at three sizes that miss a token: there is no line to draw")
 
 # %% [markdown]
-# *The same picture for the pocket models. They miss more of their tokens than the paper's, so the bars are short. All lines fall.*
+# *The same picture for the pocket models. Each misses at least a hundred tokens, so the bars are short. All lines fall.*
 
 # %%
 pd.crosstab([pocket_lines.k, pocket_lines.corpus], pocket_lines.kind)
@@ -370,7 +370,7 @@ far = rule[(rule.ratio > 5) & (rule.R2 < 0.9)]
 far.groupby(SERIES).k.agg(["size", "min", "max"]).set_axis(["poor lines", "k from", "to"], axis=1)
 
 # %% [markdown]
-# The rule is a lower bound, no more. With fewer than $m$ misses a line is usually poor. Just above $m$ it can still fail, since real models have their own distance from the line besides chance. **Ask for five times $m$** if you can. Even then look at small $k$ first. The second table shows the poor lines with so many misses: Qwen on `humaneval` is far from any line at small $k$, and no number of tokens mends that.
+# The rule is a lower bound, no more. With fewer than $m$ misses most series have a poor line. Just above $m$ it can still fail, since real models have their own distance from the line besides chance. **Ask for five times $m$** if you can. Even then look at small $k$ first. The second table shows the poor lines with so many misses. Qwen on `humaneval` is far from its line up to $k = 128$, and more tokens would not change that.
 #
 # **Exercise 3.** You will score eight models, $S$ evenly spaced in the logarithm from $10^7$ to $10^{10}$, and expect $\alpha = 0.1$. What is $m$, to the nearest whole number?
 #
@@ -402,7 +402,7 @@ errors = pd.DataFrame(rows, columns=["family", "corpus", "text / models"])
 errors.pivot(index="family", columns="corpus", values="text / models").round(1)
 
 # %% [markdown]
-# A value below 1 means that more text will not help much: more sizes will. This is so for OPT, Pythia and Qwen on all three texts. For GPT-2 it depends on the text: its models are so close to a line on `code` and `humaneval` that the choice of documents is the larger error, even with about 90,000 tokens on `code`.
+# A value below 1 means that more text will not help much: more sizes will. This is so for OPT, Pythia and Qwen on all three texts. For GPT-2 it depends on the text: its models are so close to a line on `code` and `humaneval` that the choice of documents is the larger error, even with about 90,000 tokens on `code`. (Five models give only a rough idea of their scatter; [notebook 18](18_how_sure.ipynb) has its interval.)
 #
 # ## The paper says, we find
 
@@ -422,8 +422,8 @@ claims_table(
         {
             "claim": "We conjecture that that reason might lies in random noise",
             "where": "Section 4.3",
-            "test": "lines of Figure 5 that do not rise (z at most 2) and whose R2 is not below 95% of what an exact law with binomial counts leaves; nine cases at two k, not independent",
-            "published": f"{counts[CHANCE]} of {counts.sum()}; {counts[BEYOND]} scatter more, {counts[RISES]} rise (GPT-2)",
+            "test": "lines of Figure 5 whose scatter chance alone explains: they do not rise, and their R2 is in the range (95%) that an exact law with randomly missed tokens gives; nine cases at two k, not independent",
+            "published": f"{counts[CHANCE]} of {counts.sum()}; {counts[BEYOND]} scatter more, {counts[RISES]} rise (all GPT-2)",
             "measured": f"{pocket_counts[CHANCE]} of {pocket_counts.sum()}; {pocket_counts[BEYOND]} scatter more, {pocket_counts[RISES]} rise"
             if len(pocket_lines)
             else "no lines",
@@ -437,7 +437,7 @@ claims_table(
         {
             "claim": "RBP_k for GPT2 even increases",
             "where": "Section 4.3",
-            "test": "z between the smallest and the largest GPT-2; read as: the loss -log RBP_k increases",
+            "test": "by how many standard errors the largest GPT-2 misses more tokens than the smallest, at k = 20,000 and 30,000 (read as: the loss -log RBP_k increases)",
             "published": "; ".join(
                 f"{corpus} {z.iloc[0]:.1f} and {z.iloc[1]:.1f}" for corpus, z in gpt2
             ),

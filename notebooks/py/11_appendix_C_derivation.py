@@ -23,7 +23,7 @@
 #
 # **Guess first.** For Pythia-12B the closed form has $\log c = -4.8$ nats. If $\log c$ is the dominant part of CE, what does that make CE?
 #
-# A cross-entropy is positive, so something else must be just as large and cancel $\log c$. That is what this notebook finds. What to believe of Appendix C: **its algebra is right, and its closed form is Figure 8b. Its last step is not right: the two large terms cancel, and what is left is Zipf's law.**
+# A cross-entropy is positive, so other terms must be larger than $-\log c$. That is what this notebook finds. What to believe of Appendix C: **its algebra is right, and its closed form gives Figure 8b. Its last step is wrong: $\log c$ does not dominate, because another large term grows with it and offsets most of it. In the limit the lognormal becomes Zipf's law.**
 #
 # *[Glossary](../docs/glossary.md). Logarithms are natural, $S$ counts non-embedding parameters, and equation numbers are the arXiv version's. No model is run here; [notebook 08](08_section_5_2_two_laws.ipynb) fits $\mu$ and $\sigma$ to ranks.*
 
@@ -103,7 +103,7 @@ for name, two in (("closed form", closed_form), ("sum", rank_sums)):
 compared[sorted(compared, reverse=True)].round(3)
 
 # %% [markdown]
-# The closed form agrees with the figure, and the sum does not. So Figure 8b shows the closed form, and its ten points can be turned back into ten pairs $(\mu, \sigma)$; the paper prints four of them.
+# The closed form agrees with the figure to 0.003 nats, and the sum does not. So Figure 8b shows the closed form, and its ten points can be turned back into ten pairs $(\mu, \sigma)$; the paper prints four of them.
 #
 # How large is the error of the trapezoid rule elsewhere?
 
@@ -171,7 +171,7 @@ plots.save(figure, both[columns], figures_dir, "figure_C1")
 # %% [markdown]
 # *Size of the closed form's error against the sum. Dots: the four printed pairs. Hatched: the closed form gives $p_1 > 1$. Dashed: $|\mu| = 2\sigma^2$, from where on that is certain.*
 #
-# At the paper's models the error is a few percent. It has a direction, though: $-\log p_1$ comes out too low and CE too high, and both more so for larger models. That changes the exponents of Figure 8b:
+# At the paper's models the error is at most about 4%. It has a direction, though: $-\log p_1$ comes out too low and CE too high, and both more so for larger models. That changes the exponents of Figure 8b:
 
 # %%
 rows = []
@@ -185,7 +185,7 @@ slopes = pd.DataFrame(rows, columns=["by", "alpha of CE", "alpha of -log p_1", "
 slopes.round(4)
 
 # %% [markdown]
-# **A third of the gap between the two exponents is the trapezoid rule's.** The other two thirds belong to the lognormal itself, so even the exact sums do not give one exponent.
+# **A third of the gap between the two exponents comes from the trapezoid rule.** The other two thirds belong to the lognormal itself, so even the exact sums do not give one exponent.
 #
 # **Exercise 1.** For $\sigma = 3$, at which $\mu$ does the closed form give $p_1 = 1$? Give two decimals.
 #
@@ -216,7 +216,7 @@ path["CE"] = path["-log p_1"] + path["fraction"]
 path.drop(columns=["S", "b"]).round(2)
 
 # %% [markdown]
-# As models grow, $\log c$ falls to $-4.81$ while $\mu^2/2\sigma^2$ rises by almost as much, and their sum hardly moves. Nothing dominates. Why they cancel is seen from Eq. 22 with its next factor, $\Phi(-x) \approx \varphi(x)/x$:
+# From the smallest model to the largest, $\log c$ falls by 4.4 nats while $\mu^2/2\sigma^2$ rises by 3.0. So two thirds of the fall are offset, and the third term offsets another tenth. No term dominates. Why the two offset each other can be seen from Eq. 22 with its next factor, $\Phi(-x) \approx \varphi(x)/x$:
 #
 # $$\log c \approx -\frac{\mu^2}{2\sigma^2} - \log\sqrt{2\pi} + \log\Big(\frac{\sigma}{|\mu|} + \frac1{2\sigma}\Big) \quad\Rightarrow\quad -\log p_1 \to \log\Big(\frac12 + \frac1b\Big), \qquad b = \frac{|\mu|}{\sigma^2}.$$
 #
@@ -302,7 +302,7 @@ plots.save(
 )
 
 # %% [markdown]
-# *Top left: the terms of Eq. 16 at the ten Pythias. The two that grow cancel. Top right: the "negligible" fraction is most of CE. Below: in the limit, too, the fraction stays above $-\log p_1$.*
+# *Top left: the terms of Eq. 16 at the ten Pythias. The two that grow largely offset each other. Top right: the "negligible" fraction is most of CE. Below: in the limit, too, the fraction stays above $-\log p_1$.*
 #
 # **Exercise 2.** If the fraction of Eq. 26 were negligible, CE would equal $-\log p_1$. Which share of the closed form's CE is that for Pythia-12B, with the printed $\mu, \sigma$? Give two decimals.
 #
@@ -315,7 +315,7 @@ print(check(2, answer_2, sealed("22176497", digits=2)))
 # %% [markdown]
 # ## Is the fraction negligible?
 #
-# Compared with $\log c$ it is, as the paper says, because $\log c$ goes to $-\infty$. But $\log c$ has cancelled in CE. The comparison that decides is with $-\log p_1$. Over all $b$ of the limit:
+# In the limit it is, compared with $\log c$, as the paper says, because $\log c$ goes to $-\infty$. But in CE the growth of $\log c$ cancels. The comparison that decides is with $-\log p_1$. Over all $b$ of the limit:
 
 # %%
 b = np.geomspace(0.01, 20, 400)
@@ -325,13 +325,13 @@ ratio = path["fraction"] / path["-log p_1"]
 print(f"at the ten Pythias: {ratio.iloc[0]:.2f} (14M) to {ratio.iloc[-1]:.2f} (12B)")
 
 # %% [markdown]
-# It is more than twice as large, and at the ten Pythias the ratio grows with size.
+# In the limit it is more than twice as large. At the ten Pythias it is about twice as large, and the ratio grows with size.
 #
 # One can see without any lognormal that the exponents must part. The entropy of a rank is at least the entropy of the question "is it 1?":
 #
 # $$\mathrm{CE} \ge -p_1\log p_1 - (1-p_1)\log(1-p_1) \quad\Rightarrow\quad \frac{\mathrm{CE}}{-\log p_1} \to \infty \;\text{ as }\; p_1 \to 1.$$
 #
-# So if models become perfect, CE, in the sense of the appendix, falls more slowly than $-\log p_1$. Both cannot be power laws of $S$ with one exponent.
+# So as models become perfect, CE, in the sense of the appendix, falls more slowly than $-\log p_1$. Then both cannot be power laws of $S$ with one exponent all the way.
 #
 # **Exercise 3.** $\mu/\sigma\to-\infty$ alone does not fix the limit. Use `rank_sums` on three paths: $\sigma = 6$ and $\mu = -6w$; $\sigma = w$ and $\mu = -0.4\,w^2$; $\sigma = w$ and $\mu = -w^{1.5}$. Let $w$ grow. Where does $-\log p_1$ go on each, and why?
 #
@@ -358,7 +358,7 @@ claims_table(
             "claim": "asymptotically negligible compared to log(c)",
             "where": "Appendix C, Eq. 26",
             "test": "fraction over |log c|; fraction over -log p_1, which the conclusion needs",
-            "published": f"from {shares.iloc[0]:.1f} down to {shares.iloc[-1]:.1f} times |log c|; at least {(rest / neg_log_p1).min():.1f} times -log p_1",
+            "published": f"times |log c|: {shares.iloc[0]:.1f} (14M) down to {shares.iloc[-1]:.1f} (12B); times -log p_1: at least {(rest / neg_log_p1).min():.1f} in the limit",
             "measured": "mathematics",
             "verdict": "holds in part",
             "main": True,

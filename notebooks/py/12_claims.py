@@ -17,9 +17,16 @@
 #
 # > **The paper.** "RBP$_k$ follows a precise power-law relationship with model size" (Section 4, on $-\log \mathrm{RBP}_k$)
 #
-# **Guess first.** Of the paper's main statements, how many hold as they are written: a quarter, a half, or nearly all?
+# **Guess first.** How many of the paper's main statements hold as they are written: about a third, about two thirds, or nearly all?
 #
-# Each verdict judges the paper's own words by the paper's own points, or by mathematics: *holds*, *holds in part*, *does not hold*, *cannot be told*. The last column shows the same test on our small models. It never decides a verdict: models that saw 12 million tokens cannot contradict a sentence about the paper's models. *Holds* asks that every case agree; otherwise the claim *holds in part*, and the table gives the count. Cells of a table share models and text, so a count such as "23 of 24" describes the data; it is not a number of independent trials. [Glossary](../docs/glossary.md)
+# Each verdict judges the paper's own words by the paper's own points, or by mathematics.
+#
+# - *Holds*: every case that the words speak of agrees.
+# - *Holds in part*: some cases do. The table gives the count.
+# - *Does not hold*: none or hardly any do.
+# - *Cannot be told*: the published numbers do not decide.
+#
+# The last column shows the same test on the pocket models, the small ones that we trained. It never decides a verdict: models that saw 12 million tokens cannot contradict a sentence about the paper's models. Cases of one table share models and text, so a count such as "22 of 24" describes the data. It is not a number of independent trials. [Glossary](../docs/glossary.md)
 
 # %% tags=["parameters", "hide-input"]
 records_dir = ""  # a folder of records of your own; empty: the pocket models
@@ -97,28 +104,30 @@ plots.save(figure, points[columns], figures_dir, "figure_claims")
 # %% [markdown]
 # *A mark for each claim, one row for each notebook, in the order of its table below. Large marks are main claims, small ones are details.*
 #
-# So fewer than half of the main claims hold as they are written, and nearly as many hold in part.
+# So about a third of the main claims hold as they are written, and more than half hold in part. Only a few do not hold at all.
 #
 # ## The claims, section by section
 
 # %%
+pages = {page.name[:2]: page.name for page in committed.parent.glob("notebooks/*.ipynb")}
 for notebook, table in claims.groupby("notebook"):
-    display(Markdown(f"**Notebook {notebook}: {titles.get(notebook, '')}**"), as_markdown(table))
+    link = f"[Notebook {notebook}: {titles.get(notebook, '')}]({pages.get(notebook, '')})"
+    display(Markdown(f"**{link}**"), as_markdown(table))
 
 # %% [markdown]
 # ## What to remember
 #
-# - **The law in $S$ is real and approximate.** Nearly every published line at $k < 1000$ falls with an $R^2$ above 0.9, and so do those of models a thousand times smaller. But the points scatter about their lines several times more than sampling allows. "Precise" holds in part.
-# - **$N$ shifts the curve.** In Eq. 8 a longer task needs a larger model, and the step does not get steeper in $\ln S$. The product of Eq. 6 is an assumption, and it does not hold: ten tokens in a row count for about eight.
-# - **Large $k$ has two explanations.** Chance is enough for about half of the published lines at $k$ = 20,000 and 30,000. In four of the 18, larger GPT-2 models miss more tokens, and chance cannot explain that.
-# - **Cross-entropy forces nothing, and predicts nearly everything.** In principle RBP$_1$ cannot be deduced from it. Within one text, $-\log \mathrm{RBP}_1$ can be predicted from cross-entropy to about 0.6% (published) or 2 to 3% (pocket models).
-# - **The derivation of the two exponents does not carry.** In Appendix C two large terms of cross-entropy largely offset each other, so the argument that one of them dominates fails.
+# - **The law in $S$ is a good approximation.** Nearly every published line at $k < 1000$ has an $R^2$ above 0.9, and so have most lines of the far smaller pocket models. But the points are off their lines by several times the sampling error. So the law is not exact, and "precise" holds in part.
+# - **A longer task needs a larger model.** In Eq. 8 a larger $N$ shifts the curve of success in $\ln S$ and leaves its steepness as it is. Eq. 6 assumes that tokens succeed independently. They do not: ten tokens in a row count for about eight independent ones.
+# - **Large $k$ has two explanations.** For 10 of 18 published lines at $k$ = 20,000 and 30,000, chance alone explains the scatter. In four others, larger GPT-2 models miss more tokens, and chance does not explain that.
+# - **Cross-entropy does not determine $\mathrm{RBP}_1$ in principle, but predicts it well in practice.** Within one text, $-\log \mathrm{RBP}_1$ follows from cross-entropy to 0.6% for the published Pythias, and to 2 or 3% for all pocket models together.
+# - **The paper's derivation that the two exponents are equal fails.** Appendix C argues that one term comes to dominate cross-entropy. But a second large term offsets most of it, and what remains behaves differently.
 #
 # ## How to read a single failure
 #
-# To ask that every case agree is strict. Suppose that the 16 published lines at one $k$ follow an exact law, that we test each of them for curvature at the 2.5% level, and that the tests are independent. Then at least one line is rejected with probability $1 - (1 - 0.025)^{16} = 0.33$. So a single failing line says little against a claim; it turns *holds* into *holds in part*, and the table shows the count.
+# To ask that every case agree is strict. Suppose that the 16 published lines at one $k$ follow an exact law, that we test each of them for curvature at the 2.5% level, and that the tests are independent. Then at least one line is rejected with probability $1 - (1 - 0.025)^{16} = 0.33$. So a single failing line says little against a claim. It turns *holds* into *holds in part*, and the table shows the count.
 #
-# Most margins were chosen with the numbers known. Those that were fixed before a computation are in [docs/margins.md](../docs/margins.md).
+# We chose most thresholds, such as $R^2 \ge 0.97$ at $k = 1$, after seeing the data. Those that were fixed before a computation are in [docs/margins.md](../docs/margins.md).
 #
 # **Exercise 1.** Let each of 24 lines follow an exact law and be tested at the 2.5% level, independently. With which probability does at least one fail? To two decimals.
 #
@@ -129,6 +138,6 @@ answer_1 = None  # a probability
 print(check(1, answer_1, sealed("ad9dadb8", digits=2)))
 
 # %% [markdown]
-# **Exercise 2.** The lines of one family share their models, and those of one corpus share their text. Does this make the probability of Exercise 1 larger or smaller? Why?
+# **Exercise 2.** The lines of one family share their models, and those of one corpus share their text. Does this sharing make the probability of Exercise 1 larger or smaller? Why?
 #
 # <details><summary>Hint</summary>Think of the extreme case in which all lines are copies of one.</details>

@@ -135,7 +135,7 @@ lines = pd.DataFrame(rows, columns=[*line_of, "alpha", "R2"]).astype({"R2": floa
 lines.groupby("family", sort=False).R2.agg(["min", "median", "max"]).round(3)
 
 # %% [markdown]
-# The law holds without attention: Mamba's five sizes are on lines as straight as OPT's. They span only one decade of $S$, so we do not rank Mamba's exponent. [Notebook 14](14_repeated_pairs.ipynb) shows what Mamba does differently.
+# The law holds without attention too: Mamba's five sizes are on lines as straight as OPT's. They span only one decade of $S$, so we do not rank Mamba's exponent. [Notebook 14](14_repeated_pairs.ipynb) shows what Mamba does differently.
 #
 # Pythia and Qwen fit less well. Pythia's points bend: both ends are above the line, and the middle is below it. Of Qwen's, the second and the third are out of place.
 #
@@ -171,7 +171,7 @@ sizes.groupby("family", sort=False).median().round(3)
 # %% [markdown]
 # *Medians over corpora and k.*
 #
-# Counting everything makes the exponents larger, up to about 1.7 times, and the lines of the paper's four families a little less straight. The losses are the same. Only the axis is shorter, because $dV$ is most of a small model and less of a large one. An exponent means nothing without the size that it belongs to. [Notebook 01](01_appendix_A_setup.ipynb) finds that only $S$ reproduces the exponents that the paper prints.
+# Counting everything makes the exponents 1.2 to 1.7 times as large, and the lines of the paper's four families less straight. The losses are the same. Only the axis is shorter, because $dV$ is most of a small model and less of a large one. An exponent means nothing without the size that it belongs to. [Notebook 01](01_appendix_A_setup.ipynb) finds that only $S$ reproduces the exponents that the paper prints.
 #
 # **Exercise 2.** Let depth grow with width, so that $S \propto d^3$. Against $S$ a family has $\alpha = 0.10$. Which exponent does it have against the size of its output matrix alone?
 #
@@ -338,7 +338,7 @@ pairs = pairs.assign(percent=100 * np.exp(-pairs.loss), corpus=pairs.corpus.map(
 pairs.pivot(index=["S", "seed"], columns="corpus", values="percent").round(0).astype(int)
 
 # %% [markdown]
-# In each size one seed of three gets far more repeated pairs right than its twins. The one of the larger size equals a Qwen of nearly eight times its parameters. It looks as if the seed decides *when* a model begins to use what stood earlier, and as if training ended before all had begun. We did not look inside the models, so whether they copy is not shown.
+# In each size one seed of three gets clearly more repeated pairs right than its twins. The one of the larger size equals a Qwen of nearly eight times its parameters. It looks as if the seed decides *when* a model begins to use what stood earlier, and as if training ended before all had begun. We did not look inside the models, so whether they copy is not shown.
 #
 # What does this do to an exponent? Choose one of three seeds at each of the two sizes, and you have nine lines for each family:
 
@@ -356,7 +356,7 @@ moved = moved.groupby(["family", "quantity"]).agg({"lowest, %": "min", "highest,
 (100 * moved).round(1)
 
 # %% [markdown]
-# *By how many percent the nine exponents differ from that of the pocket models, over five corpora.* A seed moves Pythia's exponents by a few percent and Qwen's by up to an eighth. These are lower bounds, because only two sizes vary, and not the largest.
+# *By how many percent the nine exponents differ from that of the pocket models, over five corpora.* A seed moves Pythia's exponents by up to 5% and Qwen's by up to 12%. These are lower bounds, because only two sizes vary, and not the largest.
 #
 # **Exercise 4.** Our seeds change the initial weights and not the order of the text. Which of this section's pictures could not be drawn if the order changed too, and what would you compare instead?
 #
@@ -384,10 +384,10 @@ small.pivot(index="seed", columns=["corpus", "quantity"], values="loss").round(3
 # %% [markdown]
 # ## What we found
 #
-# - *The law does not need attention.* A state-space family follows it as well as OPT does. That is sure for these five small sizes and says nothing about large ones.
-# - *The exponent depends on what is counted.* This is arithmetic as much as measurement, and it is sure.
+# - *The law does not need attention.* A state-space family follows it as well as OPT does. We saw this for five small sizes over one decade, and it says nothing about large ones.
+# - *The exponent depends on what is counted.* This is arithmetic as much as measurement.
 # - *Whether seeds explain the scatter about the lines is undecided*, in both families and for both kinds of tokens.
-# - *Seeds of one size can part.* Two of six Qwens did, and the difference is in repeated pairs. That it happens is sure; how often is not.
+# - *Seeds of one size can part.* Two of six Qwens did, and the difference is in repeated pairs. So it happens, but three seeds do not tell how often.
 #
 # **What this cannot show.** Three seeds at two sizes of two families are few, and the Qwens were chosen for being odd. GPT-2, OPT and Mamba have one seed a size. Family and learning rate change together.
 #

@@ -21,7 +21,7 @@
 #
 # A token has rank 1 if the greedy prediction is right. So whoever publishes the accuracy of greedy predictions for several sizes has tested the law, without meaning to. We collected such accuracies of some two hundred finished models and hundreds of checkpoints (sources and licences: `rbpkit/data/evidence`).
 #
-# One result surprised us. On the best-known of these tests most of the largest models fall short of their line, some of them badly. They do not if their training tokens grew with their size.
+# One result surprised us. On LAMBADA, the best-known of these tests, the largest model of a series falls short of its line, in some series badly. It does not if training tokens grew with size.
 #
 # **Guess first.** Draw the line through the seven smaller GPT-3 models, from 125 million to 13 billion parameters, and extend it to 175 billion. By how many percent will the largest model's loss, $-\log$ of its accuracy, differ from the line, and in which direction?
 #
@@ -122,9 +122,9 @@ plots.save(figure, points, figures_dir, "16_ranks")
 # %% [markdown]
 # *Four kinds of accuracy against size. Each line is fitted to all its models.*
 #
-# The form holds in all four panels, on texts and a modality that the paper did not use. The largest model is predicted to about 5% of its loss or better.
+# The points are close to a line in all four panels, on texts and a modality that the paper did not use. The largest model is predicted to about 5% of its loss or better.
 #
-# How much is that worth? For next tokens there is one series of five models, and for last sub-tokens one of four. The two lines of residues are the same four models on two sets of proteins. The two lines of windows are twin suites of Pythia. So four families agree with the law, and most of these lines have too few points to fail. Even so, both ends of the upper two are above their lines.
+# How much is that worth? For next tokens there is one series of five models, and for last sub-tokens one of four. The two lines of residues are the same four models on two sets of proteins. The two lines of windows are twin suites of Pythia. So four families agree with the law, and most of these lines have few points. Even so, both ends of the upper two are above their lines.
 #
 # ## 2. Does size need tokens?
 #
@@ -197,7 +197,7 @@ plots.save(figure, points, figures_dir, "16_lambada")
 # %% [markdown]
 # *Left: four families on LAMBADA, each with the line through all models but the largest, dotted where it predicts. Right: by how much the largest model of each series is above that prediction, against the range of sizes in the series. A number in brackets counts lines of one family.*
 #
-# The loss of the largest GPT-3 is about half above its line, and so is BLOOM's. That is about twice what chance allows. In all other series without growing tokens the sign is the same, but each miss alone could be chance. It tends to be larger if the sizes span more decades: Mamba and Qwen2.5, with one and a half, miss by some 5%, no more than in Section 1. If tokens grow with $S$, the largest model does slightly better than its line.
+# The loss of the largest GPT-3 is about half above its line, and so is BLOOM's. That is two to two and a half times what chance allows. In all other series without growing tokens the sign is the same, but each miss alone could be chance. It tends to be larger if the sizes span more decades: Mamba and Qwen2.5, with one and a half, miss by 3 to 5%, no more than in Section 1. If tokens grow with $S$, the largest model does better than its line, by 3 to 9%. That is well within chance.
 #
 # That is a pattern, not a proof. Tokens grow in two families only, and of the others our sources state them for three: GPT-3, Mamba and Pythia. Families also differ in text, recipe and evaluation code.
 #
@@ -227,7 +227,7 @@ print("rms error of the log loss that was held out, in %")
 print(errors.round(0).astype(int).to_string())
 
 # %% [markdown]
-# Size alone misses by a quarter to a third, and tokens remove much of that. This is so for checkpoints, which lie inside one learning-rate schedule, and for the models of OpenLM, each trained to its end. Product or sum is undecided: Pythia's checkpoints favour the sum, OpenLM's finished models the product.
+# Size alone misses by 24 to 36%. With tokens in the law the errors are 3 to 20%. This is so for checkpoints, which lie inside one learning-rate schedule, and for the models of OpenLM, each trained to its end. Product or sum is undecided: Pythia's checkpoints favour the sum, OpenLM's finished models the product.
 
 # %%
 rows, held = parts["Pythia v1, deduplicated: 12B along training"]
@@ -414,7 +414,7 @@ print(
 # %% [markdown]
 # **What the law got right.** The error is close to that of the rehearsal and as large as the intervals claim. A line in size alone would have missed by twice as much. Seven models cannot tell whether averaging two predictions helped.
 #
-# **What it got wrong.** The 160M model is far worse than predicted, by several times its sampling error. Its accuracy reached the predicted one and then fell in the last third of training. Both terms of the law can only shrink, so it cannot follow.
+# **What it got wrong.** The 160M model is well below the prediction, by several times its sampling error, though inside the interval. Its accuracy was above the predicted one near the middle of training, and fell in the second half. Both terms of the law can only shrink, so it cannot follow.
 #
 # Whoever may look at the same size does much better, with the model's last checkpoint or its twin.
 #
@@ -436,9 +436,9 @@ print(check(3, answer_3, sealed("973b372a", digits=2)))
 # ## What we found
 #
 # - **Next tokens, last sub-tokens, residues and memorised windows agree with the law**, in one family each. This is weak support, since most of the lines have four or five points.
-# - **At a fixed number of tokens the line in $S$ is too hopeful for large models.** This is sure for GPT-3. BLOOM's line fails as clearly, but our sources do not state its tokens. Elsewhere the sign is the same, within the intervals.
+# - **At a fixed number of tokens the line in $S$ is too hopeful for large models.** For GPT-3 the miss is beyond chance. So is BLOOM's, but our sources do not state its tokens. Elsewhere the sign is the same, within the intervals.
 # - **Size needs tokens.** With tokens in the law, errors on larger models fall in all seven comparisons, which share models and passages. Which form of law is right stays undecided. Lines do hold where tokens grow, but two families are little evidence.
-# - **The blind predictions were right**, with intervals of the right width. They are one suite on one set of passages, so this is one success.
+# - **All seven blind predictions that can be judged were inside their intervals**, and the errors were as large as the intervals claim. They are one suite on one set of passages, so this is one success.
 # - **What this cannot show.** LAMBADA is no sample of text. Before step 3,000 of Pythia's training no form tried here describes the checkpoints.
 #
 # **Related.** [Hoffmann et al.](https://arxiv.org/abs/2203.15556) for the sum in the loss; [Gadre et al.](https://arxiv.org/abs/2403.08540) for the models of OpenLM. [Notebook 15](15_size_and_tokens.ipynb) varies size and tokens in the pocket models.

@@ -19,7 +19,7 @@
 #
 # **Guess first.** For GPT2 the paper's Table 1 prints lines through four models with $R^2 = 0.98$. How wide is the 95% interval of such an exponent: plus or minus 2%, 10% or 40%?
 #
-# **The surprise.** A straight line is a poor guarantee. The lines through the small Pythias have an $R^2$ of typically 0.995, and still every model far beyond them is worse than they predict, on each of the paper's four plotted corpora.
+# **The surprise.** A straight line does not guarantee a good prediction. The lines through the small Pythias have a median $R^2$ of 0.995. Still both models far beyond them are worse than predicted, on each of the four corpora that the paper plots.
 #
 # [Glossary](../docs/glossary.md)
 
@@ -90,7 +90,7 @@ plots.save(figure, widths.drop(columns="slope"), figures_dir, "18_widths")
 # %% [markdown]
 # *Half the 95% interval of each exponent in Table 1, as a share of the exponent. A marker is a corpus. Above the black line the interval contains zero.*
 #
-# The number of models matters most. Ten Pythias fix an exponent to about 10%. Four GPT-2 models leave it open by about 40%, although their lines look straight.
+# The number of models matters most. Ten Pythias fix an exponent to 7% in the median, and to 15% in the worst case. Four GPT-2 models leave it open by about 40%, although their lines look straight.
 #
 # **Exercise 1.** Table 1 prints $R^2 = 0.947$ for one line of GPT2, which has four models. How wide is half the 95% interval, as a share of the exponent? Give two decimals.
 #
@@ -192,7 +192,7 @@ if len(exponents):
     )
 
 # %% [markdown]
-# For OPT, Pythia and Qwen the models' scatter is the larger error. More text would hardly narrow their intervals, and more models would. GPT2 is different: its five models are so close to their lines that the text is often the larger error, even on corpora of some 100,000 tokens. But the scatter of five models is itself known only to a factor of two or three. For GPT2, which of the two limits the exponent is undecided.
+# For OPT, Pythia and Qwen the models' scatter is the larger error. More text would hardly narrow their intervals, and more models would. GPT2 is different: its five models are so close to their lines that in half of the cells the text is the larger error. But the scatter of five models is itself poorly known, as the last line shows: the true one may be almost four times what is seen. For GPT2, which of the two limits the exponent is undecided.
 #
 # **Exercise 2.** Change the cell above the figure so that each model gets its own draws: give `resample` one model at a time, each with another `seed`. The standard error from the text doubles or trebles. Why?
 #
@@ -270,7 +270,7 @@ table
 # %% [markdown]
 # *inside: cells (a corpus and a k) whose interval holds the largest model's loss. holds the last too: those whose interval also holds the loss of the largest model that was fitted. worse: those in which the model is worse than predicted.*
 #
-# Nearly all are inside, which sounds like a success. But most of the intervals of GPT2 and OPT are so wide that they hold the last fitted model too, so they could not have told the two models apart. Among the published families only Pythia's intervals can always tell. There the largest model is worse than predicted in every cell, although it is mostly still inside.
+# Nearly all are inside, which sounds like a success. But nearly all intervals of the published GPT2 and OPT are so wide that they hold the last fitted model too, so they could not have told the two models apart. Among the published families only Pythia's intervals can always tell. There the largest model is worse than predicted in every cell, although it is mostly still inside.
 #
 # The cells are not independent trials: a model that is off its line at one $k$ is off at the others. So we make one series per family. If every cell follows a line in $\log S$, so does the mean of the logarithms over all $C$ cells:
 #
@@ -323,7 +323,7 @@ plots.save(figure, pooled, figures_dir, "18_horizon")
 # %% [markdown]
 # *Each line joins the predictions made from one set of smaller models, for the mean over corpora and k. Pale bars: 95% prediction intervals; some leave the panel. Below zero the model is worse than predicted.*
 #
-# Far ahead, all published Pythias are below zero, and many of their intervals miss it. The bars are narrow because the small models follow their line closely. What these models cannot show is a bend that comes later. The pocket families do the same, except Qwen, and the pocket Pythias as strongly as the published ones. Qwen, published or pocket, is close to its line.
+# All published Pythias are below zero. Beyond half a decade they are so by up to 13%, and half of the intervals miss zero. The bars are narrow because the small models follow their line closely. What these models cannot show is a bend that comes later. The pocket Pythias do the same, as strongly. GPT2 and OPT of the pocket models are mostly below zero too, by about 4% at most. Qwen, published or pocket, stays within 3% of its line.
 #
 # Is the line still worth having? We compare it with the guess that size brings no gain at all.
 
@@ -337,7 +337,7 @@ medians = far[["line", "no_gain"]].median().sort_index().assign(predictions=far.
 # %% [markdown]
 # *Median size of the error in percent, by distance from the largest model fitted.*
 #
-# Within a quarter of a decade the line can be as wrong as no gain at all. Beyond half a decade its error is smaller than that of no gain in every family, mostly by half or more. So the line is useful as a forecast that is somewhat too hopeful. Do not trust its interval far ahead.
+# Within a quarter of a decade the line can be as wrong as no gain at all, or more so. Beyond half a decade its error is smaller than that of no gain in every family that has such a prediction, mostly by half or more. So the line is useful as a forecast that tends to be too hopeful. Do not trust its interval far ahead.
 #
 # The same can be counted cell by cell, for the longest look ahead that the paper's points allow:
 
@@ -382,12 +382,12 @@ print((100 * change.abs()).max()[bits["setting"].unique()].round(1).to_string())
 # %% [markdown]
 # *body: only the network ran in 16 bits. logits: the logits were rounded, too.*
 #
-# Rounding moves no exponent by much more than 1%. That is far less than either interval above, so an exponent survives 16 bits, although single ranks do not.
+# Rounding moves no exponent by more than 1.3%. Even the narrowest interval above is twice as wide, on either side. So an exponent survives 16 bits, although single ranks do not.
 #
 # ## What we found
 #
-# - **An exponent from few models is rough.** In Table 1 ten models fix it to about 10% and four to about 40%, if the scatter about the line is random. This is arithmetic from the printed $R^2$.
+# - **An exponent from few models is rough.** In Table 1 ten models fix it to about 7% and four to about 40% (medians), if the scatter about the line is random. This is arithmetic from the printed $R^2$.
 # - **More models help more than more text, for three of four pocket families.** For GPT2 it is undecided, since the scatter of five models is hardly known.
-# - **The line promises too much for Pythia.** All models far ahead are worse than predicted. This is one family with one recipe. GPT2, OPT and Qwen have too few published models for such a look ahead.
-# - **Beyond half a decade the line beats "no gain" in every family.** Its 95% interval is too narrow there for Pythia, because it takes the line to go on straight. These are a few predictions per family, and they share models.
-# - **16 bits change exponents by about 1% at most**, on small models. Large models were not tried.
+# - **The line promises too much for Pythia.** Both models far ahead are worse than predicted. This is one family with one recipe. GPT2, OPT and Qwen have too few published models for such a look ahead.
+# - **Beyond half a decade the line beats "no gain" in every family that reaches so far.** Its 95% interval is too narrow there for Pythia, because it takes the line to go on straight. These are a few predictions per family, and they share models.
+# - **16 bits change exponents by 1.3% at most**, on small models. Large models were not tried.

@@ -1,7 +1,10 @@
 """Where a sweep's jobs run: in this process, in processes of this machine, or on a Ray cluster.
 
-A worker takes one job at a time and keeps its model for the next one. When it is killed, that job
-fails, and the next one gets a new process.
+A worker takes one job at a time and keeps its model for the next one. If a worker process is
+killed, its job is reported as failed, the worker is started again, and the other jobs go on. Ray
+first tries the job a second time. With one worker there is no other process: a kill ends the
+sweep. If the sweep is killed, its worker processes end too. In each case the job has no manifest,
+so it counts as not done, and the next run of the sweep measures it. Finished jobs stay.
 """
 
 from __future__ import annotations
