@@ -323,7 +323,7 @@ by_T.loc[["1.5m", "3m", "6m", "12m"]].round(2)
 # ## What is left over
 
 # %%
-left = points.copy()
+left = points.assign(off=np.nan)
 for _, part in points.groupby(["corpus", "k"]):
     x, y = np.log(part["CE"]), np.log(part["loss"])
     left.loc[part.index, "off"] = y - np.polyval(np.polyfit(x, y, 1), x)
