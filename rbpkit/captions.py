@@ -6,8 +6,9 @@ encoder's picture. Either way only the tokens of the caption are scored.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +17,15 @@ from PIL import Image
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from rbpkit.encoding import Batch
+from rbpkit.encoding import PAD_ID, Batch
 from rbpkit.errors import InputError, reason
 from rbpkit.files.pictures import Picture
 
 if TYPE_CHECKING:
     from rbpkit.corpora import Corpus
     from rbpkit.models import LoadedModel
+
+PROBE_TEXT = "The model ranks 50,257 tokens;\n\tdef rank(x): return x"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +61,12 @@ class Captioner:
             nested = [[image] for image in images]
             return dict(self.processor(images=nested, text=texts, return_tensors="pt", **padding))
 
-    def probe(self, text: str, device: Any, dtype: torch.dtype) -> dict[str, Tensor]:
-        """Inputs for a blank picture with `text`, twice; in the second row another last token."""
+    def probe(self, device: Any, dtype: torch.dtype) -> dict[str, Tensor]:
+        """Inputs for a text and a blank picture, twice; in the second row another last token."""
         blank = Picture("a blank picture", Image.new("RGB", (64, 64)))
-        inputs, ids = self.inputs([blank] * 2, [text] * 2), "input_ids"
+        inputs, ids = self.inputs([blank] * 2, [PROBE_TEXT] * 2), "input_ids"
         if self.decoder_start is not None:
-            ids, tokens = "decoder_input_ids", self.tokenizer(text)["input_ids"]
+            ids, tokens = "decoder_input_ids", self.tokenizer(PROBE_TEXT)["input_ids"]
             inputs[ids] = torch.tensor([[self.decoder_start, *tokens]] * 2)
         inputs[ids][1, -1] = inputs[ids][1, -2]
         return moved(inputs, device, dtype)
@@ -77,6 +80,12 @@ def moved(inputs: dict[str, Tensor], device: Any, dtype: torch.dtype) -> dict[st
 def opened_captioner(network: PreTrainedModel, processor: Any, tokenizer: Any) -> Captioner:
     """How this network reads pictures with this processor."""
     config, start, prompt = network.config, None, ""
+    if hasattr(processor, "tokenizer"):  # the one whose ids are scored, able to pad
+        processor = copy.copy(processor)
+        processor.tokenizer = copy.deepcopy(tokenizer)
+        if tokenizer.pad_token is None:
+            pad = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(PAD_ID)
+            processor.tokenizer.pad_token = pad
     if config.is_encoder_decoder:
         known = (network.generation_config, config, config.get_text_config(decoder=True))
         names = ("decoder_start_token_id", "bos_token_id")
@@ -93,13 +102,20 @@ def opened_captioner(network: PreTrainedModel, processor: Any, tokenizer: Any) -
         prompt = str(getattr(processor, "image_token", None) or "")
     vision = getattr(config, "vision_config", None) or getattr(config, "encoder", None)
     mode = "L" if getattr(vision, "num_channels", 3) == 1 else "RGB"
-    return Captioner(processor, tokenizer, prompt, start, mode)
+    found = Captioner(processor, tokenizer, prompt, start, mode)
+    inputs = found.probe(network.device, network.dtype)
+    if start is None:
+        places = inputs["input_ids"].shape[1] - len(tokenizer(prompt + PROBE_TEXT)["input_ids"])
+    else:
+        with torch.no_grad():
+            places = network(**inputs, use_cache=False).encoder_last_hidden_state.shape[1]
+    return replace(found, picture_tokens=places)
 
 
 def caption_states(
     model: LoadedModel, batch: Batch, corpus: Corpus
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """As `states_of`: a forward pass over pictures and captions, and where the scored tokens are."""
+    """As `states_of`: a pass over pictures and captions, and where the scored tokens are."""
     captioner = model.captioner
     documents = batch.documents[np.unique(batch.rows, return_index=True)[1]].tolist()
     texts = [corpus.documents[one] for one in documents]

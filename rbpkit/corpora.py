@@ -109,11 +109,12 @@ class Corpus:
     the same one are the same text and pictures.
     source: where the text is from: `kind` ("hub", "file", "pocket" or "memory"), `path`, `empty`
     (how many documents without a visible character were left out); of files and the hub `files` and
-    `field`, of captions `image`, of the hub `revision`; `as_shipped` of a pocket corpus that is cut out of packages.
+    `field`, of captions `image`, of the hub `revision`; `as_shipped` of a pocket corpus that is cut
+    out of packages.
     protocol: how documents were chosen: `seed` (None if nothing was shuffled), `requested` (None
     for all), `available` (how many there were to choose from).
-    Both mappings hold only what JSON can. Raises InputError for a document that is not a string, and a
-    picture that cannot be read.
+    Both mappings hold only what JSON can. Raises InputError for a document that is not a string
+    and a picture that cannot be read.
     """
 
     id: str

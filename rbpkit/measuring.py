@@ -31,7 +31,12 @@ from rbpkit.captions import caption_states, opened_captioner
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
 from rbpkit.errors import InputError, check_whole, reason
-from rbpkit.files.architectures import context_of, family_of, non_embedding_parameters
+from rbpkit.files.architectures import (
+    context_of,
+    family_of,
+    non_embedding_parameters,
+    vision_parameters,
+)
 from rbpkit.files.manifest import Manifest
 from rbpkit.kernels.memory import by_batches
 from rbpkit.models import LoadedModel, _check_tokenizer, linear_head, load_model
@@ -248,7 +253,10 @@ def _opened(
             " or a PeftModel of it), a hub id or a folder"
         )
     if tokenizer is None:
-        raise InputError(f"{kind}: a model in memory needs tokenizer=, its own")
+        raise InputError(f"{kind}: a model in memory needs tokenizer=, its own (or its processor)")
+    processor, tokenizer = tokenizer, getattr(tokenizer, "tokenizer", tokenizer)
+    if pictures and processor is tokenizer:
+        raise InputError(f"{kind}: pictures need its processor: tokenizer=processor")
     dtype = str(model.dtype).removeprefix("torch.")
     given = model.config.name_or_path or kind  # a hub id, the path of a folder, or nothing
     here = os.path.isabs(given) or os.path.exists(given)
@@ -257,12 +265,13 @@ def _opened(
     try:
         model.eval()
         with reason(f"{name}: the model in memory does not run in {dtype}"):
-            head, V = linear_head(model, name)
+            captioner = opened_captioner(model, processor, tokenizer) if pictures else None
+            head, V = linear_head(model, name, captioner)
             rows = min(V, model.get_input_embeddings().weight.shape[0])
             _check_tokenizer(tokenizer, rows, Path(name))
         yield LoadedModel(
             name=name,
-            revision=_revision(model, tokenizer),
+            revision=_revision(model, processor, tokenizer),
             family=family_of(model.config),
             S=non_embedding_parameters(model),
             V=V,
@@ -273,14 +282,16 @@ def _opened(
             head=head,
             model=model,
             notes=notes,
+            captioner=captioner,
+            S_vision=vision_parameters(model) if pictures else 0,
         )
     finally:
         for module, training in modes.items():
             module.training = training
 
 
-def _revision(model: PreTrainedModel, tokenizer: Any) -> str:
-    """A sha256 over weights, adapters, config and tokenizer of a model in memory."""
+def _revision(model: PreTrainedModel, processor: Any, tokenizer: Any) -> str:
+    """A sha256 over weights, adapters, config and tokenizer or processor of a model in memory."""
     total = hashlib.sha256()
     for key, tensor in model.state_dict().items():
         total.update(f"{key} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
@@ -292,6 +303,8 @@ def _revision(model: PreTrainedModel, tokenizer: Any) -> str:
     backend = getattr(tokenizer, "backend_tokenizer", None)  # of one with a tokenizer.json
     words = backend.to_str() if backend else str(sorted(tokenizer.get_vocab().items()))
     total.update(f"{model.config.to_json_string()}{words}{tokenizer.all_special_ids}".encode())
+    if processor is not tokenizer:
+        total.update(f"{processor.to_json_string()}{processor.chat_template}".encode())
     return f"sha256:{total.hexdigest()}"
 
 

@@ -28,7 +28,7 @@ from transformers import (
     PreTrainedModel,
 )
 
-from rbpkit.captions import Captioner, moved, opened_captioner
+from rbpkit.captions import PROBE_TEXT, Captioner, moved, opened_captioner
 from rbpkit.errors import InputError, reason
 from rbpkit.files.architectures import (
     context_of,
@@ -41,8 +41,6 @@ from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import find_checkpoint, load_tokenizer, put_adapter, quantisation
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-
-_PROBE_TEXT = "The model ranks 50,257 tokens;\n\tdef rank(x): return x"
 
 # Constants that older checkpoints hold: causal masks, a version, XGLM's sinusoids.
 _STALE = re.compile(
@@ -120,7 +118,7 @@ class LoadedModel:
 
     @torch.no_grad()
     def caption_states(self, inputs: dict[str, Tensor], input_ids: Tensor) -> Tensor:
-        """States (B, L, d) as they enter the head, or logits without one, of a captioner's `inputs`.
+        """States (B, L, d) as they enter the head, or logits without one, for a captioner's inputs.
 
         `input_ids` are those of the text decoder among them. Raises InputError as `hidden`.
         """
@@ -312,7 +310,7 @@ def _check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
     The library makes up such an empty one for a folder without tokenizer files.
     """
     with reason(f"{folder}: the tokenizer cannot be used"):
-        ids = tokenizer(_PROBE_TEXT, add_special_tokens=False)["input_ids"]
+        ids = tokenizer(PROBE_TEXT, add_special_tokens=False)["input_ids"]
     largest = max(tokenizer.get_vocab().values(), default=0)
     if largest >= rows or not set(ids) - set(tokenizer.all_special_ids):
         raise InputError(
@@ -336,7 +334,7 @@ def linear_head(
     ids[1, -1] = (ids[1, -1] + 1) % rows  # only the last token differs
     inputs = {"input_ids": ids}
     if captioner:
-        inputs = captioner.probe(_PROBE_TEXT, embedding.device, network.dtype)
+        inputs = captioner.probe(embedding.device, network.dtype)
     layer = network.get_output_embeddings()
     seen: list[tuple[Tensor, Tensor]] = []
     watched = layer if isinstance(layer, nn.Linear) else nn.Identity()
