@@ -151,8 +151,8 @@ class Corpus:
         if isinstance(texts, (str, Mapping)) or hasattr(texts, "columns"):
             kind = type(texts).__name__
             raise InputError(f"{name}: a {kind} is not a list of texts; give one column or split")
-        names = field.split("+")
-        with reason(f"{name}: the documents must be strings"):
+        names, kind = field.split("+"), "rows of text and picture" if image else "strings"
+        with reason(f"{name}: the documents must be {kind}"):
             rows = undecoded(texts, image) if image else texts
             found = [
                 text_and_picture(one, names, one, f"{name}, row {row}", image)
@@ -160,14 +160,6 @@ class Corpus:
                 else (one, None)
                 for row, one in enumerate(rows)
             ]
-            if image and hasattr(
-                rows, "num_rows"
-            ):  # a Dataset is on disk, and its pictures stay there
-                column = rows[image]
-                found = [
-                    (text, replace(one, source=column, row=i))
-                    for i, (text, one) in enumerate(found)
-                ]
             protocol = {"seed": None, "requested": None, "available": len(found)}
             return _make(name, found, {"kind": "memory", "path": name}, protocol, image)
 

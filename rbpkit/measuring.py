@@ -46,6 +46,7 @@ from rbpkit.summary import Summary
 
 BATCH_TOKENS = 8192
 MAX_LENGTH = 512
+_NAME_THEM = "it describes pictures; name their column, image= (--image)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,7 +153,7 @@ def measure(
         if pictures and not model.captioner:
             raise InputError(f"{model.name}: it reads no pictures; leave image (--image) out")
         if model.captioner and not pictures:
-            raise InputError(f"{model.name}: it describes pictures; name their column, image=")
+            raise InputError(f"{model.name}: {_NAME_THEM}")
         for what, note in model.notes.items():
             say(f"{model.name}: {what}: {note}")
         length = min(max_length, model.context or max_length)
@@ -256,7 +257,9 @@ def _opened(
         raise InputError(f"{kind}: a model in memory needs tokenizer=, its own (or its processor)")
     processor, tokenizer = tokenizer, getattr(tokenizer, "tokenizer", tokenizer)
     if pictures and processor is tokenizer:
-        raise InputError(f"{kind}: pictures need its processor: tokenizer=processor")
+        raise InputError(f"{kind}: to read pictures it needs its processor as tokenizer=")
+    if processor is not tokenizer and not pictures:
+        raise InputError(f"{kind}: {_NAME_THEM}")
     dtype = str(model.dtype).removeprefix("torch.")
     given = model.config.name_or_path or kind  # a hub id, the path of a folder, or nothing
     here = os.path.isabs(given) or os.path.exists(given)

@@ -154,3 +154,8 @@ def test_ranks_equal_a_naive_loop(which, batch_tokens, captions, request):
     assert np.abs(found.n_greater - greater).max() <= 1
     np.testing.assert_allclose(found.nll, nll, atol=2e-4)
     assert np.ptp(greater) > 100
+
+
+def test_formats(captions, llava, tmp_path):
+    model = load_model(llava, image=True)
+    first = measure(model, captions / "captions.jsonl", image="picture")

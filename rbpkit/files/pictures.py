@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,17 +19,18 @@ class Picture:
     """A picture that is decoded each time it is read.
 
     where: its row, for errors. source: the path of its file, its encoded bytes, {"bytes", "path"}
-    as `datasets` has them, a PIL picture or an array; with `row`, a column of which it is an item.
+    as `datasets` has them, a PIL picture, an array; or (column, row) of a `datasets.Dataset`.
     """
 
     where: str
     source: Any
-    row: int | None = None
 
     def read(self) -> Image.Image:
         """The picture, upright, in RGB. Raises InputError that names the row."""
         with reason(f"{self.where}: its picture cannot be read"):
-            given = self.source if self.row is None else self.source[self.row]
+            given = self.source
+            if isinstance(given, tuple):
+                given = given[0][given[1]]
             if isinstance(given, Mapping):
                 given = given["path"] if given["bytes"] is None else given["bytes"]
             if not isinstance(given, Image.Image):
@@ -55,22 +55,28 @@ def is_imagefolder(path: Path) -> bool:
     return path.is_dir() and any(path.rglob("metadata.*"))
 
 
-def folder_rows(folder: Path, image: str) -> Iterable[Mapping[str, Any]]:
+def folder_rows(folder: Path, image: str) -> Iterator[Mapping[str, Any]]:
     """The rows of an imagefolder with its metadata, of all its splits."""
     import datasets
 
-    with tempfile.TemporaryDirectory() as cache:
-        options = {"data_dir": str(folder), "cache_dir": cache, "keep_in_memory": True}
-        return undecoded(datasets.load_dataset("imagefolder", split="all", **options), image)
+    splits = datasets.load_dataset("imagefolder", data_dir=str(folder), streaming=True)
+    for split in splits.values():
+        yield from undecoded(split, image)
 
 
-def undecoded(rows: Iterable[Any], image: str) -> Iterable[Any]:
-    """The rows; those of a `datasets.Dataset` without their pictures being decoded."""
-    if not hasattr(rows, "cast_column"):
-        return rows
+def undecoded(rows: Iterable[Any], image: str) -> Iterator[Any]:
+    """The rows; of `datasets` without decoding a picture, or reading those of a Dataset."""
+    if image not in (getattr(rows, "column_names", None) or ()):
+        yield from rows
+        return
     import datasets
 
-    return rows.cast_column(image, datasets.Image(decode=False))
+    rows = rows.cast_column(image, datasets.Image(decode=False))
+    if isinstance(rows, datasets.IterableDataset):
+        yield from rows
+        return
+    for number, row in enumerate(rows.remove_columns(image)):
+        yield row | {image: (rows[image], number)}
 
 
 def pictures_fingerprint(texts: str, pictures: Iterable[Picture]) -> str:
