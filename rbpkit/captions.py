@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from PIL import Image
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from rbpkit.encoding import PAD_ID, Batch
 from rbpkit.errors import InputError, reason
+from rbpkit.files.architectures import output_layer
 from rbpkit.files.pictures import Picture
 
 if TYPE_CHECKING:
@@ -35,8 +36,9 @@ class Captioner:
     processor: the model's own, with its `tokenizer`. prompt: the text before each caption, which
     stands for the picture: a user's turn of the chat template with nothing but the picture, or the
     picture's token. decoder_start: the first input of the decoder, None if picture and text are one
-    sequence. mode: of the pictures, "RGB" or "L". picture_tokens: how many places the picture
-    takes (of a model that takes more for a larger picture, those of a small one).
+    sequence. mode: of the pictures, "RGB" or "L". picture_tokens: how many places the picture takes
+    beside its own token; before: how many of the decoder's places are before a caption. Both are
+    those of a small picture, if a model takes more for a larger one.
     """
 
     processor: Any
@@ -45,6 +47,7 @@ class Captioner:
     decoder_start: int | None
     mode: str
     picture_tokens: int = 0
+    before: int = 0
 
     def inputs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> dict[str, Tensor]:
         """What the model takes for pictures and captions: padded on the right, on the CPU.
@@ -106,23 +109,29 @@ def opened_captioner(network: PreTrainedModel, processor: Any, tokenizer: Any) -
     inputs = found.probe(network.device, network.dtype)
     if start is None:
         places = inputs["input_ids"].shape[1] - len(tokenizer(prompt + PROBE_TEXT)["input_ids"])
-    else:
-        with torch.no_grad():
-            places = network(**inputs, use_cache=False).encoder_last_hidden_state.shape[1]
-    return replace(found, picture_tokens=places)
+        before = places + len(tokenizer(prompt)["input_ids"])
+        return replace(found, picture_tokens=places, before=before)
+    with torch.no_grad():
+        pictures = network(**inputs, use_cache=False).encoder_last_hidden_state
+    return replace(found, picture_tokens=pictures.shape[1])
 
 
+@torch.no_grad()
 def caption_states(
     model: LoadedModel, batch: Batch, corpus: Corpus
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """As `states_of`: a pass over pictures and captions, and where the scored tokens are."""
-    captioner = model.captioner
+    """As `states_of`, for a model that reads pictures and a batch of captions.
+
+    Raises InputError for a picture and a caption that do not fit in the context.
+    """
+    captioner, network = model.captioner, model.model
     documents = batch.documents[np.unique(batch.rows, return_index=True)[1]].tolist()
     texts = [corpus.documents[one] for one in documents]
     inputs = captioner.inputs([corpus.pictures[one] for one in documents], texts)
     rows, columns = torch.from_numpy(batch.rows), torch.from_numpy(batch.columns)
     if captioner.decoder_start is not None:
-        inputs["decoder_input_ids"] = ids = torch.from_numpy(batch.input_ids[:, :-1])
+        length = batch.input_ids.shape[1] - 1
+        inputs["decoder_input_ids"] = torch.from_numpy(batch.input_ids[:, :-1])
     else:
         # In the processor's ids the picture has more places than in the tokenizer's.
         ids, plain = inputs["input_ids"], captioner.tokenizer([captioner.prompt + t for t in texts])
@@ -134,10 +143,18 @@ def caption_states(
         for name, value in inputs.items():  # what follows the last scored token changes nothing
             if value.shape[:2] == ids.shape and not value.is_floating_point():
                 inputs[name] = value[:, :length]
-        ids = ids[:, :length]
-    states = model.caption_states(inputs, ids)
-    # Some models put the picture's own places before the text's.
-    return states, (
-        rows.to(states.device),
-        (columns + states.shape[1] - ids.shape[1]).to(states.device),
-    )
+    if length > (model.context or length):
+        over = f"{length:,} tokens with the picture's, and the context holds {model.context:,}"
+        raise InputError(f"{model.name}: {over}; cut captions shorter (--max-length)")
+    seen: list[Tensor] = []
+
+    def keep(_: nn.Module, given: tuple[Tensor]) -> tuple[Tensor]:
+        seen.append(given[0])
+        return (given[0][:, -1:],)  # the logits of one place, and never all
+
+    layer = nn.Identity() if model.head is None else output_layer(network)
+    with layer.register_forward_pre_hook(keep):
+        logits = network(**moved(inputs, model.device, network.dtype), use_cache=False).logits
+    states = logits if model.head is None else seen[0]
+    columns = columns + states.shape[1] - length  # some put the picture's places before the text's
+    return states, (rows.to(states.device), columns.to(states.device))

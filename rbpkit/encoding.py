@@ -145,7 +145,7 @@ def encode(
         scored = seen & outside[1:]
         if scored.any():
             whole = EncodedDocument(index, ids, scored, 1 - first if captioner else 0)
-            encoded += _windows(whole, max_length, stride)
+            encoded += _windows(whole, first + max_length, stride)
             text = tokenizer.decode(ids[1:][scored].tolist(), clean_up_tokenization_spaces=False)
             scored_bytes += len(text.replace("\ufffd", "?").encode())
         else:

@@ -35,6 +35,7 @@ from rbpkit.files.architectures import (
     context_of,
     family_of,
     non_embedding_parameters,
+    output_layer,
     vision_parameters,
 )
 from rbpkit.files.manifest import Manifest
@@ -156,7 +157,8 @@ def measure(
             raise InputError(f"{model.name}: {_NAME_THEM}")
         for what, note in model.notes.items():
             say(f"{model.name}: {what}: {note}")
-        length = min(max_length, model.context or max_length)
+        before = model.captioner.before if pictures else 0
+        length = min(max_length, model.context - before if model.context else max_length)
         settings = {"max_length": length, "stride": stride or 0, "captioner": model.captioner}
         encoded = encode(corpus, model.tokenizer, **settings)
         planned = _planned(model, corpus, encoded, batch_tokens)
@@ -248,7 +250,7 @@ def _opened(
             raise InputError(f"{kind}: an adapter of the prompt; give one of the layers (LoRA)")
         model = model.get_base_model()
         notes["adapter"] = f"put on {model.config.name_or_path or type(model).__name__}"
-    if not isinstance(model, PreTrainedModel) or model.get_output_embeddings() is None:
+    if not isinstance(model, PreTrainedModel) or output_layer(model) is None:
         raise InputError(
             f"{kind}: not a causal language model of transformers; give one (AutoModelForCausalLM"
             " or a PeftModel of it), a hub id or a folder"

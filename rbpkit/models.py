@@ -28,12 +28,13 @@ from transformers import (
     PreTrainedModel,
 )
 
-from rbpkit.captions import PROBE_TEXT, Captioner, moved, opened_captioner
+from rbpkit.captions import PROBE_TEXT, Captioner, opened_captioner
 from rbpkit.errors import InputError, reason
 from rbpkit.files.architectures import (
     context_of,
     family_of,
     non_embedding_parameters,
+    output_layer,
     vision_parameters,
 )
 from rbpkit.files.devices import SPREAD, torch_device
@@ -115,26 +116,6 @@ class LoadedModel:
         Takes B x L x V x 4 bytes or more: keep the batch small. Raises InputError as `hidden`.
         """
         return self.model(input_ids=self._on_device(input_ids), use_cache=False).logits
-
-    @torch.no_grad()
-    def caption_states(self, inputs: dict[str, Tensor], input_ids: Tensor) -> Tensor:
-        """States (B, L, d) as they enter the head, or logits without one, for a captioner's inputs.
-
-        `input_ids` are those of the text decoder among them. Raises InputError as `hidden`.
-        """
-        self._on_device(input_ids)
-        seen: list[Tensor] = []
-
-        def keep(_: nn.Module, given: tuple[Tensor]) -> tuple[Tensor]:
-            seen.append(given[0])
-            return (given[0][:, -1:],)  # the logits of one place, and never all
-
-        layer = nn.Identity() if self.head is None else self.model.get_output_embeddings()
-        with layer.register_forward_pre_hook(keep):
-            logits = self.model(
-                **moved(inputs, self.device, self.model.dtype), use_cache=False
-            ).logits
-        return logits if self.head is None else seen[0]
 
     def _on_device(self, input_ids: Tensor) -> Tensor:
         if self.context is not None and input_ids.shape[1] > self.context:
@@ -335,7 +316,7 @@ def linear_head(
     inputs = {"input_ids": ids}
     if captioner:
         inputs = captioner.probe(embedding.device, network.dtype)
-    layer = network.get_output_embeddings()
+    layer = output_layer(network)
     seen: list[tuple[Tensor, Tensor]] = []
     watched = layer if isinstance(layer, nn.Linear) else nn.Identity()
     with watched.register_forward_hook(lambda _, given, out: seen.append((given[0], out))):
