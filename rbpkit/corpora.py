@@ -21,11 +21,11 @@ from rbpkit.errors import InputError, check_whole, reason
 from rbpkit.files.pictures import Picture, is_imagefolder, pictures_fingerprint, undecoded
 from rbpkit.files.text_files import (
     SUFFIXES,
+    Columns,
     Row,
     list_files,
     read_rows,
     suffix_of,
-    text_and_picture,
     text_fingerprint,
 )
 
@@ -109,8 +109,7 @@ class Corpus:
     the same one are the same text and pictures.
     source: where the text is from: `kind` ("hub", "file", "pocket" or "memory"), `path`, `empty`
     (how many documents without a visible character were left out); of files and the hub `files` and
-    `field`, of captions `image`, of the hub `revision`; `as_shipped` of a pocket corpus that is cut
-    out of packages.
+    `field`, of the hub `revision`; `as_shipped` of a pocket corpus that is cut out of packages.
     protocol: how documents were chosen: `seed` (None if nothing was shuffled), `requested` (None
     for all), `available` (how many there were to choose from).
     Both mappings hold only what JSON can. Raises InputError for a document that is not a string
@@ -151,17 +150,16 @@ class Corpus:
         if isinstance(texts, (str, Mapping)) or hasattr(texts, "columns"):
             kind = type(texts).__name__
             raise InputError(f"{name}: a {kind} is not a list of texts; give one column or split")
-        names, kind = field.split("+"), "rows of text and picture" if image else "strings"
+        columns, kind = Columns(field, image), "rows of text and picture" if image else "strings"
         with reason(f"{name}: the documents must be {kind}"):
-            rows = undecoded(texts, image) if image else texts
             found = [
-                text_and_picture(one, names, one, f"{name}, row {row}", image)
+                columns.of(one, one, f"{name}, row {row}")
                 if image or isinstance(one, Mapping)
                 else (one, None)
-                for row, one in enumerate(rows)
+                for row, one in enumerate(undecoded(texts, image))
             ]
             protocol = {"seed": None, "requested": None, "available": len(found)}
-            return _make(name, found, {"kind": "memory", "path": name}, protocol, image)
+            return _make(name, found, {"kind": "memory", "path": name}, protocol)
 
 
 def protocol_order(rows: int, seed: int | None = 42) -> np.ndarray:
@@ -206,9 +204,9 @@ def load_corpus(
         if value is not None:
             check_whole(key, value, 0)
     target = _resolve(name_or_path)
-    for key, value, what in (("field", field, "text"), ("image", image, "corpus")):
+    for key, value in (("field", field), ("image", image)):
         if isinstance(target, str) and value is not None:
-            raise InputError(f"{key}={value!r}: the {what} of {target} is fixed; leave {key} out")
+            raise InputError(f"{key}={value!r}: the {key} of {target} is fixed; leave {key} out")
     if target not in ON_HUB and revision is not None:
         raise InputError(f"revision: only for corpora on the hub, not for {target}; leave it out")
     if documents is None and target not in POCKET_CORPORA:
@@ -218,16 +216,16 @@ def load_corpus(
         from rbpkit.pocket.documents import humaneval_path
 
         source = {"kind": "pocket", "path": "shipped with rbpkit"}
-        field = "+".join(ON_HUB["HumanEval"].fields)
-        return _from_files(target, [humaneval_path()], field, documents, seed, source)
+        columns = Columns("+".join(ON_HUB["HumanEval"].fields))
+        return _from_files(target, [humaneval_path()], columns, documents, seed, source)
     if target in POCKET_CORPORA:
         return _from_pocket(target, documents)
     if isinstance(target, str):
         return _from_hub(target, documents, seed, revision)
     files = [target] if image and is_imagefolder(target) else list_files(target)
     source = {"kind": "file", "path": str(target)}
-    name, field = target.resolve().name, field or "text"
-    return _from_files(name, files, field, documents, seed, source, image=image)
+    columns = Columns(field or "text", image)
+    return _from_files(target.resolve().name, files, columns, documents, seed, source)
 
 
 def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
@@ -249,39 +247,34 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     )
 
 
-def _make(
-    id: str, rows: Sequence[Row], source: dict[str, Any], protocol: dict, image: str | None = None
-) -> Corpus:
+def _make(id: str, rows: Sequence[Row], source: dict[str, Any], protocol: dict) -> Corpus:
     kept = [row for row in rows if row[0].strip()]
     if not kept:
         found = f"all {len(rows)} documents are empty" if rows else "there are no documents"
         raise InputError(f"{id}: {found}; give a corpus with text ({source['path']})")
     source["empty"] = len(rows) - len(kept)
     texts, pictures = zip(*kept, strict=True)
-    if image is None:
-        return Corpus(id, texts, source, protocol)
-    return Corpus(id, texts, source | {"image": image}, protocol, pictures)
+    return Corpus(id, texts, source, protocol, pictures if any(pictures) else None)
 
 
 def _from_files(
     id: str,
     files: Sequence[Path],
-    field: str,
+    columns: Columns,
     documents: int | None,
     seed: int | None,
     source: dict[str, Any],
     keep: Callable[[Mapping[str, Any]], bool] | None = None,
-    image: str | None = None,
 ) -> Corpus:
     # Twice through the files: the order depends on how many rows there are, and a local copy
     # of Wikipedia does not fit in memory. The first pass also finds every broken row.
-    available = sum(1 for _ in read_rows(files, field, keep, image))
+    available = sum(1 for _ in read_rows(files, columns, keep))
     order = protocol_order(available, seed)[:documents].tolist()
     wanted = set(order)
-    rows = {i: row for i, row in enumerate(read_rows(files, field, keep, image)) if i in wanted}
-    source |= {"files": [file.name for file in files], "field": field}
+    rows = {i: row for i, row in enumerate(read_rows(files, columns, keep)) if i in wanted}
+    source |= {"files": [file.name for file in files], "field": columns.field}
     protocol = {"seed": seed, "requested": documents, "available": available}
-    return _make(id, [rows[i] for i in order], source, protocol, image)
+    return _make(id, [rows[i] for i in order], source, protocol)
 
 
 def _from_pocket(name: str, documents: int | None) -> Corpus:
@@ -291,8 +284,7 @@ def _from_pocket(name: str, documents: int | None) -> Corpus:
     shipped = pocket.as_shipped
     source = {"kind": "pocket", "path": "installed packages", "as_shipped": shipped}
     protocol = {"seed": None, "requested": documents, "available": len(pocket.documents)}
-    rows = [(text, None) for text in pocket.documents[:documents]]
-    return _make(name, rows, source, protocol)
+    return _make(name, [(one, None) for one in pocket.documents[:documents]], source, protocol)
 
 
 def _from_hub(name: str, documents: int | None, seed: int | None, revision: str | None) -> Corpus:
@@ -307,7 +299,8 @@ def _from_hub(name: str, documents: int | None, seed: int | None, revision: str 
     files = [path for pattern in hub.files for path in _parts(Path(folder), pattern)]
     source = {"kind": "hub", "path": hub.path, "revision": Path(folder).name}
     seed = None if hub.in_order else seed
-    return _from_files(name, files, "+".join(hub.fields), documents, seed, source, hub.keep)
+    columns = Columns("+".join(hub.fields))
+    return _from_files(name, files, columns, documents, seed, source, hub.keep)
 
 
 def _parts(folder: Path, pattern: str) -> list[Path]:

@@ -40,16 +40,6 @@ class Picture:
             return ImageOps.exif_transpose(given).convert("RGB")
 
 
-def picture_of(
-    row: Mapping[str, Any], image: str, columns: Iterable[str], where: object, folder: Path
-) -> Picture:
-    """The picture in the field `image` of a row; the name of a file is relative to `folder`."""
-    found = row.get(image)
-    if found is None:
-        raise InputError(f"{where}: no picture in field {image!r}; its fields are {[*columns]}")
-    return Picture(str(where), folder / found if isinstance(found, str) else found)
-
-
 def is_imagefolder(path: Path) -> bool:
     """Whether `path` is a folder of pictures with a metadata file, as `datasets` reads it."""
     return path.is_dir() and any(path.rglob("metadata.*"))

@@ -11,10 +11,10 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rbpkit.errors import InputError, reason
-from rbpkit.files.pictures import Picture, folder_rows, picture_of
+from rbpkit.files.pictures import Picture, folder_rows
 
 Row = tuple[str, Picture | None]
 
@@ -40,34 +40,66 @@ def list_files(path: Path) -> tuple[Path, ...]:
     return tuple(files)
 
 
+class Columns(NamedTuple):
+    """Which columns of a row are its document.
+
+    field: the text, or several joined by "+", whose values are then joined by a newline
+    ("prompt+canonical_solution"). image: the picture that it describes, None for a plain text.
+    """
+
+    field: str
+    image: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        return self.field.split("+") + ([self.image] if self.image else [])
+
+    def of(
+        self, row: Mapping[str, Any], there: Iterable[str], where: str, folder: Path = Path()
+    ) -> Row:
+        """The text and the picture of a row that has the columns `there`.
+
+        The name of a picture's file is relative to `folder`. Raises InputError if one is missing.
+        """
+        fields = self.field.split("+")
+        for name in fields:
+            if not isinstance(row.get(name), str):
+                raise InputError(f"{where}: no text in field {name!r}; its fields are {[*there]}")
+        text = "\n".join(row[name] for name in fields)
+        text.encode()  # JSON's "\ud800" is legal JSON, but no text
+        if self.image is None:
+            return text, None
+        found = row.get(self.image)
+        if found is None:
+            named = f"{where}: no picture in field {self.image!r}"
+            raise InputError(f"{named}; its fields are {[*there]}")
+        return text, Picture(where, folder / found if isinstance(found, str) else found)
+
+
 def read_rows(
     files: Iterable[Path],
-    field: str,
+    columns: Columns,
     keep: Callable[[Mapping[str, Any]], bool] | None = None,
-    image: str | None = None,
 ) -> Iterator[Row]:
-    """The text of each row of `files`, in order, read lazily; a .txt file is one row.
+    """The document of each row of `files`, in order, read lazily; a .txt file is one row.
 
-    field: the column of JSON or Parquet rows, or several joined by "+", whose values are then
-    joined by a newline ("prompt+canonical_solution"). keep: which JSON rows count. image: the
-    column with the picture, without which it is None; a folder is then an imagefolder.
+    keep: which JSON rows count. Of pictures a folder among `files` is one as `folder_rows` has it.
 
     Raises InputError that names file and line (or row) for a field without text or picture, a
     broken line, text that is not UTF-8, a file that cannot be read.
     """
-    names = field.split("+")
     for path in files:
         kind = suffix_of(path)
         with reason(f"{path}: cannot be read; is it whole?"):
             if path.is_dir():
-                for number, row in enumerate(folder_rows(path, image), start=1):
-                    yield text_and_picture(row, names, row, f"{path}, row {number}", image)
+                for number, row in enumerate(folder_rows(path, columns.image), start=1):
+                    yield columns.of(row, row, f"{path}, row {number}")
             elif kind == ".txt":
-                yield text_and_picture({"text": read_txt(path)}, ["text"], ["text"], path, image)
+                yield columns._replace(field="text").of({"text": read_txt(path)}, ["text"], path)
             elif kind == ".parquet":
-                yield from _parquet_rows(path, names, image)
+                yield from _parquet_rows(path, columns)
             else:
-                yield from _json_rows(path, names, keep, image)
+                yield from _json_rows(path, columns, keep)
 
 
 def read_txt(path: Path) -> str:
@@ -76,9 +108,7 @@ def read_txt(path: Path) -> str:
         return path.read_bytes().decode("utf-8-sig")
 
 
-def _json_rows(
-    path: Path, names: list[str], keep: Callable | None, image: str | None
-) -> Iterator[Row]:
+def _json_rows(path: Path, columns: Columns, keep: Callable | None) -> Iterator[Row]:
     import pyarrow as pa
 
     with pa.input_stream(path, compression="detect") as stream:
@@ -90,37 +120,20 @@ def _json_rows(
                 if line.strip():  # blank lines are not rows, as in `datasets`
                     row = json.loads(line.decode("utf-8-sig"))
                     if keep is None or keep(row):
-                        yield text_and_picture(row, names, row.keys(), where, image, path.parent)
+                        yield columns.of(row, row.keys(), where, path.parent)
 
 
-def _parquet_rows(path: Path, names: list[str], image: str | None) -> Iterator[Row]:
+def _parquet_rows(path: Path, columns: Columns) -> Iterator[Row]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as table:
-        number, columns = 0, [*names, image] if image else names
+        number = 0
         # Small batches: one batch of long documents must not fill the memory.
-        for batch in table.iter_batches(batch_size=1024, columns=columns):
+        for batch in table.iter_batches(batch_size=1024, columns=columns.names):
             for row in batch.to_pylist():
                 number += 1
                 where, there = f"{path}, row {number}", table.schema_arrow.names
-                yield text_and_picture(row, names, there, where, image, path.parent)
-
-
-def text_and_picture(
-    row: Mapping[str, Any],
-    names: list[str],
-    columns: Iterable[str],
-    where: object,
-    image: str | None,
-    folder: Path = Path(),
-) -> Row:
-    """A row's values of the fields `names`, joined by a newline, and its picture."""
-    for name in names:
-        if not isinstance(row.get(name), str):
-            raise InputError(f"{where}: no text in field {name!r}; its fields are {[*columns]}")
-    text = "\n".join(row[name] for name in names)
-    text.encode()  # JSON's "\ud800" is legal JSON, but no text
-    return text, image and picture_of(row, image, columns, where, folder)
+                yield columns.of(row, there, where, path.parent)
 
 
 def text_fingerprint(documents: Iterable[str]) -> str:
