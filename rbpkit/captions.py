@@ -1,6 +1,6 @@
 """Captions: what a captioner's own processor makes of pictures and texts, and its hidden states.
 
-Picture and text may be one sequence (LLaVA and its kin), or a decoder looks at an encoder's picture.
+Picture and text are one sequence (LLaVA and its kin), or a decoder looks at an encoder's picture.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ def opened_captioner(network: PreTrainedModel, processor: Any, tokenizer: Any) -
         prompt = str(getattr(processor, "image_token", ""))
     vision = getattr(config, "vision_config", None) or getattr(config, "encoder", None)
     mode = "L" if getattr(vision, "num_channels", 3) == 1 else "RGB"
-    sizes = {"S_vision": vision_parameters(network)}
-    found = Captioner(processor, tokenizer, prompt, start, mode, **sizes)
+    S_vision = vision_parameters(network)
+    found = Captioner(processor, tokenizer, prompt, start, mode, S_vision)
     inputs = found.probe(network)
     if start:
         seen = network(**inputs, use_cache=False).encoder_last_hidden_state

@@ -7,6 +7,7 @@ batching are in `encoding`.
 from __future__ import annotations
 
 import difflib
+import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from rbpkit.errors import InputError, check_whole, reason
-from rbpkit.files.pictures import Picture, is_imagefolder, pictures_fingerprint, undecoded
+from rbpkit.files.pictures import Picture, pictures_fingerprint, undecoded
 from rbpkit.files.text_files import (
     SUFFIXES,
-    Columns,
-    Row,
+    Document,
+    document_of,
     list_files,
-    read_rows,
+    read_documents,
     suffix_of,
     text_fingerprint,
 )
@@ -104,9 +105,9 @@ class Corpus:
     """The documents to be measured, in the order of the protocol; never empty.
 
     id: the paper's name, "pocket:NAME", the name of the file or folder, or one of your own.
-    pictures: that the documents are captions of, one for each; None if they are plain text.
-    fingerprint: `text_fingerprint(documents)`, of captions `pictures_fingerprint`; two corpora with
-    the same one are the same text and pictures.
+    fingerprint: `text_fingerprint(documents)`; two corpora with the same one are the same text.
+    pictures: what each document is a caption of, None if they are plain texts; if they are there,
+    the fingerprint is `pictures_fingerprint`.
     source: where the text is from: `kind` ("hub", "file", "pocket" or "memory"), `path`, `empty`
     (how many documents without a visible character were left out); of files and the hub `files` and
     `field`, of the hub `revision`; `as_shipped` of a pocket corpus that is cut out of packages.
@@ -150,10 +151,11 @@ class Corpus:
         if isinstance(texts, (str, Mapping)) or hasattr(texts, "columns"):
             kind = type(texts).__name__
             raise InputError(f"{name}: a {kind} is not a list of texts; give one column or split")
-        columns, kind = Columns(field, image), "rows of text and picture" if image else "strings"
+        make = functools.partial(document_of, field.split("+"), image)
+        kind = "rows of text and picture" if image else "strings"
         with reason(f"{name}: the documents must be {kind}"):
             found = [
-                columns.of(one, one, f"{name}, row {row}")
+                make(one, one, f"{name}, row {row}")
                 if image or isinstance(one, Mapping)
                 else (one, None)
                 for row, one in enumerate(undecoded(texts, image))
@@ -216,16 +218,16 @@ def load_corpus(
         from rbpkit.pocket.documents import humaneval_path
 
         source = {"kind": "pocket", "path": "shipped with rbpkit"}
-        columns = Columns("+".join(ON_HUB["HumanEval"].fields))
-        return _from_files(target, [humaneval_path()], columns, documents, seed, source)
+        field = "+".join(ON_HUB["HumanEval"].fields)
+        return _from_files(target, [humaneval_path()], field, documents, seed, source)
     if target in POCKET_CORPORA:
         return _from_pocket(target, documents)
     if isinstance(target, str):
         return _from_hub(target, documents, seed, revision)
-    files = [target] if image and is_imagefolder(target) else list_files(target)
+    pictured = image and any(target.rglob("metadata.*"))
+    name, files = target.resolve().name, [target] if pictured else list_files(target)
     source = {"kind": "file", "path": str(target)}
-    columns = Columns(field or "text", image)
-    return _from_files(target.resolve().name, files, columns, documents, seed, source)
+    return _from_files(name, files, field or "text", documents, seed, source, image=image)
 
 
 def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
@@ -247,12 +249,12 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     )
 
 
-def _make(id: str, rows: Sequence[Row], source: dict[str, Any], protocol: dict) -> Corpus:
-    kept = [row for row in rows if row[0].strip()]
+def _make(id: str, found: Sequence[Document], source: dict[str, Any], protocol: dict) -> Corpus:
+    kept = [one for one in found if one[0].strip()]
     if not kept:
-        found = f"all {len(rows)} documents are empty" if rows else "there are no documents"
-        raise InputError(f"{id}: {found}; give a corpus with text ({source['path']})")
-    source["empty"] = len(rows) - len(kept)
+        fault = f"all {len(found)} documents are empty" if found else "there are no documents"
+        raise InputError(f"{id}: {fault}; give a corpus with text ({source['path']})")
+    source["empty"] = len(found) - len(kept)
     texts, pictures = zip(*kept, strict=True)
     return Corpus(id, texts, source, protocol, pictures if any(pictures) else None)
 
@@ -260,21 +262,23 @@ def _make(id: str, rows: Sequence[Row], source: dict[str, Any], protocol: dict) 
 def _from_files(
     id: str,
     files: Sequence[Path],
-    columns: Columns,
+    field: str,
     documents: int | None,
     seed: int | None,
     source: dict[str, Any],
     keep: Callable[[Mapping[str, Any]], bool] | None = None,
+    image: str | None = None,
 ) -> Corpus:
     # Twice through the files: the order depends on how many rows there are, and a local copy
     # of Wikipedia does not fit in memory. The first pass also finds every broken row.
-    available = sum(1 for _ in read_rows(files, columns, keep))
+    read = functools.partial(read_documents, files, field, keep, image)
+    available = sum(1 for _ in read())
     order = protocol_order(available, seed)[:documents].tolist()
     wanted = set(order)
-    rows = {i: row for i, row in enumerate(read_rows(files, columns, keep)) if i in wanted}
-    source |= {"files": [file.name for file in files], "field": columns.field}
+    found = {i: one for i, one in enumerate(read()) if i in wanted}
+    source |= {"files": [file.name for file in files], "field": field}
     protocol = {"seed": seed, "requested": documents, "available": available}
-    return _make(id, [rows[i] for i in order], source, protocol)
+    return _make(id, [found[i] for i in order], source, protocol)
 
 
 def _from_pocket(name: str, documents: int | None) -> Corpus:
@@ -299,8 +303,7 @@ def _from_hub(name: str, documents: int | None, seed: int | None, revision: str 
     files = [path for pattern in hub.files for path in _parts(Path(folder), pattern)]
     source = {"kind": "hub", "path": hub.path, "revision": Path(folder).name}
     seed = None if hub.in_order else seed
-    columns = Columns("+".join(hub.fields))
-    return _from_files(name, files, columns, documents, seed, source, hub.keep)
+    return _from_files(name, files, "+".join(hub.fields), documents, seed, source, hub.keep)
 
 
 def _parts(folder: Path, pattern: str) -> list[Path]:

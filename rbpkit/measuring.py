@@ -41,7 +41,6 @@ from rbpkit.summary import Summary
 
 BATCH_TOKENS = 8192
 MAX_LENGTH = 512
-_NAME_THEM = "it describes pictures; name their column, image= (--image)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,7 +145,9 @@ def measure(
         )
     with _opened(model, tokenizer, name, progress, pictures) as model:
         if pictures != (model.captioner is not None):
-            fault = "it reads no pictures; leave image (--image) out" if pictures else _NAME_THEM
+            fault = "it reads pictures; name their column, image= (--image)"
+            if pictures:
+                fault = "it reads no pictures (in memory it needs its processor as tokenizer=)"
             raise InputError(f"{model.name}: {fault}")
         for what, note in model.notes.items():
             say(f"{model.name}: {what}: {note}")
@@ -249,11 +250,8 @@ def _opened(
         )
     if tokenizer is None:
         raise InputError(f"{kind}: a model in memory needs tokenizer=, its own")
-    processor, reads = tokenizer, hasattr(tokenizer, "image_processor")
-    if pictures != reads:
-        fault = "to read pictures it needs its processor as tokenizer=" if pictures else _NAME_THEM
-        raise InputError(f"{kind}: {fault}")
-    tokenizer = processor.tokenizer if reads else tokenizer
+    processor, captioner = tokenizer, None
+    tokenizer = processor.tokenizer if hasattr(processor, "image_processor") else tokenizer
     dtype = str(model.dtype).removeprefix("torch.")
     given = model.config.name_or_path or kind  # a hub id, the path of a folder, or nothing
     here = os.path.isabs(given) or os.path.exists(given)
@@ -262,7 +260,8 @@ def _opened(
     try:
         model.eval()
         with reason(f"{name}: the model in memory does not run in {dtype}"):
-            captioner = opened_captioner(model, processor, tokenizer) if pictures else None
+            if processor is not tokenizer:
+                captioner = opened_captioner(model, processor, tokenizer)
             head, V = linear_head(model, name, captioner)
             rows = min(V, model.get_input_embeddings().weight.shape[0])
             _check_tokenizer(tokenizer, rows, Path(name))
