@@ -210,13 +210,11 @@ def test_from_the_command_line(rbpkit, captions, encoder_decoder, tmp_path):
 
 @pytest.mark.parametrize("fault", ["missing", "broken", "cut short", "null", "no column"])
 def test_a_bad_picture_is_one_line_that_names_the_row(fault, rbpkit, captions, llava, tmp_path):
-    good, bad = captions / "pictures/3.png", {"text": "bad", "picture": "bad.png"}
-    if fault in ("broken", "cut short"):
-        content = good.read_bytes()[:900] if fault == "cut short" else b"no picture"
+    good = captions / "pictures/3.png"
+    if content := {"broken": b"no picture", "cut short": good.read_bytes()[:900]}.get(fault):
         (tmp_path / "bad.png").write_bytes(content)
-    if fault in ("null", "no column"):
-        bad = {"text": "bad", "picture": None} if fault == "null" else {"text": "bad"}
-    rows = [{"text": "good", "picture": str(good)}, bad]
+    bad = {"null": {"picture": None}, "no column": {}}.get(fault, {"picture": "bad.png"})
+    rows = [{"text": "good", "picture": str(good)}, {"text": "bad"} | bad]
     path, out = write(tmp_path / "captions.jsonl", rows), tmp_path / "out"
     more = ["--corpus", path, "--image", "picture", "--out", out]
     status, _, err = rbpkit("measure", "--model", llava, *more)
