@@ -27,10 +27,11 @@ from tqdm import tqdm
 from transformers import PreTrainedModel
 
 import rbpkit
+from rbpkit.captions import caption_states, opened_captioner
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
 from rbpkit.errors import InputError, check_whole, reason
-from rbpkit.files.architectures import context_of, family_of, non_embedding_parameters
+from rbpkit.files.architectures import context_of, family_of, non_embedding_parameters, output_layer
 from rbpkit.files.manifest import Manifest
 from rbpkit.kernels.memory import by_batches
 from rbpkit.models import LoadedModel, _check_tokenizer, linear_head, load_model
@@ -98,6 +99,7 @@ def measure(
     tokenizer: Any = None,
     name: str | None = None,
     field: str | None = None,
+    image: str | None = None,
     max_length: int = MAX_LENGTH,
     stride: int | None = 0,
     batch_tokens: int = BATCH_TOKENS,
@@ -113,7 +115,9 @@ def measure(
     second or two for each GB, its adapters, its config and its tokenizer.
     corpus: a name, a file or a folder, of which `load_corpus` takes what the protocol says; what
     `load_corpus` or `Corpus.of` gives; or texts in memory as for `Corpus.of` (a list, a
-    `datasets.Dataset`, any iterable), all of them. field: the column with the text.
+    `datasets.Dataset`, any iterable), all of them. field: the column with the text. image: the
+    column with the picture that the text describes, for a model that reads pictures; of one in
+    memory `tokenizer` is its processor.
     out: a folder; without one, nothing is written. name: what to call the model in the records.
     max_length: truncate documents at this many tokens (Appendix A: 512), or at the model's context
     if that is shorter. stride: from 1 on, documents are scored whole, in windows of max_length
@@ -132,17 +136,25 @@ def measure(
     """
     check_whole("batch_tokens", batch_tokens, 1)
     # The corpus first: its faults show at once, a model may take minutes to load.
-    corpus = opened_corpus(corpus, field)
+    corpus = opened_corpus(corpus, field, image)
+    pictures = corpus.pictures is not None
     if corpus.source.get("as_shipped") is False:
         say(
             f"{corpus.id}: the installed packages have other versions, and so another text, than"
             " the pocket models' numbers come from: do not compare with them"
         )
-    with _opened(model, tokenizer, name, progress) as model:
+    with _opened(model, tokenizer, name, progress, pictures) as model:
+        if pictures != (model.captioner is not None):
+            fault = "it reads pictures; name their column, image= (--image)"
+            if pictures:
+                fault = "it reads no pictures (in memory it needs its processor as tokenizer=)"
+            raise InputError(f"{model.name}: {fault}")
         for what, note in model.notes.items():
             say(f"{model.name}: {what}: {note}")
-        length = min(max_length, model.context or max_length)
-        encoded = encode(corpus, model.tokenizer, max_length=length, stride=stride or 0)
+        before = model.captioner.places if pictures and not model.captioner.start else 0
+        settings = {"stride": stride or 0, "captioner": model.captioner}
+        settings["max_length"] = min(max_length, (model.context or math.inf) - before)
+        encoded = encode(corpus, model.tokenizer, **settings)
         planned = _planned(model, corpus, encoded, batch_tokens)
         job = model, encoded, planned
         if out is None:
@@ -201,22 +213,25 @@ def _coverage(corpus: Corpus, encoded: EncodedCorpus) -> tuple[str, bool]:
         line += f", {encoded.skipped:,} skipped (nothing to score)"
     if encoded.past:
         line += f"; {encoded.past:,} tokens past --max-length {encoded.max_length} left out"
-        line += " (--stride scores all)"
+        line += "" if encoded.captions else " (--stride scores all)"
     return line, available <= taken and not encoded.past
 
 
-def opened_corpus(corpus: Any, field: str | None) -> Corpus:
+def opened_corpus(corpus: Any, field: str | None, image: str | None = None) -> Corpus:
     """What `measure` takes as a corpus, read."""
     if isinstance(corpus, (str, os.PathLike)):
-        return load_corpus(corpus, field=field)
-    return corpus if isinstance(corpus, Corpus) else Corpus.of(corpus, field=field or "text")
+        return load_corpus(corpus, field=field, image=image)
+    known = isinstance(corpus, Corpus)
+    return corpus if known else Corpus.of(corpus, field=field or "text", image=image)
 
 
 @contextmanager
-def _opened(model: Any, tokenizer: Any, name: str | None, progress: bool) -> Iterator[LoadedModel]:
+def _opened(
+    model: Any, tokenizer: Any, name: str | None, progress: bool, pictures: bool
+) -> Iterator[LoadedModel]:
     """What `measure` takes as a model, ready to be measured in this block."""
     if isinstance(model, (str, os.PathLike)):
-        model = load_model(model, progress=progress)
+        model = load_model(model, progress=progress, image=pictures)
     if isinstance(model, LoadedModel):
         if tokenizer is not None:
             raise InputError("tokenizer: only for a model in memory; a loaded one has its own")
@@ -228,13 +243,15 @@ def _opened(model: Any, tokenizer: Any, name: str | None, progress: bool) -> Ite
             raise InputError(f"{kind}: an adapter of the prompt; give one of the layers (LoRA)")
         model = model.get_base_model()
         notes["adapter"] = f"put on {model.config.name_or_path or type(model).__name__}"
-    if not isinstance(model, PreTrainedModel) or model.get_output_embeddings() is None:
+    if not isinstance(model, PreTrainedModel) or output_layer(model) is None:
         raise InputError(
             f"{kind}: not a causal language model of transformers; give one (AutoModelForCausalLM"
             " or a PeftModel of it), a hub id or a folder"
         )
     if tokenizer is None:
         raise InputError(f"{kind}: a model in memory needs tokenizer=, its own")
+    processor, captioner = tokenizer, None
+    tokenizer = processor.tokenizer if hasattr(processor, "image_processor") else tokenizer
     dtype = str(model.dtype).removeprefix("torch.")
     given = model.config.name_or_path or kind  # a hub id, the path of a folder, or nothing
     here = os.path.isabs(given) or os.path.exists(given)
@@ -243,12 +260,14 @@ def _opened(model: Any, tokenizer: Any, name: str | None, progress: bool) -> Ite
     try:
         model.eval()
         with reason(f"{name}: the model in memory does not run in {dtype}"):
-            head, V = linear_head(model, name)
+            if processor is not tokenizer:
+                captioner = opened_captioner(model, processor, tokenizer)
+            head, V = linear_head(model, name, captioner)
             rows = min(V, model.get_input_embeddings().weight.shape[0])
             _check_tokenizer(tokenizer, rows, Path(name))
         yield LoadedModel(
             name=name,
-            revision=_revision(model, tokenizer),
+            revision=_revision(model, processor, tokenizer),
             family=family_of(model.config),
             S=non_embedding_parameters(model),
             V=V,
@@ -259,14 +278,15 @@ def _opened(model: Any, tokenizer: Any, name: str | None, progress: bool) -> Ite
             head=head,
             model=model,
             notes=notes,
+            captioner=captioner,
         )
     finally:
         for module, training in modes.items():
             module.training = training
 
 
-def _revision(model: PreTrainedModel, tokenizer: Any) -> str:
-    """A sha256 over weights, adapters, config and tokenizer of a model in memory."""
+def _revision(model: PreTrainedModel, processor: Any, tokenizer: Any) -> str:
+    """A sha256 over weights, adapters, config and tokenizer or processor of a model in memory."""
     total = hashlib.sha256()
     for key, tensor in model.state_dict().items():
         total.update(f"{key} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
@@ -278,6 +298,8 @@ def _revision(model: PreTrainedModel, tokenizer: Any) -> str:
     backend = getattr(tokenizer, "backend_tokenizer", None)  # of one with a tokenizer.json
     words = backend.to_str() if backend else str(sorted(tokenizer.get_vocab().items()))
     total.update(f"{model.config.to_json_string()}{words}{tokenizer.all_special_ids}".encode())
+    if processor is not tokenizer:
+        total.update(f"{processor.to_json_string()}{processor.chat_template}".encode())
     return f"sha256:{total.hexdigest()}"
 
 
@@ -301,7 +323,7 @@ def measured_ranks(
 
     def ranked(batch: Batch) -> TokenRanks:
         targets = torch.from_numpy(batch.targets).to(model.device)
-        states, places = states_of(model, batch)
+        states, places = states_of(model, batch, encoded.captions)
         if model.head is None:
             return logit_ranks(states[places], targets.to(states.device), entropy=True)
         weight, options = model.head.weight, model.head.options
@@ -313,12 +335,16 @@ def measured_ranks(
     return by_batches(make, batch_tokens, ranked, f"{model.name} on {encoded.corpus}", say)
 
 
-def states_of(model: LoadedModel, batch: Batch) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+def states_of(
+    model: LoadedModel, batch: Batch, captions: Corpus | None = None
+) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """A forward pass -> states, and the (rows, columns) of the T scored tokens in them.
 
     The states are hidden (B, L, d), or logits (B, L, V) if the model has no `head`. Both results
     are on one device: of a model on several, the last layer's.
     """
+    if captions is not None:
+        return caption_states(model, batch, captions)
     # Sent before the pass, not after it: a copy from the host waits for the GPU's pending work.
     ids, *places = (
         torch.from_numpy(array).to(model.device)
