@@ -1,11 +1,12 @@
-"""Small tables of the pocket models that need every token, for notebooks 02, 17 and 18.
+"""Small tables of the pocket models that need every token, for notebooks 02, 14, 17 and 18.
 
 `make tables` measures the models and writes them to rbpkit/data/pocket/tables:
 
     precision.csv     ties and 16-bit arithmetic: ranks of the same tokens in five settings
     calibration.csv   the tokens of each job by their largest probability, p_max
+    copying.csv       what the repetition of random tokens brings (`copying.copying_probe`)
 
-Each row begins with corpus, family, model, S and V.
+Each row of the first two begins with corpus, family, model, S and V.
 """
 
 from __future__ import annotations
@@ -163,7 +164,10 @@ def _of_job(table: pd.DataFrame, *about: object) -> pd.DataFrame:
 
 
 def main(records_dir: str) -> None:
-    """Write both tables: calibration from these records, precision from the models themselves."""
+    """Write the tables: calibration from these records, the others from the models themselves."""
+    from rbpkit.models import load_model
+    from rbpkit.pocket.copying import ship_copying
+
     tables = {
         "calibration.csv": calibration_of(records_dir),
         "precision.csv": precision_of_pocket_models(),
@@ -171,6 +175,9 @@ def main(records_dir: str) -> None:
     write_whole(
         recipes.DATA / "tables", {name: as_csv(one).encode() for name, one in tables.items()}
     )
+    runs = (run for family in recipes.FAMILIES for run in recipes.runs_of(family))
+    folders = [recipes.MODELS / run.name for run in runs]
+    ship_copying({one.name: load_model(one, device="cpu") for one in folders})
 
 
 if __name__ == "__main__":
