@@ -28,6 +28,7 @@ def copying_probe(model: LoadedModel, sequences: int = 256, seed: int = 0) -> di
     The tokens are uniform over the ids from 1 to V - 1. With nll of their tokens from the second
     on, in sequences x x (x repeated) and s x (s is x in random order):
 
+        first  mean nll of the first x
         drop   mean nll of the first x minus that of the second
         order  mean nll of x after s minus that of x after x
 
@@ -41,7 +42,7 @@ def copying_probe(model: LoadedModel, sequences: int = 256, seed: int = 0) -> di
     repeated, shuffled = (_nll(model, torch.cat([one, x], dim=1)) for one in (x, s))
     first, second, after_s = repeated[:, : LENGTH - 1], repeated[:, LENGTH:], shuffled[:, LENGTH:]
     weights = resample_weights(np.arange(sequences)) / sequences
-    row = {}
+    row = {"first": float(first.mean())}
     for name, fall in (("drop", first - second), ("order", after_s - second)):
         mean = fall.mean(dim=1, dtype=torch.float64).numpy()
         row[name] = float(mean.mean())
