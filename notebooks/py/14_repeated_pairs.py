@@ -369,7 +369,9 @@ print(summary.unstack("kind").swaplevel(axis=1)[["other", "all", "pair"]].round(
 five = [*families, "Mamba"]
 reach = finished.S <= finished[finished.family == "Mamba"].S.max()
 small = finished[reach & finished.family.isin(five)].groupby(cell)[["S", "loss"]].apply(exponents)
-small.alpha.groupby(["kind", "family"]).median().unstack()[five].loc[["other", "pair", "all"]].round(3)
+small.alpha.groupby(["kind", "family"]).median().unstack()[five].loc[
+    ["other", "pair", "all"]
+].round(3)
 
 # %% [markdown]
 # On other tokens Mamba gains most from size, on pair tokens less than half as much as Pythia. On all tokens Mamba's exponent is close to Pythia's, because the two differences cancel. So the agreement above is one of three families with attention, not a constant of the text. (In this range GPT-2 and OPT have three sizes each.)
