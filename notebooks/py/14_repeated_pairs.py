@@ -149,7 +149,7 @@ print(
 print(with_qwen["other"].max().round(2), "at most")
 
 # %% [markdown]
-# On other tokens the factor stays below 1.2 on every corpus. On pair tokens it is two to four. With Qwen the agreement on other tokens is weaker.
+# On other tokens the factor stays below 1.2 on every corpus. On pair tokens it is more than two. With Qwen the agreement on other tokens is weaker.
 #
 # **Exercise 1.** On a text 20% of the tokens are pair tokens. Their CE is 2 nats and falls as $S^{-0.20}$; the CE of the other tokens is 4 nats and falls as $S^{-0.05}$. What is the local exponent of CE over all tokens?
 #
@@ -201,7 +201,7 @@ live.unstack(["kind", "family"]).round(2)
 #
 # ## Do the models copy?
 #
-# All this selects tokens by their target, that is, by what the model is asked for. A probe needs neither targets nor text: show a model 40 random tokens, $x$, and then the same 40 again. Only the context can predict them. Let $s$ be $x$ in random order. With nll the mean over the tokens of a copy of $x$, we take two differences:
+# So far the target decided which tokens count. A probe needs no text: show a model 40 random tokens, $x$, and then the same 40 again. Only the context can predict them. Let $s$ be $x$ in random order. We take two differences of mean nll:
 #
 # $$\text{drop} = \mathrm{nll}(\text{first } x \text{ in } x\,x) - \mathrm{nll}(\text{second } x \text{ in } x\,x), \qquad \text{order} = \mathrm{nll}(x \text{ after } s) - \mathrm{nll}(x \text{ after } x).$$
 #
@@ -238,11 +238,11 @@ with plots.style():
 plots.save(figure, ours, figures_dir, "14_copying")
 
 # %% [markdown]
-# *Left, what the repetition brings. Right, the part that needs the order. Pythia begins to copy between its second and its fourth size, where its pair tokens improve in one step. The lines of GPT-2, OPT and Mamba fall to nearly zero on the right.*
+# *Left, what the repetition brings; right, what needs the order. Pythia begins to copy between its second and its fourth size, where its pair tokens improve in one step.*
 #
-# So Pythia knows what followed what, from its third size on, and nearly all of its drop needs the order. GPT-2, OPT and Mamba hardly copy: they gain by expecting any token they have seen. Three of Qwen's six sizes copy, whatever their size.
+# Pythia's drop needs the order: it copies, clearly from its third size on. GPT-2, OPT and Mamba hardly copy: they gain by expecting any token they have seen. Three of Qwen's six sizes copy, not the three largest.
 #
-# What does the probe add? The split by pairs looks at the target, so a family could be better on pair tokens for reasons other than copying. The probe has no such choice. It finds the same families. But it does not show that Pythia's exponent comes from copying. Random tokens are unlike anything the models read: the first $x$ costs about 11 nats, more than the $\ln V = 8.3$ of a uniform guess, and so does the second. And the families still differ in their learning rate.
+# What does the probe add? A choice by target could favour a family that is good at pair tokens for another reason. The probe makes no choice, and finds the same families. It does not show that copying makes Pythia's exponent. Random tokens are unlike anything the models read: even the second $x$ costs more than the $\ln V = 8.3$ nats of a uniform guess. And the families still differ in their learning rate.
 #
 # ## Training tokens: the jump
 #
@@ -355,7 +355,7 @@ print(summary.unstack("kind").swaplevel(axis=1)[["other", "all", "pair"]].round(
 # %% [markdown]
 # On other tokens Kaplan's form predicts twice the tokens to 2.0% and the two larger models to 0.9%. On all tokens it misses these two by 7 to 8%. Losses of other tokens change less, which makes small errors easier. But there *no change* has errors several times as large.
 #
-# On other tokens both forms predict all three to a few percent in the median. On all tokens they do so for the largest size only. There *no change* does about as well, so that test proves little.
+# For the largest size *no change* does about as well, so that test proves little.
 #
 # **Exercise 3.** Divide each error by that of *no change* before you take the median. Is the law still better on other tokens than on all, in each of the three tests?
 #
@@ -374,14 +374,14 @@ small.alpha.groupby(["kind", "family"]).median().unstack()[five].loc[
 ].round(3)
 
 # %% [markdown]
-# On other tokens Mamba gains most from size, on pair tokens less than half as much as Pythia. On all tokens Mamba's exponent is close to Pythia's, because the two differences cancel. So the agreement above is one of three families with attention, not a constant of the text. (In this range GPT-2 and OPT have three sizes each.)
+# On other tokens Mamba gains most from size, on pair tokens less than half as much as Pythia. On all tokens these two differences nearly cancel against Pythia, but not against GPT-2 or OPT. So the agreement above is one of three families with attention, not a constant of the text. (In this range GPT-2 and OPT have three sizes each.)
 #
 # ## What we found
 #
 # - On tokens that complete no pair GPT-2, OPT and Pythia have the same exponent to about a tenth. On pair tokens they differ by a factor of two to four. How common a bigram is does not explain it. This is firm for these models, of one seed each.
 # - The jump of Pythia's exponent with the training tokens and its bend at large $S$ belong mostly to the pair tokens. On the rest a law in size and tokens predicts well. This is one family with one seed ([notebook 13](13_pocket_models.ipynb) has others).
-# - The *cause* is open. Pythia was trained at four times the learning rate of GPT-2 and OPT, relative to width, and has a separate output matrix. Family and rate are confounded. Weights ship for the end of training only, so we cannot say when copying begins.
-# - On random tokens Pythia uses which token followed which, some Qwens do, and GPT-2, OPT and Mamba hardly do. That pair tokens of real text are *copied* is likely for Pythia and not shown. The split looks at the right token, so a copy that goes wrong counts among the others. We did not look inside a model.
+# - The *cause* is open. Pythia was trained at four times the learning rate of GPT-2 and OPT, relative to width, and has a separate output matrix. Family and rate are confounded. When copying begins we cannot say: weights ship for the end of training only.
+# - Pythia and some Qwens copy random tokens; GPT-2, OPT and Mamba hardly do. That the pair tokens of real text are *copied* is likely, but not shown. The split looks at the right token, so a copy that goes wrong counts among the others.
 # - Whether the paper's families differ by their pair tokens is unknown. No rank of a single token of theirs is published.
 #
-# **Related.** [Olsson et al.](https://arxiv.org/abs/2209.11895) describe induction heads, which complete such pairs and form at once during training. [Arora et al.](https://arxiv.org/abs/2312.04927) find that most of the gap between attention and gated convolutions is in such tokens. [Michaud et al.](https://arxiv.org/abs/2303.13506) derive smooth laws from skills that come one by one; pairs would be a skill large enough to be seen.
+# **Related.** [Olsson et al.](https://arxiv.org/abs/2209.11895) describe induction heads, which complete such pairs and form at once during training. [Arora et al.](https://arxiv.org/abs/2312.04927) find that most of the gap between attention and gated convolutions is in such tokens.
