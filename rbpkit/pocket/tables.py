@@ -14,6 +14,7 @@ Each row of the first two begins with corpus, family, model, S and V.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -187,7 +188,8 @@ def theories_of(family: str, corpus: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         tau, tau_delta   by maximum likelihood for each model (`tau_and_delta`)
 
     These are fitted on half of the source modules; the other half gives the exponents. The second
-    table has their tau_alone, tau and delta by model. InputError if training text is missing.
+    table has by model tau_alone, tau, delta, and of the other half the share of ranks over 1,000,
+    `missed`, with the mass that p has there, `believed`. InputError if training text is missing.
     """
     from rbpkit.corpora import load_corpus
     from rbpkit.encoding import encode
@@ -202,35 +204,34 @@ def theories_of(family: str, corpus: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     models = [load_model(recipes.MODELS / r.name, device="cpu") for r in recipes.runs_of(family)]
     encoded = encode(text, models[0].tokenizer, max_length=recipes.CONTEXT)
     found = [_of_tokens(model, encoded, counts / counts.sum(), fitted) for model in models]
-    fits = [tau_and_delta(logp, u) for _, logp, u in found]
-    ce, rbp = np.array([means[-1, 1] for means, _, _ in found]), [m[-1, 2:] for m, _, _ in found]
+    alone, tau, delta = zip(*(tau_and_delta(logp, u) for _, logp, u in found), strict=True)
+    means = np.array([one for one, _, _ in found])
+    ce, q, none = means[:, -1, 1], means[:, -1, 2:], np.zeros(len(models))
+    spline = CubicSpline(LOG_TAUS, means[:, :-2], axis=1)  # at log tau: (models, 2 + K)
 
     def slopes(ce: np.ndarray, rbp: np.ndarray) -> np.ndarray:
         return np.polyfit(np.log(ce), np.log(-np.log(rbp)), 1)[0]
 
-    def by_theory(taus: list, deltas: list) -> np.ndarray:
+    def by_theory(taus: Sequence[float], deltas: Sequence[float]) -> np.ndarray:
         """The slopes if the targets of model i are drawn with taus[i] and deltas[i]."""
-        rows = [
-            (1 - delta) * CubicSpline(LOG_TAUS, means[:-2])(np.log(tau)) + delta * means[-2]
-            for (means, _, _), tau, delta in zip(found, taus, deltas, strict=True)
-        ]
-        return slopes(np.array(rows)[:, 1], np.array(rows)[:, 2:])
+        tempered = np.array([spline(t)[i] for i, t in enumerate(np.log(taus))])
+        rows = tempered + np.array(deltas)[:, None] * (means[:, -2] - tempered)
+        return slopes(rows[:, 1], rows[:, 2:])
 
-    largest, none = CubicSpline(LOG_TAUS, found[-1][0][:-2]), [0.0] * len(models)
-    T = [brentq(lambda t, c=c: largest(t)[0] - c, LOG_TAUS[0], LOG_TAUS[-1]) for c in ce]
-    alone, tau, delta = zip(*fits, strict=True)
-    about, q = {"corpus": corpus, "family": family}, np.array(rbp)
+    T = [brentq(lambda t, c=c: spline(t)[-1, 0] - c, LOG_TAUS[0], LOG_TAUS[-1]) for c in ce]
+    about = {"corpus": corpus, "family": family}
     exponents = {
         "k": EPS_KS,
         "measured": slopes(ce, q),
-        "tempering": slopes(ce, largest(T)[:, 2:]),
+        "tempering": slopes(ce, np.array([spline(t)[-1, 2:] for t in T])),
         "mixture": ((1 - q) / (-q * np.log(q))).mean(axis=0),
-        "self_prediction": by_theory([1.0] * len(models), none),
+        "self_prediction": by_theory(none + 1, none),
         "tau": by_theory(alone, none),
         "tau_delta": by_theory(tau, delta),
     }
     corrections = {"model": [m.name for m in models], "S": [m.S for m in models]}
     corrections |= {"tau_alone": alone, "tau": tau, "delta": delta}
+    corrections |= {"missed": 1 - q[:, -1], "believed": 1 - spline(0)[:, -1]}
     return pd.DataFrame(about | exponents), pd.DataFrame(about | corrections)
 
 
@@ -251,7 +252,7 @@ def tau_and_delta(logp: np.ndarray, u: np.ndarray) -> tuple[float, float, float]
     fine = np.linspace(LOG_TAUS[0], LOG_TAUS[-1], 5001)
     logq = np.log(p + deltas * (u[:, None] - p))
     alone, best = (fine[CubicSpline(LOG_TAUS, x.mean(axis=0))(fine).argmax()] for x in (logp, logq))
-    return np.exp(alone), np.exp(best), float(CubicSpline(LOG_TAUS, deltas)(best))
+    return np.exp(alone), np.exp(best), max(0.0, float(CubicSpline(LOG_TAUS, deltas)(best)))
 
 
 def _of_tokens(model, encoded, unigrams: np.ndarray, fitted: np.ndarray) -> tuple[np.ndarray, ...]:
