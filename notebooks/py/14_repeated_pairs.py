@@ -90,7 +90,7 @@ print("share of pair tokens:", {corpus: round(share[corpus], 2) for corpus in co
 # %% [markdown]
 # ## On one kind the families agree
 #
-# All models in this section read 12 million tokens. First look, then fit.
+# All models in this section read 12 million tokens.
 
 # %% tags=["hide-input"]
 rows = []
@@ -240,9 +240,9 @@ plots.save(figure, ours, figures_dir, "14_copying")
 # %% [markdown]
 # *Left, what the repetition brings; right, what needs the order. Pythia begins to copy between its second and its fourth size, where its pair tokens improve in one step.*
 #
-# Pythia's drop needs the order: it copies, clearly from its third size on. GPT-2, OPT and Mamba hardly copy: they gain by expecting any token they have seen. Three of Qwen's six sizes copy, not the three largest.
+# Pythia's drop needs the order: it copies, clearly from its third size on. GPT-2, OPT and Mamba hardly copy: they gain by expecting any token they have seen. Three of Qwen's six sizes copy: those whose pair tokens lie low in the first figure.
 #
-# What does the probe add? A choice by target could favour a family that is good at pair tokens for another reason. The probe makes no choice, and finds the same families. It does not show that copying makes Pythia's exponent. Random tokens are unlike anything the models read: even the second $x$ costs more than the $\ln V = 8.3$ nats of a uniform guess. And the families still differ in their learning rate.
+# What does the probe add? A choice by target could favour a family that is good at pair tokens for another reason. The probe makes none, and finds the same families. It does not show that copying makes Pythia's exponent. Random tokens are unlike anything the models read: even the second $x$ costs more than the $\ln V = 8.3$ nats of a uniform guess. And the families still differ in their learning rate.
 #
 # ## Training tokens: the jump
 #
