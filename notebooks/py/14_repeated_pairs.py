@@ -242,7 +242,7 @@ plots.save(figure, ours, figures_dir, "14_copying")
 #
 # Pythia's drop needs the order: it copies, clearly from its third size on. GPT-2, OPT and Mamba hardly copy: they gain by expecting any token they have seen. Three of Qwen's six sizes copy: those whose pair tokens lie low in the first figure.
 #
-# What does the probe add? A choice by target could favour a family that is good at pair tokens for another reason. The probe makes none, and finds the same families. It does not show that copying makes Pythia's exponent. Random tokens are unlike anything the models read: even the second $x$ costs more than the $\ln V = 8.3$ nats of a uniform guess. And the families still differ in their learning rate.
+# What does the probe add? A choice by target could favour a family that is good at pair tokens for another reason. The probe makes none, and finds the same families. It does not show that copying makes Pythia's exponent. Random tokens are unlike anything the models read: even the second $x$ costs more than the $\ln V = 8.3$ nats of a uniform guess. The families still differ in their learning rate.
 #
 # ## Training tokens: the jump
 #
