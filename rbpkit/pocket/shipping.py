@@ -3,7 +3,8 @@
     python -m rbpkit.pocket.shipping FOLDER_OF_RUNS
 
 A pocket model goes to `data/pocket/models/NAME` (hub layout, with a card), every loss curve to
-`data/pocket/runs`. Every model is measured, and its totals are put into the files of `controls`.
+`data/pocket/runs`. Every model is measured, and its totals are put into the files of `controls`,
+its copying probe into that of `copying`.
 Summaries of `rbpkit sweep` are copied by hand, to `data/pocket/summaries`, or `beside` for a family
 that is not in the paper.
 """
@@ -31,6 +32,7 @@ from rbpkit.pocket.controls import (
     totals_of,
     totals_of_tokens,
 )
+from rbpkit.pocket.copying import ship_copying
 from rbpkit.pocket.recipes import CONTEXT, FAMILIES
 from rbpkit.records import Records
 
@@ -61,6 +63,7 @@ def ship(run: Path, corpora: list[Corpus]) -> None:
 
     new: dict[Path, list[controls.Totals]] = {}
     model = replace(load_model(run / "model", device="cpu"), name=name)
+    ship_copying({log: model})
     for corpus in corpora:
         with tempfile.TemporaryDirectory() as scratch:
             records = Records.load(measure(model, corpus, scratch, max_length=CONTEXT).path)

@@ -1,8 +1,11 @@
-"""A small table of the pocket models that needs every token, for notebooks 02 and 18.
+"""Small tables of the pocket models that need every token, for notebooks 02, 14, 17 and 18.
 
-`make tables` measures the models and writes it to rbpkit/data/pocket/tables: precision.csv has ties
-and 16-bit arithmetic, the ranks of the same tokens in five settings. Each row begins with corpus,
-family, model, S and V.
+`make tables` makes them again in rbpkit/data/pocket/tables:
+
+    precision.csv     ties and 16-bit arithmetic: ranks of the same tokens in five settings
+    copying.csv       what the repetition of random tokens brings (`copying`)
+    theories.csv      exponents of RBP_k in CE, measured and by theories (`theories`)
+    corrections.csv   the fits of two of these theories
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from rbpkit import paper
 from rbpkit.files.architectures import parameter_counts
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.pocket import recipes
+from rbpkit.pocket.copying import ship_copying
+from rbpkit.pocket.theories import theories_of
 
 KS = (1, 10, 100)
 DOCUMENTS = 100
@@ -136,5 +141,18 @@ def _of_job(table: pd.DataFrame, *about: object) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    data = as_csv(precision_of_pocket_models()).encode()
-    write_whole(recipes.DATA / "tables", {"precision.csv": data})
+    from rbpkit.models import load_model
+
+    exponents, corrections = zip(
+        *(theories_of("Pythia", corpus) for corpus in CORPORA), strict=True
+    )
+    tables = {
+        "precision.csv": precision_of_pocket_models(),
+        "theories.csv": pd.concat(exponents),
+        "corrections.csv": pd.concat(corrections),
+    }
+    write_whole(
+        recipes.DATA / "tables", {name: as_csv(one).encode() for name, one in tables.items()}
+    )
+    runs = (run for family in recipes.FAMILIES for run in recipes.runs_of(family))
+    ship_copying({run.name: load_model(recipes.MODELS / run.name, device="cpu") for run in runs})

@@ -1,16 +1,20 @@
-"""Runs that ship as totals: the grid of sizes and tokens, controls, other seeds."""
+"""Runs that ship as totals: the grid of sizes and tokens, controls, other seeds. Copying."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from rbpkit.cli.pocket import save_losses
 from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
+from rbpkit.models import load_model
 from rbpkit.pocket import recipes
 from rbpkit.pocket.controls import (
     CONTROL_TOKENS,
@@ -24,6 +28,7 @@ from rbpkit.pocket.controls import (
     size_and_tokens,
     totals_of,
 )
+from rbpkit.pocket.copying import LENGTH, TABLE, copying_probe, ship_copying
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +138,56 @@ def test_losses_are_drawn_from_a_folder_of_runs(tmp_path):
     assert set(points["run"]) == {"opt-w32-l2", "pythia-w32-l2"} and len(points) == 4
     with pytest.raises(InputError, match="no log of a training run"):
         save_losses(tmp_path / "nowhere")
+
+
+class Planted:
+    """A model by a rule: `logits` are `rise` nats up where the rule says, and 0 elsewhere."""
+
+    V, S, family, rise = 500, 1, "planted", 8.0
+
+    def __init__(self, rule):
+        self.rule = rule
+
+    def logits(self, ids):
+        raised = [[self.rule(row[: i + 1]) for i in range(len(row))] for row in ids.tolist()]
+        logits = torch.zeros(*ids.shape, self.V)
+        for b, row in enumerate(raised):
+            for i, tokens in enumerate(row):
+                logits[b, i, tokens] = self.rise
+        return logits
+
+
+def followers(seen):
+    """What followed the last token before, as an induction head would look it up."""
+    return [after for before, after in pairwise(seen) if before == seen[-1]]
+
+
+def test_the_copying_probe_tells_a_copy_from_less():
+    # A right guess of one token out of V, against a prediction without any.
+    gain = math.log(Planted.V) - math.log1p((Planted.V - 1) * math.exp(-Planted.rise))
+    copies = copying_probe(Planted(lambda seen: seen[-LENGTH:][:1] if len(seen) >= LENGTH else []))
+    assert copies["drop"] == pytest.approx(gain)
+    # In another order the copies are wrong, but for one in LENGTH: a token stays in its place.
+    assert copies["order"] == pytest.approx(Planted.rise * (1 - 1 / LENGTH), abs=0.1)
+    induction = copying_probe(Planted(followers), sequences=64)
+    assert induction["drop_low"] > 0.9 * gain and induction["order_low"] > 0.9 * gain
+    # No context; the last token alone (it may err, but the same way twice): exactly nothing.
+    for rule in (lambda seen: [3, 5, 7], lambda seen: [seen[-1] * 7 % 500]):
+        nothing = copying_probe(Planted(rule), sequences=64)
+        assert nothing["drop"] == pytest.approx(0, abs=1e-5) == nothing["order"]
+    # Every token seen becomes likelier, in whatever order: CE falls, and the order adds nothing.
+    bag = copying_probe(Planted(lambda seen: sorted(set(seen))), sequences=64)
+    assert bag["drop_low"] > 1 and bag["order"] == pytest.approx(0, abs=1e-5)
+
+
+def test_the_copying_table_has_every_pocket_model_and_takes_more(tmp_path):
+    shipped = pd.read_csv(TABLE).set_index("model")
+    names = {run.name for family in recipes.FAMILIES for run in recipes.runs_of(family)}
+    assert names <= set(shipped.index) and not shipped.index.duplicated().any()
+    name, path = "pythia-w64-l4", tmp_path / "copying.csv"
+    for _ in range(2):
+        ship_copying({name: load_model(recipes.MODELS / name, device="cpu")}, path)
+    (row,) = pd.read_csv(path).to_dict("records")
+    assert row["family"] == "Pythia" and row["order"] < row["drop"]
+    for column in ("drop", "order_low"):
+        assert row[column] == pytest.approx(shipped.loc[name, column], abs=1e-3)
