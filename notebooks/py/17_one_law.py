@@ -41,7 +41,7 @@ from scipy.special import expit, ndtr
 
 from rbpkit import fit_power_law, load_summaries, paper, plots
 from rbpkit.pocket.controls import CHANGED, controls_path, grid_path, load_totals
-from rbpkit.pocket.recipes import BESIDE, SUMMARIES
+from rbpkit.pocket.recipes import BESIDE, DATA, SUMMARIES
 from rbpkit.stats.bootstrap import resample
 from rbpkit.stats.ce_law import log_errors, products
 from rbpkit.stats.curves import in_order
@@ -320,16 +320,6 @@ by_T.loc[["1.5m", "3m", "6m", "12m"]].round(2)
 #
 # Eight times the tokens multiply $\alpha_1$ by about five, and $\varepsilon_1$ stays where it was. The exception is the smallest number of tokens: there CE hardly depends on size, and on READMEs the ratio of two small exponents is out of line.
 #
-# ## What is left over
-
-# %%
-left = points.assign(off=np.nan)
-for _, part in points.groupby(["corpus", "k"]):
-    x, y = np.log(part["CE"]), np.log(part["loss"])
-    left.loc[part.index, "off"] = y - np.polyval(np.polyfit(x, y, 1), x)
-left.groupby(["k", "family"], sort=False)["off"].mean().unstack().round(3)
-
-# %% [markdown]
 # ## Is there one law of ranks?
 #
 # The common line says how $\mathrm{RBP}_k$ changes from model to model. It does not say how it changes with $k$ in one model. For that one needs a distribution of ranks; the paper's "hypothesis is that the rank distribution follows a lognormal distribution". We compare four laws for $\ln R$, each with a location and a scale. With the distribution function $F$,
@@ -365,7 +355,7 @@ def fit_law(law, table, cut, beyond):
 
 
 # %% [markdown]
-# The Fréchet law is not an arbitrary choice. Its $-\log \mathrm{RBP}_k = e^{-a}\,k^{-b}$ is the paper's own power law in $k$ (ICLR version, [notebook 10](10_appendix_B_law_in_k.ipynb)), up to the division by $F(V)$. So the paper has two laws of ranks, and both cannot be exact.
+# Up to the division by $F(V)$, the Fréchet law, $-\log \mathrm{RBP}_k = e^{-a}\,k^{-b}$, is the paper's own power law in $k$ ([notebook 10](10_appendix_B_law_in_k.ipynb)). So the paper has two laws of ranks, and both cannot be exact.
 #
 # **Exercise 2.** A model has $\mathrm{RBP}_1 = 0.5$ and $\mathrm{RBP}_{10} = 0.8$. Which $\mathrm{RBP}_{100}$ does the Fréchet law give? Take $F(V) = 1$, and give two decimals. Which one does the log-logistic law give?
 #
@@ -490,7 +480,7 @@ plots.save(figure, every[columns], figures_dir, "17_laws")
 # %% [markdown]
 # *Left: one point for each model. Right: one for each of the four Pythias of Figure 8c and for the largest pocket model of each family on each text. Bars are medians. From top to bottom the laws get better on the left and worse on the right.*
 #
-# On the published models the two orders are exactly opposite, and on the pocket models nearly so. Three of the four laws give $\mathrm{RBP}_k$ to three hundredths or better. **None is singled out.** [Notebook 08](08_section_5_2_two_laws.ipynb) finds the same in Figure 8c. The paper claims no more: it calls the lognormal its hypothesis.
+# On the published models the two orders are exactly opposite, and on the pocket models nearly so. Three of the four laws give $\mathrm{RBP}_k$ to three hundredths or better. **None is singled out.** The paper claims no more: it calls the lognormal its hypothesis.
 #
 # **Exercise 3.** Add a fifth law, `"Student": lambda z: stdtr(5, z)`: $\ln R$ has a Student distribution with five degrees of freedom. Where do you expect it in the two orders? Import `stdtr` from `scipy.special`, and run the notebook again.
 #
@@ -498,11 +488,7 @@ plots.save(figure, every[columns], figures_dir, "17_laws")
 #
 # ## Where does $\varepsilon_k$ come from?
 #
-# Perhaps the two losses fall at different rates because the models are badly calibrated. Let $p_{\max}$ be a model's largest probability at a position, and $H$ the entropy of its prediction. A *calibrated* model has
-#
-# $$\mathrm{RBP}_1 = \mathrm{E}[p_{\max}], \qquad \mathrm{CE} = \mathrm{E}[H].$$
-#
-# The right-hand sides are what a model *believes* of itself. They need no target.
+# A model predicts a whole distribution. With $p_{\max}$ its largest probability at a position and $H$ the entropy, $\mathrm{E}[p_{\max}]$ is the $\mathrm{RBP}_1$ that the model *believes* it has, and $\mathrm{E}[H]$ the CE. Neither needs a target. If bad calibration made $\varepsilon_1$ differ from 1, the believed exponents would be closer to each other.
 
 # %%
 rows = []
@@ -510,42 +496,45 @@ for one in summaries:
     if one.document_p_max is not None:  # sums over the tokens of each document
         m, T = one.manifest, one.tokens
         p_max, H = one.document_p_max.sum() / T, one.document_entropy.sum() / T
-        rows.append((m.corpus, m.family, m.model, m.S, one.rbp(1), p_max, one.ce(), H))
-names = ["corpus", "family", "model", "S", "RBP_1", "E[p_max]", "CE", "E[H]"]
-believed = pd.DataFrame(rows, columns=names)
-gaps = pd.DataFrame(
-    {
-        "corpus": believed["corpus"],
-        "RBP_1 - E[p_max]": believed["RBP_1"] - believed["E[p_max]"],
-        "CE - E[H]": believed["CE"] - believed["E[H]"],
-    }
-)
-gaps.groupby("corpus", sort=False).agg(["min", "max"]).astype(float).round(2)
+        rows.append((m.corpus, m.family, m.S, one.ce(), -np.log(one.rbp(1)), H, -np.log(p_max)))
+names = ["CE", "-log RBP_1", "E[H]", "-log E[p_max]"]
+believed = pd.DataFrame(rows, columns=["corpus", "family", "S", *names])
+rows = []
+for (_, family), part in believed.groupby(["corpus", "family"], sort=False):
+    if part["S"].nunique() >= 3:
+        alpha = [fit_power_law(part["S"], part[name]).alpha for name in names]
+        rows.append((family, alpha[1] / alpha[0], alpha[3] / alpha[2]))
+ratios = pd.DataFrame(rows, columns=["family", "eps_1, measured", "eps_1, believed"])
+ratios.groupby("family", sort=False).mean().astype(float).round(2)
 
 # %% [markdown]
-# *Smallest and largest over the models of a text.* The models are nearly calibrated. If the errors that are left made $\varepsilon_1$ differ from 1, then the exponents of what the models believe would be closer to each other.
+# *Means over the texts.* The believed exponents are farther apart, in each family. So $\varepsilon_1$ is a property of the predicted distributions, and is there before any target is seen. How far does that go at larger $k$? Here are five theories for Pythia, computed from all its predictions (`rbpkit/pocket/theories.py`). Three have no fitted number:
+#
+# - *tempering*: smaller models are the largest one with a higher temperature;
+# - *mixture*: a share of the contexts is mastered, the rest is hopeless, so $1 - \mathrm{RBP}_k \propto \mathrm{CE}$;
+# - *self-prediction*: targets are distributed as each model predicts.
+#
+# Two are fitted to half of the text: targets follow the prediction at temperature $\tau$, or that with a mass $\delta$ on the frequencies of single tokens.
 
 # %%
-rows = []
-for (corpus, family), part in believed.groupby(["corpus", "family"], sort=False):
-    if part["S"].nunique() >= 3:
-        losses = -np.log(part["RBP_1"]), part["CE"], -np.log(part["E[p_max]"]), part["E[H]"]
-        alpha = [fit_power_law(part["S"], loss).alpha for loss in losses]
-        rows.append((corpus, family, *alpha, alpha[0] / alpha[1], alpha[2] / alpha[3]))
-names = ["corpus", "family", "alpha_1", "alpha_CE", "alpha_1, believed", "alpha_CE, believed"]
-names += ["measured ratio", "believed ratio"]
-alphas = pd.DataFrame(rows, columns=names)
-alphas.drop(columns="corpus").groupby("family", sort=False).mean().astype(float).round(3)
+theories = pd.read_csv(DATA / "tables" / "theories.csv")
+names = ["tempering", "mixture", "self_prediction", "tau", "tau_delta"]
+errors = theories[names].sub(theories["measured"], axis=0).div(theories["measured"], axis=0).abs()
+print((100 * errors.agg(["median", "max"])).round(0).astype(int).to_string(), "\n")
+prose = theories[theories["corpus"] == "pocket:prose"].set_index("k")
+prose.loc[[1, 10, 100, 1000], ["measured", *names]].round(2)
 
 # %% [markdown]
-# *Means over the texts; each ratio is $\alpha_1 / \alpha_{\mathrm{CE}}$, so an $\varepsilon_1$.* They are farther apart, in each of the four families. So the gap is a property of the predicted distributions. It is there before any target is seen.
+# *Above: error of $\varepsilon_k$ in percent, over ten $k$ from 1 to 1,000 and two texts. Below: $\varepsilon_k$ on prose, on the half of the text that was not fitted.*
+#
+# What a model believes gives the exponent to 5% in the median case. But no theory meets the [margin](../docs/margins.md) (5% and at most 15%): at $k$ = 1,000 all fail. There (seen afterwards) the models put more mass on rare tokens than falls on them, and this excess grows with size. So **the growth up to $k \approx 10$ lies in the predictions, and the growth in the tail does not.**
 #
 # ## What we found
 #
 # - **Size acts on the ranks through cross-entropy, nearly.** On a given text the exponents of all families are one number, $\varepsilon_k$, times the family's exponent of cross-entropy. This holds within a few percent on four of the paper's six texts, and on all five pocket texts.
 # - **It fails** where cross-entropy follows no law itself (GPT-2 on Github, models of 1.5 million tokens), and for GPT-2 on HumanEval.
 # - **The "nearly identical" exponents are no law.** They say that $\varepsilon_1$ is near 1 on the paper's texts. On ours it is 1.3 to 1.7.
-# - **It is an observation, not a theory.** Four families are few, and texts are not independent. Nothing here explains why $\varepsilon_k$ grows with $k$; [notebook 10](10_appendix_B_law_in_k.ipynb) describes how it does.
-# - **No law of ranks is singled out**, and miscalibration does not explain the gap between the two exponents.
+# - **It is an observation, not a theory.** Four families are few, and texts are not independent. The theories that we tried explain $\varepsilon_k$ only up to a $k$ of 100 or 200. [Notebook 10](10_appendix_B_law_in_k.ipynb) describes how the exponent grows.
+# - **No law of ranks is singled out.**
 #
-# **Related.** [Guo et al.](https://arxiv.org/abs/1706.04599) measure and mend calibration of classifiers. Laws of ranks are Zipf's and Mandelbrot's subject, there for words and here for predictions.
+# **Related.** Laws of ranks are Zipf's and Mandelbrot's subject, there for words and here for predictions.
