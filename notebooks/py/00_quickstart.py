@@ -96,7 +96,7 @@ assert ranks[i] == R
 print(ranks.tolist())
 
 # %% [markdown]
-# **Exercise 1.** Change the cell above so that it prints the token of this text with the largest rank. Under the largest model, is it still the same token?
+# **Exercise 1.** `spelt` has the tokens of this text. Change the cell above so that it prints the one with the largest rank (`argmax` finds its place). Under the largest model, is it still the same token?
 #
 # ## RBP
 #
@@ -191,7 +191,7 @@ plots.save(figure, pd.concat([lines, now]), figures_dir, "quickstart_law")
 # ## What this cannot show
 #
 # - These models span two decades of $S$. A bent curve can look straight over so short a range. The paper's Pythias span four decades.
-# - A power law describes these points roughly. The bend is about ten times what the limited number of scored tokens would explain.
+# - A power law describes these points roughly. The points are off their line by about ten times the error that comes from scoring a limited number of tokens.
 # - The models are tiny and saw few tokens. They say nothing about the paper's exponents.
 #
 # Next: [the metric](02_section_3_metric.ipynb) in detail, or the paper's own points in [Section 4.1](03_section_4_1_k1.ipynb).

@@ -454,7 +454,7 @@ claims_table(
             "claim": "absolute-based and relative-based perspectives capture two distinct aspects of "
             "model performance, and neither can substitute for the other",
             "where": "Section 1",
-            "test": "in principle: nothing follows from CE for RBP_1 (above). In practice: scatter of"
+            "test": "in principle: nothing follows from CE for RBP_1 (notebook 02). In practice: scatter of"
             " log(-log RBP_1) about a line in log S, and about one in log CE, on one text",
             "published": f"Pythia on Wiki: {in_S:.3f} in S, {in_CE:.3f} in CE",
             "measured": "; ".join(by_family) or "no family of three models",

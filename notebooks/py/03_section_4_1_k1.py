@@ -19,7 +19,7 @@
 # >
 # > $$-\log \mathrm{RBP}_1 \propto S^{-\alpha_1}$$
 #
-# $\mathrm{RBP}_1$ is the share of a text's tokens that the model ranks first, and $S$ is the number of its non-embedding parameters. The paper measured 24 models of four families on six corpora; Figure 3 shows four of them.
+# $\mathrm{RBP}_1$ is the share of a text's tokens that the model ranks first, and $S$ is the number of its non-embedding parameters. The paper measured 24 models of four families on six corpora; Figure 3 shows four of the six corpora.
 #
 # **Guess first.** The largest Pythia has almost 10,000 times the parameters of the smallest. By which factor is its $-\log \mathrm{RBP}_1$ on Wikipedia smaller?
 #
@@ -51,9 +51,9 @@ check_parameters(globals())
 #
 # A growing power of $S$ passes 1 sooner or later. A share never does, so $\mathrm{RBP}_1$ itself cannot be a power of $S$ at all sizes. Its $-\log$ can: it runs from infinity (the model is never right) down to 0 (the model is always right). When a model misses only a small share $m$ of the tokens, $-\log(1 - m) \approx m$, so the loss is then nearly the miss rate. And logarithms add: if tokens were independent, the loss of $N$ right answers in a row would be $N$ times the loss of one.
 #
-# But where could a power come from? Here is one possible world, after Michaud et al. (2023). To get a token right, a model needs some skills: a word, an idiom, a rule, a fact. A few skills are needed very often, most skills hardly ever. Sort the skills by frequency. Assume that skills after the $n$-th make up a share $n^{-b}$ of all uses. A model learns the most frequent skills first, and each one costs it the same number of parameters, so $n \propto S$.
+# But where could a power come from? Here is one possible world, after Michaud et al. (2023). To get a token right, a model needs some skills: a word, an idiom, a rule, a fact. A few skills are needed very often, most skills hardly ever. Sort the skills by frequency. Assume that the skills rarer than the $n$-th together make up a share $n^{-b}$ of all uses. A model learns the most frequent skills first, and each one costs it the same number of parameters, so $n \propto S$.
 #
-# Let each token need a Poisson number of skills, $\lambda$ on average. The model lacks each needed skill with probability $n^{-b}$, independently of the others. If each event of a Poisson number is kept with one probability, the number of events kept is Poisson again, with the mean times that probability. (In $\sum_m e^{-\lambda} \frac{\lambda^m}{m!} (1 - q)^m = e^{-\lambda q}$, the chance that none of $m$ skills is lacking is averaged over $m$.) So the number that the model lacks is Poisson with mean $\lambda n^{-b}$. The model ranks the token first if it lacks none:
+# Let each token need a Poisson number of skills, $\lambda$ on average. The model lacks each needed skill with probability $n^{-b}$, independently of the others. If a number of events is Poisson with mean $\lambda$, and each event is kept independently with probability $q$, then the number kept is Poisson with mean $\lambda q$. (The sum $\sum_m e^{-\lambda} \frac{\lambda^m}{m!} (1 - q)^m = e^{-\lambda q}$ averages the chance that none of $m$ is kept over the Poisson number $m$.) Here $q = n^{-b}$. So the number that the model lacks is Poisson with mean $\lambda n^{-b}$. The model ranks the token first if it lacks none:
 #
 # $$\mathrm{RBP}_1 = e^{-\lambda n^{-b}}, \qquad -\log \mathrm{RBP}_1 = \lambda\, n^{-b} \propto S^{-b}.$$
 #
@@ -212,7 +212,7 @@ print(check(3, answer_3, sealed("8527a891", digits=0, within=0)))
 # %% [markdown]
 # ## Does the line predict the largest model?
 #
-# Leave out the largest model of a family, fit the others, and compare. Other tokens would have given another number. How large a difference could that choice alone make? If $p = \mathrm{RBP}_1$ is measured on $T$ independent tokens, then $p$ has the standard error $\sqrt{p(1-p)/T}$, and the loss has the relative error
+# Leave out the largest model of a family, fit the others, and compare. If the text had been sampled again, the loss would be a little different. How large is this sampling error? If $p = \mathrm{RBP}_1$ is measured on $T$ independent tokens, then $p$ has the standard error $\sqrt{p(1-p)/T}$, and the loss has the relative error
 #
 # $$\frac{\mathrm{sd}(-\log p)}{-\log p} \approx \frac{1}{-\log p} \sqrt{\frac{1 - p}{p\,T}} .$$
 

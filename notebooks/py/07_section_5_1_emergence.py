@@ -58,7 +58,7 @@ check_parameters(globals())
 #
 # $$p_{N,k} = \exp\!\Big(-e^{-\alpha\,(\ln S \,-\, \ln(N C)/\alpha)}\Big),$$
 #
-# the distribution function of a Gumbel variable with scale $1/\alpha$, centred at $\ln(NC)/\alpha$. $N$ appears in the centre and nowhere else.
+# the distribution function of a Gumbel variable with scale $1/\alpha$, with location $\ln(NC)/\alpha$. $N$ appears in the location and nowhere else.
 #
 # Figure 7 of the paper shows $p_{N,k}$ for ten Pythias on Wiki. We fit $\alpha$ and $C$ to single tokens ($N = 1$) and ask Eq. 8 where it passes 10% and 90%.
 
@@ -83,7 +83,7 @@ for N in (1, 1000):
 #
 # **Exercise 1.** At $k = 1$ the exponent is about 0.08. By how many decades of $S$ does Eq. 8 move if the task grows from $N = 10$ to $N = 1000$ tokens?
 #
-# <details><summary>Hint</summary>The centre is at $\ln(NC)/\alpha$, and a decade of $S$ is $\ln 10$.</details>
+# <details><summary>Hint</summary>The location is $\ln(NC)/\alpha$, and a decade of $S$ is $\ln 10$.</details>
 
 # %%
 answer_1 = None  # decades
@@ -143,7 +143,7 @@ for N, gain in gains.items():
     print(f"k = 100, N = {N}: from the smallest Pythia to the largest p grows {gain:.1f}-fold")
 
 # %% [markdown]
-# "Sudden" is another matter: it asks how wide the step is. If $-\log p$ falls as $S^{-\alpha}$, then $p$ rises from 10% to 90% in $\log_{10}(\ln 0.1/\ln 0.9)/\alpha = 1.34/\alpha$ decades of $S$. Eq. 8 has one $\alpha$ for all $N$. Call a window a *hit* if all its ranks are at most $k$. Call the shares of the ten models at one $(k, N)$ a *series*. We fit each series by itself. If some model has no hit at all, we leave the series out, because zero has no logarithm.
+# "Sudden" is another matter: it asks how wide the step is. If $-\log p$ falls as $S^{-\alpha}$, then $p$ rises from 10% to 90% in $\log_{10}(\ln 0.1/\ln 0.9)/\alpha = 1.34/\alpha$ decades of $S$. Eq. 8 has one $\alpha$ for all $N$. Call a window a *hit* if all its ranks are at most $k$. For fixed $k$ and $N$, the shares of hits of the ten models form one *series*. We fit each series by itself. If some model has no hit at all, we leave the series out, because zero has no logarithm.
 
 # %%
 rows = []
@@ -162,11 +162,11 @@ print(width.round(1).astype(object).fillna("").to_string())
 #
 # So the sentence about $N$ holds in part. Success in a longer task is rarer and grows faster in relative terms. In $\ln S$ the step becomes more sudden only at large $k$, and even there it is wide.
 #
-# Is the curve "inherently sigmoidal", as the paper says? In $\ln S$ Eq. 8 has an S-shape. Against $S$ it has an inflection too, but at a success rate of 1% or less. And no published series covers the whole step:
+# Is the curve "inherently sigmoidal", as the paper says? In $\ln S$ Eq. 8 has an S-shape. Against $S$ it has an inflection too, but at a success rate of 3% or less. And no published series covers the whole step:
 
 # %%
 S = np.geomspace(1e-20, 1, 100_001)
-for a in (0.08, 0.2, 0.3):
+for a in (0.08, 0.2, 0.37):  # 0.37 is the largest of any series
     p = np.exp(-(S**-a))  # N and C only rescale S
     turn = np.gradient(p, S).argmax()  # where the slope in S is largest
     print(f"alpha = {a}: in S the curve turns at p = {p[turn]:.1g}")
@@ -292,9 +292,9 @@ plots.save(grid.figure, points, figures_dir, "figure_7_effective")
 #
 # **Where does the dependence come from?** Either some documents are easy throughout, or hits follow hits. Shuffling separates the two: put the tokens of each document in random order, and only the differences between documents remain. If document $d$ has $n_d$ tokens and $h_d$ hits, the share to expect is
 #
-# $$p^{\text{shuffled}} = \sum_d (n_d - N + 1) \binom{h_d}{N} \Big/ \binom{n_d}{N} \;\Big/ \sum_d (n_d - N + 1).$$
+# $$p^{\text{shuffled}} = \frac{\sum_d w_d \binom{h_d}{N} / \binom{n_d}{N}}{\sum_d w_d} \qquad \text{with } w_d = n_d - N + 1.$$
 #
-# The records of the pocket models have what this needs (column `shuffled`); the published shares do not. Take the gap between the logarithm of the Eq. 6 value and that of the measured share. Which part of it remains after shuffling?
+# The records of the pocket models have what this needs (column `shuffled`); the published shares do not. The gap is the logarithm of the measured share minus that of the share by Eq. 6. Which fraction of it is still there after shuffling?
 
 # %%
 some_N = min(Ns, key=lambda N: abs(N - 10))
@@ -309,7 +309,7 @@ print(table.round(2).astype(object).fillna("").to_string())
 #
 # ## What a long run looks like
 #
-# At $k = 1$ and $N = 100$ Eq. 6 promises no hit at all. Pythia-12B has 428. A run of $L$ tokens of rank 1 contains $L - N + 1$ hits of length $N$. If the starting places of hits stop being consecutive, the run has ended. From the numbers of hits at all $N$ one can bound the number of runs (`runs_low`, `runs_high`). For $N = 200$ both bounds are 1, so all hits come from a single run:
+# At $k = 1$ and $N = 100$ Eq. 6 promises no hit at all. Pythia-12B has 428. A run of $L$ tokens of rank 1 contains $L - N + 1$ hits of length $N$. The run ends where the next window is no longer a hit. From the numbers of hits at all $N$ one can bound the number of runs (`runs_low`, `runs_high`). For $N = 200$ both bounds are 1, so all hits come from a single run:
 
 # %%
 twelve = published[(published.model == "pythia-12b") & (published.k == 1)].set_index("N")
@@ -343,7 +343,7 @@ for k in (1, 10):
     print(f"----- {len(run)} tokens in a row with rank at most {k}\n{context}⟦{text}⟧\n")
 
 # %% [markdown]
-# Both runs are in brackets, and both repeat a pattern that the lines before them have set. Repetitions like these make hits come in runs. A share at $k = 1$ and large $N$ can therefore say more about a few passages of the text than about a model.
+# Both runs are in brackets, and both repeat a pattern that the lines before them have set. Repetitions like these make hits come in runs. At $k = 1$ and large $N$, nearly all hits may come from a few repetitive passages. The share then says more about them than about the model.
 #
 # The other half of the assumption is stationarity: every position hits equally often. Nothing published tests that. In this one model, hits are more frequent after the first 64 tokens of a document (only long documents have late positions):
 
@@ -355,7 +355,7 @@ by_place = pd.DataFrame(
 by_place.round(2)
 
 # %% [markdown]
-# **Exercise 3.** Of one model, 40 windows of $N = 20$ hit, and all come from a single run. How many tokens long is it?
+# **Exercise 3.** For one model, 40 windows of $N = 20$ tokens are hits, all from a single run. How many tokens long is it?
 #
 # <details><summary>Hint</summary>How many windows of 20 fit into a run of 21 tokens?</details>
 
@@ -366,11 +366,11 @@ print(check(3, answer_3, sealed("3e1e967e", digits=0, within=0)))
 # %% [markdown]
 # **Exercise 4.** In the collapse, shift each $N$ by $\ln m/\alpha$ instead of $\ln N/\alpha$, with $m$ the mean effective number of tokens of that $N$. Change the code and look. Why does this close most of the remaining gap, and why not all of it?
 #
-# <details><summary>Hint</summary>What would have to be true of $m$ for different $S$?</details>
+# <details><summary>Hint</summary>The column `effective` of `windows` has $m$. What would have to be true of $m$ for different $S$?</details>
 #
 # ## What a decoder writes
 #
-# The paper reads $\mathrm{RBP}_k$ as what sampling can do: "if RBP1 is 30%, it means that greedy sampling works for 30% cases" (Section 3.2). Does it? Take windows of ten tokens from these documents, half of them hits at $k = 1$ and half not. Give the model the text before each and let it *write* ten tokens by greedy decoding.
+# The paper reads $\mathrm{RBP}_k$ as what sampling can do: "if RBP1 is 30%, it means that greedy sampling works for 30% cases" (Section 3.2). Does it? Take windows of ten tokens from these documents, hits at $k = 1$ and others, up to 40 of each. Give the model the text before each and let it *write* ten tokens by greedy decoding.
 
 # %%
 N = 10
@@ -392,7 +392,7 @@ pd.crosstab(*agree.to_numpy().T, rownames=["hit at k = 1"], colnames=["writes th
 # %% [markdown]
 # It does, window by window. A window hits at $k = 1$ exactly if greedy decoding writes it, so $p_{N,1}$ is the share of passages of $N$ tokens that greedy decoding reproduces.
 #
-# With *top-k sampling*, $\mathrm{RBP}_k$ is the share of positions at which the true token can be drawn at all. How often is it drawn? Then its probability counts again, as a share of the top $k$:
+# With *top-k sampling*, $\mathrm{RBP}_k$ is the share of positions at which the true token can be drawn at all. How often is it drawn? That depends on its probability, divided by the total probability of the top $k$:
 
 # %%
 rows = []
@@ -410,7 +410,7 @@ drawn = pd.DataFrame(rows, columns=["k", "can be drawn", "is drawn", "tokens"]).
 drawn[["can be drawn", "is drawn"]].div(drawn["tokens"], axis=0).round(2)
 
 # %% [markdown]
-# A larger $k$ makes more true tokens possible, and each of them less likely. So $\mathrm{RBP}_{100}$ says little about what top-100 sampling writes; it says what a second, better judge could choose from.
+# A larger $k$ makes more true tokens possible, and each of them less likely. So $\mathrm{RBP}_{100}$ says little about what top-100 sampling writes. It says how often the right token is among 100 candidates from which a better model could pick.
 #
 # ## Text that reasons
 #

@@ -53,7 +53,7 @@ of_this_run = len(claims) > 0 and Path(figures_dir).resolve() != committed.resol
 if not of_this_run:
     claims = load_claims(committed)
 print(
-    f"{len(claims)} claims, {claims['main'].sum()} of them main ones, from the tables of",
+    f"{len(claims)} tests of the paper's claims, {claims['main'].sum()} of them of main ones, from the tables of",
     "this run." if of_this_run else "the repository.",
 )
 
@@ -121,11 +121,11 @@ for notebook, table in claims.groupby("notebook"):
 # - **A longer task needs a larger model.** In Eq. 8 a larger $N$ shifts the curve of success in $\ln S$ and leaves its steepness as it is. Eq. 6 assumes that tokens succeed independently. They do not: ten tokens in a row count for about eight independent ones.
 # - **Large $k$ has two explanations.** For 10 of 18 published lines at $k$ = 20,000 and 30,000, chance alone explains the scatter. In four others, larger GPT-2 models miss more tokens, and chance does not explain that.
 # - **Cross-entropy does not determine $\mathrm{RBP}_1$ in principle, but predicts it well in practice.** Within one text, $-\log \mathrm{RBP}_1$ follows from cross-entropy to 0.6% for the published Pythias, and to 2 or 3% for all pocket models together.
-# - **The paper's derivation that the two exponents are equal fails.** Appendix C argues that one term comes to dominate cross-entropy. But a second large term offsets most of it, and what remains behaves differently.
+# - **The paper's derivation that the two exponents are equal fails.** Appendix C argues that one term comes to dominate cross-entropy. But a second term of opposite sign cancels most of it.
 #
 # ## How to read a single failure
 #
-# To ask that every case agree is strict. Suppose that the 16 published lines at one $k$ follow an exact law, that we test each of them for curvature at the 2.5% level, and that the tests are independent. Then at least one line is rejected with probability $1 - (1 - 0.025)^{16} = 0.33$. So a single failing line says little against a claim. It turns *holds* into *holds in part*, and the table shows the count.
+# To ask that every case agree is strict. Suppose that the 16 published lines at one $k$ follow an exact law, that we test each of them for curvature at the 2.5% level, and that the tests are independent. Then at least one line is rejected with probability $1 - (1 - 0.025)^{16} = 0.33$. So a single failing line says little against a claim. It changes the verdict from *holds* to *holds in part*, and the table says how many lines fail.
 #
 # We chose most thresholds, such as $R^2 \ge 0.97$ at $k = 1$, after seeing the data. Those that were fixed before a computation are in [docs/margins.md](../docs/margins.md).
 #

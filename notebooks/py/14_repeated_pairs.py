@@ -13,13 +13,13 @@
 # %% [markdown]
 # # Beyond the paper: one exponent hides two
 #
-# **The question.** Families of models have different exponents, in the paper's Table 1 and among our pocket models. On the same text Pythia's exponent is about one and a half times that of GPT-2 or OPT. Which tokens make the difference?
+# **The question.** Families of models have different exponents, in the paper's Table 1 and among our pocket models. On the same text Pythia's exponent is 1.3 to 1.6 times that of GPT-2 or OPT. Which tokens make the difference?
 #
 # > **The paper.** "As models grow, a greater proportion of correct tokens are placed among the top predictions, and this improvement follows a power-law trend." (Section 1)
 # >
 # > $$-\log \mathrm{RBP}_k \propto S^{-\alpha} \tag{1}$$
 #
-# We split the tokens of a text into two kinds: those that complete a pair of tokens that the document has already had, and all others. On most corpora about a quarter of the text is of the first kind. One exponent turns out to be two.
+# We split the tokens of a text into two kinds: those that complete a pair of tokens that the document has already had, and all others. On most corpora about a quarter of the text is of the first kind. One exponent turns out to hide two, one for each kind of token.
 #
 # **Guess first.** On one kind, the exponents of GPT-2, OPT and Pythia nearly agree. Which kind is it? And by which factor do they differ on the other?
 #
@@ -109,7 +109,7 @@ figure = plots.law_grid(panels, panel="panel", size=(3.4, 2.3), ylabel=r"$-\log\
 plots.save(figure, points, figures_dir, "14_pairs")
 
 # %% [markdown]
-# *The law at $k = 1$ on five corpora. Left, other tokens: the lines of GPT-2, OPT and Pythia are parallel, Pythia's lower. Right, pair tokens: Pythia falls far more steeply, much of it in one step between its second and fourth size. Qwen's points are on no line.*
+# *The law at $k = 1$ on five corpora. Left, other tokens: the lines of GPT-2, OPT and Pythia are parallel, Pythia's lower. Right, pair tokens: Pythia falls far more steeply, with most of the fall between its second and fourth sizes. Qwen's points are on no line.*
 #
 # **Qwen is not part of what follows.** Its three smaller models use one matrix for embedding and output, its three larger ones use two, and $S$ counts neither. So it is two series of three models, too few for a fit. (We left it out after we had seen that, as one series, it does not agree: the factor over the four families is printed below.)
 #
@@ -149,7 +149,7 @@ print(
 print(with_qwen["other"].max().round(2), "at most")
 
 # %% [markdown]
-# On other tokens the factor stays below 1.2 on every corpus. On pair tokens it is more than two. With Qwen the agreement on other tokens is weaker.
+# On other tokens the factor stays below 1.2 on every corpus. On pair tokens the median is above two. With Qwen the agreement on other tokens is weaker.
 #
 # **Exercise 1.** On a text 20% of the tokens are pair tokens. Their CE is 2 nats and falls as $S^{-0.20}$; the CE of the other tokens is 4 nats and falls as $S^{-0.05}$. What is the local exponent of CE over all tokens?
 #
@@ -238,11 +238,11 @@ with plots.style():
 plots.save(figure, ours, figures_dir, "14_copying")
 
 # %% [markdown]
-# *Left, what the repetition brings; right, what needs the order. Pythia begins to copy between its second and its fourth size, where its pair tokens improve in one step.*
+# *Left, what the repetition brings; right, what needs the order. Pythia begins to copy between its second and its fourth size, where its pair tokens improve most.*
 #
 # Pythia's drop needs the order: it copies, clearly from its third size on. GPT-2, OPT and Mamba hardly copy: they gain by expecting any token they have seen. Three of Qwen's six sizes copy: those whose pair tokens lie low in the first figure.
 #
-# What does the probe add? A choice by target could favour a family that is good at pair tokens for another reason. The probe makes none, and finds the same families. It does not show that copying makes Pythia's exponent. Random tokens are unlike anything the models read: even the second $x$ costs more than the $\ln V = 8.3$ nats of a uniform guess. The families still differ in their learning rate.
+# What does the probe add? We chose pair tokens by looking at the right answer, and a family may be good at those for another reason than copying. The probe makes no such choice, and finds the same families. It does not show that copying makes Pythia's exponent. Random tokens are unlike anything the models read: even the second $x$ costs more than the $\ln V = 8.3$ nats of a uniform guess. And the families were trained at different learning rates, which the probe does not remove.
 #
 # ## Training tokens: the jump
 #
@@ -289,7 +289,7 @@ plots.save(figure, points, figures_dir, "14_exponents")
 # %% [markdown]
 # *The exponent of six Pythias by their training tokens, with 95% intervals. On other tokens it grows steadily. On pair tokens it multiplies at the last doubling, as if a skill came late and quickly.*
 #
-# Both lines of a doubling have the same six sizes, so the change of the exponent is minus the slope of $\log L(S, 12\text{M}) - \log L(S, 6\text{M})$ in $\log S$. Over CE and three $k$:
+# The lines at 6 and 12 million tokens use the same six sizes. So the exponent's change is minus the slope of $\log L(S, 12\text{M}) - \log L(S, 6\text{M})$ in $\log S$. Over CE and three $k$:
 
 # %%
 rows = {}
@@ -331,7 +331,7 @@ print("largest:", bend.abs().max().round(1).to_dict())
 #
 # ## A law in size and tokens
 #
-# If what is learned gradually is what follows a law, then a law in $S$ and the training tokens $T$ should predict on other tokens what it misses on all. We fit a sum, and the form of Kaplan et al.,
+# If only what is learned gradually follows a law, then a law in $S$ and the training tokens $T$ should predict well on other tokens, and worse on all tokens. We fit a sum, and the form of Kaplan et al.,
 #
 # $$L = A\,S^{-a} + B\,T^{-b}, \qquad L = \big((A\,S^{-a})^{1/b} + B'/T\big)^{b},$$
 #
@@ -353,9 +353,9 @@ print("error, % of the loss (root mean square): median and largest of 20 losses"
 print(summary.unstack("kind").swaplevel(axis=1)[["other", "all", "pair"]].round(1).to_string())
 
 # %% [markdown]
-# On other tokens Kaplan's form predicts twice the tokens to 2.0% and the two larger models to 0.9%. On all tokens it misses these two by 7 to 8%. Losses of other tokens change less, which makes small errors easier. But there *no change* has errors several times as large.
+# On other tokens Kaplan's form predicts twice the tokens to 2.0% and the two larger models to 0.9%. On all tokens it misses these two by 7 to 8%. Losses of other tokens change less, which makes small errors easier. But on other tokens *no change* has errors several times as large.
 #
-# For the largest size *no change* does about as well, so that test proves little.
+# For the largest size *no change* does as well or better, so that test proves little.
 #
 # **Exercise 3.** Divide each error by that of *no change* before you take the median. Is the law still better on other tokens than on all, in each of the three tests?
 #
@@ -374,7 +374,7 @@ small.alpha.groupby(["kind", "family"]).median().unstack()[five].loc[
 ].round(3)
 
 # %% [markdown]
-# On other tokens Mamba gains most from size, on pair tokens less than half as much as Pythia. On all tokens these two differences nearly cancel against Pythia, but not against GPT-2 or OPT. So the agreement above is one of three families with attention, not a constant of the text. (In this range GPT-2 and OPT have three sizes each.)
+# On other tokens Mamba gains most from size, on pair tokens less than half as much as Pythia. On all tokens Mamba's exponent is therefore near Pythia's, and well above those of GPT-2 and OPT. So the agreement above is one of these three families, not a constant of the text. (In this range GPT-2 and OPT have three sizes each.)
 #
 # ## What we found
 #

@@ -21,7 +21,7 @@
 #
 # A token has rank 1 if the greedy prediction is right. So whoever publishes the accuracy of greedy predictions for several sizes has tested the law, without meaning to. We collected such accuracies of some two hundred finished models and hundreds of checkpoints (sources and licences: `rbpkit/data/evidence`).
 #
-# One result surprised us. On LAMBADA, the best-known of these tests, the largest model of a series falls short of its line, in some series badly. It does not if training tokens grew with size.
+# One result surprised us. On LAMBADA, the best-known of these tests, the largest model of a series falls short of its line, in some series badly. It seems not to if training tokens grew with size.
 #
 # **Guess first.** Draw the line through the seven smaller GPT-3 models, from 125 million to 13 billion parameters, and extend it to 175 billion. By how many percent will the largest model's loss, $-\log$ of its accuracy, differ from the line, and in which direction?
 #
@@ -55,9 +55,9 @@ check_parameters(globals())
 # - *Last sub-token*: $\mathrm{RBP}_1$ at the end of each passage of LAMBADA.
 # - *Masked residues*: top-1 accuracy at masked positions of proteins. They are not next tokens.
 # - *Memorised windows*: the share of training sequences that Pythia continues word for word over 32 tokens. This is the paper's $p_{32,1}$.
-# - *LAMBADA*: the share of 5,153 passages of which the whole last word is greedy. If the word has $N$ tokens, this is $p_{N,1}$. The passages were chosen to be hard.
+# - *LAMBADA*: the share of 5,153 passages whose whole last word greedy decoding gets right. If the word has $N$ tokens, this is $p_{N,1}$. The passages were chosen to be hard.
 #
-# Multiple-choice accuracies are left out. They compare a few given answers, which no rank decides.
+# Multiple-choice accuracies are left out. They compare a few given answers, so a rank in the whole vocabulary does not decide them.
 
 # %%
 END = 299_892_736_000  # tokens at the end of Pythia's training
@@ -81,7 +81,7 @@ models["loss"] = -np.log(models.share)
 # %% [markdown]
 # ## 1. Does the law hold?
 #
-# One line goes through each series, by least squares on logarithms. Then the largest model is left out, and the line through the others predicts it. `missed` is by how many percent the loss of the largest is above that prediction, and `chance` is the most that the 95% interval of that line allows.
+# One line goes through each series, by least squares on logarithms. Then the largest model is left out, and the line through the others predicts it. `missed` is by how many percent the loss of the largest is above that prediction, and `chance` is how many percent above it the line's 95% interval ends (very far, for a line through three points).
 
 # %%
 rows = []
@@ -124,7 +124,7 @@ plots.save(figure, points, figures_dir, "16_ranks")
 #
 # The points are close to a line in all four panels, on texts and a modality that the paper did not use. The largest model is predicted to about 5% of its loss or better.
 #
-# How much is that worth? For next tokens there is one series of five models, and for last sub-tokens one of four. The two lines of residues are the same four models on two sets of proteins. The two lines of windows are twin suites of Pythia. So four families agree with the law, and most of these lines have few points. Even so, both ends of the upper two are above their lines.
+# How much is that worth? For next tokens there is one series of five models, and for last sub-tokens one of four. The two lines of residues are the same four models on two sets of proteins. The two lines of windows are twin suites of Pythia. So four families agree with the law, and most of these lines have few points. In the two upper panels the smallest and the largest model are both above the line: the points curve.
 #
 # ## 2. Does size need tokens?
 #
@@ -197,9 +197,9 @@ plots.save(figure, points, figures_dir, "16_lambada")
 # %% [markdown]
 # *Left: four families on LAMBADA, each with the line through all models but the largest, dotted where it predicts. Right: by how much the largest model of each series is above that prediction, against the range of sizes in the series. A number in brackets counts lines of one family.*
 #
-# The loss of the largest GPT-3 is about half above its line, and so is BLOOM's. That is two to two and a half times what chance allows. In all other series without growing tokens the sign is the same, but each miss alone could be chance. It tends to be larger if the sizes span more decades: Mamba and Qwen2.5, with one and a half, miss by 3 to 5%, no more than in Section 1. If tokens grow with $S$, the largest model does better than its line, by 3 to 9%. That is well within chance.
+# The loss of the largest GPT-3 is about half above its line, and so is BLOOM's. That is about 1.8 and 2.6 times what chance allows. In all other series without growing tokens the sign is the same, but each miss alone could be chance. It tends to be larger if the sizes span more decades: Mamba and Qwen2.5, with one and a half, miss by 3 to 5%, no more than in Section 1. If tokens grow with $S$, the largest model does better than its line, by 3 to 9%. That is well within chance.
 #
-# That is a pattern, not a proof. Tokens grow in two families only, and of the others our sources state them for three: GPT-3, Mamba and Pythia. Families also differ in text, recipe and evaluation code.
+# That is a pattern, not a proof. Training tokens grow with size in only two families. For the others, our sources give the number for only three: GPT-3, Mamba and Pythia. Families also differ in text, recipe and evaluation code.
 #
 # The sum of Hoffmann et al. (2022) would explain it. A loss has a term for size and one for training tokens $T$:
 #
@@ -414,9 +414,9 @@ print(
 # %% [markdown]
 # **What the law got right.** The error is close to that of the rehearsal and as large as the intervals claim. A line in size alone would have missed by twice as much. Seven models cannot tell whether averaging two predictions helped.
 #
-# **What it got wrong.** The 160M model is well below the prediction, by several times its sampling error, though inside the interval. Its accuracy was above the predicted one near the middle of training, and fell in the second half. Both terms of the law can only shrink, so it cannot follow.
+# **What it got wrong.** The 160M model is well below the prediction, by several times its sampling error, though inside the interval. Its accuracy fell in the second half of training. Both terms of the law can only shrink, so it cannot follow.
 #
-# Whoever may look at the same size does much better, with the model's last checkpoint or its twin.
+# Predictions that may use the same size, from the model's last checkpoint or its twin, are much better.
 #
 # **Were both measured alike?** Truth and checkpoints come from the same repository, under the same name of the task, and count equally many passages: each accuracy is a multiple of 1/5,153. Our tables do not record the version of the evaluation code. A large difference is unlikely, since each accuracy is close to the model's own last checkpoint.
 #
