@@ -19,6 +19,7 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PICTURED = re.compile(r"!\[[^\]]*\]\(\.\./figures/(\w+)\.png\)")
+README = ("figure_3", "17_cross_entropy")  # figures that README.md shows
 SAVED = re.compile(r"save(?:_table)?\([^\n]*figures_dir, \"(\w+)\"\)")
 COLOURS = 256  # a palette: a third of the bytes, and no difference that can be seen
 MOST_PIXELS = 2400  # across: three times the column's width
@@ -45,7 +46,7 @@ def assemble(sources: Path) -> list[str]:
     known = known_equations(read)
     for name, notebook in read.items():
         nbformat.write(page(name, notebook, known, list(read)), sources / f"notebooks/{name}.ipynb")
-    for figure in {"figure_3", *pictured(read.values())}:
+    for figure in {*README, *pictured(read.values())}:
         (sources / "figures" / f"{figure}.png").write_bytes(sharp(figure))
     for table, title in (
         ("table_1", "Table 1, computed from the published points"),

@@ -54,7 +54,7 @@ def test_what_pages_link_and_notebooks_open_with_is_among_the_sources(tmp_path, 
         for goal in re.findall(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / goal).exists(), f"{page.name} links {goal}"
     read = [nbformat.read(p, 4) for p in sorted(ROOT.glob("notebooks/*.ipynb"))]
-    names = {"figure_3", *assemble.pictured(read)}
+    names = {*assemble.README, *assemble.pictured(read)}
     assert names <= {path.stem for path in (tmp_path / "sources" / "figures").glob("*.png")}
 
 

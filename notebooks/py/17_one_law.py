@@ -25,7 +25,7 @@
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
-corpus_names = ["pocket:prose", "pocket:code", "pocket:qa", "pocket:readme", "pocket:humaneval"]
+corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]
 records_dir = ""  # a folder of your own records; empty: the pocket models
 figures_dir = ""  # where to write figures and their points; empty: nowhere
 
@@ -192,7 +192,7 @@ plots.save(figure, points, figures_dir, "17_cross_entropy")
 # %% [markdown]
 # *All pocket models on one text. Left: each family has its own curve. Right: the same points against cross-entropy.*
 #
-# At $k = 1$ and 10 the common line is off by about 1%, and at $k = 100$ by 2%. One line in $\log S$ is off by 8 to 13%. The worst text is the READMEs, with 2% at $k = 1$. The common line is not exact: a line for each family is a little closer.
+# At $k = 1$ and 10 the common line is off by about 1%, and at $k = 100$ by 2%. One line in $\log S$ is off by 9 to 13%. The common line is not exact: a line for each family is a little closer.
 #
 # Two quantities that both fall with size are always on some common line, roughly. How near would they be if each scattered about its own line in $\log S$ *independently* of the other?
 
@@ -557,7 +557,7 @@ prose.loc[[1, 10, 100, 1000], ["measured", *names]].round(2)
 #
 # ## What we found
 #
-# - **Size acts on the ranks through cross-entropy, nearly.** On a given text the exponents of all families are one number, $\varepsilon_k$, times the family's exponent of cross-entropy. This holds within a few percent on four of the paper's six texts, and on all five pocket texts.
+# - **Size acts on the ranks through cross-entropy, nearly.** On a given text the exponents of all families are one number, $\varepsilon_k$, times the family's exponent of cross-entropy. This holds within a few percent on four of the paper's six texts, and on the pocket texts.
 # - **It fails** where cross-entropy follows no law itself (GPT-2 on Github, models of 1.5 million tokens), and for GPT-2 on HumanEval.
 # - **The "nearly identical" exponents are no law.** They say that $\varepsilon_1$ is near 1 on the paper's texts. On ours it is 1.3 to 1.7.
 # - **It is an observation, not a theory.** Four families are few, and texts are not independent. The theories that we tried explain $\varepsilon_k$ only up to a $k$ of 100 or 200. [Notebook 10](10_appendix_B_law_in_k.ipynb) describes how the exponent grows.
