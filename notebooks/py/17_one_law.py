@@ -96,7 +96,7 @@ apart.round(3)
 # %% [markdown]
 # On four texts the ratios agree within a few percent. Two texts are exceptions, and both are code. On Github the CE of GPT-2 follows no power law at all (the printed $R^2$ is 0.09), so there is nothing to divide by. On HumanEval it is again GPT-2 that differs.
 #
-# Is the agreement luck? Give each family the $\alpha_{\mathrm{CE}}$ of another one. If the product means nothing, some of the 24 assignments should do as well as the true one.
+# Is the agreement luck? Give each family the $\alpha_{\mathrm{CE}}$ of another one, in all 24 ways.
 
 # %%
 wide = exponents.pivot(index=["corpus", "k"], columns="family", values=["alpha_k", "alpha_CE"])
@@ -108,7 +108,7 @@ true, *others = shuffled.values()  # the first permutation changes nothing
 print(f"median spread of eps_k: {true:.3f}; the best of the 23 others: {min(others):.3f}")
 
 # %% [markdown]
-# The true assignment is the best of 24, by a factor of two. With four families no test can say more than 1 in 24.
+# The true assignment is the best of 24, by a factor of two.
 #
 # **Exercise 1.** On a text, one family has $\alpha_{\mathrm{CE}} = 0.08$ and $\alpha_{100} = 0.18$. Another has $\alpha_{\mathrm{CE}} = 0.10$. Which $\alpha_{100}$ do you expect of it, to three decimals?
 #
@@ -121,7 +121,7 @@ print(check(1, answer_1, sealed("81e7e8f8", digits=3)))
 # %% [markdown]
 # ## One line for 25 models
 #
-# A ratio of exponents leaves out the levels. The hypothesis says more: models of all families lie on *one* line. Table 1 cannot show that, because its families have different tokenizers, and CE per token depends on the tokenizer. The pocket models share theirs.
+# The hypothesis says more: models of all families lie on *one* line. Table 1 cannot show that, because CE per token depends on the tokenizer. The pocket models share theirs.
 
 
 # %%
@@ -194,7 +194,7 @@ plots.save(figure, points, figures_dir, "17_cross_entropy")
 #
 # At $k = 1$ and 10 the common line is off by about 1%, and at $k = 100$ by 2%. One line in $\log S$ is off by 9 to 13%. The common line is not exact: a line for each family is a little closer.
 #
-# Two quantities that both fall with size are always on some common line, roughly. How near would they be if each scattered about its own line in $\log S$ *independently* of the other?
+# Two quantities that both fall with size are always roughly on a line. How near would they be if each scattered about its own line in $\log S$ *independently* of the other?
 
 # %%
 pythia = paper.ce_and_rbp1().query("kind == 'empirical' and series == 'CE'")  # Figure 8a
@@ -268,7 +268,7 @@ pd.DataFrame(wrong).groupby("k").agg(lambda v: np.sqrt((v**2).mean())).round(3)
 #
 # ## Break the link between size and cross-entropy
 #
-# So far every family had one recipe. If size acts through cross-entropy, then a recipe that changes how CE falls with $S$ has to change $\alpha_k$ and leave $\varepsilon_k$ alone. We trained such ladders, each with one thing changed, and fixed [a margin](../docs/margins.md) before: $\varepsilon_k$ may differ by at most 0.08 (root mean square in logarithms) from the ordinary GPT-2 and OPT models, and by at most a third of what $\alpha_k$ does. Above 0.15 the hypothesis is refuted.
+# So far every family had one recipe. If size acts through cross-entropy, then a recipe that changes how CE falls with $S$ has to change $\alpha_k$ and leave $\varepsilon_k$ alone. We trained such ladders, each with one thing changed. [The margin](../docs/margins.md), fixed before: $\varepsilon_k$ may differ from that of the ordinary GPT-2 and OPT models by at most 0.08 (root mean square in logarithms) and a third of what $\alpha_k$ does. Above 0.15 the hypothesis is refuted.
 
 # %%
 width = pocket["model"].str.extract(r"-w(\d+)", expand=False).astype(int)
@@ -304,7 +304,7 @@ print(
 # %% [markdown]
 # *Root mean square of the error over five texts and three $k$; the mean range of CE in nats. The interval resamples whole ladders.*
 #
-# By the letter of the margin these ladders refute the hypothesis. But we had not asked how sharp the test is. CE changes by 4% within such a ladder, and a single model that is 1% off the common line then moves $\varepsilon_k$ by a quarter. So the test is too blunt to tell. There is a sharper one, which we did not fix beforehand: *where* are these models, seen from the two lines of the ordinary ones?
+# By the letter of the margin these ladders refute the hypothesis. But we had not asked how sharp the test is. CE changes by 4% within such a ladder, and a single model that is 1% off the common line then moves $\varepsilon_k$ by 0.25. A sharper test, which we did not fix beforehand: how far are these models from the two lines of the ordinary ones?
 
 # %%
 rows = []
@@ -327,9 +327,9 @@ far.agg(lambda off: np.sqrt((off**2).mean())).unstack("k").round(2)
 # %% [markdown]
 # *Distance of the changed models from the two lines of the ordinary ones, in log loss (root mean square over models and texts).*
 #
-# A recipe takes a model far from the line in $\log S$, by up to 39%. It leaves the model on the line in $\log \mathrm{CE}$ within 1 to 2%, smoothed targets included; only the deep models are off by 5% at $k = 100$. So size, depth and recipe act through cross-entropy, nearly. What is left is not chance: at equal CE, all deep models miss more tokens at $k = 100$, and the wide ones fewer.
+# A recipe takes a model far from the line in $\log S$, by up to 39%. It leaves the model on the line in $\log \mathrm{CE}$ within 1 to 2%, smoothed targets included; only the deep models are off by 5% at $k = 100$. There, at equal CE, all of them miss more tokens than ordinary models.
 #
-# The number of training tokens $T$ is another such lever. Here are six Pythias, each trained on four numbers of tokens to the end of its schedule:
+# The number of training tokens $T$ is another lever. Six Pythias were trained on four numbers of tokens each:
 
 # %%
 grid = points_of(load_totals(grid_path()))
@@ -342,11 +342,11 @@ by_T.loc[["1.5m", "3m", "6m", "12m"]].round(2)
 # %% [markdown]
 # *$\alpha_1$ and $\varepsilon_1$ by training tokens: smallest, median and largest of five texts.*
 #
-# Eight times the tokens multiply $\alpha_1$ by about five, and $\varepsilon_1$ stays where it was. The exception is the smallest number of tokens: there CE hardly depends on size, and on READMEs the ratio of two small exponents is out of line.
+# From 3 to 12 million tokens $\alpha_1$ grows three- to fourfold, and $\varepsilon_1$ stays. At 1.5 million, CE hardly depends on size, and the ratio of two small exponents is uncertain.
 #
 # ## Is there one law of ranks?
 #
-# The common line says how $\mathrm{RBP}_k$ changes from model to model. It does not say how it changes with $k$ in one model. For that one needs a distribution of ranks; the paper's "hypothesis is that the rank distribution follows a lognormal distribution". We compare four laws for $\ln R$, each with a location and a scale. With the distribution function $F$,
+# The common line says how $\mathrm{RBP}_k$ changes from model to model. How it changes with $k$ in one model is a question of the distribution of ranks. The paper's "hypothesis is that the rank distribution follows a lognormal distribution". We compare four laws for $\ln R$, each with a location and a scale and the distribution function $F$:
 #
 # $$\mathrm{RBP}_k = \frac{F(a + b \ln k)}{F(a + b \ln V)}.$$
 
@@ -434,7 +434,7 @@ by_law = errors.groupby(["source", "law", "ranks"], sort=False)["value"].median(
 by_law.unstack(["source", "ranks"]).round(3).T
 
 # %% [markdown]
-# *Median over models of the largest error.* With all ranks, the Fréchet law is closest and the Weibull is farthest. The place at which a continuous law is cut (at $r$ or at $r + \tfrac12$) matters about as much as the law. Without rank 1, by far the most frequent, the four laws are nearly equal.
+# *Median over models of the largest error.* With all ranks, the Fréchet law is closest and the Weibull is farthest. The place at which a continuous law is cut matters about as much as the law. Without rank 1 the four laws are nearly equal.
 #
 # Now use another yardstick: the likelihood of the ranks from 2 on, as in Figure 8c. For the paper's models the figure gives these ranks in bins; for the pocket models every rank is known. We take the largest of each family.
 
@@ -506,7 +506,7 @@ plots.save(figure, every[columns], figures_dir, "17_laws")
 #
 # On the published models the two orders are exactly opposite, and on the pocket models nearly so. Three of the four laws give $\mathrm{RBP}_k$ to three hundredths or better. **None is singled out.** The paper claims no more: it calls the lognormal its hypothesis.
 #
-# **Exercise 3.** Add a fifth law, `"Student": lambda z: stdtr(5, z)`: $\ln R$ has a Student distribution with five degrees of freedom. Where do you expect it in the two orders? Import `stdtr` from `scipy.special`, and run the notebook again.
+# **Exercise 3.** Add a fifth law, `"Student": lambda z: stdtr(5, z)` (`stdtr` is in `scipy.special`). Where do you expect it in the two orders?
 #
 # <details><summary>Hint</summary>A logistic variable has heavier tails than a normal one, and Student's are heavier still.</details>
 #
@@ -557,8 +557,9 @@ prose.loc[[1, 10, 100, 1000], ["measured", *names]].round(2)
 #
 # - **Size acts on the ranks through cross-entropy, nearly.** On a given text the exponents of all families are one number, $\varepsilon_k$, times the family's exponent of cross-entropy. This holds within a few percent on four of the paper's six texts, and on the pocket texts.
 # - **It fails** where cross-entropy follows no law itself (GPT-2 on Github, models of 1.5 million tokens), and for GPT-2 on HumanEval.
-# - **The "nearly identical" exponents are no law.** They say that $\varepsilon_1$ is near 1 on the paper's texts. On ours it is 1.3 to 1.7.
-# - **It is an observation, not a theory.** Four families are few, and texts are not independent. The theories that we tried explain $\varepsilon_k$ only up to a $k$ of 100 or 200. [Notebook 10](10_appendix_B_law_in_k.ipynb) describes how the exponent grows.
+# - **The "nearly identical" exponents** say that $\varepsilon_1$ is near 1 on the paper's texts. On ours it is 1.3 to 1.4.
+# - **It is an observation, not a theory.** Four families are few, and texts are not independent. Our theories explain $\varepsilon_k$ only up to a $k$ of 100 or 200. [Notebook 10](10_appendix_B_law_in_k.ipynb) describes how the exponent grows.
+# - **One test that we had fixed fails**, that of the exponents of changed ladders, which are short.
 # - **No law of ranks is singled out.**
 #
-# **Related.** Laws of ranks are Zipf's and Mandelbrot's subject, there for words and here for predictions.
+# **Related.** Laws of ranks are Zipf's and Mandelbrot's subject, there for words.
