@@ -1,0 +1,304 @@
+"""The readers: small multimodal models that say the name of a glyph, and how they are trained.
+
+Each is LLaVA in small (`transformers`' LlavaForConditionalGeneration): a SigLIP tower reads the
+picture in patches, and a Pythia (GPT-NeoX) reads what it says of them and writes the name. All see
+the same pictures in the same order; each pass over them draws them anew.
+
+    python -m rbpkit.pocket.readers FOLDER           # train all sizes, into FOLDER/NAME
+    python -m rbpkit.pocket.readers FOLDER ship      # put them and their summaries in the package
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import shutil
+import sys
+import time
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from rbpkit.errors import InputError
+from rbpkit.files.libraries import quiet
+from rbpkit.files.writing import write_whole
+from rbpkit.pocket.glyphs import SIDE, load_glyphs, pictures
+from rbpkit.pocket.recipes import DATA
+from rbpkit.pocket.training import HeadLoss, make_optimizer
+
+if TYPE_CHECKING:
+    from transformers import LlavaForConditionalGeneration, LlavaProcessor
+
+READERS = DATA / "readers"
+"""The readers, in hub layout, one folder per model."""
+PATCH = 8
+PATCHES = (SIDE // PATCH) ** 2
+PICTURE, END = "<picture>", "<end>"
+V = 1024
+LOG_EVERY = 50
+CHECKPOINT_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader and how it is trained: width of both halves, their layers, their attention heads.
+
+    rate, warmup: the learning rate rises to rate / width over that part of the steps and then falls
+    linearly to zero. The seed decides the first weights; pictures and their order are always the
+    same.
+    """
+
+    width: int
+    layers: int
+    tower: int
+    heads: int
+    rate: float = 0.7
+    steps: int = 1500
+    batch: int = 64
+    seed: int = 0
+    warmup: float = 0.05
+    betas: tuple[float, float] = (0.9, 0.95)
+    weight_decay: float = 0.1
+    clip: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """`reader-w64-l3`, with the seed if it is not 0."""
+        return f"reader-w{self.width}-l{self.layers}" + (f"-seed{self.seed}" if self.seed else "")
+
+    def rate_at(self, step: int) -> float:
+        """Learning rate of step 0, 1, ..., steps - 1."""
+        warm = max(1, round(self.warmup * self.steps))
+        falling = (self.steps - step) / max(1, self.steps - warm)
+        return self.rate / self.width * min((step + 1) / warm, falling)
+
+
+SIZES = tuple(
+    Reader(*row)
+    for row in zip(
+        (32, 48, 64, 80, 96, 112, 128),
+        (2, 3, 3, 4, 4, 5, 5),
+        (2, 2, 2, 2, 3, 3, 3),
+        (1, 2, 2, 2, 3, 2, 4),
+        strict=True,
+    )
+)
+"""The seven that ship, smallest first."""
+SEEDS = tuple(replace(SIZES[i], seed=seed) for i in (0, 2) for seed in (1, 2))
+"""Two sizes from other first weights."""
+
+
+def make_tokenizer():
+    """Byte-level BPE with V = 1,024, trained on each name of the training characters once."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = decoders.ByteLevel()
+    names = load_glyphs("train").drop_duplicates("code").sort_values("code")["name"]
+    letters = pre_tokenizers.ByteLevel.alphabet()
+    special = [END, PICTURE]
+    trainer = trainers.BpeTrainer(vocab_size=V, special_tokens=special, initial_alphabet=letters)
+    bpe.train_from_iterator(names, trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=bpe, eos_token=END, pad_token=END, extra_special_tokens=[PICTURE]
+    )
+
+
+def make_processor() -> LlavaProcessor:
+    """What turns a grey picture and a name into the readers' input."""
+    from transformers import LlavaProcessor
+    from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
+
+    tokenizer = make_tokenizer()
+    images = SiglipImageProcessorPil(
+        size={"height": SIDE, "width": SIDE},
+        do_resize=False,
+        do_convert_rgb=False,
+        image_mean=[0.5],
+        image_std=[0.5],
+    )
+    return LlavaProcessor(
+        image_processor=images,
+        tokenizer=tokenizer,
+        patch_size=PATCH,
+        vision_feature_select_strategy="full",
+        image_token=PICTURE,
+        num_additional_image_tokens=0,
+    )
+
+
+def initial_reader(reader: Reader) -> LlavaForConditionalGeneration:
+    """The untrained reader in float32; its weights depend on the seed alone."""
+    from transformers import (
+        GPTNeoXConfig,
+        LlavaConfig,
+        LlavaForConditionalGeneration,
+        SiglipVisionConfig,
+    )
+
+    same = {
+        "hidden_size": reader.width,
+        "intermediate_size": 4 * reader.width,
+        "num_attention_heads": reader.heads,
+    }
+    tower = SiglipVisionConfig(
+        **same,
+        num_hidden_layers=reader.tower,
+        image_size=SIDE,
+        patch_size=PATCH,
+        num_channels=1,
+        vision_use_head=False,
+    )
+    text = GPTNeoXConfig(
+        **same,
+        num_hidden_layers=reader.layers,
+        vocab_size=V,
+        max_position_embeddings=64,
+        rope_parameters={"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.25},
+        initializer_range=math.sqrt(2 / (5 * reader.width)),
+        bos_token_id=0,
+        eos_token_id=0,
+        tie_word_embeddings=False,
+    )
+    config = LlavaConfig(
+        vision_config=tower,
+        text_config=text,
+        image_token_index=1,
+        image_seq_length=PATCHES,
+        vision_feature_layer=-1,
+        vision_feature_select_strategy="full",
+        tie_word_embeddings=False,
+    )
+    config.rbpkit_family = "Reader"
+    torch.manual_seed(reader.seed)
+    model = LlavaForConditionalGeneration(config).float()
+    for name, parameter in model.named_parameters():
+        if name.endswith(("attention.dense.weight", "mlp.dense_4h_to_h.weight")):  # as in `recipes`
+            nn.init.normal_(parameter, std=2 / (reader.layers * math.sqrt(reader.width)))
+    return model
+
+
+# --- training --------------------------------------------------------------------------------
+
+
+@cache
+def names_ids(split: str) -> tuple[Tensor, ...]:
+    """The token ids of each glyph's name, with the end, in the order of `load_glyphs`."""
+    ids = make_tokenizer()(list(load_glyphs(split)["name"]))["input_ids"]
+    return tuple(torch.tensor([*one, 0]) for one in ids)
+
+
+def losses(model: nn.Module, greys: np.ndarray, names: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """Last states and targets of all tokens of `names`, their ends included, after the pictures."""
+    after = nn.utils.rnn.pad_sequence(names, batch_first=True, padding_value=0)
+    ids = torch.cat([torch.ones(len(names), PATCHES, dtype=torch.long), after[:, :-1]], 1)
+    pixels = torch.from_numpy(greys).float()[:, None] / 127.5 - 1
+    states = model.model(input_ids=ids, pixel_values=pixels, use_cache=False).last_hidden_state
+    lengths = torch.tensor([len(one) for one in names])
+    real = torch.arange(after.shape[1]) < lengths[:, None]
+    return states[:, PATCHES - 1 :][real], after[real]
+
+
+def loss_of(model: nn.Module, greys: np.ndarray, names: list[Tensor]) -> Tensor:
+    """Mean negative log-likelihood (nats) of a batch, differentiable."""
+    states, targets = losses(model, greys, names)
+    return HeadLoss.apply(states, model.lm_head.weight, targets, 0.0)
+
+
+@torch.no_grad()
+def validation_ce(model: nn.Module) -> float:
+    """`loss_of` over the validation glyphs."""
+    greys, names = pictures("valid"), names_ids("valid")
+    total = count = 0.0
+    for first in range(0, len(names), 128):
+        some = list(names[first : first + 128])
+        tokens = sum(map(len, some))
+        total += float(loss_of(model, greys[first : first + 128], some)) * tokens
+        count += tokens
+    return total / count
+
+
+@cache
+def _order(turn: int) -> np.ndarray:
+    """The order of the training glyphs in a pass."""
+    return np.argsort(np.random.PCG64(turn).random_raw(len(names_ids("train"))), kind="stable")
+
+
+def batch_of(step: int, size: int) -> tuple[np.ndarray, list[Tensor]]:
+    """Pictures and names of a training step; what is left of a pass is not used."""
+    names = names_ids("train")
+    turn, place = divmod(step, len(names) // size)
+    rows = _order(turn)[place * size : (place + 1) * size]
+    return pictures("train", turn)[rows], [names[i] for i in rows]
+
+
+def train(reader: Reader, folder: Path, stop: int | None = None) -> dict:
+    """Train a reader into `folder`, going on from its checkpoint; what `result.json` has.
+
+    `folder` gets log.csv, checkpoint.pt, and at the end model/ (fp16, hub layout) and result.json.
+    stop: leave off after this step. Sets torch's threads to one, on which the weights depend.
+    Raises InputError for a checkpoint of another recipe.
+    """
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    key = json.loads(json.dumps({**asdict(reader), "torch": torch.__version__}))
+    result, checkpoint = folder / "result.json", folder / "checkpoint.pt"
+    if result.is_file() and (done := json.loads(result.read_text()))["key"] == key:
+        return done
+    model = initial_reader(reader)
+    optimizer = make_optimizer(model, reader)
+    step, before, rows, recent = 0, 0.0, [], []
+    if checkpoint.is_file():
+        state = torch.load(checkpoint, weights_only=True)
+        if state["key"] != key:
+            raise InputError(f"{checkpoint} was made by another recipe: remove it")
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        step, before, rows = state["step"], state["seconds"], state["log"]
+    start = saved = time.perf_counter()
+    while step < min(reader.steps, stop or reader.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = reader.rate_at(step)
+        loss = loss_of(model, *batch_of(step, reader.batch))
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), reader.clip)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        recent.append(float(loss))
+        step += 1
+        if step % LOG_EVERY and step not in (reader.steps, stop):
+            continue
+        row = {"step": step, "loss": np.mean(recent).round(5).item()}
+        row["valid_ce"] = round(validation_ce(model), 5) if step % (5 * LOG_EVERY) == 0 else None
+        row["seconds"] = round(before + time.perf_counter() - start, 1)
+        rows, recent = [*rows, row], []
+        write_whole(folder, {"log.csv": pd.DataFrame(rows).to_csv(index=False).encode()})
+        if time.perf_counter() - saved > CHECKPOINT_SECONDS or step in (reader.steps, stop):
+            state = {"key": key, "step": step, "seconds": row["seconds"], "log": rows}
+            state |= {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            torch.save(state, data := io.BytesIO())
+            write_whole(folder, {checkpoint.name: data.getvalue()})
+            saved = time.perf_counter()
+    if step < reader.steps:
+        return {"key": key, **rows[-1]}
+    with quiet():
+        rounded = model.half()
+        rounded.save_pretrained(folder / "model")
+        make_processor().save_pretrained(folder / "model")
+    done = {"key": key, "valid_ce": validation_ce(rounded.float()), "seconds": rows[-1]["seconds"]}
+    write_whole(folder, {"result.json": json.dumps(done).encode()})
+    return done
+
+
+if __name__ == "__main__":
+    for one in (*SIZES, *SEEDS):
+        print(one.name, train(one, Path(sys.argv[1]) / one.name), flush=True)
