@@ -60,7 +60,7 @@ class Reader:
     tower: int
     heads: int
     rate: float = 0.7
-    steps: int = 1500
+    steps: int = 2000
     batch: int = 64
     seed: int = 0
     warmup: float = 0.05
@@ -273,7 +273,7 @@ def train(reader: Reader, folder: Path, stop: int | None = None) -> dict:
         nn.utils.clip_grad_norm_(model.parameters(), reader.clip)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        recent.append(float(loss))
+        recent.append(loss.item())
         step += 1
         if step % LOG_EVERY and step not in (reader.steps, stop):
             continue
