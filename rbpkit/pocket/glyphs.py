@@ -154,7 +154,9 @@ def load_glyphs(split: str = "test") -> pd.DataFrame:
 def pictures(split: str = "test", variant: int = 0) -> np.ndarray:
     """The pictures of `load_glyphs(split)` in its order, uint8 (glyphs, SIDE, SIDE)."""
     table = load_glyphs(split)
-    return np.stack([draw(f, c, variant) for f, c in zip(table["font"], table["code"], strict=True)])
+    return np.stack(
+        [draw(f, c, variant) for f, c in zip(table["font"], table["code"], strict=True)]
+    )
 
 
 def pictures_fingerprint(split: str = "test", variant: int = 0) -> str:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import shutil
 import sys
 import time
 from dataclasses import asdict, dataclass, replace
@@ -114,7 +113,7 @@ def make_tokenizer():
 
 
 def make_processor() -> LlavaProcessor:
-    """What turns a grey picture and a name into the readers' input."""
+    """What turns a picture (grey, as RGB) and a name into the readers' input."""
     from transformers import LlavaProcessor
     from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
@@ -122,9 +121,6 @@ def make_processor() -> LlavaProcessor:
     images = SiglipImageProcessorPil(
         size={"height": SIDE, "width": SIDE},
         do_resize=False,
-        do_convert_rgb=False,
-        image_mean=[0.5],
-        image_std=[0.5],
     )
     return LlavaProcessor(
         image_processor=images,
@@ -155,7 +151,6 @@ def initial_reader(reader: Reader) -> LlavaForConditionalGeneration:
         num_hidden_layers=reader.tower,
         image_size=SIDE,
         patch_size=PATCH,
-        num_channels=1,
         vision_use_head=False,
     )
     text = GPTNeoXConfig(
@@ -201,7 +196,7 @@ def losses(model: nn.Module, greys: np.ndarray, names: list[Tensor]) -> tuple[Te
     """Last states and targets of all tokens of `names`, their ends included, after the pictures."""
     after = nn.utils.rnn.pad_sequence(names, batch_first=True, padding_value=0)
     ids = torch.cat([torch.ones(len(names), PATCHES, dtype=torch.long), after[:, :-1]], 1)
-    pixels = torch.from_numpy(greys).float()[:, None] / 127.5 - 1
+    pixels = torch.from_numpy(greys).float()[:, None].expand(-1, 3, -1, -1) / 127.5 - 1
     states = model.model(input_ids=ids, pixel_values=pixels, use_cache=False).last_hidden_state
     lengths = torch.tensor([len(one) for one in names])
     real = torch.arange(after.shape[1]) < lengths[:, None]
