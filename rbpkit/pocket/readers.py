@@ -59,7 +59,7 @@ class Reader:
     tower: int
     heads: int
     rate: float = 0.7
-    steps: int = 2000
+    steps: int = 1500
     batch: int = 64
     seed: int = 0
     warmup: float = 0.05
