@@ -123,7 +123,9 @@ def parts(one):
 
 def losses(sums):
     """CE and -log RBP_k of sums over pictures."""
-    return np.concatenate((sums[..., :1] / sums[..., 4:], -np.log(sums[..., 1:4] / sums[..., 4:])), -1)
+    return np.concatenate(
+        (sums[..., :1] / sums[..., 4:], -np.log(sums[..., 1:4] / sums[..., 4:])), -1
+    )
 
 
 loss = np.array([losses(parts(one).sum(0)) for one in true])  # (models, quantities)
@@ -165,3 +167,185 @@ rows = [
 ]
 lines = pd.DataFrame(rows, columns=["S of the", "loss", "alpha", "low", "high", "R2"])
 lines.set_index(["S of the", "loss"]).round(3)
+
+# %% [markdown]
+# TEXT law
+#
+# ## Beside the text families
+#
+# Are these exponents like those of the pocket models that read text?
+
+# %%
+text = load_summaries(recipes.SUMMARIES)
+rows = []
+for family in ("GPT2", "OPT", "Pythia", "Qwen"):
+    for corpus in sorted({one.manifest.corpus for one in text}):
+        some = [m for m in text if (m.manifest.family, m.manifest.corpus) == (family, corpus)]
+        x, y = [m.manifest.S for m in some], np.array([losses(parts(m).sum(0)) for m in some])
+        rows.append((family, plots.short(corpus), *(law(x, y[:, j])[0] for j in range(4))))
+beside = pd.DataFrame(rows, columns=["family", "corpus", *quantities])
+reader = lines[lines["S of the"] == "decoder"].set_index("loss").alpha
+table = beside.groupby("family", sort=False)[quantities].median()
+table.loc["Reader, pictures"] = reader
+for k in (1, 10, 100):
+    table[f"alpha_{k} / alpha_CE"] = table[f"k = {k}"] / table["CE"]
+table.round(3)
+
+# %% [markdown]
+# TEXT beside
+#
+# ## Whole names
+#
+# Who reads a character wants all of its name. Let $N$ be the number of its tokens. The share of names of length $N$ whose tokens all have rank 1 is $p_{N,1}$: greedy decoding writes exactly this name. If tokens are independent, Eqs. 6 and 8 say
+#
+# $$p_{N,1} = \mathrm{RBP}_1^{\,N} = \exp(-N C S^{-\alpha}).$$
+
+# %%
+N = true[0].document_tokens
+whole = np.array([one.document_hits[:, 0] == N for one in true])  # (models, pictures)
+alpha_1 = lines.query("`S of the` == 'decoder' and loss == 'k = 1'").alpha.item()
+C_1 = np.exp(np.mean(np.log(loss[:, 1]) + alpha_1 * np.log(S)))
+groups = {
+    "1 to 3": (1, 3),
+    "4 or 5": (4, 5),
+    "6 or 7": (6, 7),
+    "8 or 9": (8, 9),
+    "10 and more": (10, 99),
+}
+rows = []
+for label, (least, most) in groups.items():
+    here = (N >= least) & (N <= most)
+    for i, name in enumerate(names):
+        share, chance = whole[i, here].mean(), np.exp(-N[here] * C_1 * S[i] ** -alpha_1).mean()
+        ends = np.quantile(
+            weights[:, here] @ whole[i, here] / weights[:, here].sum(1), [0.025, 0.975]
+        )
+        rows.append((label, name, S[i], here.sum(), share, *ends, chance))
+columns = ["tokens", "model", "S", "pictures", "p", "low", "high", "Eq. 8"]
+named = pd.DataFrame(rows, columns=columns)
+print("whole names, all lengths:", ", ".join(f"{share:.3f}" for share in whole.mean(1)))
+
+# %% tags=["hide-input"]
+with plots.style():
+    figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
+for (label, one), ink in zip(
+    named.groupby("tokens", sort=False), plots.inks_of(groups).values(), strict=True
+):
+    bars = np.maximum([one.p - one.low, one.high - one.p], 0)
+    axes.errorbar(
+        one.S, one.p, bars, fmt=ink.marker, color=ink.colour, ms=5, elinewidth=0.9, label=label
+    )
+    axes.plot(one.S, one["Eq. 8"], "--", color=ink.colour, lw=1.2)
+axes.set(
+    xscale="log", xlabel="$S$ of the text decoder", ylabel="whole names at rank 1", ylim=(0, None)
+)
+axes.legend(title="tokens in the name", loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+plots.save(figure, named, figures_dir, "19_names")
+
+# %% [markdown]
+# *Shares of names that greedy decoding gets right from end to end, by their length. Dashed: Eq. 8.*
+#
+# TEXT names
+#
+# ## Do they look?
+#
+# A model could do well by guessing common names. So each one is measured again with another glyph's picture, and with a blank one.
+
+# %%
+kinds = {"true": "", "shuffled": "-shuffled", "blank": "-blank"}
+rows = []
+for i, name in enumerate(names):
+    sums = {kind: parts(of[f"pocket:glyphs{end}", name]) for kind, end in kinds.items()}
+    rbp = {kind: one[:, 1].sum() / N.sum() for kind, one in sums.items()}
+    row = {"model": name, "S": S[i], **{f"RBP_1, {kind}": value for kind, value in rbp.items()}}
+    for kind in ("shuffled", "blank"):
+        gap = (weights @ (sums["true"] - sums[kind])[:, 1]) / (weights @ N)
+        row[f"gap, {kind}"] = rbp["true"] - rbp[kind]
+        row[f"low, {kind}"], row[f"high, {kind}"] = np.quantile(gap, [0.025, 0.975])
+    rows.append(row)
+look = pd.DataFrame(rows)
+look.set_index("model").drop(columns="S").round(3)
+
+# %% tags=["hide-input"]
+with plots.style():
+    figure, axes = plt.subplots(figsize=(5, 3), layout="constrained")
+for kind, ink in zip(kinds, plots.inks_of(kinds).values(), strict=True):
+    axes.plot(look.S, look[f"RBP_1, {kind}"], ink.marker + ink.line, color=ink.colour, label=kind)
+axes.set(xscale="log", xlabel="$S$ of the text decoder", ylabel=r"$\mathrm{RBP}_1$", ylim=(0, 1))
+axes.legend(title="pictures", loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+plots.save(figure, look, figures_dir, "19_look")
+
+# %% [markdown]
+# TEXT look
+#
+# ## Which characters?
+
+# %%
+first = glyphs.name.str.split().str[0]
+common = [
+    "LATIN",
+    "GREEK",
+    "CYRILLIC",
+    "ARMENIAN",
+    "CANADIAN",
+    "ARABIC",
+    "GEORGIAN",
+    "MATHEMATICAL",
+    "BRAILLE",
+]
+script = first.where(first.isin(common), "others").to_numpy()
+words = {word for name in load_glyphs("train").name for word in name.replace("-", " ").split()}
+seen = np.array([set(name.replace("-", " ").split()) <= words for name in glyphs.name])
+
+
+def by(kind, values):
+    """RBP_1 of the smallest and the largest model and its exponent, for each value."""
+    rows = []
+    for value in dict.fromkeys(values):
+        here = kind == value
+        hits = np.array([one.document_hits[here, 0].sum() for one in true]) / N[here].sum()
+        whole_here = whole[-1, here].mean()
+        rows.append(
+            (
+                value,
+                glyphs.code[here].nunique(),
+                hits[0],
+                hits[-1],
+                law(S, -np.log(hits))[0],
+                whole_here,
+            )
+        )
+    columns = [
+        "",
+        "characters",
+        "RBP_1, smallest",
+        "RBP_1, largest",
+        "alpha",
+        "whole names, largest",
+    ]
+    return pd.DataFrame(rows, columns=columns).set_index("").round(3)
+
+
+by(script, [*common, "others"])
+
+# %%
+by(
+    np.where(seen, "all words of the name seen", "a word never seen"),
+    ["all words of the name seen", "a word never seen"],
+)
+
+# %% [markdown]
+# TEXT scripts
+#
+# ## One picture
+#
+# Here is one glyph under every size.
+
+# %%
+place = int(np.flatnonzero(glyphs.name == "GREEK SMALL LETTER EPSILON WITH DASIA AND VARIA")[0])
+row = {"text": glyphs.name[place], "picture": pictures("test")[place]}
+one_picture = Corpus.of([row], "one glyph", field="text", image="picture")
+ranks = {}
+for name in names:
+    model = load_model(READERS / name, image=True)
+    ranks[name] = measure(model, one_picture).records

@@ -120,7 +120,6 @@ def make_processor() -> LlavaProcessor:
     tokenizer = make_tokenizer()
     images = SiglipImageProcessorPil(
         size={"height": SIDE, "width": SIDE},
-        do_resize=False,
     )
     return LlavaProcessor(
         image_processor=images,
@@ -157,7 +156,7 @@ def initial_reader(reader: Reader) -> LlavaForConditionalGeneration:
         **same,
         num_hidden_layers=reader.layers,
         vocab_size=V,
-        max_position_embeddings=64,
+        max_position_embeddings=128,
         rope_parameters={"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.25},
         initializer_range=math.sqrt(2 / (5 * reader.width)),
         bos_token_id=0,
