@@ -10,27 +10,21 @@ the same pictures in the same order; each pass over them draws them anew.
 
 from __future__ import annotations
 
-import io
-import json
 import math
 import sys
-import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from rbpkit.errors import InputError
-from rbpkit.files.libraries import quiet
-from rbpkit.files.writing import write_whole
 from rbpkit.pocket.glyphs import SIDE, load_glyphs, pictures
-from rbpkit.pocket.recipes import DATA
-from rbpkit.pocket.training import HeadLoss, make_optimizer
+from rbpkit.pocket.recipes import DATA, Recipe
+from rbpkit.pocket.training import HeadLoss, TrainedModel, run_steps
 
 if TYPE_CHECKING:
     from transformers import LlavaForConditionalGeneration, LlavaProcessor
@@ -41,8 +35,6 @@ PATCH = 8
 PATCHES = (SIDE // PATCH) ** 2
 PICTURE, END = "<picture>", "<end>"
 V = 1024
-LOG_EVERY = 50
-CHECKPOINT_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -72,11 +64,7 @@ class Reader:
         """`reader-w64-l3`, with the seed if it is not 0."""
         return f"reader-w{self.width}-l{self.layers}" + (f"-seed{self.seed}" if self.seed else "")
 
-    def rate_at(self, step: int) -> float:
-        """Learning rate of step 0, 1, ..., steps - 1."""
-        warm = max(1, round(self.warmup * self.steps))
-        falling = (self.steps - step) / max(1, self.steps - warm)
-        return self.rate / self.width * min((step + 1) / warm, falling)
+    rate_at = Recipe.rate_at
 
 
 SIZES = tuple(
@@ -191,20 +179,14 @@ def names_ids(split: str) -> tuple[Tensor, ...]:
     return tuple(torch.tensor([*one, 0]) for one in ids)
 
 
-def losses(model: nn.Module, greys: np.ndarray, names: list[Tensor]) -> tuple[Tensor, Tensor]:
-    """Last states and targets of all tokens of `names`, their ends included, after the pictures."""
+def loss_of(model: nn.Module, greys: np.ndarray, names: list[Tensor]) -> Tensor:
+    """Mean negative log-likelihood (nats) of the tokens of names after their pictures."""
     after = nn.utils.rnn.pad_sequence(names, batch_first=True, padding_value=0)
     ids = torch.cat([torch.ones(len(names), PATCHES, dtype=torch.long), after[:, :-1]], 1)
     pixels = torch.from_numpy(greys).float()[:, None].expand(-1, 3, -1, -1) / 127.5 - 1
     states = model.model(input_ids=ids, pixel_values=pixels, use_cache=False).last_hidden_state
-    lengths = torch.tensor([len(one) for one in names])
-    real = torch.arange(after.shape[1]) < lengths[:, None]
-    return states[:, PATCHES - 1 :][real], after[real]
-
-
-def loss_of(model: nn.Module, greys: np.ndarray, names: list[Tensor]) -> Tensor:
-    """Mean negative log-likelihood (nats) of a batch, differentiable."""
-    states, targets = losses(model, greys, names)
+    real = torch.arange(after.shape[1]) < torch.tensor([*map(len, names)])[:, None]
+    states, targets = states[:, PATCHES - 1 :][real], after[real]
     return HeadLoss.apply(states, model.lm_head.weight, targets, 0.0)
 
 
@@ -235,62 +217,24 @@ def batch_of(step: int, size: int) -> tuple[np.ndarray, list[Tensor]]:
     return pictures("train", turn)[rows], [names[i] for i in rows]
 
 
-def train(reader: Reader, folder: Path, stop: int | None = None) -> dict:
-    """Train a reader into `folder`, going on from its checkpoint; what `result.json` has.
-
-    `folder` gets log.csv, checkpoint.pt, and at the end model/ (fp16, hub layout) and result.json.
-    stop: leave off after this step. Sets torch's threads to one, on which the weights depend.
-    Raises InputError for a checkpoint of another recipe.
-    """
+def train(
+    reader: Reader, folder: Path, watch: Callable[[dict], None] = lambda row: None
+) -> TrainedModel:
+    """Train a reader into `folder`, as `rbpkit.pocket.training.train` does a pocket model."""
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    key = json.loads(json.dumps({**asdict(reader), "torch": torch.__version__}))
-    result, checkpoint = folder / "result.json", folder / "checkpoint.pt"
-    if result.is_file() and (done := json.loads(result.read_text()))["key"] == key:
-        return done
-    model = initial_reader(reader)
-    optimizer = make_optimizer(model, reader)
-    step, before, rows, recent = 0, 0.0, [], []
-    if checkpoint.is_file():
-        state = torch.load(checkpoint, weights_only=True)
-        if state["key"] != key:
-            raise InputError(f"{checkpoint} was made by another recipe: remove it")
-        model.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
-        step, before, rows = state["step"], state["seconds"], state["log"]
-    start = saved = time.perf_counter()
-    while step < min(reader.steps, stop or reader.steps):
-        for group in optimizer.param_groups:
-            group["lr"] = reader.rate_at(step)
-        loss = loss_of(model, *batch_of(step, reader.batch))
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), reader.clip)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        recent.append(loss.item())
-        step += 1
-        if step % LOG_EVERY and step not in (reader.steps, stop):
-            continue
-        row = {"step": step, "loss": np.mean(recent).round(5).item()}
-        row["valid_ce"] = round(validation_ce(model), 5) if step % (5 * LOG_EVERY) == 0 else None
-        row["seconds"] = round(before + time.perf_counter() - start, 1)
-        rows, recent = [*rows, row], []
-        write_whole(folder, {"log.csv": pd.DataFrame(rows).to_csv(index=False).encode()})
-        if time.perf_counter() - saved > CHECKPOINT_SECONDS or step in (reader.steps, stop):
-            state = {"key": key, "step": step, "seconds": row["seconds"], "log": rows}
-            state |= {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-            torch.save(state, data := io.BytesIO())
-            write_whole(folder, {checkpoint.name: data.getvalue()})
-            saved = time.perf_counter()
-    if step < reader.steps:
-        return {"key": key, **rows[-1]}
-    with quiet():
-        rounded = model.half()
-        rounded.save_pretrained(folder / "model")
-        make_processor().save_pretrained(folder / "model")
-    done = {"key": key, "valid_ce": validation_ce(rounded.float()), "seconds": rows[-1]["seconds"]}
-    write_whole(folder, {"result.json": json.dumps(done).encode()})
-    return done
+    return run_steps(
+        folder,
+        {**asdict(reader), "torch": torch.__version__},
+        reader,
+        reader.width,
+        ("pictures", reader.batch),
+        model=lambda: initial_reader(reader),
+        loss=lambda model, step: loss_of(model, *batch_of(step, reader.batch)),
+        valid=validation_ce,
+        tokenizer=make_processor(),
+        watch=watch,
+    )
 
 
 if __name__ == "__main__":

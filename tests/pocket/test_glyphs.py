@@ -10,7 +10,7 @@ import torch
 pytest.importorskip("matplotlib.ft2font")
 
 from rbpkit.errors import InputError
-from rbpkit.pocket import readers
+from rbpkit.pocket import readers, training
 from rbpkit.pocket.glyphs import SIDE, SPLITS, draw, load_glyphs, make_list, pictures, twins_key
 
 SMALL = readers.Reader(32, 1, 1, 1, steps=6, batch=4)
@@ -54,7 +54,7 @@ def test_twins_share_a_key_and_so_a_side(twins):
 def test_no_character_twin_or_picture_is_on_two_sides():
     assert twins_key(ord("o")) != twins_key(ord("O"))
     keys = {s: {twins_key(code) for code in load_glyphs(s)["code"]} for s in SPLITS}
-    seen = {s: {one.tobytes() for one in pictures(s)} for s in SPLITS}
+    seen = {s: {one.tobytes() for one in pictures(s, 0)} for s in SPLITS}
     for one, other in (("train", "valid"), ("train", "test"), ("valid", "test")):
         assert not keys[one] & keys[other] and not seen[one] & seen[other]
     table = load_glyphs()
@@ -97,12 +97,19 @@ def test_a_step_lowers_the_loss_and_the_loss_is_the_models_own():
 
 def test_a_run_that_stops_goes_on_to_the_same_weights(tmp_path, monkeypatch):
     monkeypatch.setattr(readers, "validation_ce", lambda model: 0.0)
-    readers.train(SMALL, tmp_path / "whole")
-    readers.train(SMALL, tmp_path / "parts", stop=3)
-    assert not (tmp_path / "parts" / "result.json").exists()
-    readers.train(SMALL, tmp_path / "parts")
-    weights = [tmp_path / name / "model" / "model.safetensors" for name in ("whole", "parts")]
-    assert weights[0].read_bytes() == weights[1].read_bytes()
-    readers.train(SMALL, tmp_path / "stopped", stop=3)
+    monkeypatch.setattr(training, "LOG_EVERY", 2)
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+
+    def stop(row):
+        if row["step"] == 4:  # the checkpoint is that of step 2
+            raise KeyboardInterrupt
+
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    readers.train(SMALL, whole)
+    with pytest.raises(KeyboardInterrupt):
+        readers.train(SMALL, parts, watch=stop)
     with pytest.raises(InputError, match="another recipe"):
-        readers.train(replace(SMALL, rate=0.1), tmp_path / "stopped")
+        readers.train(replace(SMALL, rate=0.1), parts)
+    readers.train(SMALL, parts)
+    weights = [one / "model" / "model.safetensors" for one in (whole, parts)]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
