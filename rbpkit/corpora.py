@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 
 from rbpkit.errors import InputError, check_whole, reason
+from rbpkit.files.pictures import Picture, is_imagefolder, pictures_fingerprint, undecoded
 from rbpkit.files.text_files import (
     SUFFIXES,
-    joined,
+    Row,
     list_files,
-    read_texts,
+    read_rows,
     suffix_of,
+    text_and_picture,
     text_fingerprint,
 )
 
@@ -102,44 +104,64 @@ class Corpus:
     """The documents to be measured, in the order of the protocol; never empty.
 
     id: the paper's name, "pocket:NAME", the name of the file or folder, or one of your own.
-    fingerprint: `text_fingerprint(documents)`; two corpora with the same one are the same text.
+    pictures: that the documents are captions of, one for each; None if they are plain text.
+    fingerprint: `text_fingerprint(documents)`, of captions `pictures_fingerprint`; two corpora with
+    the same one are the same text and pictures.
     source: where the text is from: `kind` ("hub", "file", "pocket" or "memory"), `path`, `empty`
     (how many documents without a visible character were left out); of files and the hub `files` and
-    `field`, of the hub `revision`; `as_shipped` of a pocket corpus that is cut out of packages.
+    `field`, of captions `image`, of the hub `revision`; `as_shipped` of a pocket corpus that is cut
+    out of packages.
     protocol: how documents were chosen: `seed` (None if nothing was shuffled), `requested` (None
     for all), `available` (how many there were to choose from).
-    Both mappings hold only what JSON can. Raises InputError for a document that is not a string.
+    Both mappings hold only what JSON can. Raises InputError for a document that is not a string
+    and a picture that cannot be read.
     """
 
     id: str
     documents: tuple[str, ...] = dataclass_field(repr=False)
     source: Mapping[str, Any] = dataclass_field(default_factory=dict, hash=False)
     protocol: Mapping[str, Any] = dataclass_field(default_factory=dict, hash=False)
+    pictures: tuple[Picture, ...] | None = dataclass_field(default=None, repr=False, compare=False)
     fingerprint: str = dataclass_field(init=False)
 
     def __post_init__(self) -> None:
         with reason(f"{self.id}: the documents must be strings"):
-            object.__setattr__(self, "fingerprint", text_fingerprint(self.documents))
+            fingerprint = text_fingerprint(self.documents)
+        if self.pictures is not None:
+            fingerprint = pictures_fingerprint(fingerprint, self.pictures)
+        object.__setattr__(self, "fingerprint", fingerprint)
 
     @classmethod
-    def of(cls, texts: Iterable[Any], name: str = "texts", *, field: str = "text") -> Corpus:
+    def of(
+        cls,
+        texts: Iterable[Any],
+        name: str = "texts",
+        *,
+        field: str = "text",
+        image: str | None = None,
+    ) -> Corpus:
         """A corpus of texts in memory: all of them, in their own order.
 
         texts: any iterable of strings, or of rows by column (a `datasets.Dataset`). name: the
-        corpus's id. field: the column with the text, or several joined by "+". Texts without a
-        visible character are left out. Raises InputError for anything else, and for no text.
+        corpus's id. field: the column with the text, or several joined by "+". image: the column
+        with the picture that the text describes: a PIL picture, an array, encoded bytes, the path
+        of a file. Texts without a visible character are left out. Raises InputError for anything
+        else, and for no text.
         """
         if isinstance(texts, (str, Mapping)) or hasattr(texts, "columns"):
             kind = type(texts).__name__
             raise InputError(f"{name}: a {kind} is not a list of texts; give one column or split")
-        names = field.split("+")
-        with reason(f"{name}: the documents must be strings"):
+        names, kind = field.split("+"), "rows of text and picture" if image else "strings"
+        with reason(f"{name}: the documents must be {kind}"):
+            rows = undecoded(texts, image) if image else texts
             found = [
-                joined(one, names, one, f"{name}, row {row}") if isinstance(one, Mapping) else one
-                for row, one in enumerate(texts)
+                text_and_picture(one, names, one, f"{name}, row {row}", image)
+                if image or isinstance(one, Mapping)
+                else (one, None)
+                for row, one in enumerate(rows)
             ]
             protocol = {"seed": None, "requested": None, "available": len(found)}
-            return _make(name, found, {"kind": "memory", "path": name}, protocol)
+            return _make(name, found, {"kind": "memory", "path": name}, protocol, image)
 
 
 def protocol_order(rows: int, seed: int | None = 42) -> np.ndarray:
@@ -156,6 +178,7 @@ def load_corpus(
     *,
     documents: int | None = None,
     field: str | None = None,
+    image: str | None = None,
     seed: int | None = 42,
     revision: str | None = None,
 ) -> Corpus:
@@ -169,6 +192,9 @@ def load_corpus(
     is the paper's HumanEval, which ships: the same documents in the same order as the hub's.
     field: of JSON and Parquet files, the column with the text ("text" if not given), or several
     joined by "+" whose values are joined by a newline ("prompt+canonical_solution").
+    image: of such files, the column with the picture that the text describes: the name of its file,
+    relative to the corpus's, or (Parquet) the picture itself. A folder with a metadata file is read
+    as the imagefolder of `datasets`, whose column is "image".
     seed: None takes documents in their own order. C4 and the pocket corpora that are cut out of
     packages are always taken so.
     revision: of the hub's data set; by default its newest.
@@ -180,8 +206,9 @@ def load_corpus(
         if value is not None:
             check_whole(key, value, 0)
     target = _resolve(name_or_path)
-    if isinstance(target, str) and field is not None:
-        raise InputError(f"field={field!r}: the text of {target} is fixed; leave field out")
+    for key, value, what in (("field", field, "text"), ("image", image, "corpus")):
+        if isinstance(target, str) and value is not None:
+            raise InputError(f"{key}={value!r}: the {what} of {target} is fixed; leave {key} out")
     if target not in ON_HUB and revision is not None:
         raise InputError(f"revision: only for corpora on the hub, not for {target}; leave it out")
     if documents is None and target not in POCKET_CORPORA:
@@ -197,9 +224,10 @@ def load_corpus(
         return _from_pocket(target, documents)
     if isinstance(target, str):
         return _from_hub(target, documents, seed, revision)
-    name, files = target.resolve().name, list_files(target)
+    files = [target] if image and is_imagefolder(target) else list_files(target)
     source = {"kind": "file", "path": str(target)}
-    return _from_files(name, files, field or "text", documents, seed, source)
+    name, field = target.resolve().name, field or "text"
+    return _from_files(name, files, field, documents, seed, source, image=image)
 
 
 def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
@@ -221,13 +249,18 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     )
 
 
-def _make(id: str, texts: Sequence[str], source: dict[str, Any], protocol: dict) -> Corpus:
-    kept = tuple(text for text in texts if text.strip())
+def _make(
+    id: str, rows: Sequence[Row], source: dict[str, Any], protocol: dict, image: str | None = None
+) -> Corpus:
+    kept = [row for row in rows if row[0].strip()]
     if not kept:
-        found = f"all {len(texts)} documents are empty" if texts else "there are no documents"
+        found = f"all {len(rows)} documents are empty" if rows else "there are no documents"
         raise InputError(f"{id}: {found}; give a corpus with text ({source['path']})")
-    source["empty"] = len(texts) - len(kept)
-    return Corpus(id, kept, source, protocol)
+    source["empty"] = len(rows) - len(kept)
+    texts, pictures = zip(*kept, strict=True)
+    if image is None:
+        return Corpus(id, texts, source, protocol)
+    return Corpus(id, texts, source | {"image": image}, protocol, pictures)
 
 
 def _from_files(
@@ -238,16 +271,17 @@ def _from_files(
     seed: int | None,
     source: dict[str, Any],
     keep: Callable[[Mapping[str, Any]], bool] | None = None,
+    image: str | None = None,
 ) -> Corpus:
     # Twice through the files: the order depends on how many rows there are, and a local copy
     # of Wikipedia does not fit in memory. The first pass also finds every broken row.
-    available = sum(1 for _ in read_texts(files, field, keep))
+    available = sum(1 for _ in read_rows(files, field, keep, image))
     order = protocol_order(available, seed)[:documents].tolist()
     wanted = set(order)
-    texts = {i: text for i, text in enumerate(read_texts(files, field, keep)) if i in wanted}
+    rows = {i: row for i, row in enumerate(read_rows(files, field, keep, image)) if i in wanted}
     source |= {"files": [file.name for file in files], "field": field}
     protocol = {"seed": seed, "requested": documents, "available": available}
-    return _make(id, [texts[i] for i in order], source, protocol)
+    return _make(id, [rows[i] for i in order], source, protocol, image)
 
 
 def _from_pocket(name: str, documents: int | None) -> Corpus:
@@ -257,7 +291,8 @@ def _from_pocket(name: str, documents: int | None) -> Corpus:
     shipped = pocket.as_shipped
     source = {"kind": "pocket", "path": "installed packages", "as_shipped": shipped}
     protocol = {"seed": None, "requested": documents, "available": len(pocket.documents)}
-    return _make(name, pocket.documents[:documents], source, protocol)
+    rows = [(text, None) for text in pocket.documents[:documents]]
+    return _make(name, rows, source, protocol)
 
 
 def _from_hub(name: str, documents: int | None, seed: int | None, revision: str | None) -> Corpus:

@@ -13,6 +13,7 @@ from rbpkit.errors import InputError, check_whole
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+    from rbpkit.captions import Captioner
     from rbpkit.corpora import Corpus
 
 PAD_ID = 0  # any id that the model has: nothing to its left can see it, and it is never scored
@@ -49,6 +50,8 @@ class EncodedCorpus:
     skipped: how many documents have no scored token and are left out of `documents`. tokens: how
     many tokens are scored. past: how many are past `max_length` and left out. scored_bytes: UTF-8
     bytes of the text that each document's scored tokens decode to; half a character is one byte.
+    captions: the corpus itself, if its documents are captions. picture_tokens: how many places a
+    picture takes beside `input_ids`, for the size of batches.
     """
 
     corpus: str
@@ -60,6 +63,8 @@ class EncodedCorpus:
     stride: int = 0
     past: int = 0
     scored_bytes: int = 0
+    captions: Corpus | None = field(default=None, repr=False)
+    picture_tokens: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +91,12 @@ class Batch:
 
 
 def encode(
-    corpus: Corpus, tokenizer: PreTrainedTokenizerBase, *, max_length: int = 512, stride: int = 0
+    corpus: Corpus,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    max_length: int = 512,
+    stride: int = 0,
+    captioner: Captioner | None = None,
 ) -> EncodedCorpus:
     """Tokenize each document, truncate it at `max_length` tokens, mark what is scored.
 
@@ -100,26 +110,42 @@ def encode(
     before it, unless that is the document's first window. Only that one has a special token that
     the tokenizer puts first.
 
+    captioner: of a model that reads pictures. Each `input_ids` is then its prompt, with one token
+    for the picture, or its decoder's start; then the caption, which alone counts towards
+    `max_length`. The caption's first token is scored too, at position 1.
+
     Raises InputError for a max_length without room for two tokens of the text, for a stride of
-    `max_length` or more, and if no document has a scored token.
+    `max_length` or more, or of captions, and if no document has a scored token.
     """
     check_whole("max_length", max_length, 2 + tokenizer.num_special_tokens_to_add())
     check_whole("stride", stride, 0)
     if stride >= max_length:
         raise InputError(f"stride={stride}: must be less than max_length, here {max_length}")
+    if stride and captioner:
+        raise InputError(f"stride={stride}: captions are not read in windows; leave it out")
     # None means a special token that the vocabulary does not have.
     special = np.array([i for i in tokenizer.all_special_ids if i is not None], dtype=np.int64)
     tail = _added_at_the_end(tokenizer)
+    prompt = captioner.prompt if captioner else ""
+    lead = np.array(tokenizer(prompt)["input_ids"] if prompt else [], dtype=np.int32)
     encoded, skipped, past, scored_bytes = [], 0, 0, 0
-    for index, ids in enumerate(_token_ids(corpus.documents, tokenizer)):
-        if len(ids) > max_length and not stride:
+    for index, ids in enumerate(_token_ids(corpus.documents, tokenizer, prompt)):
+        first = 0  # place of the caption's first token
+        if captioner and captioner.decoder_start is not None:
+            ids, first = np.append(np.int32(captioner.decoder_start), ids), 1
+        elif captioner:
+            alike = ids[: len(lead)] == lead[: len(ids)]
+            first = int(np.logical_and.accumulate(alike).sum())
+        if len(ids) - first > max_length and not stride:
             # What the tokenizer adds at the end stays, as when it truncates by itself.
-            past += len(ids) - max_length
-            ids = np.concatenate((ids[: max_length - tail], ids[len(ids) - tail :]))
+            past += len(ids) - first - max_length
+            ids = np.concatenate((ids[: first + max_length - tail], ids[len(ids) - tail :]))
         outside = ~np.isin(ids, special)
-        scored = outside[:-1] & outside[1:]
+        seen = np.arange(1, len(ids)) >= first if captioner else outside[:-1]
+        scored = seen & outside[1:]
         if scored.any():
-            encoded += _windows(EncodedDocument(index, ids, scored), max_length, stride)
+            whole = EncodedDocument(index, ids, scored, 1 - first if captioner else 0)
+            encoded += _windows(whole, max_length, stride)
             text = tokenizer.decode(ids[1:][scored].tolist(), clean_up_tokenization_spaces=False)
             scored_bytes += len(text.replace("\ufffd", "?").encode())
         else:
@@ -138,6 +164,8 @@ def encode(
         stride=stride,
         past=past,
         scored_bytes=scored_bytes,
+        captions=corpus if captioner else None,
+        picture_tokens=captioner.picture_tokens if captioner else 0,
     )
 
 
@@ -150,10 +178,11 @@ def _added_at_the_end(tokenizer: PreTrainedTokenizerBase) -> int:
 
 
 def _token_ids(
-    documents: tuple[str, ...], tokenizer: PreTrainedTokenizerBase
+    documents: tuple[str, ...], tokenizer: PreTrainedTokenizerBase, prompt: str
 ) -> Iterator[np.ndarray]:
     for start in range(0, len(documents), CHUNK):
-        for ids in tokenizer(list(documents[start : start + CHUNK]), verbose=False)["input_ids"]:
+        texts = [prompt + text for text in documents[start : start + CHUNK]]
+        for ids in tokenizer(texts, verbose=False)["input_ids"]:
             yield np.asarray(ids, dtype=np.int32)
 
 
@@ -165,7 +194,8 @@ def _windows(whole: EncodedDocument, max_length: int, stride: int) -> Iterator[E
         scored = whole.scored[start : end - 1].copy()
         scored[: max(0, done - start - 1)] = False
         if scored.any():
-            yield EncodedDocument(whole.document, whole.input_ids[start:end], scored, start)
+            ids = whole.input_ids[start:end]
+            yield EncodedDocument(whole.document, ids, scored, whole.start + start)
         if end == length:
             return
         done = end
@@ -183,7 +213,7 @@ def batches(encoded: EncodedCorpus, batch_tokens: int, done: int = 0) -> Iterato
     start = done
     while start < len(by_length):
         longest = len(by_length[start].input_ids)
-        count = max(1, batch_tokens // longest)
+        count = max(1, batch_tokens // (longest + encoded.picture_tokens))
         yield _pad(by_length[start : start + count], longest)
         start += count
 

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 
 _WAYS_OUT = {  # a part of what a library says -> what to do
     "trust_remote_code": "read the Python code that comes with it, then pass --trust-remote-code",
-    "for this kind of AutoModel": "it is not a causal language model",
+    "AutoModelForImageTextToText": "it reads no pictures; leave image (--image) out",
+    "for this kind of AutoModel": "it is not a causal language model (does it describe pictures?"
+    " then name their column, image= or --image)",
 }
 
 

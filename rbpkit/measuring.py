@@ -27,10 +27,16 @@ from tqdm import tqdm
 from transformers import PreTrainedModel
 
 import rbpkit
+from rbpkit.captions import caption_states, opened_captioner
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
 from rbpkit.errors import InputError, check_whole, reason
-from rbpkit.files.architectures import context_of, family_of, non_embedding_parameters
+from rbpkit.files.architectures import (
+    context_of,
+    family_of,
+    non_embedding_parameters,
+    vision_parameters,
+)
 from rbpkit.files.manifest import Manifest
 from rbpkit.kernels.memory import by_batches
 from rbpkit.models import LoadedModel, _check_tokenizer, linear_head, load_model
@@ -40,6 +46,7 @@ from rbpkit.summary import Summary
 
 BATCH_TOKENS = 8192
 MAX_LENGTH = 512
+_NAME_THEM = "it describes pictures; name their column, image= (--image)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,6 +105,7 @@ def measure(
     tokenizer: Any = None,
     name: str | None = None,
     field: str | None = None,
+    image: str | None = None,
     max_length: int = MAX_LENGTH,
     stride: int | None = 0,
     batch_tokens: int = BATCH_TOKENS,
@@ -113,7 +121,9 @@ def measure(
     second or two for each GB, its adapters, its config and its tokenizer.
     corpus: a name, a file or a folder, of which `load_corpus` takes what the protocol says; what
     `load_corpus` or `Corpus.of` gives; or texts in memory as for `Corpus.of` (a list, a
-    `datasets.Dataset`, any iterable), all of them. field: the column with the text.
+    `datasets.Dataset`, any iterable), all of them. field: the column with the text. image: the
+    column with the picture that the text describes, for a model that reads pictures; the
+    `tokenizer` of one in memory is its processor.
     out: a folder; without one, nothing is written. name: what to call the model in the records.
     max_length: truncate documents at this many tokens (Appendix A: 512), or at the model's context
     if that is shorter. stride: from 1 on, documents are scored whole, in windows of max_length
@@ -132,17 +142,23 @@ def measure(
     """
     check_whole("batch_tokens", batch_tokens, 1)
     # The corpus first: its faults show at once, a model may take minutes to load.
-    corpus = opened_corpus(corpus, field)
+    corpus = opened_corpus(corpus, field, image)
+    pictures = corpus.pictures is not None
     if corpus.source.get("as_shipped") is False:
         say(
             f"{corpus.id}: the installed packages have other versions, and so another text, than"
             " the pocket models' numbers come from: do not compare with them"
         )
-    with _opened(model, tokenizer, name, progress) as model:
+    with _opened(model, tokenizer, name, progress, pictures) as model:
+        if pictures and not model.captioner:
+            raise InputError(f"{model.name}: it reads no pictures; leave image (--image) out")
+        if model.captioner and not pictures:
+            raise InputError(f"{model.name}: {_NAME_THEM}")
         for what, note in model.notes.items():
             say(f"{model.name}: {what}: {note}")
         length = min(max_length, model.context or max_length)
-        encoded = encode(corpus, model.tokenizer, max_length=length, stride=stride or 0)
+        settings = {"max_length": length, "stride": stride or 0, "captioner": model.captioner}
+        encoded = encode(corpus, model.tokenizer, **settings)
         planned = _planned(model, corpus, encoded, batch_tokens)
         job = model, encoded, planned
         if out is None:
@@ -205,18 +221,22 @@ def _coverage(corpus: Corpus, encoded: EncodedCorpus) -> tuple[str, bool]:
     return line, available <= taken and not encoded.past
 
 
-def opened_corpus(corpus: Any, field: str | None) -> Corpus:
+def opened_corpus(corpus: Any, field: str | None, image: str | None = None) -> Corpus:
     """What `measure` takes as a corpus, read."""
+    if isinstance(corpus, Corpus):
+        return corpus
     if isinstance(corpus, (str, os.PathLike)):
-        return load_corpus(corpus, field=field)
-    return corpus if isinstance(corpus, Corpus) else Corpus.of(corpus, field=field or "text")
+        return load_corpus(corpus, field=field, image=image)
+    return Corpus.of(corpus, field=field or "text", image=image)
 
 
 @contextmanager
-def _opened(model: Any, tokenizer: Any, name: str | None, progress: bool) -> Iterator[LoadedModel]:
+def _opened(
+    model: Any, tokenizer: Any, name: str | None, progress: bool, pictures: bool
+) -> Iterator[LoadedModel]:
     """What `measure` takes as a model, ready to be measured in this block."""
     if isinstance(model, (str, os.PathLike)):
-        model = load_model(model, progress=progress)
+        model = load_model(model, progress=progress, image=pictures)
     if isinstance(model, LoadedModel):
         if tokenizer is not None:
             raise InputError("tokenizer: only for a model in memory; a loaded one has its own")
@@ -234,7 +254,12 @@ def _opened(model: Any, tokenizer: Any, name: str | None, progress: bool) -> Ite
             " or a PeftModel of it), a hub id or a folder"
         )
     if tokenizer is None:
-        raise InputError(f"{kind}: a model in memory needs tokenizer=, its own")
+        raise InputError(f"{kind}: a model in memory needs tokenizer=, its own (or its processor)")
+    processor, tokenizer = tokenizer, getattr(tokenizer, "tokenizer", tokenizer)
+    if pictures and processor is tokenizer:
+        raise InputError(f"{kind}: to read pictures it needs its processor as tokenizer=")
+    if processor is not tokenizer and not pictures:
+        raise InputError(f"{kind}: {_NAME_THEM}")
     dtype = str(model.dtype).removeprefix("torch.")
     given = model.config.name_or_path or kind  # a hub id, the path of a folder, or nothing
     here = os.path.isabs(given) or os.path.exists(given)
@@ -243,12 +268,13 @@ def _opened(model: Any, tokenizer: Any, name: str | None, progress: bool) -> Ite
     try:
         model.eval()
         with reason(f"{name}: the model in memory does not run in {dtype}"):
-            head, V = linear_head(model, name)
+            captioner = opened_captioner(model, processor, tokenizer) if pictures else None
+            head, V = linear_head(model, name, captioner)
             rows = min(V, model.get_input_embeddings().weight.shape[0])
             _check_tokenizer(tokenizer, rows, Path(name))
         yield LoadedModel(
             name=name,
-            revision=_revision(model, tokenizer),
+            revision=_revision(model, processor, tokenizer),
             family=family_of(model.config),
             S=non_embedding_parameters(model),
             V=V,
@@ -259,14 +285,16 @@ def _opened(model: Any, tokenizer: Any, name: str | None, progress: bool) -> Ite
             head=head,
             model=model,
             notes=notes,
+            captioner=captioner,
+            S_vision=vision_parameters(model) if pictures else 0,
         )
     finally:
         for module, training in modes.items():
             module.training = training
 
 
-def _revision(model: PreTrainedModel, tokenizer: Any) -> str:
-    """A sha256 over weights, adapters, config and tokenizer of a model in memory."""
+def _revision(model: PreTrainedModel, processor: Any, tokenizer: Any) -> str:
+    """A sha256 over weights, adapters, config and tokenizer or processor of a model in memory."""
     total = hashlib.sha256()
     for key, tensor in model.state_dict().items():
         total.update(f"{key} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
@@ -278,6 +306,8 @@ def _revision(model: PreTrainedModel, tokenizer: Any) -> str:
     backend = getattr(tokenizer, "backend_tokenizer", None)  # of one with a tokenizer.json
     words = backend.to_str() if backend else str(sorted(tokenizer.get_vocab().items()))
     total.update(f"{model.config.to_json_string()}{words}{tokenizer.all_special_ids}".encode())
+    if processor is not tokenizer:
+        total.update(f"{processor.to_json_string()}{processor.chat_template}".encode())
     return f"sha256:{total.hexdigest()}"
 
 
@@ -301,7 +331,10 @@ def measured_ranks(
 
     def ranked(batch: Batch) -> TokenRanks:
         targets = torch.from_numpy(batch.targets).to(model.device)
-        states, places = states_of(model, batch)
+        if encoded.captions is None:
+            states, places = states_of(model, batch)
+        else:
+            states, places = caption_states(model, batch, encoded.captions)
         if model.head is None:
             return logit_ranks(states[places], targets.to(states.device), entropy=True)
         weight, options = model.head.weight, model.head.options

@@ -19,17 +19,28 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from transformers import (
+    AutoConfig,
+    AutoImageProcessor,
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoProcessor,
+    PreTrainedModel,
+)
 
+from rbpkit.captions import PROBE_TEXT, Captioner, moved, opened_captioner
 from rbpkit.errors import InputError, reason
-from rbpkit.files.architectures import context_of, family_of, non_embedding_parameters
+from rbpkit.files.architectures import (
+    context_of,
+    family_of,
+    non_embedding_parameters,
+    vision_parameters,
+)
 from rbpkit.files.devices import SPREAD, torch_device
 from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import find_checkpoint, load_tokenizer, put_adapter, quantisation
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-
-_PROBE_TEXT = "The model ranks 50,257 tokens;\n\tdef rank(x): return x"
 
 # Constants that older checkpoints hold: causal masks, a version, XGLM's sinusoids.
 _STALE = re.compile(
@@ -80,6 +91,9 @@ class LoadedModel:
     model: PreTrainedModel = field(repr=False)
     # What a reader must know of how it was loaded: "gguf", "tokenizer", "adapter" -> a few words.
     notes: dict[str, str] = field(default_factory=dict)
+    # Of a model that reads pictures; S is then its text decoder's, S_vision that of the rest.
+    captioner: Captioner | None = field(default=None, repr=False)
+    S_vision: int = 0
 
     @torch.no_grad()
     def hidden(self, input_ids: Tensor) -> Tensor:
@@ -102,6 +116,26 @@ class LoadedModel:
         """
         return self.model(input_ids=self._on_device(input_ids), use_cache=False).logits
 
+    @torch.no_grad()
+    def caption_states(self, inputs: dict[str, Tensor], input_ids: Tensor) -> Tensor:
+        """States (B, L, d) as they enter the head, or logits without one, for a captioner's inputs.
+
+        `input_ids` are those of the text decoder among them. Raises InputError as `hidden`.
+        """
+        self._on_device(input_ids)
+        seen: list[Tensor] = []
+
+        def keep(_: nn.Module, given: tuple[Tensor]) -> tuple[Tensor]:
+            seen.append(given[0])
+            return (given[0][:, -1:],)  # the logits of one place, and never all
+
+        layer = nn.Identity() if self.head is None else self.model.get_output_embeddings()
+        with layer.register_forward_pre_hook(keep):
+            logits = self.model(
+                **moved(inputs, self.device, self.model.dtype), use_cache=False
+            ).logits
+        return logits if self.head is None else seen[0]
+
     def _on_device(self, input_ids: Tensor) -> Tensor:
         if self.context is not None and input_ids.shape[1] > self.context:
             raise InputError(
@@ -123,6 +157,7 @@ def load_model(
     local_files_only: bool = False,
     progress: bool = False,
     device_map: str | dict | None = None,
+    image: bool = False,
 ) -> LoadedModel:
     """Load a hub id or a local folder in the Hugging Face layout, with its own tokenizer.
 
@@ -134,7 +169,8 @@ def load_model(
     code that comes with the model. `local_files_only` never asks the network. `progress` shows the
     hub's download bars; nothing else is ever printed. The device "auto" spreads a model that is
     larger than one device over all of them. So does a `device_map` (module -> device) in place of
-    `device`. Both need accelerate.
+    `device`. Both need accelerate. With `image` it is a model that reads pictures, any that
+    `AutoModelForImageTextToText` knows, with its own processor.
 
     Raises InputError for a model that cannot be found, read or run here, for weights that are
     missing, left over or not finite, for a tokenizer that is missing or has ids over V, and for a
@@ -155,6 +191,7 @@ def load_model(
             trust_remote_code=trust_remote_code,
             local_files_only=local_files_only,
             progress=progress,
+            image=image,
         )
         folder = checkpoint.folder
         # All files are in the folder; only code may be kept in another repository.
@@ -169,8 +206,9 @@ def load_model(
         tokenizer, remark = load_tokenizer(checkpoint.tokenizer, options)
         if remark:
             notes["tokenizer"] = remark
-        network = _read_network(folder, DTYPES[dtype], allow_pickle, options, device_map)
-        S = non_embedding_parameters(network)
+        kind = AutoModelForImageTextToText if image else AutoModelForCausalLM
+        network = _read_network(kind, folder, DTYPES[dtype], allow_pickle, options, device_map)
+        S, S_vision = non_embedding_parameters(network), vision_parameters(network) if image else 0
         if checkpoint.adapter is not None:
             network = put_adapter(network, checkpoint.adapter).eval().requires_grad_(False)
             notes["adapter"] = f"put on {checkpoint.base}"
@@ -181,7 +219,11 @@ def load_model(
             else:
                 place = network.get_input_embeddings().weight.device
             _check_finite(network, checkpoint.name, dtype)
-            head, V = linear_head(network, checkpoint.name)
+            captioner = None
+            if image:
+                processor = _load_processor(folder, options)
+                captioner = opened_captioner(network, processor, tokenizer)
+            head, V = linear_head(network, checkpoint.name, captioner)
     rows = min(V, network.get_input_embeddings().weight.shape[0])
     _check_tokenizer(tokenizer, rows, checkpoint.tokenizer)
     return LoadedModel(
@@ -197,11 +239,22 @@ def load_model(
         head=head,
         model=network,
         notes=notes,
+        captioner=captioner,
+        S_vision=S_vision,
     )
 
 
+def _load_processor(folder: Path, options: dict) -> Any:
+    """The processor of a model's folder; the one of pictures alone if there is no joint one."""
+    with reason(f"{folder}: the processor cannot be loaded"):
+        found = AutoProcessor.from_pretrained(folder, **options)
+        if hasattr(found, "image_processor"):
+            return found
+        return AutoImageProcessor.from_pretrained(folder, **options)
+
+
 def _read_network(
-    folder: Path, dtype: torch.dtype, allow_pickle: bool, options: dict, device_map: Any
+    kind: Any, folder: Path, dtype: torch.dtype, allow_pickle: bool, options: dict, device_map: Any
 ) -> PreTrainedModel:
     """The model with every weight read from the checkpoint, and every weight of it used."""
     if "gguf_file" in options:  # never to be left in blocks of few bits
@@ -210,7 +263,7 @@ def _read_network(
         options = {**options, "quantization_config": GgufConfig(dequantize=True)}
     # The reader of GGUF files shows its own bar.
     with reason(f"{folder}: the model cannot be loaded"), redirect_stderr(StringIO()):
-        network, info = AutoModelForCausalLM.from_pretrained(
+        network, info = kind.from_pretrained(
             folder,
             # An adapter is put on afterwards: the library, which would do it here, looks in vain.
             adapter_kwargs={"subfolder": "no adapter"},
@@ -257,7 +310,7 @@ def _check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
     The library makes up such an empty one for a folder without tokenizer files.
     """
     with reason(f"{folder}: the tokenizer cannot be used"):
-        ids = tokenizer(_PROBE_TEXT, add_special_tokens=False)["input_ids"]
+        ids = tokenizer(PROBE_TEXT, add_special_tokens=False)["input_ids"]
     largest = max(tokenizer.get_vocab().values(), default=0)
     if largest >= rows or not set(ids) - set(tokenizer.all_special_ids):
         raise InputError(
@@ -267,18 +320,26 @@ def _check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
 
 
 @torch.no_grad()
-def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
-    """Run a few random ids: is the model causal, is its head of our form? -> (head or None, V)."""
+def linear_head(
+    network: PreTrainedModel, name: str, captioner: Captioner | None = None
+) -> tuple[Head | None, int]:
+    """Run a few random ids: is the model causal, is its head of our form? -> (head or None, V).
+
+    Of a captioner, a text about a blank picture.
+    """
     embedding = network.get_input_embeddings().weight
     rows = embedding.shape[0]
     ids = torch.randint(rows, (1, 6), generator=torch.Generator().manual_seed(0))
     ids = ids.repeat(2, 1).to(embedding.device)
     ids[1, -1] = (ids[1, -1] + 1) % rows  # only the last token differs
+    inputs = {"input_ids": ids}
+    if captioner:
+        inputs = captioner.probe(embedding.device, network.dtype)
     layer = network.get_output_embeddings()
-    seen: list[Tensor] = []
+    seen: list[tuple[Tensor, Tensor]] = []
     watched = layer if isinstance(layer, nn.Linear) else nn.Identity()
-    with watched.register_forward_hook(lambda _, given, out: seen.append(out)):
-        logits = network(input_ids=ids, use_cache=False).logits
+    with watched.register_forward_hook(lambda _, given, out: seen.append((given[0], out))):
+        logits = network(**inputs, use_cache=False).logits
     if not logits.isfinite().all():
         raise InputError(f"{name}: the logits hold NaN or Inf in {network.dtype}; try float32")
     if not _close(logits[0, :-1], logits[1, :-1]):
@@ -288,12 +349,14 @@ def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
         )
     V = logits.shape[-1]
     base = network.base_model
-    if len(seen) != 1 or base is network or seen[0].shape != logits.shape:
+    if len(seen) != 1 or seen[0][1].shape != logits.shape or (base is network and not captioner):
         return None, V
-    hidden = base(input_ids=ids, use_cache=False).last_hidden_state
+    hidden, own = seen[0]
+    if not captioner:
+        hidden = base(input_ids=ids, use_cache=False).last_hidden_state
     # Two links. First: the layer is linear in the hidden state, which a few models scale before it.
     # A spread model's states may be elsewhere, Mamba's are float32 in any dtype.
-    hidden, own = hidden.to(layer.weight.device, layer.weight.dtype), seen[0]
+    hidden = hidden.to(layer.weight.device, layer.weight.dtype)
     product = F.linear(hidden, layer.weight, layer.bias)
     scales = [1.0, *(scale for x in _named(network, _SCALES) for scale in (x, 1 / x))]
     before = next((scale for scale in scales if _close(product * scale, own)), None)
@@ -302,7 +365,7 @@ def linear_head(network: PreTrainedModel, name: str) -> tuple[Head | None, int]:
     generator = torch.Generator().manual_seed(0)
     values = (30 * torch.randn(own.shape, generator=generator) ** 3).to(own)
     with layer.register_forward_hook(lambda *_: values):
-        logits = network(input_ids=ids, use_cache=False).logits.to(own.device).float()
+        logits = network(**inputs, use_cache=False).logits.to(own.device).float()
 
     def error(after: tuple[float, float | None]) -> float:
         """Largest error of a logit, relative to it (below 0.01, 16 bits lose digits: to 0.01)."""

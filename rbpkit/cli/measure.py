@@ -49,6 +49,7 @@ def measure(
     max_length: MaxLength = 512,
     stride: Annotated[int, typer.Option(help="Score all, in windows so far apart; 0: off.")] = 0,
     field: Annotated[str | None, typer.Option(help="Column with the text; a+b joins two.")] = None,
+    image: Annotated[str | None, typer.Option(help="Column with the text's picture.")] = None,
     dtype: Dtype = "float32",
     device: Device = None,
     revision: Annotated[str | None, typer.Option(help="Of a model on the hub.")] = None,
@@ -72,7 +73,7 @@ def measure(
     from rbpkit.corpora import load_corpus
 
     # The corpus first: its faults show at once, a model may take minutes to load.
-    text = load_corpus(corpus, documents=documents, field=field, seed=seed)
+    text = load_corpus(corpus, documents=documents, field=field, image=image, seed=seed)
     from rbpkit.measuring import measure as run
     from rbpkit.models import load_model
 
@@ -86,6 +87,7 @@ def measure(
         allow_pickle=allow_pickle,
         trust_remote_code=trust_remote_code,
         progress=True,
+        image=text.pictures is not None,
     )
     said: list[str] = []
 

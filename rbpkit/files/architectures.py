@@ -127,8 +127,7 @@ def parameter_counts(model: str | PreTrainedConfig | PreTrainedModel) -> Paramet
     if isinstance(model, PreTrainedConfig):
         with quiet(), reason("no causal language model has this config"), torch.device("meta"):
             model = AutoModelForCausalLM.from_config(model, trust_remote_code=False)
-    text = model.config.get_text_config(decoder=True)
-    base = model.base_model if text.model_type == model.config.model_type else model.get_decoder()
+    base = _language_model(model)
     # Every nn.Embedding of a causal base model embeds tokens or positions (OPT's with 2 extra
     # rows, GPT-2's, none in the rotary models). parameters() gives a shared weight once.
     tables = nn.ModuleList(module for module in base.modules() if isinstance(module, nn.Embedding))
@@ -143,6 +142,26 @@ def parameter_counts(model: str | PreTrainedConfig | PreTrainedModel) -> Paramet
     weight = getattr(head, "weight", None)
     rows = model.config.get_text_config().vocab_size if weight is None else weight.shape[0]
     return ParameterCounts(total - left_out, embedding, rows)
+
+
+def _language_model(model: PreTrainedModel) -> PreTrainedModel:
+    """The base model without the output head; of a multimodal model that of its decoder."""
+    text = model.config.get_text_config(decoder=True)
+    alone = text.model_type == model.config.model_type
+    return model.base_model if alone else model.get_decoder().base_model
+
+
+def vision_parameters(model: PreTrainedModel) -> int:
+    """Parameters of a multimodal model outside its decoder and head, without position embeddings.
+
+    These are its vision tower and what brings the tower's output to the decoder's width.
+    """
+    text = {*_language_model(model).parameters(), *model.get_output_embeddings().parameters()}
+    return sum(
+        parameter.numel()
+        for name, parameter in model.named_parameters()
+        if parameter not in text and "position_embedding" not in name
+    )
 
 
 def non_embedding_parameters(model: str | PreTrainedConfig | PreTrainedModel) -> int:

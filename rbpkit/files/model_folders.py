@@ -30,6 +30,7 @@ GENERIC_TOKENIZERS = ("PreTrainedTokenizerFast", "TokenizersBackend")
 SAFETENSORS = ("model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors")
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin")
 ADAPTERS = ("adapter_model.safetensors", "adapter_model.bin")
+PROCESSOR_FILES = ("*processor_config.json", "chat_template.*")  # of a model that reads pictures
 TOKENIZER_FILES = ("*token*.json", "vocab.*", "merges.txt", "tekken.json", "*.model", "*.tiktoken")
 
 # Texts on which the rules of tokenizers part: every three of these in a row.
@@ -71,6 +72,7 @@ def find_checkpoint(
     trust_remote_code: bool = False,
     local_files_only: bool = False,
     progress: bool = False,
+    image: bool = False,
 ) -> Checkpoint:
     """The files of a hub id or a local path; see `load_model` for the arguments.
 
@@ -84,9 +86,9 @@ def find_checkpoint(
         files, revision = folder.parent, _sha256([folder])
         return Checkpoint(files, folder.stem, revision, files, gguf=folder.name)
     hub = not os.path.isdir(folder)
-    code = ["*.py"] if trust_remote_code else []
+    code = [*(["*.py"] if trust_remote_code else []), *(PROCESSOR_FILES if image else ())]
     options = {"allow_pickle": allow_pickle, "trust_remote_code": trust_remote_code}
-    options |= {"local_files_only": local_files_only, "progress": progress}
+    options |= {"image": image, "local_files_only": local_files_only, "progress": progress}
     if hub:
         where = {"local_files_only": local_files_only, "tqdm_class": None if progress else NoBar}
         patterns = [CONFIG, ADAPTER_CONFIG, ADAPTERS[0], *SAFETENSORS, *TOKENIZER_FILES, *code]

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from rbpkit.errors import InputError, reason
+from rbpkit.files.pictures import Picture, folder_rows, picture_of
+
+Row = tuple[str, Picture | None]
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".txt")
 
@@ -37,27 +40,34 @@ def list_files(path: Path) -> tuple[Path, ...]:
     return tuple(files)
 
 
-def read_texts(
-    files: Iterable[Path], field: str, keep: Callable[[Mapping[str, Any]], bool] | None = None
-) -> Iterator[str]:
+def read_rows(
+    files: Iterable[Path],
+    field: str,
+    keep: Callable[[Mapping[str, Any]], bool] | None = None,
+    image: str | None = None,
+) -> Iterator[Row]:
     """The text of each row of `files`, in order, read lazily; a .txt file is one row.
 
     field: the column of JSON or Parquet rows, or several joined by "+", whose values are then
-    joined by a newline ("prompt+canonical_solution"). keep: which JSON rows count.
+    joined by a newline ("prompt+canonical_solution"). keep: which JSON rows count. image: the
+    column with the picture, without which it is None; a folder is then an imagefolder.
 
-    Raises InputError that names file and line (or row) for a field without text, a broken line,
-    text that is not UTF-8, a file that cannot be read.
+    Raises InputError that names file and line (or row) for a field without text or picture, a
+    broken line, text that is not UTF-8, a file that cannot be read.
     """
     names = field.split("+")
     for path in files:
         kind = suffix_of(path)
         with reason(f"{path}: cannot be read; is it whole?"):
-            if kind == ".txt":
-                yield read_txt(path)
+            if path.is_dir():
+                for number, row in enumerate(folder_rows(path, image), start=1):
+                    yield text_and_picture(row, names, row, f"{path}, row {number}", image)
+            elif kind == ".txt":
+                yield text_and_picture({"text": read_txt(path)}, ["text"], ["text"], path, image)
             elif kind == ".parquet":
-                yield from _parquet_rows(path, names)
+                yield from _parquet_rows(path, names, image)
             else:
-                yield from _json_rows(path, names, keep)
+                yield from _json_rows(path, names, keep, image)
 
 
 def read_txt(path: Path) -> str:
@@ -66,7 +76,9 @@ def read_txt(path: Path) -> str:
         return path.read_bytes().decode("utf-8-sig")
 
 
-def _json_rows(path: Path, names: list[str], keep: Callable | None) -> Iterator[str]:
+def _json_rows(
+    path: Path, names: list[str], keep: Callable | None, image: str | None
+) -> Iterator[Row]:
     import pyarrow as pa
 
     with pa.input_stream(path, compression="detect") as stream:
@@ -78,29 +90,37 @@ def _json_rows(path: Path, names: list[str], keep: Callable | None) -> Iterator[
                 if line.strip():  # blank lines are not rows, as in `datasets`
                     row = json.loads(line.decode("utf-8-sig"))
                     if keep is None or keep(row):
-                        yield joined(row, names, row.keys(), where)
+                        yield text_and_picture(row, names, row.keys(), where, image, path.parent)
 
 
-def _parquet_rows(path: Path, names: list[str]) -> Iterator[str]:
+def _parquet_rows(path: Path, names: list[str], image: str | None) -> Iterator[Row]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as table:
-        number = 0
+        number, columns = 0, [*names, image] if image else names
         # Small batches: one batch of long documents must not fill the memory.
-        for batch in table.iter_batches(batch_size=1024, columns=names):
+        for batch in table.iter_batches(batch_size=1024, columns=columns):
             for row in batch.to_pylist():
                 number += 1
-                yield joined(row, names, table.schema_arrow.names, f"{path}, row {number}")
+                where, there = f"{path}, row {number}", table.schema_arrow.names
+                yield text_and_picture(row, names, there, where, image, path.parent)
 
 
-def joined(row: Mapping[str, Any], names: list[str], columns: Iterable[str], where: str) -> str:
-    """The text of a row: the values of the fields `names`, joined by a newline."""
+def text_and_picture(
+    row: Mapping[str, Any],
+    names: list[str],
+    columns: Iterable[str],
+    where: object,
+    image: str | None,
+    folder: Path = Path(),
+) -> Row:
+    """A row's values of the fields `names`, joined by a newline, and its picture."""
     for name in names:
         if not isinstance(row.get(name), str):
             raise InputError(f"{where}: no text in field {name!r}; its fields are {[*columns]}")
     text = "\n".join(row[name] for name in names)
     text.encode()  # JSON's "\ud800" is legal JSON, but no text
-    return text
+    return text, image and picture_of(row, image, columns, where, folder)
 
 
 def text_fingerprint(documents: Iterable[str]) -> str:
