@@ -97,6 +97,8 @@ HUB_CORPORA: dict[str, HubCorpus] = {
 _PART = ("20231101.en/train-00020-of-00041.parquet",)
 ON_HUB = HUB_CORPORA | {"Wiki:part": replace(HUB_CORPORA["Wiki"], files=_PART)}
 POCKET_CORPORA = ("pocket:prose", "pocket:code", "pocket:qa", "pocket:readme", "pocket:humaneval")
+# Pictures and their captions; the other two with the picture of another caption, and with none.
+GLYPH_CORPORA = ("pocket:glyphs", "pocket:glyphs-shuffled", "pocket:glyphs-blank")
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,7 @@ def load_corpus(
 ) -> Corpus:
     """Documents of a corpus: by default the first 1,000, shuffled with seed 42 (Appendix A).
 
-    name_or_path: one of `ON_HUB` or `POCKET_CORPORA`, in any case (a file of
+    name_or_path: one of `ON_HUB`, `POCKET_CORPORA` or `GLYPH_CORPORA`, in any case (a file of
     that name is "./NAME"); or a file that ends in one of `SUFFIXES`, or a folder of those, read in
     the order of their names. A .txt file is one document.
     documents: how many to take, 0 for all; by default 1,000, and all of a pocket corpus, whose
@@ -211,7 +213,7 @@ def load_corpus(
             raise InputError(f"{key}={value!r}: the {what} of {target} is fixed; leave {key} out")
     if target not in ON_HUB and revision is not None:
         raise InputError(f"revision: only for corpora on the hub, not for {target}; leave it out")
-    if documents is None and target not in POCKET_CORPORA:
+    if documents is None and target not in (*POCKET_CORPORA, *GLYPH_CORPORA):
         documents = PROTOCOL_DOCUMENTS
     documents = documents or None  # None for all, from here on
     if target == "pocket:humaneval":
@@ -222,6 +224,8 @@ def load_corpus(
         return _from_files(target, [humaneval_path()], field, documents, seed, source)
     if target in POCKET_CORPORA:
         return _from_pocket(target, documents)
+    if target in GLYPH_CORPORA:
+        return _from_glyphs(target, documents)
     if isinstance(target, str):
         return _from_hub(target, documents, seed, revision)
     files = [target] if image and is_imagefolder(target) else list_files(target)
@@ -233,7 +237,7 @@ def load_corpus(
 def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     """A corpus's name as we spell it, or a path that exists."""
     given = os.fspath(name_or_path)
-    known = {name.lower(): name for name in (*ON_HUB, *POCKET_CORPORA)}
+    known = {name.lower(): name for name in (*ON_HUB, *POCKET_CORPORA, *GLYPH_CORPORA)}
     if isinstance(name_or_path, str) and given.lower() in known:
         return known[given.lower()]
     if given.strip() and os.path.exists(path := Path(os.path.expanduser(given))):
@@ -293,6 +297,23 @@ def _from_pocket(name: str, documents: int | None) -> Corpus:
     protocol = {"seed": None, "requested": documents, "available": len(pocket.documents)}
     rows = [(text, None) for text in pocket.documents[:documents]]
     return _make(name, rows, source, protocol)
+
+
+def _from_glyphs(name: str, documents: int | None) -> Corpus:
+    from rbpkit.pocket.glyphs import PAPER, as_shipped, load_glyphs, pictures
+
+    shown = pictures("test", 0)
+    if name.endswith("-shuffled"):
+        shown = np.roll(shown, 1, axis=0)  # their order is mixed already
+    if name.endswith("-blank"):
+        shown = np.full_like(shown, PAPER)
+    rows = [
+        (text, Picture(f"{name}, row {row}", picture))
+        for row, (text, picture) in enumerate(zip(load_glyphs("test")["name"], shown, strict=True))
+    ]
+    source = {"kind": "pocket", "path": "matplotlib's fonts", "as_shipped": as_shipped()}
+    protocol = {"seed": None, "requested": documents, "available": len(rows)}
+    return _make(name, rows[:documents], source, protocol, "picture")
 
 
 def _from_hub(name: str, documents: int | None, seed: int | None, revision: str | None) -> Corpus:

@@ -4,15 +4,16 @@ Each is LLaVA in small (`transformers`' LlavaForConditionalGeneration): a SigLIP
 picture in patches, and a Pythia (GPT-NeoX) reads what it says of them and writes the name. All see
 the same pictures in the same order; each pass over them draws them anew.
 
-    python -m rbpkit.pocket.readers FOLDER           # train all sizes, into FOLDER/NAME
-    python -m rbpkit.pocket.readers FOLDER ship      # put them and their summaries in the package
+`python -m rbpkit.pocket.readers FOLDER` trains all, into FOLDER/NAME, and puts them in the package.
 """
 
 from __future__ import annotations
 
 import math
+import shutil
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from rbpkit.corpora import GLYPH_CORPORA
+from rbpkit.measuring import measure
 from rbpkit.pocket.glyphs import SIDE, load_glyphs, pictures
 from rbpkit.pocket.recipes import DATA, Recipe
 from rbpkit.pocket.training import HeadLoss, TrainedModel, run_steps
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 
 READERS = DATA / "readers"
 """The readers, in hub layout, one folder per model."""
+READINGS = DATA / "readings"
+"""Their summaries on each of `GLYPH_CORPORA`, and those of two more seeds."""
 PATCH = 8
 PATCHES = (SIDE // PATCH) ** 2
 PICTURE, END = "<picture>", "<end>"
@@ -193,7 +198,7 @@ def loss_of(model: nn.Module, greys: np.ndarray, names: list[Tensor]) -> Tensor:
 @torch.no_grad()
 def validation_ce(model: nn.Module) -> float:
     """`loss_of` over the validation glyphs."""
-    greys, names = pictures("valid"), names_ids("valid")
+    greys, names = pictures("valid", 0), names_ids("valid")
     total = count = 0.0
     for first in range(0, len(names), 128):
         some = list(names[first : first + 128])
@@ -237,6 +242,25 @@ def train(
     )
 
 
+def ship(runs: Path, readers: Sequence[Reader]) -> None:
+    """Put finished runs into the package: of `SIZES` the weights, of all loss curve and summaries.
+
+    Seeds are measured on the true pictures alone.
+    """
+    for one in readers:
+        model = runs / one.name / "model"
+        shutil.copyfile(runs / one.name / "log.csv", DATA / "runs" / f"{one.name}.csv")
+        if not one.seed:
+            shutil.copytree(model, READERS / one.name, dirs_exist_ok=True)
+        for corpus in GLYPH_CORPORA[: 1 if one.seed else None]:
+            with tempfile.TemporaryDirectory() as scratch:
+                path = measure(model, corpus, scratch, name=one.name).path
+                target = READINGS / path.parent.name
+                target.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path.with_suffix(".summary.npz"), target)
+
+
 if __name__ == "__main__":
     for one in (*SIZES, *SEEDS):
         print(one.name, train(one, Path(sys.argv[1]) / one.name), flush=True)
+        ship(Path(sys.argv[1]), [one])
