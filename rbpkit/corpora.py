@@ -97,8 +97,9 @@ HUB_CORPORA: dict[str, HubCorpus] = {
 _PART = ("20231101.en/train-00020-of-00041.parquet",)
 ON_HUB = HUB_CORPORA | {"Wiki:part": replace(HUB_CORPORA["Wiki"], files=_PART)}
 POCKET_CORPORA = ("pocket:prose", "pocket:code", "pocket:qa", "pocket:readme", "pocket:humaneval")
-# Pictures and their captions; the other two with the picture of another caption, and with none.
-GLYPH_CORPORA = ("pocket:glyphs", "pocket:glyphs-shuffled", "pocket:glyphs-blank")
+# Pictures with captions: test characters; with each other's pictures; with blank pictures; and
+# training characters in new drawings.
+GLYPH_CORPORA = tuple("pocket:glyphs" + end for end in ("", "-shuffled", "-blank", "-seen"))
 
 
 @dataclass(frozen=True)
@@ -300,19 +301,13 @@ def _from_pocket(name: str, documents: int | None) -> Corpus:
 
 
 def _from_glyphs(name: str, documents: int | None) -> Corpus:
-    from rbpkit.pocket.glyphs import PAPER, as_shipped, load_glyphs, pictures
+    from rbpkit.pocket.glyphs import as_shipped, measured_glyphs
 
-    shown = pictures("test", 0)
-    if name.endswith("-shuffled"):
-        shown = np.roll(shown, 1, axis=0)  # their order is mixed already
-    if name.endswith("-blank"):
-        shown = np.full_like(shown, PAPER)
-    rows = [
-        (text, Picture(f"{name}, row {row}", picture))
-        for row, (text, picture) in enumerate(zip(load_glyphs("test")["name"], shown, strict=True))
-    ]
+    texts, shown = measured_glyphs(name.removeprefix("pocket:glyphs"))
+    pictures = [Picture(f"{name}, row {row}", one) for row, one in enumerate(shown)]
     source = {"kind": "pocket", "path": "matplotlib's fonts", "as_shipped": as_shipped()}
-    protocol = {"seed": None, "requested": documents, "available": len(rows)}
+    protocol = {"seed": None, "requested": documents, "available": len(texts)}
+    rows = list(zip(texts, pictures, strict=True))
     return _make(name, rows[:documents], source, protocol, "picture")
 
 

@@ -155,10 +155,29 @@ def load_glyphs(split: str = "test") -> pd.DataFrame:
 @cache
 def pictures(split: str, variant: int) -> np.ndarray:
     """The pictures of `load_glyphs(split)` in its order, uint8 (glyphs, SIDE, SIDE)."""
-    table = load_glyphs(split)
-    return np.stack(
-        [draw(f, c, variant) for f, c in zip(table["font"], table["code"], strict=True)]
-    )
+    return drawn(load_glyphs(split), variant)
+
+
+def drawn(table: pd.DataFrame, variant: int) -> np.ndarray:
+    """The pictures of some rows of `load_glyphs`, uint8 (rows, SIDE, SIDE)."""
+    return np.stack([draw(one.font, one.code, variant) for one in table.itertuples()])
+
+
+def measured_glyphs(kind: str) -> tuple[list[str], np.ndarray]:
+    """Names and pictures, as many as the test split has, of a corpus "pocket:glyphs" + kind.
+
+    "": the test split; "-shuffled": each of its names with another one's picture; "-blank": with
+    paper; "-seen": glyphs of the training split, in a drawing that no training run gets to.
+    """
+    table, shown = load_glyphs("test"), pictures("test", 0)
+    if kind == "-seen":
+        table = load_glyphs("train").head(len(table))
+        shown = drawn(table, 1000)
+    elif kind == "-shuffled":
+        shown = np.roll(shown, 1, axis=0)  # their order is mixed already
+    elif kind == "-blank":
+        shown = np.full_like(shown, PAPER)
+    return list(table["name"]), shown
 
 
 def as_shipped() -> bool:
