@@ -85,7 +85,7 @@ def test_a_step_lowers_the_loss_and_the_loss_is_the_models_own():
     loss = readers.loss_of(model, greys, names)
     total = 0.0
     for grey, name in zip(greys, names, strict=True):  # one at a time, by the model's own logits
-        pixels = torch.from_numpy(grey).float().expand(1, 3, -1, -1) / 127.5 - 1
+        pixels = (torch.from_numpy(grey).float().expand(1, 3, -1, -1) / 255 - 0.96) / 0.25
         ids = torch.cat([torch.ones(readers.PATCHES, dtype=torch.long), name])[None]
         logits = model(input_ids=ids, pixel_values=pixels).logits[0, readers.PATCHES - 1 : -1]
         total += torch.nn.functional.cross_entropy(logits, name, reduction="sum").item()
