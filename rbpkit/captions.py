@@ -1,7 +1,6 @@
-"""Captions: what a captioner's own processor makes of pictures and texts, and its states.
+"""Captions: what a captioner's own processor makes of pictures and texts, and its hidden states.
 
-A model may have picture and text in one sequence (LLaVA and its kin), or a decoder that looks at an
-encoder's picture. Either way only the tokens of the caption are scored.
+Picture and text are one sequence (LLaVA and its kin), or a decoder looks at an encoder's picture.
 """
 
 from __future__ import annotations
@@ -9,16 +8,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from PIL import Image
-from torch import Tensor
-from transformers import PreTrainedModel
+from torch import Tensor, nn
+from transformers import AutoImageProcessor, AutoProcessor, PreTrainedModel
 
 from rbpkit.encoding import PAD_ID, Batch
 from rbpkit.errors import InputError, reason
+from rbpkit.files.architectures import output_layer, vision_parameters
 from rbpkit.files.pictures import Picture
 
 if TYPE_CHECKING:
@@ -32,112 +33,125 @@ PROBE_TEXT = "The model ranks 50,257 tokens;\n\tdef rank(x): return x"
 class Captioner:
     """How a model reads pictures.
 
-    processor: the model's own, with its `tokenizer`. prompt: the text before each caption, which
-    stands for the picture: a user's turn of the chat template with nothing but the picture, or the
-    picture's token. decoder_start: the first input of the decoder, None if picture and text are one
-    sequence. mode: of the pictures, "RGB" or "L". picture_tokens: how many places the picture
-    takes (of a model that takes more for a larger picture, those of a small one).
+    processor: the model's own. prompt: the text before each caption: a user's turn of the chat
+    template with nothing but a picture, or else the picture's token. start: the decoder's first
+    input, () if picture and text are one sequence. mode: of the pictures, RGB or L. places: how
+    many the picture and the prompt take (those of a small picture, if a larger one takes more).
+    S_vision: parameters outside the text decoder and its head, as `vision_parameters`.
     """
 
     processor: Any
     tokenizer: Any
     prompt: str
-    decoder_start: int | None
+    start: tuple[int, ...]
     mode: str
-    picture_tokens: int = 0
+    S_vision: int
+    places: int = 0
 
-    def inputs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> dict[str, Tensor]:
-        """What the model takes for pictures and captions: padded on the right, on the CPU.
+    def inputs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Any:
+        """What the processor makes of pictures and captions (a BatchFeature), padded on the right.
 
         An encoder-decoder's `decoder_input_ids` are left to the caller.
         """
         images = [picture.read().convert(self.mode) for picture in pictures]
-        with reason(f"{pictures[0].where}: the processor does not take its batch"):
-            if self.decoder_start is not None:
+        with reason(f"{pictures[0].where}: the processor does not take it"):
+            if self.start:
                 reader = getattr(self.processor, "image_processor", self.processor)
-                return dict(reader(images=images, return_tensors="pt"))
-            texts = [self.prompt + text for text in texts]
-            padding = {"padding": True, "padding_side": "right"}
-            nested = [[image] for image in images]
-            return dict(self.processor(images=nested, text=texts, return_tensors="pt", **padding))
+                return reader(images=images, return_tensors="pt")
+            asked = {"text": [self.prompt + text for text in texts], "return_tensors": "pt"}
+            asked |= {"padding": True, "padding_side": "right"}
+            return self.processor(images=[[image] for image in images], **asked)
 
-    def probe(self, device: Any, dtype: torch.dtype) -> dict[str, Tensor]:
-        """Inputs for a text and a blank picture, twice; in the second row another last token."""
+    def probe(self, network: PreTrainedModel) -> Any:
+        """Inputs of a text and a blank picture, twice; in the second row another last token."""
         blank = Picture("a blank picture", Image.new("RGB", (64, 64)))
-        inputs, ids = self.inputs([blank] * 2, [PROBE_TEXT] * 2), "input_ids"
-        if self.decoder_start is not None:
-            ids, tokens = "decoder_input_ids", self.tokenizer(PROBE_TEXT)["input_ids"]
-            inputs[ids] = torch.tensor([[self.decoder_start, *tokens]] * 2)
-        inputs[ids][1, -1] = inputs[ids][1, -2]
-        return moved(inputs, device, dtype)
+        inputs, name = self.inputs([blank] * 2, [PROBE_TEXT] * 2), "input_ids"
+        if self.start:
+            name, ids = "decoder_input_ids", self.tokenizer(PROBE_TEXT)["input_ids"]
+            inputs[name] = torch.tensor([[*self.start, *ids]] * 2)
+        inputs[name][1, -1] = inputs[name][1, -2]
+        return inputs.to(network.device, network.dtype)
 
 
-def moved(inputs: dict[str, Tensor], device: Any, dtype: torch.dtype) -> dict[str, Tensor]:
-    """The inputs on a device, and what is not whole numbers in the model's dtype."""
-    return {k: v.to(device, dtype if v.is_floating_point() else None) for k, v in inputs.items()}
+def load_processor(folder: Path, options: dict[str, Any]) -> Any:
+    """The processor of a model's folder; that of the pictures if there is no joint one."""
+    with reason(f"{folder}: the processor cannot be loaded"):
+        found = AutoProcessor.from_pretrained(folder, **options)
+        if hasattr(found, "image_processor"):
+            return found
+        return AutoImageProcessor.from_pretrained(folder, **options)
 
 
+@torch.no_grad()
 def opened_captioner(network: PreTrainedModel, processor: Any, tokenizer: Any) -> Captioner:
-    """How this network reads pictures with this processor."""
-    config, start, prompt = network.config, None, ""
-    if hasattr(processor, "tokenizer"):  # the one whose ids are scored, able to pad
+    """How this network reads pictures with this processor and this tokenizer in it."""
+    config, start, prompt = network.config, (), ""
+    if hasattr(processor, "tokenizer"):
         processor = copy.copy(processor)
         processor.tokenizer = copy.deepcopy(tokenizer)
         if tokenizer.pad_token is None:
             pad = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(PAD_ID)
             processor.tokenizer.pad_token = pad
     if config.is_encoder_decoder:
-        known = (network.generation_config, config, config.get_text_config(decoder=True))
-        names = ("decoder_start_token_id", "bos_token_id")
-        found = [getattr(one, name, None) for name in names for one in known]
-        start = next((id for id in found if id is not None), None)
-        if start is None:
-            raise InputError(f"{type(network).__name__}: its config has no decoder_start_token_id")
+        known = config, network.generation_config, config.get_text_config(decoder=True)
+        named = [getattr(one, "decoder_start_token_id", None) for one in known]
+        named += [getattr(one, "bos_token_id", None) for one in known]
+        start = (next(id for id in named if id is not None),)
     elif getattr(processor, "chat_template", None):
         turn = {"role": "user", "content": [{"type": "image"}]}
         prompt = processor.apply_chat_template([turn], add_generation_prompt=True)
-        if tokenizer("")["input_ids"][:1] == [tokenizer.bos_token_id]:
+        if tokenizer("")["input_ids"][:1] == [tokenizer.bos_token_id]:  # it would be there twice
             prompt = prompt.removeprefix(tokenizer.bos_token)
     else:
-        prompt = str(getattr(processor, "image_token", None) or "")
+        prompt = str(getattr(processor, "image_token", ""))
     vision = getattr(config, "vision_config", None) or getattr(config, "encoder", None)
     mode = "L" if getattr(vision, "num_channels", 3) == 1 else "RGB"
-    found = Captioner(processor, tokenizer, prompt, start, mode)
-    inputs = found.probe(network.device, network.dtype)
-    if start is None:
-        places = inputs["input_ids"].shape[1] - len(tokenizer(prompt + PROBE_TEXT)["input_ids"])
-    else:
-        with torch.no_grad():
-            places = network(**inputs, use_cache=False).encoder_last_hidden_state.shape[1]
-    return replace(found, picture_tokens=places)
+    S_vision = vision_parameters(network)
+    found = Captioner(processor, tokenizer, prompt, start, mode, S_vision)
+    inputs = found.probe(network)
+    if start:
+        seen = network(**inputs, use_cache=False).encoder_last_hidden_state
+        return replace(found, places=seen.shape[1])
+    places = inputs["input_ids"].shape[1] - len(tokenizer(PROBE_TEXT)["input_ids"])
+    return replace(found, places=places)
 
 
+@torch.no_grad()
 def caption_states(
     model: LoadedModel, batch: Batch, corpus: Corpus
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """As `states_of`: a pass over pictures and captions, and where the scored tokens are."""
-    captioner = model.captioner
+    """As `states_of`, of captions. Raises InputError if they do not fit with their pictures."""
+    captioner, network = model.captioner, model.model
     documents = batch.documents[np.unique(batch.rows, return_index=True)[1]].tolist()
     texts = [corpus.documents[one] for one in documents]
     inputs = captioner.inputs([corpus.pictures[one] for one in documents], texts)
     rows, columns = torch.from_numpy(batch.rows), torch.from_numpy(batch.columns)
-    if captioner.decoder_start is not None:
-        inputs["decoder_input_ids"] = ids = torch.from_numpy(batch.input_ids[:, :-1])
+    length = batch.input_ids.shape[1] - 1
+    if captioner.start:
+        inputs["decoder_input_ids"] = torch.from_numpy(batch.input_ids[:, :length])
     else:
-        # In the processor's ids the picture has more places than in the tokenizer's.
+        # In the processor's ids a picture has more places than in the tokenizer's.
         ids, plain = inputs["input_ids"], captioner.tokenizer([captioner.prompt + t for t in texts])
         wider = inputs["attention_mask"].sum(1) - torch.tensor([*map(len, plain["input_ids"])])
         columns = columns + wider[rows]
-        length = int(columns.max()) + 1
         if not ids[rows, columns + 1].equal(torch.from_numpy(batch.targets)):
             raise InputError(f"{model.name}: its processor does not put the caption last, as it is")
-        for name, value in inputs.items():  # what follows the last scored token changes nothing
+        length = int(columns.max()) + 1  # what follows the last scored token changes nothing
+        for name, value in inputs.items():
             if value.shape[:2] == ids.shape and not value.is_floating_point():
                 inputs[name] = value[:, :length]
-        ids = ids[:, :length]
-    states = model.caption_states(inputs, ids)
-    # Some models put the picture's own places before the text's.
-    return states, (
-        rows.to(states.device),
-        (columns + states.shape[1] - ids.shape[1]).to(states.device),
-    )
+    if length > (model.context or length):
+        over = f"{length:,} tokens with the picture's, and the context holds {model.context:,}"
+        raise InputError(f"{model.name}: {over}; cut captions shorter (--max-length)")
+    seen: list[Tensor] = []
+
+    def keep(_: nn.Module, given: tuple[Tensor]) -> tuple[Tensor]:
+        seen.append(given[0])
+        return (given[0][:, -1:],)  # the logits of one place, and never all
+
+    layer = nn.Identity() if model.head is None else output_layer(network)
+    with layer.register_forward_pre_hook(keep):
+        logits = network(**inputs.to(model.device, network.dtype), use_cache=False).logits
+    states = logits if model.head is None else seen[0]
+    columns = columns + states.shape[1] - length  # some put the picture's places before the text's
+    return states, (rows.to(states.device), columns.to(states.device))

@@ -7,6 +7,7 @@ batching are in `encoding`.
 from __future__ import annotations
 
 import difflib
+import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from rbpkit.errors import InputError, check_whole, reason
-from rbpkit.files.pictures import Picture, is_imagefolder, pictures_fingerprint, undecoded
+from rbpkit.files.pictures import Picture, pictures_fingerprint, undecoded
 from rbpkit.files.text_files import (
     SUFFIXES,
-    Row,
+    Document,
+    document_of,
     list_files,
-    read_rows,
+    read_documents,
     suffix_of,
-    text_and_picture,
     text_fingerprint,
 )
 
@@ -107,13 +108,12 @@ class Corpus:
     """The documents to be measured, in the order of the protocol; never empty.
 
     id: the paper's name, "pocket:NAME", the name of the file or folder, or one of your own.
-    pictures: that the documents are captions of, one for each; None if they are plain text.
-    fingerprint: `text_fingerprint(documents)`, of captions `pictures_fingerprint`; two corpora with
-    the same one are the same text and pictures.
+    fingerprint: `text_fingerprint(documents)`; two corpora with the same one are the same text.
+    pictures: what each document is a caption of, None if they are plain texts; if they are there,
+    the fingerprint is `pictures_fingerprint`.
     source: where the text is from: `kind` ("hub", "file", "pocket" or "memory"), `path`, `empty`
     (how many documents without a visible character were left out); of files and the hub `files` and
-    `field`, of captions `image`, of the hub `revision`; `as_shipped` of a pocket corpus that is cut
-    out of packages.
+    `field`, of the hub `revision`; `as_shipped` of a pocket corpus that is cut out of packages.
     protocol: how documents were chosen: `seed` (None if nothing was shuffled), `requested` (None
     for all), `available` (how many there were to choose from).
     Both mappings hold only what JSON can. Raises InputError for a document that is not a string
@@ -154,17 +154,17 @@ class Corpus:
         if isinstance(texts, (str, Mapping)) or hasattr(texts, "columns"):
             kind = type(texts).__name__
             raise InputError(f"{name}: a {kind} is not a list of texts; give one column or split")
-        names, kind = field.split("+"), "rows of text and picture" if image else "strings"
+        make = functools.partial(document_of, field.split("+"), image)
+        kind = "rows of text and picture" if image else "strings"
         with reason(f"{name}: the documents must be {kind}"):
-            rows = undecoded(texts, image) if image else texts
             found = [
-                text_and_picture(one, names, one, f"{name}, row {row}", image)
+                make(one, one, f"{name}, row {row}")
                 if image or isinstance(one, Mapping)
                 else (one, None)
-                for row, one in enumerate(rows)
+                for row, one in enumerate(undecoded(texts, image))
             ]
             protocol = {"seed": None, "requested": None, "available": len(found)}
-            return _make(name, found, {"kind": "memory", "path": name}, protocol, image)
+            return _make(name, found, {"kind": "memory", "path": name}, protocol)
 
 
 def protocol_order(rows: int, seed: int | None = 42) -> np.ndarray:
@@ -209,9 +209,9 @@ def load_corpus(
         if value is not None:
             check_whole(key, value, 0)
     target = _resolve(name_or_path)
-    for key, value, what in (("field", field, "text"), ("image", image, "corpus")):
+    for key, value in (("field", field), ("image", image)):
         if isinstance(target, str) and value is not None:
-            raise InputError(f"{key}={value!r}: the {what} of {target} is fixed; leave {key} out")
+            raise InputError(f"{key}={value!r}: the {key} of {target} is fixed; leave {key} out")
     if target not in ON_HUB and revision is not None:
         raise InputError(f"revision: only for corpora on the hub, not for {target}; leave it out")
     if documents is None and target not in (*POCKET_CORPORA, *GLYPH_CORPORA):
@@ -229,10 +229,10 @@ def load_corpus(
         return _from_glyphs(target, documents)
     if isinstance(target, str):
         return _from_hub(target, documents, seed, revision)
-    files = [target] if image and is_imagefolder(target) else list_files(target)
+    pictured = image and any(target.rglob("metadata.*"))
+    name, files = target.resolve().name, [target] if pictured else list_files(target)
     source = {"kind": "file", "path": str(target)}
-    name, field = target.resolve().name, field or "text"
-    return _from_files(name, files, field, documents, seed, source, image=image)
+    return _from_files(name, files, field or "text", documents, seed, source, image=image)
 
 
 def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
@@ -254,18 +254,14 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     )
 
 
-def _make(
-    id: str, rows: Sequence[Row], source: dict[str, Any], protocol: dict, image: str | None = None
-) -> Corpus:
-    kept = [row for row in rows if row[0].strip()]
+def _make(id: str, found: Sequence[Document], source: dict[str, Any], protocol: dict) -> Corpus:
+    kept = [one for one in found if one[0].strip()]
     if not kept:
-        found = f"all {len(rows)} documents are empty" if rows else "there are no documents"
-        raise InputError(f"{id}: {found}; give a corpus with text ({source['path']})")
-    source["empty"] = len(rows) - len(kept)
+        fault = f"all {len(found)} documents are empty" if found else "there are no documents"
+        raise InputError(f"{id}: {fault}; give a corpus with text ({source['path']})")
+    source["empty"] = len(found) - len(kept)
     texts, pictures = zip(*kept, strict=True)
-    if image is None:
-        return Corpus(id, texts, source, protocol)
-    return Corpus(id, texts, source | {"image": image}, protocol, pictures)
+    return Corpus(id, texts, source, protocol, pictures if any(pictures) else None)
 
 
 def _from_files(
@@ -280,13 +276,14 @@ def _from_files(
 ) -> Corpus:
     # Twice through the files: the order depends on how many rows there are, and a local copy
     # of Wikipedia does not fit in memory. The first pass also finds every broken row.
-    available = sum(1 for _ in read_rows(files, field, keep, image))
+    read = functools.partial(read_documents, files, field, keep, image)
+    available = sum(1 for _ in read())
     order = protocol_order(available, seed)[:documents].tolist()
     wanted = set(order)
-    rows = {i: row for i, row in enumerate(read_rows(files, field, keep, image)) if i in wanted}
+    found = {i: one for i, one in enumerate(read()) if i in wanted}
     source |= {"files": [file.name for file in files], "field": field}
     protocol = {"seed": seed, "requested": documents, "available": available}
-    return _make(id, [rows[i] for i in order], source, protocol, image)
+    return _make(id, [found[i] for i in order], source, protocol)
 
 
 def _from_pocket(name: str, documents: int | None) -> Corpus:
@@ -296,8 +293,7 @@ def _from_pocket(name: str, documents: int | None) -> Corpus:
     shipped = pocket.as_shipped
     source = {"kind": "pocket", "path": "installed packages", "as_shipped": shipped}
     protocol = {"seed": None, "requested": documents, "available": len(pocket.documents)}
-    rows = [(text, None) for text in pocket.documents[:documents]]
-    return _make(name, rows, source, protocol)
+    return _make(name, [(one, None) for one in pocket.documents[:documents]], source, protocol)
 
 
 def _from_glyphs(name: str, documents: int | None) -> Corpus:

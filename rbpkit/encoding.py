@@ -50,8 +50,7 @@ class EncodedCorpus:
     skipped: how many documents have no scored token and are left out of `documents`. tokens: how
     many tokens are scored. past: how many are past `max_length` and left out. scored_bytes: UTF-8
     bytes of the text that each document's scored tokens decode to; half a character is one byte.
-    captions: the corpus itself, if its documents are captions. picture_tokens: how many places a
-    picture takes beside `input_ids`, for the size of batches.
+    captions: the corpus itself, if it has pictures; places: as `Captioner.places`.
     """
 
     corpus: str
@@ -64,7 +63,7 @@ class EncodedCorpus:
     past: int = 0
     scored_bytes: int = 0
     captions: Corpus | None = field(default=None, repr=False)
-    picture_tokens: int = 0
+    places: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +109,9 @@ def encode(
     before it, unless that is the document's first window. Only that one has a special token that
     the tokenizer puts first.
 
-    captioner: of a model that reads pictures. Each `input_ids` is then its prompt, with one token
-    for the picture, or its decoder's start; then the caption, which alone counts towards
-    `max_length`. The caption's first token is scored too, at position 1.
+    captioner: of a model that reads pictures. `input_ids` are then its prompt, in which one token
+    stands for the picture, or its decoder's start, and the caption, which alone counts towards
+    `max_length`. The caption's first token is scored too, and its position is 1.
 
     Raises InputError for a max_length without room for two tokens of the text, for a stride of
     `max_length` or more, or of captions, and if no document has a scored token.
@@ -127,25 +126,23 @@ def encode(
     special = np.array([i for i in tokenizer.all_special_ids if i is not None], dtype=np.int64)
     tail = _added_at_the_end(tokenizer)
     prompt = captioner.prompt if captioner else ""
-    lead = np.array(tokenizer(prompt)["input_ids"] if prompt else [], dtype=np.int32)
+    start = np.array(captioner.start if captioner else [], dtype=np.int32)
+    lead = np.append(start, tokenizer(prompt)["input_ids"] if prompt else []).astype(np.int32)
     encoded, skipped, past, scored_bytes = [], 0, 0, 0
     for index, ids in enumerate(_token_ids(corpus.documents, tokenizer, prompt)):
-        first = 0  # place of the caption's first token
-        if captioner and captioner.decoder_start is not None:
-            ids, first = np.append(np.int32(captioner.decoder_start), ids), 1
-        elif captioner:
-            alike = ids[: len(lead)] == lead[: len(ids)]
-            first = int(np.logical_and.accumulate(alike).sum())
+        ids = np.append(start, ids)
+        alike = ids[: len(lead)] == lead[: len(ids)]
+        first = int(np.logical_and.accumulate(alike).sum())  # place of the caption's first token
         if len(ids) - first > max_length and not stride:
             # What the tokenizer adds at the end stays, as when it truncates by itself.
             past += len(ids) - first - max_length
             ids = np.concatenate((ids[: first + max_length - tail], ids[len(ids) - tail :]))
         outside = ~np.isin(ids, special)
-        seen = np.arange(1, len(ids)) >= first if captioner else outside[:-1]
-        scored = seen & outside[1:]
+        known = np.arange(1, len(ids)) >= first if captioner else outside[:-1]
+        scored = known & outside[1:]
         if scored.any():
             whole = EncodedDocument(index, ids, scored, 1 - first if captioner else 0)
-            encoded += _windows(whole, max_length, stride)
+            encoded += _windows(whole, first + max_length, stride)
             text = tokenizer.decode(ids[1:][scored].tolist(), clean_up_tokenization_spaces=False)
             scored_bytes += len(text.replace("\ufffd", "?").encode())
         else:
@@ -165,7 +162,7 @@ def encode(
         past=past,
         scored_bytes=scored_bytes,
         captions=corpus if captioner else None,
-        picture_tokens=captioner.picture_tokens if captioner else 0,
+        places=captioner.places if captioner else 0,
     )
 
 
@@ -213,7 +210,7 @@ def batches(encoded: EncodedCorpus, batch_tokens: int, done: int = 0) -> Iterato
     start = done
     while start < len(by_length):
         longest = len(by_length[start].input_ids)
-        count = max(1, batch_tokens // (longest + encoded.picture_tokens))
+        count = max(1, batch_tokens // (longest + encoded.places))
         yield _pad(by_length[start : start + count], longest)
         start += count
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 _WAYS_OUT = {  # a part of what a library says -> what to do
     "trust_remote_code": "read the Python code that comes with it, then pass --trust-remote-code",
     "AutoModelForImageTextToText": "it reads no pictures; leave image (--image) out",
-    "for this kind of AutoModel": "it is not a causal language model (does it describe pictures?"
-    " then name their column, image= or --image)",
+    "for this kind of AutoModel": "it is not a causal language model; if it reads pictures, name"
+    " their column, image= (--image)",
 }
 
 

@@ -31,12 +31,7 @@ from rbpkit.captions import caption_states, opened_captioner
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
 from rbpkit.errors import InputError, check_whole, reason
-from rbpkit.files.architectures import (
-    context_of,
-    family_of,
-    non_embedding_parameters,
-    vision_parameters,
-)
+from rbpkit.files.architectures import context_of, family_of, non_embedding_parameters, output_layer
 from rbpkit.files.manifest import Manifest
 from rbpkit.kernels.memory import by_batches
 from rbpkit.models import LoadedModel, _check_tokenizer, linear_head, load_model
@@ -46,7 +41,6 @@ from rbpkit.summary import Summary
 
 BATCH_TOKENS = 8192
 MAX_LENGTH = 512
-_NAME_THEM = "it describes pictures; name their column, image= (--image)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,8 +116,8 @@ def measure(
     corpus: a name, a file or a folder, of which `load_corpus` takes what the protocol says; what
     `load_corpus` or `Corpus.of` gives; or texts in memory as for `Corpus.of` (a list, a
     `datasets.Dataset`, any iterable), all of them. field: the column with the text. image: the
-    column with the picture that the text describes, for a model that reads pictures; the
-    `tokenizer` of one in memory is its processor.
+    column with the picture that the text describes, for a model that reads pictures; of one in
+    memory `tokenizer` is its processor.
     out: a folder; without one, nothing is written. name: what to call the model in the records.
     max_length: truncate documents at this many tokens (Appendix A: 512), or at the model's context
     if that is shorter. stride: from 1 on, documents are scored whole, in windows of max_length
@@ -150,14 +144,16 @@ def measure(
             " the pocket models' numbers come from: do not compare with them"
         )
     with _opened(model, tokenizer, name, progress, pictures) as model:
-        if pictures and not model.captioner:
-            raise InputError(f"{model.name}: it reads no pictures; leave image (--image) out")
-        if model.captioner and not pictures:
-            raise InputError(f"{model.name}: {_NAME_THEM}")
+        if pictures != (model.captioner is not None):
+            fault = "it reads pictures; name their column, image= (--image)"
+            if pictures:
+                fault = "it reads no pictures (in memory it needs its processor as tokenizer=)"
+            raise InputError(f"{model.name}: {fault}")
         for what, note in model.notes.items():
             say(f"{model.name}: {what}: {note}")
-        length = min(max_length, model.context or max_length)
-        settings = {"max_length": length, "stride": stride or 0, "captioner": model.captioner}
+        before = model.captioner.places if pictures and not model.captioner.start else 0
+        settings = {"stride": stride or 0, "captioner": model.captioner}
+        settings["max_length"] = min(max_length, (model.context or math.inf) - before)
         encoded = encode(corpus, model.tokenizer, **settings)
         planned = _planned(model, corpus, encoded, batch_tokens)
         job = model, encoded, planned
@@ -223,11 +219,10 @@ def _coverage(corpus: Corpus, encoded: EncodedCorpus) -> tuple[str, bool]:
 
 def opened_corpus(corpus: Any, field: str | None, image: str | None = None) -> Corpus:
     """What `measure` takes as a corpus, read."""
-    if isinstance(corpus, Corpus):
-        return corpus
     if isinstance(corpus, (str, os.PathLike)):
         return load_corpus(corpus, field=field, image=image)
-    return Corpus.of(corpus, field=field or "text", image=image)
+    known = isinstance(corpus, Corpus)
+    return corpus if known else Corpus.of(corpus, field=field or "text", image=image)
 
 
 @contextmanager
@@ -248,18 +243,15 @@ def _opened(
             raise InputError(f"{kind}: an adapter of the prompt; give one of the layers (LoRA)")
         model = model.get_base_model()
         notes["adapter"] = f"put on {model.config.name_or_path or type(model).__name__}"
-    if not isinstance(model, PreTrainedModel) or model.get_output_embeddings() is None:
+    if not isinstance(model, PreTrainedModel) or output_layer(model) is None:
         raise InputError(
             f"{kind}: not a causal language model of transformers; give one (AutoModelForCausalLM"
             " or a PeftModel of it), a hub id or a folder"
         )
     if tokenizer is None:
-        raise InputError(f"{kind}: a model in memory needs tokenizer=, its own (or its processor)")
-    processor, tokenizer = tokenizer, getattr(tokenizer, "tokenizer", tokenizer)
-    if pictures and processor is tokenizer:
-        raise InputError(f"{kind}: to read pictures it needs its processor as tokenizer=")
-    if processor is not tokenizer and not pictures:
-        raise InputError(f"{kind}: {_NAME_THEM}")
+        raise InputError(f"{kind}: a model in memory needs tokenizer=, its own")
+    processor, captioner = tokenizer, None
+    tokenizer = processor.tokenizer if hasattr(processor, "image_processor") else tokenizer
     dtype = str(model.dtype).removeprefix("torch.")
     given = model.config.name_or_path or kind  # a hub id, the path of a folder, or nothing
     here = os.path.isabs(given) or os.path.exists(given)
@@ -268,7 +260,8 @@ def _opened(
     try:
         model.eval()
         with reason(f"{name}: the model in memory does not run in {dtype}"):
-            captioner = opened_captioner(model, processor, tokenizer) if pictures else None
+            if processor is not tokenizer:
+                captioner = opened_captioner(model, processor, tokenizer)
             head, V = linear_head(model, name, captioner)
             rows = min(V, model.get_input_embeddings().weight.shape[0])
             _check_tokenizer(tokenizer, rows, Path(name))
@@ -286,7 +279,6 @@ def _opened(
             model=model,
             notes=notes,
             captioner=captioner,
-            S_vision=vision_parameters(model) if pictures else 0,
         )
     finally:
         for module, training in modes.items():
@@ -331,10 +323,7 @@ def measured_ranks(
 
     def ranked(batch: Batch) -> TokenRanks:
         targets = torch.from_numpy(batch.targets).to(model.device)
-        if encoded.captions is None:
-            states, places = states_of(model, batch)
-        else:
-            states, places = caption_states(model, batch, encoded.captions)
+        states, places = states_of(model, batch, encoded.captions)
         if model.head is None:
             return logit_ranks(states[places], targets.to(states.device), entropy=True)
         weight, options = model.head.weight, model.head.options
@@ -346,12 +335,16 @@ def measured_ranks(
     return by_batches(make, batch_tokens, ranked, f"{model.name} on {encoded.corpus}", say)
 
 
-def states_of(model: LoadedModel, batch: Batch) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+def states_of(
+    model: LoadedModel, batch: Batch, captions: Corpus | None = None
+) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """A forward pass -> states, and the (rows, columns) of the T scored tokens in them.
 
     The states are hidden (B, L, d), or logits (B, L, V) if the model has no `head`. Both results
     are on one device: of a model on several, the last layer's.
     """
+    if captions is not None:
+        return caption_states(model, batch, captions)
     # Sent before the pass, not after it: a copy from the host waits for the GPU's pending work.
     ids, *places = (
         torch.from_numpy(array).to(model.device)

@@ -21,21 +21,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import (
     AutoConfig,
-    AutoImageProcessor,
     AutoModelForCausalLM,
     AutoModelForImageTextToText,
-    AutoProcessor,
     PreTrainedModel,
 )
 
-from rbpkit.captions import PROBE_TEXT, Captioner, moved, opened_captioner
+from rbpkit.captions import PROBE_TEXT, Captioner, load_processor, opened_captioner
 from rbpkit.errors import InputError, reason
-from rbpkit.files.architectures import (
-    context_of,
-    family_of,
-    non_embedding_parameters,
-    vision_parameters,
-)
+from rbpkit.files.architectures import context_of, family_of, non_embedding_parameters, output_layer
 from rbpkit.files.devices import SPREAD, torch_device
 from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import find_checkpoint, load_tokenizer, put_adapter, quantisation
@@ -91,9 +84,12 @@ class LoadedModel:
     model: PreTrainedModel = field(repr=False)
     # What a reader must know of how it was loaded: "gguf", "tokenizer", "adapter" -> a few words.
     notes: dict[str, str] = field(default_factory=dict)
-    # Of a model that reads pictures; S is then its text decoder's, S_vision that of the rest.
-    captioner: Captioner | None = field(default=None, repr=False)
-    S_vision: int = 0
+    captioner: Captioner | None = field(default=None, repr=False)  # of a model that reads pictures
+
+    @property
+    def S_vision(self) -> int:
+        """Parameters outside the text decoder, whose S is; 0 of a text model."""
+        return self.captioner.S_vision if self.captioner else 0
 
     @torch.no_grad()
     def hidden(self, input_ids: Tensor) -> Tensor:
@@ -115,26 +111,6 @@ class LoadedModel:
         Takes B x L x V x 4 bytes or more: keep the batch small. Raises InputError as `hidden`.
         """
         return self.model(input_ids=self._on_device(input_ids), use_cache=False).logits
-
-    @torch.no_grad()
-    def caption_states(self, inputs: dict[str, Tensor], input_ids: Tensor) -> Tensor:
-        """States (B, L, d) as they enter the head, or logits without one, for a captioner's inputs.
-
-        `input_ids` are those of the text decoder among them. Raises InputError as `hidden`.
-        """
-        self._on_device(input_ids)
-        seen: list[Tensor] = []
-
-        def keep(_: nn.Module, given: tuple[Tensor]) -> tuple[Tensor]:
-            seen.append(given[0])
-            return (given[0][:, -1:],)  # the logits of one place, and never all
-
-        layer = nn.Identity() if self.head is None else self.model.get_output_embeddings()
-        with layer.register_forward_pre_hook(keep):
-            logits = self.model(
-                **moved(inputs, self.device, self.model.dtype), use_cache=False
-            ).logits
-        return logits if self.head is None else seen[0]
 
     def _on_device(self, input_ids: Tensor) -> Tensor:
         if self.context is not None and input_ids.shape[1] > self.context:
@@ -169,8 +145,8 @@ def load_model(
     code that comes with the model. `local_files_only` never asks the network. `progress` shows the
     hub's download bars; nothing else is ever printed. The device "auto" spreads a model that is
     larger than one device over all of them. So does a `device_map` (module -> device) in place of
-    `device`. Both need accelerate. With `image` it is a model that reads pictures, any that
-    `AutoModelForImageTextToText` knows, with its own processor.
+    `device`. Both need accelerate. image: it reads pictures, with its own processor: any model
+    that `AutoModelForImageTextToText` knows.
 
     Raises InputError for a model that cannot be found, read or run here, for weights that are
     missing, left over or not finite, for a tokenizer that is missing or has ids over V, and for a
@@ -208,7 +184,7 @@ def load_model(
             notes["tokenizer"] = remark
         kind = AutoModelForImageTextToText if image else AutoModelForCausalLM
         network = _read_network(kind, folder, DTYPES[dtype], allow_pickle, options, device_map)
-        S, S_vision = non_embedding_parameters(network), vision_parameters(network) if image else 0
+        S = non_embedding_parameters(network)
         if checkpoint.adapter is not None:
             network = put_adapter(network, checkpoint.adapter).eval().requires_grad_(False)
             notes["adapter"] = f"put on {checkpoint.base}"
@@ -219,10 +195,8 @@ def load_model(
             else:
                 place = network.get_input_embeddings().weight.device
             _check_finite(network, checkpoint.name, dtype)
-            captioner = None
-            if image:
-                processor = _load_processor(folder, options)
-                captioner = opened_captioner(network, processor, tokenizer)
+            processor = load_processor(folder, options) if image else None
+            captioner = opened_captioner(network, processor, tokenizer) if image else None
             head, V = linear_head(network, checkpoint.name, captioner)
     rows = min(V, network.get_input_embeddings().weight.shape[0])
     _check_tokenizer(tokenizer, rows, checkpoint.tokenizer)
@@ -240,17 +214,7 @@ def load_model(
         model=network,
         notes=notes,
         captioner=captioner,
-        S_vision=S_vision,
     )
-
-
-def _load_processor(folder: Path, options: dict) -> Any:
-    """The processor of a model's folder; the one of pictures alone if there is no joint one."""
-    with reason(f"{folder}: the processor cannot be loaded"):
-        found = AutoProcessor.from_pretrained(folder, **options)
-        if hasattr(found, "image_processor"):
-            return found
-        return AutoImageProcessor.from_pretrained(folder, **options)
 
 
 def _read_network(
@@ -325,17 +289,15 @@ def linear_head(
 ) -> tuple[Head | None, int]:
     """Run a few random ids: is the model causal, is its head of our form? -> (head or None, V).
 
-    Of a captioner, a text about a blank picture.
+    A captioner is given a text and a blank picture.
     """
     embedding = network.get_input_embeddings().weight
     rows = embedding.shape[0]
     ids = torch.randint(rows, (1, 6), generator=torch.Generator().manual_seed(0))
     ids = ids.repeat(2, 1).to(embedding.device)
     ids[1, -1] = (ids[1, -1] + 1) % rows  # only the last token differs
-    inputs = {"input_ids": ids}
-    if captioner:
-        inputs = captioner.probe(embedding.device, network.dtype)
-    layer = network.get_output_embeddings()
+    inputs = captioner.probe(network) if captioner else {"input_ids": ids}
+    layer = output_layer(network)
     seen: list[tuple[Tensor, Tensor]] = []
     watched = layer if isinstance(layer, nn.Linear) else nn.Identity()
     with watched.register_forward_hook(lambda _, given, out: seen.append((given[0], out))):
@@ -349,7 +311,7 @@ def linear_head(
         )
     V = logits.shape[-1]
     base = network.base_model
-    if len(seen) != 1 or seen[0][1].shape != logits.shape or (base is network and not captioner):
+    if len(seen) != 1 or (base is network and not captioner) or seen[0][1].shape != logits.shape:
         return None, V
     hidden, own = seen[0]
     if not captioner:

@@ -17,6 +17,7 @@ from rbpkit.errors import InputError, reason
 from rbpkit.files.libraries import quiet
 
 if TYPE_CHECKING:
+    from torch import nn
     from transformers import PreTrainedConfig, PreTrainedModel
 
 FAMILIES = {
@@ -131,13 +132,12 @@ def parameter_counts(model: str | PreTrainedConfig | PreTrainedModel) -> Paramet
     # Every nn.Embedding of a causal base model embeds tokens or positions (OPT's with 2 extra
     # rows, GPT-2's, none in the rotary models). parameters() gives a shared weight once.
     tables = nn.ModuleList(module for module in base.modules() if isinstance(module, nn.Embedding))
-    head = model.get_output_embeddings()
-    # Custom code without a base_model_prefix is its own base model, and has the head inside.
-    inside = base is model and isinstance(head, nn.Module)
-    outside = nn.ModuleList([*tables, head]) if inside else tables
+    head = output_layer(model)
+    # Some have the head inside: decoders of captioners, custom code without a base_model_prefix.
+    outside = {*tables.parameters(), *(head.parameters() if isinstance(head, nn.Module) else ())}
     total, embedding, left_out = (
-        sum(parameter.numel() for parameter in part.parameters())
-        for part in (base, tables, outside)
+        sum(parameter.numel() for parameter in part)
+        for part in (base.parameters(), tables.parameters(), outside & {*base.parameters()})
     )
     weight = getattr(head, "weight", None)
     rows = model.config.get_text_config().vocab_size if weight is None else weight.shape[0]
@@ -151,12 +151,19 @@ def _language_model(model: PreTrainedModel) -> PreTrainedModel:
     return model.base_model if alone else model.get_decoder().base_model
 
 
-def vision_parameters(model: PreTrainedModel) -> int:
-    """Parameters of a multimodal model outside its decoder and head, without position embeddings.
+def output_layer(model: PreTrainedModel) -> nn.Module | None:
+    """The layer that gives the logits; a few captioners know only their decoder's."""
+    head = model.get_output_embeddings()
+    return model.get_decoder().get_output_embeddings() if head is None else head
 
-    These are its vision tower and what brings the tower's output to the decoder's width.
+
+def vision_parameters(model: PreTrainedModel) -> int:
+    """Parameters of a captioner outside its decoder and head, without position embeddings.
+
+    These are its vision tower and what brings the tower's output to the decoder's width. 0 if the
+    tower is a part of the language model (GIT): S then has both.
     """
-    text = {*_language_model(model).parameters(), *model.get_output_embeddings().parameters()}
+    text = {*_language_model(model).parameters(), *output_layer(model).parameters()}
     return sum(
         parameter.numel()
         for name, parameter in model.named_parameters()

@@ -11,7 +11,7 @@ from typing import Any
 
 from PIL import Image, ImageOps
 
-from rbpkit.errors import InputError, reason
+from rbpkit.errors import reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,23 +40,8 @@ class Picture:
             return ImageOps.exif_transpose(given).convert("RGB")
 
 
-def picture_of(
-    row: Mapping[str, Any], image: str, columns: Iterable[str], where: object, folder: Path
-) -> Picture:
-    """The picture in the field `image` of a row; the name of a file is relative to `folder`."""
-    found = row.get(image)
-    if found is None:
-        raise InputError(f"{where}: no picture in field {image!r}; its fields are {[*columns]}")
-    return Picture(str(where), folder / found if isinstance(found, str) else found)
-
-
-def is_imagefolder(path: Path) -> bool:
-    """Whether `path` is a folder of pictures with a metadata file, as `datasets` reads it."""
-    return path.is_dir() and any(path.rglob("metadata.*"))
-
-
 def folder_rows(folder: Path, image: str) -> Iterator[Mapping[str, Any]]:
-    """The rows of an imagefolder with its metadata, of all its splits."""
+    """The rows of an `imagefolder` of `datasets`, with its metadata, of all its splits."""
     import datasets
 
     splits = datasets.load_dataset("imagefolder", data_dir=str(folder), streaming=True)
@@ -64,19 +49,16 @@ def folder_rows(folder: Path, image: str) -> Iterator[Mapping[str, Any]]:
         yield from undecoded(split, image)
 
 
-def undecoded(rows: Iterable[Any], image: str) -> Iterator[Any]:
-    """The rows; of `datasets` without decoding a picture, or reading those of a Dataset."""
-    if image not in (getattr(rows, "column_names", None) or ()):
-        yield from rows
-        return
-    import datasets
+def undecoded(rows: Iterable[Any], image: str | None) -> Iterable[Any]:
+    """The rows; of `datasets` with their pictures encoded, or where a Dataset has them."""
+    if image in (getattr(rows, "column_names", None) or ()):
+        import datasets
 
-    rows = rows.cast_column(image, datasets.Image(decode=False))
-    if isinstance(rows, datasets.IterableDataset):
-        yield from rows
-        return
-    for number, row in enumerate(rows.remove_columns(image)):
-        yield row | {image: (rows[image], number)}
+        rows = rows.cast_column(image, datasets.Image(decode=False))
+        if isinstance(rows, datasets.Dataset):
+            column, rest = rows[image], rows.remove_columns(image)
+            return (row | {image: (column, number)} for number, row in enumerate(rest))
+    return rows
 
 
 def pictures_fingerprint(texts: str, pictures: Iterable[Picture]) -> str:

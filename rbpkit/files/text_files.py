@@ -6,6 +6,7 @@ file into a cache, and they name neither the file nor the line that is broken.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import json
@@ -14,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from rbpkit.errors import InputError, reason
-from rbpkit.files.pictures import Picture, folder_rows, picture_of
+from rbpkit.files.pictures import Picture, folder_rows
 
-Row = tuple[str, Picture | None]
-
+Document = tuple[str, Picture | None]
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".txt")
 
 
@@ -40,34 +40,35 @@ def list_files(path: Path) -> tuple[Path, ...]:
     return tuple(files)
 
 
-def read_rows(
+def read_documents(
     files: Iterable[Path],
     field: str,
     keep: Callable[[Mapping[str, Any]], bool] | None = None,
     image: str | None = None,
-) -> Iterator[Row]:
+) -> Iterator[Document]:
     """The text of each row of `files`, in order, read lazily; a .txt file is one row.
 
     field: the column of JSON or Parquet rows, or several joined by "+", whose values are then
     joined by a newline ("prompt+canonical_solution"). keep: which JSON rows count. image: the
-    column with the picture, without which it is None; a folder is then an imagefolder.
+    column with the picture that the text describes; a folder is then one as of `folder_rows`.
 
     Raises InputError that names file and line (or row) for a field without text or picture, a
     broken line, text that is not UTF-8, a file that cannot be read.
     """
     names = field.split("+")
+    make = functools.partial(document_of, names, image)
     for path in files:
         kind = suffix_of(path)
         with reason(f"{path}: cannot be read; is it whole?"):
             if path.is_dir():
                 for number, row in enumerate(folder_rows(path, image), start=1):
-                    yield text_and_picture(row, names, row, f"{path}, row {number}", image)
+                    yield make(row, row, f"{path}, row {number}", path)
             elif kind == ".txt":
-                yield text_and_picture({"text": read_txt(path)}, ["text"], ["text"], path, image)
+                yield document_of(["text"], image, {"text": read_txt(path)}, ["text"], path)
             elif kind == ".parquet":
-                yield from _parquet_rows(path, names, image)
+                yield from _parquet_rows(path, [*names, image] if image else names, make)
             else:
-                yield from _json_rows(path, names, keep, image)
+                yield from _json_rows(path, make, keep)
 
 
 def read_txt(path: Path) -> str:
@@ -76,9 +77,7 @@ def read_txt(path: Path) -> str:
         return path.read_bytes().decode("utf-8-sig")
 
 
-def _json_rows(
-    path: Path, names: list[str], keep: Callable | None, image: str | None
-) -> Iterator[Row]:
+def _json_rows(path: Path, make: Callable, keep: Callable | None) -> Iterator[Document]:
     import pyarrow as pa
 
     with pa.input_stream(path, compression="detect") as stream:
@@ -90,37 +89,44 @@ def _json_rows(
                 if line.strip():  # blank lines are not rows, as in `datasets`
                     row = json.loads(line.decode("utf-8-sig"))
                     if keep is None or keep(row):
-                        yield text_and_picture(row, names, row.keys(), where, image, path.parent)
+                        yield make(row, row.keys(), where, path.parent)
 
 
-def _parquet_rows(path: Path, names: list[str], image: str | None) -> Iterator[Row]:
+def _parquet_rows(path: Path, names: list[str], make: Callable) -> Iterator[Document]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as table:
-        number, columns = 0, [*names, image] if image else names
+        number = 0
         # Small batches: one batch of long documents must not fill the memory.
-        for batch in table.iter_batches(batch_size=1024, columns=columns):
+        for batch in table.iter_batches(batch_size=1024, columns=names):
             for row in batch.to_pylist():
                 number += 1
-                where, there = f"{path}, row {number}", table.schema_arrow.names
-                yield text_and_picture(row, names, there, where, image, path.parent)
+                there = table.schema_arrow.names
+                yield make(row, there, f"{path}, row {number}", path.parent)
 
 
-def text_and_picture(
-    row: Mapping[str, Any],
+def document_of(
     names: list[str],
+    image: str | None,
+    row: Mapping[str, Any],
     columns: Iterable[str],
     where: object,
-    image: str | None,
     folder: Path = Path(),
-) -> Row:
-    """A row's values of the fields `names`, joined by a newline, and its picture."""
-    for name in names:
-        if not isinstance(row.get(name), str):
-            raise InputError(f"{where}: no text in field {name!r}; its fields are {[*columns]}")
+) -> Document:
+    """Of a row the values of the fields `names`, joined by a newline, and its picture.
+
+    The name of a picture's file is relative to `folder`.
+    """
+    kinds = dict.fromkeys(names, "text") | ({image: "picture"} if image else {})
+    for name, kind in kinds.items():
+        if row.get(name) is None or (kind == "text" and not isinstance(row[name], str)):
+            raise InputError(f"{where}: no {kind} in field {name!r}; its fields are {[*columns]}")
     text = "\n".join(row[name] for name in names)
     text.encode()  # JSON's "\ud800" is legal JSON, but no text
-    return text, image and picture_of(row, image, columns, where, folder)
+    if image is None:
+        return text, None
+    found = row[image]
+    return text, Picture(str(where), folder / found if isinstance(found, str) else found)
 
 
 def text_fingerprint(documents: Iterable[str]) -> str:
