@@ -304,7 +304,7 @@ def _from_glyphs(name: str, documents: int | None) -> Corpus:
     source = {"kind": "pocket", "path": "matplotlib's fonts", "as_shipped": as_shipped()}
     protocol = {"seed": None, "requested": documents, "available": len(texts)}
     rows = list(zip(texts, pictures, strict=True))
-    return _make(name, rows[:documents], source, protocol, "picture")
+    return _make(name, rows[:documents], source, protocol)
 
 
 def _from_hub(name: str, documents: int | None, seed: int | None, revision: str | None) -> Corpus:
