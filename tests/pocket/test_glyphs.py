@@ -9,9 +9,25 @@ import torch
 
 pytest.importorskip("matplotlib.ft2font")
 
+from transformers import AutoModelForImageTextToText
+
+from rbpkit import load_corpus, load_summaries, measure
+from rbpkit.corpora import GLYPH_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.pocket import readers, training
-from rbpkit.pocket.glyphs import SIDE, SPLITS, draw, load_glyphs, make_list, pictures, twins_key
+from rbpkit.pocket.glyphs import (
+    FREETYPE,
+    SIDE,
+    SPLITS,
+    as_shipped,
+    draw,
+    load_glyphs,
+    make_list,
+    measured_glyphs,
+    pictures,
+    twins_key,
+)
+from rbpkit.pocket.readers import READINGS
 
 SMALL = readers.Reader(32, 1, 1, 1, steps=6, batch=4)
 
@@ -113,3 +129,39 @@ def test_a_run_that_stops_goes_on_to_the_same_weights(tmp_path, monkeypatch):
     readers.train(SMALL, parts)
     weights = [one / "model" / "model.safetensors" for one in (whole, parts)]
     assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+# --- what ships ------------------------------------------------------------------------------
+
+
+def test_fingerprint():
+    freetype = pytest.importorskip("matplotlib.ft2font").__freetype_version__
+    if freetype != FREETYPE:
+        pytest.skip(f"FreeType {freetype} may round other pixels than {FREETYPE}")
+    assert as_shipped() and load_corpus("pocket:glyphs", documents=2).source["as_shipped"]
+
+
+def test_controls_keep_the_names_and_change_the_pictures():
+    names, shown = measured_glyphs("")
+    for kind in ("-shuffled", "-blank"):
+        others, pictures_ = measured_glyphs(kind)
+        assert others == names and (pictures_ != shown).any(axis=(1, 2)).all()
+    known, drawn = measured_glyphs("-seen")
+    assert set(known) <= set(load_glyphs("train")["name"]) and len(drawn) == len(shown)
+    assert not {one.tobytes() for one in drawn} & {one.tobytes() for one in pictures("train", 0)}
+
+
+def test_readers_ship_and_give_their_numbers_again():
+    sizes = [file.stat().st_size for file in readers.READERS.rglob("*") if file.is_file()]
+    assert sum(sizes) < 12 * 2**20 and len(readers.SIZES) >= 6
+    found = {(one.manifest.corpus, one.manifest.model): one for one in load_summaries(READINGS)}
+    for one in readers.SIZES:
+        network = AutoModelForImageTextToText.from_pretrained(readers.READERS / one.name)
+        assert type(network).__name__ == "LlavaForConditionalGeneration"
+        assert all((corpus, one.name) in found for corpus in GLYPH_CORPORA)
+    corpus = load_corpus("pocket:glyphs", documents=40)
+    again = measure(readers.READERS / readers.SIZES[0].name, corpus).summary
+    there = found["pocket:glyphs", readers.SIZES[0].name]
+    assert again.manifest.S == there.manifest.S
+    assert again.document_tokens.tolist() == there.document_tokens[:40].tolist()
+    assert again.document_nll == pytest.approx(there.document_nll[:40], rel=1e-3)
