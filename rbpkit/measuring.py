@@ -213,7 +213,7 @@ def _coverage(corpus: Corpus, encoded: EncodedCorpus) -> tuple[str, bool]:
         line += f", {encoded.skipped:,} skipped (nothing to score)"
     if encoded.past:
         line += f"; {encoded.past:,} tokens past --max-length {encoded.max_length} left out"
-        line += " (--stride scores all)"
+        line += "" if encoded.captions else " (--stride scores all)"
     return line, available <= taken and not encoded.past
 
 
