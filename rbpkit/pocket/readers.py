@@ -76,14 +76,14 @@ class Reader:
 SIZES = tuple(
     Reader(*row)
     for row in zip(
-        (32, 48, 64, 80, 96, 112, 128),
-        (2, 3, 3, 4, 4, 5, 5),
-        (2, 2, 2, 2, 3, 3, 3),
-        (1, 2, 2, 2, 3, 2, 4),
+        (32, 48, 64, 80, 96, 128),
+        (2, 3, 3, 4, 4, 5),
+        (2, 2, 2, 2, 3, 3),
+        (1, 2, 2, 2, 3, 4),
         strict=True,
     )
 )
-"""The seven that ship, smallest first."""
+"""The six that ship, smallest first."""
 SEEDS = tuple(replace(SIZES[i], seed=seed) for i in (0, 1) for seed in (1, 2))
 """Two sizes from other first weights."""
 
