@@ -17,9 +17,11 @@
 #
 # > **The paper.** "RBP$_k$ follows a precise power-law relationship with model size" (Section 4, on $-\log \mathrm{RBP}_k$).
 #
-# We trained seven small models that look at a character and write its Unicode name. The pictures come from fonts that every installation has, so you can repeat all of this on a laptop.
+# We trained six small models that look at a character and write its Unicode name. The pictures come from fonts that every installation has, so you can repeat all of this on a laptop.
 #
-# **Guess first.** The largest model has one million parameters in its text decoder. It has never seen any of the test characters. For what share of them will its most likely words be the whole name, from the first token to the last?
+# **The answer, before you start.** By the margin that we had fixed, the law does *not* hold in this family. The reason seems to be how we trained it, so the general question stays open. This notebook shows how one can tell.
+#
+# **Guess first.** The largest model has one million parameters in its text decoder. It has never seen any of the test characters. For what share of them will its most likely tokens be the whole name, from the first token to the last?
 #
 # [Glossary](../docs/glossary.md)
 
@@ -107,7 +109,7 @@ pd.DataFrame({
 }, index=names)  # fmt: skip
 
 # %% [markdown]
-# All sizes read the same 96,000 pictures in the same order, in 1,500 steps. The learning rate was chosen by validation loss in short runs at two sizes.
+# All sizes read the same 96,000 pictures in the same order, in 1,500 steps, and at the same rate $c/w$ with $c$ = 0.7. That rate was chosen by validation loss, in short runs at two sizes. A first design of these models hardly looked at its pictures. It was measured and given up before these six were trained (`docs/margins.md`).
 #
 # ## The law
 #
@@ -116,7 +118,7 @@ pd.DataFrame({
 # - *never seen*: the test characters. No twin of them was in the training pictures either, so there was no R in any style if R is a test character. Some of each name has to be guessed.
 # - *seen*: training characters in a new drawing. This is nearer to what the paper measures, text like the training text.
 #
-# The margin was fixed for the first kind. We added the second when the two smallest models had been measured.
+# The margin was fixed for the first kind. We added the second later, when models of the first design had been measured.
 #
 # For intervals we resample groups of twins, because pictures of a letter with other accents or in another font are not independent.
 
@@ -201,7 +203,29 @@ for kind in both:
         print(f"{kind}, {quantity}: the largest less the next {found:.3f} [{low:.3f}, {high:.3f}]")
 
 # %% [markdown]
-# TEXT law
+# There is no law here. For characters never seen, CE and the losses at $k$ = 1 and 10 hardly depend on $S$: no slope differs from 0 by its interval. For seen characters the losses fall up to the fourth size. The two largest models are *worse* than that one. Only $k$ = 100 on seen characters gives a straight line, and few tokens are missed there. Taking the tower's size or both sizes as $S$ changes nothing.
+#
+# ## Size, or the learning rate?
+#
+# Before blaming the law, look at how the models were trained. The table has the validation CE of runs of two widths at several rates, in short runs of 300 steps and over the whole 1,500.
+
+# %%
+rates = pd.read_csv(recipes.DATA / "runs" / "reader_rates.csv")
+rates.pivot(index=["width", "steps"], columns="rate", values="valid_ce").round(3)
+
+# %%
+of_seed = {name: [m for (c, n), m in of.items() if c == "pocket:glyphs-seen" and n.startswith(name)]
+           for name in names[:2]}  # fmt: skip
+for name, some in of_seed.items():
+    print(
+        f"{name}, RBP_1 of three seeds on seen characters:",
+        *sorted(f"{m.rbp(1):.2f}" for m in some),
+    )
+
+# %% [markdown]
+# At width 96 half the rate is a little better in the short runs, and much better over the whole length: the gain is about as large as that from the second size to the third. So the larger models were trained at a rate that is too high for them, and short runs do not show how much that costs. In the first few hundred steps a model learns which names are common. It learns to see later.
+#
+# Chance adds to this. Three seeds of the second size differ more than most neighbouring sizes do. With one rate for all and one seed each, six sizes cannot show a law of the strength that text families have.
 #
 # **Exercise 1.** Change the code: resample single pictures in place of groups of twins (`np.arange(len(table))` in place of `groups(table)`). By which factor does the interval of $-\log \mathrm{RBP}_1$ of the largest model shrink, for characters never seen? Which interval would you print?
 #
@@ -209,7 +233,7 @@ for kind in both:
 
 # %%
 answer_1 = None  # a factor
-print(check(1, answer_1, sealed("TODO", digits=0)))
+print(check(1, answer_1, sealed("7902699b", digits=0)))
 
 # %% [markdown]
 # ## Beside the text families
@@ -233,7 +257,7 @@ beside.round(3)
 # %% [markdown]
 # *Exponents; of the text families the median over five corpora. The last three columns are $\alpha_k/\alpha_{\mathrm{CE}}$.*
 #
-# TEXT beside
+# The exponents of the readers are uncertain, and none of them may be compared in earnest. For seen characters they are of the size of the text families' exponents, and they grow with $k$ as those do.
 #
 # ## Whole names
 #
@@ -280,15 +304,15 @@ plots.save(figure, named, figures_dir, "19_names")
 # %% [markdown]
 # *Shares of names that greedy decoding gets right from end to end, by length. Dashed: Eq. 8.*
 #
-# TEXT names
+# Whole names are rare, and mostly rarer than Eq. 8 says. That is the opposite of [notebook 07](07_section_5_1_emergence.ipynb), where long windows of text succeed more often than independent tokens would. The last section shows why: nearly every name has one token that is hard to see, the letter itself, and many easy ones. Hits are spread evenly over names, so few names get all of them. Names of one to four tokens do worst, because they have few easy tokens.
 #
-# **Exercise 2.** The largest model has $\mathrm{RBP}_1$ = X on characters that it has seen. By Eq. 6, what percentage of names of eight tokens would it write without an error?
+# **Exercise 2.** The largest model has $\mathrm{RBP}_1$ = 0.69 on characters that it has seen. By Eq. 6, what percentage of names of eight tokens would it write without an error?
 #
 # <details><summary>Hint</summary>All eight tokens must have rank 1.</details>
 
 # %%
 answer_2 = None  # percent
-print(check(2, answer_2, sealed("TODO", digits=0)))
+print(check(2, answer_2, sealed("ef2d127d", digits=0)))
 
 # %% [markdown]
 # ## Do they look?
@@ -314,7 +338,7 @@ look.drop(columns="model").set_index("S").round(3)
 # %% [markdown]
 # *RBP$_1$ with the true picture, with another's and with a blank one, and both drops with 95% intervals.*
 #
-# TEXT look
+# All models look. In every size the drop is above 0, and its interval is too. The drop does not grow steadily with size. It is largest in the fourth model, which is also the best. So what the models lack is not words but sight.
 #
 # **Exercise 3.** Neither a shuffled nor a blank picture says anything about the name. Yet the two drops differ. Why, and which of them says how much the model learns from looking?
 #
@@ -357,7 +381,7 @@ PARTS = ["all its words were seen", "a word was never seen"]
 pd.concat([by(script, [*SCRIPTS, "others"]), by(np.where(known, *PARTS), PARTS)])
 
 # %% [markdown]
-# TEXT scripts
+# Latin and Greek names are the easiest. Their frequent parts (SMALL LETTER, WITH, AND) are known from other letters, and so are the accents. If a word of the name was never seen, $\mathrm{RBP}_1$ is far lower, as it must be. In no group does the loss fall clearly with size.
 #
 # ## One picture
 
@@ -382,7 +406,8 @@ left.imshow(row["picture"], cmap="gray", vmin=0, vmax=255)
 left.set_axis_off()
 right.imshow(np.log(ranks.T), cmap="viridis_r", aspect="auto")
 for i, j in product(range(len(names)), range(len(tokens))):
-    right.text(j, i, ranks.iloc[j, i], ha="center", va="center", fontsize=8, color="black")
+    ink = "white" if ranks.iloc[j, i] > 4 else "black"
+    right.text(j, i, ranks.iloc[j, i], ha="center", va="center", fontsize=8, color=ink)
 right.set_xticks(range(len(tokens)), ranks.index, fontsize=8)
 right.set_yticks(range(len(names)), [f"{size:,}" for size in S], fontsize=8)
 right.set_ylabel("$S$")
@@ -390,13 +415,13 @@ right.grid(False)
 plots.save(figure, ranks.T.assign(S=S).reset_index(names="model"), figures_dir, "19_ranks")
 
 # %% [markdown]
-# *Ranks of the tokens of GREEK SMALL LETTER EPSILON WITH DASIA AND VARIA under each size. Darker is worse.*
+# *Ranks of the tokens of GREEK SMALL LETTER EPSILON WITH DASIA AND VARIA under each size; darker is worse.*
 #
-# TEXT picture
+# All sizes know that this is a small letter with two signs above it. None has seen an epsilon, in any style, so EP has to be guessed.
 #
 # ## The verdict
 #
-# The margin was fixed in `docs/margins.md` before any of these seven models was finished, though not before a first design had been measured.
+# The margin was fixed in `docs/margins.md` before any of these six models was finished. It was not blind: an earlier trial of the same idea had found a law, and a first design of ours had been measured.
 
 # %%
 R2 = of_decoder["never seen"].R2
@@ -407,7 +432,11 @@ low_ends = look[["shuffled: low", "blank: low"]].min().min()
 verdicts = pd.DataFrame(
     [
         ("R2 of CE, k = 1, k = 10 at least 0.9", f"{enough} of 3", "yes" if enough == 3 else "no"),
-        ("the largest model better than the next in CE and RBP_1", "", "yes" if better else "no"),
+        (
+            "the largest model better than the next in CE and RBP_1",
+            f"{better}",
+            "yes" if better else "no",
+        ),
         (
             "it looks: RBP_1 drops in every size",
             f"at least {low_ends:.2f}",
@@ -419,12 +448,17 @@ verdicts = pd.DataFrame(
 verdicts
 
 # %% [markdown]
-# TEXT verdict
+# "The law holds for multimodal models", on these six: **does not hold**. The margin asks for $R^2$ below 0.75 in all three losses for this verdict, and it is far below. For multimodal models in general the question **cannot be told** from this family.
 #
 # ## What we found
 #
-# TEXT found
+# - *The six readers do not follow the law.* That is sure, by a margin fixed beforehand.
+# - *Their rate is too high for the larger sizes.* One run at half the rate is much better. It is one run, but the difference is larger than that between the two best sizes.
+# - *All of them look*, and the better ones look more. That is sure.
+# - *Whole names are rarer than Eq. 8 says*, because each name has a hard token. In text the opposite is true.
 #
-# **What this cannot show.** The models are tiny, see 96,000 pictures, and are of one architecture. Names are not free text. Decoder and tower grow together, so the law cannot say which of the two makes the difference. Two sizes have other seeds, the other five have one.
+# What would settle it: rates bracketed over the whole length at several widths, more steps, and three seeds for each size. `python -m rbpkit.pocket.readers FOLDER` trains all sizes in about half an hour on one core.
+#
+# **What this cannot show.** The models are tiny, see 96,000 pictures, and are of one architecture. Names are not free text. Decoder and tower grow together. Two sizes have three seeds, the other four have one.
 #
 # **Related.** [Henighan et al.](https://arxiv.org/abs/2010.14701) find power laws of the loss for pictures, video and pairs of picture and text. [Aghajanyan et al.](https://arxiv.org/abs/2301.03728) fit them to models that mix modalities. [Liu et al.](https://arxiv.org/abs/2304.08485) describe LLaVA. Ranks are in none of them.
