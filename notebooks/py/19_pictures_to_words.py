@@ -19,7 +19,7 @@
 #
 # We trained six small models that look at a character and write its Unicode name. The pictures come from fonts that every installation has, so you can repeat all of this on a laptop.
 #
-# **The answer, before you start.** By the margin that we had fixed, the law does *not* hold in this family. The reason seems to be how we trained it, so the general question stays open. This notebook shows how one can tell.
+# **The answer, before you start.** By the margin that we had fixed, the law does *not* hold in this family. The reason seems to be how we trained it, so the general question stays open.
 #
 # **Guess first.** The largest model has one million parameters in its text decoder. It has never seen any of the test characters. For what share of them will its most likely tokens be the whole name, from the first token to the last?
 #
@@ -223,7 +223,7 @@ for name, some in of_seed.items():
     )
 
 # %% [markdown]
-# At width 96 half the rate is a little better in the short runs, and much better over the whole length: the gain is about as large as that from the second size to the third. So the larger models were trained at a rate that is too high for them, and short runs do not show how much that costs. In the first few hundred steps a model learns which names are common. It learns to see later.
+# At width 96 half the rate is a little better in the short runs (lower ones were not tried), and much better over the whole length: the gain is about as large as that from the second size to the third. So the larger models were trained at a rate that is too high for them, and short runs do not show how much that costs. In the first few hundred steps a model learns which names are common. It learns to see later.
 #
 # Chance adds to this. Three seeds of the second size differ more than most neighbouring sizes do. With one rate for all and one seed each, six sizes cannot show a law of the strength that text families have.
 #
@@ -257,7 +257,7 @@ beside.round(3)
 # %% [markdown]
 # *Exponents; of the text families the median over five corpora. The last three columns are $\alpha_k/\alpha_{\mathrm{CE}}$.*
 #
-# The exponents of the readers are uncertain, and none of them may be compared in earnest. For seen characters they are of the size of the text families' exponents, and they grow with $k$ as those do.
+# The exponents of the readers are too uncertain to be compared in earnest. For seen characters they are of the size of the text families' exponents, and they grow with $k$ as those do.
 #
 # ## Whole names
 #
@@ -304,7 +304,7 @@ plots.save(figure, named, figures_dir, "19_names")
 # %% [markdown]
 # *Shares of names that greedy decoding gets right from end to end, by length. Dashed: Eq. 8.*
 #
-# Whole names are rare, and mostly rarer than Eq. 8 says. That is the opposite of [notebook 07](07_section_5_1_emergence.ipynb), where long windows of text succeed more often than independent tokens would. The last section shows why: nearly every name has one token that is hard to see, the letter itself, and many easy ones. Hits are spread evenly over names, so few names get all of them. Names of one to four tokens do worst, because they have few easy tokens.
+# Whole names are rare, and mostly rarer than Eq. 8 says. That is the opposite of [notebook 07](07_section_5_1_emergence.ipynb), where long windows of text succeed more often than independent tokens would. The last section shows why: nearly every name has one token that is hard to see, the letter itself, and many easy ones. Names of one to four tokens are furthest below Eq. 8, because they have few easy tokens.
 #
 # **Exercise 2.** The largest model has $\mathrm{RBP}_1$ = 0.69 on characters that it has seen. By Eq. 6, what percentage of names of eight tokens would it write without an error?
 #
@@ -452,8 +452,8 @@ verdicts
 #
 # ## What we found
 #
-# - *The six readers do not follow the law.* That is sure, by a margin fixed beforehand.
-# - *Their rate is too high for the larger sizes.* One run at half the rate is much better. It is one run, but the difference is larger than that between the two best sizes.
+# - *The six readers do not follow the law.* That is sure.
+# - *Their rate is too high for the larger sizes.* One run at half the rate is much better. It is one run, but the gain in validation CE is larger than the difference between the two best sizes.
 # - *All of them look*, and the better ones look more. That is sure.
 # - *Whole names are rarer than Eq. 8 says*, because each name has a hard token. In text the opposite is true.
 #
