@@ -109,7 +109,7 @@ pd.DataFrame({
 }, index=names)  # fmt: skip
 
 # %% [markdown]
-# All sizes read the same 96,000 pictures in the same order, in 1,500 steps, and at the same rate $c/w$ with $c$ = 0.7. That rate was chosen by validation loss, in short runs at two sizes. A first design of these models hardly looked at its pictures. It was measured and given up before these six were trained (`docs/margins.md`).
+# All sizes read the same 96,000 pictures in the same order, in 1,500 steps, and at the same rate $c/w$ with $c$ = 0.7. It was the best in short runs of a first design, by validation loss. That design hardly looked at its pictures. It was measured and given up before these six were trained (`docs/margins.md`).
 #
 # ## The law
 #
@@ -207,7 +207,7 @@ for kind in both:
 #
 # ## Size, or the learning rate?
 #
-# Before blaming the law, look at how the models were trained. The table has the validation CE of runs of two widths at several rates, in short runs of 300 steps and over the whole 1,500.
+# Before blaming the law, look at how the models were trained. The table has the validation CE at two widths and several rates, in short runs of 300 steps and over the whole 1,500. The short runs ended after the six models. By the rule for the pocket models, the geometric mean of the two best rates, $c$ would be 0.5.
 
 # %%
 rates = pd.read_csv(recipes.DATA / "runs" / "reader_rates.csv")
@@ -223,7 +223,7 @@ for name, some in of_seed.items():
     )
 
 # %% [markdown]
-# At width 96 half the rate is a little better in the short runs (lower ones were not tried), and much better over the whole length: the gain is about as large as that from the second size to the third. So the larger models were trained at a rate that is too high for them, and short runs do not show how much that costs. In the first few hundred steps a model learns which names are common. It learns to see later.
+# At width 96 half the rate is a little better in the short runs, and much better over the whole length: the gain is about as large as that from the second size to the third. So the larger models were trained at a rate that is too high for them, and short runs do not show how much that costs. In the first few hundred steps a model learns which names are common. It learns to see later.
 #
 # Chance adds to this. Three seeds of the second size differ more than most neighbouring sizes do. With one rate for all and one seed each, six sizes cannot show a law of the strength that text families have.
 #
