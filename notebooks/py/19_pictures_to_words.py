@@ -17,7 +17,7 @@
 #
 # > **The paper.** "RBP$_k$ follows a precise power-law relationship with model size" (Section 4, on $-\log \mathrm{RBP}_k$).
 #
-# We trained six small models that look at a character and write its Unicode name. The pictures come from fonts that every installation has, so you can repeat all of this on a laptop.
+# We trained six small models that look at a character and write its Unicode name. The pictures come from fonts that every installation has, so a laptop can repeat all this.
 #
 # **The answer, before you start.** By the margin that we had fixed, the law does *not* hold in this family. The reason seems to be how we trained it, so the general question stays open.
 #
@@ -118,7 +118,7 @@ pd.DataFrame({
 # - *never seen*: the test characters. No twin of them was in the training pictures either, so there was no R in any style if R is a test character. Some of each name has to be guessed.
 # - *seen*: training characters in a new drawing. This is nearer to what the paper measures, text like the training text.
 #
-# The margin was fixed for the first kind. We added the second later, when models of the first design had been measured.
+# The margin was fixed for the first kind. We added the second when models of the first design had been measured.
 #
 # For intervals we resample groups of twins, because pictures of a letter with other accents or in another font are not independent.
 
