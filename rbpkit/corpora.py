@@ -98,6 +98,9 @@ HUB_CORPORA: dict[str, HubCorpus] = {
 _PART = ("20231101.en/train-00020-of-00041.parquet",)
 ON_HUB = HUB_CORPORA | {"Wiki:part": replace(HUB_CORPORA["Wiki"], files=_PART)}
 POCKET_CORPORA = ("pocket:prose", "pocket:code", "pocket:qa", "pocket:readme", "pocket:humaneval")
+# Pictures with captions: test characters; with each other's pictures; with blank pictures; and
+# training characters in new drawings.
+GLYPH_CORPORA = tuple("pocket:glyphs" + end for end in ("", "-shuffled", "-blank", "-seen"))
 
 
 @dataclass(frozen=True)
@@ -184,7 +187,7 @@ def load_corpus(
 ) -> Corpus:
     """Documents of a corpus: by default the first 1,000, shuffled with seed 42 (Appendix A).
 
-    name_or_path: one of `ON_HUB` or `POCKET_CORPORA`, in any case (a file of
+    name_or_path: one of `ON_HUB`, `POCKET_CORPORA` or `GLYPH_CORPORA`, in any case (a file of
     that name is "./NAME"); or a file that ends in one of `SUFFIXES`, or a folder of those, read in
     the order of their names. A .txt file is one document.
     documents: how many to take, 0 for all; by default 1,000, and all of a pocket corpus, whose
@@ -211,7 +214,7 @@ def load_corpus(
             raise InputError(f"{key}={value!r}: the {key} of {target} is fixed; leave {key} out")
     if target not in ON_HUB and revision is not None:
         raise InputError(f"revision: only for corpora on the hub, not for {target}; leave it out")
-    if documents is None and target not in POCKET_CORPORA:
+    if documents is None and target not in (*POCKET_CORPORA, *GLYPH_CORPORA):
         documents = PROTOCOL_DOCUMENTS
     documents = documents or None  # None for all, from here on
     if target == "pocket:humaneval":
@@ -222,6 +225,8 @@ def load_corpus(
         return _from_files(target, [humaneval_path()], field, documents, seed, source)
     if target in POCKET_CORPORA:
         return _from_pocket(target, documents)
+    if target in GLYPH_CORPORA:
+        return _from_glyphs(target, documents)
     if isinstance(target, str):
         return _from_hub(target, documents, seed, revision)
     pictured = image and any(target.rglob("metadata.*"))
@@ -233,7 +238,7 @@ def load_corpus(
 def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     """A corpus's name as we spell it, or a path that exists."""
     given = os.fspath(name_or_path)
-    known = {name.lower(): name for name in (*ON_HUB, *POCKET_CORPORA)}
+    known = {name.lower(): name for name in (*ON_HUB, *POCKET_CORPORA, *GLYPH_CORPORA)}
     if isinstance(name_or_path, str) and given.lower() in known:
         return known[given.lower()]
     if given.strip() and os.path.exists(path := Path(os.path.expanduser(given))):
@@ -289,6 +294,17 @@ def _from_pocket(name: str, documents: int | None) -> Corpus:
     source = {"kind": "pocket", "path": "installed packages", "as_shipped": shipped}
     protocol = {"seed": None, "requested": documents, "available": len(pocket.documents)}
     return _make(name, [(one, None) for one in pocket.documents[:documents]], source, protocol)
+
+
+def _from_glyphs(name: str, documents: int | None) -> Corpus:
+    from rbpkit.pocket.glyphs import as_shipped, measured_glyphs
+
+    texts, shown = measured_glyphs(name.removeprefix("pocket:glyphs"))
+    pictures = [Picture(f"{name}, row {row}", one) for row, one in enumerate(shown)]
+    source = {"kind": "pocket", "path": "matplotlib's fonts", "as_shipped": as_shipped()}
+    protocol = {"seed": None, "requested": documents, "available": len(texts)}
+    rows = list(zip(texts, pictures, strict=True))
+    return _make(name, rows[:documents], source, protocol)
 
 
 def _from_hub(name: str, documents: int | None, seed: int | None, revision: str | None) -> Corpus:

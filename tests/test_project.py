@@ -28,7 +28,7 @@ INSTALL = "pip install -c constraints.txt -e .[test]"
 MAY_IMPORT = {
     "files": {"errors"},
     "kernels": {"errors"},
-    "": {"files", "kernels", "pocket.documents"},  # the documents of the pocket corpora
+    "": {"files", "kernels", "pocket.documents", "pocket.glyphs"},  # what is in the pocket corpora
     "stats": {"", "pocket.documents"},
     "pocket": {"stats"},
     "tools": {"pocket"},

@@ -22,7 +22,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 from tqdm import tqdm
-from transformers import PreTrainedModel
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, ProcessorMixin
 
 from rbpkit.errors import InputError, reason
 from rbpkit.files.libraries import quiet
@@ -194,14 +194,53 @@ def train(
     key = {"family": family, **{n: v for n, v in asdict(shape).items() if v is not None}}
     key |= {**asdict(recipe), "torch": torch.__version__, "device": device}
     key["text"] = hashlib.sha256(stream.numpy().tobytes()).hexdigest()
-    key = json.loads(json.dumps(key))
+
+    def loss(model: PreTrainedModel, step: int) -> Tensor:
+        inputs, targets = rows_of(stream, step * recipe.batch_rows, recipe.batch_rows)
+        return mean_nll(model, inputs.to(device), targets.to(device), recipe.smoothing)
+
+    return run_steps(
+        folder,
+        key,
+        recipe,
+        shape.width,
+        ("tokens", tokens_a_step),
+        model=lambda: initial_model(family, shape, recipe.seed).to(device),
+        loss=loss,
+        valid=lambda model: validation_ce(model, valid),
+        tokenizer=load_tokenizer(),
+        watch=watch,
+    )
+
+
+def run_steps(
+    folder: Path,
+    key: dict,
+    recipe: Recipe,
+    width: int,
+    a_step: tuple[str, int],
+    *,
+    model: Callable[[], PreTrainedModel],
+    loss: Callable[[PreTrainedModel, int], Tensor],
+    valid: Callable[[PreTrainedModel], float],
+    tokenizer: PreTrainedTokenizerBase | ProcessorMixin,
+    watch: Callable[[dict], None],
+) -> TrainedModel:
+    """The steps of a run, from its last checkpoint to its result; errors as `train`.
+
+    key: all that can change the weights. a_step: what a step reads ("tokens") and how many of it.
+    model: makes the untrained one. loss: of a step, from 0. valid: the validation CE. recipe: one,
+    or what has the same `steps`, `rate_at` and settings of the optimizer.
+    """
+    key, (unit, count) = json.loads(json.dumps(key)), a_step
     result = folder / "result.json"
     if result.is_file():
         done = json.loads(result.read_text())
         if done.pop("key") == key:
             return TrainedModel(**{**done, "folder": folder / "model"})
-    model = initial_model(family, shape, recipe.seed).to(device)
-    optimizer = make_optimizer(model, recipe)
+    network = model()
+    device = network.device
+    optimizer = make_optimizer(network, recipe)
     step, before, rows = 0, 0.0, []
     checkpoint = folder / "checkpoint.pt"
     if checkpoint.is_file():
@@ -211,22 +250,21 @@ def train(
                 raise InputError(
                     f"{checkpoint} was made by another recipe: remove it or train elsewhere"
                 )
-            model.load_state_dict(state["model"])
+            network.load_state_dict(state["model"])
             optimizer.load_state_dict(state["optimizer"])
             step, before, rows = state["step"], state["seconds"], state["log"]
     start = saved = time.perf_counter()
     first_step, losses = step, []
     while step < recipe.steps:
-        rate = recipe.rate_at(step, shape.width)
+        rate = recipe.rate_at(step, width)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        inputs, targets = rows_of(stream, step * recipe.batch_rows, recipe.batch_rows)
-        loss = mean_nll(model, inputs.to(device), targets.to(device), recipe.smoothing)
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+        nll = loss(network, step)
+        nll.backward()
+        nn.utils.clip_grad_norm_(network.parameters(), recipe.clip)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        losses.append(loss.detach())
+        losses.append(nll.detach())
         step += 1
         last = step == recipe.steps
         if step % LOG_EVERY and not last:
@@ -239,11 +277,11 @@ def train(
         due = last or step // LOG_EVERY % max(1, recipe.steps // LOG_EVERY // VALIDATIONS) == 0
         row = {
             "step": step,
-            "tokens": step * tokens_a_step,
+            unit: step * count,
             "rate": f"{rate:.6g}",
             "loss": f"{mean:.5f}",
-            "valid_ce": f"{validation_ce(model, valid):.5f}" if due else "",
-            "tokens_per_second": f"{(step - first_step) * tokens_a_step / (now - start):.0f}",
+            "valid_ce": f"{valid(network):.5f}" if due else "",
+            f"{unit}_per_second": f"{(step - first_step) * count / (now - start):.0f}",
             "seconds": f"{before + now - start:.1f}",
         }
         rows.append(row)
@@ -252,17 +290,17 @@ def train(
         # Only at a logged step, so that no mean of the log is of part of its steps.
         if now - saved > CHECKPOINT_SECONDS or last:
             state = {"key": key, "step": step, "seconds": before + now - start, "log": rows}
-            state |= {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            state |= {"model": network.state_dict(), "optimizer": optimizer.state_dict()}
             data = io.BytesIO()
             torch.save(state, data)
             write_whole(folder, {checkpoint.name: data.getvalue()})
             saved = now
-    rounded = copy.deepcopy(model).to("cpu").half()
+    rounded = copy.deepcopy(network).to("cpu").half()
     with quiet():
         rounded.save_pretrained(folder / "model")
-    load_tokenizer().save_pretrained(folder / "model")
+    tokenizer.save_pretrained(folder / "model")
     done = {
-        "valid_ce": validation_ce(rounded.float(), valid),
+        "valid_ce": valid(rounded.float()),
         "train_loss": float(rows[-1]["loss"]),
         "seconds": float(rows[-1]["seconds"]),
     }
