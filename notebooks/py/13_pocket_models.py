@@ -369,13 +369,13 @@ moved = moved.groupby(["family", "quantity"]).agg({"lowest, %": "min", "highest,
 # %% tags=["hide-input"]
 grid = load_totals(grid_path())
 text = {(one.manifest.corpus, one.manifest.fingerprint) for one in grid}
-yours = [
-    totals_of(one)
-    for one in summaries
+seeds = [
+    one
+    for one in [*load_totals(controls_path()), *map(totals_of, summaries)]
     if one.manifest.model.startswith("pythia-w32-l2-3m-seed")
     and (one.manifest.corpus, one.manifest.fingerprint) in text
 ]
-small = size_and_tokens([*grid, *load_totals(controls_path()), *yours], [1, 10, 100])
+small = size_and_tokens([*grid, *seeds], [1, 10, 100])
 small = small[(small.model == "pythia-w32-l2") & (small["T"] == 3e6)]
 small = small[small.corpus.isin(["pocket:prose", "pocket:code"])]
 small = small.drop_duplicates(["corpus", "quantity", "seed"])
