@@ -459,15 +459,16 @@ with plots.style():
         axes.set(xscale="log", yscale="log", title=source, xlabel="$k$")
         axes.xaxis.set_major_formatter("{x:,.0f}")
         plots.log_ticks(axes)
+    row[0, 0].set_ylabel("exponent")
     figure.legend(*row[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 plots.save(figure, shares, figures_dir, "figure_9_why")
 
 # %% [markdown]
-# *The exponent in $S$ is the product of the other two (medians over families and texts; the published one is Pythia on Wiki). Between Figure 7's few $k$ the product is only roughly the exponent.*
+# *By the equation above, the exponent in $S$ is the product of the other two (medians over families and texts; the published one is Pythia on Wiki). Between Figure 7's few $k$ it is only roughly so.*
 #
-# Large models save most guesses in the middle, where $q$ is between 0.6 and 0.9. In the tail they save *fewer*: $b$ falls by half there, while $\beta$ more than doubles. So $\alpha$ keeps growing in the tail because the curve in $k$ gets steep, and not because rare misses are easier to mend.
+# At small $k$, $\beta$ hardly changes and $b$ grows. So there the paper is right: larger models save more guesses at larger $k$. Further out $b$ falls and $\beta$ about doubles. Then $\alpha$ keeps growing only because the curve in $k$ gets steep. For the paper's Pythias the change comes at a $k$ of about 50, for the pocket models at about 10.
 #
-# # ## The paper says, we get
+# ## The paper says, we get
 
 # %% tags=["hide-input"]
 steepest = (

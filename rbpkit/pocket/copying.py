@@ -18,8 +18,11 @@ from rbpkit.pocket import recipes
 from rbpkit.stats.bootstrap import interval, resample_weights
 
 LENGTH = 40
-TABLE = recipes.DATA / "tables" / "copying.csv"
-"""`copying_probe` of the pocket models and of other runs, by name."""
+
+
+def copying_path() -> Path:
+    """`copying_probe` of the pocket models and of other runs, by name."""
+    return recipes.DATA / "tables" / "copying.csv"
 
 
 def copying_probe(model: LoadedModel, sequences: int = 256, seed: int = 0) -> dict[str, float]:
@@ -60,12 +63,13 @@ def _nll(model: LoadedModel, ids: torch.Tensor) -> torch.Tensor:
     return torch.cat(parts)
 
 
-def ship_copying(models: dict[str, LoadedModel], path: Path = TABLE) -> None:
+def ship_copying(models: dict[str, LoadedModel]) -> None:
     """Put the probe of these models, by the names given, into the table; other rows stay."""
     rows = [
         {"family": one.family, "model": name, "S": one.S} | copying_probe(one)
         for name, one in models.items()
     ]
+    path = copying_path()
     before = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["model"])
     before = before[~before["model"].isin(list(models))]
     table = pd.concat([before, pd.DataFrame(rows)]).sort_values(["family", "S", "model"])

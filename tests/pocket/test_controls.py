@@ -28,7 +28,7 @@ from rbpkit.pocket.controls import (
     size_and_tokens,
     totals_of,
 )
-from rbpkit.pocket.copying import LENGTH, TABLE, copying_probe, ship_copying
+from rbpkit.pocket.copying import LENGTH, copying_path, copying_probe, ship_copying
 
 
 @pytest.fixture(scope="module")
@@ -180,14 +180,15 @@ def test_the_copying_probe_tells_a_copy_from_less():
     assert bag["drop_low"] > 1 and bag["order"] == pytest.approx(0, abs=1e-5)
 
 
-def test_the_copying_table_has_every_pocket_model_and_takes_more(tmp_path):
-    shipped = pd.read_csv(TABLE).set_index("model")
+def test_the_copying_table_has_every_pocket_model_and_takes_more(tmp_path, monkeypatch):
+    shipped = pd.read_csv(copying_path()).set_index("model")
     names = {run.name for family in recipes.FAMILIES for run in recipes.runs_of(family)}
     assert names <= set(shipped.index) and not shipped.index.duplicated().any()
-    name, path = "pythia-w64-l4", tmp_path / "copying.csv"
+    name = "pythia-w64-l4"
+    monkeypatch.setattr(recipes, "DATA", tmp_path)
     for _ in range(2):
-        ship_copying({name: load_model(recipes.MODELS / name, device="cpu")}, path)
-    (row,) = pd.read_csv(path).to_dict("records")
+        ship_copying({name: load_model(recipes.MODELS / name, device="cpu")})
+    (row,) = pd.read_csv(copying_path()).to_dict("records")
     assert row["family"] == "Pythia" and row["order"] < row["drop"]
     for column in ("drop", "order_low"):
         assert row[column] == pytest.approx(shipped.loc[name, column], abs=1e-3)
