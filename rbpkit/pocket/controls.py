@@ -1,10 +1,10 @@
 """Runs next to the pocket models: a grid of sizes and training tokens, controls, other seeds.
 
 The grid has Pythias trained on other numbers of tokens than the pocket models, each to the end of
-its own schedule. A control differs from one model of the grid in one thing, the depth or the
-seed, and shows how much of a slope the recipe could explain. Four pocket models were
-trained with two more seeds each. All of these ship as loss curves and as what was measured on them,
-`Totals`, without weights.
+its own schedule. A control differs from one model of the grid, or from a GPT-2, in one thing: the
+seed, the depth, the learning rate or label smoothing. Four pocket models were trained with two more
+seeds each. All of these ship as loss curves and as what was measured on them, `Totals`, without
+weights.
 """
 
 from __future__ import annotations
