@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rbpkit.errors import InputError
 
-DISTRIBUTIONS = {"PIL": "pillow", "IPython": "ipython"}  # whose modules have another name
+DISTRIBUTIONS = {"IPython": "ipython"}  # whose modules have another name
 MOST_THREADS = 1024  # of torch; a number far beyond is a slip
 
 

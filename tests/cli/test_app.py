@@ -178,7 +178,7 @@ def test_interrupt_ends_with_130_and_leaves_nothing(name, ladder, text_file, tmp
 
 def test_a_missing_extra_is_named_in_one_line(rbpkit, monkeypatch):
     def absent(*arguments, **options):
-        raise ModuleNotFoundError("No module named 'matplotlib.pyplot'", name="matplotlib.pyplot")
+        raise ModuleNotFoundError("No module named 'IPython.display'", name="IPython.display")
 
     monkeypatch.setattr("rbpkit.study.params.load_params", absent)
     status, _, notes = rbpkit("reproduce", ROOT / "params" / "pocket.yaml")
