@@ -69,7 +69,7 @@ def save(model, folder, *processors):
 
 @pytest.fixture(scope="session")
 def llava(tmp_path_factory):
-    """A SigLIP tower whose patches stand before the text of a Llama."""
+    """A SigLIP tower whose patches come before the text of a Llama."""
     torch.manual_seed(0)
     tokenizer = recipes.load_tokenizer()
     tokenizer.add_special_tokens({"additional_special_tokens": ["<image>"]})

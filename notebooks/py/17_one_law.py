@@ -45,7 +45,6 @@ from rbpkit.pocket.recipes import BESIDE, DATA, SUMMARIES
 from rbpkit.stats.bootstrap import resample
 from rbpkit.stats.ce_law import log_errors, products
 from rbpkit.stats.curves import in_order
-from rbpkit.stats.rank_laws import fit_rank_law
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 
@@ -427,79 +426,9 @@ by_law = errors.groupby(["source", "law", "ranks"], sort=False)["value"].median(
 by_law.unstack(["source", "ranks"]).round(3).T
 
 # %% [markdown]
-# *Median over models of the largest error.* With all ranks, the Fréchet law is closest and the Weibull is farthest. The place at which a continuous law is cut matters about half as much as the law. Without rank 1 the four laws are nearly equal.
+# *Median over models of the largest error.* With all ranks, the Fréchet law is closest and the Weibull is farthest. The place at which a continuous law is cut matters about half as much as the law. Without rank 1 the four laws are nearly equal, and by the likelihood of these ranks the order is another ([notebook 08](08_section_5_2_two_laws.ipynb)). **None is singled out.** The paper calls the lognormal a hypothesis, too.
 #
-# Now use another yardstick: the likelihood of the ranks from 2 on, as in Figure 8c. For the paper's models the figure gives these ranks in bins; for the pocket models every rank is known. We take the largest of each family.
-
-# %%
-ranks_of = {
-    ("published", "Wiki", "Pythia", model): (bins["bin_lo"], bins["bin_hi"], bins["mass"])
-    for model, bins in paper.rank_density().groupby("model", sort=False)
-}
-for one in summaries:  # by rising S: the largest of a family comes last
-    m, at = one.manifest, one.ranks.values >= 2
-    ranks = one.ranks.values[at], one.ranks.values[at] + 1, one.ranks.counts[at]
-    largest = max(x.manifest.S for x in summaries if x.manifest.family == m.family)
-    if m.S == largest and len(ranks[0]) > 2:
-        ranks_of["measured", m.corpus, m.family, m.model] = ranks
-V_of = ranked.drop_duplicates("model").set_index("model")["V"]
-V_of.update(paper.models().set_index("model")["vocab_rows"].astype(float))
-
-# %%
-rows = []
-for about, (lo, hi, counts) in ranks_of.items():
-    for ranks, cut in (("ranks >= 2", 0), ("ranks >= 2, cut at r + 1/2", 0.5)):
-        for law, F in LAWS.items():
-
-            def log_mass(lo, hi, t, F=F, cut=cut):
-                upper, lower = (F(t[0] + t[1] * np.log(r - 1 + cut)) for r in (hi, lo))
-                return np.log(upper - lower)
-
-            V = int(V_of[about[-1]])
-            _, score = fit_rank_law(log_mass, [(-1, 0.3)], lo, hi, counts, V, k_min=2)
-            rows.append((*about, ranks, law, score))
-scores = pd.DataFrame(rows, columns=[*model_of, "ranks", "law", "score"])
-scores["value"] = scores.groupby(model_of)["score"].transform("max") - scores["score"]
-by_law = scores.groupby(["source", "law", "ranks"], sort=False)["value"].median()
-by_law.unstack(["source", "ranks"]).round(4).T
-
-# %% [markdown]
-# *Median over models of the nats per token by which a law is behind the best.* Now the Weibull leads and the Fréchet law is last.
-
-# %% tags=["hide-input"]
-every = pd.concat([errors.assign(yardstick="RBP_k"), scores.assign(yardstick="likelihood")])
-panels = {
-    ("RBP_k", "all ranks"): "largest error in $\\mathrm{RBP}_k$, $k \\leq 100$",
-    ("likelihood", "ranks >= 2"): "nats per token behind the best,\nranks from 2 on",
-}
-looks = {"published": ("black", -0.15), "measured": ("#0072B2", 0.15)}
-with plots.style():
-    figure, grid = plt.subplots(1, 2, figsize=(7, 3.1), sharey=True, layout="constrained")
-    for axes, ((yardstick, ranks), title) in zip(grid, panels.items(), strict=True):
-        part = every[(every["yardstick"] == yardstick) & (every["ranks"] == ranks)]
-        for source, some in part.groupby("source", sort=False):
-            colour, height = looks[source]
-            at = some["law"].map(list(LAWS).index) + height
-            axes.plot(some["value"], at, "o", color=colour, mew=0, ms=4, alpha=0.4, label=source)
-            middle = some.groupby("law")["value"].median()[list(LAWS)]
-            axes.plot(middle, np.arange(len(LAWS)) + height, "|", color=colour, ms=13, mew=2.5)
-        axes.set_xlabel(title)
-        axes.set_xlim(left=-0.03 * axes.get_xlim()[1])
-        axes.grid(axis="y", visible=False)
-        for line in np.arange(0.5, len(LAWS) - 1):
-            axes.axhline(line, color="0.85", lw=0.8)
-    grid[0].set_yticks(range(len(LAWS)), LAWS)
-    grid[0].set_ylim(len(LAWS) - 0.5, -0.5)
-    figure.legend(*grid[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-columns = ["yardstick", "ranks", *model_of, "law", "value"]
-plots.save(figure, every[columns], figures_dir, "17_laws")
-
-# %% [markdown]
-# *Left: one point for each model. Right: one for each of the four Pythias of Figure 8c and for the largest pocket model of each family on each text. Bars are medians. From top to bottom the laws get better on the left and worse on the right.*
-#
-# On the published models the two orders are exactly opposite, and on the pocket models nearly so. Rank 1 makes the difference: it is in the left panel only. In the median, three of the four laws give $\mathrm{RBP}_k$ to three hundredths or better. **None is singled out.** The paper calls the lognormal a hypothesis, too.
-#
-# **Exercise 3.** Add a fifth law, `"Student": lambda z: stdtr(5, z)` (`stdtr` is in `scipy.special`). Where do you expect it in the two orders?
+# **Exercise 3.** Add a fifth law, `"Student": lambda z: stdtr(5, z)` (`stdtr` is in `scipy.special`). Where do you expect it in the table?
 #
 # <details><summary>Hint</summary>A logistic variable has heavier tails than a normal one, and Student's are heavier still.</details>
 #
@@ -544,7 +473,7 @@ prose.loc[[1, 10, 100, 1000], ["measured", *names]].round(2)
 # %% [markdown]
 # *Above: error of $\varepsilon_k$ in percent, over ten $k$ from 1 to 1,000 and two texts. Below: $\varepsilon_k$ on prose, on the half of the text that was not fitted.*
 #
-# What a model believes gives the exponent to 5% in the median case. But no theory meets the [margin](../docs/margins.md) (5% and at most 15%): at $k$ = 1,000 all fail. So **the growth up to $k \approx 10$ is in the predictions, and the growth in the tail is not.**
+# What a model believes gives half of the exponents to 5%. But no theory meets the [margin](../docs/margins.md) (5% and at most 15%): at $k$ = 1,000 all fail. So **the growth up to $k \approx 10$ is in the predictions, and the growth in the tail is not.**
 #
 # ## What we found
 #

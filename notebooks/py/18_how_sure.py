@@ -90,7 +90,7 @@ plots.save(figure, widths.drop(columns="slope"), figures_dir, "18_widths")
 # %% [markdown]
 # *Half the 95% interval of each exponent in Table 1, as a share of the exponent. A marker is a corpus. Above the black line the interval contains zero.*
 #
-# The number of models matters most. Ten Pythias fix an exponent to 7% in the median, and to 15% in the worst case. Four GPT-2 models leave it open by about 40%, although their lines look straight.
+# The number of models matters most. Ten Pythias fix an exponent to 7% (median), and to 15% in the worst case. Four GPT-2 models leave it open by about 40%, although their lines look straight.
 #
 # **Exercise 1.** Table 1 prints $R^2 = 0.947$ for one line of GPT2, which has four models. How wide is half the 95% interval, as a share of the exponent? Give two decimals.
 #

@@ -2,7 +2,7 @@
 
 Each is LLaVA in small (`transformers`' LlavaForConditionalGeneration): a SigLIP tower reads the
 picture in patches, and a Pythia (GPT-NeoX) reads what it says of them and writes the name. All see
-the same pictures in the same order; each pass over them draws them anew.
+the same pictures in the same order; each pass draws them again.
 
 `python -m rbpkit.pocket.readers FOLDER` trains all, into FOLDER/NAME, and puts them in the package.
 """

@@ -5,7 +5,6 @@
     precision.csv     ties and 16-bit arithmetic: ranks of the same tokens in five settings
     copying.csv       what the repetition of random tokens brings (`copying`)
     theories.csv      exponents of RBP_k in CE, measured and by theories (`theories`)
-    corrections.csv   the fits of two of these theories
 """
 
 from __future__ import annotations
@@ -143,13 +142,9 @@ def _of_job(table: pd.DataFrame, *about: object) -> pd.DataFrame:
 if __name__ == "__main__":
     from rbpkit.models import load_model
 
-    exponents, corrections = zip(
-        *(theories_of("Pythia", corpus) for corpus in CORPORA), strict=True
-    )
     tables = {
         "precision.csv": precision_of_pocket_models(),
-        "theories.csv": pd.concat(exponents),
-        "corrections.csv": pd.concat(corrections),
+        "theories.csv": pd.concat([theories_of("Pythia", corpus) for corpus in CORPORA]),
     }
     write_whole(
         recipes.DATA / "tables", {name: as_csv(one).encode() for name, one in tables.items()}

@@ -21,7 +21,7 @@ EPS_KS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 LOG_TAUS = np.array([-0.12, -0.06, 0, 0.06, 0.12, 0.2, 0.3])  # what is computed; splines between
 
 
-def theories_of(family: str, corpus: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+def theories_of(family: str, corpus: str) -> pd.DataFrame:
     """eps_k, the slope of log(-log RBP_k) on log CE over the sizes: measured, and by theories.
 
     Let p be a model's prediction, and let targets be drawn from q = (1 - delta) p^(1/tau) / Z +
@@ -33,9 +33,8 @@ def theories_of(family: str, corpus: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         self_prediction  q = p
         tau, tau_delta   by maximum likelihood for each model (`tau_and_delta`)
 
-    These are fitted on half of the source modules; the other half gives the exponents. The second
-    table has by model tau_alone, tau, delta, and of the other half the share of ranks over 1,000,
-    `missed`, with the mass that p has there, `believed`. InputError if training text is missing.
+    The last two are fitted on half of the source modules; the other half gives all exponents.
+    Raises InputError if training text is missing.
     """
     text = load_corpus(corpus)
     unit = sampling_units(corpus, np.arange(len(text.documents)))
@@ -70,10 +69,7 @@ def theories_of(family: str, corpus: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         "tau": by_theory(alone, none),
         "tau_delta": by_theory(tau, delta),
     }
-    corrections = {"model": [m.name for m in models], "S": [m.S for m in models]}
-    corrections |= {"tau_alone": alone, "tau": tau, "delta": delta}
-    corrections |= {"missed": 1 - q[:, -1], "believed": 1 - spline(0)[:, -1]}
-    return pd.DataFrame(about | exponents), pd.DataFrame(about | corrections)
+    return pd.DataFrame(about | exponents)
 
 
 def tau_and_delta(logp: np.ndarray, u: np.ndarray) -> tuple[float, float, float]:

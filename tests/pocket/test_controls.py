@@ -167,7 +167,7 @@ def test_the_copying_probe_tells_a_copy_from_less():
     gain = math.log(Planted.V) - math.log1p((Planted.V - 1) * math.exp(-Planted.rise))
     copies = copying_probe(Planted(lambda seen: seen[-LENGTH:][:1] if len(seen) >= LENGTH else []))
     assert copies["drop"] == pytest.approx(gain)
-    # In another order the copies are wrong, but for one in LENGTH: a token stays in its place.
+    # In another order the copies are wrong, except one in LENGTH: a token that stays in its place.
     assert copies["order"] == pytest.approx(Planted.rise * (1 - 1 / LENGTH), abs=0.1)
     induction = copying_probe(Planted(followers), sequences=64)
     assert induction["drop_low"] > 0.9 * gain and induction["order_low"] > 0.9 * gain
