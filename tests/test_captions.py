@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from conftest import TINY, assert_same_columns
+from conftest import TINY, assert_same_columns, study_file
 from PIL import Image
 from transformers import AutoModelForImageTextToText, AutoProcessor, ViTImageProcessor
 
@@ -206,6 +206,13 @@ def test_from_the_command_line(rbpkit, captions, encoder_decoder, tmp_path):
     assert_same_columns(found.columns(), same.columns())
     status, _, err = rbpkit(*common)
     assert status == 0 and "done before" in err
+    settings = {"picture_field": "picture", "documents": 7}
+    study = study_file(tmp_path, [encoder_decoder], [captions / "captions.jsonl"], **settings)
+    for state in ("measured", "done before"):
+        status, _, err = rbpkit("sweep", study, "--out", tmp_path / "swept")
+        assert status == 0 and f"{state}: tiny-vit-gpt2 on captions.jsonl" in err
+    swept = Records.load(next((tmp_path / "swept").rglob("*.parquet")))
+    assert_same_columns(swept.columns(), same.columns())
 
 
 @pytest.mark.parametrize("fault", ["missing", "broken", "cut short", "null", "no column"])

@@ -55,7 +55,7 @@ def measure_job(
     try:
         set_threads(params.threads)
         with FileLock(path.parent / f".{path.name}.lock"):
-            if _kept.get("key") != (source, params):
+            if _kept.get("key") != (key := (source, params, corpus.pictures is not None)):
                 _kept.clear()  # before the next model needs the memory
                 _kept["model"] = load_model(
                     source,
@@ -63,8 +63,9 @@ def measure_job(
                     device=params.device,
                     revision=params.revision_of(source),
                     allow_pickle=params.allow_pickle,
+                    image=corpus.pictures is not None,
                 )
-                _kept["key"] = source, params
+                _kept["key"] = key
             measured = measure(
                 _kept["model"],
                 corpus,

@@ -10,11 +10,13 @@ import pandas as pd
 from filelock import FileLock
 
 from rbpkit import paper
-from rbpkit.corpora import ON_HUB, POCKET_CORPORA, Corpus, load_corpus
+from rbpkit.corpora import GLYPH_CORPORA, ON_HUB, POCKET_CORPORA, Corpus, load_corpus
 from rbpkit.errors import InputError, reason
 from rbpkit.pocket import recipes
 from rbpkit.records import iter_manifests, slug
 from rbpkit.study.params import Params
+
+NAMED = (*ON_HUB, *POCKET_CORPORA, *GLYPH_CORPORA)  # their columns are known
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def corpus_names(params: Params) -> dict[str, str]:
 
     Raises InputError for an unknown corpus, and for two corpora of one name.
     """
-    known = {name.lower(): name for name in (*ON_HUB, *POCKET_CORPORA)}
+    known = {name.lower(): name for name in NAMED}
     names: dict[str, str] = {}
     for given in params.corpus_names:
         name = known.get(given.lower())
@@ -105,7 +107,8 @@ def read_corpora(params: Params) -> dict[str, Corpus]:
         name: load_corpus(
             given,
             documents=params.documents,
-            field=None if name in (*ON_HUB, *POCKET_CORPORA) else params.text_field,
+            field=None if name in NAMED else params.text_field,
+            image=None if name in NAMED else params.picture_field,
             seed=params.seed,
             revision=params.revision_of(ON_HUB[name].path) if name in ON_HUB else None,
         )

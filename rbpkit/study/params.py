@@ -40,7 +40,8 @@ class Params(BaseModel):
     measure instead; `families` then only says what the notebooks show.
     train_models: models to train from scratch and measure, named NAME-seedN, or NAME-3m-seedN for
     3 million tokens; NAME is a pocket model.
-    corpus_names: names, files or folders. text_field: the column of your own files with the text.
+    corpus_names: names, files or folders. text_field, picture_field: the columns of your own files
+    with the text and, for captioners, with its picture.
     revisions: "owner/name@revision" pins a model or data set of the hub to a commit, tag or
     branch; the others are taken at their newest. allow_pickle: admit weights that are pickle
     files, such as OPT's on the hub.
@@ -67,6 +68,7 @@ class Params(BaseModel):
     Ns: Counts = (1, 2, 5, 10, 20, 50, 100)
     documents: NonNegativeInt | None = None
     text_field: str | None = None
+    picture_field: str | None = None
     max_length: Annotated[int, Field(ge=2)] = 512
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     device: str | None = None
