@@ -466,7 +466,7 @@ plots.save(figure, shares, figures_dir, "figure_9_why")
 # %% [markdown]
 # *By the equation above, the exponent in $S$ is the product of the other two (medians over families and texts; the published one is Pythia on Wiki). Between Figure 7's few $k$ it is only roughly so.*
 #
-# At small $k$, $\beta$ hardly changes and $b$ grows. So there the paper is right: larger models save more guesses at larger $k$. Further out $b$ falls and $\beta$ about doubles. Then $\alpha$ keeps growing only because the curve in $k$ gets steep. For the paper's Pythias the change comes at a $k$ of about 50, for the pocket models at about 10.
+# For the paper's Pythias $\beta$ hardly changes up to a $k$ of about 50, and $b$ grows. So there the paper is right: larger models save more guesses at larger $k$. Further out $b$ falls and $\beta$ about doubles. Then $\alpha$ keeps growing only because the curve in $k$ gets steep. For the pocket models this begins at a $k$ of about 10. Below 10 their $b$ grows a little, but only if we read between whole $k$ as we do here: with $k - 1/2$ in place of $k$ it does not grow at all.
 #
 # ## The paper says, we get
 

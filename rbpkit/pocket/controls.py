@@ -48,7 +48,7 @@ def _changed(run: Run, **change: float) -> Run:
 
 
 _SMALL = {run.shape.width: run for run in runs_of(FAMILY, tokens=CONTROL_TOKENS)}
-CHANGED: dict[str, tuple[Run, ...]] = {
+LADDERS: dict[str, tuple[Run, ...]] = {
     "Pythia, GPT-2's rate": tuple(_changed(run, rate=0.175) for run in runs_of("Pythia")[:5]),
     "GPT-2, Pythia's rate": tuple(_changed(run, rate=0.7) for run in runs_of("GPT2")),
     "Pythia, deep": tuple(_of_depth(_SMALL[width], 8) for width in (32, 48, 64, 80)),
@@ -59,9 +59,9 @@ CHANGED: dict[str, tuple[Run, ...]] = {
 
 CONTROLS: tuple[Run, ...] = (
     *(run_named(f"{_SMALL[32].name}-seed{seed}") for seed in (1, 2)),
-    *(run for ladder in CHANGED.values() for run in ladder),
+    *(run for ladder in LADDERS.values() for run in ladder),
 )
-"""Runs that differ from a Pythia of the grid, or a GPT-2, in one thing; all sizes of `CHANGED`."""
+"""Runs that differ from a Pythia of the grid, or a GPT-2, in one thing; all sizes of `LADDERS`."""
 
 SEEDS: tuple[Run, ...] = tuple(
     run_named(f"{name}-seed{seed}")

@@ -15,7 +15,7 @@ import pandas as pd
 from rbpkit.fit import fit_power_law
 
 
-def products(points: pd.DataFrame) -> pd.DataFrame:
+def exponents_of(points: pd.DataFrame) -> pd.DataFrame:
     """alpha_CE, alpha_k and eps_k = alpha_k / alpha_CE of each (corpus, family, k).
 
     points: a row for each model and k, with the columns corpus, family, k, S, CE (nats) and
@@ -32,8 +32,8 @@ def products(points: pd.DataFrame) -> pd.DataFrame:
 def log_errors(exponents: pd.DataFrame, name: str, reference: Sequence[str]) -> pd.DataFrame:
     """How far each other family's exponent `name` is from that of the reference families.
 
-    exponents: as from `products`. Gives log(own / geometric mean of the reference families on the
-    same corpus at the same k): a row for each (corpus, k), a column for each other family.
+    exponents: as from `exponents_of`. Gives log(own / geometric mean of the reference families on
+    the same corpus at the same k): a row for each (corpus, k), a column for each other family.
     """
     log = np.log(exponents.pivot(index=["corpus", "k"], columns="family", values=name))
     return log.drop(columns=list(reference)).sub(log[list(reference)].mean(axis=1), axis=0)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rbpkit.stats.ce_law import log_errors, products
+from rbpkit.stats.ce_law import exponents_of, log_errors
 
 S = np.geomspace(2e4, 2e6, 5)
 ALPHA_CE = {"GPT2": 0.06, "OPT": 0.08, "fast": 0.14, "slow": 0.04}
@@ -28,7 +28,7 @@ def rms(errors):
 
 
 def test_planted_products_give_their_exponents_back():
-    found = products(planted(lambda corpus, k, family: EPS[corpus, k] * ALPHA_CE[family]))
+    found = exponents_of(planted(lambda corpus, k, family: EPS[corpus, k] * ALPHA_CE[family]))
     assert len(found) == len(EPS) * len(ALPHA_CE)
     for row in found.itertuples():
         assert row.eps_k == pytest.approx(EPS[row.corpus, row.k], rel=1e-3)
@@ -42,6 +42,6 @@ def test_planted_products_give_their_exponents_back():
 
 
 def test_exponents_that_do_not_follow_cross_entropy_fail_the_margin():
-    found = products(planted(lambda corpus, k, family: 0.1 * EPS[corpus, k]))
+    found = exponents_of(planted(lambda corpus, k, family: 0.1 * EPS[corpus, k]))
     assert rms(log_errors(found, "alpha_k", ["GPT2", "OPT"])) < 0.01
     assert rms(log_errors(found, "eps_k", ["GPT2", "OPT"])) > 0.15  # refuted, in docs/margins.md
