@@ -2,7 +2,8 @@
 
 `make tables` makes them again in rbpkit/data/pocket/tables:
 
-    precision.csv     ties and 16-bit arithmetic: ranks of the same tokens in five settings
+    precision.csv     ties and 16-bit arithmetic: ranks of the same tokens in five settings; another
+                      processor rounds 16-bit numbers otherwise and gives RBP_k within 5e-4
     copying.csv       what the repetition of random tokens brings (`copying`)
     theories.csv      exponents of RBP_k in CE, measured and by theories (`theories`)
 """
