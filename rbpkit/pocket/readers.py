@@ -56,8 +56,8 @@ class Reader:
     layers: int
     tower: int
     heads: int
-    rate: float = 0.7
-    steps: int = 1500
+    rate: float = 0.175
+    steps: int = 3000
     batch: int = 64
     seed: int = 0
     warmup: float = 0.05
@@ -84,8 +84,8 @@ SIZES = tuple(
     )
 )
 """The six that ship, smallest first."""
-SEEDS = tuple(replace(SIZES[i], seed=seed) for i in (0, 1) for seed in (1, 2))
-"""Two sizes from other first weights."""
+SEEDS = tuple(replace(size, seed=seed) for seed in (1, 2) for size in SIZES)
+"""All sizes from other first weights; of these only the summaries ship."""
 
 
 def make_tokenizer():
