@@ -37,14 +37,13 @@ PROTOCOL_DOCUMENTS = 1000  # taken from each corpus by the authors
 class HubCorpus:
     """A corpus on the Hugging Face hub and how its text is made (the paper's: Appendix A).
 
-    path, config, split: the data set and the part of it, as the hub names them.
+    path, split: the data set and the part of it, as the hub names them.
     files: patterns of the repository's files that hold this part, in the order of its rows.
     fields: the columns whose values are joined by a newline. keep: which rows are documents.
     in_order: the first rows are taken without a shuffle.
     """
 
     path: str
-    config: str | None
     split: str
     files: tuple[str, ...]
     fields: tuple[str, ...] = ("text",)
@@ -57,37 +56,31 @@ def _is_github_code(row: Mapping[str, Any]) -> bool:
 
 
 HUB_CORPORA: dict[str, HubCorpus] = {
-    "Wiki": HubCorpus(
-        "wikimedia/wikipedia", "20231101.en", "train", files=("20231101.en/train-*.parquet",)
-    ),
+    "Wiki": HubCorpus("wikimedia/wikipedia", "train", files=("20231101.en/train-*.parquet",)),
     "HumanEval": HubCorpus(
         "openai/openai_humaneval",
-        None,
         "test",
         files=("openai_humaneval/test-*.parquet",),
         fields=("prompt", "canonical_solution"),
     ),
     "HotpotQA": HubCorpus(
         "hotpotqa/hotpot_qa",
-        "distractor",
         "validation",
         files=("distractor/validation-*.parquet",),
         fields=("question", "answer"),
     ),
     "AusLegal": HubCorpus(
-        "isaacus/open-australian-legal-corpus", None, "corpus", files=("corpus.jsonl",)
+        "isaacus/open-australian-legal-corpus", "corpus", files=("corpus.jsonl",)
     ),
     # The first of eight files has 45 times the rows that the protocol takes.
     "C4": HubCorpus(
         "allenai/c4",
-        "en",
         "validation",
         files=("en/c4-validation.00000-of-00008.json.gz",),
         in_order=True,
     ),
     "Github": HubCorpus(
         "monology/pile-uncopyrighted",
-        None,
         "validation+test",
         files=("val.jsonl.zst", "test.jsonl.zst"),
         keep=_is_github_code,

@@ -343,8 +343,8 @@ def ce_curve(
 class Fits:
     """Fitted laws as a table, and one line for each that could not be fitted.
 
-    Columns: corpus, family, quantity, n, slope, low, high (t interval of the slope, 95%),
-    intercept (log loss at S = 1), R2.
+    Columns of `fit_curves` and `fit_all`: corpus, family, quantity, n, slope, low, high (t interval
+    of the slope, 95%), intercept (log loss at S = 1), R2.
     """
 
     table: pd.DataFrame
@@ -366,20 +366,22 @@ def fit_curves(curves: Iterable[Curve]) -> Fits:
     return Fits(pd.DataFrame(rows, columns=names), tuple(refused))
 
 
+def curves_of_all(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]:
+    """CE and -log RBP_k of every (corpus, family) there is, sorted. InputError as `curve_of`."""
+    every = list(measured)
+    return [
+        curve
+        for pair in sorted({(one.manifest.corpus, one.manifest.family) for one in every})
+        for curve in (ce_curve(every, *pair), *(rbp_curve(every, k, *pair) for k in ks))
+    ]
+
+
 def fit_all(measured: Iterable[Measured], ks: Sequence[int] = DEFAULT_KS) -> Fits:
     """Fit CE and -log RBP_k against S for every family and corpus that was measured.
 
     InputError when nothing was measured, when one model was measured twice, and for k < 1.
     """
-    every = list(measured)
-    groups = sorted({(one.manifest.corpus, one.manifest.family) for one in every})
-    if not groups:
+    curves = curves_of_all(measured, ks)
+    if not curves:
         raise InputError("no measured model to fit")
-    return fit_curves(
-        curve
-        for corpus, family in groups
-        for curve in (
-            ce_curve(every, corpus, family),
-            *(rbp_curve(every, k, corpus, family) for k in ks),
-        )
-    )
+    return fit_curves(curves)

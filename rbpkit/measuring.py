@@ -31,7 +31,7 @@ from rbpkit.captions import caption_states, opened_captioner
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
 from rbpkit.errors import InputError, check_whole, reason
-from rbpkit.files.architectures import context_of, family_of, non_embedding_parameters, output_layer
+from rbpkit.files.architectures import context_of, family_of, output_layer, parameter_counts
 from rbpkit.files.manifest import Manifest
 from rbpkit.kernels.memory import by_batches
 from rbpkit.models import LoadedModel, _check_tokenizer, linear_head, load_model
@@ -269,7 +269,7 @@ def _opened(
             name=name,
             revision=_revision(model, processor, tokenizer),
             family=family_of(model.config),
-            S=non_embedding_parameters(model),
+            S=parameter_counts(model).S,
             V=V,
             dtype=dtype,
             device=str(model.device),

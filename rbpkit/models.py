@@ -28,7 +28,7 @@ from transformers import (
 
 from rbpkit.captions import PROBE_TEXT, Captioner, load_processor, opened_captioner
 from rbpkit.errors import InputError, reason
-from rbpkit.files.architectures import context_of, family_of, non_embedding_parameters, output_layer
+from rbpkit.files.architectures import context_of, family_of, output_layer, parameter_counts
 from rbpkit.files.devices import SPREAD, torch_device
 from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import find_checkpoint, load_tokenizer, put_adapter, quantisation
@@ -184,7 +184,7 @@ def load_model(
             notes["tokenizer"] = remark
         kind = AutoModelForImageTextToText if image else AutoModelForCausalLM
         network = _read_network(kind, folder, DTYPES[dtype], allow_pickle, options, device_map)
-        S = non_embedding_parameters(network)
+        S = parameter_counts(network).S
         if checkpoint.adapter is not None:
             network = put_adapter(network, checkpoint.adapter).eval().requires_grad_(False)
             notes["adapter"] = f"put on {checkpoint.base}"

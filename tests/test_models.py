@@ -36,7 +36,7 @@ from transformers.utils import logging as transformers_logging
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.files import model_folders
-from rbpkit.files.architectures import non_embedding_parameters, parameter_counts
+from rbpkit.files.architectures import parameter_counts
 from rbpkit.files.model_folders import load_tokenizer as load_files_tokenizer
 from rbpkit.models import load_model
 from rbpkit.pocket.recipes import V, load_tokenizer
@@ -121,7 +121,7 @@ def test_S_of_config_and_of_model_agree(kind):
     positions = {"gpt2": 64 * 32, "opt": (64 + 2) * 32}.get(model.config.model_type, 0)
     tables = rows * width * (1 if model.config.tie_word_embeddings else 2) + positions
     tables += rows if kind == "gptj" else 0  # the head's bias
-    assert non_embedding_parameters(model) == model.num_parameters() - tables
+    assert parameter_counts(model).S == model.num_parameters() - tables
 
 
 class OwnCode(PreTrainedModel):
@@ -148,7 +148,7 @@ def test_S_of_a_model_that_is_its_own_base_leaves_out_the_head():
 
 def test_S_of_an_unknown_id_is_refused():
     with pytest.raises(InputError, match="did you mean EleutherAI/pythia-410m"):
-        non_embedding_parameters("pythia-411m")
+        parameter_counts("pythia-411m")
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
@@ -165,7 +165,7 @@ def test_hidden_and_head_give_the_logits(kind, save):
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=close)
     assert not hidden.requires_grad and not loaded.model.training
     assert loaded.family == FAMILY[reference.config.model_type]
-    assert (loaded.V, loaded.S) == (V, non_embedding_parameters(CONFIGS[kind]))
+    assert (loaded.V, loaded.S) == (V, parameter_counts(CONFIGS[kind]).S)
     assert (loaded.name, loaded.device, loaded.context) == ("model", "cpu", 64)
     assert loaded.tokenizer.decode(loaded.tokenizer(TEXT)["input_ids"]) == TEXT
     with pytest.raises(InputError, match="65 tokens is longer than the model's context of 64"):
@@ -389,7 +389,7 @@ def test_the_language_model_alone_of_a_multimodal_one(save):
     config = Gemma3Config(text_config=text, vision_config=vision, mm_tokens_per_image=4)
     loaded = load_model(save(config)[0])
     assert (loaded.S, loaded.family) == (
-        non_embedding_parameters(Gemma3TextConfig(**text)),
+        parameter_counts(Gemma3TextConfig(**text)).S,
         "gemma3_text",
     )
 
@@ -499,7 +499,7 @@ def test_a_gguf_file(save, monkeypatch):
     path = write_gguf(folder / "tiny.gguf", model)
     loaded = load_model(path)
     assert (loaded.name, loaded.family, loaded.notes["gguf"]) == ("tiny", "llama", "Q8_0")
-    assert (loaded.S, loaded.V) == (non_embedding_parameters(config), V)
+    assert (loaded.S, loaded.V) == (parameter_counts(config).S, V)
     assert loaded.tokenizer(TEXT)["input_ids"] == load_tokenizer()(TEXT)["input_ids"]
     with torch.no_grad():
         torch.testing.assert_close(loaded.logits(some_ids()), model(some_ids()).logits)

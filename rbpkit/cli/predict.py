@@ -28,13 +28,13 @@ def predict(
     The interval is for one new model of the family on the same documents.
     """
     ks = checked_ks(k)
-    from rbpkit.fit import family_lines
+    from rbpkit.fit import curves_of_all, family_lines
     from rbpkit.records import load_summaries
-    from rbpkit.stats.prediction import measured_losses, predict_sizes
+    from rbpkit.stats.prediction import predict_sizes
 
     chosen = load_summaries(records, **settings)
     family_lines(chosen)  # refuses two models of one size
-    found = predict_sizes(measured_losses(chosen, ks), tuple(dict.fromkeys(size)), level)
+    found = predict_sizes(curves_of_all(chosen, ks), tuple(dict.fromkeys(size)), level)
     table = found.table
     if table.empty:
         raise InputError(f"{records}: nothing could be fitted; {found.refused[0]}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import json
-from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,31 +46,14 @@ def context_of(config: PreTrainedConfig) -> int | None:
     return getattr(text, "max_position_embeddings", None) or getattr(text, "max_seq_len", None)
 
 
-@dataclass(frozen=True)
-class Architecture:
-    """One of the 24: its hub id, its `model_type`, and the config's numbers by their own keys."""
-
-    hub_id: str
-    model_type: str
-    numbers: dict[str, int | bool]
-
-    @property
-    def name(self) -> str:
-        """The short name in `models.csv`, the hub id without its owner."""
-        return self.hub_id.split("/")[1]
-
-
 _LINES = (resources.files("rbpkit") / "data/paper/architectures.jsonl").read_text("ascii")
-ARCHITECTURES = {
-    numbers["hub_id"]: Architecture(numbers.pop("hub_id"), numbers.pop("model_type"), numbers)
-    for numbers in map(json.loads, _LINES.splitlines())
-}
-"""The paper's 24 models by hub id, family by family and by size."""
+ARCHITECTURES = {one.pop("hub_id"): one for one in map(json.loads, _LINES.splitlines())}
+"""The paper's 24 models by hub id, family by family and by size: `model_type` and its numbers."""
 
 
 def nearest_model(word: str) -> str:
     """`"; did you mean ID?"` for the nearest of the 24 hub ids, or `""` if none is near."""
-    by_name = {a.name.lower(): a.hub_id for a in ARCHITECTURES.values()}
+    by_name = {hub_id.split("/")[1].lower(): hub_id for hub_id in ARCHITECTURES}
     near = difflib.get_close_matches(word.split("/")[-1].lower(), by_name, n=1, cutoff=0.7)
     return f"; did you mean {by_name[near[0]]}?" if near and by_name[near[0]] != word else ""
 
@@ -92,8 +74,7 @@ def paper_config(hub_id: str) -> PreTrainedConfig:
         )
     from transformers import AutoConfig
 
-    architecture = ARCHITECTURES[hub_id]
-    return AutoConfig.for_model(architecture.model_type, **architecture.numbers)
+    return AutoConfig.for_model(**ARCHITECTURES[hub_id])
 
 
 class ParameterCounts(NamedTuple):
@@ -169,11 +150,3 @@ def vision_parameters(model: PreTrainedModel) -> int:
         for name, parameter in model.named_parameters()
         if parameter not in text and "position_embedding" not in name
     )
-
-
-def non_embedding_parameters(model: str | PreTrainedConfig | PreTrainedModel) -> int:
-    """S: parameters of the base model, without output head, token and position embeddings.
-
-    Arguments and errors as in `parameter_counts`. Equals `models.csv` for all of the paper's 24.
-    """
-    return parameter_counts(model).S

@@ -48,13 +48,12 @@ class Manifest(BaseModel):
     fingerprint: Name
     documents: PositiveInt
     max_length: PositiveInt
-    stride: int = 0
+    stride: NonNegativeInt = 0
     dtype: Name
     device: Name
     threads: PositiveInt
     batch_tokens: PositiveInt
     seed: NonNegativeInt
-    stride: NonNegativeInt = 0
     versions: dict[str, str]  # rbpkit, torch, transformers, tokenizers, python; ranks: what counted
     skipped_documents: NonNegativeInt = 0
     tokens: NonNegativeInt = 0

@@ -313,18 +313,13 @@ class Run:
     recipe: Recipe
 
 
-def recipe_of(family: str, **changes: int | float) -> Recipe:
-    """The recipe of a family, with `changes` of its fields."""
-    return Recipe(**{"rate": FAMILIES[family].rate, **changes})
-
-
 def runs_of(family: str, **changes: int | float) -> tuple[Run, ...]:
     """The runs of a family, smallest first; `changes` are fields of their recipe.
 
     A run of M million tokens, if that is not the usual number, is called NAME-Mm. A run with a
     seed other than 0 ends in -seedN.
     """
-    recipe = recipe_of(family, **changes)
+    recipe = Recipe(**{"rate": FAMILIES[family].rate, **changes})
     suffix = "" if recipe.tokens == Recipe.tokens else f"-{recipe.tokens / 1e6:g}m"
     suffix += f"-seed{recipe.seed}" if recipe.seed else ""
     return tuple(Run(name_of(family, s) + suffix, family, s, recipe) for s in SHAPES[family])

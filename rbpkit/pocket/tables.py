@@ -14,13 +14,19 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import torch
 
 from rbpkit import paper
+from rbpkit.corpora import load_corpus
+from rbpkit.encoding import batches, encode
 from rbpkit.files.architectures import parameter_counts
 from rbpkit.files.writing import as_csv, write_whole
+from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, measured_ranks
+from rbpkit.models import load_model
 from rbpkit.pocket import recipes
 from rbpkit.pocket.copying import ship_copying
 from rbpkit.pocket.theories import theories_of
+from rbpkit.ranking import logit_ranks
 
 KS = (1, 10, 100)
 DOCUMENTS = 100
@@ -57,23 +63,16 @@ def rbp_by_rule(n_greater: np.ndarray, n_equal: np.ndarray, k: int) -> dict[str,
     }
 
 
-def precision_table(
-    model_folder: str | Path, corpus: str | Path, documents: int = DOCUMENTS
-) -> pd.DataFrame:
+def precision_table(model_folder: str | Path, corpus: str | Path) -> pd.DataFrame:
     """One model in each of SETTINGS on the same tokens: a row a (setting, k).
 
-    model_folder: a hub-layout folder. corpus: as `corpora.load_corpus`, its first `documents`.
+    model_folder: a hub-layout folder. corpus: as `corpora.load_corpus`, its first DOCUMENTS.
     Columns: setting, tokens, tied (share of targets with an another logit equal to theirs), changed
     (share whose rank by Eq. 3 is not float32's), CE (nats, computed in float32 from the logits of
     the setting), k, then RBP_k by rule. Runs on the CPU. Raises InputError as `load_model` and
     `load_corpus`, and if logits are not finite.
     """
-    from rbpkit.corpora import load_corpus
-    from rbpkit.encoding import encode
-    from rbpkit.measuring import MAX_LENGTH
-    from rbpkit.models import load_model
-
-    text = load_corpus(corpus, documents=documents)
+    text = load_corpus(corpus, documents=DOCUMENTS)
     loaded = {
         dtype: load_model(model_folder, dtype=dtype, device="cpu")
         for dtype in dict.fromkeys(dtype for dtype, _ in SETTINGS.values())
@@ -98,11 +97,6 @@ def precision_table(
 
 def _counted(model, encoded, rounded: bool) -> tuple[np.ndarray, ...]:
     """n_greater, n_equal, nll of every scored token, (T,) each, in the order of the batches."""
-    import torch
-
-    from rbpkit.encoding import batches
-    from rbpkit.measuring import BATCH_TOKENS, measured_ranks
-    from rbpkit.ranking import logit_ranks
 
     def own() -> object:
         for batch in batches(encoded, BATCH_TOKENS):
@@ -120,8 +114,6 @@ def precision_of_pocket_models() -> pd.DataFrame:
 
     One thread, since another number of them changes last bits.
     """
-    import torch
-
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     parts = []
@@ -129,23 +121,19 @@ def precision_of_pocket_models() -> pd.DataFrame:
         for run in (run for family in paper.FAMILIES for run in recipes.runs_of(family)):
             counts = parameter_counts(recipes.config_of(run.family, run.shape))
             table = precision_table(recipes.MODELS / run.name, corpus)
-            parts.append(_of_job(table, corpus, run.family, run.name, counts.S, counts.V))
+            about = {"corpus": corpus, "family": run.family, "model": run.name}
+            about |= {"S": counts.S, "V": counts.V}
+            parts.append(pd.DataFrame(about, index=table.index).join(table))
     torch.set_num_threads(threads)
     return pd.concat(parts, ignore_index=True)
 
 
-def _of_job(table: pd.DataFrame, *about: object) -> pd.DataFrame:
-    names = ("corpus", "family", "model", "S", "V")
-    first = pd.DataFrame([about] * len(table), columns=names, index=table.index)
-    return pd.concat([first, table], axis=1)
-
-
 if __name__ == "__main__":
-    from rbpkit.models import load_model
-
     tables = {
         "precision.csv": precision_of_pocket_models(),
-        "theories.csv": pd.concat([theories_of("Pythia", corpus) for corpus in CORPORA]),
+        "theories.csv": pd.concat(
+            [theories_of(family, corpus) for family in paper.FAMILIES for corpus in CORPORA]
+        ),
     }
     write_whole(
         recipes.DATA / "tables", {name: as_csv(one).encode() for name, one in tables.items()}

@@ -4,36 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve, Measured, ce_curve, fit_power_law, rbp_curve
+from rbpkit.fit import Curve, Fits, fit_power_law
 
 
-def measured_losses(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]:
-    """CE and -log RBP_k of every (corpus, family) there is. InputError as `fit.curve_of`."""
-    every = list(measured)
-    pairs = dict.fromkeys((one.manifest.corpus, one.manifest.family) for one in every)
-    return [
-        curve
-        for pair in pairs
-        for curve in (ce_curve(every, *pair), *(rbp_curve(every, k, *pair) for k in ks))
-    ]
-
-
-@dataclass(frozen=True, eq=False)
-class Predictions:
-    """table: one row a (curve, size). refused: a line for each law that could not be fitted."""
-
-    table: pd.DataFrame
-    refused: tuple[str, ...]
-
-
-def predict_sizes(
-    curves: Iterable[Curve], sizes: Sequence[float], level: float = 0.95
-) -> Predictions:
+def predict_sizes(curves: Iterable[Curve], sizes: Sequence[float], level: float = 0.95) -> Fits:
     """What each law predicts for ONE new model of each size, in non-embedding parameters.
 
     Columns: corpus, family, quantity, n, S, decades (outside the measured sizes: positive beyond
@@ -63,4 +41,4 @@ def predict_sizes(
             rows.append(row)
     names = ["corpus", "family", "quantity", "n", "S", "decades", "loss", "loss_low", "loss_high"]
     names += ["RBP", "RBP_low", "RBP_high"]
-    return Predictions(pd.DataFrame(rows, columns=names), tuple(refused))
+    return Fits(pd.DataFrame(rows, columns=names), tuple(refused))

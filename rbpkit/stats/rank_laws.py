@@ -1,15 +1,8 @@
-"""Laws over ranks: their likelihood, the lognormal of Section 5.2, and the sums of Appendix C.
+"""The lognormal over ranks of Section 5.2: its likelihood, and the sums of Appendix C.
 
-A law is a function `log_mass(lo, hi, t)`: log Pr(lo <= R < hi) up to a constant, for cells of
-ranks lo, hi (n,) that begin at k_min, with parameters t. Whatever a law has beyond V is left out:
-all are divided by their own sum over k_min..V, so that laws can be compared.
-
-A lognormal has t = (b, log sigma) with b = -mu / sigma^2; mu and sigma are those of ln R (natural
-logarithm) before truncation. Two forms are in use, and one (mu, sigma) is another law in each:
-
-    "discrete"  p_k = psi(k) / c, psi the lognormal density, c its sum: the text of the paper.
-    "rounded"   p_k = Phi(z(k + 1/2)) - Phi(z(k - 1/2)), z(x) = (ln x - mu) / sigma. The package
-                `powerlaw` fits discrete data so, without an upper end: V = None here.
+mu and sigma are those of ln R (natural logarithm) before ranks are rounded. The package `powerlaw`
+fits discrete data so, without an upper end:
+p_k = Phi(z(k + 1/2)) - Phi(z(k - 1/2)), z(x) = (ln x - mu) / sigma.
 
 Appendix C takes -log p_1 for -log RBP_1 and the entropy -sum p_k log p_k for CE. `rank_sums` has
 them by the sums over all k >= 1; `closed_form` as the paper has them, each sum replaced by the
@@ -18,7 +11,7 @@ integral from 1 plus half of the term at 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -38,25 +31,16 @@ SUMMED = 2**12  # ranks that `rank_sums` adds one by one
 _LOG_SQRT_2PI = np.log(2 * np.pi) / 2
 
 Array = NDArray[np.float64]
-LogMass = Callable[[Array, Array, Sequence[float]], Array]
 
 
-def _discrete(lo: Array, hi: Array, t: Sequence[float]) -> Array:
-    x = np.log((lo + hi - 1) / 2)
-    return np.log(hi - lo) - (1 + t[0]) * x - (x * np.exp(-t[1])) ** 2 / 2
-
-
-def _rounded(lo: Array, hi: Array, t: Sequence[float]) -> Array:
-    sigma = np.exp(min(t[1], 2 * FLAT))
-    a, b = (np.log(edge - 0.5) / sigma + t[0] * sigma for edge in (lo, hi))
-    # log(Phi(b) - Phi(a)) from the tail that is the smaller: no digits lost
-    low, high = np.where(a > 0, -b, a), np.where(a > 0, -a, b)
+def _log_mass(lo: Array, hi: Array, b: float, log_sigma: float) -> Array:
+    """log Pr(lo <= R < hi) of the lognormal up to a constant; b = -mu / sigma^2."""
+    sigma = np.exp(min(log_sigma, 2 * FLAT))
+    low, high = (np.log(edge - 0.5) / sigma + b * sigma for edge in (lo, hi))
+    # log(Phi(high) - Phi(low)) from the tail that is the smaller: no digits lost
+    low, high = np.where(low > 0, -high, low), np.where(low > 0, -low, high)
     upper = log_ndtr(high)
     return upper + np.log(-np.expm1(log_ndtr(low) - upper))
-
-
-LOGNORMAL: dict[str, LogMass] = {"discrete": _discrete, "rounded": _rounded}
-LOGNORMAL_STARTS = ((0.1, 1.2),)
 
 
 class LognormalFit(NamedTuple):
@@ -67,103 +51,52 @@ class LognormalFit(NamedTuple):
     score: float
 
 
-def rank_log_p(log_mass: LogMass, t: Sequence[float], V: int, k_min: int = 1) -> Array:
-    """(V - k_min + 1,) log probabilities of the ranks k_min..V by a law with parameters t."""
-    k = np.arange(k_min, V + 1.0)
-    log_p = log_mass(k, k + 1, t)
-    return log_p - logsumexp(log_p)
-
-
-def fit_rank_law(
-    log_mass: LogMass,
-    starts: Sequence[Sequence[float]],
-    lo: ArrayLike,
-    hi: ArrayLike,
-    counts: ArrayLike,
-    V: int | None,
-    k_min: int = 1,
-) -> tuple[Array, float]:
-    """The parameters t that make the counts most likely, and the score (mean log p, nats).
-
-    lo, hi, counts: (n,) each; a bin holds the ranks lo <= R < hi, all from k_min to V (None: no
-    upper end, for a log_mass that takes hi = inf). counts may be shares. The search sums over cells
-    0.5% wide, where a density times a width is off by some 1e-5 of the mass.
-    Raises InputError for bins that are not such, and counts that are not positive.
-    """
-    lo, hi, counts = (np.asarray(a) for a in (lo, hi, counts))
-    if not (lo.ndim == 1 and lo.size and lo.shape == hi.shape == counts.shape):
-        raise InputError("a histogram of ranks needs as many counts as bins, in one dimension")
-    if not ((hi > lo).all() and (lo[1:] >= hi[:-1]).all() and (counts > 0).all()):
-        raise InputError("bins must rise without overlap, each with a positive count")
-    if lo[0] < k_min or (V is not None and hi[-1] - 1 > V):
-        raise InputError(f"ranks {lo[0]} to {hi[-1] - 1}: not all from k_min = {k_min} to V = {V}")
-    if V is None:
-        edges = np.unique(np.concatenate(([k_min], lo, hi, [np.inf])))
-    else:
-        fine = np.floor(np.geomspace(1, V + 1, 1 + int(200 * np.log(V + 1))))
-        edges = np.unique(np.concatenate((fine[fine > k_min], [k_min, V + 1])))
-        if (hi - lo > 1).any():  # bins that are wider than cells keep their edges
-            edges = np.unique(np.concatenate((edges, lo, hi)))
-    first, last = (np.searchsorted(edges, k, side="right") - 1 for k in (lo, hi - 1))
-    ends = np.stack([first, last + 1], axis=1).ravel()
-    share = counts / counts.sum()
-    inside = np.where(last == first, np.log((hi - lo) / (edges[first + 1] - edges[first])), 0.0)
-
-    def loss(t: Array) -> float:
-        with np.errstate(all="ignore"):  # a trial far off is nan or inf, and is not taken
-            log_p = log_mass(edges[:-1], edges[1:], t)
-            p = np.exp(log_p - logsumexp(log_p))
-            value = -share @ (np.log(np.add.reduceat(np.append(p, 0.0), ends)[::2]) + inside)
-        return value if np.isfinite(value) else 1e9
-
-    rough = {"xatol": 1e-2, "fatol": 1e-5}
-    near = [minimize(loss, s, method="Nelder-Mead", options=rough) for s in starts]
-    best = min(near, key=lambda one: one.fun)
-    last = minimize(loss, best.x, method="BFGS", jac="3-point", options={"gtol": 1e-9})
-    best = min(best, last, key=lambda one: one.fun)
-    return best.x, -float(best.fun)
-
-
 def fit_lognormal(
-    ranks: ArrayLike,
-    counts: ArrayLike,
-    V: int | None = None,
-    *,
-    upto: ArrayLike | None = None,
-    k_min: int = 1,
-    form: str = "rounded",
+    ranks: ArrayLike, counts: ArrayLike, *, upto: ArrayLike | None = None, k_min: int = 1
 ) -> LognormalFit:
-    """The lognormal over k_min..V that makes the counts of the ranks >= k_min most likely.
+    """The lognormal from k_min on that makes the counts of the ranks >= k_min most likely.
 
     ranks, counts: (n,) rising ranks and how often each was seen (or its share). upto: if ranks are
     known by bins only, as in Figure 8c, where each ends: ranks <= R < upto. k_min = 2 leaves out
-    rank 1, as that figure does. V: rows of the output matrix; None (form "rounded") for no end.
-    Raises InputError as `fit_rank_law`, for an unknown form, fewer than three distinct ranks, and
-    if a power law is likelier than every lognormal (sigma goes to infinity).
+    rank 1, as that figure does. Raises InputError for bins that are not such, counts that are not
+    positive, fewer than three distinct ranks, and if a power law is likelier than every lognormal
+    (sigma goes to infinity).
     """
-    if form not in LOGNORMAL:
-        raise InputError(f"form must be one of {', '.join(LOGNORMAL)}, got {form!r}")
-    if V is None and form == "discrete":
-        raise InputError("the discrete form is a sum over k_min..V: give V, the output rows")
     lo, counts = np.asarray(ranks), np.asarray(counts)
     hi = lo + 1 if upto is None else np.asarray(upto)
-    if lo.shape == counts.shape == hi.shape:
-        lo, hi, counts = (array[lo >= k_min] for array in (lo, hi, counts))
-        if lo.size < MIN_DISTINCT:
-            few = f"cannot fit a lognormal to {lo.size} distinct rank(s) >= {k_min}"
-            raise InputError(f"{few}; score more tokens, for at least {MIN_DISTINCT}")
-    (b, log_sigma), score = fit_rank_law(
-        LOGNORMAL[form], LOGNORMAL_STARTS, lo, hi, counts, V, k_min
-    )
+    if not (lo.ndim == 1 and lo.shape == hi.shape == counts.shape):
+        raise InputError("a histogram of ranks needs as many counts as bins, in one dimension")
+    lo, hi, counts = (array[lo >= k_min] for array in (lo, hi, counts))
+    if lo.size < MIN_DISTINCT:
+        few = f"cannot fit a lognormal to {lo.size} distinct rank(s) >= {k_min}"
+        raise InputError(f"{few}; score more tokens, for at least {MIN_DISTINCT}")
+    if not ((hi > lo).all() and (lo[1:] >= hi[:-1]).all() and (counts > 0).all()):
+        raise InputError("bins must rise without overlap, each with a positive count")
+    edges = np.unique(np.concatenate(([k_min], lo, hi, [np.inf])))
+    bins, share = np.searchsorted(edges, lo), counts / counts.sum()
+
+    def loss(t: Array) -> float:
+        with np.errstate(all="ignore"):  # a trial far off is nan or inf, and is not taken
+            log_p = _log_mass(edges[:-1], edges[1:], *t)
+            value = -share @ np.log(np.exp(log_p - logsumexp(log_p))[bins])
+        return value if np.isfinite(value) else 1e9
+
+    rough = {"xatol": 1e-2, "fatol": 1e-5}
+    near = minimize(loss, (0.1, 1.2), method="Nelder-Mead", options=rough)
+    last = minimize(loss, near.x, method="BFGS", jac="3-point", options={"gtol": 1e-9})
+    best = min(near, last, key=lambda one: one.fun)
+    b, log_sigma = best.x
     if log_sigma > FLAT:
         raise InputError("no lognormal is the most likely: the nearest is a power law")
     sigma = float(np.exp(log_sigma))
-    return LognormalFit(float(-b * sigma**2), sigma, score)
+    return LognormalFit(float(-b * sigma**2), sigma, -float(best.fun))
 
 
-def lognormal_log_p(mu: float, sigma: float, V: int, *, k_min: int = 1, form: str) -> Array:
-    """`rank_log_p` of a lognormal: (V - k_min + 1,) log probabilities of k_min..V."""
-    return rank_log_p(LOGNORMAL[form], (-mu / sigma**2, np.log(sigma)), V, k_min)
+def lognormal_log_p(mu: float, sigma: float, V: int, k_min: int = 1) -> Array:
+    """(V - k_min + 1,) log probabilities of the ranks k_min..V, by a lognormal that ends at V."""
+    k = np.arange(k_min, V + 1.0)
+    log_p = _log_mass(k, k + 1, -mu / sigma**2, np.log(sigma))
+    return log_p - logsumexp(log_p)
 
 
 # -- Appendix C ----------------------------------------------------------------------------------
@@ -271,26 +204,23 @@ def published_laws() -> pd.DataFrame:
     return wide[order].assign(mu=mu, sigma=sigma, ratio=mu / sigma)
 
 
-def lognormals(
-    measured: Iterable[Summary], k_min: int = 2, form: str = "rounded"
-) -> tuple[pd.DataFrame, list[str]]:
+def lognormals(measured: Iterable[Summary], k_min: int = 2) -> tuple[pd.DataFrame, list[str]]:
     """A lognormal for the ranks of each model, and a line for each model that has none.
 
-    form "rounded" has no upper end, as in `powerlaw`; "discrete" ends at V. Columns: corpus,
-    family, model, S; as measured CE, neg_log_rbp1 and entropy (of the ranks), nats; mu, sigma,
-    ratio (mu / sigma); as Figure 8b has it, by the closed form from mu and sigma, simulated_CE and
-    simulated_neg_log_rbp1; over 1..V by the fit itself, fitted_entropy and fitted_neg_log_p1.
+    Columns: corpus, family, model, S; as measured CE, neg_log_rbp1 and entropy (of the ranks),
+    nats; mu, sigma, ratio (mu / sigma); as Figure 8b has it, by the closed form from mu and sigma,
+    simulated_CE and simulated_neg_log_rbp1; over 1..V by the fit itself, fitted_entropy and
+    fitted_neg_log_p1.
     """
     rows, refused = [], []
     for one in measured:
         about, ranks = one.manifest, one.ranks
-        V = about.V if form == "discrete" else None
         try:
-            fit = fit_lognormal(ranks.values, ranks.counts, V, k_min=k_min, form=form)
+            fit = fit_lognormal(ranks.values, ranks.counts, k_min=k_min)
         except InputError as error:
             refused.append(f"{about.model} on {about.corpus}, k_min = {k_min}: {error}")
             continue
-        log_p, laws = lognormal_log_p(fit.mu, fit.sigma, about.V, form=form), closed_form(*fit[:2])
+        log_p, laws = lognormal_log_p(fit.mu, fit.sigma, about.V), closed_form(*fit[:2])
         row = {"corpus": about.corpus, "family": about.family, "model": about.model}
         row |= {"S": about.S, "CE": one.ce()}
         with np.errstate(divide="ignore"):  # inf if no token is first

@@ -126,7 +126,7 @@ def test_pocket_train_trains_what_was_asked_for(
     assert status == 0 and err == "losses: drawn\n"
     assert [run.name for run in trained] == names
     if changes is not None:
-        recipe = dataclasses.replace(recipes.recipe_of("OPT"), **changes)
+        recipe = dataclasses.replace(recipes.runs_of("OPT")[0].recipe, **changes)
         assert {run.recipe for run in trained} == {recipe}
 
 

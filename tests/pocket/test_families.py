@@ -12,8 +12,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, MambaConfig, Qwen2
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.files.architectures import ARCHITECTURES, family_of, paper_config
-from rbpkit.models import load_model, non_embedding_parameters
+from rbpkit.files.architectures import ARCHITECTURES, family_of, paper_config, parameter_counts
+from rbpkit.models import load_model
 from rbpkit.pocket import recipes
 from rbpkit.pocket.controls import CONTROL_TOKENS, CONTROLS, control_named
 from rbpkit.pocket.documents import CORPORA, load_pocket_documents
@@ -51,7 +51,7 @@ def test_S_of_a_ladder_is_that_of_its_architecture_and_rises(family):
             assert shape.width % shape.heads == 0
         else:
             assert not hasattr(config, "max_position_embeddings")
-        S = non_embedding_parameters(config)
+        S = parameter_counts(config).S
         assert S == S_by_hand(family, shape)
         sizes.append(S)
     assert sizes == sorted(set(sizes))
@@ -78,7 +78,7 @@ def test_the_rate_is_between_the_two_best_of_a_search_that_ends_at_neither(famil
 def test_heads_and_positions_are_as_in_the_real_family(family):
     real = {"GPT2": "gpt2", "OPT": "opt-125m", "Pythia": "pythia-160m", "Qwen": "Qwen2.5-0.5B"}
     smallest = initial_model(family, SHAPES[family][0], 0)
-    hub_id = next(a.hub_id for a in ARCHITECTURES.values() if a.name == real[family])
+    hub_id = next(one for one in ARCHITECTURES if one.endswith("/" + real[family]))
     with torch.device("meta"):
         original = AutoModelForCausalLM.from_config(paper_config(hub_id))
     ours, theirs = (
@@ -224,7 +224,7 @@ def test_a_shipped_folder_loads_and_AutoTokenizer_agrees_with_its_tokenizer_json
     loaded = load_model(folder, device="cpu")
     # A state-space model has no longest text.
     assert (loaded.V, loaded.context) == (V, None if loaded.family == "Mamba" else CONTEXT)
-    assert loaded.S == non_embedding_parameters(config_of(*SHIPPED[name]))
+    assert loaded.S == parameter_counts(config_of(*SHIPPED[name])).S
     own = Tokenizer.from_file(str(folder / "tokenizer.json")).encode_batch(texts)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert tokenizer(texts, verbose=False)["input_ids"] == [one.ids for one in own]
