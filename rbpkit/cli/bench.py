@@ -9,7 +9,6 @@ import typer
 
 from rbpkit.cli.common import Dtype, Threads
 from rbpkit.files.devices import set_threads, torch_device
-from rbpkit.study.checks import MOST_THREADS, within
 
 
 def bench(
@@ -21,7 +20,7 @@ def bench(
         str | None, typer.Option(help="cpu or cuda; by default a GPU if there is one.")
     ] = None,
     dtype: Dtype = "float32",
-    tokens: Annotated[int, typer.Option(help="Random tokens that are ranked in a call.")] = 8192,
+    tokens: Annotated[int, typer.Option(help="Random tokens ranked in a call.", min=1)] = 8192,
     threads: Threads = 0,
     out: Annotated[
         Path | None,
@@ -34,9 +33,6 @@ def bench(
     numbers. Each row is written to --out when it is done, so that a run that was cut short can be
     resumed.
     """
-    within("--tokens", tokens, 1)
-    within("--threads", threads, 0, MOST_THREADS)
-
     from rbpkit.files.architectures import ARCHITECTURES
     from rbpkit.tools.bench import HEAD, timed_rows
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rbpkit.files.manifest import SETTINGS, Manifest
-from rbpkit.study.checks import within
-from rbpkit.summary import DEFAULT_KS
+from rbpkit.study.checks import MOST_THREADS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,15 +22,17 @@ CorpusName = Annotated[str, typer.Option(help="A corpus by name, or a file or fo
 RecordsDir = Annotated[Path, typer.Argument(help="A folder of records or summaries.")]
 ParamsFile = Annotated[Path, typer.Argument(help="A parameter file, as params/pocket.yaml.")]
 Out = Annotated[str, typer.Option("--out", help="The folder that records go to.")]
-MaxLength = Annotated[int, typer.Option(help="Truncate documents at this many tokens.")]
-BatchTokens = Annotated[int, typer.Option(help="Most tokens of one forward pass.")]
-Threads = Annotated[int, typer.Option(help="CPU threads; 0 for torch's default.")]
+MaxLength = Annotated[int, typer.Option(help="Truncate documents at this many tokens.", min=2)]
+BatchTokens = Annotated[int, typer.Option(help="Most tokens of one forward pass.", min=1)]
+Threads = Annotated[
+    int, typer.Option(help="CPU threads; 0 for torch's default.", min=0, max=MOST_THREADS)
+]
 Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16 (head in float32).")]
 Device = Annotated[
     str | None,
     typer.Option(help="cpu, cuda, or auto: over all GPUs; by default one GPU if there is."),
 ]
-Ks = Annotated[list[int] | None, typer.Option("--k", help="k of RBP_k; may be repeated.")]
+Ks = Annotated[list[int] | None, typer.Option("--k", help="k of RBP_k; may be repeated.", min=1)]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON for machines instead of a table.")]
 
 
@@ -56,13 +57,6 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
         parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind))
     run.__signature__ = Signature(parameters)
     return run
-
-
-def checked_ks(k: list[int] | None, default: tuple[int, ...] = DEFAULT_KS) -> tuple[int, ...]:
-    """Each k once, or the default. Raises InputError for one below 1."""
-    for one in k or ():
-        within("--k", one, 1)
-    return tuple(dict.fromkeys(k)) if k else default
 
 
 def print_table(frame: pd.DataFrame, as_json: bool, digits: int = 4) -> None:

@@ -22,14 +22,13 @@ from rbpkit.cli.common import (
     Out,
     RecordsDir,
     Threads,
-    checked_ks,
     print_table,
     say,
     with_settings,
 )
 from rbpkit.errors import InputError
 from rbpkit.files.devices import set_threads
-from rbpkit.study.checks import MOST_THREADS, folder_to_write, within
+from rbpkit.study.checks import folder_to_write
 from rbpkit.summary import DEFAULT_KS
 
 if TYPE_CHECKING:
@@ -44,10 +43,14 @@ def measure(
     out: Out,
     documents: Annotated[
         int | None,
-        typer.Option(help="How many to take, 0 for all; by default 1000, all of a pocket corpus."),
+        typer.Option(
+            help="How many to take, 0 for all; by default 1000, all of a pocket corpus.", min=0
+        ),
     ] = None,
     max_length: MaxLength = 512,
-    stride: Annotated[int, typer.Option(help="Score all, in windows so far apart; 0: off.")] = 0,
+    stride: Annotated[
+        int, typer.Option(help="Score all, in windows this far apart; 0: off.", min=0)
+    ] = 0,
     field: Annotated[str | None, typer.Option(help="Column with the text; a+b joins two.")] = None,
     image: Annotated[str | None, typer.Option(help="Column with the text's picture.")] = None,
     dtype: Dtype = "float32",
@@ -64,11 +67,8 @@ def measure(
     as_json: AsJson = False,
 ) -> None:
     """Rank every scored token of a corpus under a model and keep the records."""
-    within("--documents", documents or 0, 0)
-    within("--threads", threads, 0, MOST_THREADS)
-    within("--batch-tokens", batch_tokens, 1)
-    within("--max-length", max_length, 2)
-    within("--stride", stride, 0, max_length - 1)
+    if stride >= max_length:
+        raise InputError(f"--stride must be below --max-length ({max_length}), got {stride}")
     folder = folder_to_write(out)
     from rbpkit.corpora import load_corpus
 
@@ -109,7 +109,7 @@ def show(records: RecordsDir, settings: dict, k: Ks = None, as_json: AsJson = Fa
     """CE, RBP_k and its 95% interval (other documents) of every model and corpus in a folder."""
     from rbpkit.records import load_summaries
 
-    ks = checked_ks(k)
+    ks = tuple(dict.fromkeys(k or DEFAULT_KS))
     found = load_summaries(records, several=True, **settings)
     print_table(measured_table(found, ks, intervals=True), as_json)
 
@@ -125,7 +125,7 @@ def fit(records: RecordsDir, settings: dict, k: Ks = None, as_json: AsJson = Fal
     from rbpkit.records import load_summaries
     from rbpkit.stats.noise import trust_lines
 
-    ks = checked_ks(k)
+    ks = tuple(dict.fromkeys(k or DEFAULT_KS))
     every = load_summaries(records, **settings)
     for line in family_lines(every):
         say(line)

@@ -10,11 +10,10 @@ import typer
 
 from rbpkit.cli.common import say
 from rbpkit.errors import InputError
-from rbpkit.study.checks import folder_to_write, within
+from rbpkit.study.checks import folder_to_write
 
 pocket_app = typer.Typer(
-    help="The small models that ship with rbpkit, and how they are trained.",
-    rich_markup_mode=None,
+    help="The small models that ship with rbpkit, and how they are trained.", rich_markup_mode=None
 )
 
 
@@ -48,7 +47,7 @@ def train(
     out: Annotated[str, typer.Option("--out", help="The folder of the runs.")] = "out/pocket-runs",
     size: Annotated[int | None, typer.Option(help="0 is the smallest; by default all.")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    tokens: Annotated[int | None, typer.Option(help="Training tokens, for a shorter run.")] = None,
+    tokens: Annotated[int | None, typer.Option(help="For a shorter run.", min=1)] = None,
     rate: Annotated[float | None, typer.Option(help="c of the peak rate c / width.")] = None,
 ) -> None:
     """Train pocket models from scratch, going on from the last checkpoint of an earlier run.
@@ -62,7 +61,6 @@ def train(
         raise InputError("give --family or --control (see `rbpkit pocket list`)")
     changes = {}
     if tokens is not None:
-        within("--tokens", tokens, 1)
         changes["tokens"] = tokens
     if rate is not None:
         if not 0 < rate < float("inf"):

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from rbpkit.cli.common import AsJson, Ks, checked_ks, print_table, say, with_settings
+from rbpkit.cli.common import AsJson, Ks, print_table, say, with_settings
 from rbpkit.errors import InputError
+from rbpkit.summary import DEFAULT_KS
 
 
 @with_settings
@@ -27,7 +28,7 @@ def predict(
 
     The interval is for one new model of the family on the same documents.
     """
-    ks = checked_ks(k)
+    ks = tuple(dict.fromkeys(k or DEFAULT_KS))
     from rbpkit.fit import curves_of_all, family_lines
     from rbpkit.records import load_summaries
     from rbpkit.stats.prediction import predict_sizes

@@ -9,7 +9,7 @@ import typer
 
 from rbpkit.cli.common import AsJson, Out, ParamsFile, print_table, say
 from rbpkit.errors import InputError
-from rbpkit.study.checks import folder_to_write, within
+from rbpkit.study.checks import folder_to_write
 from rbpkit.study.params import load_params
 
 ENGINES = ("process", "ray")
@@ -25,7 +25,7 @@ def sweep(
         str | None, typer.Option(help="Of a running Ray cluster; by default one is started here.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Models at a time: by default 1, on Ray as many as fit.")
+        int | None, typer.Option(help="Models at a time; by default 1, on Ray all that fit.", min=1)
     ] = None,
 ) -> None:
     """Measure all models of a parameter file on all of its corpora."""
@@ -33,8 +33,6 @@ def sweep(
     folder = folder_to_write(out)
     if engine not in ENGINES:
         raise InputError(f"--engine {engine!r} is not known; use one of {', '.join(ENGINES)}")
-    if workers is not None:
-        within("--workers", workers, 1)
     from rbpkit.study.sweep import sweep as run
 
     try:

@@ -19,13 +19,7 @@ if TYPE_CHECKING:
     from torch import nn
     from transformers import PreTrainedConfig, PreTrainedModel
 
-FAMILIES = {
-    "gpt2": "GPT2",
-    "opt": "OPT",
-    "gpt_neox": "Pythia",
-    "qwen2": "Qwen",
-    "mamba": "Mamba",
-}
+FAMILIES = {"gpt2": "GPT2", "opt": "OPT", "gpt_neox": "Pythia", "qwen2": "Qwen", "mamba": "Mamba"}
 """`model_type` in a config -> the family's name in the paper, which has no Mamba."""
 
 

@@ -113,9 +113,7 @@ def make_processor() -> LlavaProcessor:
 
     tokenizer = make_tokenizer()
     images = SiglipImageProcessorPil(
-        size={"height": SIDE, "width": SIDE},
-        image_mean=[MEAN] * 3,
-        image_std=[STD] * 3,
+        size={"height": SIDE, "width": SIDE}, image_mean=[MEAN] * 3, image_std=[STD] * 3
     )
     return LlavaProcessor(
         image_processor=images,

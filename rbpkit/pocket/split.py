@@ -36,13 +36,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from rbpkit.files.text_files import text_fingerprint
-from rbpkit.pocket.documents import (
-    CORPORA,
-    SPLITS,
-    Document,
-    documents_of_file,
-    read_lists,
-)
+from rbpkit.pocket.documents import CORPORA, SPLITS, Document, documents_of_file, read_lists
 from rbpkit.pocket.recipes import CONTEXT, END_OF_TEXT, V
 
 SEED = 42

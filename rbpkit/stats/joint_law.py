@@ -61,12 +61,7 @@ class JointFit:
         return self.A * s**-self.a + self.B * t**-self.b + self.E
 
 
-def fit_joint(
-    S: ArrayLike,
-    T: ArrayLike,
-    loss: ArrayLike,
-    form: str = "sum",
-) -> JointFit:
+def fit_joint(S: ArrayLike, T: ArrayLike, loss: ArrayLike, form: str = "sum") -> JointFit:
     """Least squares of log loss on the logarithm of `form` (one of `FORMS`, or `KAPLAN`).
 
     S: (n,) non-embedding parameters. T: (n,) training tokens. loss: (n,). All positive and finite.
@@ -151,11 +146,7 @@ def _best_of(s: NDArray, t: NDArray, y: NDArray, form: str) -> tuple[list[float]
 
 
 def leave_out(
-    S: ArrayLike,
-    T: ArrayLike,
-    loss: ArrayLike,
-    held: ArrayLike,
-    forms: Sequence[str] = FORMS,
+    S: ArrayLike, T: ArrayLike, loss: ArrayLike, held: ArrayLike, forms: Sequence[str] = FORMS
 ) -> dict[str, NDArray[np.float64]]:
     """form -> log(predicted loss / loss) at the points of `held` (a mask), fitted to the rest."""
     S, T, L = (np.asarray(values, dtype=np.float64) for values in (S, T, loss))

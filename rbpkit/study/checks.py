@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -12,14 +11,6 @@ from rbpkit.errors import InputError
 
 DISTRIBUTIONS = {"IPython": "ipython"}  # whose modules have another name
 MOST_THREADS = 1024  # of torch; a number far beyond is a slip
-
-
-def within(flag: str, value: int, least: int, most: int = sys.maxsize) -> None:
-    """Raise InputError, which names the flag, unless `value` is in [least, most]."""
-    if value < least:
-        raise InputError(f"{flag} must be at least {least}, got {value}")
-    if value > most:
-        raise InputError(f"{flag} must be at most {most}, got {value}")
 
 
 def folder_to_write(out: str) -> Path:

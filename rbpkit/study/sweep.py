@@ -17,14 +17,7 @@ from rbpkit.files.model_folders import find_checkpoint
 from rbpkit.measuring import Measurement
 from rbpkit.records import find_done, summary_of
 from rbpkit.study.engines import local_workers, ray_workers, run_all
-from rbpkit.study.jobs import (
-    Failure,
-    Job,
-    job_path,
-    models_of,
-    note_failure,
-    read_corpora,
-)
+from rbpkit.study.jobs import Failure, Job, job_path, models_of, note_failure, read_corpora
 from rbpkit.study.params import Params
 
 
