@@ -19,6 +19,7 @@ from torch.utils.benchmark import Timer
 
 from rbpkit.errors import InputError, check_whole
 from rbpkit.files.architectures import paper_config
+from rbpkit.files.writing import write_whole
 from rbpkit.kernels.memory import out_of_memory
 from rbpkit.models import DTYPES
 from rbpkit.ranking import counting_path, token_ranks
@@ -82,10 +83,7 @@ def timed_rows(
             row += f" {torch.__version__} | {date.today()} |"
             page += row + "\n"
             if path:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                part = path.with_name(f".{path.name}.part")
-                part.write_text(page, encoding="utf-8")
-                part.replace(path)
+                write_whole(path.parent, {path.name: page.encode()})
         yield row
 
 
