@@ -242,15 +242,17 @@ plots.save(figure, ours, figures_dir, "14_copying")
 #
 # Pythia's drop needs the order: it copies, clearly from its third size on. GPT-2, OPT and Mamba hardly copy: they gain by expecting any token they have seen. Three of Qwen's six sizes copy: those whose pair tokens lie low in the first figure.
 #
-# What does the probe add? We chose pair tokens by looking at the right answer, and a family may be good at those for another reason than copying. The probe makes no such choice, and finds the same families. It does not show that copying makes Pythia's exponent. Random tokens are unlike anything the models read: even the second $x$ costs more than the $\ln V = 8.3$ nats of a uniform guess. And the families were trained at different learning rates, which the probe does not remove. So we trained three Pythias again at GPT-2's rate:
+# What does the probe add? We chose pair tokens by looking at the right answer, and a family may be good at those for another reason than copying. The probe makes no such choice, and finds the same families. It does not show that copying makes Pythia's exponent. Random tokens are unlike anything the models read: even the second $x$ costs more than the $\ln V = 8.3$ nats of a uniform guess. And the families were trained at different learning rates, which the probe does not remove. So we trained three Pythias again at GPT-2's rate, and three GPT-2 at Pythia's:
 
 # %%
-rates = probed[probed.model.str.fullmatch(r"pythia-w(32-l2|48-l3|64-l4)(-rate0.175)?")]
-rates = rates.assign(rate=np.where(rates.model.str.contains("rate"), "GPT-2's", "Pythia's"))
-rates.pivot(index="S", columns="rate", values=["drop", "order"]).round(2)
+pattern = r"pythia-w(32-l2|48-l3|64-l4)(-rate0.175)?|gpt2-w(32-l2|48-l4|64-l6)(-rate0.7)?"
+rates = probed[probed.model.str.fullmatch(pattern)]
+high = (rates.family == "Pythia") ^ rates.model.str.contains("rate")
+rates = rates.assign(rate=np.where(high, "Pythia's", "GPT-2's"))
+rates.pivot(index=["family", "S"], columns="rate", values=["drop", "order"]).round(2)
 
 # %% [markdown]
-# At GPT-2's rate the third Pythia does not copy at all. So in these models copying follows the rate at least as much as the family.
+# At GPT-2's rate the third Pythia does not copy at all. At Pythia's rate the third GPT-2 hardly does. So in these models copying needs both, the high rate and the family.
 #
 # ## Training tokens: the jump
 #
@@ -388,7 +390,7 @@ small.alpha.groupby(["kind", "family"]).median().unstack()[five].loc[
 #
 # - On tokens that complete no pair GPT-2, OPT and Pythia have the same exponent to about a tenth. On pair tokens they differ by a factor of two to four. How common a bigram is does not explain it. This is firm for these models, of one seed each.
 # - The jump of Pythia's exponent with the training tokens and its bend at large $S$ belong mostly to the pair tokens. On the rest a law in size and tokens predicts well. This is one family with one seed ([notebook 13](13_pocket_models.ipynb) has others).
-# - The *learning rate* decides much of it. Pythia was trained at four times the rate of GPT-2 and OPT, relative to width. At their rate its third size does not copy. That is one seed and three sizes, and whether GPT-2 would copy at Pythia's rate is open. When copying begins we cannot say: weights ship for the end of training only.
+# - The *learning rate* decides much of it, but not all. Pythia was trained at four times the rate of GPT-2 and OPT, relative to width. At their rate its third size does not copy; at its rate the third GPT-2 does not either. That is one seed and three sizes. When copying begins we cannot say: weights ship for the end of training only.
 # - Pythia and some Qwens copy random tokens; GPT-2, OPT and Mamba hardly do. That the pair tokens of real text are *copied* is likely, but not shown. The split looks at the right token, so a copy that goes wrong counts among the others.
 # - Whether the paper's families differ by their pair tokens is unknown. No rank of a single token of theirs is published.
 #
