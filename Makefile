@@ -81,7 +81,7 @@ notebooks: $(READY) ## make notebooks/*.ipynb from notebooks/py, execute them, w
 	@echo "== notebooks: from notebooks/py"
 	@$(PYTHON) -m rbpkit.study.notebooks
 
-tables: $(READY) ## the tables that need every token, from the pocket models
+tables: $(READY) ## rbpkit/data/pocket/tables again, 45 minutes
 	@echo "== tables: rbpkit/data/pocket/tables"
 	@$(PYTHON) -m rbpkit.pocket.tables
 

@@ -452,15 +452,15 @@ print(f"it looks: RBP_1 drops in every size, by at least {least:.2f} (end of the
 pd.DataFrame(rows, columns=columns).set_index("characters")
 
 # %% [markdown]
-# "The law holds for multimodal models", on this family: **holds** for characters seen in training. For characters never seen it **holds in part**: of the three lines only that of $k$ = 10 has an $R^2$ above 0.9, and its exponent is less than a tenth of that for seen characters. That verdict is a close one: if we take one seed of each size, this $R^2$ reaches 0.9 in three of ten cases.
+# "The law holds for multimodal models", on this family: **holds** for characters seen in training. For characters never seen it **holds in part**: of the three lines only that of $k$ = 10 has an $R^2$ above 0.9, and its exponent is less than a tenth of that for seen characters. That verdict is a close one: with one seed of each size instead of the mean of three, this $R^2$ reaches 0.9 in three of ten combinations.
 #
 # ## What we found
 #
-# - *The law holds in a multimodal family* for pictures like those of training, with $R^2$ of 0.99 for CE, $k$ = 1 and $k$ = 10. That is sure for this family, one rate and one order of the data.
+# - *The law holds in a multimodal family* for pictures like those of training, with $R^2$ of 0.99 for CE, $k$ = 1 and $k$ = 10. That is sure for this family, trained at one rate on one order of the data.
 # - *For characters never seen size helps little.* Where the name can be read off the picture, as in Braille, it helps much.
-# - *All sizes look.* That is sure.
-# - *Misses hardly grow with the length of a name*, so Eq. 8 is too hopeful for short names.
+# - *All sizes look.* With another picture or none, each names characters worse. That is sure.
+# - *Misses hardly grow with the length of a name*, so Eq. 8 promises too many of the short names, and too few of those of eight to ten tokens.
 #
-# **What this cannot show.** The models are tiny, see 192,000 pictures of 6,040 characters, and are of one architecture. Names are not free text. Decoder and tower grow together. Lengths, scripts and the example were chosen without a rule fixed beforehand; they describe, and decide nothing.
+# **What this cannot show.** The models are tiny, saw 192,000 drawings of 6,040 characters in training, and are of one architecture. Names are not free text. Decoder and tower grow together. Lengths, scripts and the example were chosen without a rule fixed beforehand; they describe, and decide nothing.
 #
 # **Related.** [Henighan et al.](https://arxiv.org/abs/2010.14701) find power laws of the loss for pictures, video and pairs of picture and text. [Aghajanyan et al.](https://arxiv.org/abs/2301.03728) fit them to models that mix modalities. [Liu et al.](https://arxiv.org/abs/2304.08485) describe LLaVA. Ranks are in none of them.

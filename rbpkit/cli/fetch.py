@@ -24,13 +24,20 @@ def fetch(
 
     from rbpkit.corpora import ON_HUB
     from rbpkit.files.libraries import quiet
-    from rbpkit.files.model_folders import CONFIG, PICKLES, SAFETENSORS, TOKENIZER_FILES
+    from rbpkit.files.model_folders import (
+        CONFIG,
+        PICKLES,
+        PROCESSOR_FILES,
+        SAFETENSORS,
+        TOKENIZER_FILES,
+    )
     from rbpkit.study.jobs import corpus_names, models_of
 
+    small = [CONFIG, *TOKENIZER_FILES, *PROCESSOR_FILES]
     wanted: dict[str, tuple[str, list[str]]] = {}  # repository -> its type, patterns of its files
     for model in models_of(loaded).values():
         if not Path(os.path.expanduser(model)).is_dir():
-            wanted[model] = "model", [CONFIG, *SAFETENSORS, *TOKENIZER_FILES]
+            wanted[model] = "model", [*small, *SAFETENSORS]
     for corpus in corpus_names(loaded):
         if corpus in ON_HUB:
             wanted.setdefault(ON_HUB[corpus].path, ("dataset", []))[1].extend(ON_HUB[corpus].files)
@@ -44,7 +51,7 @@ def fetch(
             files = snapshot_download(repository, allow_patterns=patterns, dry_run=True, **where)
             weights = any(file.filename.endswith(".safetensors") for file in files)
             if kind == "model" and not weights and loaded.allow_pickle:
-                patterns = [CONFIG, *PICKLES, *TOKENIZER_FILES]
+                patterns = [*small, *PICKLES]
                 files = snapshot_download(
                     repository, allow_patterns=patterns, dry_run=True, **where
                 )

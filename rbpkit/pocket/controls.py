@@ -3,8 +3,8 @@
 The grid has Pythias trained on other numbers of tokens than the pocket models, each to the end of
 its own schedule. A control differs from one model of the grid, or from a GPT-2, in one thing: the
 seed, the depth, the learning rate or label smoothing. Four pocket models were trained with two more
-seeds each. All of these ship as loss curves and as what was measured on them, `Totals`, without
-weights.
+seeds each. Those that were trained ship as loss curves and as what was measured on them, `Totals`,
+without weights.
 """
 
 from __future__ import annotations

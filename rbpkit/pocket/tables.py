@@ -1,6 +1,6 @@
 """Small tables of the pocket models that need every token, for notebooks 02, 14, 17 and 18.
 
-`make tables` makes them again in rbpkit/data/pocket/tables:
+`make tables` makes them again in rbpkit/data/pocket/tables, in about 45 minutes on one core:
 
     precision.csv     ties and 16-bit arithmetic: ranks of the same tokens in five settings; another
                       processor rounds 16-bit numbers otherwise and gives RBP_k within 5e-4
@@ -67,7 +67,7 @@ def precision_table(model_folder: str | Path, corpus: str | Path) -> pd.DataFram
     """One model in each of SETTINGS on the same tokens: a row a (setting, k).
 
     model_folder: a hub-layout folder. corpus: as `corpora.load_corpus`, its first DOCUMENTS.
-    Columns: setting, tokens, tied (share of targets with an another logit equal to theirs), changed
+    Columns: setting, tokens, tied (share of targets with another logit equal to theirs), changed
     (share whose rank by Eq. 3 is not float32's), CE (nats, computed in float32 from the logits of
     the setting), k, then RBP_k by rule. Runs on the CPU. Raises InputError as `load_model` and
     `load_corpus`, and if logits are not finite.
