@@ -222,7 +222,7 @@ answer_1 = None  # a factor
 print(check(1, answer_1, sealed("6f4b6612", digits=0)))
 
 # %% [markdown]
-# ## Beside the text families
+# ## Compared with the text families
 #
 # Are these exponents like those of the pocket models that read text?
 
