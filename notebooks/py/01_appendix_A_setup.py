@@ -85,7 +85,7 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# Appendix A is right: four decades, a little over. (The abstract says "five orders of magnitude", and one version of the paper counts 23 models.) Note that a law is fitted within one family. Only Pythia has four decades of its own; the other families have less than two.
+# Appendix A is right: four decades, a little over. (The abstract says "five orders of magnitude", and one version of the paper counts 23 models.) Note that a law is fitted within one family. Only Pythia has four decades by itself; the other families have less than two.
 
 # %% tags=["hide-input"]
 summaries = load_summaries(records_dir or SUMMARIES)

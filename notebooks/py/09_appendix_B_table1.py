@@ -284,7 +284,7 @@ for limit in (0.1, 0.2):
 ratio.round(2)
 
 # %% [markdown]
-# "In most cases" is fair. The exceptions are not scattered, though. On HotpotQA $\mathrm{RBP}_1$ is the steeper law in all four families. On the other corpora it is the flatter one in 17 of 20 pairs, usually most of all for OPT. Are close exponents equal? Where points of both are published, the difference has an interval of its own. It is the slope of the *ratio* of the losses, in which the scatter that they share cancels.
+# "In most cases" is fair. The exceptions are not scattered, though. On HotpotQA $\mathrm{RBP}_1$ is the steeper law in all four families. On the other corpora it is the flatter one in 17 of 20 pairs, usually most of all for OPT. Are close exponents equal? Where points of both are published, the difference has its own interval. It is the slope of the *ratio* of the losses, in which the scatter that they share cancels.
 
 # %%
 for family in ("GPT2", "Pythia"):

@@ -252,7 +252,7 @@ rates = rates.assign(rate=np.where(high, "Pythia's", "GPT-2's"))
 rates.pivot(index=["family", "S"], columns="rate", values=["drop", "order"]).round(2)
 
 # %% [markdown]
-# At GPT-2's rate the third Pythia does not copy at all. At Pythia's rate the third GPT-2 hardly does. So in these models copying needs both, the high rate and the family.
+# At GPT-2's rate the third Pythia does not copy at all. At Pythia's rate the third GPT-2 hardly does. So here copying needs both.
 #
 # ## Training tokens: the jump
 #

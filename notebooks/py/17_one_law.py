@@ -93,7 +93,7 @@ apart.loc["median"] = apart.median()
 apart.round(3)
 
 # %% [markdown]
-# On four texts the ratios agree within 2 to 9%. The two exceptions are both code. On Github the CE of GPT-2 follows no power law (the printed $R^2$ is 0.09), so dividing by its exponent means little. On HumanEval the ratios differ, too.
+# On four texts the ratios agree within 2 to 9%. The two exceptions are both code. On Github the CE of GPT-2 follows no power law (the printed $R^2$ is 0.09), so dividing by its exponent means little.
 #
 # Is the agreement luck? Give each family the $\alpha_{\mathrm{CE}}$ of another one, in all 24 ways.
 
@@ -303,7 +303,7 @@ print(
 # %% [markdown]
 # *Root mean square of the error over five texts and three $k$; the mean range of CE in nats.*
 #
-# By the margin this cannot be told. The error is above 0.08 and below 0.15; it is less than a third of that of $\alpha_k$. With three sizes in each ladder it had been 0.24, refuted; then we trained the other sizes of the last three ladders, as planned from the start. (Those of the first two have yet to be trained.) The test is blunt. CE falls by 5 to 8% within a ladder of 3 million tokens, so one model that is 1% off the common line moves $\varepsilon_k$ by 0.1 to 0.2. The farther CE falls, the smaller the error.
+# By the margin this cannot be told. The error is above 0.08 and below 0.15, and less than a third of that of $\alpha_k$. With three sizes in each of four ladders it had been 0.24, refuted. Knowing that, we trained the other sizes of the last three ladders, as planned; those of the first two are still missing. The test is blunt: CE falls by 5 to 8% within a ladder of 3 million tokens, so one model that is 1% off the common line moves $\varepsilon_k$ by 0.1 to 0.2.
 #
 # A second test, not fixed beforehand, asks for the level: how far are these models from the two lines of the ordinary ones?
 
@@ -325,7 +325,7 @@ far.agg(lambda off: np.sqrt((off**2).mean())).unstack("k").round(2)
 # %% [markdown]
 # *Distance from the two lines of the ordinary models, in log loss (root mean square over models and texts).*
 #
-# From the line in $\log \mathrm{CE}$ the changed models are 1 to 3% away, smoothed targets included; only the deep models are a little farther, at $k = 100$. From the line in $\log S$ the models with fewer tokens are many times as far. So depth, tokens and smoothing act mostly through cross-entropy, too, with deviations that a short ladder turns into another exponent.
+# From the line in $\log \mathrm{CE}$ the changed models are 1 to 3% away, smoothed targets included; only the deep models are a little farther, at $k = 100$. From the line in $\log S$ the models with fewer tokens are many times as far. So depth, tokens and smoothing act mostly through cross-entropy, too.
 #
 # The number of training tokens $T$ is another lever. Six Pythias were trained on four numbers of tokens each:
 
@@ -479,7 +479,7 @@ errors.groupby(theories["family"]).agg(["median", "max"]).mul(100).round().astyp
 # %% [markdown]
 # *Above: $\varepsilon_k$ of Pythia on prose, on the half of the text that was not fitted. Below: error of $\varepsilon_k$ in percent, over ten $k$ from 1 to 1,000 and two texts. The margin is about Pythia.*
 #
-# What a Pythia believes gives half of its exponents to 5%; in the other families it is 10 to 17%. No theory meets the [margin](../docs/margins.md) (5% and at most 15%), in any family: at $k$ = 1,000 all fail. So **the growth up to $k \approx 10$ is in the predictions, and the growth in the tail is not.**
+# What a Pythia believes gives half of its exponents to 5%; in the other families it is 10 to 17%. No theory meets the [margin](../docs/margins.md) (5% and at most 15%), in any family: at $k$ = 1,000 all fail. So **Pythia's growth up to $k \approx 10$ is in its predictions; the growth in the tail is in no family's.**
 #
 # ## What we found
 #
@@ -487,6 +487,6 @@ errors.groupby(theories["family"]).agg(["median", "max"]).mul(100).round().astyp
 # - **It fails** on the paper's two texts of code and at the fewest training tokens. The one test that we had fixed, the exponents of changed ladders, cannot tell.
 # - **It is no proof of a cause.** CE and the ranks move together. Another measure of quality might do as well as CE.
 # - **The "nearly identical" exponents** say that $\varepsilon_1$ is near 1 on the paper's texts. On ours it is 1.3 to 1.4.
-# - **It is an observation, not a theory.** Four families are few, and texts are not independent. Our theories fail at large $k$. [Notebook 10](10_appendix_B_law_in_k.ipynb) describes how the exponent grows.
+# - **It is an observation, not a theory.** Four families are few, and texts are not independent. Our theories fail at large $k$.
 #
 # **Related.** [Schaeffer et al.](https://arxiv.org/abs/2304.15004) predict other metrics from cross-entropy.

@@ -80,7 +80,7 @@ def test_measure_show_fit(rbpkit, ladder, text_file, tmp_path):
         ("measure --model {model} --corpus {text} --dtype int8 --out {out}", "float32"),
         ("measure --model {model} --corpus {text} --device abacus --out {out}", "abacus"),
         ("measure --model {model} --corpus {text} --out {text}", "is a file"),
-        ("show {tmp} --k 0", "'--k'"),
+        ("show {tmp} --k 0", "'--k': Input should be greater than or equal to 1"),
         ("show {tmp}/nowhere", "nowhere"),
         ("sweep {tmp}/none.yaml --out {out}", "none.yaml"),
         ("sweep {params}/paper.yaml --engine spark --out {out}", "ray"),

@@ -77,7 +77,7 @@ def test_bad_input_is_one_line(rbpkit, tmp_path, monkeypatch):
     for arguments, message in (
         (("--shapes", "EleutherAI/pythia-14"), f"did you mean {PYTHIA_14M}"),
         (("--dtype", "float8"), "float32, bfloat16, float16"),
-        (("--tokens", 0), "'--tokens'"),
+        (("--tokens", 0), "'--tokens': Input should be greater than or equal to 1"),
         (("--out", tmp_path / "notes.md"), "notes.md holds no table"),
     ):
         status, out, err = rbpkit("bench", "--device", "cpu", *arguments)
