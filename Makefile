@@ -81,9 +81,9 @@ notebooks: $(READY) ## make notebooks/*.ipynb from notebooks/py, execute them, w
 	@echo "== notebooks: from notebooks/py"
 	@$(PYTHON) -m rbpkit.study.notebooks
 
-tables: $(READY) ## rbpkit/data/pocket/tables again, 45 minutes
-	@echo "== tables: rbpkit/data/pocket/tables"
-	@$(PYTHON) -m rbpkit.pocket.tables
+tables: $(READY) ## pocket/rbpkit_pocket/data/tables again, 45 minutes
+	@echo "== tables: pocket/rbpkit_pocket/data/tables"
+	@$(PYTHON) -m rbpkit_pocket.tables
 
 # A site needs packages that nothing else does; an environment of one's own must have them.
 site: $(READY) ## the executed notebooks as pages, in out/site; opens without a network
@@ -109,7 +109,7 @@ own-python:
 	@$(call check_python,$(PYTHON),PYTHON)
 
 # The stamp is written last, so an installation that was interrupted is done again.
-$(VENV)/.installed: pyproject.toml constraints.txt
+$(VENV)/.installed: pyproject.toml pocket/pyproject.toml constraints.txt
 	@if ! $(VENV)/bin/python -m pip --version >/dev/null 2>&1; then \
 		$(call check_python,$(BASE_PYTHON),BASE_PYTHON); \
 		echo "== making $(VENV) with $$($(BASE_PYTHON) -V)"; \
@@ -117,5 +117,5 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	fi
 	@$(call check_python,$(VENV)/bin/python,PYTHON)
 	@echo "== installing into $(VENV): the first time this takes some minutes (torch is large)"
-	@$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[test]'
+	@$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[test]' -e pocket
 	@touch $@

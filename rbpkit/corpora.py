@@ -29,6 +29,7 @@ from rbpkit.files.text_files import (
     suffix_of,
     text_fingerprint,
 )
+from rbpkit_pocket import paths
 
 PROTOCOL_DOCUMENTS = 1000  # taken from each corpus by the authors
 
@@ -211,11 +212,9 @@ def load_corpus(
         documents = PROTOCOL_DOCUMENTS
     documents = documents or None  # None for all, from here on
     if target == "pocket:humaneval":
-        from rbpkit.pocket.documents import humaneval_path
-
         source = {"kind": "pocket", "path": "shipped with rbpkit"}
         field = "+".join(ON_HUB["HumanEval"].fields)
-        return _from_files(target, [humaneval_path()], field, documents, seed, source)
+        return _from_files(target, [paths.HUMANEVAL], field, documents, seed, source)
     if target in POCKET_CORPORA:
         return _from_pocket(target, documents)
     if target in GLYPH_CORPORA:
@@ -280,7 +279,7 @@ def _from_files(
 
 
 def _from_pocket(name: str, documents: int | None) -> Corpus:
-    from rbpkit.pocket.documents import load_pocket_documents
+    from rbpkit_pocket.documents import load_pocket_documents
 
     pocket = load_pocket_documents(name.removeprefix("pocket:"))
     shipped = pocket.as_shipped
@@ -290,7 +289,7 @@ def _from_pocket(name: str, documents: int | None) -> Corpus:
 
 
 def _from_glyphs(name: str, documents: int | None) -> Corpus:
-    from rbpkit.pocket.glyphs import as_shipped, measured_glyphs
+    from rbpkit_pocket.glyphs import as_shipped, measured_glyphs
 
     texts, shown = measured_glyphs(name.removeprefix("pocket:glyphs"))
     pictures = [Picture(f"{name}, row {row}", one) for row, one in enumerate(shown)]

@@ -113,7 +113,7 @@ class Summary:
         source file stay together. Raises InputError for k < 1, for a k below V that is not in
         `k_grid`, since the documents' hits are stored for no other, and for a single document.
         """
-        from rbpkit.pocket.documents import CORPORA, document_modules
+        from rbpkit_pocket.documents import CORPORA, document_modules
 
         if check_k(k) < self.manifest.V and k not in self.k_grid:
             grid = ", ".join(map(str, self.k_grid))

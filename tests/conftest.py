@@ -14,8 +14,8 @@ import yaml
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
 from rbpkit.cli import app
-from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
+from rbpkit_pocket import paths, recipes
 
 TEXTS = (
     "The rank of a token is the number of tokens that score at least as high.",
@@ -129,7 +129,7 @@ def capped_folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def shipped() -> list:
     """The summaries of the pocket models, on all of their corpora."""
-    return load_summaries(recipes.SUMMARIES)
+    return load_summaries(paths.SUMMARIES)
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.pocket import recipes
 from rbpkit.records import Records
+from rbpkit_pocket import recipes
 
 CAPTIONS = (
     "a red square on a dark ground",

@@ -21,7 +21,8 @@ from rbpkit.corpora import HUB_CORPORA, ON_HUB, Corpus, load_corpus, protocol_or
 from rbpkit.encoding import PAD_ID, EncodedCorpus, EncodedDocument, batches, encode
 from rbpkit.errors import InputError
 from rbpkit.files.text_files import text_fingerprint
-from rbpkit.pocket.documents import humaneval_path, load_pocket_documents
+from rbpkit_pocket import paths
+from rbpkit_pocket.documents import load_pocket_documents
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 TOKENIZERS = SHARED / "tokenizers"
@@ -186,7 +187,7 @@ def test_the_shipped_humaneval_follows_the_protocol_and_names_no_path_of_the_mac
     assert corpus.documents == tuple(in_order[i] for i in protocol_order(164))
     assert corpus.protocol == {"seed": 42, "requested": None, "available": 164}
     assert "/" not in json.dumps([corpus.source, corpus.protocol])
-    assert "The MIT License" in humaneval_path().with_name("humaneval.LICENSE").read_text()
+    assert "The MIT License" in paths.HUMANEVAL.with_name("humaneval.LICENSE").read_text()
 
 
 def hub_rows(name: str) -> list[dict]:

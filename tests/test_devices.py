@@ -14,7 +14,7 @@ from rbpkit.encoding import encode
 from rbpkit.errors import InputError
 from rbpkit.measuring import rank_columns
 from rbpkit.models import load_model
-from rbpkit.pocket import recipes
+from rbpkit_pocket import recipes
 
 NEEDS_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 NEEDS_TWO = pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")

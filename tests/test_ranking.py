@@ -14,8 +14,8 @@ from rbpkit import ranking
 from rbpkit.errors import InputError
 from rbpkit.kernels import c_loop
 from rbpkit.models import load_model
-from rbpkit.pocket import recipes
 from rbpkit.ranking import NonFiniteError, logit_chunks, logit_ranks, token_ranks
+from rbpkit_pocket import recipes
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 

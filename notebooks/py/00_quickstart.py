@@ -28,12 +28,12 @@ import torch
 
 from rbpkit import fit_curves, load_corpus, load_model, load_summaries, logit_ranks, measure, plots
 from rbpkit.fit import rbp_curve
-from rbpkit.pocket import recipes
 from rbpkit.stats.curves import models_of
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 from rbpkit.tools.look import look
 from rbpkit.tools.sentence import explore_sentence, rank_points
+from rbpkit_pocket import paths, recipes
 
 check_parameters(globals())
 torch.set_num_threads(1)
@@ -107,7 +107,7 @@ print(ranks.tolist())
 # For each pocket model we keep a **summary** of its ranks on functions that it was not trained on: every rank that occurred, and how often.
 
 # %%
-chosen = models_of(load_summaries(recipes.SUMMARIES), "pocket:code", "Pythia")
+chosen = models_of(load_summaries(paths.SUMMARIES), "pocket:code", "Pythia")
 table = pd.DataFrame({"model": [one.manifest.model for one in chosen], "S": S})
 for k in ks:
     table[f"RBP_{k}"] = [

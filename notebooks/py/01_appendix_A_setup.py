@@ -42,11 +42,11 @@ from scipy.stats import linregress
 
 from rbpkit import load_summaries, paper, plots
 from rbpkit.corpora import HUB_CORPORA
-from rbpkit.pocket.recipes import SUMMARIES
 from rbpkit.stats.curves import measured_curves, published_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket.paths import SUMMARIES
 
 check_parameters(globals())
 ours = "measured" if records_dir else "pocket models"

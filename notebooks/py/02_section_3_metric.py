@@ -50,15 +50,15 @@ from rbpkit import (
     paper,
     plots,
 )
-from rbpkit.pocket import recipes
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket import paths, recipes
 
 check_parameters(globals())
 disable_progress_bar()
 torch.set_num_threads(1)
-summaries = load_summaries(records_dir or recipes.SUMMARIES)
+summaries = load_summaries(records_dir or paths.SUMMARIES)
 
 # %% [markdown]
 # ## One probability, two ranks
@@ -386,7 +386,7 @@ ties.round({"tied": 2, "RBP_1, Eq. 3": 3, "RBP_1, program": 3})
 # bfloat16 keeps eight binary digits of a number, so many logits become equal. The table below has 100 documents of two corpora under each pocket model of the four families. "Body" means that only the network ran in 16 bits and the logits have 32, as in this project.
 
 # %%
-table = pd.read_csv(recipes.DATA / "tables" / "precision.csv")
+table = pd.read_csv(paths.TABLES / "precision.csv")
 table["rule"] = table["optimistic"] - table["pessimistic"]
 exact = table[table["setting"] == "float32"].set_index(["corpus", "model", "k"])["CE"]
 table["CE changes by"] = (

@@ -37,12 +37,12 @@ import pandas as pd
 from scipy import stats
 
 from rbpkit import fit_curves, fit_power_law, load_summaries, paper, plots
-from rbpkit.pocket.recipes import SUMMARIES
 from rbpkit.stats.curves import measured_curves, published_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
 from rbpkit.tools.explorers import explore
+from rbpkit_pocket.paths import SUMMARIES
 
 check_parameters(globals())
 

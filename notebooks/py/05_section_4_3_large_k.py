@@ -36,13 +36,13 @@ import pandas as pd
 from scipy.stats import beta, linregress
 
 from rbpkit import load_summaries, paper, plots
-from rbpkit.pocket.recipes import SUMMARIES
 from rbpkit.stats.bootstrap import resample
 from rbpkit.stats.curves import models_of
 from rbpkit.stats.noise import misses_needed
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket.paths import SUMMARIES
 
 check_parameters(globals())
 LARGE_KS = [20_000, 30_000]

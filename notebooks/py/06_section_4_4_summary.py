@@ -39,11 +39,11 @@ import pandas as pd
 import seaborn as sns
 
 from rbpkit import fit_curves, load_summaries, paper, plots
-from rbpkit.pocket.recipes import SUMMARIES
 from rbpkit.stats.curves import measured_curves, published_curves, table1_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket.paths import SUMMARIES
 
 check_parameters(globals())
 ours = "your models" if records_dir else "pocket models"

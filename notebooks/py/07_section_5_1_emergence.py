@@ -43,11 +43,12 @@ import seaborn as sns
 from scipy.stats import gumbel_r, linregress
 
 from rbpkit import load_corpus, load_model, load_summaries, measure, paper, plots
-from rbpkit.pocket.recipes import SUMMARIES, model_folder
 from rbpkit.stats.windows import MIN_RUNS, measured_windows, published_windows
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket.paths import SUMMARIES
+from rbpkit_pocket.recipes import model_folder
 
 check_parameters(globals())
 

@@ -40,12 +40,12 @@ from scipy.special import expit, ndtr
 from scipy.stats import linregress, norm
 
 from rbpkit import fit_power_law, load_summaries, paper, plots
-from rbpkit.pocket.recipes import SUMMARIES
 from rbpkit.stats.curves import in_order
 from rbpkit.stats.rank_laws import closed_form, fit_lognormal, lognormals, published_laws
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket.paths import SUMMARIES
 
 check_parameters(globals())
 summaries = in_order(load_summaries(records_dir or SUMMARIES), corpus_names, families)

@@ -40,13 +40,13 @@ from scipy.stats import linregress, norm
 
 from rbpkit import paper, plots
 from rbpkit.errors import InputError
-from rbpkit.pocket.recipes import SUMMARIES
 from rbpkit.records import load_summaries
 from rbpkit.stats.bootstrap import resample
 from rbpkit.stats.curves import models_of
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket.paths import SUMMARIES
 
 check_parameters(globals())
 

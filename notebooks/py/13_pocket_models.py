@@ -39,18 +39,15 @@ import pandas as pd
 from scipy import stats
 
 from rbpkit import load_summaries, plots
-from rbpkit.pocket import recipes
-from rbpkit.pocket.controls import (
-    controls_path,
-    grid_path,
-    load_totals,
-    pairs_path,
-    size_and_tokens,
-    totals_of,
-)
 from rbpkit.stats.curves import measured_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket import paths, recipes
+from rbpkit_pocket.ablations import (
+    load_totals,
+    size_and_tokens,
+    totals_of,
+)
 
 check_parameters(globals())
 
@@ -68,7 +65,7 @@ check_parameters(globals())
 
 # %%
 runs = {run.name: run for family in recipes.FAMILIES for run in recipes.runs_of(family)}
-pocket = load_summaries(recipes.SUMMARIES) + load_summaries(recipes.BESIDE)
+pocket = load_summaries(paths.SUMMARIES) + load_summaries(paths.MAMBA_SUMMARIES)
 S = {one.manifest.model: one.manifest.S for one in pocket}
 
 shapes = pd.DataFrame(
@@ -194,8 +191,8 @@ print(check(2, answer_2, sealed("22176497", digits=2)))
 
 # %%
 totals = {
-    "repeated pairs": load_totals(pairs_path(True)),
-    "other tokens": load_totals(pairs_path(False)),
+    "repeated pairs": load_totals(paths.PAIR_TOKENS),
+    "other tokens": load_totals(paths.OTHER_TOKENS),
 }
 totals["all tokens"] = [pair.plus(other) for pair, other in zip(*totals.values(), strict=True)]
 trained = pd.concat(
@@ -299,7 +296,7 @@ plots.save(figure, several.drop(columns="panel"), figures_dir, "13_seeds")
 logs = {}
 for model, seed in product(trained[trained.seed > 0].model.unique(), range(3)):
     name = f"{model}-12m-seed{seed}" if seed else model
-    log = pd.read_csv(recipes.DATA / "runs" / f"{name}.csv")
+    log = pd.read_csv(paths.RUNS / f"{name}.csv")
     logs[model, seed] = log.set_index("tokens").loss
 losses = pd.DataFrame(logs).sort_index(axis=1)
 parted = losses - losses.T.groupby(level=0).transform("mean").T
@@ -367,11 +364,11 @@ moved = moved.groupby(["family", "quantity"]).agg({"lowest, %": "min", "highest,
 # `params/class/own_model.yaml` trains the smallest Pythia with your seed, on 3 million tokens. With your records this table has a row for it, next to the three seeds that come with `rbpkit`.
 
 # %% tags=["hide-input"]
-grid = load_totals(grid_path())
+grid = load_totals(paths.GRID)
 text = {(one.manifest.corpus, one.manifest.fingerprint) for one in grid}
 seeds = [
     one
-    for one in [*load_totals(controls_path()), *map(totals_of, summaries)]
+    for one in [*load_totals(paths.ABLATIONS), *map(totals_of, summaries)]
     if one.manifest.model.startswith("pythia-w32-l2-3m-seed")
     and (one.manifest.corpus, one.manifest.fingerprint) in text
 ]

@@ -39,13 +39,15 @@ import torch
 
 from rbpkit import load_corpus, load_model, measure, paper, plots
 from rbpkit.fit import fit_power_law
-from rbpkit.pocket.controls import load_totals, pairs_path, size_and_tokens
-from rbpkit.pocket.copying import copying_path, copying_probe
-from rbpkit.pocket.recipes import MODELS, model_folder
 from rbpkit.stats.curves import measured_curves
 from rbpkit.stats.joint_law import KAPLAN, held_out_sets, leave_out
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket import paths
+from rbpkit_pocket.ablations import load_totals, size_and_tokens
+from rbpkit_pocket.copying import copying_probe
+from rbpkit_pocket.paths import MODELS
+from rbpkit_pocket.recipes import model_folder
 
 check_parameters(globals())
 torch.set_num_threads(1)
@@ -74,7 +76,7 @@ print(" ".join(f"[{pair[1]}]" if pair in pairs[:i] else pair[1] for i, pair in e
 # %%
 corpora = ["prose", "code", "qa", "readme", "humaneval"]
 quantities = ["CE", "RBP_1", "RBP_10", "RBP_100"]
-pair, other = load_totals(pairs_path(True)), load_totals(pairs_path(False))
+pair, other = load_totals(paths.PAIR_TOKENS), load_totals(paths.OTHER_TOKENS)
 both = [one.plus(two) for one, two in zip(pair, other, strict=True)]
 
 tables = {"pair": pair, "other": other, "all": both}
@@ -219,7 +221,7 @@ pd.DataFrame(live).T[["first", "drop", "order"]].round(1)
 # The same for all pocket models, measured earlier, with 95% intervals from 256 sequences:
 
 # %% tags=["hide-input"]
-probed = pd.read_csv(copying_path())
+probed = pd.read_csv(paths.COPYING)
 pocket = {path.name for path in MODELS.iterdir()}
 ours = probed[probed.model.isin(pocket)]
 titles = {"drop": "drop: $x$ was there", "order": "order: in this order"}

@@ -37,10 +37,11 @@ from scipy.stats import t as student
 
 from rbpkit import paper, plots
 from rbpkit.fit import fit_power_law
-from rbpkit.pocket.controls import grid_path, load_totals, size_and_tokens
 from rbpkit.stats.joint_law import FORMS, KAPLAN, fit_joint, held_out_sets, leave_out
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket import paths
+from rbpkit_pocket.ablations import load_totals, size_and_tokens
 
 check_parameters(globals())
 
@@ -54,7 +55,7 @@ check_parameters(globals())
 # %%
 corpora = ["prose", "code", "qa", "readme", "humaneval"]
 quantities = ["CE", "RBP_1", "RBP_10", "RBP_100"]
-models = size_and_tokens(load_totals(grid_path()), (1, 10, 100))
+models = size_and_tokens(load_totals(paths.GRID), (1, 10, 100))
 models["corpus"] = models.corpus.map(plots.short)
 grid, larger = models[models.S < 1e6], models[models.S > 1e6]
 order = [(name, quantity) for name in corpora for quantity in quantities]

@@ -40,13 +40,14 @@ from scipy.optimize import least_squares
 from scipy.special import expit, ndtr
 
 from rbpkit import fit_power_law, load_summaries, paper, plots
-from rbpkit.pocket.controls import LADDERS, controls_path, grid_path, load_totals
-from rbpkit.pocket.recipes import BESIDE, DATA, SUMMARIES
 from rbpkit.stats.bootstrap import resample
 from rbpkit.stats.ce_law import exponents_of, log_errors
 from rbpkit.stats.curves import in_order
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket import paths
+from rbpkit_pocket.ablations import ABLATION_FAMILIES, load_totals
+from rbpkit_pocket.paths import DATA, MAMBA_SUMMARIES, SUMMARIES
 
 check_parameters(globals())
 summaries = in_order(load_summaries(records_dir or SUMMARIES), corpus_names, families)
@@ -256,7 +257,9 @@ rms.unstack(["x", "k"]).round(3)
 # **Another architecture.** Mamba is a state-space model. We predict its $\alpha_k$ as its own $\alpha_{\mathrm{CE}}$ times the mean $\varepsilon_k$ of the four families, and, for comparison, as the four families' mean $\alpha_k$.
 
 # %%
-beside = points_of(one for one in load_summaries(BESIDE) if one.manifest.corpus in corpus_names)
+beside = points_of(
+    one for one in load_summaries(MAMBA_SUMMARIES) if one.manifest.corpus in corpus_names
+)
 pocket = points_of(load_summaries(SUMMARIES))
 both = exponents_of(pd.concat([pocket[pocket["corpus"].isin(beside["corpus"])], beside]))
 wrong = {name: log_errors(both, name, paper.FAMILIES)["Mamba"] for name in ("alpha_k", "eps_k")}
@@ -272,9 +275,9 @@ pd.DataFrame(wrong).groupby("k").agg(lambda v: np.sqrt((v**2).mean())).round(3)
 # %%
 width = pocket["model"].str.extract(r"-w(\d+)", expand=False).astype(int)
 reference = pocket[pocket["family"].isin(["GPT2", "OPT"]) & (width <= 96)]
-controls = points_of(load_totals(controls_path()))
+controls = points_of(load_totals(paths.ABLATIONS))
 ladders = []
-for name, runs in LADDERS.items():
+for name, runs in ABLATION_FAMILIES.items():
     ladder = controls[controls["model"].isin([run.name for run in runs])]
     if ladder["S"].nunique() >= 3:
         ladders.append(ladder.assign(family=name))
@@ -308,7 +311,7 @@ print(
 # A second test, not fixed beforehand, asks for the level: how far are these models from the two lines of the ordinary ones?
 
 # %%
-recipe_of = {run.name: name for name, runs in LADDERS.items() for run in runs}
+recipe_of = {run.name: name for name, runs in ABLATION_FAMILIES.items() for run in runs}
 models = [
     pocket.assign(recipe="ordinary"),
     controls.assign(recipe=controls["model"].map(recipe_of)),
@@ -330,7 +333,7 @@ far.agg(lambda off: np.sqrt((off**2).mean())).unstack("k").round(2)
 # The number of training tokens $T$ is another lever. Six Pythias were trained on four numbers of tokens each:
 
 # %%
-grid = points_of(load_totals(grid_path()))
+grid = points_of(load_totals(paths.GRID))
 grid["family"] = grid["model"].str.extract(r"-([\d.]+m)$", expand=False)
 six = grid.groupby(["corpus", "k", "S"])["family"].transform("nunique") == 4
 by_T = exponents_of(grid[six]).query("k == 1")

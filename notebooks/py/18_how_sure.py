@@ -38,11 +38,11 @@ from scipy.stats import chi2
 from scipy.stats import t as student
 
 from rbpkit import InputError, fit_power_law, fit_rbp_law, load_summaries, paper, plots
-from rbpkit.pocket.recipes import DATA, SUMMARIES
 from rbpkit.stats.bootstrap import resample
 from rbpkit.stats.curves import models_of, published_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket.paths import DATA, SUMMARIES
 
 check_parameters(globals())
 mine = "measured" if records_dir else "pocket models"

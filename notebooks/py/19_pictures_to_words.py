@@ -39,12 +39,12 @@ import pandas as pd
 from scipy.stats import linregress, t
 
 from rbpkit import Corpus, load_model, load_summaries, measure, plots
-from rbpkit.pocket import recipes
-from rbpkit.pocket.glyphs import load_glyphs, pictures, twins_key
-from rbpkit.pocket.readers import READERS, READINGS, SIZES
 from rbpkit.stats.bootstrap import resample_weights
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket import paths
+from rbpkit_pocket.captioners import SIZES
+from rbpkit_pocket.glyphs import load_glyphs, pictures, twins_key
 
 check_parameters(globals())
 
@@ -90,7 +90,10 @@ plots.save(figure, shown, figures_dir, "19_glyphs")
 # $$S = L\,(12 w^2 + 13 w) + 2w .$$
 
 # %%
-of = {(one.manifest.corpus, one.manifest.model): one for one in load_summaries(READINGS)}
+of = {
+    (one.manifest.corpus, one.manifest.model): one
+    for one in load_summaries(paths.CAPTIONER_SUMMARIES)
+}
 names = [one.name for one in SIZES]
 
 
@@ -114,7 +117,7 @@ pd.DataFrame({
 # An earlier family, trained for half as long at four times the rate, did not follow the law. By its margin only characters never seen counted. We then trained this family, with a new margin and two verdicts, one for each kind of characters (`docs/margins.md`).
 
 # %%
-rates = pd.read_csv(recipes.DATA / "runs" / "reader_rates.csv")
+rates = pd.read_csv(paths.RUNS / "reader_rates.csv")
 rates.pivot(index="width", columns="rate", values="valid_ce").round(3).astype(object).fillna(
     "not run"
 )
@@ -199,7 +202,7 @@ for kind, j in product(KINDS, range(3)):
     print(
         f"{kind}, {QUANTITIES[j]}: R2 at least {R2.min():.2f}; 0.9 or more in {np.mean(R2 >= 0.9):.0%}"
     )
-logs = [[pd.read_csv(recipes.DATA / "runs" / f"{name}.csv") for name in some] for some in seeds]
+logs = [[pd.read_csv(paths.RUNS / f"{name}.csv") for name in some] for some in seeds]
 valid = np.exp(np.log([[one.valid_ce.iloc[-1] for one in some] for some in logs]).mean(1))
 print("CE of the validation split: alpha {:.3f} [{:.3f}, {:.3f}], R2 {:.2f}".format(*law(S, valid)))
 
@@ -224,7 +227,7 @@ print(check(1, answer_1, sealed("6f4b6612", digits=0)))
 # Are these exponents like those of the pocket models that read text?
 
 # %%
-text = load_summaries(recipes.SUMMARIES)
+text = load_summaries(paths.SUMMARIES)
 rows = []
 for key in product(("GPT2", "OPT", "Pythia", "Qwen"), {one.manifest.corpus for one in text}):
     some = [one for one in text if (one.manifest.family, one.manifest.corpus) == key]
@@ -390,7 +393,7 @@ rows = [{"text": glyphs.name[i], "picture": pictures("test", 0)[i]} for i in pla
 corpus = Corpus.of(rows, "two glyphs", field="text", image="picture")
 ranks = {}
 for name in names:
-    model = load_model(READERS / name, image=True)
+    model = load_model(paths.CAPTIONERS / name, image=True)
     found = measure(model, corpus).records
     ranks[name] = found.rank()
 tokens = [model.tokenizer.decode([i]).strip() or "_" for i in found.target]

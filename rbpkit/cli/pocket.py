@@ -26,15 +26,15 @@ def _help(context: typer.Context) -> None:
 @pocket_app.command("list")
 def list_models() -> None:
     """The pocket models (family, size, shape, folder), then the controls and the other seeds."""
-    from rbpkit.pocket import recipes
-    from rbpkit.pocket.controls import CONTROLS, SEEDS
+    from rbpkit_pocket import recipes
+    from rbpkit_pocket.ablations import ABLATIONS, SEEDS
 
     for family, shapes in recipes.SHAPES.items():
         for size, shape in enumerate(shapes):
             folder = recipes.model_folder(family, size)
             there = folder if folder.is_dir() else "not trained"
             typer.echo(f"{family} {size}: width {shape.width}, {shape.layers} layers  {there}")
-    for run in CONTROLS:
+    for run in ABLATIONS:
         typer.echo(f"control {run.name}")
     for run in SEEDS:
         typer.echo(f"other seed {run.name}")
@@ -54,8 +54,8 @@ def train(
 
     Each run logs to OUT/NAME/log.csv; OUT/losses.png shows the validation loss of all runs in OUT.
     """
-    from rbpkit.pocket import recipes
-    from rbpkit.pocket.controls import control_named
+    from rbpkit_pocket import recipes
+    from rbpkit_pocket.ablations import ablation_named
 
     if (family is None) == (control is None):
         raise InputError("give --family or --control (see `rbpkit pocket list`)")
@@ -69,7 +69,7 @@ def train(
     if control is not None:
         if changes or size is not None:
             raise InputError("a control has its own recipe: leave --size, --tokens, --rate out")
-        runs = (control_named(control),)
+        runs = (ablation_named(control),)
     else:
         family = recipes.family_named(family)
         if size is not None:
@@ -77,7 +77,7 @@ def train(
         runs = recipes.runs_of(family, **changes)
         runs = runs if size is None else runs[size : size + 1]
     folder = folder_to_write(out)
-    from rbpkit.pocket.training import train_runs
+    from rbpkit_pocket.training import train_runs
 
     train_runs(runs, folder, device=device, say=say, progress=sys.stderr.isatty())
     say(f"losses: {save_losses(folder)}")

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbpkit.errors import InputError
-from rbpkit.pocket.documents import CORPORA, document_modules
 from rbpkit.summary import Summary
+from rbpkit_pocket.documents import CORPORA, document_modules
 
 SEED = 42
 DRAWS = 1000

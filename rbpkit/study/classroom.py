@@ -19,11 +19,11 @@ import rbpkit
 from rbpkit.errors import InputError
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.plots import save, style
-from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
 from rbpkit.study.notebooks import notebook_called, run
 from rbpkit.study.params import load_params, problems
 from rbpkit.study.reproduce import comparison
+from rbpkit_pocket import paths
 
 COMPARISON = "comparison"
 
@@ -139,7 +139,7 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
         )
     chosen = [
         one
-        for one in load_summaries(values["records_dir"] or recipes.SUMMARIES)
+        for one in load_summaries(values["records_dir"] or paths.SUMMARIES)
         if one.manifest.corpus in params.corpus_names
         and (not params.families or one.manifest.family in params.families)
     ]

@@ -12,9 +12,9 @@ from filelock import FileLock
 from rbpkit import paper
 from rbpkit.corpora import GLYPH_CORPORA, ON_HUB, POCKET_CORPORA, Corpus, load_corpus
 from rbpkit.errors import InputError, reason
-from rbpkit.pocket import recipes
 from rbpkit.records import iter_manifests, slug
 from rbpkit.study.params import Params
+from rbpkit_pocket import paths, recipes
 
 NAMED = (*ON_HUB, *POCKET_CORPORA, *GLYPH_CORPORA)  # their columns are known
 
@@ -50,7 +50,7 @@ def models_of(params: Params) -> dict[str, str]:
     if params.train_models:
         raise InputError("train_models: `rbpkit reproduce` trains these models and measures them")
     if params.model_ids:
-        pocket = {p.name: str(p) for p in recipes.MODELS.glob("*") if p.is_dir()}
+        pocket = {p.name: str(p) for p in paths.MODELS.glob("*") if p.is_dir()}
         here = pocket if params.source == "pocket" else {}
         models = [here.get(one, one) for one in params.model_ids]
     elif params.source == "pocket":

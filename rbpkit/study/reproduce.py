@@ -19,14 +19,14 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import Measured, fit_all
-from rbpkit.pocket import recipes
-from rbpkit.pocket.controls import grid_path, load_totals
 from rbpkit.records import load_summaries, slug
 from rbpkit.study.checks import cores
 from rbpkit.study.notebooks import notebook_called, notebook_names, run
 from rbpkit.study.params import Params
 from rbpkit.study.sweep import sweep
 from rbpkit.summary import Summary
+from rbpkit_pocket import paths, recipes
+from rbpkit_pocket.ablations import load_totals
 
 # How far a measured value may be from the pocket model's. Another processor sums in another order,
 # so that here and there two logits that nearly tie change places: 2e-4 is six tokens of the
@@ -112,7 +112,7 @@ def train_models(params: Params, out: Path, **shown) -> Params:
     if params.source != "pocket" or params.model_ids:
         raise InputError("train_models: source must be pocket, and model_ids empty")
     runs = [recipes.run_named(name) for name in params.train_models]
-    from rbpkit.pocket.training import train_runs
+    from rbpkit_pocket.training import train_runs
 
     folders = [out / "trained" / one.name for one in runs]  # the model's name in the records
     done = train_runs(runs, out, device=params.device or "cpu", **shown)
@@ -124,7 +124,7 @@ def train_models(params: Params, out: Path, **shown) -> Params:
 @cache
 def load_pocket() -> list[Summary]:
     """All summaries that come with the package."""
-    return [*load_summaries(recipes.SUMMARIES), *load_summaries(recipes.BESIDE)]
+    return [*load_summaries(paths.SUMMARIES), *load_summaries(paths.MAMBA_SUMMARIES)]
 
 
 def differing(one: Measured, other: Measured) -> list[str]:
@@ -182,7 +182,7 @@ def among_pocket(measured: Sequence[Summary]) -> tuple[list[Measured], list[Meas
     def cell(one: Measured) -> tuple[str, str]:
         return one.manifest.corpus, one.manifest.family
 
-    pocket = [*load_pocket(), *load_totals(grid_path())]
+    pocket = [*load_pocket(), *load_totals(paths.GRID)]
     fitted, whole = list(measured), []
     for place in dict.fromkeys(map(cell, measured)):
         here = [one for one in measured if cell(one) == place]

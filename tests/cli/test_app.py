@@ -14,8 +14,8 @@ import pytest
 from conftest import COMMAND_LINE, save_model, study_file
 from transformers import GPT2Config
 
-from rbpkit.pocket import recipes
 from rbpkit.records import Records
+from rbpkit_pocket import recipes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -119,7 +119,7 @@ def test_pocket_train_trains_what_was_asked_for(
 ):
     trained = []
     monkeypatch.setattr(
-        "rbpkit.pocket.training.train_runs", lambda runs, *given, **options: trained.extend(runs)
+        "rbpkit_pocket.training.train_runs", lambda runs, *given, **options: trained.extend(runs)
     )
     monkeypatch.setattr("rbpkit.cli.pocket.save_losses", lambda out: "drawn")
     status, _, err = rbpkit("pocket", "train", *arguments, "--out", tmp_path / "runs")

@@ -10,8 +10,8 @@ from functools import partial
 import pytest
 
 from rbpkit.fit import fit_power_law, rbp_curve
-from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
+from rbpkit_pocket import paths, recipes
 
 ONE = ("--family", "Pythia", "--corpus", "pocket:prose")
 
@@ -20,7 +20,7 @@ ONE = ("--family", "Pythia", "--corpus", "pocket:prose")
 def folder(tmp_path):
     """The shipped summaries of Pythia on one corpus: little to load."""
     (tmp_path / "prose").mkdir()
-    for path in recipes.SUMMARIES.rglob("pythia-*.npz"):
+    for path in paths.SUMMARIES.rglob("pythia-*.npz"):
         if "prose" in path.parent.name:
             shutil.copy(path, tmp_path / "prose")
     return tmp_path

@@ -13,10 +13,10 @@ from packaging.version import Version
 
 from rbpkit.errors import InputError
 from rbpkit.files.text_files import text_fingerprint
-from rbpkit.pocket import documents as pocket_documents
-from rbpkit.pocket import recipes
-from rbpkit.pocket import split as pocket_split
-from rbpkit.pocket.documents import (
+from rbpkit_pocket import documents as pocket_documents
+from rbpkit_pocket import paths
+from rbpkit_pocket import split as pocket_split
+from rbpkit_pocket.documents import (
     CORPORA,
     SPLITS,
     Document,
@@ -26,7 +26,7 @@ from rbpkit.pocket.documents import (
     load_pocket_documents,
     sections,
 )
-from rbpkit.pocket.split import split_documents, split_of
+from rbpkit_pocket.split import split_documents, split_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = "\n".join(f"    Line {i} of a docstring that is long enough to be prose." for i in range(12))
@@ -304,4 +304,4 @@ def test_the_text_made_again_is_the_shipped_one_and_its_tokenizer_too(tmp_path):
     shipped = pocket_documents.read_lists()
     assert made == {name: shipped[name] for name in made}
     tokenizer = Path("tokenizer", "tokenizer.json")
-    assert (tmp_path / tokenizer).read_bytes() == (recipes.DATA / tokenizer).read_bytes()
+    assert (tmp_path / tokenizer).read_bytes() == (paths.DATA / tokenizer).read_bytes()

@@ -14,11 +14,11 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import ARCHITECTURES, family_of, paper_config, parameter_counts
 from rbpkit.models import load_model
-from rbpkit.pocket import recipes
-from rbpkit.pocket.controls import CONTROL_TOKENS, CONTROLS, control_named
-from rbpkit.pocket.documents import CORPORA, load_pocket_documents
-from rbpkit.pocket.recipes import CONTEXT, FAMILIES, SHAPES, Shape, V, config_of, initial_model
-from rbpkit.pocket.training import mean_nll
+from rbpkit_pocket import paths, recipes
+from rbpkit_pocket.ablations import ABLATION_TOKENS, ABLATIONS, ablation_named
+from rbpkit_pocket.documents import CORPORA, load_pocket_documents
+from rbpkit_pocket.recipes import CONTEXT, FAMILIES, SHAPES, Shape, V, config_of, initial_model
+from rbpkit_pocket.training import mean_nll
 
 MIB = 2**20
 
@@ -61,7 +61,7 @@ def test_S_of_a_ladder_is_that_of_its_architecture_and_rises(family):
 
 @pytest.mark.parametrize("family", SHAPES)
 def test_the_rate_is_between_the_two_best_of_a_search_that_ends_at_neither(family):
-    search = pd.read_csv(recipes.DATA / "runs" / "rate_search.csv")
+    search = pd.read_csv(paths.RUNS / "rate_search.csv")
     search = search[search["family"] == family].drop_duplicates("run")
     best = []
     for _, tried in search.groupby("width"):
@@ -173,19 +173,19 @@ def test_controls_change_one_thing_each():
     bases = {
         (run.family, run.shape.width, run.recipe.tokens): run
         for family in ("Pythia", "GPT2")
-        for tokens in (CONTROL_TOKENS, recipes.Recipe.tokens)
+        for tokens in (ABLATION_TOKENS, recipes.Recipe.tokens)
         for run in recipes.runs_of(family, tokens=tokens)
     }
-    assert len({run.name for run in CONTROLS}) == len(CONTROLS)
-    for run in CONTROLS:
+    assert len({run.name for run in ABLATIONS}) == len(ABLATIONS)
+    for run in ABLATIONS:
         base = bases[run.family, run.shape.width, run.recipe.tokens]
         ours, theirs = ({**vars(r.shape), **vars(r.recipe)} for r in (run, base))
         (field,) = (name for name in ours if ours[name] != theirs[name])
         assert field in ("seed", "layers", "rate", "smoothing")
-        assert control_named(run.name) is run
+        assert ablation_named(run.name) is run
     with pytest.raises(InputError, match="no control 'nothing': there are pythia-w32-l2-3m-seed1"):
-        control_named("nothing")
-    own = control_named("pythia-w64-l4-1.5m-seed7")
+        ablation_named("nothing")
+    own = ablation_named("pythia-w64-l4-1.5m-seed7")
     assert own == recipes.runs_of("Pythia", tokens=1_500_000, seed=7)[2]
     for name in ("gpt2-w32-l2", "qwen-w64-l4-6m", "mamba-w32-l4-seed3"):
         assert recipes.run_named(name).name == name
@@ -195,7 +195,7 @@ def test_families_and_sizes_that_are_not_there_are_refused():
     for spelling in ("Pythia", "pythia", "PYTHIA"):
         assert recipes.family_named(spelling) == "Pythia"
         folder = recipes.model_folder(spelling, 2)
-        assert folder == recipes.MODELS / "pythia-w64-l4"
+        assert folder == paths.MODELS / "pythia-w64-l4"
     with pytest.raises(InputError, match=r"no pocket family 'pithya': there are .*Pythia"):
         recipes.model_folder("pithya", 0)
     with pytest.raises(InputError, match="Pythia has pocket sizes 0 to 7, not 8"):
@@ -220,7 +220,7 @@ def texts() -> list[str]:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_folder_loads_and_AutoTokenizer_agrees_with_its_tokenizer_json(name, texts):
-    folder = recipes.MODELS / name
+    folder = paths.MODELS / name
     loaded = load_model(folder, device="cpu")
     # A state-space model has no longest text.
     assert (loaded.V, loaded.context) == (V, None if loaded.family == "Mamba" else CONTEXT)
@@ -234,5 +234,5 @@ def test_a_shipped_folder_loads_and_AutoTokenizer_agrees_with_its_tokenizer_json
 
 
 def test_nothing_else_ships_and_all_weights_take_at_most_64_mib_together():
-    assert {path.name for path in recipes.MODELS.iterdir()} == set(SHIPPED)
-    assert sum(p.stat().st_size for p in recipes.MODELS.rglob("*.safetensors")) <= 64 * MIB
+    assert {path.name for path in paths.MODELS.iterdir()} == set(SHIPPED)
+    assert sum(p.stat().st_size for p in paths.MODELS.rglob("*.safetensors")) <= 64 * MIB

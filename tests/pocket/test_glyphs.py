@@ -14,8 +14,8 @@ from transformers import AutoModelForImageTextToText
 from rbpkit import load_corpus, load_summaries, measure
 from rbpkit.corpora import GLYPH_CORPORA
 from rbpkit.errors import InputError
-from rbpkit.pocket import readers, training
-from rbpkit.pocket.glyphs import (
+from rbpkit_pocket import captioners, paths, training
+from rbpkit_pocket.glyphs import (
     FREETYPE,
     SIDE,
     SPLITS,
@@ -27,9 +27,8 @@ from rbpkit.pocket.glyphs import (
     pictures,
     twins_key,
 )
-from rbpkit.pocket.readers import READINGS
 
-SMALL = readers.Reader(32, 1, 1, 1, steps=6, batch=4)
+SMALL = captioners.Reader(32, 1, 1, 1, steps=6, batch=4)
 
 
 @pytest.fixture(autouse=True)
@@ -89,30 +88,30 @@ def test_an_unknown_split_is_refused():
 
 
 def test_all_sizes_see_the_same_pictures_once_a_pass():
-    passes = [readers.batch_of(step, 64)[1] for step in (0, 1)]
-    assert len(readers._order(0)) == len(load_glyphs("train")) == len(set(readers._order(0)))
-    assert not np.array_equal(readers._order(0), readers._order(1))
+    passes = [captioners.batch_of(step, 64)[1] for step in (0, 1)]
+    assert len(captioners._order(0)) == len(load_glyphs("train")) == len(set(captioners._order(0)))
+    assert not np.array_equal(captioners._order(0), captioners._order(1))
     assert all(int(one[-1]) == 0 and (one[:-1] > 1).all() for batch in passes for one in batch)
 
 
 def test_a_step_lowers_the_loss_and_the_loss_is_the_models_own():
-    model = readers.initial_reader(SMALL)
-    greys, names = readers.batch_of(0, 4)
-    loss = readers.loss_of(model, greys, names)
+    model = captioners.initial_reader(SMALL)
+    greys, names = captioners.batch_of(0, 4)
+    loss = captioners.loss_of(model, greys, names)
     total = 0.0
     for grey, name in zip(greys, names, strict=True):  # one at a time, by the model's own logits
         pixels = (torch.from_numpy(grey).float().expand(1, 3, -1, -1) / 255 - 0.96) / 0.25
-        ids = torch.cat([torch.ones(readers.PATCHES, dtype=torch.long), name])[None]
-        logits = model(input_ids=ids, pixel_values=pixels).logits[0, readers.PATCHES - 1 : -1]
+        ids = torch.cat([torch.ones(captioners.PATCHES, dtype=torch.long), name])[None]
+        logits = model(input_ids=ids, pixel_values=pixels).logits[0, captioners.PATCHES - 1 : -1]
         total += torch.nn.functional.cross_entropy(logits, name, reduction="sum").item()
     assert loss.item() == pytest.approx(total / sum(map(len, names)), rel=1e-5)
     loss.backward()
     torch.optim.SGD(model.parameters(), 0.1).step()
-    assert readers.loss_of(model, greys, names) < loss
+    assert captioners.loss_of(model, greys, names) < loss
 
 
 def test_a_run_that_stops_goes_on_to_the_same_weights(tmp_path, monkeypatch):
-    monkeypatch.setattr(readers, "validation_ce", lambda model: 0.0)
+    monkeypatch.setattr(captioners, "validation_ce", lambda model: 0.0)
     monkeypatch.setattr(training, "LOG_EVERY", 2)
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
 
@@ -121,12 +120,12 @@ def test_a_run_that_stops_goes_on_to_the_same_weights(tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    readers.train(SMALL, whole)
+    captioners.train(SMALL, whole)
     with pytest.raises(KeyboardInterrupt):
-        readers.train(SMALL, parts, watch=stop)
+        captioners.train(SMALL, parts, watch=stop)
     with pytest.raises(InputError, match="another recipe"):
-        readers.train(replace(SMALL, rate=0.1), parts)
-    readers.train(SMALL, parts)
+        captioners.train(replace(SMALL, rate=0.1), parts)
+    captioners.train(SMALL, parts)
     weights = [one / "model" / "model.safetensors" for one in (whole, parts)]
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
@@ -152,16 +151,19 @@ def test_controls_keep_the_names_and_change_the_pictures():
 
 
 def test_readers_ship_and_give_their_numbers_again():
-    sizes = [file.stat().st_size for file in readers.READERS.rglob("*") if file.is_file()]
-    assert sum(sizes) < 12 * 2**20 and len(readers.SIZES) >= 6
-    found = {(one.manifest.corpus, one.manifest.model): one for one in load_summaries(READINGS)}
-    for one in readers.SIZES:
-        network = AutoModelForImageTextToText.from_pretrained(readers.READERS / one.name)
+    sizes = [file.stat().st_size for file in paths.CAPTIONERS.rglob("*") if file.is_file()]
+    assert sum(sizes) < 12 * 2**20 and len(captioners.SIZES) >= 6
+    found = {
+        (one.manifest.corpus, one.manifest.model): one
+        for one in load_summaries(paths.CAPTIONER_SUMMARIES)
+    }
+    for one in captioners.SIZES:
+        network = AutoModelForImageTextToText.from_pretrained(paths.CAPTIONERS / one.name)
         assert type(network).__name__ == "LlavaForConditionalGeneration"
         assert all((corpus, one.name) in found for corpus in GLYPH_CORPORA)
     corpus = load_corpus("pocket:glyphs", documents=40)
-    again = measure(readers.READERS / readers.SIZES[0].name, corpus).summary
-    there = found["pocket:glyphs", readers.SIZES[0].name]
+    again = measure(paths.CAPTIONERS / captioners.SIZES[0].name, corpus).summary
+    there = found["pocket:glyphs", captioners.SIZES[0].name]
     assert again.manifest.S == there.manifest.S
     assert again.document_tokens.tolist() == there.document_tokens[:40].tolist()
     assert again.document_nll == pytest.approx(there.document_nll[:40], rel=1e-3)

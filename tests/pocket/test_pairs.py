@@ -9,7 +9,7 @@ import pytest
 from made_summaries import records_of
 
 from rbpkit.errors import InputError
-from rbpkit.pocket.controls import completes_pair, totals_of, totals_of_tokens
+from rbpkit_pocket.ablations import completes_pair, totals_of, totals_of_tokens
 
 
 def some_records(seed: int, T: int = 600, V: int = 12):

@@ -8,10 +8,10 @@ import pytest
 import torch
 from transformers.models.mamba import modeling_mamba
 
-from rbpkit.pocket import scan
-from rbpkit.pocket.recipes import SHAPES, initial_model
-from rbpkit.pocket.scan import SelectiveScan, selective_scan, training_scan
-from rbpkit.pocket.training import mean_nll
+from rbpkit_pocket import scan
+from rbpkit_pocket.recipes import SHAPES, initial_model
+from rbpkit_pocket.scan import SelectiveScan, selective_scan, training_scan
+from rbpkit_pocket.training import mean_nll
 
 L, BATCH, D, N = 7, 3, 5, 4
 

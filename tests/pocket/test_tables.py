@@ -11,9 +11,9 @@ from scipy.special import softmax
 from rbpkit.corpora import load_corpus
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.pocket import recipes, tables, theories
+from rbpkit_pocket import paths, tables, theories
 
-MODEL = recipes.MODELS / "gpt2-w32-l2"
+MODEL = paths.MODELS / "gpt2-w32-l2"
 
 
 def test_rules_count_planted_ties_exactly():
@@ -58,7 +58,7 @@ def test_settings_on_a_model(tmp_path):
 
 @pytest.mark.slow
 def test_the_pocket_table_is_made_again():
-    shipped = pd.read_csv(recipes.DATA / "tables" / "precision.csv")
+    shipped = pd.read_csv(paths.TABLES / "precision.csv")
     shipped = shipped.query("corpus == 'pocket:code' and model == @MODEL.name")
     found = tables.precision_table(MODEL, "pocket:code")
     for name in ("CE", "pessimistic", "optimistic"):

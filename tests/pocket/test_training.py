@@ -20,11 +20,11 @@ from transformers import AutoModelForCausalLM
 from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
 from rbpkit.models import load_model
-from rbpkit.pocket import controls, recipes, shipping, training
-from rbpkit.pocket.controls import load_totals
-from rbpkit.pocket.documents import PocketDocuments, load_pocket_documents
-from rbpkit.pocket.recipes import CONTEXT, SHAPES, Recipe, Shape, V, initial_model
-from rbpkit.pocket.training import (
+from rbpkit_pocket import paths, recipes, shipping, training
+from rbpkit_pocket.ablations import load_totals
+from rbpkit_pocket.documents import PocketDocuments, load_pocket_documents
+from rbpkit_pocket.recipes import CONTEXT, SHAPES, Recipe, Shape, V, initial_model
+from rbpkit_pocket.training import (
     HEAD_ROWS,
     HeadLoss,
     make_optimizer,
@@ -147,7 +147,8 @@ import sys, time
 from pathlib import Path
 sys.path[:0] = [sys.argv[1], str(Path(sys.argv[1]).parent)]
 import test_training as here
-from rbpkit.pocket import training
+from rbpkit_pocket import training
+from rbpkit_pocket import paths
 training.token_stream = here.STREAMS.get
 training.LOG_EVERY = here.LOG_EVERY
 training.CHECKPOINT_SECONDS = 0.0
@@ -357,9 +358,11 @@ def test_a_run_ships_with_card_loss_curve_and_totals(copied, text_file, tmp_path
         assert says in card
     log = (data / "runs" / "pythia-w32-l2.csv").read_bytes()
     assert log == (run / "log.csv").read_bytes()
-    (whole,) = load_totals(controls.grid_path())
+    (whole,) = load_totals(paths.GRID)
     assert whole.manifest.model == "pythia-w32-l2-0.019456m"
-    pairs, others = (load_totals(controls.pairs_path(kind)) for kind in (True, False))
+    pairs, others = (
+        load_totals(paths.PAIR_TOKENS if kind else paths.OTHER_TOKENS) for kind in (True, False)
+    )
     assert pairs[0].plus(others[0]).hits == whole.hits
 
 

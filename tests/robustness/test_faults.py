@@ -11,8 +11,8 @@ import pytest
 from conftest import content
 from test_records import make_records
 
-from rbpkit.pocket import recipes
 from rbpkit.records import find_done, load_summaries, write_records
+from rbpkit_pocket import recipes
 
 ROOT = Path(__file__).resolve().parents[2]
 

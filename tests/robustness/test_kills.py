@@ -14,10 +14,10 @@ import pytest
 from conftest import COMMAND_LINE, TEXTS, digests, study_file
 from filelock import FileLock
 
-from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
 from rbpkit.study.params import load_params
 from rbpkit.study.sweep import sweep
+from rbpkit_pocket import recipes
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}

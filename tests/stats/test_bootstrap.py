@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rbpkit.errors import InputError
-from rbpkit.pocket.documents import document_modules
 from rbpkit.stats import bootstrap
+from rbpkit_pocket.documents import document_modules
 
 
 def test_units_are_modules_of_pocket_corpora_and_documents_of_others():

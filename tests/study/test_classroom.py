@@ -16,11 +16,11 @@ import pytest
 
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law, rbp_curve
-from rbpkit.pocket import recipes
 from rbpkit.records import load_summaries
 from rbpkit.study.classroom import class_figure, run_class
 from rbpkit.study.notebooks import from_twin, notebook_names
 from rbpkit.summary import Summary
+from rbpkit_pocket import paths
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "docs" / "solutions"
@@ -107,7 +107,7 @@ def test_a_broken_file_tells_every_fault_and_stops_no_other(hand_ins, tmp_path, 
     table = pd.read_csv(out / "comparison.csv")
     assert list(table["file"]) == ["ann.yaml"] * 3 + ["cy.yml"] * 3
     assert list(table["quantity"]) == ["CE", "RBP_1", "RBP_10"] * 2
-    curve = rbp_curve(load_summaries(recipes.SUMMARIES), 1, "pocket:code", "Qwen")
+    curve = rbp_curve(load_summaries(paths.SUMMARIES), 1, "pocket:code", "Qwen")
     assert table.loc[1, "slope"] == pytest.approx(
         fit_power_law(curve.S, curve.loss).slope, rel=1e-5
     )

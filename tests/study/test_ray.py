@@ -13,9 +13,9 @@ from conftest import TEXTS, digests, study_file
 from filelock import FileLock
 
 from rbpkit.errors import InputError
-from rbpkit.pocket import recipes
 from rbpkit.study.params import load_params
 from rbpkit.study.sweep import sweep
+from rbpkit_pocket import recipes
 
 SMALL, MIDDLE = (recipes.model_folder("Pythia", size) for size in (0, 1))
 

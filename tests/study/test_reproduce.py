@@ -14,8 +14,6 @@ from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
 from rbpkit.fit import fit_power_law
-from rbpkit.pocket import recipes, training
-from rbpkit.pocket.controls import grid_path, load_totals
 from rbpkit.records import load_summaries
 from rbpkit.study.params import Params, load_params
 from rbpkit.study.reproduce import (
@@ -27,6 +25,8 @@ from rbpkit.study.reproduce import (
     train_models,
 )
 from rbpkit.summary import Summary
+from rbpkit_pocket import paths, recipes, training
+from rbpkit_pocket.ablations import load_totals
 
 ROOT = Path(__file__).resolve().parents[2]
 CLASSROOM = load_params(ROOT / "params" / "class" / "own_model.yaml")
@@ -40,14 +40,14 @@ def with_manifest(summary: Summary, **changes: object) -> Summary:
 def test_every_pocket_model_was_measured_on_every_corpus(shipped):
     from rbpkit.models import load_model
 
-    everything = [*shipped, *load_summaries(recipes.BESIDE)]
+    everything = [*shipped, *load_summaries(paths.MAMBA_SUMMARIES)]
     families = [
         load_params(ROOT / "params" / f"{name}.yaml").families for name in ("pocket", "beside")
     ]
     assert [*families[0], *families[1]] == list(recipes.SHAPES)
     for family in recipes.SHAPES:
         for run in recipes.runs_of(family):
-            model = load_model(recipes.MODELS / run.name, device="cpu")
+            model = load_model(paths.MODELS / run.name, device="cpu")
             found = [one.manifest for one in everything if one.manifest.model == run.name]
             assert {one.corpus for one in found} == set(POCKET_CORPORA)
             assert {one.revision for one in found} == {model.revision}
@@ -109,7 +109,7 @@ def test_a_model_trained_again_is_fitted_among_the_pocket_models(shipped):
     ]
     table = comparison(own, (1, 10)).set_index(["corpus", "quantity"])
     assert len(table) == 2 * 3 and (table["n"] == 6).all()
-    grid = [t for t in load_totals(grid_path()) if t.manifest.model.endswith("-3m")]
+    grid = [t for t in load_totals(paths.GRID) if t.manifest.model.endswith("-3m")]
     for (corpus, quantity), row in table.iterrows():
         there = sorted((t for t in grid if t.manifest.corpus == corpus), key=lambda t: t.manifest.S)
         (mine,) = (s for s in own if s.manifest.corpus == corpus)

@@ -17,12 +17,12 @@ from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.pocket import recipes
 from rbpkit.records import iter_manifests, job_lock
 from rbpkit.study import engines
 from rbpkit.study.jobs import Job, models_of, study_status
 from rbpkit.study.params import Params, load_params
 from rbpkit.study.sweep import sweep
+from rbpkit_pocket import recipes
 
 SMALL, MIDDLE = (recipes.model_folder("Pythia", size) for size in (0, 1))
 

@@ -22,7 +22,7 @@ from transformers import (
 
 from rbpkit import RBPCallback, measure
 from rbpkit.errors import InputError
-from rbpkit.pocket import recipes
+from rbpkit_pocket import recipes
 
 KS = (1, 10, 500)
 

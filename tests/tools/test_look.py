@@ -17,10 +17,10 @@ from transformers import PreTrainedTokenizerFast
 from rbpkit.corpora import load_corpus
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.pocket import recipes
 from rbpkit.records import Records
 from rbpkit.tools.look import COLOURS, bucket, look, page, pieces, visible
 from rbpkit.tools.sentence import explore_sentence, rank_points
+from rbpkit_pocket import recipes
 
 CODE = '''def mean(values):
     """Return the arithmetic mean of the given values."""

@@ -1,0 +1,225 @@
+"""Text that every installation has: four small corpora cut out of installed, pinned packages.
+
+`prose`   long docstrings
+`code`    functions, without their docstring if that is a prose document
+`qa`      qualified name and signature, newline, the one-line summary (short, as in HotpotQA)
+`readme`  sections of the long descriptions (README, changes) of distributions
+
+A list of files and names (`rbpkit_pocket/data/documents.json.gz`, made by `pocket.split`) says
+which documents make up a split, so only the files that it names are parsed. The text depends on
+the installed versions: `fingerprint` names what was read, `fingerprint_expected` the text behind
+the pocket models' numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import importlib.metadata
+import importlib.util
+import inspect
+import json
+import re
+import textwrap
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from rbpkit.errors import InputError
+from rbpkit.files.text_files import text_fingerprint
+from rbpkit_pocket import paths
+
+CORPORA = ("prose", "code", "qa", "readme")
+SPLITS = ("train", "valid", "test")
+LEAST_CHARACTERS = 600  # of a prose document and of a readme section
+GENERATED = re.compile(r"auto(matically)?[- ]?generated|generated (by|from|file)", re.IGNORECASE)
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document: its corpus, the file it was cut from, its name in that file, its text."""
+
+    corpus: str
+    file: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class PocketDocuments:
+    """A split of one pocket corpus, in the order of the protocol.
+
+    If `fingerprint` differs from `fingerprint_expected`, other versions of the packages are
+    installed, and measured numbers must not be compared with the pocket models'. `missing` counts
+    the listed documents that the installed packages do not have.
+    """
+
+    documents: tuple[str, ...]
+    fingerprint: str
+    fingerprint_expected: str
+    missing: int
+
+    @property
+    def as_shipped(self) -> bool:
+        """Whether this is the text behind the pocket models' numbers."""
+        return self.fingerprint == self.fingerprint_expected
+
+
+def load_pocket_documents(corpus: str, split: str = "test") -> PocketDocuments:
+    """A split of a pocket corpus, read from the installed packages.
+
+    corpus: one of `CORPORA`; split: "train", "valid" or "test" (the one that is measured).
+    A document whose text has changed is taken as it now is; one that is missing is counted.
+
+    Raises InputError for an unknown name, or if one of the packages is not installed.
+    """
+    fingerprint, entries = _listed(corpus, split)
+    texts_of = {
+        (document.file, document.name): document.text
+        for file in dict(entries)
+        for document in documents_of_file(file)
+        if document.corpus == corpus
+    }
+    texts = tuple(texts_of[entry] for entry in entries if entry in texts_of)
+    return PocketDocuments(texts, text_fingerprint(texts), fingerprint, len(entries) - len(texts))
+
+
+def document_modules(corpus: str, split: str = "test") -> tuple[str, ...]:
+    """The file of each listed document, in the order of `load_pocket_documents`.
+
+    This is the module or, for `readme`, the distribution: the unit by which the text was split,
+    and so the unit that a bootstrap resamples. It is read from the list alone and fits the
+    listed text, in which no document is missing. Raises InputError for an unknown name.
+    """
+    return tuple(file for file, _ in _listed(corpus, split)[1])
+
+
+@cache
+def read_lists() -> dict:
+    """The lists: {"files": [...], "documents": {corpus: {split: {"fingerprint": ...,
+    "entries": [[number of the file, name], ...]}}}}. Do not change what is returned."""
+    return json.loads(gzip.decompress(paths.DOCUMENTS.read_bytes()))
+
+
+def _listed(corpus: str, split: str) -> tuple[str, list[tuple[str, str]]]:
+    """The expected fingerprint of a split, and the file and name of each of its documents."""
+    if corpus not in CORPORA or split not in SPLITS:
+        raise InputError(
+            f"no pocket corpus {corpus!r}, split {split!r}: "
+            f"corpora are {', '.join(CORPORA)}, splits {', '.join(SPLITS)}"
+        )
+    lists = read_lists()
+    listed = lists["documents"][corpus][split]
+    return listed["fingerprint"], [(lists["files"][i], name) for i, name in listed["entries"]]
+
+
+@cache
+def documents_of_file(file: str) -> tuple[Document, ...]:
+    """All documents of one installed file; none if the file is not there.
+
+    file: `package/path.py`, or `name.dist-info/METADATA` for a distribution's long description.
+    """
+    top, inside = file.split("/", 1)
+    if top.endswith(".dist-info"):
+        try:
+            about = importlib.metadata.metadata(top.removesuffix(".dist-info"))
+        except importlib.metadata.PackageNotFoundError:
+            return ()
+        found = sections(about.get_payload() or about.get("Description") or "")
+        return tuple(Document("readme", file, f"section {i}", s) for i, s in enumerate(found, 1))
+    spec = importlib.util.find_spec(top)
+    if spec is None:
+        raise InputError(f"the pocket corpora need {top}: pip install 'rbpkit[pocket]'")
+    path = Path(spec.submodule_search_locations[0], inside)
+    if not path.is_file():
+        return ()
+    return tuple(documents_of_module(path.read_text(encoding="utf-8", errors="replace"), file))
+
+
+def sections(text: str) -> list[str]:
+    """Paragraphs of a text joined to at least LEAST_CHARACTERS; a rest under a quarter is left."""
+    found, current = [], ""
+    for paragraph in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
+        if paragraph.strip():
+            current += ("\n\n" if current else "") + paragraph.strip("\n")
+        if len(current) >= LEAST_CHARACTERS:
+            found.append(current)
+            current = ""
+    if len(current) >= LEAST_CHARACTERS // 4:
+        found.append(current)
+    return found
+
+
+def documents_of_module(source: str, file: str) -> list[Document]:
+    """The prose, code and qa documents of one Python file, in its order; none if generated."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # invalid escapes in other people's strings
+        try:
+            tree = ast.parse("" if GENERATED.search(source[:2000]) else source)
+        except (SyntaxError, ValueError):
+            return []
+    # As Python's parser ends a line; str.splitlines would also end one at a form feed.
+    lines = re.split(r"\r\n?|\n", source)
+    found: list[Document] = []
+    seen: Counter[tuple[str, str]] = Counter()
+
+    def add(corpus: str, name: str, text: str) -> None:
+        # A name may be bound twice in one file (properties, branches): number the later ones.
+        seen[corpus, name] += 1
+        nth = seen[corpus, name]
+        found.append(Document(corpus, file, name if nth == 1 else f"{name}#{nth}", text))
+
+    module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    for name, node in _definitions(tree, module):
+        docstring = inspect.cleandoc(ast.get_docstring(node, clean=False) or "")
+        is_prose = len(docstring) >= LEAST_CHARACTERS
+        if is_prose:
+            add("prose", name, docstring)
+        if isinstance(node, Function):
+            if len(node.body) > 1:
+                add("code", name, _code(lines, node, without_docstring=is_prose))
+            summary = docstring.split("\n", 1)[0].strip()
+            if len(summary.split()) >= 3 and (signature := _signature(lines, node)):
+                add("qa", name, f"{name.removesuffix(node.name)}{signature}\n{summary}")
+    return found
+
+
+def _definitions(
+    node: ast.Module | ast.ClassDef | Function, name: str
+) -> Iterator[tuple[str, ast.Module | ast.ClassDef | Function]]:
+    """A module or class, then its functions and classes, with dotted names; none in a function."""
+    yield name, node
+    if not isinstance(node, Function):
+        for child in node.body:
+            if isinstance(child, ast.ClassDef | Function):
+                yield from _definitions(child, f"{name}.{child.name}")
+
+
+def _signature(lines: list[str], node: Function) -> str | None:
+    """`name(arguments)` as written, on one line; None if there is a comment in it.
+
+    Cut from the source, because `ast.unparse` writes differently from one Python to the next.
+    """
+    first = node.body[0]
+    lines = lines[node.lineno - 1 : first.lineno]
+    lines[-1] = lines[-1].encode()[: first.col_offset].decode()
+    written = " ".join(" ".join(lines).split())
+    if "#" in written or not written.endswith(":"):
+        return None
+    return re.sub(r"^(async )?def ", "", written).rstrip(":").strip()
+
+
+def _code(lines: list[str], node: Function, *, without_docstring: bool) -> str:
+    """A function's lines with its decorators, dedented; without the lines of its docstring."""
+    first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    kept = lines[first - 1 : node.end_lineno]
+    docstring, after = node.body[:2]
+    alone = node.lineno < docstring.lineno and docstring.end_lineno < after.lineno
+    if without_docstring and alone:  # on separate lines
+        del kept[docstring.lineno - first : docstring.end_lineno - first + 1]
+    return textwrap.dedent("\n".join(kept))

@@ -1,0 +1,193 @@
+"""For maintainers: cut and split the text again and train its tokenizer, in some minutes.
+
+    python -m rbpkit_pocket.split FOLDER
+
+writes `documents.json.gz` and `tokenizer/`, and says whether this is the text that ships.
+
+A hash of a document's source (the module or, for `readme`, the distribution) decides its side, by
+one threshold for all corpora. Documents are shuffled with seed 42 and taken in that order: the test
+split first, then validation, then training. A near-duplicate of a document already taken, of any
+corpus and side, is left out: MinHash over five-word sequences, estimated Jaccard similarity of at
+least 0.7. This misses a docstring inside a longer function of another corpus. So a test or
+validation document is also left out if at least half of its twelve-word sequences occur in the
+training text.
+
+Only what every supported installation has is cut, so that numbers can be compared with the
+pocket models' wherever they were measured.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from datasketch import MinHash, MinHashLSH
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
+
+from rbpkit.files.text_files import text_fingerprint
+from rbpkit_pocket.documents import CORPORA, SPLITS, Document, documents_of_file, read_lists
+from rbpkit_pocket.recipes import CONTEXT, END_OF_TEXT, V
+
+SEED = 42
+PACKAGES = tuple("sympy networkx scipy pandas matplotlib numpy transformers datasets torch".split())
+# Distributions that every installation of rbpkit brings. Of torch only its own description is
+# read, because its CPU and CUDA builds need different distributions.
+README_ROOTS = (
+    "transformers", "datasets", "scipy", "pandas", "matplotlib", "seaborn", "papermill",
+    "jupytext", "jupyterlab", "ipykernel", "ipywidgets", "pydantic", "typer", "tqdm", "sympy",
+    "networkx", "datasketch",
+)  # fmt: skip
+NOT_ON_ALL = {"overrides", "pexpect", "ptyprocess"}  # below Python 3.12, or not on Windows
+# Found in the wheels of the pinned packages (Python 3.11 to 3.13; Linux on x86-64 and arm64, macOS,
+# Windows; torch with CPU and CUDA): for Python 3.11 only, and different in each build.
+NOT_EVERYWHERE = ("numpy/distutils/", "torch/version.py")
+
+SHARES = {"readme": (0.5, 0.1)}  # test and validation, of the sources; 133 distributions
+MODULE_SHARES = (0.08, 0.02)
+TEST_DOCUMENTS = {"prose": 480, "code": 620, "qa": 2700, "readme": 800}
+VALID_CHARACTERS = {"prose": 100_000, "code": 100_000, "qa": 50_000, "readme": 50_000}
+MOST_OF_A_DISTRIBUTION = 100  # held-out sections: two distributions have a quarter of all text
+
+
+def source_files() -> list[str]:
+    """The files that every installation has: modules, then descriptions of distributions."""
+    modules = []
+    for package in PACKAGES:
+        root = Path(importlib.util.find_spec(package).submodule_search_locations[0])
+        for path in root.rglob("*.py"):
+            inside = path.relative_to(root)
+            if not {"tests", "test", "testing"} & set(inside.parts):
+                modules.append(f"{package}/{inside.as_posix()}")
+    todo, names = list(README_ROOTS), {"torch"}
+    while todo:
+        name = canonicalize_name(todo.pop())
+        if name in names:
+            continue
+        try:
+            requires = importlib.metadata.requires(name) or ()
+        except importlib.metadata.PackageNotFoundError:
+            continue  # needed on another platform only
+        names.add(name)
+        for requirement in map(Requirement, requires):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                todo.append(requirement.name)
+    descriptions = [f"{name}.dist-info/METADATA" for name in sorted(names - NOT_ON_ALL)]
+    return [f for f in sorted(modules) if not f.startswith(NOT_EVERYWHERE)] + descriptions
+
+
+def split_of(document: Document) -> str:
+    """The side on which a document's source falls, by a hash of the source's name."""
+    test, valid = SHARES.get(document.corpus, MODULE_SHARES)
+    u = int.from_bytes(hashlib.sha256(document.file.encode()).digest()[:8], "big") / 2**64
+    return "test" if u < test else "valid" if u < test + valid else "train"
+
+
+def word_runs(text: str, n: int) -> list[bytes]:
+    """The sequences of n words of a text; a shorter text is one sequence."""
+    words = re.findall(r"\w+", text.lower())
+    return [" ".join(words[i : i + n]).encode() for i in range(max(1, len(words) - n + 1))]
+
+
+def sequences(document: Document) -> np.ndarray:
+    """64-bit hashes of a document's twelve-word sequences, ascending, each once."""
+    runs = word_runs(document.text, 12)
+    digests = b"".join(hashlib.blake2b(run, digest_size=8).digest() for run in runs)
+    return np.unique(np.frombuffer(digests, dtype=np.uint64))
+
+
+def split_documents(documents: list[Document]) -> dict[str, list[Document]]:
+    """Documents of all corpora by side, in the order in which they were taken.
+
+    There is one order, one index of near-duplicates and one set of sequences for all corpora.
+    """
+    order = np.random.default_rng(SEED).permutation(len(documents))
+    index = MinHashLSH(threshold=0.7, num_perm=64)
+    taken: dict[str, list[Document]] = {split: [] for split in SPLITS}
+    count: Counter = Counter()  # documents or validation characters of a corpus, of a source
+    for split in ("test", "valid", "train"):
+        for i in order:
+            document = documents[i]
+            corpus = document.corpus
+            of_readme = document.file if corpus == "readme" else None
+            if (
+                split_of(document) != split
+                or (split == "test" and count[split, corpus] >= TEST_DOCUMENTS[corpus])
+                or (split == "valid" and count[split, corpus] >= VALID_CHARACTERS[corpus])
+                or (split != "train" and count[of_readme] >= MOST_OF_A_DISTRIBUTION)
+            ):
+                continue
+            minhash = MinHash(num_perm=64, seed=SEED)
+            minhash.update_batch(sorted(set(word_runs(document.text, 5))))
+            if index.query(minhash):
+                continue
+            index.insert(int(i), minhash)
+            taken[split].append(document)
+            count[split, corpus] += len(document.text) if split == "valid" else 1
+            if of_readme:
+                count[of_readme] += 1
+    seen = np.unique(np.concatenate([sequences(document) for document in taken["train"]]))
+
+    def share_seen(document: Document) -> float:
+        own = sequences(document)
+        at = np.minimum(np.searchsorted(seen, own), len(seen) - 1)
+        return (seen[at] == own).mean()
+
+    held = {split: [d for d in taken[split] if share_seen(d) < 0.5] for split in ("test", "valid")}
+    return taken | held
+
+
+def train_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
+    """Byte-level BPE with V tokens; the same texts give the same merges."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=V,
+        special_tokens=[END_OF_TEXT],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    ends = {"bos_token": END_OF_TEXT, "eos_token": END_OF_TEXT, "model_max_length": CONTEXT}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **ends)
+
+
+def make_text(out: Path) -> bool:
+    """Write the lists and the tokenizer of the installed text; whether it is the one that ships."""
+    sides = split_documents([d for file in source_files() for d in documents_of_file(file)])
+    files = sorted({d.file for documents in sides.values() for d in documents})
+    number = {file: i for i, file in enumerate(files)}
+    lists: dict[str, dict] = {corpus: {} for corpus in CORPORA}
+    texts: list[str] = []
+    for corpus in CORPORA:
+        for split in SPLITS:
+            documents = [d for d in sides[split] if d.corpus == corpus]
+            lists[corpus][split] = {
+                "fingerprint": text_fingerprint(d.text for d in documents),
+                "entries": [[number[d.file], d.name] for d in documents],
+            }
+            if split == "train":
+                texts += [d.text for d in documents]
+    fingerprint = text_fingerprint(lists[c][s]["fingerprint"] for c in CORPORA for s in SPLITS)
+    whole = {"files": files, "documents": lists, "fingerprint": fingerprint}
+    out.mkdir(parents=True, exist_ok=True)
+    data = json.dumps(whole, separators=(",", ":")).encode()
+    (out / "documents.json.gz").write_bytes(gzip.compress(data, 9, mtime=0))
+    train_tokenizer(texts).save_pretrained(out / "tokenizer")
+    return fingerprint == read_lists()["fingerprint"]
+
+
+if __name__ == "__main__":
+    same = make_text(Path(sys.argv[1]))
+    print("the text that ships" if same else "another text than the one that ships")

@@ -1,0 +1,196 @@
+"""Runs that ship as totals: the grid of sizes and tokens, controls, other seeds. Copying."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from rbpkit.cli.pocket import save_losses
+from rbpkit.corpora import POCKET_CORPORA
+from rbpkit.errors import InputError
+from rbpkit.models import load_model
+from rbpkit_pocket import paths, recipes
+from rbpkit_pocket.ablations import (
+    ABLATION_TOKENS,
+    ABLATIONS,
+    SEEDS,
+    load_totals,
+    save_totals,
+    size_and_tokens,
+    totals_of,
+)
+from rbpkit_pocket.copying import LENGTH, copying_probe, ship_copying
+
+
+@pytest.fixture(scope="module")
+def grid():
+    return load_totals(paths.GRID)
+
+
+def changed(one, **fields):
+    """A summary or totals with other fields of its manifest."""
+    return dataclasses.replace(one, manifest=one.manifest.model_copy(update=fields))
+
+
+def only(summaries, **fields):
+    """Those whose manifests have these fields."""
+    return [s for s in summaries if all(getattr(s.manifest, f) == fields[f] for f in fields)]
+
+
+GRID_TOKENS = (1_500_000, 3_000_000, 6_000_000)  # and 12 million
+
+
+def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals(grid):
+    table = size_and_tokens(grid, (1, 100))
+    assert not table.duplicated(["corpus", "quantity", "S", "T"]).any()
+    names = [run.name for run in recipes.runs_of("Pythia")]
+    # The two largest, of over a million parameters, are trained on 12 million tokens alone.
+    expected = {(name, 12e6) for name in names}
+    expected |= {(name, float(T)) for name in names[:-2] for T in GRID_TOKENS}
+    for _, part in table.groupby(["corpus", "quantity"]):
+        assert set(zip(part["model"], part["T"], strict=True)) == expected
+        assert len(part) == len(expected)
+    assert set(table["corpus"]) == set(POCKET_CORPORA) and ABLATION_TOKENS in GRID_TOKENS
+    one = grid[0]
+    rows = table[(table["corpus"] == one.manifest.corpus) & (table["S"] == one.manifest.S)]
+    rows = rows[rows["T"] == 1e6 * float(one.manifest.model.split("-")[-1][:-1])]
+    expected = {"CE": one.ce(), "RBP_1": -np.log(one.rbp(1)), "RBP_100": -np.log(one.rbp(100))}
+    assert dict(zip(rows["quantity"], rows["loss"], strict=True)) == pytest.approx(expected)
+    with pytest.raises(InputError, match="pythia-w32-l2 is not of the grid"):
+        size_and_tokens([changed(one, model="pythia-w32-l2")], (1,))
+
+
+def test_a_control_ships_on_every_corpus():
+    totals = load_totals(paths.ABLATIONS)
+    ships = {one.manifest.model for one in totals}
+    assert ships <= {run.name for run in ABLATIONS}
+    pairs = {(one.manifest.model, one.manifest.corpus) for one in totals}
+    assert len(pairs) == len(totals) == len(ships) * len(POCKET_CORPORA)
+
+
+def test_pairs_and_other_tokens_are_the_whole_of_every_model_of_the_grid(grid):
+    others, pairs = (
+        {
+            (one.manifest.corpus, one.manifest.model): one
+            for one in load_totals(paths.PAIR_TOKENS if kind else paths.OTHER_TOKENS)
+        }
+        for kind in (False, True)
+    )
+    assert pairs.keys() == others.keys()
+    for one in grid:
+        key = one.manifest.corpus, one.manifest.model
+        both = pairs[key].plus(others[key])
+        assert both.manifest.tokens == one.manifest.tokens
+        # Up to a rank: they may have been measured on different processors.
+        assert max(abs(hits - both.hits[k]) for k, hits in one.hits.items()) <= 2  # of 100,000
+        assert both.ce() == pytest.approx(one.ce())
+
+
+def test_every_other_seed_ships_with_its_loss_curve():
+    for completed in (True, False):
+        table = size_and_tokens(
+            load_totals(paths.PAIR_TOKENS if completed else paths.OTHER_TOKENS), (1,)
+        )
+        seeds = table[table["seed"] > 0]
+        names = seeds["model"] + "-seed" + seeds["seed"].astype(str)
+        ships = set(zip(names, seeds["corpus"], strict=True))
+        assert ships == {(run.name, corpus) for run in SEEDS for corpus in POCKET_CORPORA}
+    for run in SEEDS:
+        log = pd.read_csv(paths.RUNS / f"{run.name.replace('-seed', '-12m-seed')}.csv")
+        assert log["step"].iloc[-1] == run.recipe.steps
+
+
+def test_totals_are_those_of_the_summary(shipped, tmp_path):
+    one = only(shipped, corpus="pocket:humaneval")[0]
+    whole = totals_of(one)
+    assert whole.manifest == one.manifest and whole.ce() == one.ce()
+    assert all(whole.rbp(int(k)) == one.rbp(int(k)) for k in one.k_grid)
+    with pytest.raises(InputError, match=r"k = 11, .* was counted at k = 1, 2"):
+        whole.rbp(11)
+    path = tmp_path / "totals.jsonl.gz"
+    save_totals([whole], path)
+    assert load_totals(path) == [whole]
+    path.write_bytes(path.read_bytes()[:-20])
+    for broken in (path, tmp_path / "none.jsonl.gz"):
+        with pytest.raises(InputError, match=f"{broken.name}: missing or damaged"):
+            load_totals(broken)
+
+
+def test_losses_are_drawn_from_a_folder_of_runs(tmp_path):
+    for name, start in (("opt-w32-l2", 8.0), ("pythia-w32-l2", 7.5)):
+        (tmp_path / name).mkdir()
+        log = pd.DataFrame(
+            {
+                "step": [20, 40],
+                "tokens": [81920, 163840],
+                "loss": [start, start - 1],
+                "valid_ce": [None, start - 0.9],
+            }
+        )
+        log.to_csv(tmp_path / name / "log.csv", index=False)
+    assert save_losses(tmp_path) == tmp_path / "losses.png"
+    assert (tmp_path / "losses.png").stat().st_size > 5000
+    points = pd.read_csv(tmp_path / "losses.csv")
+    assert set(points["run"]) == {"opt-w32-l2", "pythia-w32-l2"} and len(points) == 4
+    with pytest.raises(InputError, match="no log of a training run"):
+        save_losses(tmp_path / "nowhere")
+
+
+class Planted:
+    """A model by a rule: `logits` are `rise` nats up where the rule says, and 0 elsewhere."""
+
+    V, S, family, rise = 500, 1, "planted", 8.0
+
+    def __init__(self, rule):
+        self.rule = rule
+
+    def logits(self, ids):
+        raised = [[self.rule(row[: i + 1]) for i in range(len(row))] for row in ids.tolist()]
+        logits = torch.zeros(*ids.shape, self.V)
+        for b, row in enumerate(raised):
+            for i, tokens in enumerate(row):
+                logits[b, i, tokens] = self.rise
+        return logits
+
+
+def followers(seen):
+    """What followed the last token before, as an induction head would look it up."""
+    return [after for before, after in pairwise(seen) if before == seen[-1]]
+
+
+def test_the_copying_probe_tells_a_copy_from_less():
+    # A right guess of one token out of V, against a prediction without any.
+    gain = math.log(Planted.V) - math.log1p((Planted.V - 1) * math.exp(-Planted.rise))
+    copies = copying_probe(Planted(lambda seen: seen[-LENGTH:][:1] if len(seen) >= LENGTH else []))
+    assert copies["drop"] == pytest.approx(gain)
+    # In another order the copies are wrong, except one in LENGTH: a token that stays in its place.
+    assert copies["order"] == pytest.approx(Planted.rise * (1 - 1 / LENGTH), abs=0.1)
+    induction = copying_probe(Planted(followers), sequences=64)
+    assert induction["drop_low"] > 0.9 * gain and induction["order_low"] > 0.9 * gain
+    # No context; the last token alone (it may err, but the same way twice): exactly nothing.
+    for rule in (lambda seen: [3, 5, 7], lambda seen: [seen[-1] * 7 % 500]):
+        nothing = copying_probe(Planted(rule), sequences=64)
+        assert nothing["drop"] == pytest.approx(0, abs=1e-5) == nothing["order"]
+    # Every token seen becomes likelier, in whatever order: CE falls, and the order adds nothing.
+    bag = copying_probe(Planted(lambda seen: sorted(set(seen))), sequences=64)
+    assert bag["drop_low"] > 1 and bag["order"] == pytest.approx(0, abs=1e-5)
+
+
+def test_the_copying_table_has_every_pocket_model_and_takes_more(tmp_path, monkeypatch):
+    shipped = pd.read_csv(paths.COPYING).set_index("model")
+    names = {run.name for family in recipes.FAMILIES for run in recipes.runs_of(family)}
+    assert names <= set(shipped.index) and not shipped.index.duplicated().any()
+    name = "pythia-w64-l4"
+    monkeypatch.setattr(paths, "COPYING", tmp_path / "copying.csv")
+    for _ in range(2):
+        ship_copying({name: load_model(paths.MODELS / name, device="cpu")})
+    (row,) = pd.read_csv(paths.COPYING).to_dict("records")
+    assert row["family"] == "Pythia" and row["order"] < row["drop"]
+    for column in ("drop", "order_low"):
+        assert row[column] == pytest.approx(shipped.loc[name, column], abs=1e-3)
