@@ -1,7 +1,7 @@
-"""Figures: one style, one colour for each family, and a grid of log-log panels with their lines.
+"""Figures: one style, labels at the lines, and a grid of log-log panels with their lines.
 
-Families keep their colour and marker in every figure; markers and line styles differ too, so
-that a figure reads in grey and for the colour-blind (Okabe and Ito's palette).
+`palette` says what each colour means. Families differ by their mark as well as by their colour, so
+that a figure can be read in grey and by the colour-blind.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLo
 from rbpkit.errors import InputError
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import MIN_POINTS, Curve, fit_power_law
+from rbpkit.palette import FAMILY_COLOURS, INK, OTHER, ordered_greys
 
 
 @dataclass(frozen=True)
@@ -33,18 +34,15 @@ class Ink:
 
     colour: str
     marker: str
-    line: str
+    line: str = "-"
 
 
-FAMILY_INK = {
-    "GPT2": Ink("#0072B2", "o", "-"),
-    "OPT": Ink("#E69F00", "s", "--"),
-    "Pythia": Ink("#009E73", "^", "-."),
-    "Qwen": Ink("#CC79A7", "D", ":"),
-    "Mamba": Ink("#D55E00", "P", "-"),
-}
-OTHER_INK = Ink("#444444", "v", "-")
-SAVED_DPI = 100
+FAMILY_MARKS = {"GPT2": "o", "OPT": "s", "Pythia": "^", "Qwen": "D", "Mamba": "P"}
+FAMILY_INK = {family: Ink(FAMILY_COLOURS[family], mark) for family, mark in FAMILY_MARKS.items()}
+OTHER_INK = Ink(OTHER, "v")
+FAMILY_NAMES = {"GPT2": "GPT-2"}  # as prose and labels spell it
+WIDTH = 6.0  # inches: the width of a figure that can be read on a phone
+SAVED_DPI = 200
 PLAIN_SPAN = 2.5  # from this ratio of an axis's ends on, ticks go by factors and not by steps
 FORMATS = ("png", "pdf", "svg")
 FORMAT_VARIABLE = "RBPKIT_FIGURE_FORMAT"  # of the environment, so that notebooks' kernels have it
@@ -53,7 +51,7 @@ VECTOR = {
     "font.family": "STIXGeneral",
     "mathtext.fontset": "stix",
     "pdf.fonttype": 42,
-    "svg.fonttype": "none",
+    "svg.fonttype": "path",  # a browser without these letters would move the labels
     "svg.hashsalt": "rbpkit",
 }
 
@@ -72,21 +70,32 @@ def figure_format(form: str | None = None) -> str:
 @contextmanager
 def style() -> Iterator[None]:
     """The look of every figure, for the duration of a `with` block."""
-    with sns.axes_style("whitegrid"), sns.plotting_context("notebook"):
-        with plt.rc_context(
-            {
-                "figure.dpi": 100,
-                "axes.titlesize": 11,
-                "axes.labelsize": 10,
-                "legend.fontsize": 8,
-                "legend.title_fontsize": 9,
-                "xtick.labelsize": 9,
-                "ytick.labelsize": 9,
-                "grid.linewidth": 0.5,
-                **({} if figure_format() == "png" else VECTOR),
-            }
-        ):
-            yield
+    look = {
+        "figure.dpi": 100,
+        "figure.figsize": (WIDTH, 4.0),
+        "axes.titlesize": 12,
+        "axes.titlelocation": "left",
+        "axes.labelsize": 11,
+        "legend.fontsize": 10,
+        "legend.title_fontsize": 10,
+        "legend.frameon": False,
+        "xtick.labelsize": 10,
+        "ytick.labelsize": 10,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "text.color": INK,
+        "axes.labelcolor": INK,
+        "axes.titlecolor": INK,
+    }
+    if figure_format() != "png":
+        look.update(VECTOR)
+    with sns.axes_style("ticks"), sns.plotting_context("notebook"), plt.rc_context(look):
+        yield
+
+
+def name_of(family: str) -> str:
+    """A family as labels spell it: GPT-2, not GPT2."""
+    return FAMILY_NAMES.get(family, family)
 
 
 def ink_of(family: str) -> Ink:
@@ -109,7 +118,9 @@ def family_marks(families: Iterable[str], label: str = "{}", **look: object) -> 
     """A legend's handles: the marker of each family, with its name put into `label`."""
     look = {"linestyle": "none", **look}
     return [
-        Line2D([], [], color=ink.colour, marker=ink.marker, label=label.format(family), **look)
+        Line2D(
+            [], [], color=ink.colour, marker=ink.marker, label=label.format(name_of(family)), **look
+        )
         for family, ink in ((family, ink_of(family)) for family in families)
     ]
 
@@ -119,11 +130,43 @@ def inks_of(values: Iterable) -> dict:
     values = list(dict.fromkeys(values))
     if any(value in FAMILY_INK for value in values):
         return {value: ink_of(value) for value in values}
-    colours = sns.color_palette("viridis_r", len(values) + 1).as_hex()[1:]
+    colours = ordered_greys(len(values))
+    marks = "osD^vP*X<>"
     return {
-        value: Ink(colour, "osD^vP*X<>"[i % 10], "-")
+        value: Ink(colour, marks[i % len(marks)])
         for i, (value, colour) in enumerate(zip(values, colours, strict=True))
     }
+
+
+def label_ends(
+    axes: Axes, ends: Iterable[tuple[float, float, str, str]], gap: float = 1.25, **text: object
+) -> None:
+    """Write the name of each line next to its right end, moved apart if two would overlap.
+
+    ends: for each line the x and y of its last point, its name and its colour. gap: the least
+    distance of two names, in heights of a line of text. text: more options of `Axes.annotate`.
+    Call it last, because later changes of the axes move the ends.
+    """
+    axes.figure.canvas.draw()  # settles the layout, which decides the distances
+    size = float(text.setdefault("fontsize", 10))
+    least = gap * size  # points
+    to_points = 72 / axes.figure.dpi
+    placed = sorted(ends, key=lambda end: axes.transData.transform(end[:2])[1])
+    lowest_free = -np.inf
+    for x, y, name, colour in placed:
+        height = axes.transData.transform((x, y))[1] * to_points
+        wanted = max(height, lowest_free)
+        lowest_free = wanted + least
+        axes.annotate(
+            name,
+            (x, y),
+            xytext=(7, wanted - height),
+            textcoords="offset points",
+            va="center",
+            color=colour,
+            annotation_clip=False,
+            **text,
+        )
 
 
 def law_grid(
@@ -134,20 +177,22 @@ def law_grid(
     y: str = "loss",
     hue: str = "family",
     columns: int = 2,
-    size: tuple[float, float] = (3.4, 2.7),
+    size: tuple[float, float] = (3.0, 2.7),
     xlabel: str = "$S$ (non-embedding parameters)",
     ylabel: str = r"$-\log\,\mathrm{RBP}_k$",
     lines: bool = True,
     hollow: Collection = (),
     legend_title: str | None = None,
+    share: bool = True,
 ) -> Figure:
     """Log-log panels of points, a least-squares line through each hue, one legend below them all.
 
     points: a row per point. panel, hue, x, y: names of its columns; panels and hues in the order in
     which they come. If it has columns `low` and `high`, they are the ends of a bar about y. A hue
     of fewer than three points, or of one x, has no line. Values of `hollow` have open markers,
-    through which others can be seen. legend_title: what the hues are. size: of a panel, in inches.
-    With the default of two columns a figure can be read on a phone.
+    through which others can be seen. legend_title: what the hues are. size: of a panel, in inches: two
+    columns are `WIDTH` wide. share: whether all panels have the same ranges, so that they can be
+    compared.
     """
     inks = inks_of(points[hue])
     with style():
@@ -158,16 +203,15 @@ def law_grid(
             col_order=list(dict.fromkeys(points[panel])),
             height=size[1],
             aspect=size[0] / size[1],
-            sharex=False,
-            sharey=False,
-            despine=False,
+            sharex=share,
+            sharey=share,
         )
         grid.map_dataframe(_draw_panel, x, y, hue, inks, lines, hollow)
         grid.set_titles("{col_name}")
         grid.set_axis_labels(xlabel, ylabel)
         handles = [
             Line2D([], [], color=ink.colour, linestyle=ink.line if lines else "none",
-                   marker=ink.marker, label=str(value), **_open(value in hollow, ink))
+                   marker=ink.marker, label=name_of(str(value)), **_open(value in hollow, ink))
             for value, ink in inks.items()
         ]  # fmt: skip
         grid.figure.set_layout_engine("constrained")

@@ -35,3 +35,13 @@ def test_a_loss_axis_has_four_ticks_or_more(low, high):
     axes.figure.canvas.draw()
     shown = [label.get_text() for label in axes.get_yticklabels()]
     assert len(shown) >= 4 and all(shown) and len(set(shown)) == len(shown)
+
+
+def test_labels_at_line_ends_do_not_overlap():
+    with plots.style():
+        figure, axes = plots.plt.subplots()
+        axes.plot([0, 1], [0, 1])
+        plots.label_ends(axes, [(1, y, f"line {y}", "black") for y in (0.50, 0.51, 0.52, 0.9)])
+        figure.canvas.draw()
+        boxes = sorted((text.get_window_extent() for text in axes.texts), key=lambda box: box.y0)
+    assert all(below.y1 <= above.y0 for below, above in zip(boxes, boxes[1:], strict=False))

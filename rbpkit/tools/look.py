@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -21,15 +20,8 @@ from rbpkit.corpora import Corpus
 from rbpkit.encoding import encode
 from rbpkit.measuring import MAX_LENGTH, measured_ranks, states_of
 from rbpkit.models import LoadedModel
+from rbpkit.palette import RANK_FILLS, RANK_GROUPS, RANK_LETTERS, rank_group
 from rbpkit.ranking import logit_chunks
-
-BUCKETS = ("rank 1", "2\u20135", "6\u201310", "11\u2013100", "101\u20131000", "above 1000")
-"""The six groups of ranks that a token is coloured by."""
-COLOURS = (
-    *(("#d9efdc", "#15171a"), ("#f3cf72", "#15171a"), ("#eba54c", "#15171a")),
-    *(("#d97440", "#0b0c0d"), ("#a93f58", "#ffffff"), ("#4c1760", "#ffffff")),
-)
-"""Background and letters of each group, from light to dark, so that grey shows the order too."""
 
 
 @dataclass(frozen=True)
@@ -135,11 +127,6 @@ def pieces(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> list[bytes
     return found
 
 
-def bucket(rank: int) -> int:
-    """The group of a rank, 0 to 5: an index into BUCKETS."""
-    return bisect_left((1, 5, 10, 100, 1000), rank)
-
-
 def visible(
     piece: bytes, newline: str = "\u21b5", tab: str = "\u21e5", space: str = "\u2423"
 ) -> str:
@@ -159,8 +146,9 @@ def page(look: Look) -> str:
 
     Pointing at a token, or focusing it, shows its rank, probability, nll and alternatives.
     """
-    groups = [bucket(token.rank) for token in look.scored]
-    key = [(name, COLOURS[n], groups.count(n) / len(groups)) for n, name in enumerate(BUCKETS)]
+    groups = [rank_group(token.rank) for token in look.scored]
+    colours = list(zip(RANK_FILLS, RANK_LETTERS, strict=True))
+    key = [(name, colours[n], groups.count(n) / len(groups)) for n, name in enumerate(RANK_GROUPS)]
     source = resources.files("rbpkit").joinpath("tools/look.html").read_text("utf-8")
     template = Template(source, autoescape=True, trim_blocks=True)
-    return template.render(look=look, key=key, visible=visible, bucket=bucket, exp=math.exp)
+    return template.render(look=look, key=key, visible=visible, rank_group=rank_group, exp=math.exp)

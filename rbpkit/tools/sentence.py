@@ -11,9 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
+from rbpkit.palette import RANK_FILLS, RANK_GROUPS, RANK_LETTERS, rank_group
 from rbpkit.plots import style
 from rbpkit.tools.explorers import has_server, sliders
-from rbpkit.tools.look import BUCKETS, COLOURS, Look, bucket, visible
+from rbpkit.tools.look import Look, visible
 
 WIDEST = 64  # characters on a line
 
@@ -58,8 +59,10 @@ def _panels(looks: Sequence[Look], shown: Sequence[Look]) -> Figure:
             axes.set(xlim=(0, columns), ylim=(max(lines), 0))
             axes.axis("off")
         figure.set_size_inches(0.075 * columns * in_a_row, (0.2 * max(lines) + 0.4) * len(grid))
-        groups = sorted({bucket(token.rank) for one in looks for token in one.scored})
-        keys = [Patch(facecolor=COLOURS[n][0], edgecolor="0.7", label=BUCKETS[n]) for n in groups]
+        groups = sorted({rank_group(token.rank) for one in looks for token in one.scored})
+        keys = [
+            Patch(facecolor=RANK_FILLS[n], edgecolor="0.7", label=RANK_GROUPS[n]) for n in groups
+        ]
         figure.set_layout_engine("constrained")
         place = {"loc": "outside lower center", "ncols": len(keys) if in_a_row > 1 else 3}
         figure.legend(handles=keys, frameon=False, handlelength=1.4, columnspacing=1, **place)
@@ -70,7 +73,10 @@ def _draw(axes: Axes, look: Look, columns: int) -> int:
     """Draw the text on lines of so many characters -> how many lines."""
     column, line = 0, 0
     for token in look.tokens:
-        fill, ink = ("none", "0.6") if token.rank is None else COLOURS[bucket(token.rank)]
+        fill, ink = "none", "0.6"
+        if token.rank is not None:
+            group = rank_group(token.rank)
+            fill, ink = RANK_FILLS[group], RANK_LETTERS[group]
         for part in _lines(token.piece):
             text = part.rstrip("\n")
             if column and column + len(text) > columns:

@@ -17,8 +17,9 @@ from transformers import PreTrainedTokenizerFast
 from rbpkit.corpora import load_corpus
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
+from rbpkit.palette import RANK_FILLS, rank_group
 from rbpkit.records import Records
-from rbpkit.tools.look import COLOURS, bucket, look, page, pieces, visible
+from rbpkit.tools.look import look, page, pieces, visible
 from rbpkit.tools.sentence import explore_sentence, rank_points
 from rbpkit_pocket import recipes
 
@@ -106,7 +107,7 @@ def test_the_page_shows_every_token_and_nothing_in_the_text_becomes_markup(model
     for span, token in zip(read.select("pre > .t"), odd.tokens, strict=True):
         card = span.select_one(".c").extract().text
         assert span.text == visible(token.piece, "\u21b5\n", "\u21e5\t", " ")
-        assert span["class"] == ["t", "u" if token.rank is None else f"r{bucket(token.rank)}"]
+        assert span["class"] == ["t", "u" if token.rank is None else f"r{rank_group(token.rank)}"]
         assert f"id {token.id}" in card
         if token.rank is not None:
             assert f"rank {token.rank:,}" in card and f"{token.nll:.3f} nats" in card
@@ -124,7 +125,7 @@ def test_a_sentence_is_spelt_and_every_token_has_the_colour_of_its_rank(model, m
         title = f"S = {one.S:,}: rank 1 at {first} of {len(one.scored)} tokens"
         assert axes.get_title("left") == title
         assert "".join(letter.get_text() for letter in axes.texts) == CODE.replace("\n", "\u21b5")
-        green = [to_hex(box.get_facecolor()) == COLOURS[0][0] for box in axes.patches]
+        green = [to_hex(box.get_facecolor()) == RANK_FILLS[0] for box in axes.patches]
         # A newline and what follows it in one token are two boxes.
         split = sum(b"\n" in t.piece[:-1] for t in one.scored if t.rank == 1)
         assert sum(green) == first + split
@@ -133,7 +134,7 @@ def test_a_sentence_is_spelt_and_every_token_has_the_colour_of_its_rank(model, m
 
 def test_groups_of_ranks_and_signs_in_tokens():
     ranks = (1, 2, 5, 6, 10, 11, 100, 101, 1000, 1001, 50_257)
-    assert [bucket(rank) for rank in ranks] == [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    assert [rank_group(rank) for rank in ranks] == [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
     assert visible(b"\n \ta") == "\u21b5\u2423\u21e5a"
     assert visible(b"\xe6\xbc\x00\r" + "\xa0\u202e漢".encode()) == r"\xe6\xbc\x00\r\xa0\u202e漢"
 
