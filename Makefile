@@ -25,7 +25,7 @@ $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	exit 1; }
 endef
 
-.PHONY: help lab reproduce real test test-slow test-gpu-dry gpu mutants notebooks tables site lint clean own-python
+.PHONY: help lab reproduce real test test-slow test-gpu-dry gpu mutants notebooks tables site lint release lowest clean own-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,9 +96,19 @@ site: $(READY) ## the executed notebooks as pages, in out/site; opens without a 
 	@echo "== site: out/site"
 	@$(PYTHON) docs/build.py out/site
 
-lint: $(READY) ## ruff: rules and format
+lint: $(READY) ## ruff (rules and format) and mypy (types)
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
+	@$(PYTHON) -m mypy
+
+# Maintainers' tools of their own, so no extra of the package.
+release: $(READY) ## build both distributions, check them, try them in an empty environment
+	@$(PYTHON) -c "import build, twine" 2>/dev/null || $(PYTHON) -m pip install -q build==1.3.0 twine==6.2.0
+	@$(PYTHON) .ci/release.py
+
+lowest: $(READY) ## the tests with the lowest versions that pyproject.toml admits
+	@$(PYTHON) -m uv --version >/dev/null 2>&1 || $(PYTHON) -m pip install -q uv
+	@PYTHON=$(PYTHON) bash .ci/lowest
 
 clean: ## remove caches and build folders (not .venv, not what was measured)
 	@rm -rf build dist mutants *.egg-info .pytest_cache .ruff_cache .hypothesis
