@@ -1,9 +1,9 @@
-"""The law: points over the models of a family, and the straight line through their logs.
+"""The law: points over the models of a family, and the straight line through their logarithms.
 
 -log RBP_k ~ S^-alpha (Sections 4.1 to 4.3 of arXiv 2510.20387) and CE ~ S^-alpha (Section 5.2)
 are ordinary least squares of log loss on log S, logarithms natural. The paper prints slope and R2.
 We add what tells how sure they are: standard errors, t intervals, and an interval for a new model.
-A `Curve` is made of `Summary` or `Records`: anything with `manifest`, `rbp`, `ce` and `success`.
+A `Curve` is made of anything that is `Measured`: summaries, records, totals.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -23,52 +23,62 @@ from rbpkit.errors import InputError, reason
 from rbpkit.files.manifest import Manifest
 from rbpkit.summary import DEFAULT_KS
 
+Array = NDArray[np.float64]
 Interval = tuple[float, float]
 
 # Two points leave no residual, so no R2 below 1 and no interval: nothing the data could refute.
 MIN_POINTS = 3
 
-# What a point may hold: above 0 and below this, in words.
-_ALLOWED = {
-    "S": (np.inf, "be a positive, finite parameter count"),
-    "RBP_k": (1, "lie between 0 and 1, both excluded; take another k or leave the point out"),
-    "the loss": (
-        np.inf,
-        "be positive and finite (an RBP_k of 1 gives 0, an RBP_k of 0 gives infinity);"
-        " take another k or leave the point out",
-    ),
-}
+# Logarithms that differ by less are equal up to rounding, and R2 would be that of the rounding.
+_ROUNDING = 2e-15
+
+
+def root_mean_square(values: ArrayLike) -> float:
+    """sqrt(mean(values^2)) over all elements, in the unit of the values."""
+    squares = np.asarray(values, dtype=np.float64) ** 2
+    return float(np.sqrt(np.mean(squares)))
+
+
+def minus_log(share: Array) -> Array:
+    """-log of shares: 0 if one is 1, infinite if it is 0 (no fit takes either)."""
+    with np.errstate(divide="ignore"):
+        return 0.0 - np.log(share)  # not -log: 0 and not -0 for a share of 1
+
+
+# -- the line ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Prediction:
     """What a fit says of models of size S: floats if S was one number, else arrays of its shape.
 
-    loss: exp(intercept) * S^slope, in the unit of the fitted loss (-log RBP_k: no unit; CE: nats).
-        Least squares in logs makes it the median of the losses to be expected, not their mean.
-    low, high: ends of the prediction interval for the loss of ONE new model of that size.
-    level: the interval's coverage. RBP_k itself is exp(-loss), and its ends change places.
+    - loss: exp(intercept) * S^slope, in the unit of the fitted loss (-log RBP_k has none, CE is in
+      nats). By least squares in logs this is the median of the losses to be expected, not the mean.
+    - low, high: ends of the prediction interval for the loss of ONE new model of that size.
+    - level: the interval's coverage.
+
+    RBP_k itself is exp(-loss), and its ends change places.
     """
 
-    S: float | NDArray[np.float64]
-    loss: float | NDArray[np.float64]
-    low: float | NDArray[np.float64]
-    high: float | NDArray[np.float64]
+    S: float | Array
+    loss: float | Array
+    low: float | Array
+    high: float | Array
     level: float
 
 
 @dataclass(frozen=True)
 class PowerLawFit:
-    """log loss = intercept + slope * log S, by least squares on n points; logs natural.
+    """log loss = intercept + slope * log S, by least squares on n points; logarithms natural.
 
-    slope: d log loss / d log S; no unit, the same in any base of logarithm. alpha = -slope.
-    intercept: log loss at S = 1 (far outside the data: do not read it as a model).
-    r2: 1 - residual / total sum of squares, both of log loss.
-    slope_se, intercept_se: standard errors, by n - 2 degrees of freedom.
-    slope_interval, intercept_interval: Student's t intervals that cover at `level`.
-    residual_sd: sqrt(residual sum of squares / (n - 2)), in log units: 0.01 is 1% of the loss.
-    mean_log_S, sum_squares_log_S: mean of log S, and the sum of (log S - mean)^2; for `predict`.
-    S_min, S_max: the range that was fitted; beyond it a prediction is an extrapolation.
+    - slope: d log loss / d log S; no unit, the same in any base of logarithm. alpha = -slope.
+    - intercept: log loss at S = 1 (far outside the data: do not read it as a model).
+    - r2: 1 - residual / total sum of squares, both of log loss.
+    - slope_se, intercept_se: standard errors, by n - 2 degrees of freedom.
+    - slope_interval, intercept_interval: Student's t intervals that cover at `level`.
+    - residual_sd: sqrt(residual sum of squares / (n - 2)), in log units: 0.01 is 1% of the loss.
+    - mean_log_S, sum_squares_log_S: mean of log S, and sum of (log S - mean)^2; for `predict`.
+    - S_min, S_max: the range that was fitted; beyond it a prediction is an extrapolation.
 
     The intervals take the residuals for independent and normal with one spread. Models of one
     family are scored on the same text, so sampling noise is shared and they are a guide, no more.
@@ -106,16 +116,24 @@ class PowerLawFit:
         S: one positive number or an array of any shape. level: coverage, the fit's own by default.
         Raises InputError if an S is not positive and finite, or level is not between 0 and 1.
         """
-        level = self.level if level is None else level
-        S = np.asarray(S, dtype=np.float64)[()]
-        if not np.all((S > 0) & (S < np.inf)):
+        if level is None:
+            level = self.level
+        sizes = np.asarray(S, dtype=np.float64)[()]  # [()] makes one number a number again
+        if not np.all((sizes > 0) & (sizes < np.inf)):
             raise InputError("predict: every S must be a positive, finite parameter count")
-        x = np.log(S)
-        centre = self.intercept + self.slope * x
+        log_S = np.log(sizes)
+        log_loss = self.intercept + self.slope * log_S
         # A new model's own scatter (the 1), and that of the line, which grows away from the data.
-        leverage = 1 / self.n + (x - self.mean_log_S) ** 2 / self.sum_squares_log_S
-        half = _t_quantile(self.n, level) * self.residual_sd * np.sqrt(1 + leverage)
-        return Prediction(S, np.exp(centre), np.exp(centre - half), np.exp(centre + half), level)
+        leverage = 1 / self.n + (log_S - self.mean_log_S) ** 2 / self.sum_squares_log_S
+        spread = self.residual_sd * np.sqrt(1 + leverage)
+        half = _t_quantile(self.n, level) * spread
+        return Prediction(
+            S=sizes,
+            loss=np.exp(log_loss),
+            low=np.exp(log_loss - half),
+            high=np.exp(log_loss + half),
+            level=level,
+        )
 
 
 def fit_power_law(
@@ -123,27 +141,39 @@ def fit_power_law(
 ) -> PowerLawFit:
     """Least squares of log loss on log S: Figures 3 to 6, and Table 1 of the arXiv version.
 
-    S: (n,) non-embedding parameters, in any order. loss: (n,) -log RBP_k (see `fit_rbp_law`) or CE
-    in nats. level: coverage of the intervals. labels: (n,) names of the points for error messages.
-    The law in k (Table 1 of the ICLR version) is the same regression with k in the place of S.
+    - S: (n,) non-embedding parameters, in any order.
+    - loss: (n,) -log RBP_k (see `fit_rbp_law`) or CE in nats.
+    - level: coverage of the intervals.
+    - labels: (n,) names of the points, for error messages.
+
+    Any other law loss ~ x^slope is the same regression with x in the place of S: the law in k of
+    the ICLR version's Table 1 with k, the law in cross-entropy with CE.
 
     Raises InputError, never returns a number, for fewer than three points, unequal lengths, values
     that are not positive and finite, an S or a loss that is the same at all points, a bad level.
     """
-    S, loss = _points(S, "the loss", loss, labels)
-    x, y = np.log(S), np.log(loss)
-    for what, values, logs, way_out in (
-        ("S", S, x, "give models of different sizes"),
-        ("the loss", loss, y, "R2 is not defined; take another k or more scored tokens"),
-    ):
-        if np.allclose(logs, logs[0], rtol=2e-15, atol=2e-15):  # R2 would be that of rounding
-            raise InputError(
-                f"cannot fit: {what} is {values[0]:g} at all {S.size} points; {way_out}"
-            )
-    line = linregress(x, y)
+    S, loss = _as_points(S, "the loss", loss, labels)
+    allowed = (loss > 0) & (loss < np.inf)
+    rule = (
+        "be positive and finite (an RBP_k of 1 gives 0, an RBP_k of 0 gives infinity);"
+        " take another k or leave the point out"
+    )
+    _check_points("the loss", loss, allowed, rule, labels)
+    log_S, log_loss = np.log(S), np.log(loss)
+    if _all_equal(log_S):
+        raise InputError(
+            f"cannot fit: S is {S[0]:g} at all {S.size} points; give models of different sizes"
+        )
+    if _all_equal(log_loss):
+        raise InputError(
+            f"cannot fit: the loss is {loss[0]:g} at all {S.size} points;"
+            " R2 is not defined; take another k or more scored tokens"
+        )
+    line = linregress(log_S, log_loss)
     slope, intercept = float(line.slope), float(line.intercept)
     slope_se, intercept_se = float(line.stderr), float(line.intercept_stderr)
     t = _t_quantile(S.size, level)
+    residuals = log_loss - intercept - slope * log_S
     return PowerLawFit(
         slope=slope,
         intercept=intercept,
@@ -154,9 +184,9 @@ def fit_power_law(
         intercept_se=intercept_se,
         slope_interval=(slope - t * slope_se, slope + t * slope_se),
         intercept_interval=(intercept - t * intercept_se, intercept + t * intercept_se),
-        residual_sd=float(np.linalg.norm(y - intercept - slope * x) / np.sqrt(S.size - 2)),
-        mean_log_S=float(x.mean()),
-        sum_squares_log_S=float(S.size * x.var()),
+        residual_sd=float(np.linalg.norm(residuals) / np.sqrt(S.size - 2)),
+        mean_log_S=float(log_S.mean()),
+        sum_squares_log_S=float(S.size * log_S.var()),
         S_min=float(S.min()),
         S_max=float(S.max()),
     )
@@ -171,20 +201,17 @@ def fit_rbp_law(
     level, labels and the errors are as in `fit_power_law`; an RBP_k of 0 or 1 has no place on the
     line (its loss is infinite or zero) and is refused by name, never clipped.
     """
-    S, rbp = _points(S, "RBP_k", rbp, labels)
+    S, rbp = _as_points(S, "RBP_k", rbp, labels)
+    allowed = (rbp > 0) & (rbp < 1)
+    rule = "lie between 0 and 1, both excluded; take another k or leave the point out"
+    _check_points("RBP_k", rbp, allowed, rule, labels)
     return fit_power_law(S, minus_log(rbp), level=level)
 
 
-def minus_log(share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """-log of shares: 0 if one is 1, infinite if it is 0 (no fit takes either)."""
-    with np.errstate(divide="ignore"):
-        return 0.0 - np.log(share)  # not -log: 0 and not -0 for a share of 1
-
-
-def _points(
+def _as_points(
     S: ArrayLike, name: str, values: ArrayLike, labels: Sequence[str] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """S and the values as float64, or InputError that names the first point with no place."""
+) -> tuple[Array, Array]:
+    """S and the values as (n,) float64, every S checked; InputError if they are no points."""
     with reason(f"cannot fit: S and {name} must be numbers"):
         S, values = np.asarray(S, dtype=np.float64), np.asarray(values, dtype=np.float64)
     n = S.size if labels is None else len(labels)
@@ -198,15 +225,27 @@ def _points(
             f"cannot fit a power law to {n} point(s): two always lie on a line;"
             f" measure models of at least {MIN_POINTS} sizes"
         )
-    for what, array in (("S", S), (name, values)):
-        below, rule = _ALLOWED[what]
-        bad = np.flatnonzero(~((array > 0) & (array < below)))
-        if bad.size:
-            label = "" if labels is None else f" ({list(labels)[bad[0]]})"
-            raise InputError(
-                f"cannot fit: {what} is {array[bad[0]]:g} at point {bad[0]}{label}; it must {rule}"
-            )
+    allowed = (S > 0) & (S < np.inf)
+    _check_points("S", S, allowed, "be a positive, finite parameter count", labels)
     return S, values
+
+
+def _check_points(
+    what: str, values: Array, allowed: NDArray[np.bool_], rule: str, labels: Sequence[str] | None
+) -> None:
+    """InputError that names the first point that is not allowed, and the rule."""
+    refused = np.flatnonzero(~allowed)
+    if not refused.size:
+        return
+    first = refused[0]
+    label = "" if labels is None else f" ({list(labels)[first]})"
+    raise InputError(
+        f"cannot fit: {what} is {values[first]:g} at point {first}{label}; it must {rule}"
+    )
+
+
+def _all_equal(logs: Array) -> bool:
+    return np.allclose(logs, logs[0], rtol=_ROUNDING, atol=_ROUNDING)
 
 
 def _t_quantile(n: int, level: float) -> float:
@@ -220,20 +259,26 @@ def _t_quantile(n: int, level: float) -> float:
 
 
 class Measured(Protocol):
-    """What a curve is made of: a `Summary` or `Records`."""
+    """One model on one corpus, as a curve needs it: `Summary`, `Records` and `Totals` are such."""
 
-    manifest: Manifest
-
+    @property
+    def manifest(self) -> Manifest: ...
     def rbp(self, k: int, ties: str = "pessimistic") -> float: ...
     def ce(self) -> float: ...
-    def success(self, N: int, k: int) -> float: ...
+
+
+M = TypeVar("M", bound=Measured)
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """`value` (n,) of `quantity` at `S` (n,) non-embedding parameters, ascending, by `models`.
+    """One quantity of the models of a family on a corpus, by rising size.
 
-    `quantity` is its name: "RBP_10", "CE" (nats), "p_{5,10}". `figure`: where the paper plots it.
+    - quantity: its name: "RBP_10", "CE" (nats), "p_{5,10}".
+    - models: n names.
+    - S: (n,) non-embedding parameters, ascending.
+    - value: (n,) the quantity at each S.
+    - figure: where the paper plots it, if it does.
     """
 
     corpus: str
@@ -253,98 +298,140 @@ class Curve:
 
 
 def curve_of(
-    measured: Iterable[Measured],
+    measured: Iterable[M],
     corpus: str | None,
     family: str | None,
-    quantity: Callable[[Measured], float],
+    quantity: Callable[[M], float],
     name: str,
 ) -> Curve:
     """`quantity` of each model of `family` on `corpus`, ascending in S; called `name`.
 
-    None means the only corpus or family there is. InputError if nothing matches, if
+    None means the only corpus or family there is. Raises InputError if nothing matches, if
     several do and one was asked for, if one model was measured twice, and if the models were
     measured on different text (fingerprint) or truncated at different lengths.
     """
-    every = list(measured)
-    chosen = [
-        one
-        for one in every
-        if corpus in (None, one.manifest.corpus) and family in (None, one.manifest.family)
-    ]
-    found = sorted({(one.manifest.corpus, one.manifest.family) for one in chosen})
-    if len(found) != 1:
-        there = sorted({(one.manifest.corpus, one.manifest.family) for one in every})
-        raise InputError(
-            f"{'name one corpus and one family' if found else 'nothing was measured'}"
-            f" for corpus {corpus or 'any'}, family {family or 'any'}; there is (corpus / family):"
-            f" {'; '.join(map(' / '.join, there)) or 'nothing at all'}"
-        )
-    [(corpus, family)] = found
-    for setting in ("fingerprint", "max_length", "stride"):
-        values = sorted({getattr(one.manifest, setting) for one in chosen}, key=str)
-        if len(values) > 1:
-            there = " and ".join(str(value)[:15] for value in values)
-            raise InputError(
-                f"{family} on {corpus}: its models were measured with different {setting}"
-                f" ({there}); measure them alike, or choose one (--{setting.replace('_', '-')})"
-            )
-    chosen.sort(key=lambda one: (one.manifest.S, one.manifest.model))
-    models = tuple(one.manifest.model for one in chosen)
-    if twice := sorted({model for model in models if models.count(model) > 1}):
-        raise InputError(f"measured more than once on {corpus}: {', '.join(twice)}")
+    measured = list(measured)
+    corpus, family = _only_pair(measured, corpus, family)
+    chosen = [model for model in measured if _pair_of(model) == (corpus, family)]
+    _check_same_settings(chosen, corpus, family)
+    chosen.sort(key=lambda model: (model.manifest.S, model.manifest.model))
+    names = tuple(model.manifest.model for model in chosen)
+    repeated = sorted({model for model in names if names.count(model) > 1})
+    if repeated:
+        raise InputError(f"measured more than once on {corpus}: {', '.join(repeated)}")
     return Curve(
         corpus=corpus,
         family=family,
         quantity=name,
-        models=models,
-        S=np.array([one.manifest.S for one in chosen], dtype=np.float64),
-        value=np.array([quantity(one) for one in chosen], dtype=np.float64),
+        models=names,
+        S=np.array([model.manifest.S for model in chosen], dtype=np.float64),
+        value=np.array([quantity(model) for model in chosen], dtype=np.float64),
     )
+
+
+def _pair_of(model: Measured) -> tuple[str, str]:
+    return model.manifest.corpus, model.manifest.family
+
+
+def _only_pair(
+    measured: Sequence[Measured], corpus: str | None, family: str | None
+) -> tuple[str, str]:
+    """The (corpus, family) that was asked for, or the only one; InputError if there is no such."""
+    pairs = sorted({_pair_of(model) for model in measured})
+    matching = [pair for pair in pairs if corpus in (None, pair[0]) and family in (None, pair[1])]
+    if len(matching) == 1:
+        return matching[0]
+    problem = "name one corpus and one family" if matching else "nothing was measured"
+    offered = "; ".join(" / ".join(pair) for pair in pairs) or "nothing at all"
+    raise InputError(
+        f"{problem} for corpus {corpus or 'any'}, family {family or 'any'};"
+        f" there is (corpus / family): {offered}"
+    )
+
+
+def _check_same_settings(models: Sequence[Measured], corpus: str, family: str) -> None:
+    """InputError if models of one curve saw different text or were cut at different lengths."""
+    for setting in ("fingerprint", "max_length", "stride"):
+        values = sorted({getattr(model.manifest, setting) for model in models}, key=str)
+        if len(values) > 1:
+            listed = " and ".join(str(value)[:15] for value in values)
+            raise InputError(
+                f"{family} on {corpus}: its models were measured with different {setting}"
+                f" ({listed}); measure them alike, or choose one (--{setting.replace('_', '-')})"
+            )
 
 
 def family_lines(measured: Iterable[Measured]) -> list[str]:
     """For each family and corpus a line that says how many models there are; if few, which.
 
-    InputError for two models of one S in a family: recipes that no one line in S goes through.
+    Raises InputError for two models of one S in a family: no single line in S goes through models
+    of two recipes.
     """
+    manifests = [model.manifest for model in measured]
+    manifests.sort(key=lambda manifest: (manifest.corpus, manifest.family, manifest.S))
     groups: dict[str, list[Manifest]] = {}
-    for one in sorted((one.manifest for one in measured), key=lambda m: (m.corpus, m.family, m.S)):
-        groups.setdefault(f"{one.family} on {one.corpus}", []).append(one)
+    for manifest in manifests:
+        group = f"{manifest.family} on {manifest.corpus}"
+        groups.setdefault(group, []).append(manifest)
+
     lines = []
-    for group, models in groups.items():
-        for one, other in pairwise(models):
-            if one.S == other.S:
-                raise InputError(
-                    f"{group}: {one.model} and {other.model} both have S = {one.S:,}; if they are"
-                    " of two recipes, give those of one another family (rbpkit measure --family"
-                    " NAME; what is done is not measured again), or fit one --family"
-                )
-        names = [one.model for one in models]
+    for group, members in groups.items():
+        _check_sizes_differ(group, members)
+        names = [manifest.model for manifest in members]
         which = f" ({', '.join(names)})" if len(names) <= 8 else ""
-        lines.append(f"{group}: {len(names)} model{'s' * (len(names) > 1)}{which}")
+        plural = "" if len(names) == 1 else "s"
+        lines.append(f"{group}: {len(names)} model{plural}{which}")
     return lines
+
+
+def _check_sizes_differ(group: str, manifests: Sequence[Manifest]) -> None:
+    for smaller, larger in pairwise(manifests):  # in order of S
+        if smaller.S == larger.S:
+            raise InputError(
+                f"{group}: {smaller.model} and {larger.model} both have S = {larger.S:,}; if they"
+                " are of two recipes, give those of one another family (rbpkit measure --family"
+                " NAME; what is done is not measured again), or fit one --family"
+            )
 
 
 def rbp_curve(
     measured: Iterable[Measured], k: int, corpus: str | None = None, family: str | None = None
 ) -> Curve:
     """RBP_k against S (Figures 3 to 5). InputError as `curve_of`, and for k < 1."""
-    return curve_of(measured, corpus, family, lambda one: one.rbp(k), f"RBP_{k}")
+    return curve_of(measured, corpus, family, lambda model: model.rbp(k), f"RBP_{k}")
 
 
 def ce_curve(
     measured: Iterable[Measured], corpus: str | None = None, family: str | None = None
 ) -> Curve:
     """CE in nats against S (Figure 8a). InputError as `curve_of`."""
-    return curve_of(measured, corpus, family, lambda one: one.ce(), "CE")
+    return curve_of(measured, corpus, family, lambda model: model.ce(), "CE")
+
+
+def curves_of_all(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]:
+    """CE and RBP_k of every (corpus, family) that was measured. InputError as `curve_of`."""
+    measured = list(measured)
+    curves = []
+    for corpus, family in sorted({_pair_of(model) for model in measured}):
+        curves.append(ce_curve(measured, corpus, family))
+        for k in ks:
+            curves.append(rbp_curve(measured, k, corpus, family))
+    return curves
+
+
+# -- tables of fits ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Fits:
     """Fitted laws as a table, and one line for each that could not be fitted.
 
-    Columns of `fit_curves` and `fit_all`: corpus, family, quantity, n, slope, low, high (t interval
-    of the slope, 95%), intercept (log loss at S = 1), R2.
+    Columns of `fit_curves` and `fit_all`:
+
+    - corpus, family, quantity, n (points)
+    - slope, and low and high, its t interval at 95%
+    - intercept: log loss at S = 1
+    - R2: of log loss
     """
 
     table: pd.DataFrame
@@ -360,26 +447,17 @@ def fit_curves(curves: Iterable[Curve]) -> Fits:
         except InputError as error:
             refused.append(f"{curve.family}, {curve.corpus}, {curve.quantity}: {error}")
             continue
+        low, high = fit.slope_interval
         about = (curve.corpus, curve.family, curve.quantity)
-        rows.append((*about, fit.n, fit.slope, *fit.slope_interval, fit.intercept, fit.r2))
-    names = ["corpus", "family", "quantity", "n", "slope", "low", "high", "intercept", "R2"]
-    return Fits(pd.DataFrame(rows, columns=names), tuple(refused))
-
-
-def curves_of_all(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]:
-    """CE and -log RBP_k of every (corpus, family) there is, sorted. InputError as `curve_of`."""
-    every = list(measured)
-    return [
-        curve
-        for pair in sorted({(one.manifest.corpus, one.manifest.family) for one in every})
-        for curve in (ce_curve(every, *pair), *(rbp_curve(every, k, *pair) for k in ks))
-    ]
+        rows.append((*about, fit.n, fit.slope, low, high, fit.intercept, fit.r2))
+    columns = ["corpus", "family", "quantity", "n", "slope", "low", "high", "intercept", "R2"]
+    return Fits(pd.DataFrame(rows, columns=columns), tuple(refused))
 
 
 def fit_all(measured: Iterable[Measured], ks: Sequence[int] = DEFAULT_KS) -> Fits:
     """Fit CE and -log RBP_k against S for every family and corpus that was measured.
 
-    InputError when nothing was measured, when one model was measured twice, and for k < 1.
+    Raises InputError when nothing was measured, when one model was measured twice, and for k < 1.
     """
     curves = curves_of_all(measured, ks)
     if not curves:
