@@ -1,14 +1,15 @@
 """The paper's own numbers, in rbpkit/data/paper (see the README.md there).
 
 Each function returns a fresh DataFrame of what arXiv 2510.20387 or its ICLR 2026 submission prints
-or plots (`points` a `Curve`): change it as you like. Columns that several tables share:
+or plots (`points` returns a `Curve`): change it as you like. Columns that several tables share:
 
-    family, model   one of FAMILIES; the paper's model name, as in `models()`
-    dataset         one of CORPORA, in the paper's spelling
-    S               non-embedding parameters of the model (a count)
-    k               the rank threshold of RBP_k = Pr(R <= k)
-    rbp             RBP_k, a probability, in the six decimals that the authors stored
-    figure          the figure that a value was read from, always text: "3", "8a"
+- family: one of FAMILIES
+- model: the paper's name for it, as in `models()`
+- dataset: one of CORPORA, in the paper's spelling
+- S: non-embedding parameters of the model (a count)
+- k: the rank threshold of RBP_k = Pr(R <= k)
+- rbp: RBP_k, a probability, in the six decimals that the authors stored
+- figure: the figure that a value was read from, always text: "3", "8a"
 
 Logarithms are natural; slopes of log-log lines do not depend on the base. Every function raises
 InputError if its file is missing or cannot be read.
@@ -28,42 +29,54 @@ FAMILIES = ("GPT2", "OPT", "Pythia", "Qwen")
 CORPORA = ("Wiki", "HumanEval", "HotpotQA", "AusLegal", "C4", "Github")
 PLOTTED_CORPORA = CORPORA[:4]
 
-# Windows are counted, so below one window in about 3e5 a share is zero; if Figure 7 draws a
-# zero, reading its coordinates leaves up to 2e-10.
 EMERGENCE_ZERO = 1e-9
+"""Shares below this, as read from Figure 7, are zeros.
+
+Windows are counted, so a share below one window in about 3e5 is zero. Reading the coordinates of a
+zero that is drawn leaves up to 2e-10.
+"""
 
 PAPER_V = 50_304
 """V of most Pythias: a share of V is k / PAPER_V when the paper's k are used for other models."""
-# Footnote 2. Its second number for Qwen is for the models above 7B.
+# Footnote 2. It has a second number for Qwen's models above 7B.
 _FOOTNOTE_V = {"GPT2": 50_257, "OPT": 50_272, "Pythia": 50_256, "Qwen": 151_936}
 _FOOTNOTE_V_ABOVE_7B = {"Qwen2.5-14B": 152_064}
 
 # A column means the same in every table; those not named here hold numbers with a point.
-_TYPES = dict.fromkeys("figure dataset family model hub_id quantity kind series".split(), "str")
-_TYPES |= dict.fromkeys("S k N embedding_params vocab_rows bin_lo bin_hi tokens".split(), "int64")
+_TEXT_COLUMNS = "figure dataset family model hub_id quantity kind series".split()
+_COUNT_COLUMNS = "S k N embedding_params vocab_rows bin_lo bin_hi tokens".split()
+_TYPES = {
+    **dict.fromkeys(_TEXT_COLUMNS, "str"),
+    **dict.fromkeys(_COUNT_COLUMNS, "int64"),
+}
 
 
 def _read(name: str, **types: str) -> pd.DataFrame:
     """A fresh copy of data/paper/<name>.csv; `types` of columns that differ from `_TYPES`."""
     source = resources.files("rbpkit") / "data" / "paper" / f"{name}.csv"
-    with (
-        reason(f"cannot read {source}; install rbpkit again"),
-        source.open(encoding="utf-8") as file,
-    ):
-        return pd.read_csv(file, dtype=_TYPES | types)
+    with reason(f"cannot read {source}; install rbpkit again"):
+        with source.open(encoding="utf-8") as file:
+            return pd.read_csv(file, dtype={**_TYPES, **types})
 
 
 def models() -> pd.DataFrame:
     """The 24 models of Appendix A: one row each, by family and size.
 
-    Columns: family, model, hub_id, S (base model without the output head, less token and position
-    embeddings), embedding_params (those that S leaves out), vocab_rows (V, output matrix rows).
+    - family, model, hub_id
+    - S: parameters of the base model without the output head, less token and position embeddings
+    - embedding_params: those that S leaves out
+    - vocab_rows: V, the rows of the output matrix
     """
     return _read("models")
 
 
 def vocabularies() -> pd.DataFrame:
-    """V by footnote 2 and as counted: family, model, footnote, V (rows of the output matrix)."""
+    """V by footnote 2 and as counted.
+
+    - family, model
+    - footnote: V as footnote 2 gives it
+    - V: rows of the output matrix
+    """
     table = models().rename(columns={"vocab_rows": "V"})
     above_7b = table["model"].map(_FOOTNOTE_V_ABOVE_7B)
     table["footnote"] = above_7b.fillna(table["family"].map(_FOOTNOTE_V)).astype(int)
@@ -90,9 +103,11 @@ def rbp_by_k() -> pd.DataFrame:
 def fit_by_k() -> pd.DataFrame:
     """Figure 6, Pythia on four corpora: what the fitted lines give at each k.
 
-    172 rows: figure, quantity, dataset, k, value. quantity "R2" (6a; 22 k from 1 to 30,000),
-    "slope" (6b, of log(-log RBP_k) on log S; 20 k up to 10,000) or "ce_slope" (6b's horizontal
-    line, of log CE; its k is missing).
+    172 rows: figure, quantity, dataset, k, value. `quantity` is one of
+
+    - "R2": Figure 6a, 22 k from 1 to 30,000
+    - "slope": Figure 6b, of log(-log RBP_k) on log S, 20 k up to 10,000
+    - "ce_slope": the horizontal line of Figure 6b, of log CE; its k is missing
     """
     return _read("fit_by_k", k="Int64")
 
@@ -112,10 +127,12 @@ def emergence_fits() -> pd.DataFrame:
 
 
 def ce_and_rbp1() -> pd.DataFrame:
-    """Figures 8a (kind "empirical") and 8b ("simulated" from a lognormal): CE and -log RBP_1.
+    """Figures 8a and 8b: CE and -log RBP_1 of ten Pythias on Wiki.
 
-    40 rows, ten Pythias on Wiki: figure, kind, dataset, series, model, S, value. series "CE" is in
-    nats, "neg_log_rbp1" is -log RBP_1 (natural).
+    40 rows: figure, kind, dataset, series, model, S, value.
+
+    - kind: "empirical" (8a), or "simulated" from a lognormal (8b)
+    - series: "CE", in nats, or "neg_log_rbp1", which is -log RBP_1 (natural)
     """
     return _read("ce_and_rbp1")
 
@@ -136,8 +153,10 @@ def lognormal_params() -> pd.DataFrame:
 def rank_density() -> pd.DataFrame:
     """Figure 8c: how the ranks >= 2 of four Pythias on Wiki are spread.
 
-    167 rows: figure, model, bin_lo, bin_hi, mass. A bin holds the ranks bin_lo <= R < bin_hi; mass
-    is its share of all ranks >= 2 (rank 1 is left out, so that a model's masses add up to 1).
+    167 rows: figure, model, bin_lo, bin_hi, mass.
+
+    - bin_lo, bin_hi: the bin holds the ranks bin_lo <= R < bin_hi
+    - mass: the bin's share of all ranks >= 2, so that a model's masses add up to 1
     """
     return _read("rank_density")
 
@@ -145,8 +164,10 @@ def rank_density() -> pd.DataFrame:
 def table1() -> pd.DataFrame:
     """Table 1 of the arXiv version (Table 2 of the ICLR version): R2 and slope of every fit on S.
 
-    168 rows: dataset (six corpora), k (text: "CE", "1", "10", "100", "500", "2500", "10000"),
-    family, r2, slope; of log(-log RBP_k), or of log CE, on log S. Three decimals as printed.
+    168 rows: dataset (six corpora), k, family, r2, slope.
+
+    - k: text, one of "CE", "1", "10", "100", "500", "2500", "10000"
+    - r2, slope: of log(-log RBP_k), or of log CE, on log S, to the three decimals printed
     """
     return _read("table1", k="str")
 
@@ -160,11 +181,10 @@ def table_k_law() -> pd.DataFrame:
 
 
 def token_counts() -> pd.DataFrame:
-    """How many scored tokens are behind a (dataset, family): dataset, family, tokens,
-    also_admissible.
+    """How many scored tokens each family has on a corpus: dataset, family, tokens, also_admissible.
 
     Not printed in the paper: inferred from the digits of the published RBP values, which are
-    multiples of 1/tokens. also_admissible is a second count that fits as well, else missing.
+    multiples of 1/tokens. also_admissible: a second count that fits as well, else missing.
     """
     return _read("token_counts", also_admissible="Int64")
 
@@ -172,8 +192,11 @@ def token_counts() -> pd.DataFrame:
 def gpt2_wiki_metrics() -> pd.DataFrame:
     """CE and p_{N,k} of the four GPT-2 models on Wiki, in full precision, as the authors published.
 
-    16 rows: model, S, k (1, 10, 100, 10000), ce (nats; the same at every k), p_N1 (RBP_k), p_N5,
-    p_N10, p_N50, p_N100.
+    16 rows, for k = 1, 10, 100 and 10000.
+
+    - model, S, k
+    - ce: nats; the same at every k
+    - p_N1 (this is RBP_k), p_N5, p_N10, p_N50, p_N100
     """
     return _read("gpt2_wiki_metrics")
 
@@ -183,21 +206,23 @@ def points(dataset: str, family: str, k: int) -> Curve:
 
     From Figures 3 to 5 (all models of the family) if they show this k, else from Figure 9 of
     the ICLR version (four models; k = 2, 3, 5, 7, 18, 30, 78). Raises InputError for a name that
-    is not the paper's and for a line that it does not plot, with those that it does.
+    is not the paper's, and for a k that it does not plot; the message lists what it plots.
     """
-    for name, plotted in ((dataset, PLOTTED_CORPORA), (family, FAMILIES)):
-        if name not in plotted:
-            raise InputError(f"the paper plots no {name!r}; it plots {', '.join(plotted)}")
+    for name, names in ((dataset, PLOTTED_CORPORA), (family, FAMILIES)):
+        if name not in names:
+            raise InputError(f"the paper plots no {name!r}; it plots {', '.join(names)}")
     plotted = pd.concat([rbp_by_size(), rbp_by_k()])
-    plotted = plotted[(plotted["dataset"] == dataset) & (plotted["family"] == family)]
-    line = plotted[plotted["k"] == k]
-    if line.empty:
+    of_family = plotted[(plotted["dataset"] == dataset) & (plotted["family"] == family)]
+    at_k = of_family[of_family["k"] == k]
+    if at_k.empty:
+        plotted_ks = sorted(set(of_family["k"]))
         raise InputError(
             f"the paper plots no RBP_k at k = {k} for {family} on {dataset};"
-            f" plotted k: {', '.join(map(str, sorted(set(plotted['k']))))}"
+            f" plotted k: {', '.join(map(str, plotted_ks))}"
         )
-    figure = line["figure"].iloc[0]
-    line = line[line["figure"] == figure].sort_values("S")
+    # Figure 9 repeats some k of the others; the first figure has every model.
+    figure = at_k["figure"].iloc[0]
+    line = at_k[at_k["figure"] == figure].sort_values("S")
     return Curve(
         corpus=dataset,
         family=family,
