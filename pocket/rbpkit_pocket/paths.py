@@ -29,6 +29,8 @@ GRID = DATA / "grid.jsonl.gz"
 """Totals of all Pythias, named NAME-Mm: trained on M million tokens, with a schedule to its end."""
 ABLATIONS = DATA / "ablations.jsonl.gz"
 """Totals of the runs with one thing changed."""
+CONTRASTS = DATA / "contrasts.jsonl.gz"
+"""Totals of runs in pairs that differ in one thing (`contrasts`)."""
 PAIR_TOKENS = DATA / "pairs.jsonl.gz"
 """Totals over the tokens that complete a pair (`ablations.completes_pair`).
 
