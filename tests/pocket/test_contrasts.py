@@ -21,13 +21,16 @@ from rbpkit_pocket.contrasts import (
     verdicts,
     with_dropout,
 )
-from rbpkit_pocket.recipes import CONTEXT, Recipe, initial_model
-from rbpkit_pocket.training import rows_of, token_stream
+from rbpkit_pocket.recipes import CONTEXT, Recipe, V, initial_model
 
 
 @pytest.fixture(scope="module")
 def reference():
     return load_summaries(paths.SUMMARIES)
+
+
+def random_tokens(count):
+    return torch.randint(V, (count,), generator=torch.Generator().manual_seed(0))
 
 
 def test_a_pair_differs_in_one_thing_and_every_name_is_another():
@@ -54,7 +57,7 @@ def test_deep_and_wide_have_the_same_size(size):
 def test_dropout_changes_no_weight_and_is_off_in_evaluation():
     run = planned("dropout", 0, 1).run
     dropped, plain = with_dropout(run), initial_model(run.family, run.shape, 1).eval()
-    inputs, _ = rows_of(token_stream("valid"), 0, 2)
+    inputs = random_tokens(2 * CONTEXT).view(2, CONTEXT)
     with torch.no_grad():
         expected = plain(inputs).logits
         assert torch.equal(dropped.eval()(inputs).logits, expected)
@@ -66,11 +69,8 @@ def test_a_run_with_dropout_goes_on_as_if_it_had_not_been_killed(tmp_path, monke
     run = replace(run, recipe=Recipe(tokens=2 * CONTEXT * 6, batch_rows=2, seed=1))
     monkeypatch.setattr("rbpkit_pocket.training.LOG_EVERY", 2)
     monkeypatch.setattr("rbpkit_pocket.training.CHECKPOINT_SECONDS", 0.0)
-    few = token_stream("valid")[: 4 * CONTEXT + 1]
-    train_stream = token_stream("train")
-    monkeypatch.setattr(
-        contrasts, "token_stream", lambda split: few if split == "valid" else train_stream
-    )
+    stream = random_tokens(12 * CONTEXT + 1)
+    monkeypatch.setattr(contrasts, "token_stream", lambda split: stream)
     whole = train_with_dropout(run, tmp_path / "whole")
 
     steps = 0
