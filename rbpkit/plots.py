@@ -12,15 +12,18 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib import RcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+from matplotlib.typing import LineStyleType
 
 from rbpkit.errors import InputError
 from rbpkit.files.writing import as_csv, write_whole
@@ -34,43 +37,38 @@ class Ink:
 
     colour: str
     marker: str
-    line: str = "-"
+    line: LineStyleType = "-"
 
 
 FAMILY_MARKS = {"GPT2": "o", "OPT": "s", "Pythia": "^", "Qwen": "D", "Mamba": "P"}
 FAMILY_INK = {family: Ink(FAMILY_COLOURS[family], mark) for family, mark in FAMILY_MARKS.items()}
 OTHER_INK = Ink(OTHER, "v")
+OTHER_MARKS = "osD^vP*X<>"  # of hues that are no family, in turn
 FAMILY_NAMES = {"GPT2": "GPT-2"}  # as prose and labels spell it
 WIDTH = 6.0  # inches: the width of a figure that can be read on a phone
 SAVED_DPI = 200
 PLAIN_SPAN = 2.5  # from this ratio of an axis's ends on, ticks go by factors and not by steps
+FINEST_FACTORS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)  # ticks of each decade
 FORMATS = ("png", "pdf", "svg")
+# The metadata of each format that hold a date: without one, the same figure is the same bytes.
+NO_DATE: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None},
+    "svg": {"Date": None},
+}
 FORMAT_VARIABLE = "RBPKIT_FIGURE_FORMAT"  # of the environment, so that notebooks' kernels have it
 # Next to a paper's text: Times-like letters, and text in the file that stays text.
-VECTOR = {
-    "font.family": "STIXGeneral",
-    "mathtext.fontset": "stix",
-    "pdf.fonttype": 42,
-    "svg.fonttype": "path",  # a browser without these letters would move the labels
-    "svg.hashsalt": "rbpkit",
-}
-
-
-def figure_format(form: str | None = None) -> str:
-    """The format of saved figures: `form`, by default the environment's.
-
-    Raises InputError if it is not one of `FORMATS`.
-    """
-    form = form or os.environ.get(FORMAT_VARIABLE) or "png"
-    if form not in FORMATS:
-        raise InputError(f"no format of figures {form!r}; there are {', '.join(FORMATS)}")
-    return form
-
-
-@contextmanager
-def style() -> Iterator[None]:
-    """The look of every figure, for the duration of a `with` block."""
-    look = {
+VECTOR = RcParams(
+    {
+        "font.family": "STIXGeneral",
+        "mathtext.fontset": "stix",
+        "pdf.fonttype": 42,
+        "svg.fonttype": "path",  # a browser without these letters would move the labels
+        "svg.hashsalt": "rbpkit",
+    }
+)
+STYLE = RcParams(
+    {
         "figure.dpi": 100,
         "figure.figsize": (WIDTH, 4.0),
         "axes.titlesize": 12,
@@ -87,6 +85,24 @@ def style() -> Iterator[None]:
         "axes.labelcolor": INK,
         "axes.titlecolor": INK,
     }
+)
+
+
+def figure_format(form: str | None = None) -> str:
+    """The format of saved figures: `form`, by default the environment's.
+
+    Raises InputError if it is not one of `FORMATS`.
+    """
+    form = form or os.environ.get(FORMAT_VARIABLE) or "png"
+    if form not in FORMATS:
+        raise InputError(f"no format of figures {form!r}; there are {', '.join(FORMATS)}")
+    return form
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The look of every figure, for the duration of a `with` block."""
+    look = RcParams(STYLE)
     if figure_format() != "png":
         look.update(VECTOR)
     with sns.axes_style("ticks"), sns.plotting_context("notebook"), plt.rc_context(look):
@@ -111,52 +127,59 @@ def short(corpus: str) -> str:
 def whiskers(table: pd.DataFrame, value: str, ends: str = "") -> np.ndarray:
     """(2, n): how far `ends`_low and `ends`_high (by default those of `value`) are from `value`."""
     ends = ends or value
-    return np.abs(table[[f"{ends}_low", f"{ends}_high"]].to_numpy().T - table[value].to_numpy())
+    low_high = table[[f"{ends}_low", f"{ends}_high"]].to_numpy().T
+    return np.abs(low_high - table[value].to_numpy())
 
 
-def family_marks(families: Iterable[str], label: str = "{}", **look: object) -> list[Line2D]:
-    """A legend's handles: the marker of each family, with its name put into `label`."""
-    look = {"linestyle": "none", **look}
-    return [
-        Line2D(
-            [], [], color=ink.colour, marker=ink.marker, label=label.format(name_of(family)), **look
-        )
-        for family, ink in ((family, ink_of(family)) for family in families)
-    ]
+def family_marks(families: Iterable[str], label: str = "{}", **look: Any) -> list[Line2D]:
+    """A legend's handles: the marker of each family, with its name put into `label`.
+
+    look: more options of `Line2D`.
+    """
+    look.setdefault("linestyle", "none")
+    handles = []
+    for family in families:
+        ink, text = ink_of(family), label.format(name_of(family))
+        handles.append(Line2D([], [], color=ink.colour, marker=ink.marker, label=text, **look))
+    return handles
 
 
-def inks_of(values: Iterable) -> dict:
+def inks_of(values: Iterable[Any]) -> dict[Any, Ink]:
     """How each value of a hue is drawn: a family as always, others from light to dark."""
     values = list(dict.fromkeys(values))
     if any(value in FAMILY_INK for value in values):
         return {value: ink_of(value) for value in values}
-    colours = ordered_greys(len(values))
-    marks = "osD^vP*X<>"
-    return {
-        value: Ink(colour, marks[i % len(marks)])
-        for i, (value, colour) in enumerate(zip(values, colours, strict=True))
-    }
+    inks = {}
+    for i, colour in enumerate(ordered_greys(len(values))):
+        inks[values[i]] = Ink(colour, OTHER_MARKS[i % len(OTHER_MARKS)])
+    return inks
 
 
 def label_ends(
-    axes: Axes, ends: Iterable[tuple[float, float, str, str]], gap: float = 1.25, **text: object
+    axes: Axes, ends: Iterable[tuple[float, float, str, str]], gap: float = 1.25, **text: Any
 ) -> None:
     """Write the name of each line next to its right end, moved apart if two would overlap.
 
-    ends: for each line the x and y of its last point, its name and its colour. gap: the least
-    distance of two names, in heights of a line of text. text: more options of `Axes.annotate`.
+    - ends: for each line the x and y of its last point, its name and its colour
+    - gap: the least distance of two names, in heights of a line of text
+    - text: more options of `Axes.annotate`
+
     Call it last, because later changes of the axes move the ends.
     """
     axes.figure.canvas.draw()  # settles the layout, which decides the distances
-    size = float(text.setdefault("fontsize", 10))
-    least = gap * size  # points
-    to_points = 72 / axes.figure.dpi
-    placed = sorted(ends, key=lambda end: axes.transData.transform(end[:2])[1])
+    pixels_to_points = 72 / axes.figure.dpi
+    least_distance = gap * float(text.setdefault("fontsize", 10))
+
+    def height_of(end: tuple[float, float, str, str]) -> float:
+        pixels = axes.transData.transform(end[:2])
+        return pixels[1] * pixels_to_points
+
     lowest_free = -np.inf
-    for x, y, name, colour in placed:
-        height = axes.transData.transform((x, y))[1] * to_points
+    for end in sorted(ends, key=height_of):
+        x, y, name, colour = end
+        height = height_of(end)
         wanted = max(height, lowest_free)
-        lowest_free = wanted + least
+        lowest_free = wanted + least_distance
         axes.annotate(
             name,
             (x, y),
@@ -181,18 +204,19 @@ def law_grid(
     xlabel: str = "$S$ (non-embedding parameters)",
     ylabel: str = r"$-\log\,\mathrm{RBP}_k$",
     lines: bool = True,
-    hollow: Collection = (),
+    hollow: Collection[Any] = (),
     legend_title: str | None = None,
     share: bool = True,
 ) -> Figure:
     """Log-log panels of points, a least-squares line through each hue, one legend below them all.
 
-    points: a row per point. panel, hue, x, y: names of its columns; panels and hues in the order in
-    which they come. If it has columns `low` and `high`, they are the ends of a bar about y. A hue
-    of fewer than three points, or of one x, has no line. Values of `hollow` have open markers,
-    through which others can be seen. legend_title: what the hues are. size: of a panel, in inches: two
-    columns are `WIDTH` wide. share: whether all panels have the same ranges, so that they can be
-    compared.
+    - points: a row per point. If it has columns `low` and `high`, they are the ends of a bar at y.
+    - panel, hue, x, y: names of its columns; panels and hues appear in the order of the rows.
+    - size: of a panel, in inches; two columns are `WIDTH` wide.
+    - lines: whether to draw the lines. A hue of fewer than three points, or of one x, has none.
+    - hollow: values of the hue with open markers, through which others can be seen.
+    - legend_title: what the hues are.
+    - share: whether all panels have the same ranges, so that they can be compared.
     """
     inks = inks_of(points[hue])
     with style():
@@ -209,45 +233,78 @@ def law_grid(
         grid.map_dataframe(_draw_panel, x, y, hue, inks, lines, hollow)
         grid.set_titles("{col_name}")
         grid.set_axis_labels(xlabel, ylabel)
-        handles = [
-            Line2D([], [], color=ink.colour, linestyle=ink.line if lines else "none",
-                   marker=ink.marker, label=name_of(str(value)), **_open(value in hollow, ink))
-            for value, ink in inks.items()
-        ]  # fmt: skip
         grid.figure.set_layout_engine("constrained")
-        if len(handles) > 1:
-            columns = min(len(handles), 5)
+        if len(inks) > 1:
             grid.figure.legend(
-                handles=handles, loc="outside lower center", ncols=columns, title=legend_title
+                handles=_legend_handles(inks, lines, hollow),
+                loc="outside lower center",
+                ncols=min(len(inks), 5),
+                title=legend_title,
             )
     return grid.figure
 
 
-def _open(hollow: bool, ink: Ink) -> dict:
+def _legend_handles(inks: dict[Any, Ink], lines: bool, hollow: Collection[Any]) -> list[Line2D]:
+    handles = []
+    for value, ink in inks.items():
+        handle = Line2D(
+            [],
+            [],
+            color=ink.colour,
+            linestyle=ink.line if lines else "none",
+            marker=ink.marker,
+            label=name_of(str(value)),
+            **_marker_look(value in hollow, ink),
+        )
+        handles.append(handle)
+    return handles
+
+
+def _marker_look(hollow: bool, ink: Ink) -> dict[str, Any]:
     if hollow:
         return {"markerfacecolor": "none", "markeredgecolor": ink.colour, "markersize": 6.5}
     return {"markeredgecolor": "white", "markeredgewidth": 0.6, "markersize": 5.5}
 
 
-def _draw_panel(x, y, hue, inks, lines, hollow, *, data: pd.DataFrame, color: object) -> None:
+def _draw_panel(
+    x: str,
+    y: str,
+    hue: str,
+    inks: dict[Any, Ink],
+    lines: bool,
+    hollow: Collection[Any],
+    *,
+    data: pd.DataFrame,
+    color: object,
+) -> None:
     """What `law_grid` draws in one panel; FacetGrid gives `data` and a colour of no use here."""
     axes = plt.gca()
     axes.set(xscale="log", yscale="log")
     for value, part in data.groupby(hue, sort=False):
-        ink, marks = inks[value], _open(value in hollow, inks[value])
+        ink = inks[value]
         part = part.sort_values(x)
-        seen = part[(part[y] > 0) & np.isfinite(part[y])]
-        if lines and len(seen) >= MIN_POINTS and seen[x].nunique() > 1 and seen[y].nunique() > 1:
-            ends = np.geomspace(seen[x].min(), seen[x].max(), 2)
-            fitted = fit_power_law(seen[x], seen[y]).predict(ends).loss
-            axes.plot(ends, fitted, linestyle=ink.line, color=ink.colour, linewidth=1.2)
-        if {"low", "high"} <= set(seen):
-            bars = np.maximum([seen[y] - seen["low"], seen["high"] - seen[y]], 0)
+        # A share of 1 has a loss of 0, one of 0 an infinite loss: neither has a place on log axes.
+        drawable = (part[y] > 0) & np.isfinite(part[y])
+        shown = part[drawable]
+        if lines:
+            _draw_line(axes, shown[x], shown[y], ink)
+        if {"low", "high"} <= set(shown):
+            bars = np.maximum([shown[y] - shown["low"], shown["high"] - shown[y]], 0)
             axes.errorbar(
-                seen[x], seen[y], bars, fmt="none", ecolor=ink.colour, elinewidth=0.9, capsize=2
+                shown[x], shown[y], bars, fmt="none", ecolor=ink.colour, elinewidth=0.9, capsize=2
             )
-        axes.plot(seen[x], seen[y], ink.marker, color=ink.colour, zorder=3, **marks)
+        look = _marker_look(value in hollow, ink)
+        axes.plot(shown[x], shown[y], ink.marker, color=ink.colour, zorder=3, **look)
     log_ticks(axes)
+
+
+def _draw_line(axes: Axes, x: pd.Series, y: pd.Series, ink: Ink) -> None:
+    """The least-squares line from the smallest to the largest x, if there is one."""
+    if len(x) < MIN_POINTS or x.nunique() == 1 or y.nunique() == 1:
+        return
+    ends = np.array([x.min(), x.max()])
+    fitted = fit_power_law(x, y).predict(ends).loss
+    axes.plot(ends, fitted, linestyle=ink.line, color=ink.colour, linewidth=1.2)
 
 
 def log_ticks(axes: Axes) -> None:
@@ -257,28 +314,32 @@ def log_ticks(axes: Axes) -> None:
         plain_log_ticks(axes, low, high)
         return
     decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high))
-    fine = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)
-    for factors in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), fine):
+    # From coarse to fine, until four ticks are in view.
+    for factors in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), FINEST_FACTORS):
         ticks = np.outer(decades, factors).ravel()
         ticks = ticks[(ticks >= low) & (ticks <= high)]
         if ticks.size >= 4:
             break
-    axes.yaxis.set_major_locator(FixedLocator(ticks))
-    axes.yaxis.set_major_formatter(
-        FuncFormatter(lambda value, _: np.format_float_positional(float(f"{value:.6g}"), trim="-"))
-    )
+
+    def without_exponent(value: float, position: int | None) -> str:
+        return np.format_float_positional(float(f"{value:.6g}"), trim="-")
+
+    axes.yaxis.set_major_locator(FixedLocator(ticks.tolist()))
+    axes.yaxis.set_major_formatter(FuncFormatter(without_exponent))
     axes.yaxis.set_minor_locator(NullLocator())
 
 
 def plain_log_ticks(axes: Axes, low: float, high: float) -> None:
     """Label the loss axis with plain numbers: its span is mostly less than a decade."""
     scale = 10.0 ** np.floor(np.log10(high - low))
-    for step in np.array([0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]) * scale:
+    # From fine to coarse, until there are six ticks or fewer.
+    for factor in (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2):
+        step = factor * scale
         first = np.ceil(low / step) * step
         ticks = np.arange(first, high + step / 1e6, step)
         if len(ticks) <= 6:
             break
-    axes.yaxis.set_major_locator(FixedLocator(ticks))
+    axes.yaxis.set_major_locator(FixedLocator(ticks.tolist()))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_minor_locator(FixedLocator([]))
@@ -286,14 +347,16 @@ def plain_log_ticks(axes: Axes, low: float, high: float) -> None:
 
 def curve_points(source: str, curves: Iterable[Curve]) -> pd.DataFrame:
     """The points of curves as a table: source, corpus, family, model, quantity, S, value, loss."""
-    rows = [
-        (source, c.corpus, c.family, model, c.quantity, int(S), value, loss)
-        for c in curves
-        for model, S, value, loss in zip(c.models, c.S, c.value, c.loss, strict=True)
-    ]
-    names = ["source", "corpus", "family", "model", "quantity", "S", "value", "loss"]
+    rows = []
+    for curve in curves:
+        about = (source, curve.corpus, curve.family)
+        for model, S, value, loss in zip(
+            curve.models, curve.S, curve.value, curve.loss, strict=True
+        ):
+            rows.append((*about, model, curve.quantity, int(S), value, loss))
+    columns = ["source", "corpus", "family", "model", "quantity", "S", "value", "loss"]
     types = {"S": "int64", "value": "float64", "loss": "float64"}
-    return pd.DataFrame(rows, columns=names).astype(types)  # also if there is no curve
+    return pd.DataFrame(rows, columns=columns).astype(types)  # also if there is no curve
 
 
 def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> None:
@@ -306,16 +369,13 @@ def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> N
     show(figure)
     if not figures_dir:
         return
-    picture = io.BytesIO()
     form = figure_format()
-    look = {"dpi": SAVED_DPI, "bbox_inches": "tight"}
-    look["metadata"] = {  # no date: the same figure is the same bytes
-        "png": {"Software": None},
-        "pdf": {"CreationDate": None},
-        "svg": {"Date": None},
-    }[form]
-    with plt.rc_context({} if form == "png" else VECTOR):
-        figure.savefig(picture, format=form, **look)
+    look = RcParams() if form == "png" else VECTOR
+    picture = io.BytesIO()
+    with plt.rc_context(look):
+        figure.savefig(
+            picture, format=form, dpi=SAVED_DPI, bbox_inches="tight", metadata=NO_DATE[form]
+        )
     files = {f"{name}.{form}": picture.getvalue(), f"{name}.csv": as_csv(points).encode()}
     write_whole(Path(figures_dir), files)
 
