@@ -1,11 +1,12 @@
-"""The one error that a user can act on, checks that raise it, and other errors as one line."""
+"""`InputError`, the checks that raise it, and a helper that reduces any exception to one line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_WAYS_OUT = {  # a part of what a library says -> what to do
+# A part of what a library says -> what the user can do about it.
+_WAYS_OUT = {
     "trust_remote_code": "read the Python code that comes with it, then pass --trust-remote-code",
     "AutoModelForImageTextToText": "it reads no pictures; leave image (--image) out",
     "for this kind of AutoModel": "it is not a causal language model; if it reads pictures, name"
@@ -21,12 +22,13 @@ class InputError(ValueError):
     """
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows of it: one line in a notebook, too."""
+        """What IPython shows in place of a traceback: one line in a notebook, too."""
         return [f"{type(self).__name__}: {self}"]
 
 
 def check_whole(key: str, value: object, least: int) -> None:
     """InputError that names the key, unless the value is a whole number >= `least`."""
+    # True and False are ints in Python, and a slip here.
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InputError(f"{key}={value!r}: must be a whole number, {least} or more")
 
@@ -39,14 +41,23 @@ def check_ties(ties: str) -> None:
 
 @contextmanager
 def reason(what: str) -> Iterator[None]:
-    """Turn whatever the libraries raise into one plain line."""
+    """Turn whatever the libraries raise in this block into an InputError of one line.
+
+    The line begins with `what`, and ends with the way out if there is a known one.
+    """
     try:
         yield
     except InputError:
         raise
     except Exception as error:  # config, weight and tokenizer readers have no common error
-        way_out = next((f"; {way}" for part, way in _WAYS_OUT.items() if part in str(error)), "")
-        raise InputError(f"{what} ({one_line(error)}){way_out}") from error
+        raise InputError(f"{what} ({one_line(error)}){_way_out(str(error))}") from error
+
+
+def _way_out(message: str) -> str:
+    for part, advice in _WAYS_OUT.items():
+        if part in message:
+            return f"; {advice}"
+    return ""
 
 
 def one_line(error: BaseException) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections.abc import Iterable
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rbpkit.errors import InputError, reason
 from rbpkit.files.libraries import quiet
@@ -40,16 +41,28 @@ def context_of(config: PreTrainedConfig) -> int | None:
     return getattr(text, "max_position_embeddings", None) or getattr(text, "max_seq_len", None)
 
 
-_LINES = (resources.files("rbpkit") / "data/paper/architectures.jsonl").read_text("ascii")
-ARCHITECTURES = {one.pop("hub_id"): one for one in map(json.loads, _LINES.splitlines())}
+def _read_architectures() -> dict[str, dict[str, Any]]:
+    file = resources.files("rbpkit") / "data/paper/architectures.jsonl"
+    architectures = {}
+    for line in file.read_text("ascii").splitlines():
+        fields = json.loads(line)
+        hub_id = fields.pop("hub_id")
+        architectures[hub_id] = fields
+    return architectures
+
+
+ARCHITECTURES = _read_architectures()
 """The paper's 24 models by hub id, family by family and by size: `model_type` and its numbers."""
 
 
 def nearest_model(word: str) -> str:
     """`"; did you mean ID?"` for the nearest of the 24 hub ids, or `""` if none is near."""
     by_name = {hub_id.split("/")[1].lower(): hub_id for hub_id in ARCHITECTURES}
-    near = difflib.get_close_matches(word.split("/")[-1].lower(), by_name, n=1, cutoff=0.7)
-    return f"; did you mean {by_name[near[0]]}?" if near and by_name[near[0]] != word else ""
+    name = word.split("/")[-1].lower()
+    near = difflib.get_close_matches(name, by_name, n=1, cutoff=0.7)
+    if not near or by_name[near[0]] == word:
+        return ""
+    return f"; did you mean {by_name[near[0]]}?"
 
 
 def paper_config(hub_id: str) -> PreTrainedConfig:
@@ -72,9 +85,11 @@ def paper_config(hub_id: str) -> PreTrainedConfig:
 
 
 class ParameterCounts(NamedTuple):
-    """Parameters of the base model: `embedding` are in token and position embeddings, S are not.
+    """Parameters of a model.
 
-    V is the number of rows of the output matrix (`vocab_rows` in `models.csv`).
+    S: of the base model, without its token and position embeddings.
+    embedding: of these embeddings.
+    V: rows of the output matrix (`vocab_rows` in `models.csv`).
     """
 
     S: int
@@ -83,53 +98,86 @@ class ParameterCounts(NamedTuple):
 
 
 def parameter_counts(model: str | PreTrainedConfig | PreTrainedModel) -> ParameterCounts:
-    """Count S, embedding parameters and V of one of the 24 (hub id), a config or a loaded model.
+    """Count S (Section 3), embedding parameters and V.
+
+    model: a loaded model, a config, or the hub id of one of the 24. The last two take no memory
+    (meta device).
 
     The output head is not part of the base model; if it is tied to the token embedding, it counts
     once, as an embedding. Of a multimodal model the language model is counted, of a model with an
-    adapter (PEFT) the model without it. A hub id or a config takes no memory (meta device).
+    adapter (PEFT) the model without it.
 
     Raises InputError for a hub id that is not one of the 24 and for a config of another kind of
     model.
     """
-    import torch
     from torch import nn
-    from transformers import AutoModelForCausalLM, PreTrainedConfig
+    from transformers import PreTrainedConfig
 
     if isinstance(model, str):
-        model = paper_config(model)
+        network = _on_meta(paper_config(model))
+    elif isinstance(model, PreTrainedConfig):
+        network = _on_meta(model)
     elif getattr(model, "peft_config", None):
-        model = model.config
-    if isinstance(model, PreTrainedConfig):
-        with quiet(), reason("no causal language model has this config"), torch.device("meta"):
-            model = AutoModelForCausalLM.from_config(model, trust_remote_code=False)
-    base = _language_model(model)
-    # Every nn.Embedding of a causal base model embeds tokens or positions (OPT's with 2 extra
-    # rows, GPT-2's, none in the rotary models). parameters() gives a shared weight once.
-    tables = nn.ModuleList(module for module in base.modules() if isinstance(module, nn.Embedding))
-    head = output_layer(model)
+        network = _on_meta(model.config)  # without the adapter's own parameters
+    else:
+        network = model
+
+    base = _language_model(network)
+    head = output_layer(network)
+    # Sets, so that a parameter that is shared counts once.
+    in_base = set(base.parameters())
+    in_tables = _embedding_parameters(base)
     # Some have the head inside: decoders of captioners, custom code without a base_model_prefix.
-    outside = {*tables.parameters(), *(head.parameters() if isinstance(head, nn.Module) else ())}
-    total, embedding, left_out = (
-        sum(parameter.numel() for parameter in part)
-        for part in (base.parameters(), tables.parameters(), outside & {*base.parameters()})
-    )
-    weight = getattr(head, "weight", None)
-    rows = model.config.get_text_config().vocab_size if weight is None else weight.shape[0]
-    return ParameterCounts(total - left_out, embedding, rows)
+    in_head = set(head.parameters()) if isinstance(head, nn.Module) else set()
+    S = _size(in_base - in_tables - in_head)
+
+    matrix = getattr(head, "weight", None)
+    V = network.config.get_text_config().vocab_size if matrix is None else matrix.shape[0]
+    return ParameterCounts(S, _size(in_tables), V)
 
 
-def _language_model(model: PreTrainedModel) -> PreTrainedModel:
+def _on_meta(config: PreTrainedConfig) -> PreTrainedModel:
+    """A model of this config without memory for its weights."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    with quiet(), reason("no causal language model has this config"), torch.device("meta"):
+        return AutoModelForCausalLM.from_config(config, trust_remote_code=False)
+
+
+def _size(parameters: Iterable[nn.Parameter]) -> int:
+    return sum(parameter.numel() for parameter in parameters)
+
+
+def _embedding_parameters(base: nn.Module) -> set[nn.Parameter]:
+    """The parameters of the token and position embeddings.
+
+    Every nn.Embedding of a causal base model embeds one or the other: OPT's with 2 extra rows,
+    GPT-2's, none for positions in the rotary models.
+    """
+    from torch import nn
+
+    parameters: set[nn.Parameter] = set()
+    for module in base.modules():
+        if isinstance(module, nn.Embedding):
+            parameters.update(module.parameters())
+    return parameters
+
+
+def _language_model(model: PreTrainedModel) -> nn.Module:
     """The base model without the output head; of a multimodal model that of its decoder."""
     text = model.config.get_text_config(decoder=True)
-    alone = text.model_type == model.config.model_type
-    return model.base_model if alone else model.get_decoder().base_model
+    if text.model_type == model.config.model_type:
+        return model.base_model
+    return model.get_decoder().base_model
 
 
 def output_layer(model: PreTrainedModel) -> nn.Module | None:
     """The layer that gives the logits; a few captioners know only their decoder's."""
     head = model.get_output_embeddings()
-    return model.get_decoder().get_output_embeddings() if head is None else head
+    if head is None:
+        return model.get_decoder().get_output_embeddings()
+    return head
 
 
 def vision_parameters(model: PreTrainedModel) -> int:
@@ -138,9 +186,12 @@ def vision_parameters(model: PreTrainedModel) -> int:
     These are its vision tower and what brings the tower's output to the decoder's width. 0 if the
     tower is a part of the language model (GIT): S then has both.
     """
-    text = {*_language_model(model).parameters(), *output_layer(model).parameters()}
-    return sum(
-        parameter.numel()
-        for name, parameter in model.named_parameters()
-        if parameter not in text and "position_embedding" not in name
-    )
+    in_text = set(_language_model(model).parameters())
+    head = output_layer(model)
+    if head is not None:
+        in_text.update(head.parameters())
+    outside = []
+    for name, parameter in model.named_parameters():
+        if parameter not in in_text and "position_embedding" not in name:
+            outside.append(parameter)
+    return _size(outside)

@@ -22,7 +22,7 @@ def torch_device(device: str | None) -> torch.device:
     """
     import torch
 
-    if device in (None, SPREAD):
+    if device is None or device == SPREAD:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     with reason(f"device {device!r} cannot be used; use cpu, cuda or auto"):
         place = torch.device(device)

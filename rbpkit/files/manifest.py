@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections import namedtuple
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError
 
 from rbpkit.errors import InputError
 
-FORMAT = 2  # of record files, their manifests and summaries, together
+FORMAT: Final = 2  # of record files, their manifests and summaries, together
 
 Name = Annotated[str, Field(min_length=1)]
 
 
-JobKey = namedtuple(
-    "JobKey", "model revision corpus fingerprint documents seed max_length stride dtype"
-)
-"""What tells jobs apart. Two jobs with one key give the same numbers, except for last bits, which
-versions, device, threads and batch size can change: those are recorded, and are not in the key."""
+class JobKey(NamedTuple):
+    """What tells jobs apart. Two jobs with one key give the same numbers, except for last bits.
+
+    Versions, device, threads and batch size can change last bits: they are recorded, and are not
+    in the key.
+    """
+
+    model: str
+    revision: str
+    corpus: str
+    fingerprint: str
+    documents: int
+    seed: int
+    max_length: int
+    stride: int
+    dtype: str
+
 
 SETTINGS = ("family", *JobKey._fields)  # what readers of a folder can choose jobs by
 PREFIXES = ("revision", "fingerprint")  # hashes, of which the first digits are enough
@@ -29,12 +40,26 @@ PREFIXES = ("revision", "fingerprint")  # hashes, of which the first digits are 
 class Manifest(BaseModel):
     """What was measured and with what; written last, so its presence says "done".
 
-    `S`: non-embedding parameters; `V`: rows of the output matrix; `fingerprint`: of the text;
-    `documents`: those the protocol took, including the `skipped_documents` (one token, nothing to
-    score); `stride`: of overlapping windows, 0 if documents were truncated; `tokens`: scored;
-    `seconds`: wall time; `sha256`: of the Parquet file, filled in when it is written; `format`: of
-    the file. There is no tie rule here: both counts are stored.
-    Raises InputError for a field of the wrong kind.
+    model, revision: the name in the records; a commit of the hub, or "sha256:..." over its files.
+    family: the models that it is fitted with.
+    S: non-embedding parameters.
+    V: rows of the output matrix.
+    corpus, fingerprint: the id of the corpus, and the fingerprint of its text.
+    documents: those that the protocol took, including `skipped_documents`.
+    max_length: tokens at which documents were truncated, or of a window.
+    stride: of overlapping windows; 0 if documents were truncated.
+    dtype, device, threads, batch_tokens: of the forward passes.
+    seed: of the shuffle that picked the documents; 0 if nothing was shuffled.
+    versions: of rbpkit, torch, transformers, tokenizers and python; `ranks` names the program that
+        counted. Notes on how the model was loaded are here, too.
+    skipped_documents: those with nothing to score (a single token).
+    tokens: how many are scored, T.
+    seconds: wall time.
+    sha256: of the Parquet file, filled in when it is written.
+    format: of the files.
+
+    There is no tie rule here, as both counts are stored. Raises InputError for a field of the wrong
+    kind.
     """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
@@ -54,7 +79,7 @@ class Manifest(BaseModel):
     threads: PositiveInt
     batch_tokens: PositiveInt
     seed: NonNegativeInt
-    versions: dict[str, str]  # rbpkit, torch, transformers, tokenizers, python; ranks: what counted
+    versions: dict[str, str]
     skipped_documents: NonNegativeInt = 0
     tokens: NonNegativeInt = 0
     seconds: Annotated[float, Field(ge=0)] = 0.0
@@ -66,8 +91,8 @@ class Manifest(BaseModel):
             super().__init__(**fields)
         except ValidationError as error:
             first = error.errors()[0]
-            name, kind = ".".join(map(str, first["loc"])), first["msg"]
-            raise InputError(f"manifest: {name}={first['input']!r}: {kind}") from None
+            name = ".".join(map(str, first["loc"]))
+            raise InputError(f"manifest: {name}={first['input']!r}: {first['msg']}") from None
 
     @property
     def key(self) -> JobKey:
@@ -77,9 +102,12 @@ class Manifest(BaseModel):
     def has(self, settings: Mapping[str, str | int | None]) -> bool:
         """Whether the job has these SETTINGS (name -> value, None for any)."""
         for name, value in settings.items():
-            mine = getattr(self, name)
-            mine = mine[: len(value)] if name in PREFIXES and value else mine
-            if value not in (None, mine):
+            if value is None:
+                continue
+            recorded = getattr(self, name)
+            if name in PREFIXES and value:
+                recorded = recorded[: len(str(value))]
+            if value != recorded:
                 return False
         return True
 
@@ -92,8 +120,9 @@ class Manifest(BaseModel):
         """Raises InputError that begins with `where` for anything but a manifest of our format."""
         try:
             fields = json.loads(text)
-            if (there := fields.get("format", FORMAT)) != FORMAT:
-                raise InputError(f"of format {there!r}, and this rbpkit reads {FORMAT}")
+            written_in = fields.get("format", FORMAT)
+            if written_in != FORMAT:
+                raise InputError(f"of format {written_in!r}, and this rbpkit reads {FORMAT}")
             return cls(**fields)
         except (ValueError, AttributeError, RecursionError) as error:
             way_out = "use the version of rbpkit that wrote it, or delete it and measure again"

@@ -6,7 +6,9 @@ base model that it names.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -14,10 +16,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from huggingface_hub import snapshot_download
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer
 from tqdm.auto import tqdm
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 from transformers import PreTrainedTokenizerBase as AnyTokenizer
@@ -33,19 +35,31 @@ ADAPTERS = ("adapter_model.safetensors", "adapter_model.bin")
 PROCESSOR_FILES = ("*processor_config.json", "chat_template.*")  # of a model that reads pictures
 TOKENIZER_FILES = ("*token*.json", "vocab.*", "merges.txt", "tekken.json", "*.model", "*.tiktoken")
 
-# Texts on which the rules of tokenizers part: every three of these in a row.
-_PARTS = " ,   ,\n,\t,a,The,'s,I'LL,7,1984,.,({,é,e\u0301,漢字,русский,\uff11,🙂".split(",")
+# Special tokens that a folder may ask for at the ends of a text.
 _ENDS = ("add_bos_token", "add_eos_token")
-_PROBES = ["".join(one + two + three for two in _PARTS for three in _PARTS) for one in _PARTS]
+
+
+def _probe_texts() -> list[str]:
+    """Texts on which the rules of tokenizers part: every three of these pieces in a row."""
+    pieces = " ,   ,\n,\t,a,The,'s,I'LL,7,1984,.,({,é,e\u0301,漢字,русский,\uff11,🙂".split(",")
+    texts = []
+    for first in pieces:
+        triples = itertools.product([first], pieces, pieces)
+        texts.append("".join(itertools.chain.from_iterable(triples)))
+    return texts
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where the files of a model are; `revision` is a hub commit or "sha256:...".
+    """Where the files of a model are.
 
-    folder: holds config and weights. tokenizer: the folder of the tokenizer. gguf: the file in
-    `folder` that is the whole model, in that format. adapter: the folder of an adapter to put on
-    the model; `base` is then the model's own name.
+    folder: holds config and weights.
+    name: what the model is called in the records.
+    revision: a commit of the hub, or "sha256:..." over the files.
+    tokenizer: the folder of the tokenizer.
+    gguf: the file in `folder` that is the whole model, in that format.
+    adapter: the folder of an adapter to put on the model.
+    base: the name of the model that the adapter is put on.
     """
 
     folder: Path
@@ -57,10 +71,32 @@ class Checkpoint:
     base: str | None = None
 
 
+@dataclass(frozen=True)
+class Source:
+    """How the files of a model may be got; the arguments of `load_model` that say so."""
+
+    allow_pickle: bool = False
+    trust_remote_code: bool = False
+    local_files_only: bool = False
+    progress: bool = False
+    image: bool = False
+
+    @property
+    def extra_files(self) -> list[str]:
+        """Patterns of files besides config, weights and tokenizer."""
+        code = ["*.py"] if self.trust_remote_code else []
+        return [*code, *PROCESSOR_FILES] if self.image else code
+
+    @property
+    def adapters(self) -> tuple[str, ...]:
+        """Names that the weights of an adapter may have."""
+        return ADAPTERS if self.allow_pickle else ADAPTERS[:1]
+
+
 class NoBar(tqdm):
     """A download bar that shows nothing."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{**kwargs, "disable": True})
 
 
@@ -80,89 +116,136 @@ def find_checkpoint(
     config or no weights of the admitted kind, the base model of an adapter cannot be found, or the
     package that reads an adapter or a GGUF file is not installed.
     """
-    folder = Path(os.path.expanduser(model))
-    if folder.suffix == ".gguf" and folder.is_file():
-        _need(folder, "a GGUF file", "gguf", ("gguf", "accelerate"))
-        files, revision = folder.parent, _sha256([folder])
-        return Checkpoint(files, folder.stem, revision, files, gguf=folder.name)
-    hub = not os.path.isdir(folder)
-    code = [*(["*.py"] if trust_remote_code else []), *(PROCESSOR_FILES if image else ())]
-    options = {"allow_pickle": allow_pickle, "trust_remote_code": trust_remote_code}
-    options |= {"image": image, "local_files_only": local_files_only, "progress": progress}
-    if hub:
-        where = {"local_files_only": local_files_only, "tqdm_class": None if progress else NoBar}
-        patterns = [CONFIG, ADAPTER_CONFIG, ADAPTERS[0], *SAFETENSORS, *TOKENIZER_FILES, *code]
-        with reason(
-            f"{model}: no such folder, and the hub does not give it{nearest_model(str(model))}"
-        ):
-            folder = Path(
-                snapshot_download(model, revision=revision, allow_patterns=patterns, **where)
-            )
-            if allow_pickle and not any(folder.glob("*.safetensors")):
-                # Of the same commit, and only now: most repositories hold the weights both ways.
-                pickles = [*PICKLES, ADAPTERS[1]]
-                snapshot_download(model, revision=folder.name, allow_patterns=pickles, **where)
-    elif revision is not None:
-        raise InputError(f"{model}: a local folder has no revision {revision!r}; leave it out")
-    weights = [path for path in folder.glob("*.safetensors*") if path.name not in ADAPTERS]
-    if allow_pickle:
-        weights = weights or list(folder.glob("pytorch_model*.bin*"))
-    adapted = (folder / ADAPTER_CONFIG).is_file()
+    source = Source(allow_pickle, trust_remote_code, local_files_only, progress, image)
+    return _checkpoint(model, revision, source)
+
+
+def _checkpoint(model: str | Path, revision: str | None, source: Source) -> Checkpoint:
+    path = Path(os.path.expanduser(model))
+    if path.suffix == ".gguf" and path.is_file():
+        _need(path, "a GGUF file", "gguf", ("gguf", "accelerate"))
+        return Checkpoint(path.parent, path.stem, _sha256([path]), path.parent, gguf=path.name)
+    if os.path.isdir(path):
+        if revision is not None:
+            raise InputError(f"{model}: a local folder has no revision {revision!r}; leave it out")
+        return _in_folder(path, None, source)
+    folder = _from_hub(str(model), revision, source)
+    return _in_folder(folder, str(model), source)
+
+
+def _from_hub(model: str, revision: str | None, source: Source) -> Path:
+    """The folder of a hub id in the cache, brought up to date if the network is there."""
+    fetch = functools.partial(
+        snapshot_download,
+        model,
+        local_files_only=source.local_files_only,
+        tqdm_class=None if source.progress else NoBar,
+    )
+    patterns = [CONFIG, ADAPTER_CONFIG, ADAPTERS[0], *SAFETENSORS, *TOKENIZER_FILES]
+    patterns += source.extra_files
+    near = nearest_model(model)
+    with reason(f"{model}: no such folder, and the hub does not give it{near}"):
+        folder = Path(str(fetch(revision=revision, allow_patterns=patterns)))
+        if source.allow_pickle and not any(folder.glob("*.safetensors")):
+            # Only now, as most repositories hold the weights both ways; and of the same commit.
+            fetch(revision=folder.name, allow_patterns=[*PICKLES, ADAPTERS[1]])
+    return folder
+
+
+def _in_folder(folder: Path, hub_id: str | None, source: Source) -> Checkpoint:
+    """The checkpoint in a folder: a whole model, an adapter, or both."""
+    weights = _weights(folder, source.allow_pickle)
     whole = (folder / CONFIG).is_file() and bool(weights)
+    adapted = (folder / ADAPTER_CONFIG).is_file()
     if adapted:
-        admitted = ADAPTERS if allow_pickle else ADAPTERS[:1]
-        adapter = [folder / name for name in admitted if (folder / name).is_file()][:1]
-        if not adapter:
-            raise InputError(
-                f"{folder}: {ADAPTER_CONFIG} is there, {ADAPTERS[0]} is not; save the adapter whole"
-                f" (if it was merged, delete {ADAPTER_CONFIG})"
-            )
-        weights += [folder / ADAPTER_CONFIG, *adapter]
-        _need(folder, "a LoRA adapter", "peft", ("peft",))
+        weights += _adapter_files(folder, source.adapters)
     elif not whole:
         _refuse(folder)
-    repository = folder.parent.parent.name
-    if folder.parent.name == "snapshots" and repository.startswith("models--"):
-        # The hub's cache: models--OWNER--NAME/snapshots/COMMIT
-        name = str(model) if hub else repository.removeprefix("models--").replace("--", "/")
-        found = Checkpoint(folder, name, folder.name, folder)
+
+    cached = _cached_repository(folder)
+    if cached is not None:
+        checkpoint = Checkpoint(folder, hub_id or cached, folder.name, folder)
     else:
         # All that can change the numbers.
-        others = [path for kind in (CONFIG, *TOKENIZER_FILES, *code) for path in folder.glob(kind)]
-        revision = _sha256({*weights, *others})
-        found = Checkpoint(folder, folder.resolve().name, revision, folder)
-    if adapted and whole:
-        return replace(found, adapter=folder, base=found.name)
-    return _on_its_base(found, options) if adapted else found
+        files = set(weights)
+        for pattern in (CONFIG, *TOKENIZER_FILES, *source.extra_files):
+            files.update(folder.glob(pattern))
+        checkpoint = Checkpoint(folder, folder.resolve().name, _sha256(files), folder)
+
+    if not adapted:
+        return checkpoint
+    if whole:
+        return replace(checkpoint, adapter=folder, base=checkpoint.name)
+    return _on_its_base(checkpoint, source)
 
 
-def _on_its_base(found: Checkpoint, options: dict[str, Any]) -> Checkpoint:
-    """The checkpoint of an adapter's base model, with the adapter in `found` put on it."""
-    folder = found.folder
-    with reason(f"{folder / ADAPTER_CONFIG}: not the config of an adapter"):
-        described = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
-        named, revision = str(described["base_model_name_or_path"]), described.get("revision")
+def _weights(folder: Path, allow_pickle: bool) -> list[Path]:
+    """The files of a model's weights and their index: safetensors, else pickles if admitted."""
+    weights = [path for path in folder.glob("*.safetensors*") if path.name not in ADAPTERS]
+    if not weights and allow_pickle:
+        weights = list(folder.glob("pytorch_model*.bin*"))
+    return weights
+
+
+def _adapter_files(folder: Path, names: Iterable[str]) -> list[Path]:
+    """Config and weights of the adapter in a folder. InputError if there are no weights."""
+    for name in names:
+        if (folder / name).is_file():
+            _need(folder, "a LoRA adapter", "peft", ("peft",))
+            return [folder / ADAPTER_CONFIG, folder / name]
+    raise InputError(
+        f"{folder}: {ADAPTER_CONFIG} is there, {ADAPTERS[0]} is not; save the adapter whole"
+        f" (if it was merged, delete {ADAPTER_CONFIG})"
+    )
+
+
+def _cached_repository(folder: Path) -> str | None:
+    """The hub id of a folder in the hub's cache, models--OWNER--NAME/snapshots/COMMIT."""
+    repository = folder.parent.parent.name
+    if folder.parent.name != "snapshots" or not repository.startswith("models--"):
+        return None
+    return repository.removeprefix("models--").replace("--", "/")
+
+
+def _on_its_base(adapter: Checkpoint, source: Source) -> Checkpoint:
+    """The checkpoint of an adapter's base model, with the adapter put on it."""
+    folder = adapter.folder
+    config = folder / ADAPTER_CONFIG
+    with reason(f"{config}: not the config of an adapter"):
+        fields = json.loads(config.read_text(encoding="utf-8"))
+        base_name = str(fields["base_model_name_or_path"])
+        revision = fields.get("revision")
     try:
-        base = find_checkpoint(named, revision=revision, **options)
+        base = _checkpoint(base_name, revision, source)
     except InputError as error:
         raise InputError(
             f"{folder}: its base model cannot be found: {error} (it is base_model_name_or_path in"
             f" {ADAPTER_CONFIG})"
         ) from error
     if base.adapter is not None:
-        raise InputError(f"{folder}: its base model {named} is an adapter itself; merge that first")
-    both = hashlib.sha256(f"{found.revision} on {base.revision}".encode()).hexdigest()
-    tokenizer = folder if any(folder.glob("tokenizer*.json")) else base.tokenizer
-    there = {"gguf": base.gguf, "adapter": folder, "base": base.name}
-    return Checkpoint(base.folder, found.name, f"sha256:{both}", tokenizer, **there)
-
-
-def _refuse(folder: Path) -> None:
-    """InputError for a folder that holds no whole model: what is missing, and the way out."""
-    if gguf := sorted(folder.glob("*.gguf")):
         raise InputError(
-            f"{folder}: no model in safetensors there, but a GGUF file: give its path, {gguf[0]}"
-            " (and pip install 'rbpkit[gguf]')"
+            f"{folder}: its base model {base_name} is an adapter itself; merge that first"
+        )
+    both = f"{adapter.revision} on {base.revision}"
+    own_tokenizer = any(folder.glob("tokenizer*.json"))
+    return Checkpoint(
+        folder=base.folder,
+        name=adapter.name,
+        revision=f"sha256:{hashlib.sha256(both.encode()).hexdigest()}",
+        tokenizer=folder if own_tokenizer else base.tokenizer,
+        gguf=base.gguf,
+        adapter=folder,
+        base=base.name,
+    )
+
+
+def _refuse(folder: Path) -> NoReturn:
+    """InputError for a folder that holds no whole model: what is missing, and the way out."""
+    gguf_files = sorted(folder.glob("*.gguf"))
+    if gguf_files:
+        raise InputError(
+            f"{folder}: no model in safetensors there, but a GGUF file: give its path,"
+            f" {gguf_files[0]} (and pip install 'rbpkit[gguf]')"
         )
     if not (folder / CONFIG).is_file():
         raise InputError(f"{folder}: no config.json there; give a folder that a model was saved to")
@@ -201,49 +284,84 @@ def load_tokenizer(folder: Path, options: dict[str, Any]) -> tuple[AnyTokenizer,
     if any(folder.glob("*.model")) and not find_spec("sentencepiece"):
         way_out = "; pip install sentencepiece"
     with reason(f"{folder}: the tokenizer cannot be loaded{way_out}"):
-        described = {}
-        if (folder / "tokenizer_config.json").is_file():
-            described = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
-        build, given = AutoTokenizer.from_pretrained, options
         if "gguf_file" in options or not (folder / "tokenizer.json").is_file():
-            return build(folder, **given), ""
+            return AutoTokenizer.from_pretrained(folder, **options), ""
+        config = _tokenizer_config(folder)
         own = Tokenizer.from_file(str(folder / "tokenizer.json"))
         own.no_truncation()
         own.no_padding()
-        vocabulary = own.get_vocab()
-        special = [token for token in own.get_added_tokens_decoder().values() if token.special]
-        words = random.Random(0).choices(sorted(vocabulary.values()), k=4000)
-        ends = {key: described[key] for key in _ENDS if described.get(key) is not None}
-        if described.get("tokenizer_class") in GENERIC_TOKENIZERS:
-            # The file is all there is to know, and AutoTokenizer may take the model type's class.
-            build, given = PreTrainedTokenizerFast.from_pretrained, {"local_files_only": True}
-        why = "differs"
+        fault = "differs"
         try:
-            tokenizer = build(folder, **given)
-            # The tokenizer's own code was asked for. Ends that the folder asks for may not be
-            # the file's.
-            # If only the file tells what is special, the library may not know it.
-            known = described or {str(token) for token in special} <= {
-                *tokenizer.all_special_tokens
-            }
-            if not type(tokenizer).__module__.startswith("transformers.") or all(
-                known
-                and tokenizer(text, add_special_tokens=not ends)["input_ids"]
-                == own.encode(text, add_special_tokens=not ends).ids
-                for text in (*_PROBES, own.decode(words))
-            ):
+            tokenizer = _librarys_tokenizer(folder, config, options)
+            if _encodes_as(tokenizer, own, config):
                 return tokenizer, ""
         except Exception as error:
             if "trust_remote_code" in str(error):
                 raise
-            why = f"fails ({one_line(error)})"
-        generic = PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
-        # A special token that the file lacks would get an id that the model does not know.
-        named = {key: t for key, t in generic.special_tokens_map.items() if str(t) in vocabulary}
-        tokenizer = PreTrainedTokenizerFast(
-            tokenizer_object=own, extra_special_tokens=special, **named, **ends
-        )
-    return tokenizer, f"tokenizer.json, because what transformers makes of the folder {why}"
+            fault = f"fails ({one_line(error)})"
+        remark = f"tokenizer.json, because what transformers makes of the folder {fault}"
+        return _tokenizer_of_file(folder, config, own), remark
+
+
+def _tokenizer_config(folder: Path) -> dict[str, Any]:
+    path = folder / "tokenizer_config.json"
+    if not path.is_file():
+        return {}
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _librarys_tokenizer(
+    folder: Path, config: dict[str, Any], options: dict[str, Any]
+) -> AnyTokenizer:
+    """What transformers makes of a folder."""
+    if config.get("tokenizer_class") in GENERIC_TOKENIZERS:
+        # The file is all there is to know, and AutoTokenizer may take the model type's class.
+        return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+    return AutoTokenizer.from_pretrained(folder, **options)
+
+
+def _ends(config: dict[str, Any]) -> dict[str, Any]:
+    """What the folder asks for at the ends of a text; the file need not have it."""
+    return {key: config[key] for key in _ENDS if config.get(key) is not None}
+
+
+def _special_tokens(own: Tokenizer) -> list[AddedToken]:
+    return [token for token in own.get_added_tokens_decoder().values() if token.special]
+
+
+def _encodes_as(tokenizer: AnyTokenizer, own: Tokenizer, config: dict[str, Any]) -> bool:
+    """Whether the library's tokenizer encodes the probe texts as the file's does."""
+    if not type(tokenizer).__module__.startswith("transformers."):
+        return True  # the tokenizer's own code, which was asked for
+    if not config:
+        # Only the file tells what is special, and the library may not know it.
+        special = {str(token) for token in _special_tokens(own)}
+        if not special <= set(tokenizer.all_special_tokens):
+            return False
+    words = random.Random(0).choices(sorted(own.get_vocab().values()), k=4000)
+    with_ends = not _ends(config)
+    for text in (*_probe_texts(), own.decode(words)):
+        ids = tokenizer(text, add_special_tokens=with_ends)["input_ids"]
+        if ids != own.encode(text, add_special_tokens=with_ends).ids:
+            return False
+    return True
+
+
+def _tokenizer_of_file(folder: Path, config: dict[str, Any], own: Tokenizer) -> AnyTokenizer:
+    """The tokenizer of `tokenizer.json`, with the special tokens that the folder names."""
+    generic = PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+    vocabulary = own.get_vocab()
+    # A special token that the file lacks would get an id that the model does not know.
+    named = {}
+    for role, token in generic.special_tokens_map.items():
+        if str(token) in vocabulary:
+            named[role] = token
+    return PreTrainedTokenizerFast(
+        tokenizer_object=own,
+        extra_special_tokens=_special_tokens(own),
+        **named,
+        **_ends(config),
+    )
 
 
 def put_adapter(network: PreTrainedModel, folder: Path) -> PreTrainedModel:
@@ -255,13 +373,13 @@ def put_adapter(network: PreTrainedModel, folder: Path) -> PreTrainedModel:
     from peft import PeftConfig, get_peft_model
 
     with reason(f"{folder}: the adapter does not fit its base model"):
-        config = PeftConfig.from_pretrained(folder, inference_mode=True)
+        config = PeftConfig.from_pretrained(str(folder), inference_mode=True)
         if config.is_prompt_learning:
             raise InputError(f"{folder}: an adapter of the prompt; give one of the layers (LoRA)")
         adapted = get_peft_model(network, config)
         renamed = getattr(network, "_checkpoint_conversion_mapping", {})
-        found = adapted.load_adapter(folder, "default", key_mapping=renamed)
-    for fault, keys in (("missing", found.missing_keys), ("unused", found.unexpected_keys)):
+        loaded = adapted.load_adapter(folder, "default", key_mapping=renamed)
+    for fault, keys in (("missing", loaded.missing_keys), ("unused", loaded.unexpected_keys)):
         if keys:
             raise InputError(f"{folder}: {len(keys)} weight(s) of the adapter {fault}: {keys[0]}")
     return adapted.get_base_model()
@@ -273,5 +391,6 @@ def quantisation(path: Path) -> str:
         from gguf import LlamaFileType
         from transformers.integrations.gguf import read_gguf_metadata
 
-        kind = read_gguf_metadata(str(path))[0].get("general.file_type")
+        metadata = read_gguf_metadata(str(path))[0]
+        kind = metadata.get("general.file_type")
         return "unknown" if kind is None else LlamaFileType(kind).name.removeprefix("MOSTLY_")

@@ -18,8 +18,13 @@ from rbpkit.errors import reason
 class Picture:
     """A picture that is decoded each time it is read.
 
-    where: its row, for errors. source: the path of its file, its encoded bytes, {"bytes", "path"}
-    as `datasets` has them, a PIL picture, an array; or (column, row) of a `datasets.Dataset`.
+    where: its row, for errors.
+    source: one of
+        - the path of its file,
+        - its encoded bytes,
+        - {"bytes", "path"}, as `datasets` has it,
+        - a PIL picture or an array,
+        - (column, row) of a `datasets.Dataset`, for one of these in it.
     """
 
     where: str
@@ -28,16 +33,22 @@ class Picture:
     def read(self) -> Image.Image:
         """The picture, upright, in RGB. Raises InputError that names the row."""
         with reason(f"{self.where}: its picture cannot be read"):
-            given = self.source
-            if isinstance(given, tuple):
-                given = given[0][given[1]]
-            if isinstance(given, Mapping):
-                given = given["path"] if given["bytes"] is None else given["bytes"]
-            if not isinstance(given, Image.Image):
-                array = hasattr(given, "__array_interface__")
-                file = io.BytesIO(given) if isinstance(given, bytes) else given
-                given = Image.fromarray(given) if array else Image.open(file)
-            return ImageOps.exif_transpose(given).convert("RGB")
+            return ImageOps.exif_transpose(_decoded(self.source)).convert("RGB")
+
+
+def _decoded(source: Any) -> Image.Image:
+    if isinstance(source, tuple):
+        column, row = source
+        source = column[row]
+    if isinstance(source, Mapping):
+        source = source["path"] if source["bytes"] is None else source["bytes"]
+    if isinstance(source, Image.Image):
+        return source
+    if hasattr(source, "__array_interface__"):
+        return Image.fromarray(source)
+    if isinstance(source, bytes):
+        return Image.open(io.BytesIO(source))
+    return Image.open(source)
 
 
 def folder_rows(folder: Path, image: str) -> Iterator[Mapping[str, Any]]:
@@ -50,15 +61,23 @@ def folder_rows(folder: Path, image: str) -> Iterator[Mapping[str, Any]]:
 
 
 def undecoded(rows: Iterable[Any], image: str | None) -> Iterable[Any]:
-    """The rows; of `datasets` with their pictures encoded, or where a Dataset has them."""
-    if image in (getattr(rows, "column_names", None) or ()):
-        import datasets
+    """The rows with their pictures still encoded, so that each is decoded when it is needed.
 
-        rows = rows.cast_column(image, datasets.Image(decode=False))
-        if isinstance(rows, datasets.Dataset):
-            column, rest = rows[image], rows.remove_columns(image)
-            return (row | {image: (column, number)} for number, row in enumerate(rest))
-    return rows
+    Only data sets of the `datasets` library need it: other rows come back as they are. A row of a
+    `datasets.Dataset` then says in which column and row its picture is.
+    """
+    columns = getattr(rows, "column_names", None) or ()
+    if image not in columns:
+        return rows
+    import datasets
+
+    encoded: Any = rows
+    encoded = encoded.cast_column(image, datasets.Image(decode=False))
+    if not isinstance(encoded, datasets.Dataset):
+        return encoded  # a stream has no places
+    pictures = encoded[image]
+    texts = encoded.remove_columns(image)
+    return ({**text, image: (pictures, number)} for number, text in enumerate(texts))
 
 
 def pictures_fingerprint(texts: str, pictures: Iterable[Picture]) -> str:

@@ -18,12 +18,18 @@ from rbpkit.errors import InputError, reason
 from rbpkit.files.pictures import Picture, folder_rows
 
 Document = tuple[str, Picture | None]
+Row = Mapping[str, Any]
+Make = Callable[[Row, Iterable[str], object, Path], Document]
+"""`document_of` for certain columns."""
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".txt")
 
 
 def suffix_of(path: Path) -> str | None:
     """The one of `SUFFIXES` that the file's name ends in, in any case, or None."""
-    return next((s for s in SUFFIXES if path.name.lower().endswith(s)), None)
+    for suffix in SUFFIXES:
+        if path.name.lower().endswith(suffix):
+            return suffix
+    return None
 
 
 def list_files(path: Path) -> tuple[Path, ...]:
@@ -32,9 +38,13 @@ def list_files(path: Path) -> tuple[Path, ...]:
     A folder's files are sorted by name, whatever their kinds; subfolders, hidden files and other
     endings are left out. Raises InputError if there is nothing to read.
     """
+    files = []
     with reason(f"{path}: cannot be read"):
-        inside = sorted(path.iterdir()) if path.is_dir() else [path]
-        files = [p for p in inside if suffix_of(p) and not p.name.startswith(".") and p.is_file()]
+        candidates = sorted(path.iterdir()) if path.is_dir() else [path]
+        for candidate in candidates:
+            hidden = candidate.name.startswith(".")
+            if suffix_of(candidate) and not hidden and candidate.is_file():
+                files.append(candidate)
     if not files:
         raise InputError(f"{path}: no corpus file; give files that end in {', '.join(SUFFIXES)}")
     return tuple(files)
@@ -43,14 +53,16 @@ def list_files(path: Path) -> tuple[Path, ...]:
 def read_documents(
     files: Iterable[Path],
     field: str,
-    keep: Callable[[Mapping[str, Any]], bool] | None = None,
+    keep: Callable[[Row], bool] | None = None,
     image: str | None = None,
 ) -> Iterator[Document]:
     """The text of each row of `files`, in order, read lazily; a .txt file is one row.
 
     field: the column of JSON or Parquet rows, or several joined by "+", whose values are then
-    joined by a newline ("prompt+canonical_solution"). keep: which JSON rows count. image: the
-    column with the picture that the text describes; a folder is then one as of `folder_rows`.
+        joined by a newline ("prompt+canonical_solution").
+    keep: which JSON rows count.
+    image: the column with the picture that the text describes. A file may then be a folder, which
+        is read as by `folder_rows`.
 
     Raises InputError that names file and line (or row) for a field without text or picture, a
     broken line, text that is not UTF-8, a file that cannot be read.
@@ -58,17 +70,18 @@ def read_documents(
     names = field.split("+")
     make = functools.partial(document_of, names, image)
     for path in files:
-        kind = suffix_of(path)
+        suffix = suffix_of(path)
         with reason(f"{path}: cannot be read; is it whole?"):
-            if path.is_dir():
-                for number, row in enumerate(folder_rows(path, image), start=1):
-                    yield make(row, row, f"{path}, row {number}", path)
-            elif kind == ".txt":
-                yield document_of(["text"], image, {"text": read_txt(path)}, ["text"], path)
-            elif kind == ".parquet":
-                yield from _parquet_rows(path, [*names, image] if image else names, make)
+            if path.is_dir() and image is not None:
+                yield from _imagefolder_rows(path, image, make)
+            elif suffix == ".txt":
+                row = {"text": read_txt(path)}
+                yield document_of(["text"], image, row, row, path, path.parent)
+            elif suffix == ".parquet":
+                columns = names if image is None else [*names, image]
+                yield from _parquet_rows(path, columns, make)
             else:
-                yield from _json_rows(path, make, keep)
+                yield from _json_rows(path, keep, make)
 
 
 def read_txt(path: Path) -> str:
@@ -77,56 +90,70 @@ def read_txt(path: Path) -> str:
         return path.read_bytes().decode("utf-8-sig")
 
 
-def _json_rows(path: Path, make: Callable, keep: Callable | None) -> Iterator[Document]:
+def _imagefolder_rows(folder: Path, image: str, make: Make) -> Iterator[Document]:
+    for number, row in enumerate(folder_rows(folder, image), start=1):
+        yield make(row, row, f"{folder}, row {number}", folder)
+
+
+def _json_rows(path: Path, keep: Callable[[Row], bool] | None, make: Make) -> Iterator[Document]:
     import pyarrow as pa
 
     with pa.input_stream(path, compression="detect") as stream:
         # Bytes, so that only \n ends a line: str.splitlines would also cut at U+2028, which JSON
         # allows inside a string.
         for number, line in enumerate(io.BufferedReader(stream), start=1):
+            if not line.strip():
+                continue  # blank lines are not rows, as in `datasets`
             where = f"{path}:{number}"
             with reason(f"{where}: not a JSON object in UTF-8"):
-                if line.strip():  # blank lines are not rows, as in `datasets`
-                    row = json.loads(line.decode("utf-8-sig"))
-                    if keep is None or keep(row):
-                        yield make(row, row.keys(), where, path.parent)
+                row = json.loads(line.decode("utf-8-sig"))
+                if keep is None or keep(row):
+                    yield make(row, row.keys(), where, path.parent)
 
 
-def _parquet_rows(path: Path, names: list[str], make: Callable) -> Iterator[Document]:
+def _parquet_rows(path: Path, columns: list[str], make: Make) -> Iterator[Document]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as table:
+        known = table.schema_arrow.names
         number = 0
         # Small batches: one batch of long documents must not fill the memory.
-        for batch in table.iter_batches(batch_size=1024, columns=names):
+        for batch in table.iter_batches(batch_size=1024, columns=columns):
             for row in batch.to_pylist():
                 number += 1
-                there = table.schema_arrow.names
-                yield make(row, there, f"{path}, row {number}", path.parent)
+                yield make(row, known, f"{path}, row {number}", path.parent)
 
 
 def document_of(
     names: list[str],
     image: str | None,
-    row: Mapping[str, Any],
+    row: Row,
     columns: Iterable[str],
     where: object,
     folder: Path = Path(),
 ) -> Document:
-    """Of a row the values of the fields `names`, joined by a newline, and its picture.
+    """The document of a row: its text, and its picture if there is a column for it.
 
-    The name of a picture's file is relative to `folder`.
+    names: the columns whose values are joined by a newline.
+    image: the column with the picture, or None.
+    columns, where: the names of all columns of the row, and its place, for errors.
+    folder: what the name of a picture's file is relative to.
+
+    Raises InputError for a column that is missing or has no text.
     """
-    kinds = dict.fromkeys(names, "text") | ({image: "picture"} if image else {})
-    for name, kind in kinds.items():
-        if row.get(name) is None or (kind == "text" and not isinstance(row[name], str)):
-            raise InputError(f"{where}: no {kind} in field {name!r}; its fields are {[*columns]}")
+    for name in names:
+        if not isinstance(row.get(name), str):
+            raise InputError(f"{where}: no text in field {name!r}; its fields are {[*columns]}")
     text = "\n".join(row[name] for name in names)
     text.encode()  # JSON's "\ud800" is legal JSON, but no text
     if image is None:
         return text, None
-    found = row[image]
-    return text, Picture(str(where), folder / found if isinstance(found, str) else found)
+    source = row.get(image)
+    if source is None:
+        raise InputError(f"{where}: no picture in field {image!r}; its fields are {[*columns]}")
+    if isinstance(source, str):
+        source = folder / source
+    return text, Picture(str(where), source)
 
 
 def text_fingerprint(documents: Iterable[str]) -> str:

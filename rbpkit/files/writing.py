@@ -17,9 +17,13 @@ def write_whole(folder: Path, files: Mapping[str, bytes], marker: str = "") -> N
     """Write files (name -> content) into `folder`, which is made if it is missing.
 
     All are written under temporary names and synced before the first is renamed, so a full disk
-    leaves the old ones as they were. `marker`: the one of them whose presence says that the
-    others are complete. An old marker is removed before the renames, and the new one is renamed
-    last: whenever the process is killed, a marker that is there is right. Raises OSError.
+    leaves the old ones as they were.
+
+    marker: the file whose presence says that the others are complete. An old marker is removed
+        before the renames, and the new one is renamed last. So a marker is right, whenever the
+        process is killed.
+
+    Raises OSError.
     """
     folder.mkdir(parents=True, exist_ok=True)
     temporary = {name: folder / f".{name}.tmp" for name in files}
@@ -31,7 +35,8 @@ def write_whole(folder: Path, files: Mapping[str, bytes], marker: str = "") -> N
                 os.fsync(file.fileno())
         if marker:
             (folder / marker).unlink(missing_ok=True)
-        for name in sorted(files, key=lambda name: name == marker):
+        marker_last = sorted(files, key=lambda name: name == marker)
+        for name in marker_last:
             os.replace(temporary[name], folder / name)
     finally:
         for path in temporary.values():
@@ -45,9 +50,10 @@ def write_whole(folder: Path, files: Mapping[str, bytes], marker: str = "") -> N
 
 def as_csv(table: pd.DataFrame) -> str:
     """The table as CSV: six significant digits, but all digits in a column of whole numbers."""
-    whole = {
-        name: "Int64"
-        for name, column in table.select_dtypes("float").items()
-        if (column.isna() | (column == np.rint(column))).all() and not np.isinf(column).any()
-    }
-    return table.astype(whole).to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    whole_columns = {}
+    for name, column in table.select_dtypes("float").items():
+        whole = column.isna() | (column == np.rint(column))
+        if whole.all() and not np.isinf(column).any():
+            whole_columns[name] = "Int64"
+    table = table.astype(whole_columns)
+    return table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
