@@ -28,12 +28,16 @@ from rbpkit.kernels.head_plan import (
     check_matrix,
     check_targets,
     logit_chunks,
-    plan,
+    plan_head,
     tile_rows,
 )
+from rbpkit.kernels.results import Results
 
 Chunks = Callable[..., Iterator[tuple[int, Tensor]]]
 """Gives the logits at each call, as pairs (first row, (rows, V) logits). softcap=None: uncapped."""
+
+Count = Callable[[Tensor, Tensor, Results], None]
+"""Counts (rows, V) logits at (rows,) targets into the results of these rows."""
 
 
 class NonFiniteError(InputError):
@@ -54,8 +58,8 @@ class TokenRanks:
     n_greater: (T,) int32, vocabulary entries with a larger logit than the target's.
     n_equal: (T,) int32, entries with the same fp32 logit, without the target itself.
     nll: (T,) float32, negative log-likelihood of the target, nats.
-    p_max, entropy: (T,) float32, the largest probability of the prediction, and its entropy
-    -sum_v p(v) log p(v), nats; None unless they were asked for.
+    p_max: (T,) float32, the largest probability of the prediction; None unless asked for.
+    entropy: (T,) float32, -sum_v p(v) log p(v), nats; None unless asked for.
 
     At a target of -100, n_greater is -1 and n_equal 0, so the rank is 0, which no token has; the
     others are NaN. Select by `rank() > 0` before you average.
@@ -95,9 +99,12 @@ def token_ranks(
     """Rank (Eq. 3 of arXiv 2510.20387) and loss of each target under a model's output head.
 
     The logits are z = scale * (hidden @ unembedding.T + bias), or softcap * tanh(z / softcap).
-    hidden: (T, d) last hidden states; unembedding: (V, d) output matrix; bias: (V,) or None;
-    each float32, bfloat16 or float16. targets: (T,) integers in [0, V), or -100 for a row that is
-    not scored (see `TokenRanks`). T may be 0. scale, softcap: positive, applied in fp32.
+
+    hidden: (T, d) last hidden states; T may be 0.
+    unembedding: (V, d) output matrix.
+    bias: (V,) or None. All three are float32, bfloat16 or float16.
+    targets: (T,) integers in [0, V), or -100 for a row that is not scored (see `TokenRanks`).
+    scale, softcap: positive, applied in fp32.
     memory_bytes: bound on all temporaries together; results (21 bytes a token) come on top.
     entropy: also return p_max and entropy.
 
@@ -109,11 +116,13 @@ def token_ranks(
     or a memory_bytes too small for one row; NonFiniteError on NaN or Inf in any logit, before the
     cap too.
     """
-    _, tile, _ = plan(hidden, unembedding, bias, memory_bytes)
+    plan = plan_head(hidden, unembedding, bias, memory_bytes)
     check_targets(targets, hidden)
-    head = {"bias": bias, "scale": scale, "softcap": softcap, "memory_bytes": memory_bytes}
-    chunks = functools.partial(logit_chunks, hidden, unembedding, **head)
-    return _ranked(chunks, targets, len(unembedding), tile, entropy)
+
+    def chunks(softcap: float | None = softcap) -> Iterator[tuple[int, Tensor]]:
+        return logit_chunks(hidden, unembedding, bias=bias, scale=scale, softcap=softcap, plan=plan)
+
+    return _ranked(chunks, targets, len(unembedding), plan.tile, entropy)
 
 
 @torch.no_grad()
@@ -122,9 +131,11 @@ def logit_ranks(
 ) -> TokenRanks:
     """`token_ranks` on existing logits: (..., V), float32, bfloat16 or float16.
 
-    targets, and all results, have the leading shape of the logits. Logits at a target of -100 may
-    be anything, even NaN. masked: entries of -inf are masked: they never count, and a target may
-    not be one. Without it, -inf is an error.
+    targets: as in `token_ranks`. They, and all results, have the leading shape of the logits.
+        Logits at a target of -100 may be anything, even NaN.
+    masked: entries of -inf are masked: they never count, and a target may not be one. Without it,
+        -inf is an error.
+    entropy: also return p_max and entropy.
 
     16-bit logits are compared unchanged (widening changes neither order nor ties). The logits are
     only read, never copied as a whole. Errors as in `token_ranks`; rows are of the flattened shape.
@@ -133,16 +144,15 @@ def logit_ranks(
     check_targets(targets, logits)
     V = logits.shape[-1]
     tile = tile_rows(logits.device, V, MEMORY_BYTES)
-    rows = max(
-        1, min(512, MEMORY_BYTES // (8 * V))
-    )  # 16-bit logits are widened, this many at a time
+    # 16-bit logits are widened, this many at a time.
+    rows = max(1, min(512, MEMORY_BYTES // (8 * V)))
 
-    def chunks(**_: None) -> Iterator[tuple[int, Tensor]]:
+    def chunks(softcap: float | None = None) -> Iterator[tuple[int, Tensor]]:
         start = 0
         for matrix in _matrices(logits):
-            for i in range(0, len(matrix), rows):
-                yield start + i, matrix[i : i + rows]
-            start += len(matrix)
+            for part in matrix.split(rows):
+                yield start, part
+                start += len(part)
 
     return _ranked(chunks, targets, V, tile, entropy, masked)
 
@@ -160,38 +170,51 @@ def _ranked(
     chunks: Chunks, targets: Tensor, V: int, tile: int, entropy: bool, masked: bool = False
 ) -> TokenRanks:
     """Count the chunks; tile: rows that torch reduces at a time."""
-    shape, targets = targets.shape, targets.flatten()
+    shape = targets.shape
+    targets = targets.flatten()
     count = _counter(targets.device) or functools.partial(tiles.count, tile=tile)
     # An index out of range would kill a CUDA context: clamp it, and refuse it at the one sync.
     column = targets.long().clamp(0, V - 1)
-    types = (torch.int32, torch.int32, torch.float32, torch.float32, torch.float32, torch.bool)
-    results = tuple(torch.empty_like(column, dtype=dtype) for dtype in types)
+    results = Results.empty(len(targets), targets.device)
     for start, logits in chunks():
         rows = slice(start, start + len(logits))
-        count(logits, column[rows], tuple(result[rows] for result in results))
-        if masked:  # all programs count -inf as nothing, but do not call it finite
-            target = logits.gather(1, column[rows].unsqueeze(1))
-            results[-1][rows] = (logits < math.inf).all(dim=1) & (target > -math.inf).squeeze(1)
+        count(logits, column[rows], results.part(rows))
+        if masked:
+            # All programs count -inf as nothing, but do not call it finite.
+            target = logits.gather(1, column[rows].unsqueeze(1)).squeeze(1)
+            below_inf = (logits < math.inf).all(dim=1)
+            results.finite[rows] = below_inf & (target > -math.inf)
 
     ignored = targets == -100  # as in torch's own losses
-    known, finite = ignored | (targets >= 0) & (targets < V), ignored | results[-1]
+    known = ignored | (targets >= 0) & (targets < V)
+    finite = ignored | results.finite
     all_known, all_finite = torch.stack((known.all(), finite.all())).tolist()  # the one sync
     if not all_known:
         row = int((~known).nonzero()[0])
         raise InputError(f"target {int(targets[row])} of token row {row} is not in [0, {V})")
     if not all_finite:
         row = int((~finite).nonzero()[0])
-        parts = chunks(softcap=None)  # a cap hides which logit it is
-        start, logits = next(part for part in parts if row < part[0] + len(part[1]))
-        values = logits[row - start]
-        wrong = ~(values < math.inf) if masked else ~values.isfinite()
-        if not wrong.any():
-            raise InputError(f"target {int(targets[row])} of token row {row} is masked (-inf)")
-        v = int(wrong.nonzero()[0])
-        raise NonFiniteError(row, v, values[v].item())
-    for result, value in zip(results, (-1, 0, math.nan, math.nan, math.nan), strict=False):
-        result.masked_fill_(ignored, value)
-    return TokenRanks(*(result.view(shape) for result in results[: 5 if entropy else 3]))
+        raise _not_finite(chunks, row, int(targets[row]), masked)
+
+    results.n_greater.masked_fill_(ignored, -1)
+    results.n_equal.masked_fill_(ignored, 0)
+    for numbers in (results.nll, results.p_max, results.entropy):
+        numbers.masked_fill_(ignored, math.nan)
+    kept = results[: 5 if entropy else 3]
+    return TokenRanks(*(result.view(shape) for result in kept))
+
+
+def _not_finite(chunks: Chunks, row: int, target: int, masked: bool) -> InputError:
+    """The error that names the first logit of a row that cannot be ranked."""
+    for start, logits in chunks(softcap=None):  # a cap hides which logit it is
+        if row < start + len(logits):
+            break
+    values = logits[row - start]
+    wrong = ~(values < math.inf) if masked else ~values.isfinite()
+    if not wrong.any():
+        return InputError(f"target {target} of token row {row} is masked (-inf)")
+    column = int(wrong.nonzero()[0])
+    return NonFiniteError(row, column, values[column].item())
 
 
 def counting_path(device: torch.device | str) -> str:
@@ -206,7 +229,7 @@ def counting_path(device: torch.device | str) -> str:
 
 
 @functools.cache
-def _counter(device: torch.device) -> Callable[[Tensor, Tensor, tuple[Tensor, ...]], None] | None:
+def _counter(device: torch.device) -> Count | None:
     """The program that counts faster on this device than torch's operations, if there is one."""
     if device.type == "cuda" and find_spec("triton") is not None:
         from rbpkit.kernels import one_pass

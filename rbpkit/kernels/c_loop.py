@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import shutil
 import subprocess
 import tempfile
@@ -17,6 +18,8 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
+
+from rbpkit.kernels.results import Results
 
 _SOURCE = Path(__file__).with_name("c_loop.c")
 # -O3 keeps the lanes in registers. No -ffast-math: NaN and the order of sums must stay.
@@ -29,34 +32,38 @@ _VECTORS = {
 _WORTH_A_THREAD = 2**20  # logits
 
 
-def count(logits: Tensor, targets: Tensor, results: tuple[Tensor, ...]) -> None:
-    """Fill `results`, vectors along the rows: n_greater, n_equal, nll, p_max, entropy, finite.
+def count(logits: Tensor, targets: Tensor, results: Results) -> None:
+    """Fill `results`, one entry for each row of the logits.
 
     logits: (rows, V) float32, bfloat16 or float16 on the CPU. targets: (rows,) int64 in [0, V).
-    finite (bool): whether the row has no NaN and no infinite logit; if it has one, its other
-    results mean nothing. Uses as many threads as torch; the bits do not depend on them.
+    Uses as many threads as torch; the bits do not depend on them.
     """
     logits = logits.float()
     if logits.stride(1) != 1:
         logits = logits.contiguous()
-    parts = min(torch.get_num_threads(), max(1, logits.numel() // _WORTH_A_THREAD))
-    if parts == 1:
-        return _count(logits, targets, *results)
-    rows = -(-len(logits) // parts)
-    with ThreadPoolExecutor(parts) as pool:  # C runs without Python's lock
-        list(pool.map(_count, *(x.split(rows) for x in (logits, targets, *results))))
+    most_threads = max(1, logits.numel() // _WORTH_A_THREAD)
+    threads = min(torch.get_num_threads(), most_threads)
+    if threads == 1:
+        _count(logits, targets, *results)
+        return
+    rows_each = math.ceil(len(logits) / threads)
+    parts = [tensor.split(rows_each) for tensor in (logits, targets, *results)]
+    with ThreadPoolExecutor(threads) as pool:  # C runs without Python's lock
+        list(pool.map(_count, *parts))  # the list waits for all, and raises what one raised
 
 
 def _count(logits: Tensor, targets: Tensor, *results: Tensor) -> None:
+    one_pass = library()
+    assert one_pass is not None  # `count` is chosen only if there is one
     rows, V = logits.shape
     addresses = [tensor.data_ptr() for tensor in results]
-    library()(logits.data_ptr(), logits.stride(0), targets.data_ptr(), rows, V, *addresses)
+    one_pass(logits.data_ptr(), logits.stride(0), targets.data_ptr(), rows, V, *addresses)
 
 
 @functools.cache
 def library() -> Callable[..., None] | None:
     """The compiled function; None without a C compiler, or without vectors that are worth it."""
-    compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     vectors = _VECTORS.get(torch.backends.cpu.get_cpu_capability())
     if compiler is None or vectors is None:
         return None
@@ -69,6 +76,7 @@ def library() -> Callable[..., None] | None:
         except (OSError, subprocess.SubprocessError):
             return None
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
+    # logits, their stride, targets, rows, V, and the six results
     function.argtypes = [pointer, integer, pointer, integer, integer, *[pointer] * 6]
     function.restype = None
     return function

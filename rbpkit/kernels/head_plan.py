@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -23,38 +24,62 @@ _BLOCKED_ROWS = 1024  # each chunk widens the matrix again: enough rows to hide 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
-def plan(
-    hidden: Tensor, unembedding: Tensor, bias: Tensor | None, memory_bytes: int
-) -> tuple[int, int, int]:
-    """Check the head's arguments and divide memory_bytes.
+class HeadPlan(NamedTuple):
+    """How one call of the head step divides its memory.
 
-    Returns the rows of a product, the rows of a tile, and the vocabulary rows that are widened to
-    fp32 at a time (V: all of them, once; 0: none, since the product itself widens).
+    rows: of one product, and so of a chunk of logits.
+    tile: rows that torch reduces at a time.
+    widened: vocabulary rows that are widened to fp32 at a time. V widens all of them, once; 0 none
+        of them, since the product itself widens.
     """
+
+    rows: int
+    tile: int
+    widened: int
+
+
+def plan_head(
+    hidden: Tensor, unembedding: Tensor, bias: Tensor | None, memory_bytes: int
+) -> HeadPlan:
+    """Check the arguments of a head and divide memory_bytes; errors as in `token_ranks`."""
+    _check_head(hidden, unembedding, bias)
+    T, d = hidden.shape
+    V = len(unembedding)
+    device = hidden.device
+    alike_16_bit = hidden.dtype == unembedding.dtype != torch.float32
+    product_widens = alike_16_bit and _has_wide_product(device, hidden.dtype)
+
+    tile = tile_rows(device, V, memory_bytes)
+    rows = max(tile, _CHUNK_ROWS.get(device.type, 512))
+    widened = 0 if product_widens else V
+    fixed = 8 * V * tile + 64 * T  # the scratch of a tile, some vectors along T
+    if unembedding.dtype != torch.float32 and not product_widens:
+        if 4 * V * d > memory_bytes * 3 // 8:  # in parts: the whole matrix takes too much
+            rows = max(tile, _BLOCKED_ROWS)
+            widened = min(V, max(1, memory_bytes // (32 * d)))
+        fixed += 4 * widened * d
+    bytes_a_row = 4 * V + 4 * d
+    rows = min(rows, (memory_bytes - fixed) // bytes_a_row)
+    if rows < 1:
+        need = f"T={T}, V={V}, d={d} needs {fixed + bytes_a_row}"
+        raise InputError(f"memory_bytes={memory_bytes} does not hold one row of logits: {need}")
+    return HeadPlan(rows, tile, widened)
+
+
+def _check_head(hidden: Tensor, unembedding: Tensor, bias: Tensor | None) -> None:
     check_matrix("hidden", hidden)
     check_matrix("unembedding", unembedding)
-    (T, d), (V, width) = hidden.shape, unembedding.shape
+    d = hidden.shape[1]
+    V, width = unembedding.shape
     if d != width:
         raise InputError(f"hidden is (T, {d}) but unembedding is (V, {width}): widths differ")
-    if bias is not None and (bias.shape != (V,) or bias.dtype not in _DTYPES):
-        raise InputError(f"bias must be ({V},) floats, not {tuple(bias.shape)} {bias.dtype}")
-    if len({t.device for t in (hidden, unembedding, bias) if t is not None}) > 1:
+    devices = {hidden.device, unembedding.device}
+    if bias is not None:
+        if bias.shape != (V,) or bias.dtype not in _DTYPES:
+            raise InputError(f"bias must be ({V},) floats, not {tuple(bias.shape)} {bias.dtype}")
+        devices.add(bias.device)
+    if len(devices) > 1:
         raise InputError("hidden, unembedding and bias must be on one device")
-    narrow = hidden.dtype == unembedding.dtype != torch.float32
-    widen = not (narrow and _has_wide_product(hidden.device, hidden.dtype))
-    tile = tile_rows(hidden.device, V, memory_bytes)
-    rows, block = max(tile, _CHUNK_ROWS.get(hidden.device.type, 512)), V
-    fixed = 8 * V * tile + 64 * T  # the scratch of a tile, some vectors along T
-    if unembedding.dtype != torch.float32 and widen:
-        if 4 * V * d > memory_bytes * 3 // 8:
-            rows, block = max(tile, _BLOCKED_ROWS), min(V, max(1, memory_bytes // (32 * d)))
-        fixed += 4 * block * d
-    row = 4 * V + 4 * d
-    rows = min(rows, (memory_bytes - fixed) // row)
-    if rows < 1:
-        need = f"T={T}, V={V}, d={d} needs {fixed + row}"
-        raise InputError(f"memory_bytes={memory_bytes} does not hold one row of logits: {need}")
-    return rows, tile, block if widen else 0
 
 
 @torch.no_grad()
@@ -66,49 +91,65 @@ def logit_chunks(
     scale: float = 1.0,
     softcap: float | None = None,
     memory_bytes: int = MEMORY_BYTES,
+    plan: HeadPlan | None = None,
 ) -> Iterator[tuple[int, Tensor]]:
     """The fp32 logits that `ranking.token_ranks` counts, as pairs (first row, (rows, V) logits).
 
-    One buffer serves all chunks: copy what must outlive the next step. Arguments and errors
-    as in `ranking.token_ranks`.
+    One buffer serves all chunks: copy what must outlive the next step. plan: what `plan_head` gave
+    for these arguments, if it was asked already. Other arguments and errors as in
+    `ranking.token_ranks`.
     """
-    rows, _, block = plan(hidden, unembedding, bias, memory_bytes)
+    if plan is None:
+        plan = plan_head(hidden, unembedding, bias, memory_bytes)
     for name, value in (("scale", scale), ("softcap", 1.0 if softcap is None else softcap)):
         if not 0 < value < math.inf:
             raise InputError(f"{name} must be a positive, finite number, not {value!r}")
     T, V = len(hidden), len(unembedding)
-    buffer = hidden.new_empty((min(rows, T), V), dtype=torch.float32)
-    if block == V:
+    buffer = hidden.new_empty((min(plan.rows, T), V), dtype=torch.float32)
+    if plan.widened == V:
         unembedding = unembedding.float()
-    for start in range(0, T, rows):
-        part = hidden[start : start + rows]
-        logits = buffer[: len(part)]
-        if block:
-            part = part.float()
-            for i in range(0, V, block):
-                some = unembedding[i : i + block].float()
-                torch.mm(part, some.T, out=logits[:, i : i + block])
-                del some  # before the next is made: two would be over the budget
+    for start in range(0, T, plan.rows):
+        states = hidden[start : start + plan.rows]
+        logits = buffer[: len(states)]
+        if plan.widened:
+            _wide_product(states.float(), unembedding, plan.widened, logits)
         else:
-            torch.mm(part, unembedding.T, out_dtype=torch.float32, out=logits)
+            torch.mm(states, unembedding.T, out_dtype=torch.float32, out=logits)
         if bias is not None:
             logits.add_(bias)
         if scale != 1:
             logits.mul_(scale)
         if softcap is not None:
-            # tanh would make an infinite logit finite. Zero times infinity is NaN, and shows.
-            wrong = 0 * torch.maximum(logits.amax(dim=1), -logits.amin(dim=1))
-            logits.div_(softcap).tanh_().mul_((softcap + wrong).unsqueeze(1))
+            _cap(logits, softcap)
         yield start, logits
+
+
+def _wide_product(states: Tensor, unembedding: Tensor, widened: int, out: Tensor) -> None:
+    """states @ unembedding.T in fp32, so many rows of the matrix at a time."""
+    for first in range(0, len(unembedding), widened):
+        rows = unembedding[first : first + widened].float()
+        torch.mm(states, rows.T, out=out[:, first : first + widened])
+        del rows  # before the next is made: two would be over the budget
+
+
+def _cap(logits: Tensor, softcap: float) -> None:
+    """softcap * tanh(logits / softcap), in place; a row with an infinite logit becomes NaN."""
+    # tanh would make an infinite logit finite. Zero times infinity is NaN, and shows.
+    largest = torch.maximum(logits.amax(dim=1), -logits.amin(dim=1))
+    caps = softcap + 0 * largest
+    logits.div_(softcap).tanh_().mul_(caps.unsqueeze(1))
 
 
 def tile_rows(device: torch.device, V: int, memory_bytes: int) -> int:
     """Rows of one reduction, with a scratch of at most a quarter of memory_bytes."""
     if not 1 <= V < 2**24:  # counts are summed in fp32, exact up to here
         raise InputError(f"the vocabulary has {V} entries; 1 to {2**24 - 1} can be counted")
-    cached = _TILE_FLOATS * torch.get_num_threads() // V
-    rows = cached if device.type == "cpu" else _CHUNK_ROWS.get(device.type, 512) // 2
-    return max(1, min(rows, memory_bytes // (32 * V)))
+    if device.type == "cpu":
+        rows = _TILE_FLOATS * torch.get_num_threads() // V
+    else:
+        rows = _CHUNK_ROWS.get(device.type, 512) // 2
+    rows_in_budget = memory_bytes // (32 * V)
+    return max(1, min(rows, rows_in_budget))
 
 
 @functools.cache
@@ -126,17 +167,18 @@ def _has_wide_product(device: torch.device, dtype: torch.dtype) -> bool:
 
 def check_matrix(name: str, tensor: Tensor, shape: str = "a matrix") -> None:
     """InputError unless it is a matrix of floats (or of another `shape`) with a column or more."""
-    right = tensor.dim() == 2 if shape == "a matrix" else tensor.dim() > 0
-    if not right or tensor.dtype not in _DTYPES or tensor.shape[-1] == 0:
-        found = f"{tuple(tensor.shape)} {tensor.dtype}"
-        raise InputError(f"{name} must be {shape} of float32, bfloat16 or float16, not {found}")
+    right_shape = tensor.dim() == 2 if shape == "a matrix" else tensor.dim() > 0
+    if not right_shape or tensor.dtype not in _DTYPES or tensor.shape[-1] == 0:
+        given = f"{tuple(tensor.shape)} {tensor.dtype}"
+        raise InputError(f"{name} must be {shape} of float32, bfloat16 or float16, not {given}")
 
 
 def check_targets(targets: Tensor, rows: Tensor) -> None:
     """InputError unless there is an integer target for each of the rows, on their device."""
-    right = (targets.shape, targets.device) == (rows.shape[:-1], rows.device)
-    if not right or targets.dtype not in (torch.int64, torch.int32):
+    shape = rows.shape[:-1]
+    fits = targets.shape == shape and targets.device == rows.device
+    if not fits or targets.dtype not in (torch.int64, torch.int32):
         raise InputError(
-            f"targets must be {tuple(rows.shape[:-1])} int64 or int32 on {rows.device}, "
+            f"targets must be {tuple(shape)} int64 or int32 on {rows.device}, "
             f"not {tuple(targets.shape)} {targets.dtype} on {targets.device}"
         )

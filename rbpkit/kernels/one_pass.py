@@ -13,6 +13,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from rbpkit.kernels.results import Results
+
 # 4 or 8 logits a thread: five sums of each stay in registers (`make test-gpu-dry` checks it).
 CONFIGS = [
     triton.Config({"BLOCK": BLOCK}, num_warps=warps)
@@ -20,8 +22,9 @@ CONFIGS = [
 ]
 
 
+# Triton reads annotations itself, so the arguments have none.
 @triton.jit
-def kernel(
+def kernel(  # type: ignore[no-untyped-def]
     logits,
     row_stride,
     column_stride,
@@ -81,28 +84,32 @@ _tuned = triton.autotune(
 )(kernel)
 
 
-def count(logits: Tensor, targets: Tensor, results: tuple[Tensor, ...]) -> None:
-    """Fill `results`, vectors along the rows: n_greater, n_equal, nll, p_max, entropy, finite.
+def count(logits: Tensor, targets: Tensor, results: Results) -> None:
+    """Fill `results`, one entry for each row of the logits.
 
     logits: (rows, V) float32, bfloat16 or float16 of any strides. targets: (rows,) int64 in
-    [0, V). finite (bool): whether the row has no NaN and no infinite logit; if it has one, its
-    other results mean nothing. The host does not wait.
+    [0, V). The host does not wait.
     """
     rows, V = logits.shape
-    if rows:
-        *results, finite = results
-        arguments = (logits, *logits.stride(), targets, *results, finite.view(torch.int8), V)
-        with torch.cuda.device_of(logits):  # one of several; does nothing for a CPU tensor
-            _tuned[(rows,)](*arguments, enable_fp_fusion=True)
+    if rows == 0:
+        return
+    *numbers, finite = results
+    row_stride, column_stride = logits.stride()
+    finite = finite.view(torch.int8)  # Triton stores no bool
+    with torch.cuda.device_of(logits):  # one of several; does nothing for a CPU tensor
+        _tuned[(rows,)](
+            *(logits, row_stride, column_stride, targets, *numbers, finite, V),
+            enable_fp_fusion=True,
+        )
 
 
 def runs_on(device: torch.device) -> bool:
     """Whether the device and the system take a Triton kernel; if not, a warning says why."""
-    column = torch.zeros(1, dtype=torch.int64, device=device)
-    number, whole = column.float(), column.int()
-    arguments = (number, 1, 1, column, whole, whole, number, number, number, column.char(), 1)
+    logits = torch.zeros((1, 1), device=device)
+    target = torch.zeros(1, dtype=torch.int64, device=device)
+    *numbers, finite = Results.empty(1, device)
     try:
-        kernel[(1,)](*arguments, BLOCK=512)
+        kernel[(1,)](logits, 1, 1, target, *numbers, finite.view(torch.int8), 1, BLOCK=512)
     except torch.OutOfMemoryError:
         raise  # says nothing about Triton, and the answer is kept
     except Exception as error:

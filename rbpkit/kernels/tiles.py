@@ -5,22 +5,23 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from rbpkit.kernels.results import Results
 
-def count(logits: Tensor, targets: Tensor, results: tuple[Tensor, ...], tile: int) -> None:
-    """Fill `results`, vectors along the rows: n_greater, n_equal, nll, p_max, entropy, finite.
+
+def count(logits: Tensor, targets: Tensor, results: Results, tile: int) -> None:
+    """Fill `results`, one entry for each row of the logits.
 
     logits: (rows, V) float32, bfloat16 or float16. targets: (rows,) int64 in [0, V). tile: rows
-    that are reduced at a time; the temporaries are two tiles of fp32. finite (bool): whether the
-    row has no NaN and no infinite logit; if it has one, its other results mean nothing.
+    that are reduced at a time; the temporaries are two tiles of fp32.
     """
     logits = logits.float()
-    target = logits.gather(1, targets.unsqueeze(1))
     rows, V = logits.shape
+    target = logits.gather(1, targets.unsqueeze(1))
     vectors = torch.empty((6, rows), dtype=torch.float32, device=logits.device)
     scratch = torch.empty((2, min(tile, rows), V), dtype=torch.float32, device=logits.device)
     # Split once a chunk: on small models slicing for every tile costs as much as a pass.
-    views = (x.split(tile) for x in (logits, target, *vectors))
-    for x, t, greater, at_least, low, top, total, moment in zip(*views, strict=True):
+    tiles = [tensor.split(tile) for tensor in (logits, target, *vectors)]
+    for x, t, greater, at_least, low, top, total, moment in zip(*tiles, strict=True):
         distance, power = scratch[:, : len(x)]
         # Comparisons write floats, not booleans: on a CPU only those are vectorised, and summed
         # without a detour through int64.
@@ -35,10 +36,10 @@ def count(logits: Tensor, targets: Tensor, results: tuple[Tensor, ...], tile: in
         torch.sum(power.mul_(distance), dim=1, out=moment)
 
     greater, at_least, low, top, total, moment = vectors
-    n_greater, n_equal, nll, p_max, entropy, finite = results
-    n_greater.copy_(greater)
-    n_equal.copy_(at_least - greater - 1)  # 1: the target itself
-    nll.copy_(total.log() + (top - target.squeeze(1)))
-    p_max.copy_(total.reciprocal())
-    entropy.copy_(total.log() - moment / total)
-    finite.copy_(low.isfinite() & top.isfinite())
+    log_total = total.log()
+    results.n_greater.copy_(greater)
+    results.n_equal.copy_(at_least - greater - 1)  # 1: the target itself
+    results.nll.copy_(log_total + (top - target.squeeze(1)))
+    results.p_max.copy_(total.reciprocal())
+    results.entropy.copy_(log_total - moment / total)
+    results.finite.copy_(low.isfinite() & top.isfinite())
