@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from rbpkit import plugins
 from rbpkit.errors import InputError, check_whole, reason
 from rbpkit.files.pictures import Picture, pictures_fingerprint, undecoded
 from rbpkit.files.text_files import (
@@ -29,7 +30,6 @@ from rbpkit.files.text_files import (
     suffix_of,
     text_fingerprint,
 )
-from rbpkit_pocket import paths
 
 PROTOCOL_DOCUMENTS = 1000  # taken from each corpus by the authors
 
@@ -91,23 +91,22 @@ HUB_CORPORA: dict[str, HubCorpus] = {
 # articles begun at about the same time, no fair sample, and so has another name in records.
 _PART = ("20231101.en/train-00020-of-00041.parquet",)
 ON_HUB = HUB_CORPORA | {"Wiki:part": replace(HUB_CORPORA["Wiki"], files=_PART)}
-POCKET_CORPORA = ("pocket:prose", "pocket:code", "pocket:qa", "pocket:readme", "pocket:humaneval")
-# Pictures with captions: test characters; with each other's pictures; with blank pictures; and
-# training characters in new drawings.
-GLYPH_CORPORA = tuple("pocket:glyphs" + end for end in ("", "-shuffled", "-blank", "-seen"))
 
 
 @dataclass(frozen=True)
 class Corpus:
     """The documents to be measured, in the order of the protocol; never empty.
 
-    id: the paper's name, "pocket:NAME", the name of the file or folder, or one of your own.
+    id: the paper's name, "PLUGIN:NAME", the name of the file or folder, or one of your own.
     fingerprint: `text_fingerprint(documents)`; two corpora with the same one are the same text.
     pictures: what each document is a caption of, None if they are plain texts; if they are there,
     the fingerprint is `pictures_fingerprint`.
-    source: where the text is from: `kind` ("hub", "file", "pocket" or "memory"), `path`, `empty`
-    (how many documents without a visible character were left out); of files and the hub `files` and
-    `field`, of the hub `revision`; `as_shipped` of a pocket corpus that is cut out of packages.
+    units: for each document the name of what was sampled with it (a module, an author), which a
+    bootstrap resamples; None if the documents themselves were sampled.
+    source: where the text is from: `kind` ("hub", "file", "memory" or the name of a plugin),
+    `path`, `empty` (how many documents without a visible character were left out); of files and the
+    hub `files` and `field`, of the hub `revision`; of a plugin `as_shipped`, whether this is the
+    text behind the plugin's reference numbers.
     protocol: how documents were chosen: `seed` (None if nothing was shuffled), `requested` (None
     for all), `available` (how many there were to choose from).
     Both mappings hold only what JSON can. Raises InputError for a document that is not a string
@@ -119,6 +118,7 @@ class Corpus:
     source: Mapping[str, Any] = dataclass_field(default_factory=dict, hash=False)
     protocol: Mapping[str, Any] = dataclass_field(default_factory=dict, hash=False)
     pictures: tuple[Picture, ...] | None = dataclass_field(default=None, repr=False, compare=False)
+    units: tuple[str, ...] | None = dataclass_field(default=None, repr=False, compare=False)
     fingerprint: str = dataclass_field(init=False)
 
     def __post_init__(self) -> None:
@@ -127,6 +127,12 @@ class Corpus:
         if self.pictures is not None:
             fingerprint = pictures_fingerprint(fingerprint, self.pictures)
         object.__setattr__(self, "fingerprint", fingerprint)
+
+    def unit_numbers(self) -> np.ndarray:
+        """(D,) int32: the unit of each document, numbered from 0 in the order of the names."""
+        if self.units is None:
+            return np.arange(len(self.documents), dtype=np.int32)
+        return np.unique(self.units, return_inverse=True)[1].astype(np.int32)
 
     @classmethod
     def of(
@@ -181,19 +187,18 @@ def load_corpus(
 ) -> Corpus:
     """Documents of a corpus: by default the first 1,000, shuffled with seed 42 (Appendix A).
 
-    name_or_path: one of `ON_HUB`, `POCKET_CORPORA` or `GLYPH_CORPORA`, in any case (a file of
-    that name is "./NAME"); or a file that ends in one of `SUFFIXES`, or a folder of those, read in
-    the order of their names. A .txt file is one document.
-    documents: how many to take, 0 for all; by default 1,000, and all of a pocket corpus, whose
-    lists are short and fixed. Empty ones among them are left out and counted. "pocket:humaneval"
-    is the paper's HumanEval, which ships: the same documents in the same order as the hub's.
+    name_or_path: one of `ON_HUB` or the corpus of a plugin ("pocket:prose"), in any case (a file
+    of that name is "./NAME"); or a file that ends in one of `SUFFIXES`, or a folder of those, read
+    in the order of their names. A .txt file is one document.
+    documents: how many to take, 0 for all; by default 1,000, and all of a plugin's corpus. Empty
+    ones among them are left out and counted.
     field: of JSON and Parquet files, the column with the text ("text" if not given), or several
     joined by "+" whose values are joined by a newline ("prompt+canonical_solution").
     image: of such files, the column with the picture that the text describes: the name of its file,
     relative to the corpus's, or (Parquet) the picture itself. A folder with a metadata file is read
     as the imagefolder of `datasets`, whose column is "image".
-    seed: None takes documents in their own order. C4 and the pocket corpora that are cut out of
-    packages are always taken so.
+    seed: None takes documents in their own order. C4, and plugins' corpora that say so, are always
+    taken in their own order.
     revision: of the hub's data set; by default its newest.
 
     Raises InputError for an unknown name, a hub that does not answer, files that cannot be read
@@ -208,17 +213,11 @@ def load_corpus(
             raise InputError(f"{key}={value!r}: the {key} of {target} is fixed; leave {key} out")
     if target not in ON_HUB and revision is not None:
         raise InputError(f"revision: only for corpora on the hub, not for {target}; leave it out")
-    if documents is None and target not in (*POCKET_CORPORA, *GLYPH_CORPORA):
+    if isinstance(target, str) and target not in ON_HUB:
+        return _from_plugin(target, documents or None, seed)
+    if documents is None:
         documents = PROTOCOL_DOCUMENTS
     documents = documents or None  # None for all, from here on
-    if target == "pocket:humaneval":
-        source = {"kind": "pocket", "path": "shipped with rbpkit"}
-        field = "+".join(ON_HUB["HumanEval"].fields)
-        return _from_files(target, [paths.HUMANEVAL], field, documents, seed, source)
-    if target in POCKET_CORPORA:
-        return _from_pocket(target, documents)
-    if target in GLYPH_CORPORA:
-        return _from_glyphs(target, documents)
     if isinstance(target, str):
         return _from_hub(target, documents, seed, revision)
     pictured = image and any(target.rglob("metadata.*"))
@@ -227,33 +226,57 @@ def load_corpus(
     return _from_files(name, files, field or "text", documents, seed, source, image=image)
 
 
+def known_corpus(given: str) -> str | None:
+    """The corpus of the hub or of a plugin that is called so in any case, as we spell it; or None.
+
+    Raises InputError for a plugin that is not installed, and for a corpus that it does not have.
+    """
+    for name in ON_HUB:
+        if name.lower() == given.lower():
+            return name
+    return plugins.corpus_called(given)
+
+
 def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     """A corpus's name as we spell it, or a path that exists."""
     given = os.fspath(name_or_path)
-    known = {name.lower(): name for name in (*ON_HUB, *POCKET_CORPORA, *GLYPH_CORPORA)}
-    if isinstance(name_or_path, str) and given.lower() in known:
-        return known[given.lower()]
-    if given.strip() and os.path.exists(path := Path(os.path.expanduser(given))):
+    name = known_corpus(given) if isinstance(name_or_path, str) else None
+    if name is not None:
+        return name
+    path = Path(os.path.expanduser(given))
+    if given.strip() and os.path.exists(path):
         return path
     if os.sep in given or suffix_of(Path(given)):
         raise InputError(f"{given}: no such file or folder; check the path of the corpus")
-    whole = [name for name in known if name != "wiki:part"]
-    near = difflib.get_close_matches(given.lower(), whole, n=1, cutoff=0.5)
-    hint = f"did you mean {known[near[0]]}? " if near else ""
+    known = (*ON_HUB, *plugins.corpus_names())
+    by_word = {name.lower(): name for name in known if name != "Wiki:part"}
+    for name in plugins.corpus_names():
+        by_word.setdefault(name.partition(":")[2].lower(), name)  # "prose" is near pocket:prose
+    near = difflib.get_close_matches(given.lower(), by_word, n=1, cutoff=0.5)
+    hint = f"did you mean {by_word[near[0]]}? " if near else ""
     raise InputError(
-        f"unknown corpus {given!r}: {hint}Give {', '.join(known.values())}, "
+        f"unknown corpus {given!r}: {hint}Give {', '.join(known)}, "
         f"or a path to a folder or {', '.join(SUFFIXES)} file"
     )
 
 
-def _make(id: str, found: Sequence[Document], source: dict[str, Any], protocol: dict) -> Corpus:
-    kept = [one for one in found if one[0].strip()]
+def _make(
+    id: str,
+    found: Sequence[Document],
+    source: dict[str, Any],
+    protocol: dict[str, Any],
+    units: Sequence[str] | None = None,
+) -> Corpus:
+    """The corpus of the documents that have a visible character."""
+    kept = [number for number, (text, _) in enumerate(found) if text.strip()]
     if not kept:
         fault = f"all {len(found)} documents are empty" if found else "there are no documents"
         raise InputError(f"{id}: {fault}; give a corpus with text ({source['path']})")
     source["empty"] = len(found) - len(kept)
-    texts, pictures = zip(*kept, strict=True)
-    return Corpus(id, texts, source, protocol, pictures if any(pictures) else None)
+    texts = tuple(found[number][0] for number in kept)
+    pictures = tuple(found[number][1] for number in kept)
+    units = None if units is None else tuple(units[number] for number in kept)
+    return Corpus(id, texts, source, protocol, pictures if any(pictures) else None, units)
 
 
 def _from_files(
@@ -278,25 +301,18 @@ def _from_files(
     return _make(id, [found[i] for i in order], source, protocol)
 
 
-def _from_pocket(name: str, documents: int | None) -> Corpus:
-    from rbpkit_pocket.documents import load_pocket_documents
-
-    pocket = load_pocket_documents(name.removeprefix("pocket:"))
-    shipped = pocket.as_shipped
-    source = {"kind": "pocket", "path": "installed packages", "as_shipped": shipped}
-    protocol = {"seed": None, "requested": documents, "available": len(pocket.documents)}
-    return _make(name, [(one, None) for one in pocket.documents[:documents]], source, protocol)
-
-
-def _from_glyphs(name: str, documents: int | None) -> Corpus:
-    from rbpkit_pocket.glyphs import as_shipped, measured_glyphs
-
-    texts, shown = measured_glyphs(name.removeprefix("pocket:glyphs"))
-    pictures = [Picture(f"{name}, row {row}", one) for row, one in enumerate(shown)]
-    source = {"kind": "pocket", "path": "matplotlib's fonts", "as_shipped": as_shipped()}
-    protocol = {"seed": None, "requested": documents, "available": len(texts)}
-    rows = list(zip(texts, pictures, strict=True))
-    return _make(name, rows[:documents], source, protocol)
+def _from_plugin(name: str, documents: int | None, seed: int | None) -> Corpus:
+    text = plugins.corpus_text(name)
+    available = len(text.texts)
+    seed = seed if text.shuffled else None
+    order = protocol_order(available, seed)[:documents].tolist()
+    pictures = text.pictures or [None] * available
+    chosen = [(text.texts[number], pictures[number]) for number in order]
+    units = None if text.units is None else [text.units[number] for number in order]
+    kind = plugins.prefix_of(name)
+    source = {"kind": kind, "path": text.where, "as_shipped": text.as_shipped}
+    protocol = {"seed": seed, "requested": documents, "available": available}
+    return _make(name, chosen, source, protocol, units)
 
 
 def _from_hub(name: str, documents: int | None, seed: int | None, revision: str | None) -> Corpus:

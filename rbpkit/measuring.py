@@ -156,7 +156,7 @@ def measure(
         settings["max_length"] = min(max_length, (model.context or math.inf) - before)
         encoded = encode(corpus, model.tokenizer, **settings)
         planned = _planned(model, corpus, encoded, batch_tokens)
-        job = model, encoded, planned
+        job = model, corpus, encoded, planned
         if out is None:
             records = _run(*job, progress=progress, say=say)
             summary, path, found_done = records.summary(), None, False
@@ -184,6 +184,7 @@ def measure(
 
 def _run(
     model: LoadedModel,
+    corpus: Corpus,
     encoded: EncodedCorpus,
     planned: Manifest,
     *,
@@ -198,6 +199,8 @@ def _run(
         )
     start = time.perf_counter()
     columns = rank_columns(model, encoded, planned.batch_tokens, progress=progress, say=say)
+    if corpus.units is not None:
+        columns["unit"] = corpus.unit_numbers()[columns["document"]]
     seconds = round(time.perf_counter() - start, 3)
     manifest = planned.model_copy(update={"tokens": encoded.tokens, "seconds": seconds})
     return Records(**columns, manifest=manifest)

@@ -32,6 +32,7 @@ from rbpkit.files.architectures import context_of, family_of, output_layer, para
 from rbpkit.files.devices import SPREAD, torch_device
 from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import find_checkpoint, load_tokenizer, put_adapter, quantisation
+from rbpkit.plugins import model_folder
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -135,7 +136,7 @@ def load_model(
     device_map: str | dict | None = None,
     image: bool = False,
 ) -> LoadedModel:
-    """Load a hub id or a local folder in the Hugging Face layout, with its own tokenizer.
+    """Load a hub id, a local folder in the Hugging Face layout, or a plugin's PLUGIN:NAME.
 
     `dtype` is float32, bfloat16 or float16, whatever the checkpoint's own is. `device` is by
     default the first GPU, else the CPU. `revision` (hub only) is a branch, tag or commit. `family`
@@ -152,6 +153,7 @@ def load_model(
     missing, left over or not finite, for a tokenizer that is missing or has ids over V, and for a
     model that looks ahead.
     """
+    model = model_folder(model)
     if dtype not in DTYPES:
         raise InputError(f"dtype {dtype!r} is not known; use one of {', '.join(DTYPES)}")
     if device_map is not None and device is not None:

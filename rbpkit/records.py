@@ -51,6 +51,8 @@ class Records:
     `n_greater` and `n_equal` how many other tokens had a greater and the same logit: int32;
     `nll` float32, nats. Of the prediction, whatever the target: `p_max`, its largest probability,
     and `entropy`, -sum_v p(v) log p(v) in nats, float32. The arrays become read-only.
+    `unit`, int32: the number of the unit that the document was sampled with (its module, its
+    author), which a bootstrap resamples; None if the documents themselves were sampled.
     Raises InputError for columns of another type or length, and for the first row whose order,
     target, rank or nll no model can give.
     """
@@ -64,11 +66,13 @@ class Records:
     p_max: np.ndarray
     entropy: np.ndarray
     manifest: Manifest
+    unit: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         name = f"records of {self.manifest.model} on {self.manifest.corpus}"
         T, V = self.manifest.tokens, self.manifest.V
-        for column, dtype in COLUMNS.items():
+        kinds = COLUMNS if self.unit is None else COLUMNS | {"unit": np.int32}
+        for column, dtype in kinds.items():
             array = np.asarray(getattr(self, column)).view()
             if array.dtype != dtype or array.shape != (T,) or not T:
                 there = f"{array.dtype} of shape {array.shape}"
@@ -95,7 +99,10 @@ class Records:
 
     def columns(self) -> dict[str, np.ndarray]:
         """The columns by name: (T,) each, read-only."""
-        return {column: getattr(self, column) for column in COLUMNS}
+        columns = {column: getattr(self, column) for column in COLUMNS}
+        if self.unit is not None:
+            columns["unit"] = self.unit
+        return columns
 
     @property
     def tokens(self) -> int:
@@ -146,7 +153,9 @@ class Records:
         if _bare(inside) != _bare(manifest):
             what = "its manifest was changed: the copy inside it differs"
             raise InputError(f"{path}: damaged ({what}); delete it and measure again")
-        return cls(**{name: table[name].to_numpy() for name in COLUMNS}, manifest=manifest)
+        # Of an earlier version, or of documents that are units by themselves, there is no `unit`.
+        names = [name for name in (*COLUMNS, "unit") if name in table.column_names]
+        return cls(**{name: table[name].to_numpy() for name in names}, manifest=manifest)
 
 
 # -- a folder of records ----------------------------------------------------------------------
@@ -211,16 +220,22 @@ def write_records(directory: str | Path, records: Records) -> RecordFile:
     stays; after a kill there is one of the two, or no manifest and so no job. Raises OSError.
     """
     path = record_path(directory, records.manifest.key)
-    schema = pa.schema([pa.field(c, pa.from_numpy_dtype(d), False) for c, d in COLUMNS.items()])
+    columns = records.columns()
+    fields = [pa.field(c, pa.from_numpy_dtype(a.dtype), False) for c, a in columns.items()]
+    schema = pa.schema(fields)
     schema = schema.with_metadata({"rbpkit": _bare(records.manifest).to_json()})
     buffer = io.BytesIO()
     pq.write_table(
-        pa.table(records.columns(), schema=schema),
+        pa.table(columns, schema=schema),
         buffer,
         compression="zstd",
         use_dictionary=["target", "n_greater", "n_equal"],
-        # Neighbouring rows differ little in these two, and not at all alike in the others.
-        column_encoding=dict.fromkeys(("document", "position"), "DELTA_BINARY_PACKED"),
+        # Neighbouring rows differ little in these, and not at all alike in the others.
+        column_encoding={
+            name: "DELTA_BINARY_PACKED"
+            for name in ("document", "position", "unit")
+            if name in columns
+        },
         write_page_checksum=True,
     )
     data = buffer.getvalue()

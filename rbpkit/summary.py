@@ -16,6 +16,7 @@ import numpy as np
 
 from rbpkit.errors import InputError, check_ties, one_line
 from rbpkit.files.manifest import Manifest
+from rbpkit.resampling import DRAWS, interval, weight_blocks
 
 DEFAULT_KS = (1, 10, 50, 100)  # shown if no k is named
 WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # N of Figure 7
@@ -82,6 +83,8 @@ class Summary:
     Of each document, D of them: `document` its number, `document_tokens`, `document_nll`
     (float64, nats, summed), `document_hits` (D, K) int32: tokens with R <= `k_grid` (K,), and
     `document_p_max`, `document_entropy` (float64, summed; nats).
+    `document_units`: the number of the unit that each document was sampled with, as its module or
+    its author. If no unit is known, a document is one by itself, and has its own number here.
     """
 
     manifest: Manifest
@@ -95,6 +98,7 @@ class Summary:
     document_hits: np.ndarray
     document_p_max: np.ndarray
     document_entropy: np.ndarray
+    document_units: np.ndarray
 
     @property
     def tokens(self) -> int:
@@ -106,33 +110,26 @@ class Summary:
         check_ties(ties)
         return (self.ranks if ties == "pessimistic" else self.ranks_optimistic).share(k)
 
-    def rbp_interval(self, k: int, draws: int = 1000) -> tuple[float, float]:
+    def rbp_interval(self, k: int, draws: int = DRAWS) -> tuple[float, float]:
         """The 95% interval of RBP_k for other documents like these: its (low, high) percentiles.
 
-        Each draw resamples the documents, with seed 42; those of a pocket corpus that come from one
-        source file stay together. Raises InputError for k < 1, for a k below V that is not in
-        `k_grid`, since the documents' hits are stored for no other, and for a single document.
+        Each draw resamples the documents, with seed 42; those of one unit stay together. Raises
+        InputError for k < 1, for a k below V that is not in `k_grid`, since the documents' hits are
+        stored for no other, and for a single document or unit.
         """
-        from rbpkit_pocket.documents import CORPORA, document_modules
-
         if check_k(k) < self.manifest.V and k not in self.k_grid:
             grid = ", ".join(map(str, self.k_grid))
             raise InputError(f"no interval of RBP_{k} in a summary; take k from {grid}")
-        hits = np.column_stack((self.document_hits, self.document_tokens))  # from k = V on: all
-        hits = hits[:, np.searchsorted(self.k_grid, k)]
-        corpus, units = self.manifest.corpus, np.arange(self.document.size)
-        if (name := corpus.removeprefix("pocket:")) in CORPORA and name != corpus:
-            modules = np.asarray(document_modules(name))[self.document]
-            units = np.unique(modules, return_inverse=True)[1]
-        count = int(units.max()) + 1
-        if count < 2:
-            raise InputError(f"{corpus}: an interval needs two documents or more")
-        random, shares = np.random.default_rng(42), []
-        for _ in range(draws):
-            weights = random.multinomial(count, np.full(count, 1 / count))[units]
+        if k < self.manifest.V:
+            hits = self.document_hits[:, np.searchsorted(self.k_grid, k)]
+        else:
+            hits = self.document_tokens
+        if np.unique(self.document_units).size < 2:
+            raise InputError(f"{self.manifest.corpus}: an interval needs two documents or more")
+        shares = []
+        for weights in weight_blocks(self.document_units, draws):
             shares.append(weights @ hits / (weights @ self.document_tokens))
-        low, high = np.quantile(shares, (0.025, 0.975))
-        return float(low), float(high)
+        return interval(np.concatenate(shares))
 
     def ce(self) -> float:
         """Mean negative log-likelihood, nats."""
@@ -168,6 +165,8 @@ class Summary:
             "hits": np.ascontiguousarray(hits.T),  # one k's small numbers together compress best
         }
         arrays |= {name: getattr(self, name) for name in STORED}
+        if not np.array_equal(self.document_units, self.document):
+            arrays["document_units"] = self.document_units
         for N in rest:
             arrays[f"ranks_{N}"] = np.diff(self.windows[N].values, prepend=0)
             arrays[f"counts_{N}"] = self.windows[N].counts
@@ -190,12 +189,14 @@ class Summary:
             ranks = histogram()
             optimistic = ranks.dense(manifest.V)
             optimistic[arrays["tied"]] += arrays["tied_change"]
+            units = arrays.get("document_units", arrays["document"])
             return cls(
                 manifest=manifest,
                 ranks=ranks,
                 ranks_optimistic=Histogram.of(optimistic),
                 windows={1: ranks} | {int(N): histogram(f"_{N}") for N in arrays["windows"]},
                 document_hits=np.cumsum(arrays["hits"].T, axis=1, dtype=np.int32),
+                document_units=units.astype(np.int32),
                 **{name: arrays[name].astype(kind) for name, kind in STORED.items()},
             )
         except Exception as error:  # a damaged zip raises a dozen kinds
@@ -238,7 +239,10 @@ def window_maxima(
 
 
 def summarise(columns: Mapping[str, np.ndarray], manifest: Manifest) -> Summary:
-    """The summary of the columns of records, (T,) each: whole documents in order."""
+    """The summary of the columns of records, (T,) each: whole documents in order.
+
+    The column `unit` may be missing: then every document is a unit by itself.
+    """
     document, n_greater = columns["document"], columns["n_greater"]
     rank = n_greater + columns["n_equal"] + 1
     maxima = window_maxima(rank, document, columns["position"], WINDOWS)
@@ -250,6 +254,10 @@ def summarise(columns: Mapping[str, np.ndarray], manifest: Manifest) -> Summary:
     hits = np.bincount(index * width + first, minlength=numbers.size * width)
     hits = np.cumsum(hits.reshape(-1, width), axis=1)[:, :-1]
     sums = {f"document_{name}": np.bincount(index, weights=columns[name]) for name in SUMMED}
+    units = numbers
+    if "unit" in columns:
+        first_token = np.searchsorted(index, np.arange(numbers.size))
+        units = columns["unit"][first_token]
     return Summary(
         manifest=manifest,
         ranks=windows[1],  # a window of one token has that token's rank
@@ -259,6 +267,7 @@ def summarise(columns: Mapping[str, np.ndarray], manifest: Manifest) -> Summary:
         document_tokens=np.bincount(index).astype(np.int32),
         k_grid=k_grid,
         document_hits=hits.astype(np.int32),
+        document_units=units.astype(np.int32),
         **sums,
     )
 

@@ -54,6 +54,7 @@ def by_documents(name: str, S: int, tokens, nll, hits, k: int, family="f") -> Si
     return SimpleNamespace(
         manifest=SimpleNamespace(model=name, S=S, family=family, **about),
         document=np.arange(tokens.size),
+        document_units=np.arange(tokens.size),
         document_tokens=tokens,
         document_nll=nll,
         document_hits=hits[:, None],

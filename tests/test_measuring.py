@@ -242,10 +242,10 @@ def test_the_result_answers_from_the_records(in_memory, tmp_path):
         alone.rbp(1, interval=True)
 
 
-def test_intervals_are_those_of_the_notebooks(shipped):
+def test_intervals_resample_units(shipped):
     for corpus in ("pocket:code", "pocket:humaneval"):
         one = next(s for s in shipped if s.manifest.corpus == corpus)
-        weights = bootstrap.resample_weights(bootstrap.sampling_units(corpus, one.document))
+        weights = bootstrap.resample_weights(one.document_units)
         at = one.k_grid.tolist().index(10)
         shares = weights @ one.document_hits[:, at] / (weights @ one.document_tokens)
         assert one.rbp_interval(10) == pytest.approx(bootstrap.interval(shares), abs=1e-12)

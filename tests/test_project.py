@@ -1,4 +1,4 @@
-"""The project holds together: its three lists of dependencies, its layers, its files."""
+"""The project holds together: its lists of dependencies, its layers, its files."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from rbpkit_pocket.documents import read_lists
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "rbpkit"
-INSTALL = "pip install -c constraints.txt -e .[test]"
+INSTALL = "pip install -c constraints.txt -e .[test] -e pocket"
 
 # Imports point one way: each folder may import from itself and from those named with it, and from
-# what these may import. "" is the helper, the modules at the top of rbpkit/.
+# what these may import. "" is the helper, the modules at the top of rbpkit/. None may import the
+# laboratory, which imports rbpkit.
 MAY_IMPORT = {
     "files": {"errors"},
     "kernels": {"errors"},
-    "": {"files", "kernels", "pocket.documents", "pocket.glyphs"},  # what is in the pocket corpora
-    "stats": {"", "pocket.documents"},
-    "pocket": {"stats"},
-    "tools": {"pocket"},
+    "": {"files", "kernels"},
+    "stats": {""},
+    "tools": {"stats"},
     "study": {"tools"},
     "cli": {"study"},
 }
@@ -44,6 +46,7 @@ ELSEWHERE = re.compile(r"nvidia-.*|cuda-.*|triton|colorama|appnope|pywin32|pywin
 
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LABORATORY = tomllib.loads((ROOT / "pocket/pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = (
     "cluster",
     "gguf",
@@ -65,6 +68,12 @@ def _requirements(*extras: str) -> list[Requirement]:
     return [Requirement(line) for line in lines]
 
 
+def _laboratory() -> list[Requirement]:
+    """What the laboratory asks for besides rbpkit."""
+    every = [Requirement(line) for line in LABORATORY["dependencies"]]
+    return [requirement for requirement in every if requirement.name != PROJECT["name"]]
+
+
 def _constraint_lines() -> list[str]:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line.strip() and not line.startswith("#")]
@@ -75,6 +84,7 @@ def _pins() -> dict[str, Version]:
 
 
 DIRECT = sorted(canonicalize_name(r.name) for r in _requirements("test"))
+EVERYTHING = [*_requirements("test", *EXTRAS), *_laboratory()]
 
 
 def test_constraints_are_plain_pins_each_name_once():
@@ -95,18 +105,34 @@ def test_every_requirement_has_a_lower_bound_that_its_pin_satisfies():
         assert pins[name] in requirement.specifier, f"{name}=={pins[name]} is not {requirement}"
 
 
+def test_the_packages_that_pocket_text_is_cut_out_of_are_pinned():
+    """Another version of one of them has another text, and so other numbers."""
+    pins = _pins()
+    exact = {}
+    for requirement in _laboratory():
+        [bound] = requirement.specifier
+        assert pins[canonicalize_name(requirement.name)] in requirement.specifier
+        if bound.operator == "==":
+            exact[canonicalize_name(requirement.name)] = bound.version
+    names = {file.split("/")[0] for file in read_lists()["files"]}
+    cut = {name for name in names if not name.endswith(".dist-info")}
+    owners = metadata.packages_distributions()
+    assert {canonicalize_name(owners[name][0]) for name in cut} <= exact.keys()
+
+
 def test_installed_versions_are_the_pinned_ones():
+    if not (ROOT / ".venv").samefile(sys.prefix):
+        pytest.skip("an environment of one's own may have other versions")
     # Public versions: a CPU build of torch calls itself 2.13.0+cpu.
     pins = {name: _pins()[name].public for name in DIRECT}
     installed = {name: Version(metadata.version(name)).public for name in DIRECT}
-    assert installed == pins, "install by: pip install -c constraints.txt -e .[test]"
+    assert installed == pins, f"install by: {INSTALL}"
 
 
 def test_constraints_hold_everything_that_comes_along():
     """Walk the requirements of what is installed; each name that is reached must be pinned."""
     pins = _pins()
-    required = _requirements("test", *EXTRAS)
-    todo = [(canonicalize_name(r.name), frozenset(r.extras)) for r in required]
+    todo = [(canonicalize_name(r.name), frozenset(r.extras)) for r in EVERYTHING]
     seen = set()
     while todo:
         name, extras = one = todo.pop()
@@ -147,7 +173,7 @@ def test_environment_yml_agrees():
     python, pip, by_pip = environment["dependencies"]
     assert environment["name"] == PROJECT["name"] and pip == "pip"
     assert PROJECT["requires-python"] in python.removeprefix("python").split(",")
-    assert by_pip == {"pip": ["-c constraints.txt", "-e .[test]"]}
+    assert by_pip == {"pip": ["-c constraints.txt", "-e .[test]", "-e pocket"]}
 
 
 # -- the package -----------------------------------------------------------------------------
@@ -197,6 +223,8 @@ def test_imports_point_one_way():
         for name, path in files.items()
     }
     assert set(map(_folder, graph)) == MAY_IMPORT.keys(), "a folder without a rule"
+    laboratory = [name for name, path in files.items() if "rbpkit_pocket" in _imports(path)]
+    assert not laboratory, f"rbpkit imports the laboratory: {laboratory}"
     upward = [
         f"{name} imports {other}"
         for name, others in graph.items()
@@ -208,22 +236,28 @@ def test_imports_point_one_way():
 
 
 @pytest.mark.parametrize(
-    ("paths", "extras"),
+    ("paths", "extras", "own"),
     [
         # Measuring and fitting need nothing but what every installation has.
-        ("rbpkit/[!p]*.py", ()),
-        ("rbpkit/paper.py", ()),
-        ("rbpkit/**/*.py", ("notebooks", "pocket", *EXTRAS)),
-        ("tests/**/*.py", ("test", *EXTRAS)),
-        ("notebooks/py/*.py", ("notebooks", "pocket")),
+        ("rbpkit/[!p]*.py", (), {"rbpkit"}),
+        ("rbpkit/paper.py", (), {"rbpkit"}),
+        ("rbpkit/plugins.py", (), {"rbpkit"}),
+        ("rbpkit/**/*.py", ("notebooks", *EXTRAS), {"rbpkit"}),
+        ("pocket/**/*.py", ("notebooks",), {"rbpkit", "rbpkit_pocket"}),
+        ("tests/**/*.py", ("test", *EXTRAS), {"rbpkit", "rbpkit_pocket"}),
+        ("notebooks/py/*.py", ("notebooks",), {"rbpkit", "rbpkit_pocket"}),
     ],
 )
-def test_what_is_imported_is_a_listed_dependency(paths, extras):
+def test_what_is_imported_is_a_listed_dependency(paths, extras, own):
     files = sorted(ROOT.glob(paths))
     assert files, f"no file {paths}"
-    listed = {canonicalize_name(r.name) for r in _requirements(*extras)}
+    requirements = _requirements(*extras)
+    if "rbpkit_pocket" in own:
+        requirements += _laboratory()
+    listed = {canonicalize_name(requirement.name) for requirement in requirements}
     distributions = metadata.packages_distributions()
-    own = {"rbpkit", *(path.stem for path in files if "tests" in paths)}
+    if "tests" in paths:
+        own = own | {path.stem for path in files}
     for path in files:
         tops = {name.split(".")[0] for name in _imports(path)} - own - sys.stdlib_module_names
         for top in tops:

@@ -23,10 +23,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rbpkit.corpora import GLYPH_CORPORA
 from rbpkit.measuring import measure
 from rbpkit_pocket import paths
 from rbpkit_pocket.glyphs import SIDE, load_glyphs, pictures
+from rbpkit_pocket.plugin import GLYPH_CORPORA
 from rbpkit_pocket.recipes import Recipe
 from rbpkit_pocket.training import HeadLoss, TrainedModel, run_steps
 
@@ -252,7 +252,8 @@ def ship(runs: Path, readers: Sequence[Reader]) -> None:
         shutil.copyfile(runs / one.name / "log.csv", paths.RUNS / f"{one.name}.csv")
         if not one.seed:
             shutil.copytree(model, paths.CAPTIONERS / one.name, dirs_exist_ok=True)
-        for corpus in GLYPH_CORPORA[:: 3 if one.seed else 1]:
+        for name in GLYPH_CORPORA[:: 3 if one.seed else 1]:
+            corpus = f"pocket:{name}"
             with tempfile.TemporaryDirectory() as scratch:
                 path = measure(model, corpus, scratch, name=one.name).path
                 target = paths.CAPTIONER_SUMMARIES / path.parent.name

@@ -54,12 +54,15 @@ class Document:
 class PocketDocuments:
     """A split of one pocket corpus, in the order of the protocol.
 
+    files: for each document the file that it was cut from: the module or, for `readme`, the
+    distribution. The text was split by it, so a bootstrap resamples it.
     If `fingerprint` differs from `fingerprint_expected`, other versions of the packages are
     installed, and measured numbers must not be compared with the pocket models'. `missing` counts
     the listed documents that the installed packages do not have.
     """
 
     documents: tuple[str, ...]
+    files: tuple[str, ...]
     fingerprint: str
     fingerprint_expected: str
     missing: int
@@ -85,18 +88,15 @@ def load_pocket_documents(corpus: str, split: str = "test") -> PocketDocuments:
         for document in documents_of_file(file)
         if document.corpus == corpus
     }
-    texts = tuple(texts_of[entry] for entry in entries if entry in texts_of)
-    return PocketDocuments(texts, text_fingerprint(texts), fingerprint, len(entries) - len(texts))
-
-
-def document_modules(corpus: str, split: str = "test") -> tuple[str, ...]:
-    """The file of each listed document, in the order of `load_pocket_documents`.
-
-    This is the module or, for `readme`, the distribution: the unit by which the text was split,
-    and so the unit that a bootstrap resamples. It is read from the list alone and fits the
-    listed text, in which no document is missing. Raises InputError for an unknown name.
-    """
-    return tuple(file for file, _ in _listed(corpus, split)[1])
+    present = [entry for entry in entries if entry in texts_of]
+    texts = tuple(texts_of[entry] for entry in present)
+    return PocketDocuments(
+        documents=texts,
+        files=tuple(file for file, _ in present),
+        fingerprint=text_fingerprint(texts),
+        fingerprint_expected=fingerprint,
+        missing=len(entries) - len(present),
+    )
 
 
 @cache

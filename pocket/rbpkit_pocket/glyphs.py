@@ -164,10 +164,11 @@ def drawn(table: pd.DataFrame, variant: int) -> np.ndarray:
 
 
 def measured_glyphs(kind: str) -> tuple[list[str], np.ndarray]:
-    """Names and pictures, as many as the test split has, of a corpus "pocket:glyphs" + kind.
+    """Names and pictures, as many as the test split has, of the corpus "glyphs" + kind.
 
-    "": the test split; "-shuffled": each of its names with another one's picture; "-blank": with
-    paper; "-seen": glyphs of the training split, in a drawing that no training run gets to.
+    kind: "" for the test split; "-shuffled": each of its names with another one's picture;
+    "-blank": with paper; "-seen": glyphs of the training split, in a drawing that no training run
+    gets to.
     """
     table, shown = load_glyphs("test"), pictures("test", 0)
     if kind == "-seen":

@@ -21,7 +21,7 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from rbpkit.corpora import POCKET_CORPORA, Corpus, load_corpus
+from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.records import Records
@@ -34,6 +34,7 @@ from rbpkit_pocket.ablations import (
     totals_of_tokens,
 )
 from rbpkit_pocket.copying import ship_copying
+from rbpkit_pocket.plugin import TEXT_CORPORA
 from rbpkit_pocket.recipes import CONTEXT, FAMILIES
 
 SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
@@ -116,7 +117,7 @@ packages (their own licences apply to it), each token seen once. Validation CE
 
 if __name__ == "__main__":
     torch.set_num_threads(1)  # as in params/pocket.yaml: last bits, and now and then a rank, vary
-    texts = [load_corpus(name) for name in POCKET_CORPORA]
+    texts = [load_corpus(f"pocket:{name}") for name in TEXT_CORPORA]
     for result in sorted(Path(sys.argv[1]).glob("*/result.json")):
         ship(result.parent, texts)
         print(f"shipped {result.parent.name}", flush=True)

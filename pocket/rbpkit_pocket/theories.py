@@ -13,7 +13,6 @@ from scipy.optimize import brentq
 from rbpkit.corpora import load_corpus
 from rbpkit.encoding import batches, encode
 from rbpkit.models import load_model
-from rbpkit.stats.bootstrap import sampling_units
 from rbpkit_pocket import paths, recipes
 from rbpkit_pocket.training import token_stream
 
@@ -37,7 +36,7 @@ def theories_of(family: str, corpus: str) -> pd.DataFrame:
     Raises InputError if training text is missing.
     """
     text = load_corpus(corpus)
-    unit = sampling_units(corpus, np.arange(len(text.documents)))
+    unit = text.unit_numbers()
     modules = np.random.default_rng(0).permutation(unit.max() + 1)
     fitted = np.isin(unit, modules[: modules.size // 2])
     counts = np.bincount(token_stream("train")[: recipes.Recipe.tokens], minlength=recipes.V) + 1.0

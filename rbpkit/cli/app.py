@@ -7,13 +7,14 @@ import signal
 import sys
 
 import typer
+from typer.core import TyperGroup
 
+from rbpkit import plugins
 from rbpkit.cli.bench import bench
 from rbpkit.cli.classroom import classroom
 from rbpkit.cli.fetch import fetch
 from rbpkit.cli.look import look
 from rbpkit.cli.measure import fit, measure, show
-from rbpkit.cli.pocket import pocket_app
 from rbpkit.cli.predict import predict
 from rbpkit.cli.reproduce import reproduce
 from rbpkit.cli.sweep import status, sweep
@@ -23,14 +24,33 @@ from rbpkit.study.checks import missing_extra
 # The base of typer's errors, by way of a public one: typer carries its own copy of click.
 ClickException = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
+
+class _Commands(TyperGroup):
+    """The commands below, and `rbpkit PLUGIN` of each plugin that has a subcommand."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:
+        return [*super().list_commands(ctx), *plugins.plugin_names()]
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> typer.core.TyperCommand | None:
+        own = super().get_command(ctx, cmd_name)
+        if own is not None or cmd_name not in (*plugins.INSTALL, *plugins.plugin_names()):
+            return own
+        plugin = plugins.load_plugin(cmd_name)
+        if plugin.command is None:
+            return None
+        around = typer.Typer(add_completion=False)
+        around.add_typer(plugin.command(), name=cmd_name)
+        return typer.main.get_group(around).commands[cmd_name]
+
+
 app = typer.Typer(
     name="rbpkit",
+    cls=_Commands,
     help="Measure the relative-based scaling law (RBP_k) of language models, to the integer.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.add_typer(pocket_app, name="pocket")
 
 
 @app.callback(invoke_without_command=True)

@@ -22,6 +22,7 @@ def fetch(
     import pandas as pd
     from huggingface_hub import snapshot_download
 
+    from rbpkit import plugins
     from rbpkit.corpora import ON_HUB
     from rbpkit.files.libraries import quiet
     from rbpkit.files.model_folders import (
@@ -36,7 +37,8 @@ def fetch(
     small = [CONFIG, *TOKENIZER_FILES, *PROCESSOR_FILES]
     wanted: dict[str, tuple[str, list[str]]] = {}  # repository -> its type, patterns of its files
     for model in models_of(loaded).values():
-        if not Path(os.path.expanduser(model)).is_dir():
+        here = Path(os.path.expanduser(model)).is_dir() or plugins.prefix_of(model)
+        if not here:
             wanted[model] = "model", [*small, *SAFETENSORS]
     for corpus in corpus_names(loaded):
         if corpus in ON_HUB:

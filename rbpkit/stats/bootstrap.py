@@ -1,9 +1,6 @@
-"""The bootstrap of every notebook: other text like the text that was scored, models held fixed.
+"""The bootstrap of several models: `rbpkit.resampling` with the same draws for all of them.
 
-What is resampled is what was sampled. The text of the pocket corpora was split by source module
-(READMEs by distribution), and documents of one module are alike, so modules are drawn; of any
-other corpus, HumanEval too, documents are. Tokens are never drawn: those of one document are alike
-too. All models of a corpus take the same draws (paired), so what is common to them cancels in a
+All models of a corpus take the same draws (paired), so what is common to them cancels in a
 difference.
 """
 
@@ -15,57 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbpkit.errors import InputError
+from rbpkit.resampling import DRAWS, SEED, interval, resample_weights, weight_blocks
 from rbpkit.summary import Summary
-from rbpkit_pocket.documents import CORPORA, document_modules
 
-SEED = 42
-DRAWS = 1000
-
-
-def sampling_units(corpus: str, documents: np.ndarray) -> np.ndarray:
-    """(D,) int64: for each document the number, from 0, of the unit that was sampled with it.
-
-    corpus: as in a manifest. documents: (D,) their numbers in the order of the protocol. Units are
-    source modules for "pocket:..." of `pocket.documents` and the documents themselves otherwise.
-    Raises InputError for a document that such a corpus does not list.
-    """
-    documents = np.asarray(documents)
-    name = corpus.removeprefix("pocket:")
-    if name == corpus or name not in CORPORA:
-        return np.arange(documents.size)
-    modules = np.asarray(document_modules(name))
-    if documents.size and documents.max() >= modules.size:
-        raise InputError(
-            f"{corpus} lists {modules.size} documents, so none has the number {documents.max()};"
-            " measure it again with this version of rbpkit"
-        )
-    return np.unique(modules[documents], return_inverse=True)[1]
-
-
-def resample_weights(units: np.ndarray, draws: int = DRAWS, seed: int = SEED) -> np.ndarray:
-    """How often each document is in each resample: (draws, D) float64 of whole numbers.
-
-    units: (D,) as `sampling_units`. Each resample draws as many units as there are, with
-    replacement, and takes every document of a unit drawn. The same arguments give the same draws.
-    Raises InputError for fewer than two units, or draws < 1.
-    """
-    units = np.asarray(units)
-    count = int(units.max(initial=-1)) + 1
-    if count < 2:
-        raise InputError(f"a bootstrap needs at least two documents or modules, not {count}")
-    if draws < 1:
-        raise InputError(f"draws must be at least 1, not {draws}")
-    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=draws)
-    return drawn[:, units].astype(np.float64)  # floats: sums by BLAS, and still exact
-
-
-def interval(draws: np.ndarray, level: float = 0.95) -> tuple[float, float]:
-    """The percentile interval of (draws,) finite values. InputError if a value is not finite."""
-    values = np.asarray(draws, dtype=np.float64)
-    if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise InputError("an interval needs a flat array of finite resampled values")
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+__all__ = ["DRAWS", "SEED", "Resampled", "interval", "resample", "resample_weights"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,25 +41,57 @@ def resample(
     """CE and RBP_k of models of one corpus on `draws` resamples, the same for every model.
 
     A document without a scored token of one model (another tokenizer cuts it) is drawn for the
-    others alone. Raises InputError for models of several corpora or texts, for a k that is not on
-    a summary's grid, and for fewer than two units to draw.
+    others alone. Raises InputError for models of several corpora or texts, for models whose records
+    have other units, for a k that is not on a summary's grid, and for fewer than two units.
     """
-    if len({(one.manifest.corpus, one.manifest.fingerprint) for one in summaries}) != 1:
-        there = sorted({one.manifest.corpus for one in summaries}) or ["nothing"]
-        raise InputError(f"{', '.join(there)}: models were measured on different text, not paired")
-    for one in summaries:
-        if absent := sorted(set(ks) - set(one.k_grid.tolist())):
-            name = f"{one.manifest.model} on {one.manifest.corpus}"
+    _check_paired(summaries, ks)
+    documents, units = _documents_and_units(summaries)
+    ce_blocks, rbp_blocks = [], []
+    for weights in weight_blocks(units, draws, seed):
+        ce, rbp = [], []
+        for summary in summaries:
+            own = weights[:, np.searchsorted(documents, summary.document)]
+            tokens = own @ summary.document_tokens
+            columns = np.searchsorted(summary.k_grid, ks)
+            hits = own @ summary.document_hits[:, columns].astype(np.float64)
+            # A resample may have no token of a model that scored few documents.
+            with np.errstate(invalid="ignore", divide="ignore"):
+                ce.append(own @ summary.document_nll / tokens)
+                rbp.append(hits / tokens[:, None])
+        ce_blocks.append(np.stack(ce, axis=1))
+        rbp_blocks.append(np.stack(rbp, axis=1))
+    return Resampled(np.concatenate(ce_blocks), np.concatenate(rbp_blocks))
+
+
+def _check_paired(summaries: Sequence[Summary], ks: Sequence[int]) -> None:
+    """InputError unless all are of one text and have every k on their grids."""
+    texts = {(summary.manifest.corpus, summary.manifest.fingerprint) for summary in summaries}
+    if len(texts) != 1:
+        corpora = sorted({corpus for corpus, _ in texts}) or ["nothing"]
+        raise InputError(
+            f"{', '.join(corpora)}: models were measured on different text, not paired"
+        )
+    for summary in summaries:
+        absent = sorted(set(ks) - set(summary.k_grid.tolist()))
+        if absent:
+            name = f"{summary.manifest.model} on {summary.manifest.corpus}"
             raise InputError(f"{name}: k = {absent[0]} is not counted by document (see k_grid)")
-    documents = np.unique(np.concatenate([one.document for one in summaries]))
-    units = sampling_units(summaries[0].manifest.corpus, documents)
-    weights = resample_weights(units, draws, seed)
-    ce, rbp = [], []
-    for one in summaries:
-        own = weights[:, np.searchsorted(documents, one.document)]
-        tokens = own @ one.document_tokens
-        hits = own @ one.document_hits[:, np.searchsorted(one.k_grid, ks)].astype(np.float64)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ce.append(own @ one.document_nll / tokens)
-            rbp.append(hits / tokens[:, None])
-    return Resampled(np.stack(ce, axis=1), np.stack(rbp, axis=1))
+
+
+def _documents_and_units(summaries: Sequence[Summary]) -> tuple[np.ndarray, np.ndarray]:
+    """The documents that some model scored, (D,) their numbers, and their units, (D,).
+
+    Raises InputError if two models have a document in different units.
+    """
+    documents = np.unique(np.concatenate([summary.document for summary in summaries]))
+    units = np.full(documents.size, -1)
+    for summary in summaries:
+        places = np.searchsorted(documents, summary.document)
+        known = units[places]
+        if np.any((known != -1) & (known != summary.document_units)):
+            raise InputError(
+                f"{summary.manifest.corpus}: {summary.manifest.model} was measured with other units"
+                " than the models before it; measure all of them with the same --unit"
+            )
+        units[places] = summary.document_units
+    return documents, units

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,8 +21,8 @@ from rbpkit.plots import save, style
 from rbpkit.records import load_summaries
 from rbpkit.study.notebooks import notebook_called, run
 from rbpkit.study.params import load_params, problems
-from rbpkit.study.reproduce import comparison
-from rbpkit_pocket import paths
+from rbpkit.study.reproduce import comparison, reference_summaries
+from rbpkit.summary import Summary
 
 COMPARISON = "comparison"
 
@@ -41,13 +40,49 @@ def run_class(
     figure; failures.csv (file, reason; a row for each fault). With a notebook also runs/FILE/ with
     the executed notebook and its figures, and NAME.csv for each table that it writes. A relative
     records_dir is looked up next to its file. Nothing is measured: what a file asks for must be
-    there, or be a pocket model. A file that cannot be run does not stop
-    the others, and a template of params/class that was not changed counts as not handed in.
+    there, or come with a plugin. A file that cannot be run does not stop the others, and a template
+    of params/class that was not changed counts as not handed in.
 
     Returns what is wrong with the files that could not be run: file -> a line for each fault.
     Raises InputError, before anything is run, if the notebook or the folder is missing.
     """
-    name = notebook and notebook_called(notebook)
+    name = None if notebook is None else notebook_called(notebook)
+    handed_in, templates = _files_of(folder)
+    for path in templates:
+        say(f"{path.name}: not handed in (a template, not changed)")
+    failures: dict[str, list[str]] = {}
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for path in handed_in:
+        try:
+            tables = _tables_of(path, name, out / "runs" / path.name)
+        except (InputError, OSError, ValueError) as error:  # ValueError: damaged records
+            failures[path.name] = _faults(error)
+            for fault in failures[path.name]:
+                say(f"{path.name}: failed: {fault}")
+            continue
+        say(f"{path.name}: done")
+        for table_name, rows in tables.items():
+            rows.insert(0, "file", path.name)
+            parts.setdefault(table_name, []).append(rows)
+    gathered = {table: pd.concat(rows, ignore_index=True) for table, rows in parts.items()}
+    if gathered:
+        save(class_figure(gathered[COMPARISON]), gathered[COMPARISON], str(out), COMPARISON)
+    listed = [(file, fault) for file, faults in failures.items() for fault in faults]
+    gathered["failures"] = pd.DataFrame(listed, columns=["file", "reason"])
+    files = {f"{table}.csv": as_csv(rows).encode() for table, rows in gathered.items()}
+    write_whole(out, files)
+    say(
+        f"{len(handed_in) - len(failures)} ran, {len(failures)} failed, {len(templates)} not handed"
+        f" in; {', '.join(sorted(gathered))} in {out}"
+    )
+    return failures
+
+
+def _files_of(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The parameter files of a folder: those handed in, and templates that nobody changed.
+
+    Raises InputError if there are none.
+    """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder")
     files = sorted(p for p in folder.iterdir() if p.suffix in {".yaml", ".yml"} and p.is_file())
@@ -55,46 +90,23 @@ def run_class(
         raise InputError(f"{folder}: no parameter files (.yaml) in it")
     class_dir = Path(rbpkit.__file__).resolve().parent.parent / "params" / "class"
     templates = {path.read_bytes() for path in class_dir.glob("*.yaml")}
-    count = Counter()
-    failures: dict[str, list[str]] = {}
-    parts: dict[str, list[pd.DataFrame]] = {}
-    for path in files:
-        if path.read_bytes() in templates:
-            count["not handed in"] += 1
-            say(f"{path.name}: not handed in (a template, not changed)")
-            continue
-        try:
-            found = _tables_of(path, name, out / "runs" / path.name)
-        except (InputError, OSError, ValueError) as error:  # ValueError: damaged records
-            wrong = error.__cause__
-            lines = problems(wrong) if isinstance(wrong, ValidationError) else [str(error)]
-            failures[path.name] = lines
-            for line in lines:
-                say(f"{path.name}: failed: {line}")
-            continue
-        count["ran"] += 1
-        say(f"{path.name}: done")
-        for table, rows in found.items():
-            rows.insert(0, "file", path.name)
-            parts.setdefault(table, []).append(rows)
-    tables = {table: pd.concat(rows, ignore_index=True) for table, rows in parts.items()}
-    listed = [(file, line) for file, lines in failures.items() for line in lines]
-    written = {**tables, "failures": pd.DataFrame(listed, columns=["file", "reason"])}
-    write_whole(out, {f"{name}.csv": as_csv(rows).encode() for name, rows in written.items()})
-    if tables:
-        save(class_figure(tables[COMPARISON]), tables[COMPARISON], str(out), COMPARISON)
-    say(
-        f"{count['ran']} ran, {len(failures)} failed, {count['not handed in']} not handed in;"
-        f" {', '.join(sorted(written))} in {out}"
-    )
-    return failures
+    handed_in = [path for path in files if path.read_bytes() not in templates]
+    unchanged = [path for path in files if path not in handed_in]
+    return handed_in, unchanged
+
+
+def _faults(error: Exception) -> list[str]:
+    """What is wrong with a file, a line for each fault."""
+    cause = error.__cause__
+    return problems(cause) if isinstance(cause, ValidationError) else [str(error)]
 
 
 def class_figure(table: pd.DataFrame) -> Figure:
     """The exponents of the class, CE's and alpha_k for each k, with their 95% intervals.
 
-    table: `comparison` with a column `file`. A colour for each study. Hollow: all pocket sizes of
-    its family on the same text. Grey: the range of the paper's exponents for its family.
+    table: `comparison` with a column `file`. A colour for each study. Hollow: all sizes of
+    its family in the reference, on the same text. Grey: the range of the paper's exponents for its
+    family.
     """
     file = table["file"].str.replace(r"\.ya?ml$", "", regex=True)
     table = table.assign(study=file + ": " + table["family"] + ", " + table["corpus"])
@@ -103,7 +115,7 @@ def class_figure(table: pd.DataFrame) -> Figure:
     colours = sns.color_palette("husl", len(studies))
     ring = {"marker": "o", "color": "black", "markersize": 10, "fillstyle": "none", "ls": ""}
     grey = {"color": "#DDDDDD", "linewidth": 8, "zorder": 0}
-    labels = ["pocket models", "the paper's range"]
+    labels = ["all reference sizes", "the paper's range"]
     with style():
         figure, axes = plt.subplots(figsize=(9, 4.5), layout="constrained")
         for number, (study, rows) in enumerate(studies):
@@ -111,12 +123,12 @@ def class_figure(table: pd.DataFrame) -> Figure:
             x, alpha = rows["quantity"].map(quantities.index) + aside, -rows["slope"]
             around = [alpha + rows["high"], -rows["low"] - alpha]
             axes.errorbar(x, alpha, around, fmt="o", color=colours[number], label=study)
-            axes.plot(x, -rows["pocket"], **ring, label=labels[0] if number == 0 else None)
+            axes.plot(x, -rows["reference"], **ring, label=labels[0] if number == 0 else None)
             ends = -rows["paper_to"], -rows["paper_from"]
             axes.vlines(x, *ends, **grey, label=labels[1] if number == 0 else None)
         axes.set_xticks(range(len(quantities)), quantities)
         axes.set_ylabel("exponent, with its 95% interval")
-        middle = -table[["slope", "pocket", "paper_from", "paper_to"]].to_numpy()
+        middle = -table[["slope", "reference", "paper_from", "paper_to"]].to_numpy()
         # The interval of three sizes is often far longer than that, and is cut.
         axes.set_ylim(np.nanmin(middle) - 0.05, np.nanmax(middle) + 0.05)
         figure.legend(loc="outside right upper")
@@ -127,22 +139,22 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
     """The tables of one file: the comparison, and those of its notebook."""
     params = load_params(path)
     values = params.model_dump(mode="json")
-    if records_dir := values["records_dir"]:
-        folder = path.parent / os.path.expanduser(records_dir)
+    if params.records_dir:
+        folder = path.parent / os.path.expanduser(params.records_dir)
         values["records_dir"] = str(folder.resolve())
-    if not params.records_dir and (
-        params.source != "pocket" or params.model_ids or params.train_models
-    ):
+        there = load_summaries(folder.resolve())
+    elif params.source == "hub" or params.model_ids:
         raise InputError(
             f"{path.name}: asks for models that were not measured; run `rbpkit reproduce "
             f"{path.name}` and name its records as records_dir"
         )
-    chosen = [
-        one
-        for one in load_summaries(values["records_dir"] or paths.SUMMARIES)
-        if one.manifest.corpus in params.corpus_names
-        and (not params.families or one.manifest.family in params.families)
-    ]
+    else:
+        there = reference_summaries(params.corpus_names)
+    chosen: list[Summary] = []
+    for summary in there:
+        asked_family = not params.families or summary.manifest.family in params.families
+        if asked_family and summary.manifest.corpus in params.corpus_names:
+            chosen.append(summary)
     if not chosen:
         asked = f"{', '.join(params.families) or 'any'} on {', '.join(params.corpus_names)}"
         raise InputError(f"nothing that it asks for was measured ({asked})")
@@ -150,6 +162,8 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
     if notebook is not None:
         shutil.rmtree(out, ignore_errors=True)  # no table of an earlier run may be gathered
         figures = (out / "figures").resolve()
-        run(notebook, {**values, "figures_dir": str(figures)}, out)
-        tables |= {file.stem: pd.read_csv(file) for file in sorted(figures.glob("*.csv"))}
+        values["figures_dir"] = str(figures)
+        run(notebook, values, out)
+        for file in sorted(figures.glob("*.csv")):
+            tables[file.stem] = pd.read_csv(file)
     return tables

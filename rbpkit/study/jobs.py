@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 from filelock import FileLock
 
-from rbpkit import paper
-from rbpkit.corpora import GLYPH_CORPORA, ON_HUB, POCKET_CORPORA, Corpus, load_corpus
+from rbpkit import paper, plugins
+from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
 from rbpkit.errors import InputError, reason
 from rbpkit.records import iter_manifests, slug
 from rbpkit.study.params import Params
-from rbpkit_pocket import paths, recipes
-
-NAMED = (*ON_HUB, *POCKET_CORPORA, *GLYPH_CORPORA)  # their columns are known
 
 
 @dataclass(frozen=True)
@@ -40,47 +38,64 @@ class Failure:
 
 
 def models_of(params: Params) -> dict[str, str]:
-    """The study's models: the name in the records -> hub id or folder.
+    """The study's models: the name in the records -> hub id, folder, or PLUGIN:NAME.
 
-    These are `model_ids`, or the models of the study's families, the smallest of each first. With
-    source pocket, a model id may be the name of a pocket model. Raises InputError for an unknown
-    family, for a study without models, for models that are still to be trained, and for two models
-    of one name, since their records would overwrite each other.
+    These are `model_ids`, or the models of the study's families, the smallest of each first. A
+    plugin's model that has to be trained first keeps its name as PLUGIN:NAME. Raises InputError for
+    an unknown family or model, for a study without models, and for two models of one name, since
+    their records would overwrite each other.
     """
-    if params.train_models:
-        raise InputError("train_models: `rbpkit reproduce` trains these models and measures them")
     if params.model_ids:
-        pocket = {p.name: str(p) for p in paths.MODELS.glob("*") if p.is_dir()}
-        here = pocket if params.source == "pocket" else {}
-        models = [here.get(one, one) for one in params.model_ids]
-    elif params.source == "pocket":
-        models = [
-            str(recipes.model_folder(family, size))
-            for family in map(recipes.family_named, params.families)
-            for size in range(len(recipes.SHAPES[family]))
-        ]
+        asked = list(params.model_ids)
+    elif params.source == "hub":
+        asked = _published_models(params.families)
     else:
-        table = paper.models().sort_values(["family", "S"])
-        unknown = [one for one in params.families if one not in set(table["family"])]
-        if unknown:
-            known = ", ".join(table["family"].unique())
-            raise InputError(f"no family {unknown[0]!r} in the paper: {known}")
-        models = list(table[table["family"].isin(params.families)]["hub_id"])
-    if not models:
+        asked = []
+        for family in params.families:
+            asked += plugins.family_models(params.source, family)
+    if not asked:
         raise InputError("the study names no models: give families or model_ids")
-    names: dict[str, str] = {}
-    for model in models:
-        name, folder = model, Path(os.path.expanduser(model))
-        if folder.is_dir():
-            name, repository = folder.resolve().name, folder.parent.parent.name
-            if folder.parent.name == "snapshots" and repository.startswith("models--"):
-                name = repository.removeprefix("models--").replace("--", "/")  # the hub's cache
-        if name in names:
+    models: dict[str, str] = {}
+    for given in asked:
+        name, source = _model_called(given, params.source)
+        if name in models:
             raise InputError(
-                f"{names[name]} and {model} are both called {name!r}: rename one folder"
+                f"{models[name]} and {source} are both called {name!r}: rename one folder"
             )
-        names[name] = model
-    return names
+        models[name] = source
+    return models
+
+
+def _published_models(families: Sequence[str]) -> list[str]:
+    """The hub ids of the paper's models of these families, the smallest of each first."""
+    table = paper.models().sort_values(["family", "S"])
+    known = list(table["family"].unique())
+    for family in families:
+        if family not in known:
+            raise InputError(f"no family {family!r} in the paper: {', '.join(known)}")
+    return list(table[table["family"].isin(families)]["hub_id"])
+
+
+def _model_called(given: str, source: str) -> tuple[str, str]:
+    """A model as a study names it -> its name in the records, and what `load_model` takes.
+
+    source: the study's. If it is a plugin, a name without a "/" that is no path is the plugin's.
+    """
+    folder = Path(os.path.expanduser(given))
+    is_bare_name = "/" not in given and plugins.prefix_of(given) is None
+    if source != "hub" and is_bare_name and not folder.exists():
+        given = f"{source}:{given}"
+    called = plugins.model_called(given)
+    if called is not None:
+        name, plugin_folder = called
+        return name, given if plugin_folder is None else str(plugin_folder)
+    if not folder.is_dir():
+        return given, given
+    repository = folder.parent.parent.name
+    if folder.parent.name == "snapshots" and repository.startswith("models--"):
+        # The hub's cache: models--OWNER--NAME/snapshots/COMMIT
+        return repository.removeprefix("models--").replace("--", "/"), given
+    return folder.resolve().name, given
 
 
 def corpus_names(params: Params) -> dict[str, str]:
@@ -88,10 +103,9 @@ def corpus_names(params: Params) -> dict[str, str]:
 
     Raises InputError for an unknown corpus, and for two corpora of one name.
     """
-    known = {name.lower(): name for name in NAMED}
     names: dict[str, str] = {}
     for given in params.corpus_names:
-        name = known.get(given.lower())
+        name = known_corpus(given)
         if name is None and given.strip() and Path(os.path.expanduser(given)).exists():
             name = Path(os.path.expanduser(given)).resolve().name
         name = name or load_corpus(given).id  # raises, and names the nearest corpus
@@ -103,17 +117,20 @@ def corpus_names(params: Params) -> dict[str, str]:
 
 def read_corpora(params: Params) -> dict[str, Corpus]:
     """The study's corpora, by the names of `corpus_names`. Raises InputError as `load_corpus`."""
-    return {
-        name: load_corpus(
+    corpora = {}
+    for name, given in corpus_names(params).items():
+        # The columns of a named corpus are known; those of one's own files are in the parameters.
+        is_named = known_corpus(given) is not None
+        repository = ON_HUB[name].path if name in ON_HUB else None
+        corpora[name] = load_corpus(
             given,
             documents=params.documents,
-            field=None if name in NAMED else params.text_field,
-            image=None if name in NAMED else params.picture_field,
+            field=None if is_named else params.text_field,
+            image=None if is_named else params.picture_field,
             seed=params.seed,
-            revision=params.revision_of(ON_HUB[name].path) if name in ON_HUB else None,
+            revision=params.revision_of(repository) if repository else None,
         )
-        for name, given in corpus_names(params).items()
-    }
+    return corpora
 
 
 def job_path(out: str | Path, job: Job) -> Path:

@@ -24,6 +24,7 @@ from pydantic import (
     field_validator,
 )
 
+from rbpkit import plugins
 from rbpkit.errors import InputError
 from rbpkit.records import load_summaries
 from rbpkit.study.checks import MOST_THREADS
@@ -35,11 +36,11 @@ Counts = Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=1)]
 class Params(BaseModel):
     """A study: which models, on which corpora, how they are measured, what the notebooks show.
 
-    source: "pocket" (the models that ship with rbpkit) or "hub" (the paper's models).
-    families: in the paper's spelling. model_ids: hub ids, folders or names of pocket models to
-    measure instead; `families` then only says what the notebooks show.
-    train_models: models to train from scratch and measure, named NAME-seedN, or NAME-3m-seedN for
-    3 million tokens; NAME is a pocket model.
+    source: "pocket" (the pocket models, or another plugin's) or "hub" (the paper's models).
+    families: of that source. model_ids: hub ids, folders or names of the plugin's models to measure
+    instead; `families` then only says what the notebooks show. A name may be of a model that
+    `rbpkit reproduce` trains first: NAME-seedN, or NAME-3m-seedN for 3 million tokens, where NAME
+    is a pocket model.
     corpus_names: names, files or folders. text_field, picture_field: the columns of your own files
     with the text and, for captioners, with its picture.
     revisions: "owner/name@revision" pins a model or data set of the hub to a commit, tag or
@@ -57,10 +58,9 @@ class Params(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    source: Literal["pocket", "hub"]
+    source: str
     families: Names = ()
     model_ids: Names = ()
-    train_models: Names = ()
     corpus_names: Annotated[Names, Field(min_length=1)]
     revisions: Names = ()
     allow_pickle: bool = False
@@ -79,7 +79,7 @@ class Params(BaseModel):
     figures_dir: str = ""
 
     @field_validator(
-        *("families", "model_ids", "train_models", "corpus_names", "revisions", "ks", "Ns"),
+        *("families", "model_ids", "corpus_names", "revisions", "ks", "Ns"),
         mode="before",
     )
     @classmethod
@@ -89,6 +89,14 @@ class Params(BaseModel):
         if len(set(map(str, value))) != len(value):
             raise ValueError("names something twice")
         return tuple(value)
+
+    @field_validator("source")
+    @classmethod
+    def _a_source(cls, source: str) -> str:
+        known = sorted({"hub", *plugins.INSTALL, *plugins.plugin_names()})
+        if source not in known:
+            raise ValueError(f"must be one of {', '.join(known)}")
+        return source
 
     @field_validator("revisions")
     @classmethod
@@ -167,8 +175,14 @@ def problems(error: ValidationError) -> list[str]:
     return [_problem(fault) for fault in error.errors()]
 
 
+RENAMED = {"train_models": "name these models in model_ids"}
+"""Keys of earlier versions -> what to do instead."""
+
+
 def _problem(fault: Mapping[str, Any]) -> str:
     key = str(fault["loc"][0])
+    if fault["type"] == "extra_forbidden" and key in RENAMED:
+        return f"key {key!r} is no longer used: {RENAMED[key]}"
     if fault["type"] == "extra_forbidden":
         near = difflib.get_close_matches(key, Params.model_fields, n=1)
         return f"unknown key {key!r}" + (f"; did you mean {near[0]}?" if near else "")

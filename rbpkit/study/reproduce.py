@@ -5,36 +5,42 @@ Everything is written into one folder; nothing that the repository tracks is tou
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from rbpkit import paper
+from rbpkit import paper, plugins
 from rbpkit.errors import InputError
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import Measured, fit_all
-from rbpkit.records import load_summaries, slug
+from rbpkit.records import slug
 from rbpkit.study.checks import cores
+from rbpkit.study.jobs import models_of
 from rbpkit.study.notebooks import notebook_called, notebook_names, run
 from rbpkit.study.params import Params
 from rbpkit.study.sweep import sweep
 from rbpkit.summary import Summary
-from rbpkit_pocket import paths, recipes
-from rbpkit_pocket.ablations import load_totals
 
-# How far a measured value may be from the pocket model's. Another processor sums in another order,
-# so that here and there two logits that nearly tie change places: 2e-4 is six tokens of the
-# smallest pocket corpus. Seen: 1 token of 105,656, and CE moved by 2e-8 nats.
+# How far a measured value may be from the reference. Another processor sums in another order, so
+# that here and there two logits that nearly tie change places: 2e-4 is six tokens of the smallest
+# pocket corpus. Seen: 1 token of 105,656, and CE moved by 2e-8 nats.
 RBP_TOLERANCE = 2e-4
 CE_TOLERANCE = 1e-4  # nats
 # What two measurements of one name must share to be compared.
 SHARED = ("fingerprint", "max_length", "dtype", "tokens", "revision")
+# The end of a model's name that tells on how many million tokens it was trained: NAME-3m.
+TRAINING_TOKENS = re.compile(r"-\d+(\.\d+)?m$")
+
+
+# -- the study --------------------------------------------------------------------------------
 
 
 def reproduce(
@@ -47,84 +53,138 @@ def reproduce(
 ) -> bool:
     """Measure a study into `out`/records, run notebooks on that, and compare; True if all is well.
 
-    The notebooks read `out`/summaries, which has what this study measured. They draw into
-    `out`/figures and are written, executed, to `out`/notebooks; `out`/comparison.csv has the
-    slopes (`comparison`).
+    Models that have to be trained first are trained into `out`/models. The notebooks read
+    `out`/summaries, which has what this study measured. They draw into `out`/figures and are
+    written, executed, to `out`/notebooks; `out`/comparison.csv has the slopes (`comparison`).
     notebooks: numbers or names of those to run; all by default.
     All is well if no job and no notebook failed and every RBP_k and CE is within its tolerance of
-    the pocket model's value (`compare_with_pocket`). Raises InputError, before anything runs, if
-    the study is at fault or the notebooks are not there.
+    the reference (`compare_with_reference`). Raises InputError, before anything runs, if the study
+    is at fault or the notebooks are not there.
     """
-    names = [notebook_called(one) for one in notebooks] or notebook_names()
-    params = train_models(params, out / "models", say=say, progress=progress)
-    processes = (
-        max(1, cores() // params.threads) if params.threads and params.device == "cpu" else 1
-    )
+    names = [notebook_called(name) for name in notebooks] or notebook_names()
+    params = with_trained_models(params, out / "models", say=say, progress=progress)
+    processes = 1
+    if params.device == "cpu" and params.threads:
+        processes = max(1, cores() // params.threads)
     result = sweep(params, out / "records", processes=processes, say=say, progress=progress)
     if not result.measured:
         say("nothing was measured, so no notebook is run")
         return False
-    measured = [one.summary for one in result.measured]
-    # Of this study alone: the records may be next to those of other settings.
+    measured = [done.summary for done in result.measured]
+    values = _parameters_of_notebooks(params, measured, out)
+    notebooks_ran = _run_notebooks(names, values, out / "notebooks", processes, say)
+    _write_slopes(measured, params.ks, out, say)
+    agrees = compare_with_reference(measured, params.ks, say=say)
+    for failure in result.failures:
+        say(f"failed: {failure.job.model} on {failure.job.corpus}: {failure.reason}")
+    return notebooks_ran and agrees and not result.failures
+
+
+def with_trained_models(
+    params: Params, out: Path, *, say: Callable[[str], None], progress: bool
+) -> Params:
+    """The study with those of its models that have to be trained first trained into `out`.
+
+    Its `model_ids` then name their folders. An interrupted training resumes. Raises InputError,
+    before any training, for a study whose models are at fault.
+    """
+    models = models_of(params)
+    to_train: dict[str, list[str]] = {}
+    for name, source in models.items():
+        plugin = plugins.prefix_of(source)
+        if plugin is not None:
+            to_train.setdefault(plugin, []).append(name)
+    if not to_train:
+        return params
+    for plugin, names in to_train.items():
+        train = plugins.load_plugin(plugin).train
+        if train is None:
+            raise InputError(f"the plugin {plugin!r} has no function that trains {names[0]}")
+        device = params.device or "cpu"
+        folders = train(names, out, device=device, say=say, progress=progress)
+        for name, folder in zip(names, folders, strict=True):
+            models[name] = str(folder)
+    return params.model_copy(update={"model_ids": tuple(models.values())})
+
+
+def _parameters_of_notebooks(
+    params: Params, measured: Sequence[Summary], out: Path
+) -> dict[str, Any]:
+    """Write the summaries into `out`/summaries -> what the notebooks that read them are given."""
     summaries = out / "summaries"
+    # Those of this study alone: the records may lie next to those of other settings.
     shutil.rmtree(summaries, ignore_errors=True)
-    for one in measured:
-        files = {f"{slug(one.manifest.model)}.summary.npz": one.to_bytes()}
-        write_whole(summaries / slug(one.manifest.corpus), files)
-    values = {
-        **params.model_dump(mode="json"),
-        # The names that the records carry: the corpus of a file has the file's base name.
-        "families": list(dict.fromkeys(one.manifest.family for one in measured)),
-        "corpus_names": list(dict.fromkeys(one.manifest.corpus for one in measured)),
-        "records_dir": str(summaries.resolve()),
-        "figures_dir": str((out / "figures").resolve()),
-    }
-    fine = not result.failures
+    for summary in measured:
+        folder = summaries / slug(summary.manifest.corpus)
+        file = f"{slug(summary.manifest.model)}.summary.npz"
+        write_whole(folder, {file: summary.to_bytes()})
+    values = params.model_dump(mode="json")
+    # The names that the records carry: the corpus of a file has the file's base name.
+    values["families"] = list(dict.fromkeys(s.manifest.family for s in measured))
+    values["corpus_names"] = list(dict.fromkeys(s.manifest.corpus for s in measured))
+    values["records_dir"] = str(summaries.resolve())
+    values["figures_dir"] = str((out / "figures").resolve())
+    return values
+
+
+def _run_notebooks(
+    names: Sequence[str],
+    values: dict[str, Any],
+    out: Path,
+    processes: int,
+    say: Callable[[str], None],
+) -> bool:
+    """Run notebooks into `out`, some at a time; whether all of them ran."""
+    all_ran = True
+    first = [name for name in names if not name.startswith("12_")]
     last = [name for name in names if name.startswith("12_")]  # it reads what the others write
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        for batch in ([name for name in names if name not in last], last):
-            for notebook in [pool.submit(run, name, values, out / "notebooks") for name in batch]:
+        for batch in (first, last):
+            running = [pool.submit(run, name, values, out) for name in batch]
+            for notebook in running:
                 try:
                     say(f"notebook: {notebook.result()}")
                 except InputError as error:
                     say(f"failed: {error}")
-                    fine = False
-    for refused in fit_all(among_pocket(measured)[0], params.ks).refused:
+                    all_ran = False
+    return all_ran
+
+
+def _write_slopes(
+    measured: Sequence[Summary], ks: Sequence[int], out: Path, say: Callable[[str], None]
+) -> None:
+    """Write `out`/comparison.csv, and say it, with what could not be fitted."""
+    fitted, _ = fitted_and_reference(measured)
+    for refused in fit_all(fitted, ks).refused:
         say(f"no fit: {refused}")
-    table = comparison(measured, params.ks)
+    table = comparison(measured, ks)
     write_whole(out, {"comparison.csv": as_csv(table).encode()})
     say("slopes of log(-log RBP_k), and of log CE, on log S; the paper's are over its six corpora:")
-    say(table.to_string(index=False, float_format=lambda v: f"{v:.4f}", na_rep="-"))
-    fine &= compare_with_pocket(measured, params.ks, say=say)
-    for one in result.failures:
-        say(f"failed: {one.job.model} on {one.job.corpus}: {one.reason}")
-    return fine
+    say(table.to_string(index=False, float_format=lambda value: f"{value:.4f}", na_rep="-"))
 
 
-def train_models(params: Params, out: Path, **shown) -> Params:
-    """The study with its `train_models` trained into `out`/trained/NAME, as its `model_ids`.
+# -- the comparison with the reference --------------------------------------------------------
 
-    An interrupted training resumes from its checkpoint. shown: `say` and `progress` of
-    `train_runs`. Raises InputError, before any training, for a name that no pocket model has.
-    """
-    if not params.train_models:
-        return params
-    if params.source != "pocket" or params.model_ids:
-        raise InputError("train_models: source must be pocket, and model_ids empty")
-    runs = [recipes.run_named(name) for name in params.train_models]
-    from rbpkit_pocket.training import train_runs
 
-    folders = [out / "trained" / one.name for one in runs]  # the model's name in the records
-    done = train_runs(runs, out, device=params.device or "cpu", **shown)
-    for trained, folder in zip(done, folders, strict=True):
-        shutil.copytree(trained.folder, folder, dirs_exist_ok=True)
-    return params.model_copy(update={"train_models": (), "model_ids": tuple(map(str, folders))})
+def reference_summaries(corpora: Iterable[str]) -> list[Summary]:
+    """The summaries that come with the plugins which have these corpora."""
+    return [summary for plugin in _plugins_of(corpora) for summary in _summaries_of(plugin)]
+
+
+def _plugins_of(corpora: Iterable[str]) -> list[str]:
+    """The installed plugins that have these corpora."""
+    prefixes = dict.fromkeys(plugins.prefix_of(corpus) for corpus in corpora)
+    return [plugin for plugin in plugins.plugin_names() if plugin in prefixes]
 
 
 @cache
-def load_pocket() -> list[Summary]:
-    """All summaries that come with the package."""
-    return [*load_summaries(paths.SUMMARIES), *load_summaries(paths.MAMBA_SUMMARIES)]
+def _summaries_of(plugin: str) -> tuple[Summary, ...]:
+    return tuple(plugins.load_plugin(plugin).summaries())
+
+
+@cache
+def _totals_of(plugin: str) -> tuple[Measured, ...]:
+    return tuple(plugins.load_plugin(plugin).totals())
 
 
 def differing(one: Measured, other: Measured) -> list[str]:
@@ -132,95 +192,120 @@ def differing(one: Measured, other: Measured) -> list[str]:
     return [key for key in SHARED if getattr(one.manifest, key) != getattr(other.manifest, key)]
 
 
-def compare_with_pocket(
-    measured: Sequence[Summary], ks: Sequence[int], *, say: Callable[[str], None]
+def compare_with_reference(
+    measured: Sequence[Measured], ks: Sequence[int], *, say: Callable[[str], None]
 ) -> bool:
-    """Whether each RBP_k and CE is within `RBP_TOLERANCE`, `CE_TOLERANCE` of the pocket model's.
+    """Whether each RBP_k and CE is within `RBP_TOLERANCE`, `CE_TOLERANCE` of the reference.
 
-    Says the largest differences of each corpus, how many jobs were compared, and OK or not. A job
-    whose text, weights or settings are not the pocket model's is not compared, and a line says so.
+    The reference is the plugin's summary of the same model and corpus. Says the largest differences
+    of each corpus, how many jobs were compared, and OK or not. A job whose text, weights or
+    settings are not the reference's is not compared, and a line says so.
     """
-    pocket = {(one.manifest.model, one.manifest.corpus): one for one in load_pocket()}
-    rows, others, compared = [], Counter(), 0
+    reference = {}
+    for summary in reference_summaries(one.manifest.corpus for one in measured):
+        reference[summary.manifest.model, summary.manifest.corpus] = summary
+    rows = []
+    compared = 0
+    not_compared: Counter[tuple[str, str]] = Counter()
     for one in measured:
         model, corpus = one.manifest.model, one.manifest.corpus
-        other = pocket.get((model, corpus))
-        if other and (keys := differing(one, other)):
-            others[corpus, ", ".join(keys)] += 1
-        elif other:
-            compared += 1
-            rows.append((corpus, "CE", model, "CE", one.ce(), other.ce(), CE_TOLERANCE))
-            for k in ks:
-                values = one.rbp(k), other.rbp(k)
-                rows.append((corpus, "RBP", model, f"RBP_{k}", *values, RBP_TOLERANCE))
-    for (corpus, keys), jobs in others.items():
-        say(
-            f"{corpus}: {jobs} models are not compared, since the pocket models have another {keys}"
-        )
-    columns = ["corpus", "kind", "model", "quantity", "measured", "pocket", "tolerance"]
+        expected = reference.get((model, corpus))
+        if expected is None:
+            continue
+        keys = differing(one, expected)
+        if keys:
+            not_compared[corpus, ", ".join(keys)] += 1
+            continue
+        compared += 1
+        rows.append((corpus, "CE", model, "CE", one.ce(), expected.ce(), CE_TOLERANCE))
+        for k in ks:
+            name = f"RBP_{k}"
+            rows.append((corpus, "RBP", model, name, one.rbp(k), expected.rbp(k), RBP_TOLERANCE))
+    for (corpus, keys_that_differ), jobs in not_compared.items():
+        say(f"{corpus}: {jobs} models not compared: the reference has another {keys_that_differ}")
+    columns = ["corpus", "kind", "model", "quantity", "measured", "reference", "tolerance"]
     table = pd.DataFrame(rows, columns=columns)
-    table["difference"] = (table["measured"] - table["pocket"]).abs()
+    table["difference"] = (table["measured"] - table["reference"]).abs()
     if compared:
         largest = table.loc[table.groupby(["corpus", "kind"])["difference"].idxmax()]
-        say("largest differences from the pocket models' values:")
+        say("largest differences from the reference:")
         say(largest.drop(columns="kind").to_string(index=False, float_format="{:.6g}".format))
-    over = int((table["difference"] > table["tolerance"]).sum())
-    verdict = f"NOT OK, {over} values beyond the tolerance" if over else "OK"
-    say(f"{compared} of {len(measured)} jobs compared with the pocket models: {verdict}")
-    return not over
+    beyond = int((table["difference"] > table["tolerance"]).sum())
+    verdict = f"NOT OK, {beyond} values beyond the tolerance" if beyond else "OK"
+    say(f"{compared} of {len(measured)} jobs compared with the reference: {verdict}")
+    return not beyond
 
 
-def among_pocket(measured: Sequence[Summary]) -> tuple[list[Measured], list[Measured]]:
-    """The measured models to be fitted, and the pocket models to compare the fits with.
+def fitted_and_reference(
+    measured: Sequence[Measured],
+) -> tuple[list[Measured], list[Measured]]:
+    """The measured models to be fitted, and the reference models to compare the fits with.
 
-    A (corpus, family) is compared with all pocket sizes of the family that were trained on as
-    many tokens (NAME, or NAME-3m) and measured on the same text in the same way, if its own models
-    are among them (NAME, or NAME-seedN if trained again). If all of its models were trained
+    A (corpus, family) is compared with all sizes of the family in the reference that were trained
+    on as many tokens (NAME, or NAME-3m) and measured on the same text in the same way, if its own
+    models are among them (NAME, or NAME-seedN if trained again). If all of its models were trained
     again, they take the places of the NAMEs, and are fitted with the other sizes.
     """
-
-    def cell(one: Measured) -> tuple[str, str]:
-        return one.manifest.corpus, one.manifest.family
-
-    pocket = [*load_pocket(), *load_totals(paths.GRID)]
-    fitted, whole = list(measured), []
-    for place in dict.fromkeys(map(cell, measured)):
-        here = [one for one in measured if cell(one) == place]
-        models = [one.manifest.model for one in here]
-        bases = [model.split("-seed")[0] for model in models]
-        tokens = bases[0].split("-")[3:]  # ["3m"]; [] for the usual number
-        sizes = {
-            other.manifest.model: other
-            for other in pocket
-            if cell(other) == place
-            and other.manifest.model.split("-")[3:] == tokens
-            and differing(here[0], other) in ([], ["revision"])  # the same text and settings
-        }
-        if set(bases) <= sizes.keys():
-            whole += sizes.values()
-            if all("-seed" in model for model in models):
-                fitted += [sizes[name] for name in sizes if name not in bases]
-    return fitted, whole
+    groups: dict[tuple[str, str], list[Measured]] = {}
+    for one in measured:
+        groups.setdefault((one.manifest.corpus, one.manifest.family), []).append(one)
+    fitted = list(measured)
+    compared: list[Measured] = []
+    for group in groups.values():
+        models = [one.manifest.model for one in group]
+        bases = [model.partition("-seed")[0] for model in models]
+        sizes = _reference_sizes(group[0], bases[0])
+        if not set(bases) <= sizes.keys():
+            continue
+        compared += sizes.values()
+        if all("-seed" in model for model in models):
+            fitted += [size for name, size in sizes.items() if name not in bases]
+    return fitted, compared
 
 
-def comparison(measured: Sequence[Summary], ks: Sequence[int]) -> pd.DataFrame:
-    """Slope and R2 measured, of pocket models and published, a row per (corpus, family, quantity).
+def _reference_sizes(measured: Measured, base: str) -> dict[str, Measured]:
+    """All sizes of a model's family in the reference, by name: measured on the same text.
 
-    low, high: t interval of the slope, 95%. pocket: the slope of all pocket sizes of the family
-    on the same text (`among_pocket`, which also says how a model trained again is fitted).
-    difference: slope - pocket. paper_from, paper_to: the range of the paper's slopes for that
-    family over its six corpora (Table 1), since no corpus here need be one of the paper's. NaN if
-    there is nothing to compare with.
+    base: the model's name without its seed; all sizes were trained on as many tokens as it.
+    """
+    corpus, family = measured.manifest.corpus, measured.manifest.family
+    tokens = TRAINING_TOKENS.search(base)
+    sizes: dict[str, Measured] = {}
+    for plugin in _plugins_of([corpus]):
+        for other in (*_summaries_of(plugin), *_totals_of(plugin)):
+            name = other.manifest.model
+            if (other.manifest.corpus, other.manifest.family) != (corpus, family):
+                continue
+            its_tokens = TRAINING_TOKENS.search(name)
+            if (its_tokens and its_tokens[0]) != (tokens and tokens[0]):
+                continue
+            # Other weights are no hindrance: only the slopes are compared.
+            if differing(measured, other) in ([], ["revision"]):
+                sizes[name] = other
+    return sizes
+
+
+def comparison(measured: Sequence[Measured], ks: Sequence[int]) -> pd.DataFrame:
+    """Slope and R2 measured, of the reference and published: a row per (corpus, family, quantity).
+
+    low, high: t interval of the slope, 95%.
+    reference: the slope of all reference sizes of the family on the same text
+        (`fitted_and_reference`, which also says how a model trained again is fitted).
+    difference: slope - reference.
+    paper_from, paper_to: the range of the paper's slopes for that family over its six corpora
+        (Table 1), since no corpus here need be one of the paper's.
+    NaN if there is nothing to compare with.
     """
     keys = ["corpus", "family", "quantity"]
-    fitted, whole = among_pocket(measured)
+    fitted, compared = fitted_and_reference(measured)
     table = fit_all(fitted, ks).table[[*keys, "n", "slope", "low", "high", "R2"]]
-    if whole:
-        slopes = fit_all(whole, ks).table[[*keys, "slope"]].rename(columns={"slope": "pocket"})
+    if compared:
+        slopes = fit_all(compared, ks).table[[*keys, "slope"]]
+        slopes = slopes.rename(columns={"slope": "reference"})
         table = table.merge(slopes, on=keys, how="left")
     else:
-        table = table.assign(pocket=float("nan"))
-    table["difference"] = table["slope"] - table["pocket"]
+        table = table.assign(reference=float("nan"))
+    table["difference"] = table["slope"] - table["reference"]
     published = paper.table1()
     published["quantity"] = ["CE" if k == "CE" else f"RBP_{k}" for k in published["k"]]
     span = published.groupby(["family", "quantity"])["slope"].agg(["min", "max"]).reset_index()

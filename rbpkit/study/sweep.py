@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from rbpkit import plugins
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import context_of
@@ -55,7 +56,10 @@ def sweep(
     if engine == "process" and address is not None:
         raise InputError("--address is of a Ray cluster: give --engine ray too")
     out = Path(os.path.expanduser(out)).absolute()
-    models, corpora = models_of(params), read_corpora(params)
+    models = models_of(params)
+    for source in models.values():
+        plugins.model_folder(source)  # refuses one that has to be trained first
+    corpora = read_corpora(params)
     if engine == "ray":
         params = params.model_copy(update={"threads": params.threads or 1})
     settled: dict[Job, Measurement | Failure] = {}

@@ -110,9 +110,9 @@ def test_bad_input_is_one_line_and_leaves_nothing(
             ["opt-w32-l2-0.1m"],
             {"tokens": 100_000},
         ),
-        (("--control", "pythia-w64-l2-3m"), ["pythia-w64-l2-3m"], None),
+        (("--ablation", "pythia-w64-l2-3m"), ["pythia-w64-l2-3m"], None),
     ],
-    ids=["ladder", "rate", "tokens", "control"],
+    ids=["family", "rate", "tokens", "ablation"],
 )
 def test_pocket_train_trains_what_was_asked_for(
     rbpkit, tmp_path, monkeypatch, arguments, names, changes
@@ -121,7 +121,7 @@ def test_pocket_train_trains_what_was_asked_for(
     monkeypatch.setattr(
         "rbpkit_pocket.training.train_runs", lambda runs, *given, **options: trained.extend(runs)
     )
-    monkeypatch.setattr("rbpkit.cli.pocket.save_losses", lambda out: "drawn")
+    monkeypatch.setattr("rbpkit_pocket.command.save_losses", lambda out: "drawn")
     status, _, err = rbpkit("pocket", "train", *arguments, "--out", tmp_path / "runs")
     assert status == 0 and err == "losses: drawn\n"
     assert [run.name for run in trained] == names

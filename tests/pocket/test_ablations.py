@@ -11,8 +11,6 @@ import pandas as pd
 import pytest
 import torch
 
-from rbpkit.cli.pocket import save_losses
-from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.models import load_model
 from rbpkit_pocket import paths, recipes
@@ -25,7 +23,11 @@ from rbpkit_pocket.ablations import (
     size_and_tokens,
     totals_of,
 )
+from rbpkit_pocket.command import save_losses
 from rbpkit_pocket.copying import LENGTH, copying_probe, ship_copying
+from rbpkit_pocket.plugin import TEXT_CORPORA
+
+TEXT_NAMES = [f"pocket:{name}" for name in TEXT_CORPORA]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +58,7 @@ def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals(grid):
     for _, part in table.groupby(["corpus", "quantity"]):
         assert set(zip(part["model"], part["T"], strict=True)) == expected
         assert len(part) == len(expected)
-    assert set(table["corpus"]) == set(POCKET_CORPORA) and ABLATION_TOKENS in GRID_TOKENS
+    assert set(table["corpus"]) == set(TEXT_NAMES) and ABLATION_TOKENS in GRID_TOKENS
     one = grid[0]
     rows = table[(table["corpus"] == one.manifest.corpus) & (table["S"] == one.manifest.S)]
     rows = rows[rows["T"] == 1e6 * float(one.manifest.model.split("-")[-1][:-1])]
@@ -71,7 +73,7 @@ def test_a_control_ships_on_every_corpus():
     ships = {one.manifest.model for one in totals}
     assert ships <= {run.name for run in ABLATIONS}
     pairs = {(one.manifest.model, one.manifest.corpus) for one in totals}
-    assert len(pairs) == len(totals) == len(ships) * len(POCKET_CORPORA)
+    assert len(pairs) == len(totals) == len(ships) * len(TEXT_NAMES)
 
 
 def test_pairs_and_other_tokens_are_the_whole_of_every_model_of_the_grid(grid):
@@ -100,7 +102,7 @@ def test_every_other_seed_ships_with_its_loss_curve():
         seeds = table[table["seed"] > 0]
         names = seeds["model"] + "-seed" + seeds["seed"].astype(str)
         ships = set(zip(names, seeds["corpus"], strict=True))
-        assert ships == {(run.name, corpus) for run in SEEDS for corpus in POCKET_CORPORA}
+        assert ships == {(run.name, corpus) for run in SEEDS for corpus in TEXT_NAMES}
     for run in SEEDS:
         log = pd.read_csv(paths.RUNS / f"{run.name.replace('-seed', '-12m-seed')}.csv")
         assert log["step"].iloc[-1] == run.recipe.steps

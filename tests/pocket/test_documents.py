@@ -20,7 +20,6 @@ from rbpkit_pocket.documents import (
     CORPORA,
     SPLITS,
     Document,
-    document_modules,
     documents_of_file,
     documents_of_module,
     load_pocket_documents,
@@ -182,9 +181,8 @@ def test_the_installed_text_has_the_shipped_fingerprint(corpus, split):
     assert (loaded.missing, loaded.as_shipped) == (0, True)
     assert text_fingerprint(loaded.documents) == loaded.fingerprint
     # One document after the other is cut from the file named in its place.
-    modules = document_modules(corpus, split)
-    assert list(modules) == [file for file, _ in listed(corpus, split)]
-    for text, file in zip(loaded.documents, modules, strict=True):
+    assert list(loaded.files) == [file for file, _ in listed(corpus, split)]
+    for text, file in zip(loaded.documents, loaded.files, strict=True):
         assert text in {d.text for d in documents_of_file(file)}
 
 

@@ -12,7 +12,6 @@ pytest.importorskip("matplotlib.ft2font")
 from transformers import AutoModelForImageTextToText
 
 from rbpkit import load_corpus, load_summaries, measure
-from rbpkit.corpora import GLYPH_CORPORA
 from rbpkit.errors import InputError
 from rbpkit_pocket import captioners, paths, training
 from rbpkit_pocket.glyphs import (
@@ -27,6 +26,7 @@ from rbpkit_pocket.glyphs import (
     pictures,
     twins_key,
 )
+from rbpkit_pocket.plugin import GLYPH_CORPORA
 
 SMALL = captioners.Reader(32, 1, 1, 1, steps=6, batch=4)
 
@@ -160,7 +160,7 @@ def test_readers_ship_and_give_their_numbers_again():
     for one in captioners.SIZES:
         network = AutoModelForImageTextToText.from_pretrained(paths.CAPTIONERS / one.name)
         assert type(network).__name__ == "LlavaForConditionalGeneration"
-        assert all((corpus, one.name) in found for corpus in GLYPH_CORPORA)
+        assert all((corpus, one.name) in found for corpus in map("pocket:{}".format, GLYPH_CORPORA))
     corpus = load_corpus("pocket:glyphs", documents=40)
     again = measure(paths.CAPTIONERS / captioners.SIZES[0].name, corpus).summary
     there = found["pocket:glyphs", captioners.SIZES[0].name]

@@ -71,7 +71,7 @@ def test_the_stream_is_all_documents_shuffled_each_with_an_end(monkeypatch):
 
     def load(corpus, split):
         texts = tuple(f"{split} {corpus} number {i}" for i in range(20))
-        return PocketDocuments(texts, "", "", missing.get(corpus, 0))
+        return PocketDocuments(texts, ("a.py",) * len(texts), "", "", missing.get(corpus, 0))
 
     monkeypatch.setattr(training, "load_pocket_documents", load)
     stream = training.token_stream.__wrapped__("valid")

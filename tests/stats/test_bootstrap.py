@@ -7,21 +7,29 @@ import dataclasses
 import numpy as np
 import pytest
 
+from rbpkit import resampling
+from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
 from rbpkit.stats import bootstrap
-from rbpkit_pocket.documents import document_modules
 
 
-def test_units_are_modules_of_pocket_corpora_and_documents_of_others():
-    modules = document_modules("qa")
-    units = bootstrap.sampling_units("pocket:qa", np.arange(len(modules)))
-    assert units.max() + 1 == len(set(modules)) < len(modules) / 5
-    for a in range(0, len(modules), 97):
-        assert [m == modules[a] for m in modules] == (units == units[a]).tolist()
-    for corpus in ("Wiki", "pocket:humaneval"):
-        assert bootstrap.sampling_units(corpus, np.array([3, 8, 9])).tolist() == [0, 1, 2]
-    with pytest.raises(InputError, match="none has the number"):
-        bootstrap.sampling_units("pocket:qa", np.array([len(modules)]))
+def test_units_of_summaries_are_modules_of_pocket_corpora_and_documents_of_others(shipped):
+    corpora = {one.manifest.corpus: load_corpus(one.manifest.corpus) for one in shipped}
+    for one in shipped:
+        corpus = corpora[one.manifest.corpus]
+        if corpus.source["as_shipped"]:
+            assert np.array_equal(one.document_units, corpus.unit_numbers()[one.document])
+    modules = corpora["pocket:qa"].units
+    assert len(set(modules)) < len(modules) / 5
+    assert corpora["pocket:humaneval"].units is None
+
+
+def test_blocks_are_the_same_draws(monkeypatch):
+    units = np.array([0, 1, 1, 2, 2, 2])
+    whole = resampling.resample_weights(units, draws=20)
+    monkeypatch.setattr(resampling, "BLOCK", 6 * 7)
+    assert [len(block) for block in resampling.weight_blocks(units, 20)] == [7, 7, 6]
+    assert np.array_equal(whole, resampling.resample_weights(units, draws=20))
 
 
 def test_weights_take_whole_units_and_as_many_as_there_are():
@@ -66,8 +74,7 @@ def readme(shipped):
 def test_resampled_losses_are_counts_by_hand(readme):
     models = readme[:3]
     found = bootstrap.resample(models, (1, 100), draws=5)
-    units = bootstrap.sampling_units("pocket:readme", models[0].document)
-    weights = bootstrap.resample_weights(units, 5)
+    weights = bootstrap.resample_weights(models[0].document_units, 5)
     for m, one in enumerate(models):
         hits = one.document_hits[:, list(one.k_grid).index(100)]
         counts = one.document_tokens, one.document_nll, hits
@@ -88,11 +95,13 @@ def test_models_take_the_same_draws_whoever_is_beside_them(readme):
 def test_what_is_not_paired_is_refused(readme, shipped):
     manifest = readme[0].manifest.model_copy(update={"fingerprint": "other"})
     other = dataclasses.replace(readme[0], manifest=manifest)
+    regrouped = dataclasses.replace(readme[1], document_units=readme[1].document)
     for given, ks, says in (
         (readme, (6,), "k = 6 is not counted"),
         (shipped, (), "different text"),
         ([other, readme[1]], (), "different text"),
         ([], (), "nothing"),
+        ([readme[0], regrouped], (), "measured with other units"),
     ):
         with pytest.raises(InputError, match=says):
             bootstrap.resample(given, ks)

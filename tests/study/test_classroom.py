@@ -88,7 +88,9 @@ def hand_ins(tmp_path) -> Path:
     (folder / "bob.yaml").write_text(STUDY.format("Qwen", "code") + "famlies: []\nseed: -1\n")
     (folder / "cy.yml").write_text(STUDY.format("OPT", "prose"))
     (folder / "dee.yaml").write_text(STUDY.format("OPT", "prose") + "records_dir: mine\n")
-    (folder / "eve.yaml").write_text(STUDY.format("OPT", "prose") + "train_models: [opt-w32-l2]\n")
+    (folder / "eve.yaml").write_text(
+        STUDY.format("OPT", "prose") + "model_ids: [opt-w32-l2-seed7]\n"
+    )
     (folder / "flo.yaml").write_text(STUDY.format("Llama", "prose"))
     (folder / "notes.txt").write_text("not a study")
     return folder
@@ -142,7 +144,7 @@ def test_own_sizes_are_compared_with_all_sizes(tmp_path, monkeypatch, shipped):
 
     row = table.loc["RBP_1"]
     assert row["n"] == 3 and row["slope"] == pytest.approx(slope(chosen), rel=1e-5)
-    assert row["pocket"] == pytest.approx(slope(here), rel=1e-5)
+    assert row["reference"] == pytest.approx(slope(here), rel=1e-5)
     assert abs(row["difference"]) > 0.01
 
 

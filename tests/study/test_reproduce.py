@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 import torch
 
-from rbpkit.corpora import POCKET_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
 from rbpkit.fit import fit_power_law
@@ -19,14 +18,15 @@ from rbpkit.study.params import Params, load_params
 from rbpkit.study.reproduce import (
     CE_TOLERANCE,
     RBP_TOLERANCE,
-    compare_with_pocket,
+    compare_with_reference,
     comparison,
     reproduce,
-    train_models,
+    with_trained_models,
 )
 from rbpkit.summary import Summary
 from rbpkit_pocket import paths, recipes, training
 from rbpkit_pocket.ablations import load_totals
+from rbpkit_pocket.plugin import TEXT_CORPORA
 
 ROOT = Path(__file__).resolve().parents[2]
 CLASSROOM = load_params(ROOT / "params" / "class" / "own_model.yaml")
@@ -49,7 +49,7 @@ def test_every_pocket_model_was_measured_on_every_corpus(shipped):
         for run in recipes.runs_of(family):
             model = load_model(paths.MODELS / run.name, device="cpu")
             found = [one.manifest for one in everything if one.manifest.model == run.name]
-            assert {one.corpus for one in found} == set(POCKET_CORPORA)
+            assert {one.corpus for one in found} == {f"pocket:{name}" for name in TEXT_CORPORA}
             assert {one.revision for one in found} == {model.revision}
             assert {(one.family, one.S, one.V) for one in found} == {(family, model.S, model.V)}
 
@@ -71,11 +71,11 @@ def test_agreement_is_within_the_tolerances(shipped):
     for share, nats in ((0.9, 0), (1.1, 0), (0, 0.9), (0, 1.1)):
         said = []
         moved = Moved(shipped[0], share * RBP_TOLERANCE, nats * CE_TOLERANCE)
-        agrees = compare_with_pocket([moved, *shipped[1:]], (1, 10), say=said.append)
+        agrees = compare_with_reference([moved, *shipped[1:]], (1, 10), say=said.append)
         assert agrees == (share < 1 and nats < 1)
         verdict = "OK" if agrees else f"NOT OK, {2 if share else 1} values beyond the tolerance"
         jobs = len(shipped)
-        assert said[-1] == f"{jobs} of {jobs} jobs compared with the pocket models: {verdict}"
+        assert said[-1] == f"{jobs} of {jobs} jobs compared with the reference: {verdict}"
         assert shipped[0].manifest.model in said[-2]
 
 
@@ -83,10 +83,10 @@ def test_agreement_is_within_the_tolerances(shipped):
 def test_what_is_not_the_same_job_is_not_compared(shipped, key):
     others = [with_manifest(one, **{key: "another"}) for one in shipped]
     said = []
-    assert compare_with_pocket(others, (1,), say=said.append)
-    assert len(said) == 6 and all(f"have another {key}" in line for line in said[:5])
+    assert compare_with_reference(others, (1,), say=said.append)
+    assert len(said) == 6 and all(f"has another {key}" in line for line in said[:5])
     assert said[5].startswith("0 of ")
-    # Other weights of a pocket model's name are still compared with the pocket models.
+    # Other weights of a pocket model's name: the slopes are still compared.
     assert comparison(others, (1,))["difference"].isna().all() == (key != "revision")
 
 
@@ -116,27 +116,28 @@ def test_a_model_trained_again_is_fitted_among_the_pocket_models(shipped):
         k = quantity.removeprefix("RBP_")
         loss = [t.ce() if k == "CE" else -np.log(t.rbp(int(k))) for t in (mine, *there)]
         S = [t.manifest.S for t in there]
-        assert row["pocket"] == pytest.approx(fit_power_law(S, loss[1:]).slope)
+        assert row["reference"] == pytest.approx(fit_power_law(S, loss[1:]).slope)
         assert row["slope"] == pytest.approx(fit_power_law(S, [loss[0], *loss[2:]]).slope)
-        assert row["slope"] > row["pocket"] + 0.01  # the smallest is better: a flatter line
+        assert row["slope"] > row["reference"] + 0.01  # the smallest is better: a flatter line
 
 
 def test_train_models_trains_once_and_names_the_models(tmp_path, monkeypatch):
     stream = torch.from_numpy(np.random.default_rng(0).integers(0, recipes.V, 5000))
     monkeypatch.setattr(training, "token_stream", lambda split: stream)  # the whole takes minutes
     name = "pythia-w32-l2-0.004096m-seed7"
-    study = CLASSROOM.model_copy(update={"train_models": (name,)})
     said = []
-    trained = train_models(study, tmp_path, say=said.append)
+
+    def trained(*models: str, out: Path = tmp_path) -> Params:
+        study = CLASSROOM.model_copy(update={"model_ids": models})
+        return with_trained_models(study, out, say=said.append, progress=False)
+
+    first = trained(name, "pocket:pythia-w32-l2")
     assert said[0].startswith(f"{name}: ")
-    assert [Path(folder).name for folder in trained.model_ids] == [name]
-    assert train_models(study, tmp_path) == trained  # found done
-    for change, reason in (
-        ({"train_models": ("pythia-w33-l2-seed1",)}, "no run"),
-        ({"model_ids": ("a", "b")}, "model_ids empty"),
-    ):
-        with pytest.raises(InputError, match=reason):
-            train_models(study.model_copy(update=change), tmp_path / "none")
+    assert [Path(folder).name for folder in first.model_ids] == [name, "pythia-w32-l2"]
+    assert trained(name, "pocket:pythia-w32-l2") == first  # found done
+    for models in (("pythia-w33-l2-seed1",), (name, "pocket:pythia-w33-l2-seed1")):
+        with pytest.raises(InputError, match="did you mean pocket:pythia-w"):
+            trained(*models, out=tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
@@ -148,7 +149,7 @@ def test_reproduce_draws_what_it_measured(tmp_path):
     before = {path: path.stat().st_mtime_ns for path in (ROOT / "figures").iterdir()}
     said, out = [], tmp_path / "out"
     assert reproduce(study, out, notebooks=["03"], say=said.append), said
-    assert any("have another" in line for line in said)  # eight documents of 64 tokens
+    assert any("has another" in line for line in said)  # eight documents of 64 tokens
     drawn = pd.read_csv(out / "figures" / "figure_3.csv").query("source == 'measured'")
     measured = {one.manifest.model: one.rbp(1) for one in load_summaries(out / "records")}
     assert dict(zip(drawn["model"], drawn["value"], strict=True)) == pytest.approx(measured, 1e-5)

@@ -260,5 +260,7 @@ def test_models_have_the_hub_s_names_and_no_two_the_same(tmp_path):
     twice = study.model_copy(update={"model_ids": ("owner/name", str(folder))})
     with pytest.raises(InputError, match="both called 'owner/name'"):
         models_of(twice)
+    untrained = study.model_copy(update={"model_ids": ("pocket:pythia-w32-l2-seed7",)})
+    assert models_of(untrained) == {"pythia-w32-l2-seed7": "pocket:pythia-w32-l2-seed7"}
     with pytest.raises(InputError, match="rbpkit reproduce"):
-        models_of(study.model_copy(update={"train_models": ("pythia-w32-l2-seed7",)}))
+        sweep(untrained, tmp_path / "out")

@@ -1,4 +1,4 @@
-"""`rbpkit pocket`: the small models that ship with rbpkit, and how they are trained."""
+"""`rbpkit pocket`: the pocket models, and how they are trained."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import typer
 from rbpkit.cli.common import say
 from rbpkit.errors import InputError
 from rbpkit.study.checks import folder_to_write
+from rbpkit_pocket import recipes
 
 pocket_app = typer.Typer(
-    help="The small models that ship with rbpkit, and how they are trained.", rich_markup_mode=None
+    name="pocket", help="The pocket models, and how they are trained.", rich_markup_mode=None
 )
 
 
@@ -25,17 +26,16 @@ def _help(context: typer.Context) -> None:
 
 @pocket_app.command("list")
 def list_models() -> None:
-    """The pocket models (family, size, shape, folder), then the controls and the other seeds."""
-    from rbpkit_pocket import recipes
+    """The pocket models (family, size, shape, folder), the ablations and the other seeds."""
     from rbpkit_pocket.ablations import ABLATIONS, SEEDS
 
     for family, shapes in recipes.SHAPES.items():
         for size, shape in enumerate(shapes):
             folder = recipes.model_folder(family, size)
-            there = folder if folder.is_dir() else "not trained"
-            typer.echo(f"{family} {size}: width {shape.width}, {shape.layers} layers  {there}")
+            where = folder if folder.is_dir() else "not trained"
+            typer.echo(f"{family} {size}: width {shape.width}, {shape.layers} layers  {where}")
     for run in ABLATIONS:
-        typer.echo(f"control {run.name}")
+        typer.echo(f"ablation {run.name}")
     for run in SEEDS:
         typer.echo(f"other seed {run.name}")
 
@@ -43,7 +43,9 @@ def list_models() -> None:
 @pocket_app.command("train")
 def train(
     family: Annotated[str | None, typer.Option(help="The family, as pythia.")] = None,
-    control: Annotated[str | None, typer.Option(help="A control, or NAME-seedN, instead.")] = None,
+    ablation: Annotated[
+        str | None, typer.Option(help="An ablation, or NAME-seedN, instead.")
+    ] = None,
     out: Annotated[str, typer.Option("--out", help="The folder of the runs.")] = "out/pocket-runs",
     size: Annotated[int | None, typer.Option(help="0 is the smallest; by default all.")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
@@ -54,33 +56,40 @@ def train(
 
     Each run logs to OUT/NAME/log.csv; OUT/losses.png shows the validation loss of all runs in OUT.
     """
-    from rbpkit_pocket import recipes
-    from rbpkit_pocket.ablations import ablation_named
+    if family is not None and ablation is None:
+        runs = _runs_of_family(family, size, tokens, rate)
+    elif ablation is not None and family is None:
+        if (size, tokens, rate) != (None, None, None):
+            raise InputError("an ablation has its own recipe: leave --size, --tokens, --rate out")
+        from rbpkit_pocket.ablations import ablation_named
 
-    if (family is None) == (control is None):
-        raise InputError("give --family or --control (see `rbpkit pocket list`)")
-    changes = {}
+        runs = (ablation_named(ablation),)
+    else:
+        raise InputError("give --family or --ablation (see `rbpkit pocket list`)")
+    folder = folder_to_write(out)
+    from rbpkit_pocket.training import train_runs
+
+    train_runs(runs, folder, device=device, say=say, progress=sys.stderr.isatty())
+    say(f"losses: {save_losses(folder)}")
+
+
+def _runs_of_family(
+    family: str, size: int | None, tokens: int | None, rate: float | None
+) -> tuple[recipes.Run, ...]:
+    """All sizes of a family or one of them, with what was changed in their recipe."""
+    family = recipes.family_named(family)
+    changes: dict[str, int | float] = {}
     if tokens is not None:
         changes["tokens"] = tokens
     if rate is not None:
         if not 0 < rate < float("inf"):
             raise InputError(f"--rate must be a positive number, not {rate}")
         changes["rate"] = rate
-    if control is not None:
-        if changes or size is not None:
-            raise InputError("a control has its own recipe: leave --size, --tokens, --rate out")
-        runs = (ablation_named(control),)
-    else:
-        family = recipes.family_named(family)
-        if size is not None:
-            recipes.model_folder(family, size)  # refuses a size that is not there
-        runs = recipes.runs_of(family, **changes)
-        runs = runs if size is None else runs[size : size + 1]
-    folder = folder_to_write(out)
-    from rbpkit_pocket.training import train_runs
-
-    train_runs(runs, folder, device=device, say=say, progress=sys.stderr.isatty())
-    say(f"losses: {save_losses(folder)}")
+    runs = recipes.runs_of(family, **changes)
+    if size is None:
+        return runs
+    recipes.model_folder(family, size)  # refuses a size that is not there
+    return runs[size : size + 1]
 
 
 def save_losses(runs: Path) -> Path:
@@ -94,13 +103,16 @@ def save_losses(runs: Path) -> Path:
 
     from rbpkit import plots
 
-    logs = {path.parent.name: pd.read_csv(path) for path in sorted(runs.glob("*/log.csv"))}
+    logs = []
+    for path in sorted(runs.glob("*/log.csv")):
+        logs.append(pd.read_csv(path).assign(run=path.parent.name))
     if not logs:
         raise InputError(f"{runs}: no log of a training run there (NAME/log.csv)")
-    points = pd.concat([log.assign(run=name) for name, log in logs.items()])
+    points = pd.concat(logs)
+    validated = points.dropna(subset="valid_ce")
     look = {"hue": "run", "style": "run", "kind": "line", "markers": True, "dashes": False}
     with plots.style():
-        grid = sns.relplot(points.dropna(subset="valid_ce"), x="tokens", y="valid_ce", **look)
+        grid = sns.relplot(validated, x="tokens", y="valid_ce", **look)
         grid.set_axis_labels("training tokens", "validation CE (nats a token)")
     plots.save(grid.figure, points, str(runs), "losses")
     return runs / "losses.png"

@@ -1,0 +1,178 @@
+"""What the laboratory offers to rbpkit, under the entry point `pocket`: see `rbpkit.plugins`.
+
+Importing this module imports no torch. It only names things; each function imports what it needs.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rbpkit.errors import InputError
+from rbpkit.plugins import Plugin, PluginText
+from rbpkit_pocket import paths, recipes
+from rbpkit_pocket.documents import CORPORA
+
+if TYPE_CHECKING:
+    from typer import Typer
+
+    from rbpkit.summary import Summary
+    from rbpkit_pocket.ablations import Totals
+    from rbpkit_pocket.recipes import Run
+
+TEXT_CORPORA = (*CORPORA, "humaneval")
+"""The corpora of plain text: those that are cut out of packages, and the paper's HumanEval."""
+
+GLYPH_CORPORA = ("glyphs", "glyphs-shuffled", "glyphs-blank", "glyphs-seen")
+"""Pictures with captions: characters of the test split; the same with each other's pictures; the
+same with blank pictures; and training characters in new drawings."""
+
+
+# -- corpora ----------------------------------------------------------------------------------
+
+
+def _cut_out(corpus: str) -> PluginText:
+    """The test split of a corpus that is cut out of installed packages."""
+    from rbpkit_pocket.documents import load_pocket_documents
+
+    loaded = load_pocket_documents(corpus)
+    return PluginText(
+        texts=loaded.documents,
+        where="installed packages",
+        units=loaded.files,
+        as_shipped=loaded.as_shipped,
+    )
+
+
+def _humaneval() -> PluginText:
+    """The paper's HumanEval: shuffled, the same documents in the same order as the hub's."""
+    from rbpkit.files.text_files import read_documents
+
+    rows = read_documents([paths.HUMANEVAL], "prompt+canonical_solution")
+    texts = [text for text, _ in rows]
+    return PluginText(texts, where="shipped with rbpkit-pocket", shuffled=True)
+
+
+def _glyphs(corpus: str) -> PluginText:
+    """Pictures of glyphs with their names."""
+    from rbpkit.files.pictures import Picture
+    from rbpkit_pocket.glyphs import as_shipped, measured_glyphs
+
+    names, drawn = measured_glyphs(corpus.removeprefix("glyphs"))
+    pictures = [Picture(f"pocket:{corpus}, row {row}", array) for row, array in enumerate(drawn)]
+    return PluginText(
+        texts=names,
+        where="matplotlib's fonts",
+        pictures=pictures,
+        as_shipped=as_shipped(),
+    )
+
+
+def _corpora() -> dict[str, Callable[[], PluginText]]:
+    corpora: dict[str, Callable[[], PluginText]] = {}
+    for name in CORPORA:
+        corpora[name] = functools.partial(_cut_out, name)
+    corpora["humaneval"] = _humaneval
+    for name in GLYPH_CORPORA:
+        corpora[name] = functools.partial(_glyphs, name)
+    return corpora
+
+
+# -- models -----------------------------------------------------------------------------------
+
+
+def _families() -> dict[str, tuple[str, ...]]:
+    families = {}
+    for family, shapes in recipes.SHAPES.items():
+        families[family] = tuple(recipes.name_of(family, shape) for shape in shapes)
+    return families
+
+
+def _models() -> dict[str, Path]:
+    """The models whose weights ship: the families', and the captioners."""
+    models = {}
+    for names in _families().values():
+        for name in names:
+            models[name] = paths.MODELS / name
+    for folder in sorted(paths.CAPTIONERS.iterdir()):
+        models[folder.name] = folder
+    return models
+
+
+def _run_called(name: str) -> Run:
+    """The training run of a name: an ablation, or a pocket model with another number of tokens or
+    another seed. Raises InputError for any other name."""
+    from rbpkit_pocket.ablations import ABLATIONS
+
+    for run in ABLATIONS:
+        if run.name == name:
+            return run
+    return recipes.run_named(name)
+
+
+def _can_train(name: str) -> bool:
+    try:
+        _run_called(name)
+    except InputError:
+        return False
+    return True
+
+
+def _train(
+    names: Sequence[str],
+    out: Path,
+    *,
+    device: str,
+    say: Callable[[str], None],
+    progress: bool,
+) -> list[Path]:
+    """Train models as runs in `out`/NAME, and copy each one's folder to `out`/trained/NAME.
+
+    A finished run is not trained again; an interrupted one resumes from its checkpoint.
+    """
+    from rbpkit_pocket.training import train_runs
+
+    runs = [_run_called(name) for name in names]
+    folders = []
+    for trained in train_runs(runs, out, device=device, say=say, progress=progress):
+        # The folder's name is the model's name in records, and a run keeps its model in "model".
+        folder = out / "trained" / trained.folder.parent.name
+        shutil.copytree(trained.folder, folder, dirs_exist_ok=True)
+        folders.append(folder)
+    return folders
+
+
+# -- reference numbers and command ------------------------------------------------------------
+
+
+def _summaries() -> list[Summary]:
+    from rbpkit.records import load_summaries
+
+    return [*load_summaries(paths.SUMMARIES), *load_summaries(paths.MAMBA_SUMMARIES)]
+
+
+def _totals() -> list[Totals]:
+    from rbpkit_pocket.ablations import load_totals
+
+    return load_totals(paths.GRID)
+
+
+def _command() -> Typer:
+    from rbpkit_pocket.command import pocket_app
+
+    return pocket_app
+
+
+plugin = Plugin(
+    corpora=_corpora(),
+    models=_models(),
+    families=_families(),
+    can_train=_can_train,
+    train=_train,
+    summaries=_summaries,
+    totals=_totals,
+    command=_command,
+)

@@ -1,0 +1,226 @@
+"""Plugins: a tiny distribution of a third party, names that are misspelt, and no laboratory."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+from conftest import TEXTS, study_file
+
+from rbpkit import load_corpus, load_model, measure, plugins
+from rbpkit.errors import InputError
+from rbpkit.records import load_summaries
+from rbpkit.study.params import Params, load_params
+from rbpkit.study.reproduce import compare_with_reference, with_trained_models
+from rbpkit_pocket import paths
+
+SOURCE = """
+import shutil
+from pathlib import Path
+
+import typer
+
+from rbpkit.plugins import Plugin, PluginText
+
+HERE = Path(__file__).parent
+TEXTS = {texts!r}
+
+
+def notes():
+    return PluginText(TEXTS, where="a list", units=["ann", "bob", "ann", "bob", "ann", "bob"])
+
+
+def changed():
+    return PluginText(TEXTS, where="a list", shuffled=True, as_shipped=False)
+
+
+def train(names, out, *, device, say, progress):
+    folders = [out / name for name in names]
+    for folder in folders:
+        shutil.copytree(HERE / "small", folder, dirs_exist_ok=True)
+        say(f"trained {{folder.name}} on {{device}}")
+    return folders
+
+
+def summaries():
+    from rbpkit.records import load_summaries
+
+    return load_summaries(HERE / "reference")
+
+
+def command():
+    app = typer.Typer(help="Of somebody else.")
+
+    @app.command("hello")
+    def hello() -> None:
+        typer.echo("hello")
+
+    return app
+
+
+plugin = Plugin(
+    corpora={{"notes": notes, "changed": changed}},
+    models={{"small": HERE / "small"}},
+    families={{"Tiny": ("small",)}},
+    can_train=lambda name: name == "small-seed7",
+    train=train,
+    summaries=summaries,
+    command=command,
+)
+"""
+
+
+def forget() -> None:
+    plugins._entry_points.cache_clear()
+    plugins.load_plugin.cache_clear()
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch, llama_folder) -> Path:
+    """A distribution on the path that registers a plugin under the name `tiny`."""
+    site = tmp_path / "site"
+    about = site / "tiny_data-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: tiny-data\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[rbpkit.plugins]\ntiny = tiny_data:plugin\n")
+    (site / "tiny_data.py").write_text(SOURCE.format(texts=list(TEXTS)))
+    shutil.copytree(llama_folder, site / "small")
+    monkeypatch.syspath_prepend(site)
+    forget()
+    yield site
+    forget()
+    sys.modules.pop("tiny_data", None)
+
+
+def test_a_third_party_brings_corpora_models_and_a_command(tiny, rbpkit, tmp_path):
+    assert "tiny" in plugins.plugin_names() and "tiny_data" not in sys.modules
+    corpus = load_corpus("Tiny:Notes")
+    assert corpus.id == "tiny:notes" and corpus.documents == TEXTS
+    assert corpus.source["kind"] == "tiny" and corpus.protocol["seed"] is None
+    assert corpus.unit_numbers().tolist() == [0, 1, 0, 1, 0, 1]
+    shuffled = load_corpus("tiny:changed")
+    assert shuffled.protocol["seed"] == 42 and sorted(shuffled.documents) == sorted(TEXTS)
+    assert load_model("tiny:small", device="cpu").name == "small"
+
+    out = tmp_path / "out"
+    measuring = ("measure", "--model", "tiny:small", "--corpus", "tiny:notes", "--out", out)
+    status, table, err = rbpkit(*measuring, "--json")
+    assert status == 0, err
+    [row] = json.loads(table)
+    assert (row["model"], row["corpus"]) == ("small", "tiny:notes")
+    [summary] = load_summaries(out)
+    assert summary.document_units.tolist() == [0, 1, 0, 0, 1]  # the fourth has nothing to score
+
+    status, said, _ = rbpkit("tiny", "hello")
+    assert (status, said) == (0, "hello\n")
+    assert "Of somebody else." in rbpkit("--help")[1]
+
+
+def test_a_study_names_models_of_a_plugin_trained_or_not(tiny, tmp_path):
+    values = {"source": "tiny", "corpus_names": ["tiny:notes"], "device": "cpu", "threads": 1}
+    said = []
+    families = Params(**values, families=["tiny"])
+    assert with_trained_models(families, tmp_path, say=said.append, progress=False) == families
+    named = Params(**values, model_ids=["small", "tiny:small-seed7"])
+    trained = with_trained_models(named, tmp_path, say=said.append, progress=False)
+    assert trained.model_ids == (str(tiny / "small"), str(tmp_path / "small-seed7"))
+    assert said == ["trained small-seed7 on cpu"]
+
+
+def test_what_is_measured_is_compared_with_the_plugin_s_reference(tiny, tmp_path):
+    summary = measure("tiny:small", "tiny:notes", tiny / "reference").summary
+    said = []
+    assert compare_with_reference([summary], (1, 10), say=said.append)
+    assert said[-1] == "1 of 1 jobs compared with the reference: OK"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("pocket:proze", "no corpus 'pocket:proze'; did you mean pocket:prose?"),
+        ("proze", "unknown corpus 'proze': did you mean pocket:prose?"),
+    ],
+)
+def test_a_misspelt_corpus_names_the_nearest(name, says):
+    with pytest.raises(InputError) as caught:
+        load_corpus(name)
+    assert says in str(caught.value)
+
+
+def test_a_misspelt_model_names_the_nearest_and_asks_no_hub(rbpkit, text_file, tmp_path):
+    nearest = "did you mean pocket:pythia-w64-l4?"
+    with pytest.raises(InputError, match=re.escape(nearest)):
+        load_model("Pocket:pythia-w64-l44")
+    study = study_file(tmp_path, ["pythia-w64-l44"], [text_file], source="pocket")
+    for command in (("sweep", study, "--out", tmp_path / "out"), ("fetch", study)):
+        status, _, err = rbpkit(*command)
+        assert status == 2 and nearest in err
+    with pytest.raises(InputError, match="has to be trained first"):
+        load_model("pocket:pythia-w32-l2-3m-seed7")
+
+
+def test_pocket_models_are_found_by_name():
+    model = load_model("pocket:pythia-w32-l2", device="cpu")
+    assert model.name == "pythia-w32-l2"
+    assert model.revision == load_model(paths.MODELS / "pythia-w32-l2", device="cpu").revision
+
+
+def test_train_models_of_older_files_is_told_its_successor(tmp_path):
+    path = tmp_path / "old.yaml"
+    path.write_text("source: pocket\ncorpus_names: ['pocket:qa']\ntrain_models: [a-seed1]\n")
+    with pytest.raises(InputError, match=r"'train_models' is no longer used: .* model_ids"):
+        load_params(path)
+
+
+def test_without_the_laboratory_one_line_says_what_to_install(rbpkit, text_file, tmp_path):
+    forget()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plugins, "entry_points", lambda group: [])
+        forget()
+        out = ("--out", tmp_path / "out")
+        for arguments in (
+            ("measure", "--model", "pocket:pythia-w64-l4", "--corpus", text_file, *out),
+            ("measure", "--model", tmp_path, "--corpus", "pocket:prose", *out),
+            ("pocket", "list"),
+        ):
+            status, _, err = rbpkit(*arguments)
+            assert status == 2 and err.count("\n") == 1
+            assert "pip install rbpkit-pocket" in err and "pip install -e pocket" in err
+        assert (
+            "unknown corpus 'prose'"
+            in rbpkit("measure", "--model", tmp_path, "--corpus", "prose", *out)[2]
+        )
+        assert rbpkit("--help")[0] == 0
+    forget()
+
+
+def test_a_plugin_that_is_broken_is_named_in_one_line(monkeypatch):
+    for value, says in (("no_such_module:plugin", "ModuleNotFoundError"), ("json:dumps", "is not")):
+        broken = EntryPoint(name="broken", value=value, group=plugins.GROUP)
+        monkeypatch.setattr(plugins, "entry_points", lambda group, broken=broken: [broken])
+        forget()
+        with pytest.raises(InputError, match=f"'broken'.*{says}"):
+            load_corpus("broken:text")
+    monkeypatch.undo()
+    forget()
+
+
+def test_the_command_line_imports_a_plugin_only_for_its_own_names(text_file, tmp_path):
+    code = (
+        "import sys; from rbpkit.cli.app import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print(sorted({'rbpkit_pocket', 'torch'} & set(sys.modules)))"
+    )
+    nothing = ["show", tmp_path]
+    run = [sys.executable, "-c", code, *map(str, nothing)]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[]", done.stderr
+    code = "import sys, rbpkit_pocket.plugin; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "False", done.stderr
