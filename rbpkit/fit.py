@@ -125,8 +125,7 @@ class PowerLawFit:
         log_loss = self.intercept + self.slope * log_S
         # A new model's own scatter (the 1), and that of the line, which grows away from the data.
         leverage = 1 / self.n + (log_S - self.mean_log_S) ** 2 / self.sum_squares_log_S
-        spread = self.residual_sd * np.sqrt(1 + leverage)
-        half = _t_quantile(self.n, level) * spread
+        half = _t_quantile(self.n, level) * self.residual_sd * np.sqrt(1 + leverage)
         return Prediction(
             S=sizes,
             loss=np.exp(log_loss),
