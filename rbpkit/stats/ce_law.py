@@ -23,9 +23,10 @@ def exponents_of(points: pd.DataFrame) -> pd.DataFrame:
     `fit.fit_power_law`.
     """
     rows = []
-    for cell, models in points.groupby(["corpus", "family", "k"], sort=False):
-        alpha_CE, alpha_k = (fit_power_law(models["S"], models[y]).alpha for y in ("CE", "loss"))
-        rows.append((*cell, alpha_CE, alpha_k, alpha_k / alpha_CE))
+    for (corpus, family, k), models in points.groupby(["corpus", "family", "k"], sort=False):
+        alpha_CE = fit_power_law(models["S"], models["CE"]).alpha
+        alpha_k = fit_power_law(models["S"], models["loss"]).alpha
+        rows.append((corpus, family, k, alpha_CE, alpha_k, alpha_k / alpha_CE))
     return pd.DataFrame(rows, columns=["corpus", "family", "k", "alpha_CE", "alpha_k", "eps_k"])
 
 
@@ -35,5 +36,8 @@ def log_errors(exponents: pd.DataFrame, name: str, reference: Sequence[str]) -> 
     exponents: as from `exponents_of`. Gives log(own / geometric mean of the reference families on
     the same corpus at the same k): a row for each (corpus, k), a column for each other family.
     """
-    log = np.log(exponents.pivot(index=["corpus", "k"], columns="family", values=name))
-    return log.drop(columns=list(reference)).sub(log[list(reference)].mean(axis=1), axis=0)
+    by_family = exponents.pivot(index=["corpus", "k"], columns="family", values=name)
+    logs = np.log(by_family)
+    of_reference = logs[list(reference)].mean(axis=1)
+    of_others = logs.drop(columns=list(reference))
+    return of_others.sub(of_reference, axis=0)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
+import pandas as pd
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve, Measured, curve_of, fit_power_law
+from rbpkit.fit import Curve, M, curve_of, fit_power_law
 
 Curves = dict[tuple[str, str], Curve]
 """(corpus, family) -> its curve, in the order in which they are to be shown."""
 
 Cell = tuple[str, str, str]
-"""(dataset, row, family); a row is "CE" or a k, as text."""
+"""(dataset, row, family) of Table 1; a row is "CE" or a k, as text."""
 
 
 def published_curves(k: int) -> Curves:
@@ -24,52 +25,61 @@ def published_curves(k: int) -> Curves:
 
     What it does not plot at this k is left out. Raises InputError for a k that is in no figure.
     """
-    found: Curves = {}
-    for corpus in paper.PLOTTED_CORPORA:
-        for family in paper.FAMILIES:
-            try:
-                found[corpus, family] = paper.points(corpus, family, k)
-            except InputError as error:
-                refusal = error
-    if not found:
-        raise refusal
-    return found
+    curves: Curves = {}
+    refusals = []
+    for corpus, family in product(paper.PLOTTED_CORPORA, paper.FAMILIES):
+        try:
+            curves[corpus, family] = paper.points(corpus, family, k)
+        except InputError as error:
+            refusals.append(error)
+    if not curves:
+        raise refusals[-1]
+    return curves
 
 
 def table1_curves() -> dict[Cell, tuple[Curve, str]]:
     """The points behind cells of Table 1, each with the source that shows them.
 
-    Figures 3 and 4 plot 48 cells; the authors' results for GPT-2 on Wiki have CE and k = 10,000;
-    for Pythia on Wiki Figure 8a has CE, and Figure 7, at N = 1, k = 500, 2,500 and 10,000.
+    - Figures 3 and 4 plot 48 cells.
+    - The authors' results for GPT-2 on Wiki have CE and k = 10,000.
+    - For Pythia on Wiki Figure 8a has CE, and Figure 7, at N = 1, has k = 500, 2,500 and 10,000.
     """
-    found: dict[Cell, tuple[Curve, str]] = {}
-    for cell in itertools.product(paper.PLOTTED_CORPORA, ("1", "10", "100"), paper.FAMILIES):
-        curve = paper.points(cell[0], cell[2], int(cell[1]))
-        found[cell] = curve, f"Figure {curve.figure}"
+    curves: dict[Cell, tuple[Curve, str]] = {}
+    for corpus, row, family in product(paper.PLOTTED_CORPORA, ("1", "10", "100"), paper.FAMILIES):
+        curve = paper.points(corpus, family, int(row))
+        curves[corpus, row, family] = curve, f"Figure {curve.figure}"
 
-    gpt2 = paper.gpt2_wiki_metrics().query("k == 10000")
-    ce = paper.ce_and_rbp1().query("kind == 'empirical' and series == 'CE'")
-    windows = paper.emergence().query("N == 1")
-    others = [("CE", "GPT2", gpt2, "ce", "authors' results")]
-    others += [("10000", "GPT2", gpt2, "p_N1", "authors' results")]
-    others += [("CE", "Pythia", ce, "value", "Figure 8a")]
-    for k in (500, 2500, 10000):
-        others.append((str(k), "Pythia", windows[windows["k"] == k], "p", "Figure 7"))
-    for row, family, table, column, source in others:
+    def add_wiki(row: str, family: str, table: pd.DataFrame, column: str, source: str) -> None:
         table = table.sort_values("S")
-        quantity = "CE" if row == "CE" else f"RBP_{row}"
-        S, value = table["S"].to_numpy(np.float64), table[column].to_numpy()
-        curve = Curve("Wiki", family, quantity, tuple(table["model"]), S, value)
-        found["Wiki", row, family] = curve, source
-    return found
+        curve = Curve(
+            corpus="Wiki",
+            family=family,
+            quantity="CE" if row == "CE" else f"RBP_{row}",
+            models=tuple(table["model"]),
+            S=table["S"].to_numpy(np.float64),
+            value=table[column].to_numpy(),
+        )
+        curves["Wiki", row, family] = curve, source
+
+    gpt2 = paper.gpt2_wiki_metrics().query("k == 10000")  # its CE is the same at every k
+    add_wiki("CE", "GPT2", gpt2, "ce", "authors' results")
+    add_wiki("10000", "GPT2", gpt2, "p_N1", "authors' results")
+
+    pythia_ce = paper.ce_and_rbp1().query("kind == 'empirical' and series == 'CE'")
+    add_wiki("CE", "Pythia", pythia_ce, "value", "Figure 8a")
+    for k in (500, 2500, 10000):
+        one_token = paper.emergence().query("N == 1 and k == @k")  # p_{1,k} is RBP_k
+        add_wiki(str(k), "Pythia", one_token, "p", "Figure 7")
+    return curves
 
 
 @dataclass(frozen=True)
 class MeasuredCurves:
     """The curves that were asked for and measured.
 
-    curves: (corpus, family) -> curve, each with points enough for a fit. missing: a line for each
-    (corpus, family) that is not there or that no line can be fitted to, with the reason.
+    - curves: (corpus, family) -> curve, each with points enough for a fit.
+    - missing: a line for each (corpus, family) that was not measured or that no line can be fitted
+      to, with the reason.
     """
 
     curves: Curves
@@ -77,47 +87,47 @@ class MeasuredCurves:
 
 
 def measured_curves(
-    measured: Iterable[Measured],
+    measured: Iterable[M],
     corpora: Sequence[str],
     families: Sequence[str],
-    quantity: Callable[[Measured], float],
+    quantity: Callable[[M], float],
     name: str,
 ) -> MeasuredCurves:
     """The curves of `quantity` (called `name`: "RBP_10", "CE") for corpora x families.
 
     Raises InputError as `fit.curve_of` does, except for what was not measured.
     """
-    every = list(measured)
-    there = {(one.manifest.corpus, one.manifest.family) for one in every}
+    measured = list(measured)
+    known = {(model.manifest.corpus, model.manifest.family) for model in measured}
     curves: Curves = {}
     missing = []
-    for corpus in corpora:
-        for family in families:
-            if (corpus, family) not in there:
-                missing.append(f"not measured: {family} on {corpus}")
-                continue
-            curve = curve_of(every, corpus, family, quantity, name)
-            try:
-                fit_power_law(curve.S, curve.loss, labels=curve.models)
-            except InputError as error:
-                missing.append(f"no fit: {family}, {corpus}, {name}: {error}")
-            else:
-                curves[corpus, family] = curve
+    for corpus, family in product(corpora, families):
+        if (corpus, family) not in known:
+            missing.append(f"not measured: {family} on {corpus}")
+            continue
+        curve = curve_of(measured, corpus, family, quantity, name)
+        try:
+            fit_power_law(curve.S, curve.loss, labels=curve.models)
+        except InputError as error:
+            missing.append(f"no fit: {family}, {corpus}, {name}: {error}")
+        else:
+            curves[corpus, family] = curve
     return MeasuredCurves(curves, tuple(missing))
 
 
-def models_of(measured: Iterable[Measured], corpus: str, family: str) -> list[Measured]:
+def models_of(measured: Iterable[M], corpus: str, family: str) -> list[M]:
     """What was measured of one family on one corpus, ascending in S; empty if nothing was."""
-    chosen = [
-        one for one in measured if (one.manifest.corpus, one.manifest.family) == (corpus, family)
-    ]
-    return sorted(chosen, key=lambda one: (one.manifest.S, one.manifest.model))
+    chosen = []
+    for model in measured:
+        if model.manifest.corpus == corpus and model.manifest.family == family:
+            chosen.append(model)
+    return sorted(chosen, key=lambda model: (model.manifest.S, model.manifest.model))
 
 
-def in_order(
-    measured: Iterable[Measured], corpora: Sequence[str], families: Sequence[str]
-) -> list[Measured]:
-    """Those of these corpora and families, in this order, and by rising S."""
-    every = list(measured)
-    asked = itertools.product(corpora, families)
-    return [one for corpus, family in asked for one in models_of(every, corpus, family)]
+def in_order(measured: Iterable[M], corpora: Sequence[str], families: Sequence[str]) -> list[M]:
+    """The models of these families on these corpora, in this order, and by rising S."""
+    measured = list(measured)
+    ordered: list[M] = []
+    for corpus, family in product(corpora, families):
+        ordered += models_of(measured, corpus, family)
+    return ordered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -22,49 +22,80 @@ def misses_needed(alpha: float, S: np.ndarray, r2: float = 0.9) -> float:
     m = (n - 2) r2 / ((1 - r2) alpha^2 sum (ln S - mean)^2). Raises InputError for fewer than three
     sizes, an alpha of 0 and an r2 outside (0, 1).
     """
-    x = np.log(np.asarray(S, float))
-    if x.size < 3 or not alpha or not 0 < r2 < 1 or not np.ptp(x):
+    log_S = np.log(np.asarray(S, float))
+    if log_S.size < 3 or not alpha or not 0 < r2 < 1 or not np.ptp(log_S):
         raise InputError("misses needed: give three sizes, an exponent and an R2 in (0, 1)")
-    explained = alpha**2 * ((x - x.mean()) ** 2).sum()
-    return float((x.size - 2) * r2 / ((1 - r2) * explained))
+    explained = alpha**2 * ((log_S - log_S.mean()) ** 2).sum()
+    return float((log_S.size - 2) * r2 / ((1 - r2) * explained))
 
 
 def trusted_k(ks: np.ndarray, misses: np.ndarray, needed: float) -> float:
     """The k up to which the harmonic mean of the models' misses is `needed` or more.
 
-    ks (K,) ascending; misses (K, n) of n models, falling with k. Between two k by a straight line
-    in the logarithms of both; NaN if even the first k has too few, inf if the last has enough.
+    ks (K,) ascending; misses (K, n) of n models, falling with k. Between two k the mean is
+    interpolated by a straight line in the logarithms of both. NaN if even the first k has too few
+    misses, inf if the last has enough.
     """
+    # Half a miss in the place of none: the harmonic mean stays finite.
     mean = 1 / (1 / np.maximum(misses, 0.5)).mean(axis=1)
-    if not (mean < needed).any():
+    too_few = np.flatnonzero(mean < needed)
+    if not too_few.size:
         return float("inf")
-    if mean[0] < needed:
+    first = too_few[0]
+    if first == 0:
         return float("nan")
-    at = np.flatnonzero(mean < needed)[0]
-    ends = np.log(mean[[at, at - 1]]), np.log(np.asarray(ks, float)[[at, at - 1]])
-    return float(np.exp(np.interp(np.log(needed), *ends)))
+    log_ks = np.log(np.asarray(ks, float))
+    log_mean = np.log(mean)
+    # np.interp wants its x to rise, and the misses fall with k.
+    log_k = np.interp(
+        np.log(needed),
+        [log_mean[first], log_mean[first - 1]],
+        [log_ks[first], log_ks[first - 1]],
+    )
+    return float(np.exp(log_k))
 
 
 def trust_lines(summaries: Iterable[Summary]) -> list[str]:
-    """A line a family and corpus with a law at k = 100 or the largest k <= SMALL_K of its grid:
-    the k up to which its models miss as many tokens as `misses_needed` asks (`trusted_k`).
-    Left out: fewer than three models, and what cannot be fitted.
+    """For each family and corpus a line that says up to which k its law can be trusted.
+
+    That is the k up to which its models miss as many tokens as `misses_needed` asks (`trusted_k`),
+    with the law at k = 100 or the largest k <= SMALL_K of the summaries' grid. Left out: fewer than
+    three models, and what cannot be fitted.
     """
-    every, lines = list(summaries), []
-    for corpus, family in sorted({(one.manifest.corpus, one.manifest.family) for one in every}):
-        models = models_of(every, corpus, family)
-        S = np.array([one.manifest.S for one in models], dtype=np.float64)
-        grid = np.array(sorted(set.intersection(*(set(one.k_grid.tolist()) for one in models))))
-        rbp = np.array([one.rbp(grid) for one in models]).T
-        at = max((grid <= SMALL_K).sum() - 1, 0)
+    summaries = list(summaries)
+    pairs = sorted({(summary.manifest.corpus, summary.manifest.family) for summary in summaries})
+    lines = []
+    for corpus, family in pairs:
+        models = models_of(summaries, corpus, family)
         try:
-            needed = misses_needed(fit_rbp_law(S, rbp[at]).alpha, S)
+            k, needed = _trusted_and_needed(models)
         except InputError:
             continue
-        k = trusted_k(grid, (1 - rbp) * np.array([one.tokens for one in models]), needed)
-        upto = "no k" if np.isnan(k) else f"k up to {k:,.0f}" if np.isfinite(k) else "every k"
+        upto = f"k up to {k:,.0f}"
+        if np.isnan(k):
+            upto = "no k"
+        elif np.isinf(k):
+            upto = "every k"
         lines.append(
-            f"{family} on {corpus}: with {models[0].tokens:,} tokens and these {S.size} sizes trust"
-            f" {upto} (R2 of 0.9 needs {needed:,.0f} misses a model)"
+            f"{family} on {corpus}: with {models[0].tokens:,} tokens and these {len(models)} sizes"
+            f" trust {upto} (R2 of 0.9 needs {needed:,.0f} misses a model)"
         )
     return lines
+
+
+def _trusted_and_needed(models: Sequence[Summary]) -> tuple[float, float]:
+    """`trusted_k` of the models of one family, and `misses_needed` by its law."""
+    common = set(models[0].k_grid.tolist())
+    for model in models:
+        common &= set(model.k_grid.tolist())
+    ks = np.array(sorted(common))
+
+    S = np.array([model.manifest.S for model in models], dtype=np.float64)
+    tokens = np.array([model.tokens for model in models])
+    rbp = np.array([model.rbp(ks) for model in models]).T  # (K, n)
+
+    small = max((ks <= SMALL_K).sum() - 1, 0)  # the place of the largest k <= SMALL_K
+    alpha = fit_rbp_law(S, rbp[small]).alpha
+    needed = misses_needed(alpha, S)
+    misses = (1 - rbp) * tokens
+    return trusted_k(ks, misses, needed), needed

@@ -14,12 +14,17 @@ EVIDENCE = Path(__file__).resolve().parents[1] / "data" / "evidence"
 def load(name: str) -> pd.DataFrame:
     """One table of `rbpkit/data/evidence` (its README.md has columns, units and sources).
 
-    name: "models" (finished models), "pythia" (LAMBADA along Pythia's training), "openlm",
-    "shapes", "sources", "blind" (predictions), "pythia_lambada_zero_shot" (their outcome).
-    InputError for any other.
+    - "models": finished models
+    - "pythia": LAMBADA along Pythia's training
+    - "openlm": models of OpenLM
+    - "shapes": widths, layers and so on, from which S follows
+    - "sources": where each number is from, and its licence
+    - "blind": predictions, and "pythia_lambada_zero_shot": what became of them
+
+    Raises InputError for any other name.
     """
     path = EVIDENCE / f"{name}.csv"
     if not path.is_file():
-        there = ", ".join(sorted(one.stem for one in EVIDENCE.glob("*.csv")))
-        raise InputError(f"no published table {name!r}: there are {there}")
+        known = sorted(table.stem for table in EVIDENCE.glob("*.csv"))
+        raise InputError(f"no published table {name!r}: there are {', '.join(known)}")
     return pd.read_csv(path)
