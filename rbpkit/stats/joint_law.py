@@ -17,13 +17,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
 from rbpkit.errors import InputError
+from rbpkit.fit import Array, root_mean_square
 
-FORMS = ("size", "product", "sum", "sum+floor")  # each has one parameter more
+FORMS = ("size", "product", "sum", "sum+floor")
 KAPLAN = "kaplan"
+_PARAMETERS = {"size": 2, "product": 3, "sum": 4, "sum+floor": 5, KAPLAN: 4}
 # Where the sums start: exponents of S and T, and the share of the smallest loss that is floor.
 _STARTS = ((0.3, 0.3, 0.3), (0.2, 0.8, 0.1), (0.6, 0.3, 0.6))
 
@@ -32,10 +34,10 @@ _STARTS = ((0.3, 0.3, 0.3), (0.2, 0.8, 0.1), (0.6, 0.3, 0.6))
 class JointFit:
     """log L = log of `form`, fitted to n points.
 
-    A, a, B, b, E: as in the module's formulas, with S and T in units of S_unit and T_unit (their
-    geometric means in the data: A is then a loss, not a number of thirty digits). B and E are 0,
-    and b is 0, where the form has none; the product's B is 0 and its b the exponent of T.
-    rms: root mean square of the residuals of log L; 0.01 is 1% of the loss.
+    - A, a, B, b, E: as in the module's formulas, with S and T in units of S_unit and T_unit. Those
+      are their geometric means in the data, so that A is a loss and not a number of thirty digits.
+      What the form does not have is 0; the product has no B, and its b is the exponent of T.
+    - rms: root mean square of the residuals of log L; 0.01 is 1% of the loss.
     """
 
     form: str
@@ -49,15 +51,16 @@ class JointFit:
     rms: float
     n: int
 
-    def predict(self, S: ArrayLike, T: ArrayLike) -> NDArray[np.float64]:
+    def predict(self, S: ArrayLike, T: ArrayLike) -> Array:
         """The loss of models of size S trained on T tokens; S and T broadcast."""
         s = np.asarray(S, dtype=np.float64) / self.S_unit
         t = np.asarray(T, dtype=np.float64) / self.T_unit
         if self.form in ("size", "product"):
             return self.A * s**-self.a * t**-self.b
         if self.form == KAPLAN:
-            parts = (self.A * s**-self.a) ** (1 / self.b) + self.B ** (1 / self.b) / t
-            return parts**self.b
+            of_size = (self.A * s**-self.a) ** (1 / self.b)
+            of_tokens = self.B ** (1 / self.b) / t  # (B t^-b)^(1/b)
+            return (of_size + of_tokens) ** self.b
         return self.A * s**-self.a + self.B * t**-self.b + self.E
 
 
@@ -65,96 +68,150 @@ def fit_joint(S: ArrayLike, T: ArrayLike, loss: ArrayLike, form: str = "sum") ->
     """Least squares of log loss on the logarithm of `form` (one of `FORMS`, or `KAPLAN`).
 
     S: (n,) non-embedding parameters. T: (n,) training tokens. loss: (n,). All positive and finite.
-    InputError for another form, unequal lengths, values that are not positive, fewer points than
-    parameters and one, and for sizes (or tokens, where the form has them) that are all equal.
+
+    Raises InputError for another form, unequal lengths, values that are not positive, no more
+    points than the form has parameters, and for sizes (or tokens, if the form has them) that are
+    all equal.
     """
-    if form not in (*FORMS, KAPLAN):
+    if form not in _PARAMETERS:
         raise InputError(f"no form {form!r}: there are {', '.join(FORMS)}, {KAPLAN}")
-    S, T, L = (np.asarray(values, dtype=np.float64) for values in (S, T, loss))
-    if not (S.ndim == 1 and S.shape == T.shape == L.shape):
-        raise InputError(f"S, T and loss must pair up, not {S.shape}, {T.shape}, {L.shape}")
-    for values, name in ((S, "S"), (T, "T"), (L, "loss")):
-        if not (np.isfinite(values) & (values > 0)).all():
-            raise InputError(f"every {name} must be positive and finite; leave other points out")
-    free = 4 if form == KAPLAN else 2 + FORMS.index(form)
-    if L.size <= free:
-        raise InputError(f"{form} has {free} parameters: {L.size} point(s) are too few")
-    for values, name in ((S, "S"), (T, "T"))[: 1 if form == "size" else 2]:
-        if np.ptp(np.log(values)) < 1e-9:
-            raise InputError(f"{name} is the same at all points: {form} cannot be fitted")
-    s, t, y = np.log(S), np.log(T), np.log(L)
-    s_unit, t_unit = s.mean(), t.mean()
-    s, t = s - s_unit, t - t_unit
+    S = np.asarray(S, dtype=np.float64)
+    T = np.asarray(T, dtype=np.float64)
+    loss = np.asarray(loss, dtype=np.float64)
+    _check_fittable(S, T, loss, form)
+    log_S, log_T, log_loss = np.log(S), np.log(T), np.log(loss)
+    log_S_unit, log_T_unit = log_S.mean(), log_T.mean()
+    s, t = log_S - log_S_unit, log_T - log_T_unit
     if form in ("size", "product"):
-        design = np.stack([np.ones_like(s), -s, -t][:free], axis=1)
-        found = np.linalg.lstsq(design, y, rcond=None)[0]
-        rms = float(np.sqrt(np.mean((design @ found - y) ** 2)))
-        parts = (np.exp(found[0]), found[1], 0.0, *found[2:], *[0.0] * (4 - free), 0.0)[:5]
+        A, a, b, rms = _fit_plane(s, t, log_loss, form)
+        B = E = 0.0
     else:
-        p, rms = _best_of(s, t, y, form)
-        parts = (np.exp(p[0]), p[1], np.exp(p[2]), p[3], np.exp(p[4]) if len(p) > 4 else 0.0)
-    A, a, B, b, E = map(float, parts)
+        A, a, B, b, E, rms = _fit_sum(s, t, log_loss, form)
     return JointFit(
-        form, A, a, B, b, E, float(np.exp(s_unit)), float(np.exp(t_unit)), rms, int(L.size)
+        form=form,
+        A=A,
+        a=a,
+        B=B,
+        b=b,
+        E=E,
+        S_unit=float(np.exp(log_S_unit)),
+        T_unit=float(np.exp(log_T_unit)),
+        rms=rms,
+        n=loss.size,
     )
 
 
-def _log_sum(p: NDArray, s: NDArray, t: NDArray) -> tuple[NDArray, NDArray]:
-    """log loss of the sums at p = (log A, a, log B, b[, log E]), and its derivatives."""
-    parts = [p[0] - p[1] * s, p[2] - p[3] * t]
-    if len(p) > 4:
-        parts.append(np.full_like(s, p[4]))
-    logs = np.stack(parts)
-    total = np.logaddexp.reduce(logs, axis=0)
-    share = np.exp(logs - total)
-    columns = [share[0], -share[0] * s, share[1], -share[1] * t, *share[2:]]
-    return total, np.stack(columns, axis=1)
+def _check_fittable(S: Array, T: Array, loss: Array, form: str) -> None:
+    if not (S.ndim == 1 and S.shape == T.shape == loss.shape):
+        raise InputError(f"S, T and loss must pair up, not {S.shape}, {T.shape}, {loss.shape}")
+    for name, values in (("S", S), ("T", T), ("loss", loss)):
+        if not (np.isfinite(values) & (values > 0)).all():
+            raise InputError(f"every {name} must be positive and finite; leave other points out")
+    needed = _PARAMETERS[form]
+    if loss.size <= needed:
+        raise InputError(f"{form} has {needed} parameters: {loss.size} point(s) are too few")
+    of_form = {"S": S} if form == "size" else {"S": S, "T": T}
+    for name, values in of_form.items():
+        if np.ptp(np.log(values)) < 1e-9:
+            raise InputError(f"{name} is the same at all points: {form} cannot be fitted")
 
 
-def _log_kaplan(p: NDArray, s: NDArray, t: NDArray) -> tuple[NDArray, NDArray]:
-    """The same of Kaplan's form at p = (log A, a, log B, b)."""
-    of_size, of_tokens = (p[0] - p[1] * s) / p[3], p[2] / p[3] - t
-    inner = np.logaddexp(of_size, of_tokens)
-    size = np.exp(of_size - inner)
-    tokens = 1 - size
-    by_b = inner - size * of_size - tokens * (of_tokens + t)
-    return p[3] * inner, np.stack([size, -size * s, tokens, by_b], axis=1)
+def _fit_plane(s: Array, t: Array, log_loss: Array, form: str) -> tuple[float, float, float, float]:
+    """A, a, b and the rms of log L = log A - a s - b t, whose b is 0 for the form "size"."""
+    columns = [np.ones_like(s), -s]
+    if form == "product":
+        columns.append(-t)
+    design = np.stack(columns, axis=1)
+    solution = np.linalg.lstsq(design, log_loss, rcond=None)[0]
+    rms = root_mean_square(design @ solution - log_loss)
+    A, a = np.exp(solution[0]), solution[1]
+    b = solution[2] if form == "product" else 0.0
+    return float(A), float(a), float(b), rms
 
 
-def _best_of(s: NDArray, t: NDArray, y: NDArray, form: str) -> tuple[list[float], float]:
-    """(log A, a, log B, b[, log E]) of least squares over all starts, and the residuals' rms."""
-    curve, floor = _log_kaplan if form == KAPLAN else _log_sum, form == "sum+floor"
-    least = y.min()
-    # bounded: exponents may not change sign, and a floor that is not there tends to zero
-    lower = [-20.0, 0.0, -20.0, 1e-3 if form == KAPLAN else 0.0] + [least - 12.0] * floor
-    upper = [20.0, 5.0, 20.0, 5.0] + [least] * floor
-    found = [
-        least_squares(
-            lambda p: curve(p, s, t)[0] - y,
-            [y.mean() - 0.7, a, y.mean() - 1.4, b] + [least + np.log(low)] * floor,
-            lambda p: curve(p, s, t)[1],
+def _fit_sum(
+    s: Array, t: Array, log_loss: Array, form: str
+) -> tuple[float, float, float, float, float, float]:
+    """A, a, B, b, E and the rms of the best solution over all starts.
+
+    The parameters of the search are p = (log A, a, log B, b), and log E for "sum+floor".
+    """
+    curve = _log_kaplan if form == KAPLAN else _log_sum
+    has_floor = form == "sum+floor"
+    mean, smallest = log_loss.mean(), log_loss.min()
+    # Bounded, so that exponents do not change sign, and a floor that is not there tends to zero.
+    lower = [-20.0, 0.0, -20.0, 1e-3 if form == KAPLAN else 0.0]
+    upper = [20.0, 5.0, 20.0, 5.0]
+    if has_floor:
+        lower.append(smallest - 12.0)
+        upper.append(smallest)
+
+    def residuals(p: Array) -> Array:
+        return curve(p, s, t)[0] - log_loss
+
+    def derivatives(p: Array) -> Array:
+        return curve(p, s, t)[1]
+
+    solutions = []
+    for a, b, floor_share in _STARTS:
+        start = [mean - 0.7, a, mean - 1.4, b]
+        if has_floor:
+            start.append(smallest + np.log(floor_share))
+        solution = least_squares(
+            residuals,
+            start,
+            derivatives,
             bounds=(lower, upper),
             method="dogbox",
             xtol=1e-10,
             ftol=1e-10,
         )
-        for a, b, low in _STARTS
-    ]
-    rms = [float(np.sqrt(np.mean(one.fun**2))) for one in found]
-    best = min(range(len(found)), key=lambda i: round(rms[i], 12))
-    return found[best].x.tolist(), rms[best]
+        solutions.append(solution)
+    # Rounded, so that the first start is taken of those that end in the same minimum.
+    best = min(solutions, key=lambda solution: round(root_mean_square(solution.fun), 12))
+    log_A, a, log_B, b = best.x[:4].tolist()
+    E = float(np.exp(best.x[4])) if has_floor else 0.0
+    return float(np.exp(log_A)), a, float(np.exp(log_B)), b, E, root_mean_square(best.fun)
+
+
+def _log_sum(p: Array, s: Array, t: Array) -> tuple[Array, Array]:
+    """log of A e^(-a s) + B e^(-b t) [+ E], (n,), and its derivatives by p, (n, 4 or 5)."""
+    log_parts = [p[0] - p[1] * s, p[2] - p[3] * t]
+    if len(p) > 4:
+        log_parts.append(np.full_like(s, p[4]))
+    stacked = np.stack(log_parts)
+    total = np.logaddexp.reduce(stacked, axis=0)
+    share = np.exp(stacked - total)  # of each part in the sum
+    columns = [share[0], -share[0] * s, share[1], -share[1] * t, *share[2:]]
+    return total, np.stack(columns, axis=1)
+
+
+def _log_kaplan(p: Array, s: Array, t: Array) -> tuple[Array, Array]:
+    """The same of Kaplan's form at p = (log A, a, log B, b)."""
+    log_A, a, log_B, b = p
+    of_size = (log_A - a * s) / b
+    of_tokens = log_B / b - t
+    inner = np.logaddexp(of_size, of_tokens)
+    share_of_size = np.exp(of_size - inner)
+    share_of_tokens = 1 - share_of_size
+    by_b = inner - share_of_size * of_size - share_of_tokens * (of_tokens + t)
+    columns = [share_of_size, -share_of_size * s, share_of_tokens, by_b]
+    return b * inner, np.stack(columns, axis=1)
 
 
 def leave_out(
     S: ArrayLike, T: ArrayLike, loss: ArrayLike, held: ArrayLike, forms: Sequence[str] = FORMS
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, Array]:
     """form -> log(predicted loss / loss) at the points of `held` (a mask), fitted to the rest."""
-    S, T, L = (np.asarray(values, dtype=np.float64) for values in (S, T, loss))
+    S = np.asarray(S, dtype=np.float64)
+    T = np.asarray(T, dtype=np.float64)
+    loss = np.asarray(loss, dtype=np.float64)
     out = np.asarray(held, dtype=bool)
     errors = {}
     for form in forms:
-        fitted = fit_joint(S[~out], T[~out], L[~out], form)
-        errors[form] = np.log(fitted.predict(S[out], T[out]) / L[out])
+        fitted = fit_joint(S[~out], T[~out], loss[~out], form)
+        predicted = fitted.predict(S[out], T[out])
+        errors[form] = np.log(predicted / loss[out])
     return errors
 
 
@@ -163,16 +220,21 @@ def held_out_sets(
 ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Three tests of a law in size and tokens: name -> (keep, out, copied).
 
-    S, T, loss (n,), sorted by T and then S; every S below `large` at every T, the larger ones at
-    the largest T only. keep (n,) bool: the models of a test; out (n,) bool: those of them that the
-    others are to predict. copied: what a copy predicts for them, the loss of the next smaller size
-    or of half the tokens.
+    S, T, loss: (n,), sorted by T and then S; every S below `large` at every T, the larger ones at
+    the largest T only.
+
+    - keep: (n,) bool, the models of a test
+    - out: (n,) bool, those of them that the others are to predict
+    - copied: what a copy predicts for those, the loss of the next smaller size or of half the
+      tokens
     """
-    small, last = S < large, T == T.max()
+    small = S < large
+    longest = T == T.max()
     second, largest = np.unique(S[small])[-2:]
-    held_out = {
-        "largest size": (S == largest, loss[S == second]),
-        "longest training": (small & last, loss[T == T.max() / 2]),
-        "two larger": (~small, loss[(S == largest) & last]),
+    of_largest, of_second = S == largest, S == second
+    outs_and_copies = {
+        "largest size": (of_largest, loss[of_second]),
+        "longest training": (small & longest, loss[T == T.max() / 2]),
+        "two larger": (~small, loss[of_largest & longest]),
     }
-    return {name: (small | out, out, copied) for name, (out, copied) in held_out.items()}
+    return {name: (small | out, out, copied) for name, (out, copied) in outs_and_copies.items()}
