@@ -1,11 +1,17 @@
 """Windows of N consecutive tokens with every rank at most k (Section 5.1, Eqs. 6 to 8, Figure 7).
 
-p_{N,k} is the share of such windows. A table of windows has one row a model, k and N:
+p_{N,k} is the share of such windows. A table of windows has one row for each model, k and N, sorted
+by corpus, family, S, k and N. Its columns:
 
-    corpus, family, model, S (non-embedding parameters), k, N, windows, hits, p = p_{N,k},
-    p_1 = RBP_k, p_2 and shuffled (NaN if not known), independent (Eq. 6: RBP_k^N), markov (the
-    chain of pairs, p_1 (p_2 / p_1)^(N - 1)), effective (log p / log p_1), runs_low and runs_high
-    (see `run_bounds`); sorted by corpus, family, S, k, N.
+- corpus, family, model, S (non-embedding parameters), k, N
+- windows: how many there are; hits: how many of them have every rank at most k
+- p: p_{N,k} = hits / windows
+- p_1: RBP_k; p_2: p_{2,k}, NaN if it is not known
+- shuffled: p_{N,k} of the documents' tokens in random order (`shuffled`), NaN if it is not known
+- independent: RBP_k^N, of Eq. 6
+- markov: p_1 (p_2 / p_1)^(N - 1), of a chain of pairs
+- effective: log p / log p_1 (`effective_tokens`)
+- runs_low, runs_high: bounds of the number of separate runs (`run_bounds`)
 """
 
 from __future__ import annotations
@@ -15,11 +21,12 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from rbpkit import paper
 from rbpkit.errors import InputError
+from rbpkit.fit import Array
 from rbpkit.stats.curves import models_of
 from rbpkit.summary import Summary
 
@@ -28,14 +35,15 @@ READING = 6e-7
 # Scored tokens of a document truncated at 512, as in the paper: the first is never scored.
 WIKI_LONGEST = 511
 MIN_RUNS = 5  # fewer separate runs of hits are too few to judge a share by
-COLUMNS = "corpus family model S k N windows hits p p_1 p_2 shuffled".split()
-ORDER = ["corpus", "family", "S", "k", "N"]
+_MEASURED = "corpus family model S k N windows hits p p_1 p_2 shuffled".split()
+_SHARES = ["p", "p_1", "p_2", "shuffled"]
+_ORDER = ["corpus", "family", "S", "k", "N"]
 
 
-def effective_tokens(p_N: ArrayLike, p_1: ArrayLike) -> NDArray[np.float64]:
+def effective_tokens(p_N: ArrayLike, p_1: ArrayLike) -> Array:
     """log p_{N,k} / log p_{1,k}: for how many independent tokens a window counts; N under Eq. 6.
 
-    NaN where p_{N,k} is 0, or where p_{1,k} is 1 and nothing can be told.
+    NaN if p_{N,k} is 0, or if p_{1,k} is 1 and nothing can be told.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(p_N) / np.log(p_1)
@@ -47,19 +55,20 @@ def shuffled(summary: Summary, N: int, k: int) -> float:
 
     It keeps that documents differ and drops all order inside them. A document of n tokens and h
     hits has n - N + 1 windows, each hit with C(h, N) / C(n, N). NaN for a k without counts by
-    document (see `Summary.k_grid`) and where no document has N tokens.
+    document (see `Summary.k_grid`) and if no document has N tokens.
     """
     column = np.flatnonzero(summary.k_grid == k)
-    n = summary.document_tokens.astype(np.float64)
-    long = n >= N
+    long = summary.document_tokens >= N
     if not column.size or not long.any():
         return float("nan")
-    n, h = n[long], summary.document_hits[long, column[0]].astype(np.float64)
+    n = summary.document_tokens[long].astype(np.float64)
+    h = summary.document_hits[long, column[0]].astype(np.float64)
     chance = np.zeros(n.size)
-    some = h >= N  # fewer hits than N cannot fill a window
-    # log n! / (n - N)! is log C(n, N) without N!, which cancels
-    falling = [gammaln(x[some] + 1) - gammaln(x[some] - N + 1) for x in (h, n)]
-    chance[some] = np.exp(falling[0] - falling[1])
+    enough = h >= N  # fewer hits than N cannot fill a window
+    # log h! / (h - N)! is log C(h, N) with N!, which cancels in the quotient.
+    log_hits = gammaln(h[enough] + 1) - gammaln(h[enough] - N + 1)
+    log_tokens = gammaln(n[enough] + 1) - gammaln(n[enough] - N + 1)
+    chance[enough] = np.exp(log_hits - log_tokens)
     return float(np.average(chance, weights=n - N + 1))
 
 
@@ -68,21 +77,24 @@ def denominator(shares: ArrayLike, most: int, reading: float = READING) -> int:
 
     reading: how far a share may be from its fraction. InputError when no W fits.
     """
-    W = np.arange(1, most + 1, dtype=np.float64)
-    for share in np.asarray(shares, dtype=np.float64):
+    shares = np.asarray(shares, dtype=np.float64)
+    candidates = np.arange(1, most + 1, dtype=np.float64)
+    for share in shares:
+        counts = share * candidates
+        off = np.abs(counts - np.rint(counts))
         # 1e-6: rounding of a product near 3e5 in double precision, with much to spare
-        W = W[np.abs(share * W - np.rint(share * W)) <= reading * W + 1e-6]
-    if not W.size:
-        raise InputError(f"no number of windows up to {most} fits these {len(shares)} shares")
-    return int(W[0])
+        candidates = candidates[off <= reading * candidates + 1e-6]
+    if not candidates.size:
+        raise InputError(f"no number of windows up to {most} fits these {shares.size} shares")
+    return int(candidates[0])
 
 
 def run_bounds(hits: Mapping[int, int], N: int, longest: int) -> tuple[int, int]:
     """Least and greatest number of separate runs of N or more hits, from how many windows hit.
 
-    hits: N -> how many windows of N tokens hit throughout; longest: scored tokens of the longest
-    document. A run of L holds L - N + 1 such windows, so hits(N) is the sum over n >= N of the
-    runs of at least n, a number that cannot grow with n; neighbouring N bound it on both sides.
+    hits: N -> how many windows of N tokens hit throughout. longest: scored tokens of the longest
+    document. A run of L tokens holds L - N + 1 such windows, so hits(N) is the sum over n >= N of
+    the runs of at least n, a number that cannot grow with n. Neighbouring N bound it on both sides.
     InputError for an N that is not in `hits`.
     """
     if N not in hits:
@@ -91,10 +103,19 @@ def run_bounds(hits: Mapping[int, int], N: int, longest: int) -> tuple[int, int]
         return 0, 0
     longer = min((n for n in hits if n > N), default=None)
     shorter = max((n for n in hits if n < N), default=None)
-    beyond, rest = (longer, hits[longer]) if longer else (longest + 1, 0)
-    low = max(1, -(-(hits[N] - rest) // (beyond - N)))
-    high = hits[N] if shorter is None else (hits[shorter] - hits[N]) // (N - shorter)
-    return low, min(high, hits[N])
+
+    # hits(N) - hits(longer) is a sum of longer - N numbers, of which the first is the largest.
+    if longer is None:
+        terms, total = longest + 1 - N, hits[N]
+    else:
+        terms, total = longer - N, hits[N] - hits[longer]
+    low = max(1, -(-total // terms))  # rounded up
+
+    # hits(shorter) - hits(N) is a sum of N - shorter numbers, each at least the one asked for.
+    high = hits[N]  # a run has a window
+    if shorter is not None:
+        high = min(high, (hits[shorter] - hits[N]) // (N - shorter))
+    return low, high
 
 
 def published_windows() -> pd.DataFrame:
@@ -105,14 +126,14 @@ def published_windows() -> pd.DataFrame:
     """
     table = paper.emergence().rename(columns={"dataset": "corpus"})
     table["p"] = table["p"].where(table["p"] >= paper.EMERGENCE_ZERO, 0.0)
-    tokens = paper.token_counts().query("dataset == 'Wiki' and family == 'Pythia'")["tokens"]
-    most = int(tokens.iloc[0])
+    of_pythia = paper.token_counts().query("dataset == 'Wiki' and family == 'Pythia'")
+    most = int(of_pythia["tokens"].iloc[0])
     windows = {N: denominator(p[p > 0], most) for N, p in table.groupby("N")["p"]}
     table["windows"] = table["N"].map(windows)
     table["hits"] = np.rint(table["p"] * table["windows"]).astype(np.int64)
     for N in (1, 2):
-        one = table[table["N"] == N].set_index(["model", "k"])["p"].rename(f"p_{N}")
-        table = table.join(one, on=["model", "k"])
+        at_N = table[table["N"] == N].set_index(["model", "k"])
+        table = table.join(at_N["p"].rename(f"p_{N}"), on=["model", "k"])
     return _derived(table.assign(family="Pythia", shuffled=np.nan, longest=WIKI_LONGEST))
 
 
@@ -128,38 +149,57 @@ def measured_windows(
     Missing: a line for a (corpus, family) that was not measured, and for an N that is not stored
     or longer than every document. N = 1 and 2 are always added. InputError for k < 1.
     """
-    every, Ns = list(summaries), sorted({1, 2, *Ns})
+    summaries = list(summaries)
+    Ns = sorted({1, 2, *Ns})
     rows, missing = [], []
     for corpus, family in product(corpora, families):
-        chosen = models_of(every, corpus, family)
-        if not chosen:
+        models = models_of(summaries, corpus, family)
+        if not models:
             missing.append(f"not measured: {family} on {corpus}")
-        for one in chosen:
-            there = [N for N in Ns if N in one.windows and one.windows[N].total]
-            for N in sorted(set(Ns) - set(there)):
-                why = "no document is that long" if N in one.windows else "not in the summaries"
-                missing.append(f"no windows of N = {N}: {family} on {corpus}: {why}")
-            about = (corpus, family, one.manifest.model, one.manifest.S)
-            longest = int(one.document_tokens.max())
-            for k, N in product(ks, there):
-                counted, p_2 = one.windows[N], one.success(2, k) if 2 in there else np.nan
-                shares = (counted.share(k), one.success(1, k), p_2, shuffled(one, N, k))
-                hits = int(counted.at_most(k))
-                rows.append((*about, k, N, counted.total, hits, *shares, longest))
-    table = pd.DataFrame(rows, columns=[*COLUMNS, "longest"])
-    table = table.astype(dict.fromkeys(COLUMNS[-4:], np.float64))
-    return _derived(table), tuple(dict.fromkeys(missing))
+        for model in models:
+            counted = []
+            for N in Ns:
+                absent = f"no windows of N = {N}: {family} on {corpus}"
+                if N not in model.windows:
+                    missing.append(f"{absent}: not in the summaries")
+                elif not model.windows[N].total:
+                    missing.append(f"{absent}: no document is that long")
+                else:
+                    counted.append(N)
+            rows += _rows_of(model, counted, ks)
+    table = pd.DataFrame(rows, columns=[*_MEASURED, "longest"])
+    table = table.astype(dict.fromkeys(_SHARES, np.float64))
+    each_once = tuple(dict.fromkeys(missing))  # all models of a family miss the same
+    return _derived(table), each_once
+
+
+def _rows_of(model: Summary, Ns: Sequence[int], ks: Sequence[int]) -> list[tuple]:
+    """The rows of one model: what `_MEASURED` names, and the longest document."""
+    about = (model.manifest.corpus, model.manifest.family, model.manifest.model, model.manifest.S)
+    longest = int(model.document_tokens.max())
+    rows = []
+    for k, N in product(ks, Ns):
+        windows = model.windows[N]
+        p_1 = model.success(1, k)
+        p_2 = model.success(2, k) if 2 in Ns else np.nan
+        shares = (windows.share(k), p_1, p_2, shuffled(model, N, k))
+        rows.append((*about, k, N, windows.total, int(windows.at_most(k)), *shares, longest))
+    return rows
 
 
 def _derived(table: pd.DataFrame) -> pd.DataFrame:
-    """A table of windows from its COLUMNS and `longest`, scored tokens of the longest document."""
-    table = table[[*COLUMNS, "longest"]].sort_values(ORDER, ignore_index=True)
+    """A table of windows from what was measured and `longest`, the tokens of the longest document.
+
+    All of its rows of one corpus, family, model and k bound the runs of each other.
+    """
+    table = table[[*_MEASURED, "longest"]].sort_values(_ORDER, ignore_index=True)
     p_1, p_2, N = table["p_1"], table["p_2"], table["N"]
     table["independent"] = p_1**N
-    table["markov"] = p_1 * (p_2 / p_1) ** (N - 1)  # NaN where nothing hit
+    table["markov"] = p_1 * (p_2 / p_1) ** (N - 1)  # NaN if nothing hit
     table["effective"] = effective_tokens(table["p"], p_1)
     bounds = pd.DataFrame(index=table.index, columns=["runs_low", "runs_high"], dtype=np.float64)
     for _, part in table.groupby(["corpus", "family", "model", "k"]):
         hits = dict(zip(part["N"].tolist(), part["hits"].tolist(), strict=True))
-        bounds.loc[part.index] = [run_bounds(hits, n, part["longest"].iloc[0]) for n in hits]
+        longest = int(part["longest"].iloc[0])
+        bounds.loc[part.index] = [run_bounds(hits, N, longest) for N in hits]
     return table.drop(columns="longest").join(bounds.astype(np.int64))
