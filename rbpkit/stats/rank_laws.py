@@ -1,7 +1,7 @@
 """The lognormal over ranks of Section 5.2: its likelihood, and the sums of Appendix C.
 
 mu and sigma are those of ln R (natural logarithm) before ranks are rounded. The package `powerlaw`
-fits discrete data so, without an upper end:
+fits discrete data in this way, without an upper end:
 p_k = Phi(z(k + 1/2)) - Phi(z(k - 1/2)), z(x) = (ln x - mu) / sigma.
 
 Appendix C takes -log p_1 for -log RBP_1 and the entropy -sum p_k log p_k for CE. `rank_sums` has
@@ -16,13 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize, root
 from scipy.special import entr, log_ndtr, logsumexp
 from scipy.stats import norm
 
 from rbpkit import paper
 from rbpkit.errors import InputError
+from rbpkit.fit import Array
 from rbpkit.summary import Summary
 
 MIN_DISTINCT = 3  # two parameters: with fewer distinct ranks the likelihood need not have a maximum
@@ -30,17 +31,21 @@ FLAT = np.log(100)  # of log sigma: beyond it, a power law as far as any data ca
 SUMMED = 2**12  # ranks that `rank_sums` adds one by one
 _LOG_SQRT_2PI = np.log(2 * np.pi) / 2
 
-Array = NDArray[np.float64]
+
+# -- the likelihood ------------------------------------------------------------------------------
 
 
 def _log_mass(lo: Array, hi: Array, b: float, log_sigma: float) -> Array:
     """log Pr(lo <= R < hi) of the lognormal up to a constant; b = -mu / sigma^2."""
     sigma = np.exp(min(log_sigma, 2 * FLAT))
-    low, high = (np.log(edge - 0.5) / sigma + b * sigma for edge in (lo, hi))
-    # log(Phi(high) - Phi(low)) from the tail that is the smaller: no digits lost
-    low, high = np.where(low > 0, -high, low), np.where(low > 0, -low, high)
-    upper = log_ndtr(high)
-    return upper + np.log(-np.expm1(log_ndtr(low) - upper))
+    z_lo = np.log(lo - 0.5) / sigma + b * sigma
+    z_hi = np.log(hi - 0.5) / sigma + b * sigma
+    # log(Phi(z_hi) - Phi(z_lo)), from the tail that is the smaller so that no digits are lost.
+    above = z_lo > 0
+    near = np.where(above, -z_lo, z_hi)
+    far = np.where(above, -z_hi, z_lo)
+    log_near = log_ndtr(near)
+    return log_near + np.log(-np.expm1(log_ndtr(far) - log_near))
 
 
 class LognormalFit(NamedTuple):
@@ -56,47 +61,67 @@ def fit_lognormal(
 ) -> LognormalFit:
     """The lognormal from k_min on that makes the counts of the ranks >= k_min most likely.
 
-    ranks, counts: (n,) rising ranks and how often each was seen (or its share). upto: if ranks are
-    known by bins only, as in Figure 8c, where each ends: ranks <= R < upto. k_min = 2 leaves out
-    rank 1, as that figure does. Raises InputError for bins that are not such, counts that are not
-    positive, fewer than three distinct ranks, and if a power law is likelier than every lognormal
-    (sigma goes to infinity).
-    """
-    lo, counts = np.asarray(ranks), np.asarray(counts)
-    hi = lo + 1 if upto is None else np.asarray(upto)
-    if not (lo.ndim == 1 and lo.shape == hi.shape == counts.shape):
-        raise InputError("a histogram of ranks needs as many counts as bins, in one dimension")
-    lo, hi, counts = (array[lo >= k_min] for array in (lo, hi, counts))
-    if lo.size < MIN_DISTINCT:
-        few = f"cannot fit a lognormal to {lo.size} distinct rank(s) >= {k_min}"
-        raise InputError(f"{few}; score more tokens, for at least {MIN_DISTINCT}")
-    if not ((hi > lo).all() and (lo[1:] >= hi[:-1]).all() and (counts > 0).all()):
-        raise InputError("bins must rise without overlap, each with a positive count")
-    edges = np.unique(np.concatenate(([k_min], lo, hi, [np.inf])))
-    bins, share = np.searchsorted(edges, lo), counts / counts.sum()
+    - ranks, counts: (n,) rising ranks and how often each was seen (or its share).
+    - upto: (n,) if ranks are known by bins only, as in Figure 8c, where each bin ends:
+      ranks <= R < upto.
+    - k_min: 2 leaves out rank 1, as that figure does.
 
-    def loss(t: Array) -> float:
+    Raises InputError for bins that are not such, counts that are not positive, fewer than three
+    distinct ranks, and if a power law is likelier than every lognormal (sigma goes to infinity).
+    """
+    lo, hi, counts = _checked_bins(ranks, counts, upto, k_min)
+    # The model's probability is computed on every interval between edges, bins and gaps alike.
+    edges = np.unique(np.concatenate(([k_min], lo, hi, [np.inf])))
+    bins = np.searchsorted(edges, lo)
+    share = counts / counts.sum()
+
+    def loss(parameters: Array) -> float:
+        b, log_sigma = parameters
         with np.errstate(all="ignore"):  # a trial far off is nan or inf, and is not taken
-            log_p = _log_mass(edges[:-1], edges[1:], *t)
-            value = -share @ np.log(np.exp(log_p - logsumexp(log_p))[bins])
+            log_mass = _log_mass(edges[:-1], edges[1:], b, log_sigma)
+            probability = np.exp(log_mass - logsumexp(log_mass))
+            value = -share @ np.log(probability[bins])
         return value if np.isfinite(value) else 1e9
 
+    # A simplex finds the neighbourhood from anywhere; a gradient then finds the digits.
     rough = {"xatol": 1e-2, "fatol": 1e-5}
     near = minimize(loss, (0.1, 1.2), method="Nelder-Mead", options=rough)
     last = minimize(loss, near.x, method="BFGS", jac="3-point", options={"gtol": 1e-9})
-    best = min(near, last, key=lambda one: one.fun)
+    best = min(near, last, key=lambda result: result.fun)
     b, log_sigma = best.x
     if log_sigma > FLAT:
         raise InputError("no lognormal is the most likely: the nearest is a power law")
     sigma = float(np.exp(log_sigma))
-    return LognormalFit(float(-b * sigma**2), sigma, -float(best.fun))
+    mu = float(-b * sigma**2)
+    return LognormalFit(mu, sigma, score=-float(best.fun))
+
+
+def _checked_bins(
+    ranks: ArrayLike, counts: ArrayLike, upto: ArrayLike | None, k_min: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The bins from k_min on: where each begins and ends, and its count; InputError as above."""
+    lo, counts = np.asarray(ranks), np.asarray(counts)
+    hi = lo + 1 if upto is None else np.asarray(upto)
+    if not (lo.ndim == 1 and lo.shape == hi.shape == counts.shape):
+        raise InputError("a histogram of ranks needs as many counts as bins, in one dimension")
+    kept = lo >= k_min
+    lo, hi, counts = lo[kept], hi[kept], counts[kept]
+    if lo.size < MIN_DISTINCT:
+        raise InputError(
+            f"cannot fit a lognormal to {lo.size} distinct rank(s) >= {k_min};"
+            f" score more tokens, for at least {MIN_DISTINCT}"
+        )
+    rising = (hi > lo).all() and (lo[1:] >= hi[:-1]).all()
+    if not (rising and (counts > 0).all()):
+        raise InputError("bins must rise without overlap, each with a positive count")
+    return lo, hi, counts
 
 
 def lognormal_log_p(mu: float, sigma: float, V: int, k_min: int = 1) -> Array:
     """(V - k_min + 1,) log probabilities of the ranks k_min..V, by a lognormal that ends at V."""
     k = np.arange(k_min, V + 1.0)
-    log_p = _log_mass(k, k + 1, -mu / sigma**2, np.log(sigma))
-    return log_p - logsumexp(log_p)
+    log_mass = _log_mass(k, k + 1, -mu / sigma**2, np.log(sigma))
+    return log_mass - logsumexp(log_mass)
 
 
 # -- Appendix C ----------------------------------------------------------------------------------
@@ -105,8 +130,10 @@ def lognormal_log_p(mu: float, sigma: float, V: int, k_min: int = 1) -> Array:
 class TwoLaws(NamedTuple):
     """What a lognormal gives for the two laws; arrays of one shape, nats.
 
-    log_c: logarithm of the normaliser. neg_log_p1: for -log RBP_1 (Eq. 16). fraction: the rest of
-    CE, which Eq. 26 calls negligible. CE: the entropy of the rank, neg_log_p1 + fraction.
+    - log_c: logarithm of the normaliser.
+    - neg_log_p1: for -log RBP_1 (Eq. 16).
+    - fraction: the rest of CE, which Eq. 26 calls negligible.
+    - CE: the entropy of the rank, neg_log_p1 + fraction.
     """
 
     log_c: Array
@@ -118,50 +145,70 @@ class TwoLaws(NamedTuple):
 def closed_form(mu: ArrayLike, sigma: ArrayLike) -> TwoLaws:
     """The two laws by Appendix C's closed form (Eqs. 16, 20, 21, 26); mu and sigma broadcast."""
     mu, sigma = np.asarray(mu, float), np.asarray(sigma, float)
-    log_P, log_phi = norm.logcdf(mu / sigma), norm.logpdf(mu / sigma)
-    log_c = np.logaddexp(log_P, log_phi - np.log(2 * sigma))  # Eq. 20: c = P + psi(1) / 2
+    log_Phi, log_phi = norm.logcdf(mu / sigma), norm.logpdf(mu / sigma)
+    log_c = np.logaddexp(log_Phi, log_phi - np.log(2 * sigma))  # Eq. 20: c = Phi + psi(1) / 2
     neg_log_p1 = log_c + np.log(np.sqrt(2 * np.pi) * sigma) + mu**2 / (2 * sigma**2)  # Eq. 16
-    fraction = np.exp(log_P - log_c) * (0.5 - mu**2 / (2 * sigma**2) + mu)  # Eq. 26
-    fraction += np.exp(log_phi - log_c) * (sigma - mu / (2 * sigma))
+    # Eq. 26, in two terms: with Phi / c and with phi / c.
+    of_Phi = np.exp(log_Phi - log_c) * (0.5 - mu**2 / (2 * sigma**2) + mu)
+    of_phi = np.exp(log_phi - log_c) * (sigma - mu / (2 * sigma))
+    fraction = of_Phi + of_phi
     return TwoLaws(log_c, neg_log_p1, fraction, neg_log_p1 + fraction)
 
 
 def rank_sums(mu: ArrayLike, sigma: ArrayLike) -> TwoLaws:
     """The two laws by the sums over all ranks k >= 1; mu and sigma broadcast to (n,).
 
-    The first SUMMED terms one by one. For the rest the integral, which is a normal distribution's,
-    and of Euler and Maclaurin's formula half of its first term and a twelfth of its slope. Relative
-    error below 1e-9. InputError for a sigma below 0.3: an integral cannot replace so narrow a
-    peak.
+    The first SUMMED terms are added one by one. The rest is the integral, which is a normal
+    distribution's, with two corrections of Euler and Maclaurin's formula: half of its first term
+    and a twelfth of its slope. Relative error below 1e-9.
+
+    Raises InputError for a sigma below 0.3: an integral cannot replace so narrow a peak.
     """
-    mu, sigma = np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, float)) for v in (mu, sigma)))
+    mu, sigma = np.broadcast_arrays(
+        np.atleast_1d(np.asarray(mu, float)), np.atleast_1d(np.asarray(sigma, float))
+    )
     if not (np.isfinite(mu).all() and (sigma >= 0.3).all() and np.isfinite(sigma).all()):
         raise InputError("rank_sums: mu must be finite and sigma finite and at least 0.3")
-    x = np.log(np.arange(1.0, SUMMED + 1))
-    powers = np.stack([x**0, x, x**2], axis=1)
-    # By rows, not all at once: psi(k) / psi(1) = k^(-1 + mu / sigma^2) exp(-(ln k)^2 / 2 sigma^2).
-    shift = np.maximum(0.0, mu - sigma**2) ** 2 / (2 * sigma**2)  # its largest logarithm
-    rows = [
-        np.exp((m / s**2 - 1) * x - (x / s) ** 2 / 2 - h)
-        for m, s, h in zip(mu, sigma, shift, strict=True)
-    ]
-    sums = np.array([row @ powers for row in rows])  # sum psi (ln k)^j / psi(1)
-    # Integrals of psi (ln x)^j from K on, by t = (ln x - mu) / sigma, and the correction.
-    L, at_K = x[-1], np.array([row[-1] for row in rows])
-    t = (L - mu) / sigma
-    upper = np.exp(log_ndtr(-t) + mu**2 / (2 * sigma**2) + np.log(sigma) + _LOG_SQRT_2PI - shift)
-    edge = sigma**2 * at_K * SUMMED
+    sums, last_term, shift = _first_terms(mu, sigma)  # sums of psi (ln k)^j / psi(1), j = 0, 1, 2
+
+    # The integrals of psi (ln x)^j from K = SUMMED on, by t = (ln x - mu) / sigma.
+    log_K = np.log(SUMMED)
+    t = (log_K - mu) / sigma
+    log_upper = log_ndtr(-t) + mu**2 / (2 * sigma**2) + np.log(sigma) + _LOG_SQRT_2PI - shift
+    upper = np.exp(log_upper)
+    edge = sigma**2 * last_term * SUMMED
     sums[:, 0] += upper
     sums[:, 1] += mu * upper + edge
-    sums[:, 2] += (mu**2 + sigma**2) * upper + (mu + L) * edge
-    for j in range(3):  # half of the last term is in the integral already
-        slope = j / L - 1 - t / sigma
-        sums[:, j] -= at_K * L**j * (0.5 + slope / (12 * SUMMED))
+    sums[:, 2] += (mu**2 + sigma**2) * upper + (mu + log_K) * edge
+    for j in range(3):
+        # Half of the last term is in the integral already; slope: of the logarithm, times K.
+        slope = j / log_K - 1 - t / sigma
+        sums[:, j] -= last_term * log_K**j * (0.5 + slope / (12 * SUMMED))
+
     neg_log_p1 = np.log(sums[:, 0]) + shift
-    mean, square = sums[:, 1] / sums[:, 0], sums[:, 2] / sums[:, 0]  # E[ln R], E[(ln R)^2]
-    fraction = (1 - mu / sigma**2) * mean + square / (2 * sigma**2)
+    mean_log_rank = sums[:, 1] / sums[:, 0]
+    mean_log_rank_squared = sums[:, 2] / sums[:, 0]
+    fraction = (1 - mu / sigma**2) * mean_log_rank + mean_log_rank_squared / (2 * sigma**2)
     log_c = neg_log_p1 - np.log(sigma) - _LOG_SQRT_2PI - mu**2 / (2 * sigma**2)
     return TwoLaws(log_c, neg_log_p1, fraction, neg_log_p1 + fraction)
+
+
+def _first_terms(mu: Array, sigma: Array) -> tuple[Array, Array, Array]:
+    """(n, 3) sums over k <= SUMMED of psi(k) (ln k)^j / psi(1), (n,) its last term, (n,) shift.
+
+    All of it is divided by exp(shift), so that nothing overflows.
+    """
+    log_k = np.log(np.arange(1.0, SUMMED + 1))
+    powers = np.stack([log_k**0, log_k, log_k**2], axis=1)
+    # psi(k) / psi(1) = k^(-1 + mu / sigma^2) exp(-(ln k)^2 / 2 sigma^2); its largest logarithm is
+    shift = np.maximum(0.0, mu - sigma**2) ** 2 / (2 * sigma**2)
+    sums, last_term = np.empty((mu.size, 3)), np.empty(mu.size)
+    for i in range(mu.size):  # not at once: n x SUMMED terms may not fit in memory
+        m, s = mu[i], sigma[i]
+        terms = np.exp((m / s**2 - 1) * log_k - (log_k / s) ** 2 / 2 - shift[i])
+        sums[i] = terms @ powers
+        last_term[i] = terms[-1]
+    return sums, last_term, shift
 
 
 def invert(CE: ArrayLike, neg_log_p1: ArrayLike) -> tuple[Array, Array]:
@@ -169,20 +216,25 @@ def invert(CE: ArrayLike, neg_log_p1: ArrayLike) -> tuple[Array, Array]:
 
     At fixed -log p_1, CE rises with sigma, so there is one solution or none; then InputError.
     """
-    found = []
-    for aim in zip(np.asarray(CE, float), np.asarray(neg_log_p1, float), strict=True):
-
-        def off(t: Array, aim=aim) -> tuple[float, float]:
-            laws = closed_form(t[0] * np.exp(t[1]), np.exp(t[1]))
-            return laws.CE - aim[0], laws.neg_log_p1 - aim[1]
-
-        best = root(off, (0.0, 1.4), options={"xtol": 1e-13})
-        if not np.allclose(best.fun, 0, atol=1e-9):
-            raise InputError(f"no lognormal has CE = {aim[0]:g} and -log p_1 = {aim[1]:g}")
-        sigma = np.exp(best.x[1])
-        found.append((best.x[0] * sigma, sigma))
-    mu, sigma = np.array(found).T
+    pairs = zip(np.asarray(CE, float), np.asarray(neg_log_p1, float), strict=True)
+    solutions = np.array([_invert_one(*pair) for pair in pairs])
+    mu, sigma = solutions.T
     return mu, sigma
+
+
+def _invert_one(CE: float, neg_log_p1: float) -> tuple[float, float]:
+    """`invert` of one pair of numbers; the search is over mu / sigma and log sigma."""
+
+    def off(parameters: Array) -> tuple[float, float]:
+        ratio, sigma = parameters[0], np.exp(parameters[1])
+        laws = closed_form(ratio * sigma, sigma)
+        return float(laws.CE) - CE, float(laws.neg_log_p1) - neg_log_p1
+
+    solution = root(off, (0.0, 1.4), options={"xtol": 1e-13})
+    if not np.allclose(solution.fun, 0, atol=1e-9):
+        raise InputError(f"no lognormal has CE = {CE:g} and -log p_1 = {neg_log_p1:g}")
+    ratio, sigma = solution.x[0], np.exp(solution.x[1])
+    return ratio * sigma, sigma
 
 
 # -- tables that several notebooks use -----------------------------------------------------------
@@ -191,12 +243,14 @@ def invert(CE: ArrayLike, neg_log_p1: ArrayLike) -> tuple[Array, Array]:
 def published_laws() -> pd.DataFrame:
     """Figures 8a and 8b, ten Pythias on Wiki by rising S, one row each.
 
-    Columns: model, S, CE (nats) and neg_log_rbp1 as measured by the paper, simulated_CE and
-    simulated_neg_log_rbp1 of 8b, and mu, sigma, ratio (mu / sigma): 8b inverted by Appendix C.
+    - model, S
+    - CE (nats), neg_log_rbp1: as measured by the paper (8a)
+    - simulated_CE, simulated_neg_log_rbp1: of 8b
+    - mu, sigma, ratio (mu / sigma): 8b inverted by Appendix C
     """
     table = paper.ce_and_rbp1()
-    names = {"empirical": "", "simulated": "simulated_"}
-    table["column"] = table["kind"].map(names) + table["series"]
+    prefix = table["kind"].map({"empirical": "", "simulated": "simulated_"})
+    table["column"] = prefix + table["series"]
     wide = table.pivot(index=["S", "model"], columns="column", values="value").reset_index()
     wide.columns.name = None
     mu, sigma = invert(wide["simulated_CE"], wide["simulated_neg_log_rbp1"])
@@ -207,27 +261,42 @@ def published_laws() -> pd.DataFrame:
 def lognormals(measured: Iterable[Summary], k_min: int = 2) -> tuple[pd.DataFrame, list[str]]:
     """A lognormal for the ranks of each model, and a line for each model that has none.
 
-    Columns: corpus, family, model, S; as measured CE, neg_log_rbp1 and entropy (of the ranks),
-    nats; mu, sigma, ratio (mu / sigma); as Figure 8b has it, by the closed form from mu and sigma,
-    simulated_CE and simulated_neg_log_rbp1; over 1..V by the fit itself, fitted_entropy and
-    fitted_neg_log_p1.
+    - corpus, family, model, S
+    - CE, neg_log_rbp1, entropy (of the ranks): as measured, nats
+    - simulated_CE, simulated_neg_log_rbp1: by the closed form from mu and sigma, as in Figure 8b
+    - mu, sigma, ratio (mu / sigma)
+    - fitted_entropy, fitted_neg_log_p1: by the fit itself over the ranks 1..V
     """
     rows, refused = [], []
-    for one in measured:
-        about, ranks = one.manifest, one.ranks
+    for summary in measured:
         try:
-            fit = fit_lognormal(ranks.values, ranks.counts, k_min=k_min)
+            rows.append(_lognormal_row(summary, k_min))
         except InputError as error:
+            about = summary.manifest
             refused.append(f"{about.model} on {about.corpus}, k_min = {k_min}: {error}")
-            continue
-        log_p, laws = lognormal_log_p(fit.mu, fit.sigma, about.V), closed_form(*fit[:2])
-        row = {"corpus": about.corpus, "family": about.family, "model": about.model}
-        row |= {"S": about.S, "CE": one.ce()}
-        with np.errstate(divide="ignore"):  # inf if no token is first
-            row |= {"neg_log_rbp1": -np.log(one.rbp(1))}
-        row |= {"simulated_CE": float(laws.CE), "simulated_neg_log_rbp1": float(laws.neg_log_p1)}
-        row |= {"mu": fit.mu, "sigma": fit.sigma, "ratio": fit.mu / fit.sigma}
-        row |= {"entropy": entr(ranks.counts / ranks.total).sum()}
-        row |= {"fitted_entropy": -(np.exp(log_p) @ log_p), "fitted_neg_log_p1": -log_p[0]}
-        rows.append(row)
     return pd.DataFrame(rows), refused
+
+
+def _lognormal_row(summary: Summary, k_min: int) -> dict[str, object]:
+    about, ranks = summary.manifest, summary.ranks
+    fit = fit_lognormal(ranks.values, ranks.counts, k_min=k_min)
+    laws = closed_form(fit.mu, fit.sigma)
+    log_p = lognormal_log_p(fit.mu, fit.sigma, about.V)
+    with np.errstate(divide="ignore"):  # inf if no token is first
+        neg_log_rbp1 = -np.log(summary.rbp(1))
+    return {
+        "corpus": about.corpus,
+        "family": about.family,
+        "model": about.model,
+        "S": about.S,
+        "CE": summary.ce(),
+        "neg_log_rbp1": neg_log_rbp1,
+        "simulated_CE": float(laws.CE),
+        "simulated_neg_log_rbp1": float(laws.neg_log_p1),
+        "mu": fit.mu,
+        "sigma": fit.sigma,
+        "ratio": fit.mu / fit.sigma,
+        "entropy": entr(ranks.counts / ranks.total).sum(),
+        "fitted_entropy": -(np.exp(log_p) @ log_p),
+        "fitted_neg_log_p1": -log_p[0],
+    }
