@@ -311,7 +311,7 @@ def curve_of(
     """
     measured = list(measured)
     corpus, family = _only_pair(measured, corpus, family)
-    chosen = [model for model in measured if _pair_of(model) == (corpus, family)]
+    chosen = [model for model in measured if corpus_and_family(model) == (corpus, family)]
     _check_same_settings(chosen, corpus, family)
     chosen.sort(key=lambda model: (model.manifest.S, model.manifest.model))
     names = tuple(model.manifest.model for model in chosen)
@@ -328,7 +328,8 @@ def curve_of(
     )
 
 
-def _pair_of(model: Measured) -> tuple[str, str]:
+def corpus_and_family(model: Measured) -> tuple[str, str]:
+    """What the models of one curve have in common."""
     return model.manifest.corpus, model.manifest.family
 
 
@@ -336,7 +337,7 @@ def _only_pair(
     measured: Sequence[Measured], corpus: str | None, family: str | None
 ) -> tuple[str, str]:
     """The (corpus, family) that was asked for, or the only one; InputError if there is no such."""
-    pairs = sorted({_pair_of(model) for model in measured})
+    pairs = sorted({corpus_and_family(model) for model in measured})
     matching = [pair for pair in pairs if corpus in (None, pair[0]) and family in (None, pair[1])]
     if len(matching) == 1:
         return matching[0]
@@ -411,7 +412,7 @@ def curves_of_all(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve
     """CE and RBP_k of every (corpus, family) that was measured. InputError as `curve_of`."""
     measured = list(measured)
     curves = []
-    for corpus, family in sorted({_pair_of(model) for model in measured}):
+    for corpus, family in sorted({corpus_and_family(model) for model in measured}):
         curves.append(ce_curve(measured, corpus, family))
         for k in ks:
             curves.append(rbp_curve(measured, k, corpus, family))

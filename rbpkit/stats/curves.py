@@ -11,7 +11,7 @@ import pandas as pd
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve, M, curve_of, fit_power_law
+from rbpkit.fit import Curve, M, corpus_and_family, curve_of, fit_power_law
 
 Curves = dict[tuple[str, str], Curve]
 """(corpus, family) -> its curve, in the order in which they are to be shown."""
@@ -98,7 +98,7 @@ def measured_curves(
     Raises InputError as `fit.curve_of` does, except for what was not measured.
     """
     measured = list(measured)
-    known = {(model.manifest.corpus, model.manifest.family) for model in measured}
+    known = {corpus_and_family(model) for model in measured}
     curves: Curves = {}
     missing = []
     for corpus, family in product(corpora, families):
@@ -117,10 +117,7 @@ def measured_curves(
 
 def models_of(measured: Iterable[M], corpus: str, family: str) -> list[M]:
     """What was measured of one family on one corpus, ascending in S; empty if nothing was."""
-    chosen = []
-    for model in measured:
-        if model.manifest.corpus == corpus and model.manifest.family == family:
-            chosen.append(model)
+    chosen = [model for model in measured if corpus_and_family(model) == (corpus, family)]
     return sorted(chosen, key=lambda model: (model.manifest.S, model.manifest.model))
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -82,23 +83,25 @@ def fit_joint(S: ArrayLike, T: ArrayLike, loss: ArrayLike, form: str = "sum") ->
     log_S, log_T, log_loss = np.log(S), np.log(T), np.log(loss)
     log_S_unit, log_T_unit = log_S.mean(), log_T.mean()
     s, t = log_S - log_S_unit, log_T - log_T_unit
-    if form in ("size", "product"):
-        A, a, b, rms = _fit_plane(s, t, log_loss, form)
-        B = E = 0.0
-    else:
-        A, a, B, b, E, rms = _fit_sum(s, t, log_loss, form)
+    fit = _fit_plane if form in ("size", "product") else _fit_sum
     return JointFit(
         form=form,
-        A=A,
-        a=a,
-        B=B,
-        b=b,
-        E=E,
         S_unit=float(np.exp(log_S_unit)),
         T_unit=float(np.exp(log_T_unit)),
-        rms=rms,
         n=loss.size,
+        **fit(s, t, log_loss, form)._asdict(),
     )
+
+
+class _Solution(NamedTuple):
+    """What `JointFit` says of the same names."""
+
+    A: float
+    a: float
+    B: float
+    b: float
+    E: float
+    rms: float
 
 
 def _check_fittable(S: Array, T: Array, loss: Array, form: str) -> None:
@@ -116,23 +119,21 @@ def _check_fittable(S: Array, T: Array, loss: Array, form: str) -> None:
             raise InputError(f"{name} is the same at all points: {form} cannot be fitted")
 
 
-def _fit_plane(s: Array, t: Array, log_loss: Array, form: str) -> tuple[float, float, float, float]:
-    """A, a, b and the rms of log L = log A - a s - b t, whose b is 0 for the form "size"."""
+def _fit_plane(s: Array, t: Array, log_loss: Array, form: str) -> _Solution:
+    """log L = log A - a s - b t, whose b is 0 for the form "size"."""
     columns = [np.ones_like(s), -s]
     if form == "product":
         columns.append(-t)
     design = np.stack(columns, axis=1)
     solution = np.linalg.lstsq(design, log_loss, rcond=None)[0]
     rms = root_mean_square(design @ solution - log_loss)
-    A, a = np.exp(solution[0]), solution[1]
-    b = solution[2] if form == "product" else 0.0
-    return float(A), float(a), float(b), rms
+    A, a = float(np.exp(solution[0])), float(solution[1])
+    b = float(solution[2]) if form == "product" else 0.0
+    return _Solution(A, a, 0.0, b, 0.0, rms)
 
 
-def _fit_sum(
-    s: Array, t: Array, log_loss: Array, form: str
-) -> tuple[float, float, float, float, float, float]:
-    """A, a, B, b, E and the rms of the best solution over all starts.
+def _fit_sum(s: Array, t: Array, log_loss: Array, form: str) -> _Solution:
+    """The best solution over all starts.
 
     The parameters of the search are p = (log A, a, log B, b), and log E for "sum+floor".
     """
@@ -170,8 +171,9 @@ def _fit_sum(
     # Rounded, so that the first start is taken of those that end in the same minimum.
     best = min(solutions, key=lambda solution: round(root_mean_square(solution.fun), 12))
     log_A, a, log_B, b = best.x[:4].tolist()
+    A, B = float(np.exp(log_A)), float(np.exp(log_B))
     E = float(np.exp(best.x[4])) if has_floor else 0.0
-    return float(np.exp(log_A)), a, float(np.exp(log_B)), b, E, root_mean_square(best.fun)
+    return _Solution(A, a, B, b, E, root_mean_square(best.fun))
 
 
 def _log_sum(p: Array, s: Array, t: Array) -> tuple[Array, Array]:
@@ -232,9 +234,14 @@ def held_out_sets(
     longest = T == T.max()
     second, largest = np.unique(S[small])[-2:]
     of_largest, of_second = S == largest, S == second
-    outs_and_copies = {
+    half_as_long = T == T.max() / 2
+    out_and_copied = {
         "largest size": (of_largest, loss[of_second]),
-        "longest training": (small & longest, loss[T == T.max() / 2]),
+        "longest training": (small & longest, loss[half_as_long]),
         "two larger": (~small, loss[of_largest & longest]),
     }
-    return {name: (small | out, out, copied) for name, (out, copied) in outs_and_copies.items()}
+    sets = {}
+    for name, (out, copied) in out_and_copied.items():
+        keep = small | out
+        sets[name] = keep, out, copied
+    return sets

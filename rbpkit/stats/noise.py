@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_rbp_law
+from rbpkit.fit import corpus_and_family, fit_rbp_law
 from rbpkit.stats.curves import models_of
 from rbpkit.summary import Summary
 
@@ -63,9 +63,8 @@ def trust_lines(summaries: Iterable[Summary]) -> list[str]:
     three models, and what cannot be fitted.
     """
     summaries = list(summaries)
-    pairs = sorted({(summary.manifest.corpus, summary.manifest.family) for summary in summaries})
     lines = []
-    for corpus, family in pairs:
+    for corpus, family in sorted({corpus_and_family(summary) for summary in summaries}):
         models = models_of(summaries, corpus, family)
         try:
             k, needed = _trusted_and_needed(models)
@@ -85,10 +84,8 @@ def trust_lines(summaries: Iterable[Summary]) -> list[str]:
 
 def _trusted_and_needed(models: Sequence[Summary]) -> tuple[float, float]:
     """`trusted_k` of the models of one family, and `misses_needed` by its law."""
-    common = set(models[0].k_grid.tolist())
-    for model in models:
-        common &= set(model.k_grid.tolist())
-    ks = np.array(sorted(common))
+    grids = [set(model.k_grid.tolist()) for model in models]
+    ks = np.array(sorted(set.intersection(*grids)))
 
     S = np.array([model.manifest.S for model in models], dtype=np.float64)
     tokens = np.array([model.tokens for model in models])

@@ -145,13 +145,16 @@ class TwoLaws(NamedTuple):
 def closed_form(mu: ArrayLike, sigma: ArrayLike) -> TwoLaws:
     """The two laws by Appendix C's closed form (Eqs. 16, 20, 21, 26); mu and sigma broadcast."""
     mu, sigma = np.asarray(mu, float), np.asarray(sigma, float)
-    log_Phi, log_phi = norm.logcdf(mu / sigma), norm.logpdf(mu / sigma)
-    log_c = np.logaddexp(log_Phi, log_phi - np.log(2 * sigma))  # Eq. 20: c = Phi + psi(1) / 2
-    neg_log_p1 = log_c + np.log(np.sqrt(2 * np.pi) * sigma) + mu**2 / (2 * sigma**2)  # Eq. 16
+    ratio = mu / sigma
+    exponent = mu**2 / (2 * sigma**2)
+    log_Phi, log_phi = norm.logcdf(ratio), norm.logpdf(ratio)
+    half_of_first = log_phi - np.log(2 * sigma)
+    log_c = np.logaddexp(log_Phi, half_of_first)  # Eq. 20: c = Phi + psi(1) / 2
+    neg_log_p1 = log_c + np.log(np.sqrt(2 * np.pi) * sigma) + exponent  # Eq. 16
     # Eq. 26, in two terms: with Phi / c and with phi / c.
-    of_Phi = np.exp(log_Phi - log_c) * (0.5 - mu**2 / (2 * sigma**2) + mu)
-    of_phi = np.exp(log_phi - log_c) * (sigma - mu / (2 * sigma))
-    fraction = of_Phi + of_phi
+    Phi_over_c, phi_over_c = np.exp(log_Phi - log_c), np.exp(log_phi - log_c)
+    fraction = Phi_over_c * (0.5 - exponent + mu)
+    fraction += phi_over_c * (sigma - mu / (2 * sigma))
     return TwoLaws(log_c, neg_log_p1, fraction, neg_log_p1 + fraction)
 
 
@@ -172,9 +175,10 @@ def rank_sums(mu: ArrayLike, sigma: ArrayLike) -> TwoLaws:
     sums, last_term, shift = _first_terms(mu, sigma)  # sums of psi (ln k)^j / psi(1), j = 0, 1, 2
 
     # The integrals of psi (ln x)^j from K = SUMMED on, by t = (ln x - mu) / sigma.
+    exponent, log_sigma = mu**2 / (2 * sigma**2), np.log(sigma)
     log_K = np.log(SUMMED)
     t = (log_K - mu) / sigma
-    log_upper = log_ndtr(-t) + mu**2 / (2 * sigma**2) + np.log(sigma) + _LOG_SQRT_2PI - shift
+    log_upper = log_ndtr(-t) + exponent + log_sigma + _LOG_SQRT_2PI - shift
     upper = np.exp(log_upper)
     edge = sigma**2 * last_term * SUMMED
     sums[:, 0] += upper
@@ -185,11 +189,11 @@ def rank_sums(mu: ArrayLike, sigma: ArrayLike) -> TwoLaws:
         slope = j / log_K - 1 - t / sigma
         sums[:, j] -= last_term * log_K**j * (0.5 + slope / (12 * SUMMED))
 
-    neg_log_p1 = np.log(sums[:, 0]) + shift
-    mean_log_rank = sums[:, 1] / sums[:, 0]
-    mean_log_rank_squared = sums[:, 2] / sums[:, 0]
-    fraction = (1 - mu / sigma**2) * mean_log_rank + mean_log_rank_squared / (2 * sigma**2)
-    log_c = neg_log_p1 - np.log(sigma) - _LOG_SQRT_2PI - mu**2 / (2 * sigma**2)
+    total, sum_of_logs, sum_of_squares = sums.T
+    neg_log_p1 = np.log(total) + shift
+    mean_of_logs, mean_of_squares = sum_of_logs / total, sum_of_squares / total
+    fraction = (1 - mu / sigma**2) * mean_of_logs + mean_of_squares / (2 * sigma**2)
+    log_c = neg_log_p1 - log_sigma - _LOG_SQRT_2PI - exponent
     return TwoLaws(log_c, neg_log_p1, fraction, neg_log_p1 + fraction)
 
 

@@ -65,11 +65,14 @@ def shuffled(summary: Summary, N: int, k: int) -> float:
     h = summary.document_hits[long, column[0]].astype(np.float64)
     chance = np.zeros(n.size)
     enough = h >= N  # fewer hits than N cannot fill a window
-    # log h! / (h - N)! is log C(h, N) with N!, which cancels in the quotient.
-    log_hits = gammaln(h[enough] + 1) - gammaln(h[enough] - N + 1)
-    log_tokens = gammaln(n[enough] + 1) - gammaln(n[enough] - N + 1)
-    chance[enough] = np.exp(log_hits - log_tokens)
+    log_chance = _log_falling(h[enough], N) - _log_falling(n[enough], N)
+    chance[enough] = np.exp(log_chance)
     return float(np.average(chance, weights=n - N + 1))
+
+
+def _log_falling(x: Array, N: int) -> Array:
+    """log x! / (x - N)!, that is log C(x, N) N!; the N! cancels in a quotient."""
+    return gammaln(x + 1) - gammaln(x - N + 1)
 
 
 def denominator(shares: ArrayLike, most: int, reading: float = READING) -> int:
@@ -175,15 +178,17 @@ def measured_windows(
 
 def _rows_of(model: Summary, Ns: Sequence[int], ks: Sequence[int]) -> list[tuple]:
     """The rows of one model: what `_MEASURED` names, and the longest document."""
-    about = (model.manifest.corpus, model.manifest.family, model.manifest.model, model.manifest.S)
+    manifest = model.manifest
+    about = (manifest.corpus, manifest.family, manifest.model, manifest.S)
     longest = int(model.document_tokens.max())
     rows = []
     for k, N in product(ks, Ns):
         windows = model.windows[N]
         p_1 = model.success(1, k)
         p_2 = model.success(2, k) if 2 in Ns else np.nan
+        hits = int(windows.at_most(k))
         shares = (windows.share(k), p_1, p_2, shuffled(model, N, k))
-        rows.append((*about, k, N, windows.total, int(windows.at_most(k)), *shares, longest))
+        rows.append((*about, k, N, windows.total, hits, *shares, longest))
     return rows
 
 
