@@ -13,11 +13,26 @@ from rbpkit.errors import InputError, check_whole
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from rbpkit.captions import Captioner
     from rbpkit.corpora import Corpus
 
 PAD_ID = 0  # any id that the model has: nothing to its left can see it, and it is never scored
 CHUNK = 64  # documents tokenized in one call: enough for the threads, little to hold
+
+
+@dataclass(frozen=True)
+class CaptionPrompt:
+    """What a model that reads pictures is given before each caption.
+
+    prompt: the text before it, in which one token stands for the picture. "" if there is none.
+    start: the first input of a decoder that looks at an encoder's picture; () if picture and text
+        are one sequence.
+    places: how many positions picture and prompt take (those of a small picture, if a larger one
+        takes more).
+    """
+
+    prompt: str
+    start: tuple[int, ...]
+    places: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +42,9 @@ class EncodedDocument:
     document: its index in the corpus, in the order of the protocol.
     input_ids: int32 (L,), with the special tokens that the tokenizer adds itself.
     scored: bool (L-1,); scored[i] says whether the prediction of input_ids[i + 1] from
-    input_ids[: i + 1] counts: neither input_ids[i] nor input_ids[i + 1] is special, and no
-    earlier window scores it. start: the place of input_ids[0] in the document.
+        input_ids[: i + 1] counts: neither input_ids[i] nor input_ids[i + 1] is special, and no
+        earlier window scores it.
+    start: the place of input_ids[0] in the document.
     """
 
     document: int
@@ -46,11 +62,16 @@ class EncodedDocument:
 class EncodedCorpus:
     """A corpus under one tokenizer: the documents with a scored token, in protocol order.
 
-    corpus, fingerprint: the Corpus's id and fingerprint. documents: with a stride, their windows.
-    skipped: how many documents have no scored token and are left out of `documents`. tokens: how
-    many tokens are scored. past: how many are past `max_length` and left out. scored_bytes: UTF-8
-    bytes of the text that each document's scored tokens decode to; half a character is one byte.
-    captions: the corpus itself, if it has pictures; places: as `Captioner.places`.
+    corpus, fingerprint: the Corpus's id and fingerprint.
+    max_length, stride: as `encode` was given them.
+    documents: with a stride, their windows.
+    skipped: how many documents have no scored token and are left out of `documents`.
+    tokens: how many tokens are scored.
+    past: how many tokens are past `max_length` and left out.
+    scored_bytes: UTF-8 bytes of the text that each document's scored tokens decode to; an
+        incomplete character counts as one byte.
+    captions: the corpus itself, if it has pictures.
+    places: as `CaptionPrompt.places`; 0 without pictures.
     """
 
     corpus: str
@@ -70,10 +91,12 @@ class EncodedCorpus:
 class Batch:
     """Documents padded on the right, and the places of their scored tokens.
 
-    input_ids: int64 (B, L). The rest is flat, one entry per scored token, (T,): the hidden state
-    at (rows[j], columns[j]) predicts targets[j], all int64; documents[j] (index in protocol
-    order) and positions[j] (of the target in its document, from 1) are int32,
-    as records hold them. Right padding needs no attention mask in a causal model.
+    input_ids: int64 (B, L). Right padding needs no attention mask in a causal model.
+    rows, columns: int64 (T,), one entry for each scored token: the hidden state at
+        (rows[j], columns[j]) predicts targets[j].
+    targets: int64 (T,).
+    documents: int32 (T,), of each scored token the index of its document in protocol order.
+    positions: int32 (T,), of each target in its document, from 1.
     """
 
     input_ids: np.ndarray = field(repr=False)
@@ -95,23 +118,21 @@ def encode(
     *,
     max_length: int = 512,
     stride: int = 0,
-    captioner: Captioner | None = None,
+    captioner: CaptionPrompt | None = None,
 ) -> EncodedCorpus:
     """Tokenize each document, truncate it at `max_length` tokens, mark what is scored.
 
     tokenizer: the model's own. The special tokens that it adds count towards `max_length`. On
-    HumanEval at 512 this scores 42,400 tokens for GPT-2, 42,391 for OPT, 33,233 for Pythia,
-    the numbers behind the paper's points.
-
+        HumanEval at 512 this scores 42,400 tokens for GPT-2, 42,391 for OPT, 33,233 for Pythia,
+        the numbers behind the paper's points.
     stride: from 1 on, nothing is truncated. Documents are read in windows of `max_length` tokens,
-    each `stride` tokens after the one before, as in the perplexity guide of `transformers`. A token
-    is scored in the first window that predicts it, so with at least `max_length - stride` tokens
-    before it, unless that is the document's first window. Only that one has a special token that
-    the tokenizer puts first.
-
-    captioner: of a model that reads pictures. `input_ids` are then its prompt, in which one token
-    stands for the picture, or its decoder's start, and the caption, which alone counts towards
-    `max_length`. The caption's first token is scored too, and its position is 1.
+        each `stride` tokens after the one before, as in the perplexity guide of `transformers`. A
+        token is scored in the first window that predicts it, so with at least
+        `max_length - stride` tokens before it, unless that is the document's first window. Only
+        that one has a special token that the tokenizer puts first.
+    captioner: of a model that reads pictures. `input_ids` are then its prompt or its decoder's
+        start, and the caption, which alone counts towards `max_length`. The caption's first token
+        is scored too, and its position is 1.
 
     Raises InputError for a max_length without room for two tokens of the text, for a stride of
     `max_length` or more, or of captions, and if no document has a scored token.
@@ -123,31 +144,36 @@ def encode(
     if stride and captioner:
         raise InputError(f"stride={stride}: captions are not read in windows; leave it out")
     # None means a special token that the vocabulary does not have.
-    special = np.array([i for i in tokenizer.all_special_ids if i is not None], dtype=np.int64)
+    known_ids = [i for i in tokenizer.all_special_ids if i is not None]
+    special = np.array(known_ids, dtype=np.int64)
     tail = _added_at_the_end(tokenizer)
-    prompt = captioner.prompt if captioner else ""
-    start = np.array(captioner.start if captioner else [], dtype=np.int32)
-    lead = np.append(start, tokenizer(prompt)["input_ids"] if prompt else []).astype(np.int32)
-    encoded, skipped, past, scored_bytes = [], 0, 0, 0
-    for index, ids in enumerate(_token_ids(corpus.documents, tokenizer, prompt)):
-        ids = np.append(start, ids)
-        alike = ids[: len(lead)] == lead[: len(ids)]
-        first = int(np.logical_and.accumulate(alike).sum())  # place of the caption's first token
-        if len(ids) - first > max_length and not stride:
+    before_caption = _ids_before_caption(tokenizer, captioner)
+
+    documents: list[EncodedDocument] = []
+    skipped = past = scored_bytes = 0
+    for index, ids in enumerate(_token_ids(corpus.documents, tokenizer, captioner)):
+        first = _common_prefix(ids, before_caption)  # place of the first token of the text
+        too_many = len(ids) - first - max_length
+        if too_many > 0 and not stride:
+            past += too_many
             # What the tokenizer adds at the end stays, as when it truncates by itself.
-            past += len(ids) - first - max_length
-            ids = np.concatenate((ids[: first + max_length - tail], ids[len(ids) - tail :]))
-        outside = ~np.isin(ids, special)
-        known = np.arange(1, len(ids)) >= first if captioner else outside[:-1]
-        scored = known & outside[1:]
-        if scored.any():
-            whole = EncodedDocument(index, ids, scored, 1 - first if captioner else 0)
-            encoded += _windows(whole, first + max_length, stride)
-            text = tokenizer.decode(ids[1:][scored].tolist(), clean_up_tokenization_spaces=False)
-            scored_bytes += len(text.replace("\ufffd", "?").encode())
+            head = ids[: first + max_length - tail]
+            ids = np.concatenate((head, ids[len(ids) - tail :]))
+        ordinary = ~np.isin(ids, special)
+        if captioner:
+            predicts = np.arange(1, len(ids)) >= first  # also the last token of the prompt
         else:
+            predicts = ordinary[:-1]
+        scored = predicts & ordinary[1:]
+        if not scored.any():
             skipped += 1
-    if not encoded:
+            continue
+        start = 1 - first if captioner else 0
+        whole = EncodedDocument(index, ids, scored, start)
+        documents += _windows(whole, first + max_length, stride)
+        scored_bytes += _decoded_bytes(tokenizer, ids[1:][scored])
+
+    if not documents:
         raise InputError(
             f"{corpus.id}: none of its {len(corpus.documents)} documents has two tokens to score"
         )
@@ -155,9 +181,9 @@ def encode(
         corpus=corpus.id,
         fingerprint=corpus.fingerprint,
         max_length=max_length,
-        documents=tuple(encoded),
+        documents=tuple(documents),
         skipped=skipped,
-        tokens=sum(document.tokens for document in encoded),
+        tokens=sum(document.tokens for document in documents),
         stride=stride,
         past=past,
         scored_bytes=scored_bytes,
@@ -170,41 +196,76 @@ def _added_at_the_end(tokenizer: PreTrainedTokenizerBase) -> int:
     """How many special tokens the tokenizer puts after a text."""
     text = tokenizer("a", add_special_tokens=False)["input_ids"]
     whole = tokenizer("a")["input_ids"]
-    places = range(len(whole) - len(text), -1, -1)
-    return next((len(whole) - n - len(text) for n in places if whole[n:][: len(text)] == text), 0)
+    for after in range(len(whole) - len(text) + 1):
+        start = len(whole) - len(text) - after
+        if whole[start : start + len(text)] == text:
+            return after
+    return 0
+
+
+def _ids_before_caption(
+    tokenizer: PreTrainedTokenizerBase, captioner: CaptionPrompt | None
+) -> np.ndarray:
+    """What every caption's ids begin with; nothing for plain texts."""
+    ids: list[int] = []
+    if captioner:
+        ids += captioner.start
+        if captioner.prompt:
+            ids += tokenizer(captioner.prompt)["input_ids"]
+    return np.array(ids, dtype=np.int32)
+
+
+def _common_prefix(ids: np.ndarray, expected: np.ndarray) -> int:
+    """How many ids are as expected, counted from the first."""
+    alike = ids[: len(expected)] == expected[: len(ids)]
+    return int(np.logical_and.accumulate(alike).sum())
 
 
 def _token_ids(
-    documents: tuple[str, ...], tokenizer: PreTrainedTokenizerBase, prompt: str
+    documents: tuple[str, ...],
+    tokenizer: PreTrainedTokenizerBase,
+    captioner: CaptionPrompt | None,
 ) -> Iterator[np.ndarray]:
-    for start in range(0, len(documents), CHUNK):
-        texts = [prompt + text for text in documents[start : start + CHUNK]]
+    """The ids of each document, int32, with all that comes before it."""
+    prompt = captioner.prompt if captioner else ""
+    start = np.array(captioner.start if captioner else (), dtype=np.int32)
+    for begin in range(0, len(documents), CHUNK):
+        texts = [prompt + text for text in documents[begin : begin + CHUNK]]
         for ids in tokenizer(texts, verbose=False)["input_ids"]:
-            yield np.asarray(ids, dtype=np.int32)
+            yield np.concatenate((start, np.asarray(ids, dtype=np.int32)))
+
+
+def _decoded_bytes(tokenizer: PreTrainedTokenizerBase, ids: np.ndarray) -> int:
+    """UTF-8 bytes of the text of these tokens; an incomplete character counts as one byte."""
+    text = str(tokenizer.decode(ids.tolist(), clean_up_tokenization_spaces=False))
+    return len(text.replace("\ufffd", "?").encode())
 
 
 def _windows(whole: EncodedDocument, max_length: int, stride: int) -> Iterator[EncodedDocument]:
     """The windows of a document that score a token; without a stride the document itself."""
-    done, length = 0, len(whole.input_ids)  # done: how far the windows so far reach
+    length = len(whole.input_ids)
+    reached = 0  # how far the windows so far reach
     for start in range(0, length, stride or length):
         end = min(start + max_length, length)
         scored = whole.scored[start : end - 1].copy()
-        scored[: max(0, done - start - 1)] = False
+        scored[: max(0, reached - start - 1)] = False  # an earlier window scores these
         if scored.any():
             ids = whole.input_ids[start:end]
             yield EncodedDocument(whole.document, ids, scored, whole.start + start)
         if end == length:
             return
-        done = end
+        reached = end
 
 
 def batches(encoded: EncodedCorpus, batch_tokens: int, done: int = 0) -> Iterator[Batch]:
     """Batches of documents (or windows) of similar length, the longest first, the same every time.
 
     batch_tokens: the most tokens of a batch with its padding (B x L), at least 1; a longer document
-    goes alone. done: how many documents to leave out, counted in this order, whatever batches they
-    were in. Longest first shows at once whether a batch fits in memory. Each scored token is in
-    exactly one batch.
+        goes alone.
+    done: how many documents to leave out, counted in this order, whatever batches they were in.
+
+    Longest first shows at once whether a batch fits in memory. Each scored token is in exactly one
+    batch.
     """
     by_length = sorted(encoded.documents, key=lambda d: (-len(d.input_ids), d.document, d.start))
     start = done
@@ -224,11 +285,12 @@ def _pad(group: list[EncodedDocument], longest: int) -> Batch:
     rows, columns = np.nonzero(scored)
     indices = np.array([document.document for document in group], dtype=np.int32)
     starts = np.array([document.start for document in group])
+    positions = starts[rows] + columns + 1
     return Batch(
         input_ids=input_ids,
         rows=rows,
         columns=columns,
         targets=input_ids[rows, columns + 1],
         documents=indices[rows],
-        positions=(starts[rows] + columns + 1).astype(np.int32),
+        positions=positions.astype(np.int32),
     )

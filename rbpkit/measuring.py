@@ -8,7 +8,6 @@ unless a model's head has an unusual form, so that its own logits must be taken.
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
 import os
 import platform
@@ -22,21 +21,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
 import rbpkit
-from rbpkit.captions import caption_states, opened_captioner
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
-from rbpkit.errors import InputError, check_whole, reason
-from rbpkit.files.architectures import context_of, family_of, output_layer, parameter_counts
+from rbpkit.errors import InputError, check_whole
+from rbpkit.files.architectures import family_of
 from rbpkit.files.manifest import Manifest
-from rbpkit.kernels.memory import by_batches
-from rbpkit.models import LoadedModel, _check_tokenizer, linear_head, load_model
+from rbpkit.memory import by_batches
+from rbpkit.models import LoadedModel, load_model, model_in_memory
 from rbpkit.ranking import MEMORY_BYTES, TokenRanks, counting_path, logit_ranks, token_ranks
 from rbpkit.records import Records, find_done, job_lock, rename_family, summary_of, write_records
+from rbpkit.states import states_of
 from rbpkit.summary import Summary
 
 BATCH_TOKENS = 8192
@@ -240,70 +238,8 @@ def _opened(
             raise InputError("tokenizer: only for a model in memory; a loaded one has its own")
         yield replace(model, name=name or model.name)
         return
-    kind, notes = type(model).__name__, {}
-    if hasattr(model, "get_base_model"):  # a PeftModel: the layers of its base model are adapted
-        if model.active_peft_config.is_prompt_learning:
-            raise InputError(f"{kind}: an adapter of the prompt; give one of the layers (LoRA)")
-        model = model.get_base_model()
-        notes["adapter"] = f"put on {model.config.name_or_path or type(model).__name__}"
-    if not isinstance(model, PreTrainedModel) or output_layer(model) is None:
-        raise InputError(
-            f"{kind}: not a causal language model of transformers; give one (AutoModelForCausalLM"
-            " or a PeftModel of it), a hub id or a folder"
-        )
-    if tokenizer is None:
-        raise InputError(f"{kind}: a model in memory needs tokenizer=, its own")
-    processor, captioner = tokenizer, None
-    tokenizer = processor.tokenizer if hasattr(processor, "image_processor") else tokenizer
-    dtype = str(model.dtype).removeprefix("torch.")
-    given = model.config.name_or_path or kind  # a hub id, the path of a folder, or nothing
-    here = os.path.isabs(given) or os.path.exists(given)
-    name = name or (Path(given).name if here else given)
-    modes = {module: module.training for module in model.modules()}
-    try:
-        model.eval()
-        with reason(f"{name}: the model in memory does not run in {dtype}"):
-            if processor is not tokenizer:
-                captioner = opened_captioner(model, processor, tokenizer)
-            head, V = linear_head(model, name, captioner)
-            rows = min(V, model.get_input_embeddings().weight.shape[0])
-            _check_tokenizer(tokenizer, rows, Path(name))
-        yield LoadedModel(
-            name=name,
-            revision=_revision(model, processor, tokenizer),
-            family=family_of(model.config),
-            S=parameter_counts(model).S,
-            V=V,
-            dtype=dtype,
-            device=str(model.device),
-            context=context_of(model.config),
-            tokenizer=tokenizer,
-            head=head,
-            model=model,
-            notes=notes,
-            captioner=captioner,
-        )
-    finally:
-        for module, training in modes.items():
-            module.training = training
-
-
-def _revision(model: PreTrainedModel, processor: Any, tokenizer: Any) -> str:
-    """A sha256 over weights, adapters, config and tokenizer or processor of a model in memory."""
-    total = hashlib.sha256()
-    for key, tensor in model.state_dict().items():
-        total.update(f"{key} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        total.update(tensor.cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-    for module in model.modules():
-        if hasattr(module, "adapter_layer_names"):  # of peft: how its weights are used
-            used = (module.active_adapters, module.disable_adapters)
-            total.update(f"{used} {getattr(module, 'scaling', '')}".encode())
-    backend = getattr(tokenizer, "backend_tokenizer", None)  # of one with a tokenizer.json
-    words = backend.to_str() if backend else str(sorted(tokenizer.get_vocab().items()))
-    total.update(f"{model.config.to_json_string()}{words}{tokenizer.all_special_ids}".encode())
-    if processor is not tokenizer:
-        total.update(f"{processor.to_json_string()}{processor.chat_template}".encode())
-    return f"sha256:{total.hexdigest()}"
+    with model_in_memory(model, tokenizer, name) as loaded:
+        yield loaded
 
 
 def measured_ranks(
@@ -336,26 +272,6 @@ def measured_ranks(
 
     make = functools.partial(batches, encoded)
     return by_batches(make, batch_tokens, ranked, f"{model.name} on {encoded.corpus}", say)
-
-
-def states_of(
-    model: LoadedModel, batch: Batch, captions: Corpus | None = None
-) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """A forward pass -> states, and the (rows, columns) of the T scored tokens in them.
-
-    The states are hidden (B, L, d), or logits (B, L, V) if the model has no `head`. Both results
-    are on one device: of a model on several, the last layer's.
-    """
-    if captions is not None:
-        return caption_states(model, batch, captions)
-    # Sent before the pass, not after it: a copy from the host waits for the GPU's pending work.
-    ids, *places = (
-        torch.from_numpy(array).to(model.device)
-        for array in (batch.input_ids, batch.rows, batch.columns)
-    )
-    states = model.logits(ids) if model.head is None else model.hidden(ids)
-    rows, columns = (place.to(states.device) for place in places)
-    return states, (rows, columns)
 
 
 def rank_columns(

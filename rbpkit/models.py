@@ -1,24 +1,26 @@
 """Language models as the measuring needs them: a tokenizer, hidden states, one linear output head.
 
-`load_model` opens a hub id or a local folder, probes the model, and refuses what would silently
-give wrong numbers: a tokenizer that encodes nothing, weights that are missing and so would be
-random, NaN, a model that looks ahead. `files.model_folders` finds the files, and
-`files.architectures` counts S and V.
+`load_model` opens a hub id or a local folder, and refuses what would silently give wrong numbers: a
+tokenizer that encodes nothing, weights that are missing and so would be random, NaN, a model that
+looks ahead. `model_in_memory` does the same for a model that the caller has loaded.
+`files.model_folders` finds the files, `files.architectures` counts S and V, and `probing` finds out
+what the output head is.
 """
 
 from __future__ import annotations
 
-import math
+import hashlib
+import os
 import re
-from contextlib import redirect_stderr
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
@@ -31,8 +33,15 @@ from rbpkit.errors import InputError, reason
 from rbpkit.files.architectures import context_of, family_of, output_layer, parameter_counts
 from rbpkit.files.devices import SPREAD, torch_device
 from rbpkit.files.libraries import quiet
-from rbpkit.files.model_folders import find_checkpoint, load_tokenizer, put_adapter, quantisation
+from rbpkit.files.model_folders import (
+    Checkpoint,
+    find_checkpoint,
+    load_tokenizer,
+    put_adapter,
+    quantisation,
+)
 from rbpkit.plugins import model_folder
+from rbpkit.probing import Head, linear_head
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -42,50 +51,39 @@ _STALE = re.compile(
     r"|embed_positions\.weights)"
 )
 
-# How far two ways to the same logits may differ, relative to the largest logit: a few last bits.
-_TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2, torch.float16: 5e-3}
-
-# What configs call a scale of the logits (some multiply by it, others divide) and a soft cap.
-_SCALES = "logit_scale logits_scaling lm_head_multiplier output_multiplier "
-_SCALES += "logits_mup_width_multiplier"
-_SOFTCAPS = "final_logit_softcapping logits_soft_cap output_logit_soft_cap softcap"
-
-
-class Head(NamedTuple):
-    """An output head in the form of `token_ranks`, which takes `options` as keyword arguments."""
-
-    weight: Tensor  # (V, d)
-    bias: Tensor | None  # (V,)
-    scale: float
-    softcap: float | None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return {"bias": self.bias, "scale": self.scale, "softcap": self.softcap}
-
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
     """A causal language model ready to be measured: evaluation mode, no gradients.
 
-    `head` is None if the logits are not a linear map, scaled or soft-capped, of the hidden state:
-    take `logits` then.
+    name: hub id, or the folder's name.
+    revision: commit of the hub, or "sha256:..." over config, weights and tokenizer.
+    family: GPT2, OPT, Pythia, Qwen, Mamba; for others the config's model_type.
+    S, V: non-embedding parameters, and rows of the output matrix.
+    dtype, device: of the weights; of a model over several devices, that of its embedding.
+    context: most tokens in a sequence; None if the config sets no limit.
+    tokenizer: the model's own.
+    head: None if the logits are not a linear map, scaled or soft-capped, of the hidden state. Take
+        `logits` then.
+    model: the network itself.
+    notes: what a reader must know of how it was loaded: "gguf", "tokenizer" or "adapter" -> a few
+        words.
+    captioner: of a model that reads pictures.
     """
 
-    name: str  # hub id, or the folder's name
-    revision: str  # commit of the hub, or "sha256:..." over config, weights and tokenizer
-    family: str  # GPT2, OPT, Pythia, Qwen, Mamba; for others the config's model_type
+    name: str
+    revision: str
+    family: str
     S: int
     V: int
     dtype: str
     device: str
-    context: int | None  # most tokens in a sequence; None if the config sets no limit
+    context: int | None
     tokenizer: Any = field(repr=False)
     head: Head | None = field(repr=False)
     model: PreTrainedModel = field(repr=False)
-    # What a reader must know of how it was loaded: "gguf", "tokenizer", "adapter" -> a few words.
     notes: dict[str, str] = field(default_factory=dict)
-    captioner: Captioner | None = field(default=None, repr=False)  # of a model that reads pictures
+    captioner: Captioner | None = field(default=None, repr=False)
 
     @property
     def S_vision(self) -> int:
@@ -123,7 +121,7 @@ class LoadedModel:
 
 
 def load_model(
-    model: str | Path,
+    model: str | os.PathLike[str],
     *,
     dtype: str = "float32",
     device: str | None = None,
@@ -133,27 +131,29 @@ def load_model(
     trust_remote_code: bool = False,
     local_files_only: bool = False,
     progress: bool = False,
-    device_map: str | dict | None = None,
+    device_map: str | dict[str, Any] | None = None,
     image: bool = False,
 ) -> LoadedModel:
     """Load a hub id, a local folder in the Hugging Face layout, or a plugin's PLUGIN:NAME.
 
-    `dtype` is float32, bfloat16 or float16, whatever the checkpoint's own is. `device` is by
-    default the first GPU, else the CPU. `revision` (hub only) is a branch, tag or commit. `family`
-    names the models that this one is fitted with; by default it is `family_of` its config.
-    Weights are read from safetensors; if there are none, `allow_pickle` admits
-    `pytorch_model.bin`, read by torch's weights-only unpickler. `trust_remote_code` runs Python
-    code that comes with the model. `local_files_only` never asks the network. `progress` shows the
-    hub's download bars; nothing else is ever printed. The device "auto" spreads a model that is
-    larger than one device over all of them. So does a `device_map` (module -> device) in place of
-    `device`. Both need accelerate. image: it reads pictures, with its own processor: any model
-    that `AutoModelForImageTextToText` knows.
+    dtype: float32, bfloat16 or float16, whatever the checkpoint's own is.
+    device: by default the first GPU, else the CPU. "auto" spreads a model that is larger than one
+        device over all of them (needs accelerate).
+    revision: of the hub: a branch, tag or commit.
+    family: the models that this one is fitted with; by default `family_of` its config.
+    allow_pickle: if there are no safetensors, admit `pytorch_model.bin`, which torch's weights-only
+        unpickler reads.
+    trust_remote_code: run Python code that comes with the model.
+    local_files_only: never ask the network.
+    progress: show the hub's download bars; nothing else is ever printed.
+    device_map: module -> device, in place of `device` (needs accelerate).
+    image: the model reads pictures, with its own processor: any model that
+        `AutoModelForImageTextToText` knows.
 
     Raises InputError for a model that cannot be found, read or run here, for weights that are
     missing, left over or not finite, for a tokenizer that is missing or has ids over V, and for a
     model that looks ahead.
     """
-    model = model_folder(model)
     if dtype not in DTYPES:
         raise InputError(f"dtype {dtype!r} is not known; use one of {', '.join(DTYPES)}")
     if device_map is not None and device is not None:
@@ -163,7 +163,7 @@ def load_model(
         device_map = SPREAD
     with quiet():
         checkpoint = find_checkpoint(
-            model,
+            model_folder(model),
             revision=revision,
             allow_pickle=allow_pickle,
             trust_remote_code=trust_remote_code,
@@ -171,37 +171,29 @@ def load_model(
             progress=progress,
             image=image,
         )
-        folder = checkpoint.folder
-        # All files are in the folder; only code may be kept in another repository.
-        here = local_files_only or not trust_remote_code
-        options = {"trust_remote_code": trust_remote_code, "local_files_only": here}
-        notes = {}
-        if checkpoint.gguf is not None:
-            options["gguf_file"] = checkpoint.gguf
-            notes["gguf"] = quantisation(folder / checkpoint.gguf)
-        with reason(f"{folder}: the model cannot be loaded"):
-            options["config"] = AutoConfig.from_pretrained(folder, **options)
-        tokenizer, remark = load_tokenizer(checkpoint.tokenizer, options)
-        if remark:
-            notes["tokenizer"] = remark
+        options = _reading_options(checkpoint, trust_remote_code, local_files_only)
+        tokenizer, tokenizer_note = load_tokenizer(checkpoint.tokenizer, options)
         kind = AutoModelForImageTextToText if image else AutoModelForCausalLM
-        network = _read_network(kind, folder, DTYPES[dtype], allow_pickle, options, device_map)
-        S = parameter_counts(network).S
+        network = _read_network(
+            kind, checkpoint.folder, DTYPES[dtype], allow_pickle, options, device_map
+        )
+        S = parameter_counts(network).S  # before an adapter adds its own
         if checkpoint.adapter is not None:
             network = put_adapter(network, checkpoint.adapter).eval().requires_grad_(False)
-            notes["adapter"] = f"put on {checkpoint.base}"
+
         spread = "" if device_map is None else " over several devices; do they have room for it?"
         with reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}{spread}"):
             if device_map is None:
-                network = network.to(place)
+                network.to(place)  # type: ignore[arg-type]  # its decorator hides self
             else:
-                place = network.get_input_embeddings().weight.device
+                place = _embedding_weight(network).device
             _check_finite(network, checkpoint.name, dtype)
-            processor = load_processor(folder, options) if image else None
-            captioner = opened_captioner(network, processor, tokenizer) if image else None
+            captioner = None
+            if image:
+                processor = load_processor(checkpoint.folder, options)
+                captioner = opened_captioner(network, processor, tokenizer)
             head, V = linear_head(network, checkpoint.name, captioner)
-    rows = min(V, network.get_input_embeddings().weight.shape[0])
-    _check_tokenizer(tokenizer, rows, checkpoint.tokenizer)
+    _check_tokenizer(tokenizer, network, V, checkpoint.tokenizer)
     return LoadedModel(
         name=checkpoint.name,
         revision=checkpoint.revision,
@@ -214,13 +206,45 @@ def load_model(
         tokenizer=tokenizer,
         head=head,
         model=network,
-        notes=notes,
+        notes=_notes(checkpoint, tokenizer_note),
         captioner=captioner,
     )
 
 
+def _reading_options(
+    checkpoint: Checkpoint, trust_remote_code: bool, local_files_only: bool
+) -> dict[str, Any]:
+    """What every reader of the library is given: the config, and how to read the folder."""
+    options: dict[str, Any] = {
+        "trust_remote_code": trust_remote_code,
+        # All files are in the folder; only code may be kept in another repository.
+        "local_files_only": local_files_only or not trust_remote_code,
+    }
+    if checkpoint.gguf is not None:
+        options["gguf_file"] = checkpoint.gguf
+    with reason(f"{checkpoint.folder}: the model cannot be loaded"):
+        options["config"] = AutoConfig.from_pretrained(checkpoint.folder, **options)
+    return options
+
+
+def _notes(checkpoint: Checkpoint, tokenizer_note: str) -> dict[str, str]:
+    notes = {}
+    if checkpoint.gguf is not None:
+        notes["gguf"] = quantisation(checkpoint.folder / checkpoint.gguf)
+    if tokenizer_note:
+        notes["tokenizer"] = tokenizer_note
+    if checkpoint.adapter is not None:
+        notes["adapter"] = f"put on {checkpoint.base}"
+    return notes
+
+
 def _read_network(
-    kind: Any, folder: Path, dtype: torch.dtype, allow_pickle: bool, options: dict, device_map: Any
+    kind: Any,
+    folder: Path,
+    dtype: torch.dtype,
+    allow_pickle: bool,
+    options: dict[str, Any],
+    device_map: Any,
 ) -> PreTrainedModel:
     """The model with every weight read from the checkpoint, and every weight of it used."""
     if "gguf_file" in options:  # never to be left in blocks of few bits
@@ -240,120 +264,159 @@ def _read_network(
             output_loading_info=True,
             **options,
         )
-    if any("_orig_mod." in key for key in info["unexpected_keys"]):
+    _check_all_weights(folder, info)
+    return network.eval().requires_grad_(False)
+
+
+def _check_all_weights(folder: Path, info: dict[str, Any]) -> None:
+    """InputError if a weight was missing, of another shape, or left over."""
+    unused = [key for key in info["unexpected_keys"] if not _STALE.fullmatch(key)]
+    if any("_orig_mod." in key for key in unused):
         raise InputError(
             f"{folder}: saved from torch.compile: strip `_orig_mod.` from the names of its weights"
             " (save the model that was compiled)"
         )
-    for fault, keys in {
+    faults = {
         "missing": info["missing_keys"],
         "in another shape than config.json says": [key for key, *_ in info["mismatched_keys"]],
-        "not used by its model": [k for k in info["unexpected_keys"] if not _STALE.fullmatch(k)],
-    }.items():
+        "not used by its model": unused,
+    }
+    for fault, keys in faults.items():
         if keys:
             shown = ", ".join(sorted(keys)[:3]) + (", ..." if len(keys) > 3 else "")
             raise InputError(
                 f"{folder}: {len(keys)} weight(s) of the checkpoint are {fault}: {shown};"
                 " give the folder of a whole causal language model"
             )
-    return network.eval().requires_grad_(False)
 
 
 def _check_finite(network: PreTrainedModel, name: str, dtype: str) -> None:
     """InputError that names the first weight with NaN or Inf."""
     for key, parameter in network.named_parameters():
         # A layer on meta waits outside the devices, and shows in the logits of every pass.
-        if parameter.numel() and parameter.is_floating_point() and not parameter.is_meta:
-            # The least and the greatest are NaN if any weight is: one pass, no copy.
-            if not all(bound.isfinite() for bound in torch.aminmax(parameter)):
-                hint = " (does it fit? try float32)" if dtype == "float16" else ""
-                raise InputError(f"{name}: weight {key} holds NaN or Inf in {dtype}{hint}")
+        if parameter.is_meta or not parameter.is_floating_point() or not parameter.numel():
+            continue
+        # The least and the greatest are NaN if any weight is: one pass, no copy.
+        least, greatest = torch.aminmax(parameter)
+        if not least.isfinite() or not greatest.isfinite():
+            hint = " (does it fit? try float32)" if dtype == "float16" else ""
+            raise InputError(f"{name}: weight {key} holds NaN or Inf in {dtype}{hint}")
 
 
-def _check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
-    """InputError for a tokenizer that encodes text to nothing, or has ids of `rows` or more.
+def _embedding_weight(network: PreTrainedModel) -> Tensor:
+    embedding: Any = network.get_input_embeddings()
+    return embedding.weight
+
+
+def _check_tokenizer(tokenizer: Any, network: PreTrainedModel, V: int, folder: Path) -> None:
+    """InputError for a tokenizer that encodes text to nothing, or has ids that the model lacks.
 
     The library makes up such an empty one for a folder without tokenizer files.
     """
+    rows = min(V, len(_embedding_weight(network)))
     with reason(f"{folder}: the tokenizer cannot be used"):
         ids = tokenizer(PROBE_TEXT, add_special_tokens=False)["input_ids"]
     largest = max(tokenizer.get_vocab().values(), default=0)
-    if largest >= rows or not set(ids) - set(tokenizer.all_special_ids):
+    only_special = set(ids) <= set(tokenizer.all_special_ids)
+    if largest >= rows or only_special:
         raise InputError(
             f"{folder}: no tokenizer of this model there: it encodes text to {len(ids)} tokens, has"
             f" ids up to {largest}, and the model has {rows} rows; save the model's own tokenizer"
         )
 
 
-@torch.no_grad()
-def linear_head(
-    network: PreTrainedModel, name: str, captioner: Captioner | None = None
-) -> tuple[Head | None, int]:
-    """Run a few random ids: is the model causal, is its head of our form? -> (head or None, V).
+# -- a model in memory ------------------------------------------------------------------------
 
-    A captioner is given a text and a blank picture.
+
+@contextmanager
+def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iterator[LoadedModel]:
+    """A `transformers` model, or a `peft` PeftModel of one, ready to be measured in this block.
+
+    It is in evaluation mode in the block, and afterwards in the mode it was found in. Its revision
+    is a sha256 over its weights, which takes a second or two for each GB, its adapters, its config
+    and its tokenizer.
+
+    tokenizer: the model's own, or its processor if it reads pictures.
+    name: what to call it in the records; by default the hub id or the folder it came from.
+
+    Raises InputError for anything but a causal language model, and as `load_model`.
     """
-    embedding = network.get_input_embeddings().weight
-    rows = embedding.shape[0]
-    ids = torch.randint(rows, (1, 6), generator=torch.Generator().manual_seed(0))
-    ids = ids.repeat(2, 1).to(embedding.device)
-    ids[1, -1] = (ids[1, -1] + 1) % rows  # only the last token differs
-    inputs = captioner.probe(network) if captioner else {"input_ids": ids}
-    layer = output_layer(network)
-    seen: list[tuple[Tensor, Tensor]] = []
-    watched = layer if isinstance(layer, nn.Linear) else nn.Identity()
-    with watched.register_forward_hook(lambda _, given, out: seen.append((given[0], out))):
-        logits = network(**inputs, use_cache=False).logits
-    if not logits.isfinite().all():
-        raise InputError(f"{name}: the logits hold NaN or Inf in {network.dtype}; try float32")
-    if not _close(logits[0, :-1], logits[1, :-1]):
+    notes = {}
+    network = model
+    if hasattr(model, "get_base_model"):  # a PeftModel: the layers of its base model are adapted
+        network = _adapted_base(model)
+        notes["adapter"] = f"put on {network.config.name_or_path or type(network).__name__}"
+    kind = type(model).__name__
+    if not isinstance(network, PreTrainedModel) or output_layer(network) is None:
         raise InputError(
-            f"{name}: the model ({network.config.model_type}) is not causal, as a token changes the"
-            " logits before it; give a left-to-right language model"
+            f"{kind}: not a causal language model of transformers; give one (AutoModelForCausalLM"
+            " or a PeftModel of it), a hub id or a folder"
         )
-    V = logits.shape[-1]
-    base = network.base_model
-    if len(seen) != 1 or (base is network and not captioner) or seen[0][1].shape != logits.shape:
-        return None, V
-    hidden, own = seen[0]
-    if not captioner:
-        hidden = base(input_ids=ids, use_cache=False).last_hidden_state
-    # Two links. First: the layer is linear in the hidden state, which a few models scale before it.
-    # A spread model's states may be elsewhere, Mamba's are float32 in any dtype.
-    hidden = hidden.to(layer.weight.device, layer.weight.dtype)
-    product = F.linear(hidden, layer.weight, layer.bias)
-    scales = [1.0, *(scale for x in _named(network, _SCALES) for scale in (x, 1 / x))]
-    before = next((scale for scale in scales if _close(product * scale, own)), None)
-    # Second: known values in place of the layer's output, small ones and some in the thousands,
-    # show what comes after it, even if this model's own logits are too small to feel a cap.
-    generator = torch.Generator().manual_seed(0)
-    values = (30 * torch.randn(own.shape, generator=generator) ** 3).to(own)
-    with layer.register_forward_hook(lambda *_: values):
-        logits = network(**inputs, use_cache=False).logits.to(own.device).float()
-
-    def error(after: tuple[float, float | None]) -> float:
-        """Largest error of a logit, relative to it (below 0.01, 16 bits lose digits: to 0.01)."""
-        z, cap = values.float() * after[0], after[1]
-        z = z if cap is None else cap * torch.tanh(z / cap)
-        return float(((logits - z) / z.abs().clamp(min=0.01)).abs().max())
-
-    softcaps = [None, *_named(network, _SOFTCAPS)]
-    best = min(((scale, softcap) for scale in scales for softcap in softcaps), key=error)
-    # A few roundings in the model's own dtype, but none if nothing comes after the layer.
-    allowed = 0 if best == (1.0, None) else 4 * torch.finfo(own.dtype).eps
-    if before is None or not error(best) <= allowed:
-        return None, V
-    return Head(layer.weight, layer.bias, before * best[0], best[1]), V
-
-
-def _named(network: PreTrainedModel, names: str) -> list[float]:
-    """The positive numbers that the config has under these names."""
-    found = (getattr(network.config.get_text_config(), name, None) for name in names.split())
-    return [float(x) for x in found if isinstance(x, int | float) and 0 < x < math.inf]
+    if tokenizer is None:
+        raise InputError(f"{kind}: a model in memory needs tokenizer=, its own")
+    processor = None
+    if hasattr(tokenizer, "image_processor"):
+        processor = tokenizer
+        tokenizer = processor.tokenizer
+    name = name or _name_in_memory(network, kind)
+    dtype = str(network.dtype).removeprefix("torch.")
+    training_before = {module: module.training for module in network.modules()}
+    try:
+        network.eval()
+        with reason(f"{name}: the model in memory does not run in {dtype}"):
+            captioner = None
+            if processor is not None:
+                captioner = opened_captioner(network, processor, tokenizer)
+            head, V = linear_head(network, name, captioner)
+        _check_tokenizer(tokenizer, network, V, Path(name))
+        yield LoadedModel(
+            name=name,
+            revision=_revision_in_memory(network, processor, tokenizer),
+            family=family_of(network.config),
+            S=parameter_counts(network).S,
+            V=V,
+            dtype=dtype,
+            device=str(network.device),
+            context=context_of(network.config),
+            tokenizer=tokenizer,
+            head=head,
+            model=network,
+            notes=notes,
+            captioner=captioner,
+        )
+    finally:
+        for module, training in training_before.items():
+            module.training = training
 
 
-def _close(one: Tensor, other: Tensor) -> bool:
-    if one.shape != other.shape:
-        return False
-    allowed = _TOLERANCE[one.dtype] * other.abs().max()
-    return bool((one.float() - other.float()).abs().max() <= allowed)
+def _adapted_base(model: Any) -> Any:
+    """The base model of a PeftModel, with the adapter in its layers."""
+    if model.active_peft_config.is_prompt_learning:
+        kind = type(model).__name__
+        raise InputError(f"{kind}: an adapter of the prompt; give one of the layers (LoRA)")
+    return model.get_base_model()
+
+
+def _name_in_memory(network: PreTrainedModel, kind: str) -> str:
+    """The hub id that a model came from, or the name of its folder, or its kind."""
+    origin = network.config.name_or_path or kind
+    is_path = os.path.isabs(origin) or os.path.exists(origin)
+    return Path(origin).name if is_path else origin
+
+
+def _revision_in_memory(network: PreTrainedModel, processor: Any, tokenizer: Any) -> str:
+    """A sha256 over weights, adapters, config and tokenizer or processor of a model in memory."""
+    total = hashlib.sha256()
+    for key, tensor in network.state_dict().items():
+        total.update(f"{key} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        total.update(tensor.cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    for module in network.modules():
+        if hasattr(module, "adapter_layer_names"):  # of peft: how its weights are used
+            used = (module.active_adapters, module.disable_adapters)
+            total.update(f"{used} {getattr(module, 'scaling', '')}".encode())
+    backend = getattr(tokenizer, "backend_tokenizer", None)  # of one with a tokenizer.json
+    words = backend.to_str() if backend else str(sorted(tokenizer.get_vocab().items()))
+    total.update(f"{network.config.to_json_string()}{words}{tokenizer.all_special_ids}".encode())
+    if processor is not None:
+        total.update(f"{processor.to_json_string()}{processor.chat_template}".encode())
+    return f"sha256:{total.hexdigest()}"

@@ -101,7 +101,7 @@ class NoBar(tqdm):
 
 
 def find_checkpoint(
-    model: str | Path,
+    model: str | os.PathLike[str],
     *,
     revision: str | None = None,
     allow_pickle: bool = False,
@@ -120,7 +120,7 @@ def find_checkpoint(
     return _checkpoint(model, revision, source)
 
 
-def _checkpoint(model: str | Path, revision: str | None, source: Source) -> Checkpoint:
+def _checkpoint(model: str | os.PathLike[str], revision: str | None, source: Source) -> Checkpoint:
     path = Path(os.path.expanduser(model))
     if path.suffix == ".gguf" and path.is_file():
         _need(path, "a GGUF file", "gguf", ("gguf", "accelerate"))

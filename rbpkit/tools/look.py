@@ -18,10 +18,11 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import encode
-from rbpkit.measuring import MAX_LENGTH, measured_ranks, states_of
+from rbpkit.measuring import MAX_LENGTH, measured_ranks
 from rbpkit.models import LoadedModel
 from rbpkit.palette import RANK_FILLS, RANK_GROUPS, RANK_LETTERS, rank_group
 from rbpkit.ranking import logit_chunks
+from rbpkit.states import states_of
 
 
 @dataclass(frozen=True)
