@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -49,20 +49,29 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
         settings = {name: given.pop(name) for name in SETTINGS}
         command(**given, settings=settings)
 
+    # typer reads the options from the signature.
     own = signature(command, eval_str=True).parameters.values()
-    parameters = [one for one in own if one.name != "settings"]
+    parameters = [parameter for parameter in own if parameter.name != "settings"]
     for name in SETTINGS:
         option = typer.Option(help=f"Choose by {name.replace('_', ' ')}.")
-        kind = Annotated[Manifest.model_fields[name].annotation | None, option]
-        parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind))
-    run.__signature__ = Signature(parameters)
+        value_type: Any = Manifest.model_fields[name].annotation
+        # The type is known only here, and not to a type checker.
+        annotation = Annotated[value_type | None, option]  # type: ignore[valid-type]
+        parameters.append(
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        )
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # read by `signature`
     return run
 
 
 def print_table(frame: pd.DataFrame, as_json: bool, digits: int = 4) -> None:
     """One table on standard output: rounded for people, with all decimals as JSON."""
     if as_json:
-        typer.echo(json.dumps(json.loads(frame.to_json(orient="records", double_precision=15))))
+        rows = json.loads(frame.to_json(orient="records", double_precision=15))
+        typer.echo(json.dumps(rows))
         return
-    shown = frame.to_string(index=False, float_format=lambda x: f"{x:.{digits}f}", na_rep="")
-    typer.echo(shown)
+
+    def rounded(value: float) -> str:
+        return f"{value:.{digits}f}"
+
+    typer.echo(frame.to_string(index=False, float_format=rounded, na_rep=""))

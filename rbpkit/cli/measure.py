@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,12 +28,10 @@ from rbpkit.cli.common import (
 from rbpkit.errors import InputError
 from rbpkit.files.devices import set_threads
 from rbpkit.study.checks import folder_to_write
-from rbpkit.summary import DEFAULT_KS
+from rbpkit.summary import DEFAULT_KS, Summary
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from rbpkit.fit import Measured
 
 
 def measure(
@@ -89,33 +86,56 @@ def measure(
         progress=True,
         image=text.pictures is not None,
     )
-    said: list[str] = []
+    lines_shown: list[str] = []
 
     def tell(line: str) -> None:
-        said.append(line)
+        lines_shown.append(line)
         say(line)
 
-    settings = {"max_length": max_length, "stride": stride, "batch_tokens": batch_tokens}
-    settings |= {"force": force, "name": name, "progress": sys.stderr.isatty()}
-    done = run(loaded, text, folder, **settings, say=tell)
-    speed = done.summary.tokens / max(done.summary.manifest.seconds, 1e-9)
-    state = "done before, not measured again" if done.found_done else f"{speed:,.0f} tokens/s"
-    say(state if done.coverage in said else f"{done.coverage}; {state}")
-    print_table(measured_table([done.summary], DEFAULT_KS), as_json)
+    measurement = run(
+        loaded,
+        text,
+        folder,
+        max_length=max_length,
+        stride=stride,
+        batch_tokens=batch_tokens,
+        force=force,
+        name=name,
+        progress=sys.stderr.isatty(),
+        say=tell,
+    )
+    summary = measurement.summary
+    if measurement.found_done:
+        state = "done before, not measured again"
+    else:
+        speed = summary.tokens / max(summary.manifest.seconds, 1e-9)
+        state = f"{speed:,.0f} tokens/s"
+    said_before = measurement.coverage in lines_shown  # it is, if text is left out
+    say(state if said_before else f"{measurement.coverage}; {state}")
+    print_table(measured_table([summary], DEFAULT_KS), as_json)
 
 
 @with_settings
-def show(records: RecordsDir, settings: dict, k: Ks = None, as_json: AsJson = False) -> None:
+def show(
+    records: RecordsDir,
+    settings: dict[str, Any],
+    k: Ks = None,
+    as_json: AsJson = False,
+) -> None:
     """CE, RBP_k and its 95% interval (other documents) of every model and corpus in a folder."""
     from rbpkit.records import load_summaries
 
-    ks = tuple(dict.fromkeys(k or DEFAULT_KS))
-    found = load_summaries(records, several=True, **settings)
-    print_table(measured_table(found, ks, intervals=True), as_json)
+    summaries = load_summaries(records, several=True, **settings)
+    print_table(measured_table(summaries, _ks(k), intervals=True), as_json)
 
 
 @with_settings
-def fit(records: RecordsDir, settings: dict, k: Ks = None, as_json: AsJson = False) -> None:
+def fit(
+    records: RecordsDir,
+    settings: dict[str, Any],
+    k: Ks = None,
+    as_json: AsJson = False,
+) -> None:
     """The law -log RBP_k ~ S^-alpha (and CE) of every family and corpus in a folder.
 
     Standard error tells which models each line has, and up to which k there are enough missed
@@ -125,51 +145,66 @@ def fit(records: RecordsDir, settings: dict, k: Ks = None, as_json: AsJson = Fal
     from rbpkit.records import load_summaries
     from rbpkit.stats.noise import trust_lines
 
-    ks = tuple(dict.fromkeys(k or DEFAULT_KS))
-    every = load_summaries(records, **settings)
-    for line in family_lines(every):
+    summaries = load_summaries(records, **settings)
+    for line in family_lines(summaries):
         say(line)
-    found = fit_all(every, ks)
-    if found.table.empty:
-        raise InputError(f"{records}: nothing could be fitted; {found.refused[0]}")
-    for reason in found.refused:
+    fits = fit_all(summaries, _ks(k))
+    if fits.table.empty:
+        raise InputError(f"{records}: nothing could be fitted; {fits.refused[0]}")
+    for reason in fits.refused:
         say(f"no fit: {reason}")
-    print_table(found.table, as_json)
-    for line in trust_lines(every):
+    print_table(fits.table, as_json)
+    for line in trust_lines(summaries):
         say(line)
+
+
+def _ks(asked: list[int] | None) -> tuple[int, ...]:
+    """The k that were asked for, each once, or the default."""
+    return tuple(dict.fromkeys(asked or DEFAULT_KS))
 
 
 def measured_table(
-    measured: Iterable[Measured], ks: Sequence[int], intervals: bool = False
+    summaries: Iterable[Summary], ks: Sequence[int], intervals: bool = False
 ) -> pd.DataFrame:
     """One row per model and corpus, sorted by corpus, family, S.
 
-    Columns: corpus, family, model, S, V, documents, max_length, tokens (scored), CE (nats), then
-    RBP_<k> for each of `ks`, with `intervals` also RBP_<k>_low and RBP_<k>_high, empty for a k or
-    a text that has none; other settings only if a model has several on one corpus. Raises
-    InputError if there is nothing to show, and for k < 1.
+    Columns:
+    - corpus, family, model, S, V, documents, max_length, tokens (scored);
+    - CE (nats);
+    - RBP_<k> for each of `ks`; with `intervals` also RBP_<k>_low and RBP_<k>_high, empty for a k or
+      a text that has none;
+    - other settings, only if a model has several of them on one corpus.
+
+    Raises InputError if there is nothing to show, and for k < 1.
     """
     import pandas as pd
 
     names = ("corpus", "family", "model", "S", "V", "documents", "max_length")
-    others = ("revision", "fingerprint", "seed", "stride", "dtype")
+    other_settings = ["revision", "fingerprint", "seed", "stride", "dtype"]
     rows = []
-    for one in measured:
-        row = {name: getattr(one.manifest, name) for name in (*names, *others, "tokens")}
-        row["CE"] = one.ce()
+    for summary in summaries:
+        manifest = summary.manifest
+        row = {name: getattr(manifest, name) for name in (*names, *other_settings, "tokens")}
+        row["CE"] = summary.ce()
         for k in ks:
-            row[f"RBP_{k}"] = one.rbp(k)
+            row[f"RBP_{k}"] = summary.rbp(k)
             if intervals:
-                ends = [f"RBP_{k}_low", f"RBP_{k}_high"]
-                row |= dict.fromkeys(ends, math.nan)
-                with suppress(InputError):
-                    row |= zip(ends, one.rbp_interval(k), strict=True)
+                row[f"RBP_{k}_low"], row[f"RBP_{k}_high"] = _interval(summary, k)
         rows.append(row)
     if not rows:
         raise InputError("no measured model to show")
     frame = pd.DataFrame(rows)
-    hashes = ["revision", "fingerprint"]
-    frame[hashes] = frame[hashes].apply(lambda column: column.str[:15])
-    several = frame.groupby(["model", "corpus"])[[*others]].nunique().max() > 1
-    frame = frame.drop(columns=several.index[~several])
+    for name in ("revision", "fingerprint"):  # hashes
+        frame[name] = frame[name].str[:15]
+    values = frame.groupby(["model", "corpus"])[other_settings].nunique()
+    alike = [name for name in other_settings if values[name].max() <= 1]
+    frame = frame.drop(columns=alike)
     return frame.sort_values(["corpus", "family", "S", "model"], ignore_index=True)
+
+
+def _interval(summary: Summary, k: int) -> tuple[float, float]:
+    """The 95% interval of RBP_k, NaN if there is none for this k or this text."""
+    try:
+        return summary.rbp_interval(k)
+    except InputError:
+        return math.nan, math.nan

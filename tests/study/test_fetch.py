@@ -59,13 +59,14 @@ def test_sizes_are_listed_and_pickles_fetched_only_for_want_of_safetensors(
     }
     fetched = {}
 
-    def snapshot_download(id, *, allow_patterns, revision, repo_type, dry_run=False):
-        names = list(
-            huggingface_hub.utils.filter_repo_objects(hub[id], allow_patterns=allow_patterns)
+    def snapshot_download(repo_id, *, allow_patterns, revision, repo_type, dry_run=False):
+        wanted = huggingface_hub.utils.filter_repo_objects(
+            hub[repo_id], allow_patterns=allow_patterns
         )
+        names = list(wanted)
         if not dry_run:
-            fetched[id] = names
-        assert revision == (COMMIT if id == "me/safe" else None)
+            fetched[repo_id] = names
+        assert revision == (COMMIT if repo_id == "me/safe" else None)
         return [DryRunFileInfo(COMMIT, 10**9, name, "", False, name in names) for name in names]
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
