@@ -23,6 +23,7 @@ from rbpkit.errors import InputError, check_whole, reason
 from rbpkit.files.pictures import Picture, pictures_fingerprint, undecoded
 from rbpkit.files.text_files import (
     SUFFIXES,
+    Columns,
     Document,
     document_of,
     list_files,
@@ -142,29 +143,46 @@ class Corpus:
         *,
         field: str = "text",
         image: str | None = None,
+        unit: str | None = None,
     ) -> Corpus:
         """A corpus of texts in memory: all of them, in their own order.
 
-        texts: any iterable of strings, or of rows by column (a `datasets.Dataset`). name: the
-        corpus's id. field: the column with the text, or several joined by "+". image: the column
-        with the picture that the text describes: a PIL picture, an array, encoded bytes, the path
-        of a file. Texts without a visible character are left out. Raises InputError for anything
-        else, and for no text.
+        texts: any iterable of strings, or of rows by column (a `datasets.Dataset`).
+        name: the corpus's id.
+        field: the column with the text, or several joined by "+".
+        image: the column with the picture that the text describes: a PIL picture, an array, encoded
+            bytes, the path of a file.
+        unit: the column with the name of what the text was sampled with (its author, its
+            repository), which a bootstrap resamples.
+
+        Texts without a visible character are left out. Raises InputError for anything else, and for
+        no text.
         """
         if isinstance(texts, (str, Mapping)) or hasattr(texts, "columns"):
             kind = type(texts).__name__
             raise InputError(f"{name}: a {kind} is not a list of texts; give one column or split")
-        make = functools.partial(document_of, field.split("+"), image)
-        kind = "rows of text and picture" if image else "strings"
+        columns = Columns(field.split("+"), image, unit)
+        needs_rows = image is not None or unit is not None
+        kind = f"rows with the columns {field}, {image or unit}" if needs_rows else "strings"
+        documents = []
         with reason(f"{name}: the documents must be {kind}"):
-            found = [
-                make(one, one, f"{name}, row {row}")
-                if image or isinstance(one, Mapping)
-                else (one, None)
-                for row, one in enumerate(undecoded(texts, image))
-            ]
-            protocol = {"seed": None, "requested": None, "available": len(found)}
-            return _make(name, found, {"kind": "memory", "path": name}, protocol)
+            for number, row in enumerate(undecoded(texts, image)):
+                if needs_rows or isinstance(row, Mapping):
+                    documents.append(document_of(columns, row, row, f"{name}, row {number}"))
+                else:
+                    documents.append(Document(row))
+            protocol = {"seed": None, "requested": None, "available": len(documents)}
+            return _make(name, documents, {"kind": "memory", "path": name}, protocol)
+
+
+def check_text(corpus: Corpus, changed_text: bool) -> None:
+    """InputError for a plugin's corpus that is not the text of its reference, unless admitted."""
+    if corpus.source.get("as_shipped") is False and not changed_text:
+        raise InputError(
+            f"{corpus.id}: another text than the one behind the reference numbers, since it is made"
+            " out of packages of other versions; install the pinned ones, or give --changed-text"
+            " (changed_text=True, in a parameter file changed_text: true) and compare with nothing"
+        )
 
 
 def protocol_order(rows: int, seed: int | None = 42) -> np.ndarray:
@@ -182,6 +200,7 @@ def load_corpus(
     documents: int | None = None,
     field: str | None = None,
     image: str | None = None,
+    unit: str | None = None,
     seed: int | None = 42,
     revision: str | None = None,
 ) -> Corpus:
@@ -197,6 +216,8 @@ def load_corpus(
     image: of such files, the column with the picture that the text describes: the name of its file,
     relative to the corpus's, or (Parquet) the picture itself. A folder with a metadata file is read
     as the imagefolder of `datasets`, whose column is "image".
+    unit: of such files, the column with the name of what the document was sampled with (its
+    author, its repository), which a bootstrap resamples.
     seed: None takes documents in their own order. C4, and plugins' corpora that say so, are always
     taken in their own order.
     revision: of the hub's data set; by default its newest.
@@ -208,7 +229,7 @@ def load_corpus(
         if value is not None:
             check_whole(key, value, 0)
     target = _resolve(name_or_path)
-    for key, value in (("field", field), ("image", image)):
+    for key, value in (("field", field), ("image", image), ("unit", unit)):
         if isinstance(target, str) and value is not None:
             raise InputError(f"{key}={value!r}: the {key} of {target} is fixed; leave {key} out")
     if target not in ON_HUB and revision is not None:
@@ -223,7 +244,8 @@ def load_corpus(
     pictured = image and any(target.rglob("metadata.*"))
     name, files = target.resolve().name, [target] if pictured else list_files(target)
     source = {"kind": "file", "path": str(target)}
-    return _from_files(name, files, field or "text", documents, seed, source, image=image)
+    columns = Columns((field or "text").split("+"), image, unit)
+    return _from_files(name, files, columns, documents, seed, source)
 
 
 def known_corpus(given: str) -> str | None:
@@ -265,40 +287,45 @@ def _make(
     found: Sequence[Document],
     source: dict[str, Any],
     protocol: dict[str, Any],
-    units: Sequence[str] | None = None,
 ) -> Corpus:
     """The corpus of the documents that have a visible character."""
-    kept = [number for number, (text, _) in enumerate(found) if text.strip()]
+    kept = [document for document in found if document.text.strip()]
     if not kept:
         fault = f"all {len(found)} documents are empty" if found else "there are no documents"
         raise InputError(f"{id}: {fault}; give a corpus with text ({source['path']})")
     source["empty"] = len(found) - len(kept)
-    texts = tuple(found[number][0] for number in kept)
-    pictures = tuple(found[number][1] for number in kept)
-    units = None if units is None else tuple(units[number] for number in kept)
-    return Corpus(id, texts, source, protocol, pictures if any(pictures) else None, units)
+    pictures = tuple(document.picture for document in kept if document.picture is not None)
+    units = tuple(document.unit for document in kept if document.unit is not None)
+    return Corpus(
+        id,
+        documents=tuple(document.text for document in kept),
+        source=source,
+        protocol=protocol,
+        pictures=pictures or None,
+        units=units or None,
+    )
 
 
 def _from_files(
     id: str,
     files: Sequence[Path],
-    field: str,
+    columns: Columns,
     documents: int | None,
     seed: int | None,
     source: dict[str, Any],
     keep: Callable[[Mapping[str, Any]], bool] | None = None,
-    image: str | None = None,
 ) -> Corpus:
     # Twice through the files: the order depends on how many rows there are, and a local copy
     # of Wikipedia does not fit in memory. The first pass also finds every broken row.
-    read = functools.partial(read_documents, files, field, keep, image)
+    read = functools.partial(read_documents, files, columns, keep)
     available = sum(1 for _ in read())
     order = protocol_order(available, seed)[:documents].tolist()
     wanted = set(order)
-    found = {i: one for i, one in enumerate(read()) if i in wanted}
-    source |= {"files": [file.name for file in files], "field": field}
+    found = {number: document for number, document in enumerate(read()) if number in wanted}
+    source["files"] = [file.name for file in files]
+    source["field"] = "+".join(columns.texts)
     protocol = {"seed": seed, "requested": documents, "available": available}
-    return _make(id, [found[i] for i in order], source, protocol)
+    return _make(id, [found[number] for number in order], source, protocol)
 
 
 def _from_plugin(name: str, documents: int | None, seed: int | None) -> Corpus:
@@ -307,12 +334,12 @@ def _from_plugin(name: str, documents: int | None, seed: int | None) -> Corpus:
     seed = seed if text.shuffled else None
     order = protocol_order(available, seed)[:documents].tolist()
     pictures = text.pictures or [None] * available
-    chosen = [(text.texts[number], pictures[number]) for number in order]
-    units = None if text.units is None else [text.units[number] for number in order]
+    units = text.units or [None] * available
+    chosen = [Document(text.texts[i], pictures[i], units[i]) for i in order]
     kind = plugins.prefix_of(name)
     source = {"kind": kind, "path": text.where, "as_shipped": text.as_shipped}
     protocol = {"seed": seed, "requested": documents, "available": available}
-    return _make(name, chosen, source, protocol, units)
+    return _make(name, chosen, source, protocol)
 
 
 def _from_hub(name: str, documents: int | None, seed: int | None, revision: str | None) -> Corpus:
@@ -327,7 +354,8 @@ def _from_hub(name: str, documents: int | None, seed: int | None, revision: str 
     files = [path for pattern in hub.files for path in _parts(Path(folder), pattern)]
     source = {"kind": "hub", "path": hub.path, "revision": Path(folder).name}
     seed = None if hub.in_order else seed
-    return _from_files(name, files, "+".join(hub.fields), documents, seed, source, hub.keep)
+    columns = Columns(hub.fields)
+    return _from_files(name, files, columns, documents, seed, source, hub.keep)
 
 
 def _parts(folder: Path, pattern: str) -> list[Path]:

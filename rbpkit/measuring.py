@@ -13,7 +13,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -25,15 +25,24 @@ from tqdm import tqdm
 from transformers import PreTrainedModel
 
 import rbpkit
-from rbpkit.corpora import Corpus, load_corpus
+from rbpkit.corpora import Corpus, check_text, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
 from rbpkit.errors import InputError, check_whole
 from rbpkit.files.architectures import family_of
-from rbpkit.files.manifest import Manifest
+from rbpkit.files.manifest import JobKey, Manifest
 from rbpkit.memory import by_batches
 from rbpkit.models import LoadedModel, load_model, model_in_memory
+from rbpkit.planning import job_key
 from rbpkit.ranking import MEMORY_BYTES, TokenRanks, counting_path, logit_ranks, token_ranks
-from rbpkit.records import Records, find_done, job_lock, rename_family, summary_of, write_records
+from rbpkit.records import (
+    RecordFile,
+    Records,
+    find_done,
+    job_lock,
+    rename_family,
+    summary_of,
+    write_records,
+)
 from rbpkit.states import states_of
 from rbpkit.summary import Summary
 
@@ -45,8 +54,11 @@ MAX_LENGTH = 512
 class Measurement:
     """The result of `measure`.
 
-    path: the Parquet file, None if nothing was written. found_done: whether it was there before.
-    coverage: what is scored and what is left out, in one line. scored_bytes: as `EncodedCorpus`.
+    summary: what the records say.
+    path: the Parquet file; None if nothing was written.
+    found_done: whether it was there before.
+    coverage: what is scored and what is left out, in one line.
+    scored_bytes: as of `EncodedCorpus`; 0 if a sweep found the job done.
     """
 
     summary: Summary
@@ -64,7 +76,10 @@ class Measurement:
     @functools.cached_property
     def records(self) -> Records:
         """One row for each scored token, read from `path` if they were written."""
-        return self._records or Records.load(self.path)
+        if self._records is not None:
+            return self._records
+        assert self.path is not None, "records are written, or they are kept"
+        return Records.load(self.path)
 
     def rbp(self, k: int | np.ndarray, *, interval: bool = False) -> Any:
         """RBP_k = Pr(R <= k), Eq. 4; with `interval` (low, high) as `Summary.rbp_interval`."""
@@ -98,35 +113,44 @@ def measure(
     name: str | None = None,
     field: str | None = None,
     image: str | None = None,
+    unit: str | None = None,
     max_length: int = MAX_LENGTH,
     stride: int | None = 0,
     batch_tokens: int = BATCH_TOKENS,
+    changed_text: bool = False,
     force: bool = False,
     progress: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> Measurement:
     """Rank every scored token of `corpus` under `model`; with `out`, write records and summary.
 
-    model: a hub id or a folder; what `load_model` gives; or a `transformers` model, or a `peft`
-    PeftModel, in memory with its own `tokenizer`. A model in memory is measured in evaluation mode
-    and left in the mode it was found in. Its revision is a sha256 over its weights, which takes a
-    second or two for each GB, its adapters, its config and its tokenizer.
+    model: a hub id, a folder or a plugin's PLUGIN:NAME; what `load_model` gives; or a
+        `transformers` model, or a `peft` PeftModel, in memory with its own `tokenizer` (see
+        `model_in_memory`).
     corpus: a name, a file or a folder, of which `load_corpus` takes what the protocol says; what
-    `load_corpus` or `Corpus.of` gives; or texts in memory as for `Corpus.of` (a list, a
-    `datasets.Dataset`, any iterable), all of them. field: the column with the text. image: the
-    column with the picture that the text describes, for a model that reads pictures; of one in
-    memory `tokenizer` is its processor.
-    out: a folder; without one, nothing is written. name: what to call the model in the records.
+        `load_corpus` or `Corpus.of` gives; or texts in memory as for `Corpus.of` (a list, a
+        `datasets.Dataset`, any iterable), all of them.
+    out: a folder; without one, nothing is written.
+    tokenizer: of a model in memory; of one that reads pictures its processor.
+    name: what to call the model in the records.
+    field, image, unit: the columns of the corpus with the text, with the picture that it describes
+        (for a model that reads pictures), and with the name of what it was sampled with (its
+        author, its repository), which intervals resample.
     max_length: truncate documents at this many tokens (Appendix A: 512), or at the model's context
-    if that is shorter. stride: from 1 on, documents are scored whole, in windows of max_length
-    tokens that are this far apart (see `encode`); 0 or None truncates. batch_tokens: the most
-    tokens of a forward pass, padding included; another value changes last bits, and now and then a
-    rank by one. If memory runs out, smaller batches are taken and `say` gets a line; the manifest
-    keeps the number that was asked for. progress: a bar on standard error. A finished job with the
-    same key (see `JobKey`) is not run again unless `force`, but it takes the family that
-    `load_model` was given; `say` is told what else differs. Jobs with other keys are left alone.
-    A job that another process is measuring is waited for. `say` also gets a line if text is left
-    out, and if a pocket corpus is not the text behind the pocket models' numbers.
+        if that is shorter.
+    stride: from 1 on, documents are scored whole, in windows of max_length tokens that are this far
+        apart (see `encode`); 0 or None truncates.
+    batch_tokens: the most tokens of a forward pass, padding included. Another value changes last
+        bits, and now and then a rank by one. If memory runs out, smaller batches are taken and
+        `say` gets a line; the manifest keeps the number that was asked for.
+    changed_text: measure a plugin's corpus although it is not the text of the reference numbers.
+    force: run a finished job again.
+    progress: a bar on standard error.
+    say: gets lines for people, also if text is left out.
+
+    A finished job with the same key (see `JobKey`) is not run again, but it takes the family that
+    `load_model` was given; `say` is told what else differs. Jobs with other keys are left alone. A
+    job that another process is measuring is waited for.
 
     Raises InputError for a model or corpus that cannot be used or leaves nothing to score,
     settings out of range, logits that are NaN or infinite, and too little memory for one document.
@@ -134,50 +158,109 @@ def measure(
     """
     check_whole("batch_tokens", batch_tokens, 1)
     # The corpus first: its faults show at once, a model may take minutes to load.
-    corpus = opened_corpus(corpus, field, image)
-    pictures = corpus.pictures is not None
-    if corpus.source.get("as_shipped") is False:
-        say(
-            f"{corpus.id}: the installed packages have other versions, and so another text, than"
-            " the pocket models' numbers come from: do not compare with them"
+    text = opened_corpus(corpus, field, image, unit)
+    check_text(text, changed_text)
+    with _opened(model, tokenizer, name, progress, text) as loaded:
+        for what, note in loaded.notes.items():
+            say(f"{loaded.name}: {what}: {note}")
+        key = job_key(
+            loaded, text, max_length=max_length, stride=stride or 0, places=_places_taken(loaded)
         )
-    with _opened(model, tokenizer, name, progress, pictures) as model:
-        if pictures != (model.captioner is not None):
-            fault = "it reads pictures; name their column, image= (--image)"
-            if pictures:
-                fault = "it reads no pictures (in memory it needs its processor as tokenizer=)"
-            raise InputError(f"{model.name}: {fault}")
-        for what, note in model.notes.items():
-            say(f"{model.name}: {what}: {note}")
-        before = model.captioner.places if pictures and not model.captioner.start else 0
-        settings = {"stride": stride or 0, "captioner": model.captioner}
-        settings["max_length"] = min(max_length, (model.context or math.inf) - before)
-        encoded = encode(corpus, model.tokenizer, **settings)
-        planned = _planned(model, corpus, encoded, batch_tokens)
-        job = model, corpus, encoded, planned
+        encoded = encode(
+            text,
+            loaded.tokenizer,
+            max_length=key.max_length,
+            stride=key.stride,
+            captioner=loaded.captioner,
+        )
+        planned = _planned(loaded, key, encoded, batch_tokens)
+        run = functools.partial(_run, loaded, text, encoded, planned, progress=progress, say=say)
+        records, path, found_done = None, None, False
         if out is None:
-            records = _run(*job, progress=progress, say=say)
-            summary, path, found_done = records.summary(), None, False
+            records = run()
+            summary = records.summary()
         else:
-            records = None  # read again from `path` when asked for
-            with job_lock(out, planned.key):
-                done = None if force else find_done(out, planned.key)
-                found_done = done is not None
-                if not found_done:
-                    done = write_records(out, _run(*job, progress=progress, say=say))
-                elif done.manifest.family != model.family != family_of(model.model.config):
-                    was = done.manifest.family
-                    say(f"{model.name} was of family {was}, and is now of {model.family}")
-                    done = rename_family(done, model.family)
-            summary, path = summary_of(done), done.path
-    recorded = ("family", "device", "threads", "batch_tokens", "versions")
-    there = summary.manifest
-    if other := [n for n in recorded if getattr(there, n) != getattr(planned, n)]:
-        say(f"done before with other {', '.join(other)}; --force (force=True) measures it again")
-    coverage, whole = _coverage(corpus, encoded)
-    if not whole:
+            default_family = family_of(loaded.model.config)
+            job, found_done = _run_once(out, planned, run, force, default_family, say)
+            summary, path = summary_of(job), job.path
+    changed = _changed_since(summary, planned, text)
+    if changed:
+        say(f"done before with other {', '.join(changed)}; --force (force=True) measures it again")
+    coverage, is_whole = _coverage(text, encoded)
+    if not is_whole:
         say(coverage)
     return Measurement(summary, path, found_done, coverage, encoded.scored_bytes, records)
+
+
+def opened_corpus(
+    corpus: Corpus | str | os.PathLike[str] | Iterable[Any],
+    field: str | None = None,
+    image: str | None = None,
+    unit: str | None = None,
+) -> Corpus:
+    """What `measure` takes as a corpus, read."""
+    if isinstance(corpus, Corpus):
+        return corpus
+    if isinstance(corpus, (str, os.PathLike)):
+        return load_corpus(corpus, field=field, image=image, unit=unit)
+    return Corpus.of(corpus, field=field or "text", image=image, unit=unit)
+
+
+@contextmanager
+def _opened(
+    model: Any, tokenizer: Any, name: str | None, progress: bool, corpus: Corpus
+) -> Iterator[LoadedModel]:
+    """What `measure` takes as a model, ready to be measured on this corpus in this block."""
+    pictures = corpus.pictures is not None
+    with ExitStack() as stack:
+        if isinstance(model, (str, os.PathLike)):
+            model = load_model(model, progress=progress, image=pictures)
+        if not isinstance(model, LoadedModel):
+            loaded = stack.enter_context(model_in_memory(model, tokenizer, name))
+        elif tokenizer is None:
+            loaded = replace(model, name=name or model.name)
+        else:
+            raise InputError("tokenizer: only for a model in memory; a loaded one has its own")
+        if pictures and loaded.captioner is None:
+            fault = "it reads no pictures (in memory it needs its processor as tokenizer=)"
+            raise InputError(f"{loaded.name}: {fault}")
+        if loaded.captioner is not None and not pictures:
+            raise InputError(
+                f"{loaded.name}: it reads pictures; name their column, image= (--image)"
+            )
+        yield loaded
+
+
+def _places_taken(model: LoadedModel) -> int:
+    """How many tokens of the context a picture and its prompt take."""
+    if model.captioner is None or model.captioner.start:
+        return 0  # a decoder that looks at an encoder's picture has its context for the text alone
+    return model.captioner.places
+
+
+def _planned(
+    model: LoadedModel, key: JobKey, encoded: EncodedCorpus, batch_tokens: int
+) -> Manifest:
+    """The manifest of the job before it is run: everything that can change its numbers."""
+    versions = {
+        "rbpkit": rbpkit.__version__,
+        "python": platform.python_version(),
+        "ranks": counting_path(model.device),
+    }
+    for library in ("torch", "transformers", "tokenizers"):
+        versions[library] = metadata.version(library)
+    versions.update(model.notes)
+    return Manifest(
+        **key._asdict(),
+        family=model.family,
+        S=model.S,
+        V=model.V,
+        skipped_documents=encoded.skipped,
+        device=model.device,
+        threads=torch.get_num_threads(),
+        batch_tokens=batch_tokens,
+        versions=versions,
+    )
 
 
 def _run(
@@ -197,18 +280,53 @@ def _run(
         )
     start = time.perf_counter()
     columns = rank_columns(model, encoded, planned.batch_tokens, progress=progress, say=say)
+    seconds = round(time.perf_counter() - start, 3)
     if corpus.units is not None:
         columns["unit"] = corpus.unit_numbers()[columns["document"]]
-    seconds = round(time.perf_counter() - start, 3)
     manifest = planned.model_copy(update={"tokens": encoded.tokens, "seconds": seconds})
     return Records(**columns, manifest=manifest)
+
+
+def _run_once(
+    out: str | os.PathLike[str],
+    planned: Manifest,
+    run: Callable[[], Records],
+    force: bool,
+    default_family: str,
+    say: Callable[[str], None],
+) -> tuple[RecordFile, bool]:
+    """The finished job in `out`, run first if it is not there; whether it was there.
+
+    A finished job takes the family that is planned, unless that is only the model's default.
+    """
+    with job_lock(out, planned.key):
+        done = None if force else find_done(out, planned.key)
+        if done is None:
+            return write_records(out, run()), False
+        family_before = done.manifest.family
+        if planned.family not in (family_before, default_family):
+            say(f"{planned.model} was of family {family_before}, and is now of {planned.family}")
+            done = rename_family(done, planned.family)
+        return done, True
+
+
+def _changed_since(summary: Summary, planned: Manifest, corpus: Corpus) -> list[str]:
+    """What differs between a job that was found done and the same job now, its key aside."""
+    recorded = ("family", "device", "threads", "batch_tokens", "versions")
+    done = summary.manifest
+    changed = [field for field in recorded if getattr(done, field) != getattr(planned, field)]
+    units = corpus.unit_numbers()[summary.document]
+    if not np.array_equal(summary.document_units, units):
+        changed.append("units")
+    return changed
 
 
 def _coverage(corpus: Corpus, encoded: EncodedCorpus) -> tuple[str, bool]:
     """What is scored and what is left out, in one line; whether nothing is left out."""
     taken = len(corpus.documents) + corpus.source.get("empty", 0)
     available = corpus.protocol.get("available", taken)
-    line = f"{encoded.tokens:,} tokens scored in {len(corpus.documents) - encoded.skipped:,}"
+    scored = len(corpus.documents) - encoded.skipped
+    line = f"{encoded.tokens:,} tokens scored in {scored:,}"
     line += f" of {available:,} documents (--documents)" if available > taken else " documents"
     if encoded.skipped:
         line += f", {encoded.skipped:,} skipped (nothing to score)"
@@ -218,28 +336,7 @@ def _coverage(corpus: Corpus, encoded: EncodedCorpus) -> tuple[str, bool]:
     return line, available <= taken and not encoded.past
 
 
-def opened_corpus(corpus: Any, field: str | None, image: str | None = None) -> Corpus:
-    """What `measure` takes as a corpus, read."""
-    if isinstance(corpus, (str, os.PathLike)):
-        return load_corpus(corpus, field=field, image=image)
-    known = isinstance(corpus, Corpus)
-    return corpus if known else Corpus.of(corpus, field=field or "text", image=image)
-
-
-@contextmanager
-def _opened(
-    model: Any, tokenizer: Any, name: str | None, progress: bool, pictures: bool
-) -> Iterator[LoadedModel]:
-    """What `measure` takes as a model, ready to be measured in this block."""
-    if isinstance(model, (str, os.PathLike)):
-        model = load_model(model, progress=progress, image=pictures)
-    if isinstance(model, LoadedModel):
-        if tokenizer is not None:
-            raise InputError("tokenizer: only for a model in memory; a loaded one has its own")
-        yield replace(model, name=name or model.name)
-        return
-    with model_in_memory(model, tokenizer, name) as loaded:
-        yield loaded
+# -- ranks ------------------------------------------------------------------------------------
 
 
 def measured_ranks(
@@ -287,48 +384,26 @@ def rank_columns(
     progress, say, errors: as `measure` and `measured_ranks`.
     """
     parts: list[dict[str, np.ndarray]] = []
-    what = f"{model.name} on {encoded.corpus}"
-    shown = {"desc": what, "unit": " tokens", "unit_scale": True, "disable": not progress}
-    with tqdm(total=encoded.tokens, **shown) as bar:
+    with tqdm(
+        total=encoded.tokens,
+        desc=f"{model.name} on {encoded.corpus}",
+        unit=" tokens",
+        unit_scale=True,
+        disable=not progress,
+    ) as bar:
         for batch, ranks in measured_ranks(model, encoded, batch_tokens, say):
-            targets = batch.targets.astype(np.int32)
-            part = {"document": batch.documents, "position": batch.positions, "target": targets}
+            part = {
+                "document": batch.documents,
+                "position": batch.positions,
+                "target": batch.targets.astype(np.int32),
+            }
             for name in ("n_greater", "n_equal", "nll", "p_max", "entropy"):
                 part[name] = getattr(ranks, name).cpu().numpy()
             parts.append(part)
             bar.update(batch.tokens)
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    columns = {}
+    for name in parts[0]:
+        columns[name] = np.concatenate([part[name] for part in parts])
+    # Batches go by length; records go by document and position.
     order = np.lexsort((columns["position"], columns["document"]))
     return {name: column[order] for name, column in columns.items()}
-
-
-def _planned(
-    model: LoadedModel, corpus: Corpus, encoded: EncodedCorpus, batch_tokens: int
-) -> Manifest:
-    """The manifest of the job before it is run: everything that can change its numbers."""
-    versions = {name: metadata.version(name) for name in ("torch", "transformers", "tokenizers")}
-    return Manifest(
-        model=model.name,
-        revision=model.revision,
-        family=model.family,
-        S=model.S,
-        V=model.V,
-        corpus=corpus.id,
-        fingerprint=corpus.fingerprint,
-        documents=len(corpus.documents),
-        skipped_documents=encoded.skipped,
-        max_length=encoded.max_length,
-        stride=encoded.stride,
-        dtype=model.dtype,
-        device=model.device,
-        threads=torch.get_num_threads(),
-        batch_tokens=batch_tokens,
-        seed=corpus.protocol.get("seed") or 0,  # 0 also if nothing was shuffled
-        versions={
-            "rbpkit": rbpkit.__version__,
-            "python": platform.python_version(),
-            "ranks": counting_path(model.device),
-            **versions,
-            **model.notes,
-        },
-    )

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 from urllib.parse import quote
 
 import numpy as np
@@ -122,6 +122,10 @@ class Records:
             return self.n_greater + 1
         return self.n_greater + self.n_equal + 1
 
+    @overload
+    def rbp(self, k: int, ties: str = "pessimistic") -> float: ...
+    @overload
+    def rbp(self, k: np.ndarray, ties: str = "pessimistic") -> np.ndarray: ...
     def rbp(self, k: int | np.ndarray, ties: str = "pessimistic") -> float | np.ndarray:
         """RBP_k = Pr(R <= k), Eq. 4: float for a scalar k, else an array. InputError if k < 1."""
         return Histogram.of(np.bincount(self.rank(ties))).share(k)
@@ -131,6 +135,10 @@ class Records:
         _, index = document_index(self.document)
         return math.fsum(np.bincount(index, weights=self.nll)) / self.tokens
 
+    @overload
+    def success(self, N: int, k: int) -> float: ...
+    @overload
+    def success(self, N: int, k: np.ndarray) -> np.ndarray: ...
     def success(self, N: int, k: int | np.ndarray) -> float | np.ndarray:
         """p_{N,k}, Section 5.1, for N in WINDOWS: as `Summary.success`, with the same errors."""
         return self.summary().success(N, k)

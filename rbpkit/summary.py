@@ -11,6 +11,7 @@ import io
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
@@ -68,6 +69,10 @@ class Histogram:
         upto = np.concatenate(([0], np.cumsum(self.counts)))
         return upto[np.searchsorted(self.values, check_k(k), side="right")]
 
+    @overload
+    def share(self, k: int) -> float: ...
+    @overload
+    def share(self, k: np.ndarray) -> np.ndarray: ...
     def share(self, k: int | np.ndarray) -> float | np.ndarray:
         """Which share is <= k: a float for a scalar k, else an array. `total` must not be 0."""
         share = self.at_most(k) / self.total
@@ -105,10 +110,15 @@ class Summary:
         """T, the scored tokens."""
         return self.manifest.tokens
 
+    @overload
+    def rbp(self, k: int, ties: str = "pessimistic") -> float: ...
+    @overload
+    def rbp(self, k: np.ndarray, ties: str = "pessimistic") -> np.ndarray: ...
     def rbp(self, k: int | np.ndarray, ties: str = "pessimistic") -> float | np.ndarray:
         """RBP_k = Pr(R <= k), Eq. 4, at any k >= 1 (InputError below); 1 from k = V on."""
         check_ties(ties)
-        return (self.ranks if ties == "pessimistic" else self.ranks_optimistic).share(k)
+        ranks = self.ranks if ties == "pessimistic" else self.ranks_optimistic
+        return ranks.share(k)
 
     def rbp_interval(self, k: int, draws: int = DRAWS) -> tuple[float, float]:
         """The 95% interval of RBP_k for other documents like these: its (low, high) percentiles.
@@ -135,6 +145,10 @@ class Summary:
         """Mean negative log-likelihood, nats."""
         return math.fsum(self.document_nll) / self.tokens
 
+    @overload
+    def success(self, N: int, k: int) -> float: ...
+    @overload
+    def success(self, N: int, k: np.ndarray) -> np.ndarray: ...
     def success(self, N: int, k: int | np.ndarray) -> float | np.ndarray:
         """p_{N,k}, Section 5.1. InputError for an N that is not stored or has no window."""
         if N not in self.windows:

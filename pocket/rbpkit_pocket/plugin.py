@@ -49,10 +49,10 @@ def _cut_out(corpus: str) -> PluginText:
 
 def _humaneval() -> PluginText:
     """The paper's HumanEval: shuffled, the same documents in the same order as the hub's."""
-    from rbpkit.files.text_files import read_documents
+    from rbpkit.files.text_files import Columns, read_documents
 
-    rows = read_documents([paths.HUMANEVAL], "prompt+canonical_solution")
-    texts = [text for text, _ in rows]
+    rows = read_documents([paths.HUMANEVAL], Columns(["prompt", "canonical_solution"]))
+    texts = [document.text for document in rows]
     return PluginText(texts, where="shipped with rbpkit-pocket", shuffled=True)
 
 

@@ -10,18 +10,43 @@ import functools
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rbpkit.errors import InputError, reason
 from rbpkit.files.pictures import Picture, folder_rows
 
-Document = tuple[str, Picture | None]
+SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".txt")
+
+
+class Document(NamedTuple):
+    """A document: its text, the picture that the text describes, and the name of its unit.
+
+    unit: what was sampled with it (an author, a repository), if that is known.
+    """
+
+    text: str
+    picture: Picture | None = None
+    unit: str | None = None
+
+
+class Columns(NamedTuple):
+    """The columns of a row that make a document.
+
+    texts: those whose values are joined by a newline.
+    picture: the one with the picture that the text describes.
+    unit: the one with the name of the document's unit.
+    """
+
+    texts: Sequence[str]
+    picture: str | None = None
+    unit: str | None = None
+
+
 Row = Mapping[str, Any]
 Make = Callable[[Row, Iterable[str], object, Path], Document]
 """`document_of` for certain columns."""
-SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".txt")
 
 
 def suffix_of(path: Path) -> str | None:
@@ -52,34 +77,30 @@ def list_files(path: Path) -> tuple[Path, ...]:
 
 def read_documents(
     files: Iterable[Path],
-    field: str,
+    columns: Columns,
     keep: Callable[[Row], bool] | None = None,
-    image: str | None = None,
 ) -> Iterator[Document]:
-    """The text of each row of `files`, in order, read lazily; a .txt file is one row.
+    """The document of each row of `files`, in order, read lazily; a .txt file is one row.
 
-    field: the column of JSON or Parquet rows, or several joined by "+", whose values are then
-        joined by a newline ("prompt+canonical_solution").
-    keep: which JSON rows count.
-    image: the column with the picture that the text describes. A file may then be a folder, which
+    columns: of JSON or Parquet rows. If there is one with pictures, a file may be a folder, which
         is read as by `folder_rows`.
+    keep: which JSON rows count.
 
-    Raises InputError that names file and line (or row) for a field without text or picture, a
-    broken line, text that is not UTF-8, a file that cannot be read.
+    Raises InputError that names file and line (or row) for a field without text, picture or unit,
+    a broken line, text that is not UTF-8, a file that cannot be read.
     """
-    names = field.split("+")
-    make = functools.partial(document_of, names, image)
+    make = functools.partial(document_of, columns)
     for path in files:
         suffix = suffix_of(path)
         with reason(f"{path}: cannot be read; is it whole?"):
-            if path.is_dir() and image is not None:
-                yield from _imagefolder_rows(path, image, make)
+            if path.is_dir() and columns.picture is not None:
+                yield from _imagefolder_rows(path, columns.picture, make)
             elif suffix == ".txt":
                 row = {"text": read_txt(path)}
-                yield document_of(["text"], image, row, row, path, path.parent)
+                yield document_of(columns._replace(texts=["text"]), row, row, path, path.parent)
             elif suffix == ".parquet":
-                columns = names if image is None else [*names, image]
-                yield from _parquet_rows(path, columns, make)
+                optional = [name for name in (columns.picture, columns.unit) if name is not None]
+                yield from _parquet_rows(path, [*columns.texts, *optional], make)
             else:
                 yield from _json_rows(path, keep, make)
 
@@ -125,35 +146,33 @@ def _parquet_rows(path: Path, columns: list[str], make: Make) -> Iterator[Docume
 
 
 def document_of(
-    names: list[str],
-    image: str | None,
+    columns: Columns,
     row: Row,
-    columns: Iterable[str],
+    known: Iterable[str],
     where: object,
     folder: Path = Path(),
 ) -> Document:
-    """The document of a row: its text, and its picture if there is a column for it.
+    """The document of a row: its text, and its picture and unit if there are columns for them.
 
-    names: the columns whose values are joined by a newline.
-    image: the column with the picture, or None.
-    columns, where: the names of all columns of the row, and its place, for errors.
+    known, where: the names of all columns of the row, and its place, for errors.
     folder: what the name of a picture's file is relative to.
 
-    Raises InputError for a column that is missing or has no text.
+    Raises InputError for a column that is missing or has no value of its kind.
     """
-    for name in names:
+    for name in columns.texts:
         if not isinstance(row.get(name), str):
-            raise InputError(f"{where}: no text in field {name!r}; its fields are {[*columns]}")
-    text = "\n".join(row[name] for name in names)
+            raise InputError(f"{where}: no text in field {name!r}; its fields are {[*known]}")
+    text = "\n".join(row[name] for name in columns.texts)
     text.encode()  # JSON's "\ud800" is legal JSON, but no text
-    if image is None:
-        return text, None
-    source = row.get(image)
-    if source is None:
-        raise InputError(f"{where}: no picture in field {image!r}; its fields are {[*columns]}")
-    if isinstance(source, str):
-        source = folder / source
-    return text, Picture(str(where), source)
+    for kind, column in (("picture", columns.picture), ("unit", columns.unit)):
+        if column is not None and row.get(column) is None:
+            raise InputError(f"{where}: no {kind} in field {column!r}; its fields are {[*known]}")
+    picture = None
+    if columns.picture is not None:
+        source = row[columns.picture]
+        picture = Picture(str(where), folder / source if isinstance(source, str) else source)
+    unit = None if columns.unit is None else str(row[columns.unit])
+    return Document(text, picture, unit)
 
 
 def text_fingerprint(documents: Iterable[str]) -> str:

@@ -72,6 +72,7 @@ def measure_job(
                 out,
                 max_length=params.max_length,
                 batch_tokens=params.batch_tokens,
+                changed_text=params.changed_text,
                 progress=progress,
                 say=lines.append,
             )

@@ -13,6 +13,8 @@ from filelock import FileLock
 from rbpkit import paper, plugins
 from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
 from rbpkit.errors import InputError, reason
+from rbpkit.files.manifest import Manifest
+from rbpkit.planning import is_as_asked
 from rbpkit.records import iter_manifests, slug
 from rbpkit.study.params import Params
 
@@ -127,6 +129,7 @@ def read_corpora(params: Params) -> dict[str, Corpus]:
             documents=params.documents,
             field=None if is_named else params.text_field,
             image=None if is_named else params.picture_field,
+            unit=None if is_named else params.unit_field,
             seed=params.seed,
             revision=params.revision_of(repository) if repository else None,
         )
@@ -146,28 +149,40 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     settings, as far as the parameters tell them; a sweep also compares text and weights.
     Raises InputError when the study is at fault.
     """
-    failures, corpora, rows = read_failures(Path(out)), corpus_names(params), []
-    jobs = (one.manifest for one in iter_manifests(out))
-    finished = sorted(jobs, key=lambda one: (one.max_length, one.documents))  # the nearest last
-    for job in (Job(model, corpus) for model in models_of(params) for corpus in corpora):
-        row = {"model": job.model, "corpus": job.corpus, "state": "left", "tokens": None}
-        row |= {"seconds": None, "reason": ""}
-        if job in failures:
-            row |= {"state": "failed", "reason": failures[job].reason}
-        for there in () if job in failures else finished:
-            asked = {
-                "model": job.model,
-                "corpus": job.corpus,
-                "dtype": params.dtype,
-                # A model's context, or a corpus, can be shorter than what is asked for.
-                "max_length": min(there.max_length, params.max_length),
-                "documents": min(there.documents, params.documents or there.documents),
-                "seed": params.seed if there.seed else 0,  # 0: nothing was shuffled
-            }
-            if there.has(asked):
-                row |= {"state": "done", "tokens": there.tokens, "seconds": there.seconds}
-        rows.append(row)
+    failures = read_failures(Path(out))
+    corpora = corpus_names(params)
+    finished = [file.manifest for file in iter_manifests(out)]
+    finished.sort(key=lambda manifest: (manifest.max_length, manifest.documents))
+    rows = []
+    for model in models_of(params):
+        for corpus in corpora:
+            job = Job(model, corpus)
+            row = {"model": model, "corpus": corpus, "state": "left", "tokens": None}
+            row["seconds"] = None
+            row["reason"] = ""
+            done = [one for one in finished if _is_of(one, job, params)]
+            if job in failures:
+                row["state"] = "failed"
+                row["reason"] = failures[job].reason
+            elif done:
+                nearest = done[-1]  # the longest text: nearest to what is asked for
+                row["state"] = "done"
+                row["tokens"] = nearest.tokens
+                row["seconds"] = nearest.seconds
+            rows.append(row)
     return pd.DataFrame(rows).astype({"tokens": "Int64", "seconds": float})
+
+
+def _is_of(manifest: Manifest, job: Job, params: Params) -> bool:
+    return is_as_asked(
+        manifest.key,
+        job.model,
+        job.corpus,
+        documents=params.documents or 0,
+        seed=params.seed,
+        max_length=params.max_length,
+        dtype=params.dtype,
+    )
 
 
 def read_failures(out: Path) -> dict[Job, Failure]:

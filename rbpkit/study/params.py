@@ -36,24 +36,34 @@ Counts = Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=1)]
 class Params(BaseModel):
     """A study: which models, on which corpora, how they are measured, what the notebooks show.
 
-    source: "pocket" (the pocket models, or another plugin's) or "hub" (the paper's models).
-    families: of that source. model_ids: hub ids, folders or names of the plugin's models to measure
-    instead; `families` then only says what the notebooks show. A name may be of a model that
-    `rbpkit reproduce` trains first: NAME-seedN, or NAME-3m-seedN for 3 million tokens, where NAME
-    is a pocket model.
-    corpus_names: names, files or folders. text_field, picture_field: the columns of your own files
-    with the text and, for captioners, with its picture.
-    revisions: "owner/name@revision" pins a model or data set of the hub to a commit, tag or
-    branch; the others are taken at their newest. allow_pickle: admit weights that are pickle
-    files, such as OPT's on the hub.
-    ks, Ns: k of RBP_k and N of p_{N,k} in the notebooks.
-    documents: how many documents of a corpus are measured, 0 for all; null for the protocol's
-    1,000, and for all of a pocket corpus. seed: of their shuffle. max_length: where documents are
-    truncated, in tokens. dtype: of the network; the output head stays in float32.
-    device: null for a GPU if there is one; auto to spread a model over all GPUs.
-    batch_tokens: most tokens of one forward pass. threads: of torch on the CPU, 0 for its default.
-    records_dir: where notebooks read records; empty for those of the pocket models. figures_dir:
-    where notebooks write figures; empty for nowhere.
+    Which models:
+        source: "pocket" (the pocket models, or another plugin's) or "hub" (the paper's models).
+        families: of that source.
+        model_ids: hub ids, folders or names of a plugin's models to measure instead; `families`
+            then only says what the notebooks show. `rbpkit reproduce` first trains the models that
+            have to be trained: NAME-seedN, or NAME-3m-seedN for 3 million tokens, where NAME is a
+            pocket model.
+        revisions: "owner/name@revision" pins a model or data set of the hub to a commit, tag or
+            branch; the others are taken at their newest.
+        allow_pickle: admit weights that are pickle files, such as OPT's on the hub.
+    On which text:
+        corpus_names: names, files or folders.
+        text_field, picture_field, unit_field: the columns of your own files with the text, with its
+            picture (for captioners), and with what it was sampled with (its author).
+        documents: how many of a corpus are measured, 0 for all; null for the protocol's 1,000, and
+            for all of a plugin's corpus.
+        seed: of their shuffle.
+        changed_text: measure a plugin's corpus although it is not the text of its reference.
+    How:
+        max_length: where documents are truncated, in tokens.
+        dtype: of the network; the output head stays in float32.
+        device: null for a GPU if there is one; auto to spread a model over all GPUs.
+        batch_tokens: most tokens of one forward pass.
+        threads: of torch on the CPU, 0 for its default.
+    What the notebooks show:
+        ks, Ns: k of RBP_k and N of p_{N,k}.
+        records_dir: where they read records; empty for those of the pocket models.
+        figures_dir: where they write figures; empty for nowhere.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -69,12 +79,14 @@ class Params(BaseModel):
     documents: NonNegativeInt | None = None
     text_field: str | None = None
     picture_field: str | None = None
+    unit_field: str | None = None
     max_length: Annotated[int, Field(ge=2)] = 512
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     device: str | None = None
     batch_tokens: PositiveInt = 8192
     threads: Annotated[int, Field(ge=0, le=MOST_THREADS)] = 0
     seed: NonNegativeInt = 42
+    changed_text: bool = False
     records_dir: str = ""
     figures_dir: str = ""
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from rbpkit import plugins
-from rbpkit.corpora import Corpus
+from rbpkit.corpora import Corpus, check_text
 from rbpkit.errors import InputError
-from rbpkit.files.architectures import context_of
-from rbpkit.files.libraries import quiet
-from rbpkit.files.manifest import JobKey
-from rbpkit.files.model_folders import find_checkpoint
 from rbpkit.measuring import Measurement
+from rbpkit.planning import ModelFiles, find_model, job_key
 from rbpkit.records import find_done, summary_of
-from rbpkit.study.engines import local_workers, ray_workers, run_all
+from rbpkit.study.engines import Task, local_workers, ray_workers, run_all
 from rbpkit.study.jobs import Failure, Job, job_path, models_of, note_failure, read_corpora
 from rbpkit.study.params import Params
 
@@ -60,6 +58,8 @@ def sweep(
     for source in models.values():
         plugins.model_folder(source)  # refuses one that has to be trained first
     corpora = read_corpora(params)
+    for corpus in corpora.values():
+        check_text(corpus, params.changed_text)
     if engine == "ray":
         params = params.model_copy(update={"threads": params.threads or 1})
     settled: dict[Job, Measurement | Failure] = {}
@@ -67,31 +67,31 @@ def sweep(
     def settle(job: Job, result: Measurement | Failure, lines: Iterable[str] = ()) -> None:
         settled[job] = result
         note_failure(out, job, result if isinstance(result, Failure) else None)
-        for line in (*lines, _line(job, result)):
+        for line in lines:
             say(line)
+        say(_line(job, result))
 
-    groups = []
+    groups: list[list[Task]] = []  # the jobs of a group share a model
     for name in reversed(models):
         folder = Path(os.path.expanduser(models[name]))
         source = str(folder.absolute()) if folder.is_dir() else models[name]
         jobs = [Job(name, corpus) for corpus in corpora]
-        for job, measured in _done(source, jobs, corpora, params, out).items():
-            settle(job, measured)
-        tasks = [(j, source, corpora[j.corpus], params, out) for j in jobs if j not in settled]
-        if tasks:
-            groups.append(tasks)
+        for job, measurement in _find_done(source, jobs, corpora, params, out).items():
+            settle(job, measurement)
+        left = [job for job in jobs if job not in settled]
+        if left:
+            groups.append([(job, source, corpora[job.corpus], params, out) for job in left])
     if groups:
-        with (
-            ray_workers(address, workers, params, len(groups))
-            if engine == "ray"
-            else local_workers(min(processes, len(groups)), progress)
-        ) as started:
-            run_all(groups, started, settle)
+        if engine == "ray":
+            started = ray_workers(address, workers, params, len(groups))
+        else:
+            started = local_workers(min(processes, len(groups)), progress)
+        with started as running:
+            run_all(groups, running, settle)
     results = [settled[Job(name, corpus)] for name in models for corpus in corpora]
-    return SweepResult(
-        tuple(one for one in results if isinstance(one, Measurement)),
-        tuple(one for one in results if isinstance(one, Failure)),
-    )
+    measured = tuple(result for result in results if isinstance(result, Measurement))
+    failures = tuple(result for result in results if isinstance(result, Failure))
+    return SweepResult(measured, failures)
 
 
 def _line(job: Job, result: Measurement | Failure) -> str:
@@ -106,42 +106,34 @@ def _line(job: Job, result: Measurement | Failure) -> str:
     return f"measured: {what} in {manifest.seconds:.1f} s ({speed:,.0f} tokens/s)"
 
 
-def _done(
+def _find_done(
     source: str, jobs: Iterable[Job], corpora: Mapping[str, Corpus], params: Params, out: Path
 ) -> dict[Job, Measurement]:
     """The model's jobs that are finished with these settings, their bytes verified.
 
     No model is loaded for that: its revision and its context are read from its folder. Whatever
-    cannot be settled here, a damaged file for example, is left to `measure`.
+    cannot be settled here is left to `measure`: a damaged file, for example, or a captioner whose
+    context is too short, since only its processor knows how much of that a picture takes.
     """
     found: dict[Job, Measurement] = {}
-    there = [j for j in jobs if any((path := job_path(out, j)).parent.glob(f"{path.name}.*json"))]
-    if not there:
-        return found
-    from transformers import AutoConfig
-
-    try:
-        with quiet():
-            checkpoint = find_checkpoint(
-                source, revision=params.revision_of(source), allow_pickle=params.allow_pickle
-            )
-            config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
-        context = context_of(config)
-        for job in there:
+    files: dict[bool, ModelFiles] = {}  # whether it is to read pictures -> the model
+    with suppress(Exception):  # load_model and measure say what is wrong
+        for job in jobs:
+            begins = job_path(out, job)
+            if not any(begins.parent.glob(f"{begins.name}.*json")):
+                continue  # nothing was measured, so the weights need not be read
             corpus = corpora[job.corpus]
-            key = JobKey(
-                model=job.model,
-                revision=checkpoint.revision,
-                corpus=corpus.id,
-                fingerprint=corpus.fingerprint,
-                documents=len(corpus.documents),
-                seed=corpus.protocol.get("seed") or 0,
-                max_length=min(params.max_length, context or params.max_length),
-                stride=0,
-                dtype=params.dtype,
-            )
-            if (done := find_done(out, key)) is not None:
+            pictures = corpus.pictures is not None
+            if pictures not in files:
+                files[pictures] = find_model(
+                    source,
+                    dtype=params.dtype,
+                    revision=params.revision_of(source),
+                    allow_pickle=params.allow_pickle,
+                    image=pictures,
+                )
+            key = job_key(files[pictures], corpus, max_length=params.max_length)
+            done = find_done(out, key)
+            if done is not None:
                 found[job] = Measurement(summary_of(done), done.path, found_done=True)
-    except Exception:  # load_model and measure say what is wrong
-        pass
     return found

@@ -1,0 +1,109 @@
+"""What a job is before it is run: its key. No model is loaded for it.
+
+`measure`, a sweep and the status of a study take the key from here, so that each of them finds
+what another has measured.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Protocol
+
+from rbpkit.corpora import Corpus
+from rbpkit.files.architectures import context_of
+from rbpkit.files.libraries import quiet
+from rbpkit.files.manifest import JobKey
+
+
+class KnownModel(Protocol):
+    """What a job's key says of a model, and its context: a `LoadedModel` or a `ModelFiles`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def revision(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def context(self) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """A model that was found but not loaded.
+
+    name, revision: as of a `LoadedModel`.
+    dtype: in which it is to be loaded.
+    context: the most tokens in a sequence; None if the config sets no limit.
+    """
+
+    name: str
+    revision: str
+    dtype: str
+    context: int | None
+
+
+def find_model(
+    source: str | os.PathLike[str],
+    *,
+    dtype: str,
+    revision: str | None = None,
+    allow_pickle: bool = False,
+    image: bool = False,
+) -> ModelFiles:
+    """A model as its files describe it; the arguments are those of `load_model`.
+
+    The revision of a folder is a sha256 over what can change the numbers: of a model that reads
+    pictures, the files of its processor too. Raises InputError as `find_checkpoint`, and whatever
+    the library raises for a config that it cannot read.
+    """
+    from transformers import AutoConfig
+
+    from rbpkit.files.model_folders import find_checkpoint
+
+    with quiet():
+        checkpoint = find_checkpoint(
+            source, revision=revision, allow_pickle=allow_pickle, image=image
+        )
+        config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
+    return ModelFiles(checkpoint.name, checkpoint.revision, dtype, context_of(config))
+
+
+def job_key(
+    model: KnownModel, corpus: Corpus, *, max_length: int, stride: int = 0, places: int = 0
+) -> JobKey:
+    """The key of a model on a corpus.
+
+    max_length: where documents are to be truncated; a model with a shorter context truncates there.
+    places: how many tokens of the context a picture and its prompt take. They are known only once
+        a captioner is loaded.
+    """
+    if model.context is not None:
+        max_length = min(max_length, model.context - places)
+    return JobKey(
+        model=model.name,
+        revision=model.revision,
+        corpus=corpus.id,
+        fingerprint=corpus.fingerprint,
+        documents=len(corpus.documents),
+        seed=corpus.protocol.get("seed") or 0,  # 0 also if nothing was shuffled
+        max_length=max_length,
+        stride=stride,
+        dtype=model.dtype,
+    )
+
+
+def is_as_asked(
+    done: JobKey, model: str, corpus: str, *, documents: int, seed: int, max_length: int, dtype: str
+) -> bool:
+    """Whether a finished job is that of a model on a corpus, as far as names and settings tell.
+
+    Neither text nor weights are read. documents: 0 for all. A corpus may have fewer documents than
+    are asked for, a model a shorter context, and a corpus that is not shuffled has the seed 0.
+    """
+    if (done.model, done.corpus, done.dtype, done.stride) != (model, corpus, dtype, 0):
+        return False
+    if documents and done.documents > documents:
+        return False
+    return done.max_length <= max_length and done.seed in (0, seed)
