@@ -168,18 +168,24 @@ def label_ends(
     """
     axes.figure.canvas.draw()  # settles the layout, which decides the distances
     pixels_to_points = 72 / axes.figure.dpi
-    least_distance = gap * float(text.setdefault("fontsize", 10))
+    fontsize = float(text.setdefault("fontsize", 10))
+    least_distance = gap * fontsize
+    letter_width = 0.65 * fontsize
+    placed: list[tuple[float, float, float]] = []  # left, right and height of each name
 
-    def height_of(end: tuple[float, float, str, str]) -> float:
-        pixels = axes.transData.transform(end[:2])
-        return pixels[1] * pixels_to_points
+    def point_of(end: tuple[float, float, str, str]) -> tuple[float, float]:
+        x, y = axes.transData.transform(end[:2]) * pixels_to_points
+        return x, y
 
-    lowest_free = -np.inf
-    for end in sorted(ends, key=height_of):
+    for end in sorted(ends, key=lambda end: point_of(end)[1]):
         x, y, name, colour = end
-        height = height_of(end)
-        wanted = max(height, lowest_free)
-        lowest_free = wanted + least_distance
+        left, height = point_of(end)
+        right = left + letter_width * len(name)
+        wanted = height
+        for other_left, other_right, other_height in placed:
+            if left < other_right and other_left < right:
+                wanted = max(wanted, other_height + least_distance)
+        placed.append((left, right, wanted))
         axes.annotate(
             name,
             (x, y),
