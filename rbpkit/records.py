@@ -12,7 +12,8 @@ import hashlib
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
@@ -31,9 +32,18 @@ from rbpkit.summary import Histogram, Summary, document_index, summarise
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = {"document": np.int32, "position": np.int32, "target": np.int32}
-COLUMNS |= {"n_greater": np.int32, "n_equal": np.int32, "nll": np.float32}
-COLUMNS |= {"p_max": np.float32, "entropy": np.float32}
+COLUMNS: dict[str, type[np.generic]] = {
+    "document": np.int32,
+    "position": np.int32,
+    "target": np.int32,
+    "n_greater": np.int32,
+    "n_equal": np.int32,
+    "nll": np.float32,
+    "p_max": np.float32,
+    "entropy": np.float32,
+}
+# A column that only some corpora have.
+UNIT: dict[str, type[np.generic]] = {"unit": np.int32}
 
 # nll >= ln R is exact for exact arithmetic: R terms of the sum are at least exp(z_t). In float32,
 # nll = logsumexp(z) - z_t errs by half a last place of |logsumexp(z)| for every chunk of V that is
@@ -47,14 +57,19 @@ NLL_TOLERANCE_RELATIVE = 2.0**-20
 class Records:
     """The ranks and losses of one model on one corpus: (T,) a column, in the protocol's order.
 
-    `document` (from 0), `position` of the scored token in it (from 1), `target` its id,
-    `n_greater` and `n_equal` how many other tokens had a greater and the same logit: int32;
-    `nll` float32, nats. Of the prediction, whatever the target: `p_max`, its largest probability,
-    and `entropy`, -sum_v p(v) log p(v) in nats, float32. The arrays become read-only.
-    `unit`, int32: the number of the unit that the document was sampled with (its module, its
-    author), which a bootstrap resamples; None if the documents themselves were sampled.
-    Raises InputError for columns of another type or length, and for the first row whose order,
-    target, rank or nll no model can give.
+    document: int32, from 0.
+    position: int32, of the scored token in its document, from 1.
+    target: int32, the token's id.
+    n_greater, n_equal: int32, how many other tokens had a greater and the same logit.
+    nll: float32, nats.
+    p_max: float32, the largest probability of the prediction, whatever the target.
+    entropy: float32, of the prediction, -sum_v p(v) log p(v) in nats.
+    manifest: what was measured.
+    unit: int32, the number of the unit that the document was sampled with (its module, its author),
+        which a bootstrap resamples; None if the documents themselves were sampled.
+
+    The arrays become read-only. Raises InputError for columns of another type or length, and for
+    the first row whose order, target, rank or nll no model can give.
     """
 
     document: np.ndarray
@@ -70,32 +85,37 @@ class Records:
 
     def __post_init__(self) -> None:
         name = f"records of {self.manifest.model} on {self.manifest.corpus}"
-        T, V = self.manifest.tokens, self.manifest.V
-        kinds = COLUMNS if self.unit is None else COLUMNS | {"unit": np.int32}
-        for column, dtype in kinds.items():
+        T = self.manifest.tokens
+        types = COLUMNS if self.unit is None else COLUMNS | UNIT
+        for column, dtype in types.items():
             array = np.asarray(getattr(self, column)).view()
             if array.dtype != dtype or array.shape != (T,) or not T:
-                there = f"{array.dtype} of shape {array.shape}"
-                raise InputError(f"{name}: {column} must be {T} {dtype.__name__}, not {there}")
+                given = f"{array.dtype} of shape {array.shape}"
+                raise InputError(f"{name}: {column} must be {T} {dtype.__name__}, not {given}")
             array.flags.writeable = False
             object.__setattr__(self, column, array)
-        step = np.diff(self.document, prepend=0)
-        rank = self.n_greater.astype(np.int64) + self.n_equal + 1
-        least = np.log(np.maximum(rank, 1)) - NLL_TOLERANCE
-        faults = {
-            "documents out of order": (step < 0) | (self.document >= self.manifest.documents),
-            "position does not rise from 1": (self.position < 1)
-            | ((step == 0) & (np.diff(self.position, prepend=0) <= 0)),
-            f"target outside 0 to V - 1 = {V - 1}": (self.target < 0) | (self.target >= V),
-            f"rank outside 1 to V = {V}": (self.n_greater < 0) | (self.n_equal < 0) | (rank > V),
-            "nll not finite, or below ln R": ~np.isfinite(self.nll)
-            | (self.nll.astype(np.float64) * (1 + NLL_TOLERANCE_RELATIVE) < least),
-        }
-        for fault, where in faults.items():
-            if where.any():
-                row = int(where.argmax())
+        for fault, rows in self._faults().items():
+            if rows.any():
+                row = int(rows.argmax())
                 values = ", ".join(f"{c} {array[row]}" for c, array in self.columns().items())
                 raise InputError(f"{name}: {fault} at row {row} ({values})")
+
+    def _faults(self) -> dict[str, np.ndarray]:
+        """What no model can give -> which rows have it, (T,) bool."""
+        V, documents = self.manifest.V, self.manifest.documents
+        document_step = np.diff(self.document, prepend=0)
+        position_step = np.diff(self.position, prepend=0)
+        stays_behind = (document_step == 0) & (position_step <= 0)
+        rank = self.n_greater.astype(np.int64) + self.n_equal + 1
+        nll = self.nll.astype(np.float64) * (1 + NLL_TOLERANCE_RELATIVE)
+        least_nll = np.log(np.maximum(rank, 1)) - NLL_TOLERANCE
+        return {
+            "documents out of order": (document_step < 0) | (self.document >= documents),
+            "position does not rise from 1": (self.position < 1) | stays_behind,
+            f"target outside 0 to V - 1 = {V - 1}": (self.target < 0) | (self.target >= V),
+            f"rank outside 1 to V = {V}": (self.n_greater < 0) | (self.n_equal < 0) | (rank > V),
+            "nll not finite, or below ln R": ~np.isfinite(self.nll) | (nll < least_nll),
+        }
 
     def columns(self) -> dict[str, np.ndarray]:
         """The columns by name: (T,) each, read-only."""
@@ -148,7 +168,7 @@ class Records:
         return summarise(self.columns(), self.manifest)
 
     @classmethod
-    def load(cls, path: str | Path) -> Records:
+    def load(cls, path: str | os.PathLike[str]) -> Records:
         """The finished records whose Parquet file is `path`.
 
         InputError names the file and the way out if it is missing, if its bytes are not those
@@ -161,9 +181,12 @@ class Records:
         if _bare(inside) != _bare(manifest):
             what = "its manifest was changed: the copy inside it differs"
             raise InputError(f"{path}: damaged ({what}); delete it and measure again")
-        # Of an earlier version, or of documents that are units by themselves, there is no `unit`.
-        names = [name for name in (*COLUMNS, "unit") if name in table.column_names]
-        return cls(**{name: table[name].to_numpy() for name in names}, manifest=manifest)
+        columns = {name: table[name].to_numpy() for name in COLUMNS}
+        for name in UNIT:
+            # Not there if documents are units by themselves, or of an earlier version.
+            if name in table.column_names:
+                columns[name] = table[name].to_numpy()
+        return cls(**columns, manifest=manifest)
 
 
 # -- a folder of records ----------------------------------------------------------------------
@@ -184,13 +207,15 @@ def slug(name: str) -> str:
     leading ".". An id that is too long for a file name keeps its head and gets a hash.
     """
     text = quote(name, safe="/").replace("/", "+")
-    text = "%2E" + text[1:] if text.startswith(".") else text
+    if text.startswith("."):
+        text = "%2E" + text[1:]
     if len(text) > 160:  # 255 less suffixes; "%~" is in no other name
-        text = f"{text[:120]}%~{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        text = f"{text[:120]}%~{digest[:32]}"
     return text
 
 
-def record_path(directory: str | Path, key: JobKey) -> Path:
+def record_path(directory: str | os.PathLike[str], key: JobKey) -> Path:
     """The job's Parquet file: `<directory>/<corpus>/<model>.<digest>.parquet`, ids as `slug`s.
 
     A finished job that an earlier version wrote as `<model>.parquet` keeps that name.
@@ -203,7 +228,7 @@ def record_path(directory: str | Path, key: JobKey) -> Path:
     return earlier.with_name(f"{slug(key.model)}.{digest}.parquet")
 
 
-def job_lock(directory: str | Path, key: JobKey) -> FileLock:
+def job_lock(directory: str | os.PathLike[str], key: JobKey) -> FileLock:
     """The lock that is held while a job is measured and written. Raises OSError."""
     path = record_path(directory, key)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -221,7 +246,7 @@ def read_manifest(path: Path) -> Manifest:
         raise InputError(f"{marker}: no manifest, so no finished records ({error})") from error
 
 
-def write_records(directory: str | Path, records: Records) -> RecordFile:
+def write_records(directory: str | os.PathLike[str], records: Records) -> RecordFile:
     """Write records, summary and manifest into `directory`, the manifest last.
 
     They replace an earlier job of the same key, and no other. If the disk is full the earlier job
@@ -229,40 +254,49 @@ def write_records(directory: str | Path, records: Records) -> RecordFile:
     """
     path = record_path(directory, records.manifest.key)
     columns = records.columns()
-    fields = [pa.field(c, pa.from_numpy_dtype(a.dtype), False) for c, a in columns.items()]
-    schema = pa.schema(fields)
-    schema = schema.with_metadata({"rbpkit": _bare(records.manifest).to_json()})
+    data = _parquet_bytes(columns, _bare(records.manifest))
+    digest = hashlib.sha256(data).hexdigest()
+    manifest = records.manifest.model_copy(update={"sha256": digest})
+    marker = path.with_suffix(".json").name
+    files = {
+        path.name: data,
+        path.with_suffix(".summary.npz").name: summarise(columns, manifest).to_bytes(),
+        marker: manifest.to_json().encode(),
+    }
+    write_whole(path.parent, files, marker=marker)
+    return RecordFile(path, manifest)
+
+
+def _parquet_bytes(columns: Mapping[str, np.ndarray], manifest: Manifest) -> bytes:
+    """A Parquet file with these columns, and a copy of the manifest; the same bytes each time."""
+    fields = []
+    for name, array in columns.items():
+        fields.append(pa.field(name, pa.from_numpy_dtype(array.dtype), nullable=False))
+    schema = pa.schema(fields).with_metadata({"rbpkit": manifest.to_json()})
+    # Neighbouring rows differ little in these, and not at all alike in the others.
+    rising = [name for name in ("document", "position", "unit") if name in columns]
     buffer = io.BytesIO()
     pq.write_table(
         pa.table(columns, schema=schema),
         buffer,
         compression="zstd",
         use_dictionary=["target", "n_greater", "n_equal"],
-        # Neighbouring rows differ little in these, and not at all alike in the others.
-        column_encoding={
-            name: "DELTA_BINARY_PACKED"
-            for name in ("document", "position", "unit")
-            if name in columns
-        },
+        column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
         write_page_checksum=True,
     )
-    data = buffer.getvalue()
-    digest = hashlib.sha256(data).hexdigest()
-    manifest = records.manifest.model_copy(update={"sha256": digest})
-    summary, marker = path.with_suffix(".summary.npz").name, path.with_suffix(".json").name
-    files = {path.name: data, summary: summarise(records.columns(), manifest).to_bytes()}
-    files[marker] = manifest.to_json().encode()
-    write_whole(path.parent, files, marker=marker)
-    return RecordFile(path, manifest)
+    return buffer.getvalue()
 
 
-def find_done(directory: str | Path, key: JobKey) -> RecordFile | None:
+def find_done(directory: str | os.PathLike[str], key: JobKey) -> RecordFile | None:
     """The finished job with this key, its bytes verified, or None. InputError if it is damaged."""
     path = record_path(directory, key)
-    if not _finished(path) or (found := read_manifest(path)).key != key:
+    if not _finished(path):
         return None
-    _verified(path, found)
-    return RecordFile(path, found)
+    manifest = read_manifest(path)
+    if manifest.key != key:
+        return None
+    _verified(path, manifest)
+    return RecordFile(path, manifest)
 
 
 def rename_family(job: RecordFile, family: str) -> RecordFile:
@@ -272,13 +306,15 @@ def rename_family(job: RecordFile, family: str) -> RecordFile:
     """
     manifest = job.manifest.model_copy(update={"family": family})
     summary = replace(summary_of(job), manifest=manifest)
-    files = {job.path.with_suffix(".summary.npz").name: summary.to_bytes()}
-    files[job.path.with_suffix(".json").name] = manifest.to_json().encode()
+    files = {
+        job.path.with_suffix(".summary.npz").name: summary.to_bytes(),
+        job.path.with_suffix(".json").name: manifest.to_json().encode(),
+    }
     write_whole(job.path.parent, files)
     return RecordFile(job.path, manifest)
 
 
-def iter_manifests(directory: str | Path) -> Iterator[RecordFile]:
+def iter_manifests(directory: str | os.PathLike[str]) -> Iterator[RecordFile]:
     """The finished jobs under `directory`, sorted by path; the Parquet bytes are not read.
 
     InputError for a damaged manifest.
@@ -289,56 +325,73 @@ def iter_manifests(directory: str | Path) -> Iterator[RecordFile]:
 
 
 def load_summaries(
-    directory: str | Path, *, several: bool = False, **settings: str | int | None
+    directory: str | os.PathLike[str], *, several: bool = False, **settings: str | int | None
 ) -> list[Summary]:
     """The summaries under `directory` that have these settings, sorted by path.
 
+    several: admit a model that was measured on a corpus under several settings; else that is an
+        error, which names them.
     settings: those of SETTINGS, as `max_length=512`; None for any, and of a hash the first digits
-    are enough. several: admit a model that was measured on a corpus under several settings; else
-    that is an error, which names them.
+        are enough.
 
     Read from .summary.npz, which may be there without its records; made from the records if
     that file is missing, damaged or of an earlier measurement. InputError for a damaged file that
     cannot be made again, and if there is nothing at all, or nothing with these settings.
     """
-    if unknown := settings.keys() - set(SETTINGS):
-        raise InputError(f"no setting {unknown.pop()!r}; there are {', '.join(SETTINGS)}")
-    jobs = {job.path.with_suffix(".summary.npz"): job for job in iter_manifests(directory)}
-    paths = jobs.keys() | set(Path(directory).rglob("[!.]*.summary.npz"))
-    if not paths:
+    unknown = settings.keys() - set(SETTINGS)
+    if unknown:
+        raise InputError(f"no setting {min(unknown)!r}; there are {', '.join(SETTINGS)}")
+    summaries = _all_summaries(Path(directory))
+    if not summaries:
         raise InputError(f"{directory}: no records or summaries in this folder")
-    every = [
-        summary_of(jobs[path]) if path in jobs else Summary.from_bytes(path.read_bytes(), path)
-        for path in sorted(paths)
-    ]
-    chosen = [one for one in every if one.manifest.has(settings)]
+    chosen = [summary for summary in summaries if summary.manifest.has(settings)]
     if not chosen:
         asked = ", ".join(f"{name} {v}" for name, v in settings.items() if v is not None)
-        there = "; ".join(sorted({f"{m.corpus} / {m.family}" for m in (s.manifest for s in every)}))
+        kinds = {f"{s.manifest.corpus} / {s.manifest.family}" for s in summaries}
         raise InputError(
-            f"{directory}: nothing measured with {asked}; there is (corpus / family): {there}"
+            f"{directory}: nothing measured with {asked}; there is (corpus / family):"
+            f" {'; '.join(sorted(kinds))}"
         )
     if not several:
-        check_one_setting(one.manifest for one in chosen)
+        check_one_setting(summary.manifest for summary in chosen)
     return chosen
+
+
+def _all_summaries(directory: Path) -> list[Summary]:
+    jobs = {job.path.with_suffix(".summary.npz"): job for job in iter_manifests(directory)}
+    paths = set(directory.rglob("[!.]*.summary.npz")) | jobs.keys()
+    summaries = []
+    for path in sorted(paths):
+        if path in jobs:
+            summaries.append(summary_of(jobs[path]))
+        else:
+            summaries.append(Summary.from_bytes(path.read_bytes(), path))
+    return summaries
 
 
 def check_one_setting(manifests: Iterable[Manifest]) -> None:
     """InputError if a model was measured on one corpus under several settings; it names them."""
     keys: dict[tuple[str, str], set[JobKey]] = {}
-    for one in manifests:
-        keys.setdefault((one.model, one.corpus), set()).add(one.key)
-    for (model, corpus), jobs in keys.items():
-        columns = zip(JobKey._fields, zip(*sorted(jobs), strict=True), strict=True)
-        several = {name: [str(v)[:15] for v in c] for name, c in columns if len(set(c)) > 1}
-        if several:
-            listed = "; ".join(f"{n} {' or '.join(dict.fromkeys(v))}" for n, v in several.items())
-            options = " ".join(f"--{n.replace('_', '-')} {v[0]}" for n, v in several.items())
-            raise InputError(
-                f"{model} on {corpus} was measured under several settings: {listed}; choose one,"
-                f" as {options} (in Python: load_summaries(folder, {next(iter(several))}=...))"
-                f"{', or measure one under another --name' if 'revision' in several else ''}"
-            )
+    for manifest in manifests:
+        keys.setdefault((manifest.model, manifest.corpus), set()).add(manifest.key)
+    for (model, corpus), keys_of_model in keys.items():
+        if len(keys_of_model) > 1:
+            fault = f"{model} on {corpus} was measured under several settings"
+            raise InputError(f"{fault}: {_choices(sorted(keys_of_model))}")
+
+
+def _choices(keys: Sequence[JobKey]) -> str:
+    """In which settings jobs differ, and how to choose one of them."""
+    values: dict[str, list[str]] = {}
+    for name in JobKey._fields:
+        different = dict.fromkeys(getattr(key, name) for key in keys)
+        if len(different) > 1:
+            values[name] = [str(value)[:15] for value in different]
+    listed = "; ".join(f"{name} {' or '.join(some)}" for name, some in values.items())
+    options = " ".join(f"--{name.replace('_', '-')} {some[0]}" for name, some in values.items())
+    in_python = f"load_summaries(folder, {next(iter(values))}=...)"
+    other_name = ", or measure one under another --name" if "revision" in values else ""
+    return f"{listed}; choose one, as {options} (in Python: {in_python}){other_name}"
 
 
 def summary_of(job: RecordFile) -> Summary:
