@@ -5,13 +5,20 @@ from __future__ import annotations
 import logging
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
-from transformers import Trainer, TrainerCallback
+from transformers import (
+    PreTrainedModel,
+    Trainer,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 from transformers.integrations import is_deepspeed_zero3_enabled
 
 from rbpkit.corpora import Corpus
@@ -28,8 +35,9 @@ class RBPCallback(TrainerCallback):
     `eval_rbp_1`, ..., `eval_ce` go through `trainer.log` to every reporter, and into the metrics of
     the evaluation, for `metric_for_best_model`. `result` is the last measurement.
 
-    corpus, field, options (max_length, stride, batch_tokens): as for `measure`. tokenizer: by
-    default the Trainer's `processing_class`. ks: the k of RBP_k.
+    - corpus, field, options (max_length, stride, batch_tokens): as for `measure`.
+    - tokenizer: by default the Trainer's `processing_class`.
+    - ks: the k of RBP_k.
 
     The model is measured in the dtype of its weights, without autocast. Training goes on as it
     would without the callback, to the bit. If a measurement fails (NaN, too little memory), there
@@ -39,49 +47,76 @@ class RBPCallback(TrainerCallback):
     """
 
     def __init__(
-        self, trainer: Trainer, corpus: Any, tokenizer: Any = None, ks=(1, 10), **options: Any
+        self,
+        trainer: Trainer,
+        corpus: Any,
+        tokenizer: Any = None,
+        ks: Sequence[int] = (1, 10),
+        **options: Any,
     ) -> None:
         if trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled():
             raise InputError("RBPCallback: weights split among processes; use DDP or ZeRO 1 or 2")
         for k in ks:
             check_whole("ks", k, 1)
         self.result: Measurement | None = None
-        self._trainer, self._ks = trainer, tuple(ks)
+        self._trainer = trainer
+        self._ks = tuple(ks)
         self._corpus = opened_corpus(corpus, options.pop("field", None))
         self._options = {"tokenizer": tokenizer or trainer.processing_class, **options}
         if trainer.is_world_process_zero():
+            # What `measure` refuses, it refuses now and not after hours of training.
+            model = cast(PreTrainedModel, trainer.model)
             longest = Corpus.of([max(self._corpus.documents, key=len)])
-            with _undisturbed(trainer.model):
-                measure(trainer.model, longest, **self._options)
+            with _undisturbed(model):
+                measure(model, longest, **self._options)
 
-    def on_evaluate(self, args, state, control, model=None, metrics=None, **kwargs) -> None:
+    def on_evaluate(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        **kwargs: Any,
+    ) -> None:
         """Measure in the first process; log, and add to the metrics, in every process."""
         from accelerate.utils import broadcast_object_list
 
-        logs = {**{f"eval_rbp_{k}": math.nan for k in self._ks}, "eval_ce": math.nan}
+        logs = None
         if state.is_world_process_zero:
-            try:
-                with _undisturbed(model):
-                    self.result = measure(model, self._corpus, say=logger.info, **self._options)
-                logs = {f"eval_rbp_{k}": float(self.result.rbp(k)) for k in self._ks}
-                logs["eval_ce"] = self.result.ce()
-            except InputError as error:
-                logger.warning("step %d is not measured: %s", state.global_step, error)
+            logs = self._measured(kwargs["model"], state.global_step)
         logs = broadcast_object_list([logs])[0]
-        self._trainer.log(dict(logs))  # which adds the epoch to what it is given
-        metrics.update(logs)
+        self._trainer.log(dict(logs))  # a copy, because `log` adds the epoch to what it is given
+        kwargs["metrics"].update(logs)
+
+    def _measured(self, model: PreTrainedModel, step: int) -> dict[str, float]:
+        """RBP_k and CE by their names in the log; NaN if they cannot be measured."""
+        logs = {f"eval_rbp_{k}": math.nan for k in self._ks}
+        logs["eval_ce"] = math.nan
+        try:
+            with _undisturbed(model):
+                result = measure(model, self._corpus, say=logger.info, **self._options)
+        except InputError as error:
+            logger.warning("step %d is not measured: %s", step, error)
+            return logs
+        for k in self._ks:
+            logs[f"eval_rbp_{k}"] = float(result.rbp(k))
+        logs["eval_ce"] = result.ce()
+        self.result = result
+        return logs
 
 
 @contextmanager
-def _undisturbed(model: torch.nn.Module) -> Iterator[None]:
+def _undisturbed(model: PreTrainedModel) -> Iterator[None]:
     """Random states as before, and a `forward` that accelerate wrapped in autocast set aside."""
-    wrapped = {name: model.__dict__.pop(name) for name in ("forward",) if name in model.__dict__}
-    drawn, python = np.random.get_state(), random.getstate()
-    gpus = [model.device] if model.device.type == "cuda" else []  # the CPU's are always kept
+    own = model.__dict__
+    wrapped_forward = own.pop("forward", None)  # the class's own forward is then called
+    numpy_state, python_state = np.random.get_state(), random.getstate()
+    # fork_rng always keeps the state of the CPU.
+    gpus = [model.device] if model.device.type == "cuda" else []
     try:
         with torch.random.fork_rng(devices=gpus):
             yield
     finally:
-        model.__dict__.update(wrapped)
-        np.random.set_state(drawn)
-        random.setstate(python)
+        if wrapped_forward is not None:
+            own["forward"] = wrapped_forward
+        np.random.set_state(numpy_state)
+        random.setstate(python_state)
