@@ -12,7 +12,7 @@ from rbpkit.errors import InputError
 from rbpkit.files.writing import write_whole
 
 VERDICTS = ("holds", "holds in part", "does not hold", "cannot be told")
-COLUMNS = ("claim", "where", "test", "published", "measured", "verdict", "main")
+_COLUMNS = ("claim", "where", "test", "published", "measured", "verdict", "main")
 
 
 def claims_table(
@@ -20,16 +20,21 @@ def claims_table(
 ) -> Markdown:
     """Show a section's claims, and write `claims_NUMBER.csv` into `figures_dir`, if it is named.
 
-    claims: of each its `claim` (the paper's words), `where` they are, our `test`, what it gives on
-    the `published` points and on the `measured` models, the `verdict` (one of `VERDICTS`; on the
-    paper's claim, so by the published points), and whether it is a `main` claim or a detail.
-    records_dir: empty if the pocket models were measured. Raises InputError for another key or
-    verdict.
+    records_dir: empty if the pocket models were measured. claims: each has
+
+    - claim: the paper's words, and where they are
+    - test: ours
+    - published, measured: what it gives on the published points and on the measured models
+    - verdict: one of `VERDICTS`; on the paper's claim, so by the published points
+    - main: whether it is a main claim or a detail
+
+    Raises InputError for another key or verdict.
     """
     table = pd.DataFrame(list(claims))
-    if set(table.columns) != set(COLUMNS) or not set(table["verdict"]) <= set(VERDICTS):
-        raise InputError(f"claims: each has {', '.join(COLUMNS)}; verdicts: {', '.join(VERDICTS)}")
-    table = table[list(COLUMNS)].assign(models="yours" if records_dir else "pocket models")
+    if set(table.columns) != set(_COLUMNS) or not set(table["verdict"]) <= set(VERDICTS):
+        raise InputError(f"claims: each has {', '.join(_COLUMNS)}; verdicts: {', '.join(VERDICTS)}")
+    models = "yours" if records_dir else "pocket models"
+    table = table[list(_COLUMNS)].assign(models=models)
     if figures_dir:
         text = table.to_csv(index=False, lineterminator="\n")
         write_whole(Path(figures_dir), {f"claims_{number}.csv": text.encode()})
@@ -38,22 +43,35 @@ def claims_table(
 
 def load_claims(folder: Path | str) -> pd.DataFrame:
     """All `claims_*.csv` of a folder, in the notebooks' order, with the column `notebook`."""
-    tables = [
-        pd.read_csv(path, keep_default_na=False).assign(notebook=path.stem.removeprefix("claims_"))
-        for path in sorted(Path(folder).glob("claims_*.csv"))
-    ]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    tables = []
+    for path in sorted(Path(folder).glob("claims_*.csv")):
+        table = pd.read_csv(path, keep_default_na=False)
+        tables.append(table.assign(notebook=path.stem.removeprefix("claims_")))
+    if not tables:
+        return pd.DataFrame()
+    return pd.concat(tables, ignore_index=True)
 
 
 def as_markdown(table: pd.DataFrame) -> Markdown:
     """The claims of one or more sections as a Markdown table, main claims first."""
-    names = {"claim": "the paper says", "verdict": "verdict", "test": "our test"}
-    names |= {"published": "published points", "measured": table["models"].iloc[0]}
-    lines = [" | ".join(["", *names.values(), ""]), "|---" * len(names) + "|"]
+    headings = (
+        "the paper says",
+        "verdict",
+        "our test",
+        "published points",
+        table["models"].iloc[0],
+    )
+    lines = [_table_line(headings), "|---" * len(headings) + "|"]
     for row in table.sort_values("main", ascending=False, kind="stable").to_dict("records"):
-        words = {key: str(row[key]).replace("|", r"\|") for key in names}
+        cell = {key: str(value).replace("|", r"\|") for key, value in row.items()}
         detail = "" if row["main"] else "; a detail"
-        words["claim"] = f"“{words['claim']}” ({row['where']}{detail})"
-        words["verdict"] = f"**{words['verdict']}**"
-        lines.append(" | ".join(["", *words.values(), ""]))
-    return Markdown("\n".join(line.strip() for line in lines))
+        claim = f"“{cell['claim']}” ({row['where']}{detail})"
+        verdict = f"**{cell['verdict']}**"
+        lines.append(
+            _table_line([claim, verdict, cell["test"], cell["published"], cell["measured"]])
+        )
+    return Markdown("\n".join(lines))
+
+
+def _table_line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

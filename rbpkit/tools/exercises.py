@@ -37,5 +37,10 @@ def sealed(digest: str, digits: int, within: int = 1) -> Callable[[float], bool]
     The answer is right if, rounded to `digits` decimals, it is at most `within` units of the last
     decimal from the number that `digest` belongs to (`digest_of`).
     """
-    steps = [i * 10.0**-digits for i in range(-within, within + 1)]
-    return lambda answer: digest in {digest_of(round(answer + step, digits)) for step in steps}
+    unit = 10.0**-digits
+
+    def is_right(answer: float) -> bool:
+        near = [round(answer + i * unit, digits) for i in range(-within, within + 1)]
+        return digest in [digest_of(value) for value in near]
+
+    return is_right

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
@@ -22,33 +23,38 @@ def has_server() -> bool:
 
 
 def explore(
-    draw: Callable,
+    draw: Callable[..., object],
     stills: Sequence[tuple],
     size: tuple[float, float] = (4.6, 3.6),
     **options: Sequence,
 ) -> Figure | None:
     """A control for each of `options`, over a panel that `draw(axes, *values)` draws.
 
-    options: an argument of `draw` -> its values, as for `sliders`, in the order of its arguments.
-    stills: tuples of values. The controls start at the first. If no server runs the kernel, a
-    figure with a panel for each is returned instead. size: of a panel, in inches. Raises InputError
-    without stills.
+    - options: an argument of `draw` -> its values, as for `sliders`, in the order of its arguments.
+    - stills: tuples of values. The controls start at the first. If no server runs the kernel, a
+      figure with a panel for each is returned instead.
+    - size: of a panel, in inches.
+
+    Raises InputError without stills.
     """
     if not stills:
         raise InputError("nothing to draw: name at least one set of values")
 
-    def panels(*stills: tuple) -> Figure:
+    def panels(chosen: Sequence[tuple]) -> Figure:
+        width, height = size
         with plots.style():
-            shape = (size[0] * len(stills), size[1])
-            figure, [row] = plt.subplots(1, len(stills), figsize=shape, squeeze=False)
-            for axes, values in zip(row, stills, strict=True):
+            figure, grid = plt.subplots(
+                1, len(chosen), figsize=(width * len(chosen), height), squeeze=False
+            )
+            for axes, values in zip(grid[0], chosen, strict=True):
                 draw(axes, *values)
             figure.tight_layout()
         return figure
 
     if not has_server():
-        return panels(*stills)
-    return sliders(lambda *values: panels(values), stills[0], **options)
+        return panels(stills)
+    sliders(lambda *values: panels([values]), stills[0], **options)
+    return None
 
 
 def sliders(figure: Callable[..., Figure], first: Sequence, **options: Sequence) -> None:
@@ -62,10 +68,17 @@ def sliders(figure: Callable[..., Figure], first: Sequence, **options: Sequence)
     controls = {}
     for (name, values), value in zip(options.items(), first, strict=True):
         if isinstance(values, tuple):
-            ends = dict(zip(("min", "max"), values, strict=True))
-            controls[name] = FloatSlider(value, step=0.01, continuous_update=False, **ends)
+            low, high = values
+            controls[name] = FloatSlider(
+                value, min=low, max=high, step=0.01, continuous_update=False
+            )
+        elif isinstance(value, str):
+            controls[name] = Dropdown(options=values, value=value)
         else:
-            control = Dropdown if isinstance(value, str) else SelectionSlider
-            controls[name] = control(options=values, value=value)
-    # Shown and closed here: a figure that is returned or left open would be shown a second time.
-    interact(lambda **values: plots.show(figure(*values.values())), **controls)
+            controls[name] = SelectionSlider(options=values, value=value)
+
+    def draw_again(**values: Any) -> None:
+        # Shown and closed here: a figure that is returned or left open would be shown twice.
+        plots.show(figure(*values.values()))
+
+    interact(draw_again, **controls)

@@ -42,7 +42,7 @@ def test_sliders_draw_again(served):
     assert explorers.explore(draw, [(-5.0, 2.0)], mu=(-30, 9), sigma=(1, 8)) is None
     mu, sigma = controls
     mu.value, sigma.value = -6.0, 2.5
-    titles = [figure.axes[0].get_title() for figure in shown]
+    titles = [figure.axes[0].get_title("left") for figure in shown]
     assert titles == ["-5.0 2.0", "-6.0 2.0", "-6.0 2.5"]
 
 
