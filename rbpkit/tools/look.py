@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 
@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerBase
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from rbpkit.corpora import Corpus
-from rbpkit.encoding import encode
+from rbpkit.encoding import Batch, encode
 from rbpkit.measuring import MAX_LENGTH, measured_ranks
 from rbpkit.models import LoadedModel
 from rbpkit.palette import RANK_FILLS, RANK_GROUPS, RANK_LETTERS, rank_group
@@ -29,9 +29,12 @@ from rbpkit.states import states_of
 class Token:
     """One token of the text. The first token and special tokens are not scored: their rank is None.
 
-    piece: its bytes, which may be only a part of a character. rank: R of Eq. 3, ties before it.
-    n_equal: how many entries tie with it. nll: in nats. alternatives: (id, piece, probability) of
-    the likeliest entries, best first; the token may be one of them.
+    - piece: its bytes, which may be only a part of a character.
+    - rank: R of Eq. 3, ties before it.
+    - n_equal: how many entries tie with it.
+    - nll: in nats.
+    - alternatives: (id, piece, probability) of the likeliest entries, best first; the token may be
+      one of them.
     """
 
     id: int
@@ -58,13 +61,20 @@ class Look:
         """The tokens that have a rank; never empty."""
         return tuple(token for token in self.tokens if token.rank is not None)
 
+    @property
+    def ranks(self) -> list[int]:
+        """The ranks of the scored tokens."""
+        return [token.rank for token in self.tokens if token.rank is not None]
+
     def rbp(self, k: int) -> float:
         """RBP_k = Pr(R <= k), Eq. 4, over the scored tokens."""
-        return sum(token.rank <= k for token in self.scored) / len(self.scored)
+        hits = sum(rank <= k for rank in self.ranks)
+        return hits / len(self.ranks)
 
     def ce(self) -> float:
         """Mean negative log-likelihood of the scored tokens, nats."""
-        return math.fsum(token.nll for token in self.scored) / len(self.scored)
+        nll = [token.nll for token in self.tokens if token.nll is not None]
+        return math.fsum(nll) / len(nll)
 
 
 @torch.no_grad()
@@ -81,28 +91,46 @@ def look(
     """
     max_length = min(max_length, model.context or max_length)
     encoded = encode(Corpus(name, (text,)), model.tokenizer, max_length=max_length)
-    ((batch, ranks),) = measured_ranks(model, encoded)
-    # The alternatives come from the same logits as the ranks.
+    [(batch, ranks)] = measured_ranks(model, encoded)  # one document is one batch
+    ids = encoded.documents[0].input_ids.tolist()
+    likeliest = _likeliest(model, batch, top)
+
+    shown = set(ids)
+    for entries in likeliest:
+        shown.update(id for id, _ in entries)
+    shown_ids = sorted(shown)
+    spelling = dict(zip(shown_ids, pieces(model.tokenizer, shown_ids), strict=True))
+
+    tokens = [Token(id, spelling[id]) for id in ids]
+    rank, n_equal, nll = ranks.rank().tolist(), ranks.n_equal.tolist(), ranks.nll.tolist()
+    for i, position in enumerate(batch.positions.tolist()):  # the scored ones
+        id = ids[position]
+        alternatives = tuple((other, spelling[other], p) for other, p in likeliest[i])
+        tokens[position] = Token(id, spelling[id], rank[i], n_equal[i], nll[i], alternatives)
+
+    whole_text = model.tokenizer(text, verbose=False)["input_ids"]
+    return Look(model.name, model.S, model.V, name, len(whole_text), tuple(tokens))
+
+
+def _likeliest(model: LoadedModel, batch: Batch, top: int) -> list[list[tuple[int, float]]]:
+    """For each scored token the ids and probabilities of the `top` likeliest entries.
+
+    They come from the same logits as the ranks.
+    """
     states, places = states_of(model, batch)
-    if model.head is None:
+    chunks: Iterable[tuple[int, torch.Tensor]]
+    if model.head is None:  # the model gives logits in the place of states
         chunks = [(0, states[places].float())]
     else:
         weight = model.head.weight
         chunks = logit_chunks(states[places].to(weight.device), weight, **model.head.options)
-    best = []
+    likeliest = []
     for _, logits in chunks:
-        entries = logits.topk(min(top, model.V), dim=1).indices
-        probabilities = logits.softmax(dim=1).gather(1, entries)
-        best += map(list, map(zip, entries.tolist(), probabilities.tolist()))
-    ids = encoded.documents[0].input_ids.tolist()
-    known = sorted({*ids, *(id for row in best for id, _ in row)})
-    spelt = dict(zip(known, pieces(model.tokenizer, known), strict=True))
-    columns = (column.tolist() for column in (ranks.rank(), ranks.n_equal, ranks.nll))
-    likeliest = (tuple((id, spelt[id], p) for id, p in row) for row in best)
-    scores = dict(zip(batch.positions.tolist(), zip(*columns, likeliest, strict=True), strict=True))
-    tokens = tuple(Token(id, spelt[id], *scores.get(at, ())) for at, id in enumerate(ids))
-    uncut = model.tokenizer(text, verbose=False)["input_ids"]
-    return Look(model.name, model.S, model.V, name, len(uncut), tokens)
+        ids = logits.topk(min(top, model.V), dim=1).indices
+        probabilities = logits.softmax(dim=1).gather(1, ids)
+        for row_ids, row_probabilities in zip(ids.tolist(), probabilities.tolist(), strict=True):
+            likeliest.append(list(zip(row_ids, row_probabilities, strict=True)))
+    return likeliest
 
 
 def pieces(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> list[bytes]:
@@ -111,21 +139,22 @@ def pieces(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> list[bytes
     Joined, they are the text as the tokenizer saw it, after its normaliser if it has one. A row of
     the output matrix that the tokenizer does not know is named in angle brackets.
     """
-    as_byte = {character: byte for byte, character in bytes_to_unicode().items()}
+    byte_of_character = {character: byte for byte, character in bytes_to_unicode().items()}
     added = {id: str(token) for id, token in tokenizer.added_tokens_decoder.items()}
     decoder = getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None)
     byte_level = decoder is not None and b'"ByteLevel"' in decoder.__getstate__()
-    found = []
+
+    spelt = []
     for id, token in zip(ids, tokenizer.convert_ids_to_tokens(list(ids)), strict=True):
         if id in added or token is None:
-            found.append(added.get(id, f"<no token {id}>").encode())
-        elif byte_level and as_byte.keys() >= set(token):
-            found.append(bytes(as_byte[character] for character in token))
-        elif byte := re.fullmatch("<0x([0-9A-F]{2})>", token):  # SentencePiece's byte fallback
-            found.append(bytes.fromhex(byte[1]))
+            spelt.append(added.get(id, f"<no token {id}>").encode())
+        elif byte_level and byte_of_character.keys() >= set(token):
+            spelt.append(bytes(byte_of_character[character] for character in token))
+        elif fallback := re.fullmatch("<0x([0-9A-F]{2})>", token):  # of SentencePiece
+            spelt.append(bytes.fromhex(fallback[1]))
         else:
-            found.append(token.replace("\u2581", " ").encode())
-    return found
+            spelt.append(token.replace("\u2581", " ").encode())  # SentencePiece's space
+    return spelt
 
 
 def visible(
@@ -136,10 +165,15 @@ def visible(
     Control and format characters, unusual spaces, and bytes that are not UTF-8 become escapes.
     """
     signs = {"\n": newline, "\t": tab, " ": space}
-    return "".join(
-        signs.get(c) or (c if c.isprintable() else c.encode("unicode_escape").decode())
-        for c in piece.decode("utf-8", "backslashreplace")
-    )
+    written = []
+    for character in piece.decode("utf-8", "backslashreplace"):
+        if character in signs:
+            written.append(signs[character])
+        elif character.isprintable():
+            written.append(character)
+        else:
+            written.append(character.encode("unicode_escape").decode())
+    return "".join(written)
 
 
 def page(look: Look) -> str:
@@ -147,9 +181,11 @@ def page(look: Look) -> str:
 
     Pointing at a token, or focusing it, shows its rank, probability, nll and alternatives.
     """
-    groups = [rank_group(token.rank) for token in look.scored]
-    colours = list(zip(RANK_FILLS, RANK_LETTERS, strict=True))
-    key = [(name, colours[n], groups.count(n) / len(groups)) for n, name in enumerate(RANK_GROUPS)]
+    groups = [rank_group(rank) for rank in look.ranks]
+    key = []  # for each group of ranks its name, colours, and share of the scored tokens
+    for number, name in enumerate(RANK_GROUPS):
+        share = groups.count(number) / len(groups)
+        key.append((name, (RANK_FILLS[number], RANK_LETTERS[number]), share))
     source = resources.files("rbpkit").joinpath("tools/look.html").read_text("utf-8")
     template = Template(source, autoescape=True, trim_blocks=True)
     return template.render(look=look, key=key, visible=visible, rank_group=rank_group, exp=math.exp)

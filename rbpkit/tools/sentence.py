@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib import RcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
@@ -26,20 +27,21 @@ def explore_sentence(looks: Sequence[Look], stills: Sequence[int]) -> Figure | N
     server runs this kernel, a slider over S instead (and None). A token that is not scored has
     grey letters. The legend has the groups that occur under some model.
     """
-    by_size = {one.S: one for one in sorted(looks, key=lambda one: one.S)}
-    if has_server():
-        return sliders(lambda S: _panels(looks, [by_size[S]]), stills[:1], S=list(by_size))
-    return _panels(looks, [by_size[S] for S in stills])
+    by_size = {look.S: look for look in sorted(looks, key=lambda look: look.S)}
+    if not has_server():
+        return _panels(looks, [by_size[S] for S in stills])
+    sliders(lambda S: _panels(looks, [by_size[S]]), stills[:1], S=list(by_size))
+    return None
 
 
 def rank_points(looks: Sequence[Look]) -> pd.DataFrame:
     """A row for each scored token and model: model, S, position, token, rank."""
-    rows = [
-        (look.model, look.S, position, visible(token.piece, space=" "), token.rank)
-        for look in looks
-        for position, token in enumerate(look.tokens)
-        if token.rank is not None
-    ]
+    rows = []
+    for look in looks:
+        for position, token in enumerate(look.tokens):
+            if token.rank is not None:
+                spelt = visible(token.piece, space=" ")
+                rows.append((look.model, look.S, position, spelt, token.rank))
     return pd.DataFrame(rows, columns=["model", "S", "position", "token", "rank"])
 
 
@@ -49,28 +51,50 @@ def _lines(piece: bytes) -> list[str]:
 
 
 def _panels(looks: Sequence[Look], shown: Sequence[Look]) -> Figure:
-    text = "".join(part for token in looks[0].tokens for part in _lines(token.piece))
-    columns = min(WIDEST, max(map(len, text.split("\n"))))
-    in_a_row = min(2, len(shown))
-    with style(), plt.rc_context({"axes.titlesize": 9}):
-        figure, grid = plt.subplots(-(-len(shown) // in_a_row), in_a_row, squeeze=False)
-        lines = [_draw(axes, look, columns) for axes, look in zip(grid.flat, shown, strict=False)]
+    """A panel for each of `shown`, and below them the groups that occur in any of `looks`."""
+    text = ""
+    for token in looks[0].tokens:
+        text += "".join(_lines(token.piece))
+    longest_line = max(len(line) for line in text.split("\n"))
+    width = min(WIDEST, longest_line)
+    columns = min(2, len(shown))
+    rows = -(-len(shown) // columns)  # rounded up
+    with style(), plt.rc_context(RcParams({"axes.titlesize": 9})):
+        figure, grid = plt.subplots(rows, columns, squeeze=False)
+        heights = []
+        for axes, look in zip(grid.flat, shown, strict=False):
+            heights.append(_draw(axes, look, width))
+        height = max(heights)
         for axes in grid.flat:
-            axes.set(xlim=(0, columns), ylim=(max(lines), 0))
+            axes.set(xlim=(0, width), ylim=(height, 0))
             axes.axis("off")
-        figure.set_size_inches(0.075 * columns * in_a_row, (0.2 * max(lines) + 0.4) * len(grid))
-        groups = sorted({rank_group(token.rank) for one in looks for token in one.scored})
-        keys = [
-            Patch(facecolor=RANK_FILLS[n], edgecolor="0.7", label=RANK_GROUPS[n]) for n in groups
-        ]
+        figure.set_size_inches(0.075 * width * columns, (0.2 * height + 0.4) * rows)
+        keys = _key(looks)
         figure.set_layout_engine("constrained")
-        place = {"loc": "outside lower center", "ncols": len(keys) if in_a_row > 1 else 3}
-        figure.legend(handles=keys, frameon=False, handlelength=1.4, columnspacing=1, **place)
+        figure.legend(
+            handles=keys,
+            loc="outside lower center",
+            ncols=len(keys) if columns > 1 else 3,
+            frameon=False,
+            handlelength=1.4,
+            columnspacing=1,
+        )
     return figure
 
 
-def _draw(axes: Axes, look: Look, columns: int) -> int:
-    """Draw the text on lines of so many characters -> how many lines."""
+def _key(looks: Sequence[Look]) -> list[Patch]:
+    """A patch for each group of ranks that occurs under some model."""
+    groups: set[int] = set()
+    for look in looks:
+        groups.update(rank_group(rank) for rank in look.ranks)
+    return [
+        Patch(facecolor=RANK_FILLS[group], edgecolor="0.7", label=RANK_GROUPS[group])
+        for group in sorted(groups)
+    ]
+
+
+def _draw(axes: Axes, look: Look, width: int) -> int:
+    """Draw the text on lines of `width` characters -> how many lines."""
     column, line = 0, 0
     for token in look.tokens:
         fill, ink = "none", "0.6"
@@ -78,15 +102,34 @@ def _draw(axes: Axes, look: Look, columns: int) -> int:
             group = rank_group(token.rank)
             fill, ink = RANK_FILLS[group], RANK_LETTERS[group]
         for part in _lines(token.piece):
-            text = part.rstrip("\n")
-            if column and column + len(text) > columns:
+            letters = part.rstrip("\n")
+            if column and column + len(letters) > width:
                 column, line = 0, line + 1
-            box = (column + 0.05, line + 0.06), len(text) - 0.1, 0.88
-            axes.add_patch(Rectangle(*box, facecolor=fill, edgecolor="0.8", linewidth=0.4))
-            font = {"color": ink, "family": "DejaVu Sans Mono", "size": 8, "parse_math": False}
-            for x, letter in enumerate(text, start=column):
-                axes.text(x + 0.5, line + 0.52, letter, ha="center", va="center", **font)
-            column, line = (0, line + 1) if part.endswith("\n") else (column + len(text), line)
-    first = sum(token.rank == 1 for token in look.scored)
-    axes.set_title(f"S = {look.S:,}: rank 1 at {first} of {len(look.scored)} tokens", loc="left")
+            _draw_letters(axes, letters, column, line, fill, ink)
+            column += len(letters)
+            if part.endswith("\n"):
+                column, line = 0, line + 1
+    first = look.ranks.count(1)
+    axes.set_title(f"S = {look.S:,}: rank 1 at {first} of {len(look.ranks)} tokens", loc="left")
     return line + (column > 0)
+
+
+def _draw_letters(axes: Axes, letters: str, column: int, line: int, fill: str, ink: str) -> None:
+    """A box of one unit a letter, and the letters in it."""
+    corner = (column + 0.05, line + 0.06)
+    box = Rectangle(
+        corner, len(letters) - 0.1, 0.88, facecolor=fill, edgecolor="0.8", linewidth=0.4
+    )
+    axes.add_patch(box)
+    for x, letter in enumerate(letters, start=column):
+        axes.text(
+            x + 0.5,
+            line + 0.52,
+            letter,
+            ha="center",
+            va="center",
+            color=ink,
+            family="DejaVu Sans Mono",
+            size=8,
+            parse_math=False,
+        )
