@@ -37,7 +37,9 @@ def bench(
     from rbpkit.tools.bench import HEAD, timed_rows
 
     set_threads(threads)
-    names = [m for one in shapes or ["paper"] for m in (ARCHITECTURES if one == "paper" else [one])]
+    names: list[str] = []
+    for shape in shapes or ["paper"]:
+        names += ARCHITECTURES if shape == "paper" else [shape]
     rows = timed_rows(names, dtype=dtype, device=torch_device(device), tokens=tokens, out=out)
     for number, row in enumerate(rows):
         typer.echo(row if number else HEAD + row)

@@ -32,7 +32,8 @@ def look(
 
     loaded = load_model(model, dtype=dtype, device=device, progress=True)
     seen = view.look(loaded, words, name=text.name, top=top, max_length=max_length)
-    write_whole(target.parent, {target.name: view.page(seen).encode()})
+    page = view.page(seen)
+    write_whole(target.parent, {target.name: page.encode()})
     say(
         f"{seen.model}: S {seen.S:,}, V {seen.V:,}; {len(seen.tokens):,} of {seen.text_tokens:,}"
         f" tokens; CE {seen.ce():.4f}, RBP_1 {seen.rbp(1):.4f}, RBP_10 {seen.rbp(10):.4f}"

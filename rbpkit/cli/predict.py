@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rbpkit.cli.common import AsJson, Ks, print_table, say, with_settings
 from rbpkit.errors import InputError
 from rbpkit.summary import DEFAULT_KS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @with_settings
@@ -28,27 +31,35 @@ def predict(
 
     The interval is for one new model of the family on the same documents.
     """
-    ks = tuple(dict.fromkeys(k or DEFAULT_KS))
     from rbpkit.fit import curves_of_all, family_lines
     from rbpkit.records import load_summaries
     from rbpkit.stats.prediction import predict_sizes
 
+    ks = tuple(dict.fromkeys(k or DEFAULT_KS))  # each once, in the order given
+    sizes = tuple(dict.fromkeys(size))
     chosen = load_summaries(records, **settings)
     family_lines(chosen)  # refuses two models of one size
-    found = predict_sizes(curves_of_all(chosen, ks), tuple(dict.fromkeys(size)), level)
-    table = found.table
+    predicted = predict_sizes(curves_of_all(chosen, ks), sizes, level)
+    table = predicted.table
     if table.empty:
-        raise InputError(f"{records}: nothing could be fitted; {found.refused[0]}")
-    for reason in found.refused:
+        raise InputError(f"{records}: nothing could be fitted; {predicted.refused[0]}")
+    for reason in predicted.refused:
         say(f"no prediction: {reason}")
-    for (name, S), rows in table[table["decades"] != 0].groupby(["family", "S"], sort=False):
+    _warn_of_extrapolation(table)
+    if not as_json:
+        shown_sizes = [f"{S:.6g}" for S in table["S"]]
+        shown_decades = [f"{decades:+.2f}" for decades in table["decades"]]
+        table = table.assign(S=shown_sizes, decades=shown_decades)
+    print_table(table, as_json)
+
+
+def _warn_of_extrapolation(table: pd.DataFrame) -> None:
+    """A line for each family and size that lies outside of the sizes measured."""
+    outside = table[table["decades"] != 0]
+    for (family, S), rows in outside.groupby(["family", "S"], sort=False):
         decades = max(rows["decades"], key=abs)
-        where = "beyond the largest" if decades > 0 else "below the smallest"
+        place = "beyond the largest" if decades > 0 else "below the smallest"
         say(
-            f"warning: {name}: {S:.6g} is {abs(decades):.2f} decades {where} size measured;"
+            f"warning: {family}: {S:.6g} is {abs(decades):.2f} decades {place} size measured;"
             " the interval takes the line to go on as far"
         )
-    if not as_json:
-        decades = [f"{one:+.2f}" for one in table["decades"]]
-        table = table.assign(S=[f"{S:.6g}" for S in table["S"]], decades=decades)
-    print_table(table, as_json)
