@@ -23,6 +23,7 @@ README = ("figure_3", "17_cross_entropy")  # figures that README.md shows
 SAVED = re.compile(r"save(?:_table)?\([^\n]*figures_dir, \"(\w+)\"\)")
 COLOURS = 256  # a palette: a third of the bytes, and no difference that can be seen
 MOST_PIXELS = 2400  # across: three times the column's width
+MOST_ALT_LETTERS = 320
 
 TAG = re.compile(r"\\tag\{([\d, ]+)\}")
 MENTION = re.compile(r"\b(Eq\.|Eqs\.(?= \d+(?:,| to| and) )) (\d+(?:(?:, | to | and )\d+\b(?!%))*)")
@@ -40,43 +41,56 @@ def assemble(sources: Path) -> list[str]:
     shutil.rmtree(sources, ignore_errors=True)
     (sources / "notebooks").mkdir(parents=True)
     (sources / "figures").mkdir()
-    read = {path.stem: nbformat.read(path, 4) for path in sorted(ROOT.glob("notebooks/*.ipynb"))}
-    if not read:
+    notebooks = {}
+    for path in sorted(ROOT.glob("notebooks/*.ipynb")):
+        notebooks[path.stem] = nbformat.read(path, 4)
+    if not notebooks:
         raise SystemExit(f"site: no notebooks in {ROOT / 'notebooks'}; run `make notebooks`")
-    known = known_equations(read)
-    for name, notebook in read.items():
-        nbformat.write(page(name, notebook, known, list(read)), sources / f"notebooks/{name}.ipynb")
-    for figure in {*README, *pictured(read.values())}:
+    names = list(notebooks)
+
+    equations = known_equations(notebooks)
+    for name, notebook in notebooks.items():
+        whole = page(name, notebook, equations, names)
+        nbformat.write(whole, sources / "notebooks" / f"{name}.ipynb")
+    for figure in {*README, *pictured(notebooks.values())}:
         (sources / "figures" / f"{figure}.png").write_bytes(sharp(figure))
-    for table, title in (
-        ("table_1", "Table 1, computed from the published points"),
-        ("pocket_table_1", "The pocket models in the form of Table 1"),
-    ):
-        text = (ROOT / "figures" / f"{table}.md").read_text(encoding="utf-8")
-        (sources / "figures" / f"{table}.md").write_text(f"# {title}\n\n{text}", encoding="utf-8")
-    others = (ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING"))
-    for path in [*DOCS.glob("*.md"), *filter(Path.is_file, others)]:
-        _write_page(sources / path.name, path, list(read))
+    _write_table(sources, "table_1", "Table 1, computed from the published points")
+    _write_table(sources, "pocket_table_1", "The pocket models in the form of Table 1")
+
+    in_root = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")]
+    for path in [*DOCS.glob("*.md"), *filter(Path.is_file, in_root)]:
+        _write_page(sources / path.name, path, names)
     index = sources / "index.md"
-    index.write_text(with_others(index.read_text(encoding="utf-8")), encoding="utf-8")
+    text = index.read_text(encoding="utf-8")
+    index.write_text(with_others(text), encoding="utf-8")
     shutil.copy(DOCS / "conf.py", sources)
     shutil.copy(DOCS / "references.bib", sources)  # a page links it, for download
     shutil.copytree(DOCS / "_static", sources / "_static")
-    return list(read)
+    return names
+
+
+def _write_table(sources: Path, name: str, title: str) -> None:
+    table = (ROOT / "figures" / f"{name}.md").read_text(encoding="utf-8")
+    target = sources / "figures" / f"{name}.md"
+    target.write_text(f"# {title}\n\n{table}", encoding="utf-8")
 
 
 def pictured(notebooks: Iterable[nbformat.NotebookNode]) -> set[str]:
     """Names of the figures that the words of notebooks show."""
-    cells = (cell for notebook in notebooks for cell in notebook.cells)
-    words = (cell.source for cell in cells if cell.cell_type == "markdown")
-    return {figure for text in words for figure in PICTURED.findall(text)}
+    figures: set[str] = set()
+    for notebook in notebooks:
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                figures.update(PICTURED.findall(cell.source))
+    return figures
 
 
 def with_others(index: str) -> str:
     """The index with the pages of docs/ that it does not name, in the place of %OTHERS%."""
-    named = set(index.splitlines()) | {"index"}
-    others = sorted(path.stem for path in DOCS.glob("*.md") if path.stem not in named)
-    return index.replace("%OTHERS%\n", "".join(f"{name}\n" for name in others))
+    named = {*index.splitlines(), "index"}
+    pages = sorted(path.stem for path in DOCS.glob("*.md"))
+    others = [f"{page}\n" for page in pages if page not in named]
+    return index.replace("%OTHERS%\n", "".join(others))
 
 
 def _write_page(target: Path, source: Path, notebooks: list[str]) -> None:
@@ -84,35 +98,38 @@ def _write_page(target: Path, source: Path, notebooks: list[str]) -> None:
     if source.parent == DOCS:
         text = text.replace("](../", "](")  # the sources lie flat, as the repository's root does
     else:
-        text = re.sub(r"\]\(docs/([\w-]+\.md)", r"](\1", text)
+        text = re.sub(r"\]\(docs/([\w-]+\.md|_static/)", r"](\1", text)
     text = _outside_links(text, target.parent)
     target.write_text(_linked(text, {}, notebooks, "notebooks/"), encoding="utf-8")
 
 
 def _outside_links(text: str, sources: Path) -> str:
     """Links to files that are no page of the site become their names, as code."""
+    in_root = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "index.md")
 
     def plain(match: re.Match) -> str:
-        label, goal = match[1], match[2].split("#")[0]
-        pages = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "index.md")
-        known = goal in pages or (DOCS / goal).is_file() or goal.startswith("notebooks/")
-        if "://" in goal or not goal or known or (sources / goal).exists():
+        label, address = match[1], match[2]
+        goal = address.split("#")[0]
+        is_elsewhere_or_here = "://" in goal or not goal
+        is_page = goal in in_root or (DOCS / goal).is_file() or goal.startswith("notebooks/")
+        if is_elsewhere_or_here or is_page or (sources / goal).exists():
             return match[0]
-        return f"{label} (`{goal}`)" if label != goal else f"`{goal}`"
+        return f"`{goal}`" if label == goal else f"{label} (`{goal}`)"
 
     return re.sub(r"(?<!!)\[([^\]]*)\]\(([^)\s]*)\)", plain, text)
 
 
 def known_equations(notebooks: dict[str, nbformat.NotebookNode]) -> dict[str, str]:
     """Number -> target of every equation of the paper that some notebook shows."""
-    found: dict[str, str] = {}
+    targets: dict[str, str] = {}
     for notebook in notebooks.values():
         for cell in notebook.cells:
-            if cell.cell_type == "markdown":
-                for numbers in TAG.findall(cell.source):
-                    for number in numbers.split(", "):
-                        found.setdefault(number, _target(numbers))
-    return found
+            if cell.cell_type != "markdown":
+                continue
+            for numbers in TAG.findall(cell.source):  # "6" or "6, 7"
+                for number in numbers.split(", "):
+                    targets.setdefault(number, _target(numbers))  # the first place that shows it
+    return targets
 
 
 def page(
@@ -124,22 +141,33 @@ def page(
         if cell.cell_type == "markdown":
             before = cell.source
             titles = re.findall(r"^#+ (.*)$", cell.source, re.MULTILINE)
-            heading = titles[-1] if titles else heading
-            text = HINT.sub(":::{admonition} Hint\n:collapsible: closed\n\\1\n:::", cell.source)
-            text = text.replace("](../docs/", "](../")  # the site's pages are in its root
-            cell.source = _linked(_targets(text), equations, notebooks, "")
-            continue
-        saved = iter(SAVED.findall(cell.get("source", "")))
-        for output in cell.get("outputs", []):
-            data = output.get("data", {})
-            if "image/png" in data:
-                figure = next(saved, "")
-                if figure and (ROOT / "figures" / f"{figure}.png").is_file():
-                    data["image/png"] = base64.b64encode(sharp(figure)).decode()
-                # An image with a width is a link to itself in full size.
-                image = {"alt": alt_text(figure, heading, before), "width": "100%"}
-                cell.metadata["mystnb"] = {"image": image}
+            if titles:
+                heading = titles[-1]
+            cell.source = _page_text(cell.source, equations, notebooks)
+        else:
+            _sharpen(cell, heading, before)
     return notebook
+
+
+def _page_text(text: str, equations: dict[str, str], notebooks: list[str]) -> str:
+    text = HINT.sub(":::{admonition} Hint\n:collapsible: closed\n\\1\n:::", text)
+    text = text.replace("](../docs/", "](../")  # the site's pages are in its root
+    return _linked(_targets(text), equations, notebooks, "")
+
+
+def _sharpen(cell: nbformat.NotebookNode, heading: str, before: str) -> None:
+    """The pictures of a cell's outputs as sharp as in `figures/`, with an alternative text."""
+    saved = iter(SAVED.findall(cell.get("source", "")))  # in the order of the outputs
+    for output in cell.get("outputs", []):
+        data = output.get("data", {})
+        if "image/png" not in data:
+            continue
+        figure = next(saved, "")
+        if figure and (ROOT / "figures" / f"{figure}.png").is_file():
+            data["image/png"] = base64.b64encode(sharp(figure)).decode()
+        # An image with a width is a link to itself in full size.
+        image = {"alt": alt_text(figure, heading, before), "width": "100%"}
+        cell.metadata["mystnb"] = {"image": image}
 
 
 def sharp(figure: str) -> bytes:
@@ -157,17 +185,33 @@ def sharp(figure: str) -> bytes:
 
 def alt_text(figure: str, heading: str, before: str) -> str:
     """What a figure shows: its number or name, the section, and the words that lead up to it."""
+    return f"{_label(figure)}. {plain_words(heading)}. {_last_words(before)}".strip()
+
+
+def _label(figure: str) -> str:
+    """`figure_7_collapse` -> Figure 7 (collapse)."""
     number = re.match(r"figure_([0-9A-Z]+[a-d]?)(?:_(\w+))?$", figure)
-    label = figure.replace("_", " ") or "Picture"
-    if number:
-        rest = (number[2] or "").replace("_", " ")
-        label = f"Figure {number[1]}" + (f" ({rest})" if rest else "")
-    blocks = [b for b in before.split("\n\n") if b.strip() and not b.startswith(("#", "$$"))]
-    words = plain_words(blocks[-1]) if blocks else ""
-    if len(words) > 320:
-        cut = words[:320]
-        words = cut[: cut.rfind(". ") + 1] or cut[: cut.rfind(" ")] + " ..."
-    return f"{label}. {plain_words(heading)}. {words}".strip()
+    if number is None:
+        return figure.replace("_", " ") or "Picture"
+    if number[2] is None:
+        return f"Figure {number[1]}"
+    return f"Figure {number[1]} ({number[2].replace('_', ' ')})"
+
+
+def _last_words(text: str) -> str:
+    """The last paragraph of a text, cut at a sentence or else at a word; no heading, no formula."""
+    blocks = [block for block in text.split("\n\n") if block.strip()]
+    paragraphs = [block for block in blocks if not block.startswith(("#", "$$"))]
+    if not paragraphs:
+        return ""
+    words = plain_words(paragraphs[-1])
+    if len(words) <= MOST_ALT_LETTERS:
+        return words
+    words = words[:MOST_ALT_LETTERS]
+    sentences_end = words.rfind(". ") + 1
+    if sentences_end:
+        return words[:sentences_end]
+    return words[: words.rfind(" ")] + " ..."
 
 
 def plain_words(text: str) -> str:
@@ -198,21 +242,22 @@ def _linked(text: str, equations: dict[str, str], notebooks: list[str], folder: 
     """Links from mentions of an equation or a notebook to it; fixed parts stay unchanged."""
     by_number = {name[:2]: name for name in notebooks}
 
-    def equation(match: re.Match) -> str:
-        def one(number: re.Match) -> str:
-            goal = equations.get(number[0])
-            return f"[{number[0]}](#{goal})" if goal else number[0]
+    def number_link(number: re.Match) -> str:
+        goal = equations.get(number[0])
+        return f"[{number[0]}](#{goal})" if goal else number[0]
 
-        first, rest = re.match(r"(\d+)(.*)", match[2]).groups()
-        if match[1] == "Eq.":  # what follows one number is no other equation
-            return f"{match[1]} {re.sub(r'[0-9]+', one, first)}{rest}"
-        return f"{match[1]} {re.sub(r'[0-9]+', one, match[2])}"
+    def equation(match: re.Match) -> str:
+        word, numbers = match[1], match[2]
+        # What follows the number after "Eq." is no other equation.
+        most = 1 if word == "Eq." else 0
+        return f"{word} {re.sub(r'[0-9]+', number_link, numbers, count=most)}"
 
     def notebook(match: re.Match) -> str:
         goal = by_number.get(match[2])
         return f"[{match[0]}]({folder}{goal}.ipynb)" if goal else match[0]
 
     parts = FIXED.split(text)
-    for i in range(0, len(parts), 2):
-        parts[i] = NOTEBOOK.sub(notebook, MENTION.sub(equation, parts[i]))
+    for i in range(0, len(parts), 2):  # the odd ones are fixed
+        linked = MENTION.sub(equation, parts[i])
+        parts[i] = NOTEBOOK.sub(notebook, linked)
     return "".join(parts)
