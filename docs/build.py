@@ -51,9 +51,12 @@ def main() -> int:
     import assemble
     from sphinx.cmd.build import main as sphinx
 
-    site = Path(sys.argv[1] if len(sys.argv) > 1 else assemble.ROOT / "out" / "site").resolve()
+    site = assemble.ROOT / "out" / "site"
+    if len(sys.argv) > 1:
+        site = Path(sys.argv[1]).resolve()
     sources = site.with_name(f"{site.name}-sources")
-    if site.exists() and any(site.iterdir()) and not (site / "_static").is_dir():
+    is_filled = site.exists() and any(site.iterdir())
+    if is_filled and not (site / "_static").is_dir():
         print(f"site: {site} is not empty and no site; name another folder", file=sys.stderr)
         return 2
     shutil.rmtree(site, ignore_errors=True)

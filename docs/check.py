@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 MOST_BYTES = 2_000_000  # a page with its own images
 # Tags whose address a browser fetches by itself; an <a> is followed by the reader alone.
-LOADS = {"img": "src", "script": "src", "iframe": "src", "source": "src", "video": "src"}
+LOADS = dict.fromkeys(("img", "script", "iframe", "source", "video"), "src")
 FAR_SHEET = re.compile(r"(?:url\(\s*|@import\s+)['\"]?(?:https?:)?//[^)'\"\s]*")
 # Text that a reader sees as it was typed: a table's rules, a formula outside of what is set as one.
 RAW = {
@@ -42,23 +42,33 @@ class Page(HTMLParser):
         self.feed(self.file.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = dict(attrs)
+        # An attribute without a value counts as one that is not there.
+        values = {name: value for name, value in attrs if value}
         if tag not in VOID:
-            counts = not self._open or self._open[-1][1]
-            classes = (values.get("class") or "").split()
-            is_math = "math" in classes
-            self.formulas |= is_math
-            self.tables |= "dataframe" in classes
-            self._open.append((tag, counts and tag not in AS_TYPED and not is_math))
-        self.anchors |= {v for name in ("id", "name") if (v := values.get(name))}
-        if tag == "a" and values.get("href"):
-            self.links.append(values["href"])
-        if tag == "link" and values.get("rel", "").lower() in LOADED_LINKS and values.get("href"):
-            self.loads.append(values["href"])
-        if tag in LOADS and values.get(LOADS[tag]):
+            self._open_tag(tag, values.get("class", "").split())
+        for name in ("id", "name"):
+            if name in values:
+                self.anchors.add(values[name])
+        href = values.get("href")
+        if tag == "a" and href:
+            self.links.append(href)
+        if tag == "link" and href and values.get("rel", "").lower() in LOADED_LINKS:
+            self.loads.append(href)
+        if tag in LOADS and LOADS[tag] in values:
             self.loads.append(values[LOADS[tag]])
         if tag == "img":
-            self.images.append((values.get("src") or "", values.get("alt")))
+            alternative = dict(attrs).get("alt")  # an empty one says that words next to it do
+            self.images.append((values.get("src", ""), alternative))
+
+    def _open_tag(self, tag: str, classes: list[str]) -> None:
+        is_math = "math" in classes
+        if is_math:
+            self.formulas = True
+        if "dataframe" in classes:
+            self.tables = True
+        is_read_around = not self._open or self._open[-1][1]
+        is_read = is_read_around and tag not in AS_TYPED and not is_math
+        self._open.append((tag, is_read))
 
     def handle_endtag(self, tag: str) -> None:
         if any(name == tag for name, _ in self._open):
@@ -72,8 +82,8 @@ class Page(HTMLParser):
 
 def pages(site: Path) -> list[Path]:
     """All pages of a built site."""
-    found = (p for p in site.rglob("*.html") if "_static" not in p.relative_to(site).parts)
-    return sorted(found)
+    every = sorted(site.rglob("*.html"))
+    return [path for path in every if "_static" not in path.relative_to(site).parts]
 
 
 def weight(page: Page, site: Path) -> int:
@@ -88,38 +98,51 @@ def weight(page: Page, site: Path) -> int:
 
 def faults(site: Path) -> list[str]:
     """A line for each fault; an empty list for a site without one."""
-    found: list[str] = []
     read = {path: Page(path) for path in pages(site)}
     if not read:
         return [f"no pages in {site}"]
+    found: list[str] = []
     for path, page in read.items():
         name = path.relative_to(site)
-        for address in page.loads:
-            if _outside(address):
-                found.append(f"{name}: loads {address} from another host")
-        for address in dict.fromkeys([*page.loads, *page.links]):
-            if not _outside(address):
-                found += [f"{name}: {why}" for why in _broken(address, page, read, site)]
-        for source, alt in page.images:
-            # An icon may have an empty text: the words next to it say the same.
-            if alt is None or (not alt.strip() and "_images" in source):
-                found.append(f"{name}: no alternative text for {source}")
-        for text in page.text:
-            for what, pattern in RAW.items():
-                if match := pattern.search(text):
-                    found.append(f"{name}: {what}: {text[max(match.start() - 20, 0) :][:60]!r}")
-        if page.formulas and not any("mathjax" in address for address in page.loads):
-            found.append(f"{name}: formulas, and no MathJax to set them")
-        if (bytes_ := weight(page, site)) > MOST_BYTES:
-            found.append(f"{name}: {bytes_ / 1e6:.2f} MB with its images")
-    sheets = {
-        path: path.read_text(encoding="utf-8", errors="replace") for path in site.rglob("*.css")
-    }
-    if any(page.tables for page in read.values()) and not any(map(PADDED.search, sheets.values())):
+        found += [f"{name}: {fault}" for fault in _faults_of(page, read, site)]
+
+    sheets = {}
+    for path in site.rglob("*.css"):
+        sheets[path] = path.read_text(encoding="utf-8", errors="replace")
+    has_tables = any(page.tables for page in read.values())
+    is_padded = any(PADDED.search(text) for text in sheets.values())
+    if has_tables and not is_padded:
         found.append("table cells touch: no sheet has a padding for `.cell_output td`")
-    for sheet, text in sheets.items():
+    for path, text in sheets.items():
         if match := FAR_SHEET.search(text):
-            found.append(f"{sheet.relative_to(site)}: loads from another host ({match[0]})")
+            found.append(f"{path.relative_to(site)}: loads from another host ({match[0]})")
+    return found
+
+
+def _faults_of(page: Page, read: dict[Path, Page], site: Path) -> list[str]:
+    """What is wrong with one page of a site; `read` has all of them."""
+    found = []
+    for address in page.loads:
+        if _outside(address):
+            found.append(f"loads {address} from another host")
+    for address in dict.fromkeys([*page.loads, *page.links]):
+        if not _outside(address):
+            found += _broken(address, page, read, site)
+    for source, alternative in page.images:
+        # An icon may have an empty text: the words next to it say the same.
+        is_figure = "_images" in source
+        if alternative is None or (is_figure and not alternative.strip()):
+            found.append(f"no alternative text for {source}")
+    for text in page.text:
+        for what, pattern in RAW.items():
+            if match := pattern.search(text):
+                begin = max(match.start() - 20, 0)
+                found.append(f"{what}: {text[begin : begin + 60]!r}")
+    if page.formulas and not any("mathjax" in address for address in page.loads):
+        found.append("formulas, and no MathJax to set them")
+    size = weight(page, site)
+    if size > MOST_BYTES:
+        found.append(f"{size / 1e6:.2f} MB with its images")
     return found
 
 
@@ -129,16 +152,20 @@ def _outside(address: str) -> bool:
 
 
 def _local(page: Path, address: str, site: Path) -> Path | None:
+    """The file of a site that an address on a page leads to; None for data in the address."""
     parts = urlsplit(address)
     if parts.scheme == "data":
         return None
     target = unquote(parts.path)
+    if not target:
+        return page
     base = site if target.startswith("/") else page.parent
-    path = (base / target.lstrip("/")).resolve() if target else page
+    path = (base / target.lstrip("/")).resolve()
     return path / "index.html" if path.is_dir() else path
 
 
 def _broken(address: str, page: Page, read: dict[Path, Page], site: Path) -> list[str]:
+    """What is wrong with an address on a page: a line, or none."""
     path = _local(page.file, address, site)
     if path is None:
         return []

@@ -3,6 +3,10 @@
 import os
 import re
 from importlib import metadata
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
 
 project = "rbpkit"
 author = "rbpkit contributors"
@@ -33,11 +37,11 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_use_index = False
 html_last_updated_fmt = None
-templates_path = []
+templates_path: list[str] = []
 
 # Buttons that lead to a repository, Colab and Binder appear once an address is given.
 repository = os.environ.get("RBPKIT_REPOSITORY_URL", "").strip()
-html_theme_options = {
+html_theme_options: dict[str, Any] = {
     "use_download_button": True,
     "use_fullscreen_button": False,
     "show_toc_level": 2,
@@ -49,24 +53,28 @@ html_theme_options = {
     "navbar_persistent": [],
 }
 if repository:
-    html_theme_options |= {
-        "repository_url": repository,
-        "repository_branch": os.environ.get("RBPKIT_REPOSITORY_BRANCH", "main"),
-        "path_to_docs": "",
-        "use_repository_button": True,
-        "launch_buttons": {
-            "colab_url": "https://colab.research.google.com",
-            "binderhub_url": "https://mybinder.org",
-        },
+    html_theme_options["repository_url"] = repository
+    html_theme_options["repository_branch"] = os.environ.get("RBPKIT_REPOSITORY_BRANCH", "main")
+    html_theme_options["path_to_docs"] = ""
+    html_theme_options["use_repository_button"] = True
+    html_theme_options["launch_buttons"] = {
+        "colab_url": "https://colab.research.google.com",
+        "binderhub_url": "https://mybinder.org",
     }
 
 
-def plain_title(app, page, template, context, doctree):
+def plain_title(
+    app: Sphinx,
+    page: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
     """A browser shows a page's title as plain text, so it must not contain a formula."""
     if "title" in context:
         context["title"] = re.sub(r"\\\((.*?)\\\)", r"\1", context["title"])
 
 
-def setup(app):
+def setup(app: Sphinx) -> None:
     app.set_html_assets_policy("always")  # the side bar has formulas on every page
     app.connect("html-page-context", plain_title)
