@@ -3,22 +3,53 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
 from typing import Any
+
+# What a wrong answer is often: what to say, and what would make it right.
+MISTAKES: tuple[tuple[str, Callable[[float], float]], ...] = (
+    ("the sign is wrong", lambda answer: -answer),
+    ("this is the inverse", lambda answer: 1 / answer),
+    ("this is a percentage; give a share", lambda answer: answer / 100),
+    ("this is a share; give a percentage", lambda answer: answer * 100),
+    ("the unit is wrong: give millions", lambda answer: answer / 1e6),
+    ("the unit is wrong: this is in millions", lambda answer: answer * 1e6),
+    ("the unit is wrong: this is in thousands", lambda answer: answer * 1e3),
+    ("the logarithm is natural, not of base 10", lambda answer: answer * math.log(10)),
+    ("the logarithm is of base 10, not natural", lambda answer: answer / math.log(10)),
+    ("the logarithm is natural, not of base 2", lambda answer: answer * math.log(2)),
+)
 
 
 def check(number: int, answer: Any, is_right: Callable[[Any], object]) -> str:
     """`NUMBER: right`, `not yet`, or `not answered yet` while the answer is None.
 
-    is_right gets the answer; an answer that it cannot read (TypeError, ValueError) is wrong.
+    is_right gets the answer; an answer that it cannot read (TypeError, ValueError) is wrong. A
+    right answer is followed by a line that says where it is explained, a wrong one by the first of
+    `MISTAKES` that accounts for it, or by a word on text in place of a number.
     """
     if answer is None:
         return f"{number}: not answered yet"
+    if _holds(is_right, answer):
+        return f"{number}: right\n   The worked answer is in docs/solutions, under this notebook's name."
+    if isinstance(answer, str):
+        return f"{number}: not yet\n   This is text: give a number, without quotation marks."
+    for says, mended in MISTAKES:
+        try:
+            likely = mended(answer)
+        except (TypeError, ValueError, ArithmeticError):
+            continue
+        if _holds(is_right, likely):
+            return f"{number}: not yet\n   Nearly: {says}."
+    return f"{number}: not yet"
+
+
+def _holds(is_right: Callable[[Any], object], answer: Any) -> bool:
     try:
-        right = bool(is_right(answer))
-    except (TypeError, ValueError):
-        right = False
-    return f"{number}: {'right' if right else 'not yet'}"
+        return bool(is_right(answer))
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def close(value: float, within: float) -> Callable[[float], bool]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import ipywidgets
 import matplotlib
 import pytest
@@ -48,8 +50,35 @@ def test_sliders_draw_again(served):
 
 @pytest.mark.parametrize(
     ("answer", "says"),
-    [(None, "not answered yet"), (2.04, "right"), (2.06, "not yet"), ("two", "not yet")],
+    [
+        (None, "not answered yet"),
+        (2.04, "right"),
+        (2.06, "not yet"),
+        ("two", "not yet"),
+        ("2.0", "not yet"),
+        ([2.0], "not yet"),
+    ],
 )
-def test_a_self_check_says_right_or_wrong_and_no_more(answer, says):
-    assert check(3, answer, close(2.0, 0.05)) == f"3: {says}"
-    assert check(3, answer, sealed(digest_of(2.0), digits=2, within=5)) == f"3: {says}"
+def test_a_self_check_says_right_or_wrong(answer, says):
+    for is_right in (close(2.0, 0.05), sealed(digest_of(2.0), digits=2, within=5)):
+        assert check(3, answer, is_right).splitlines()[0] == f"3: {says}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "mistake"),
+    [
+        (-2.0, "sign"),
+        (0.5, "inverse"),
+        (200, "percentage"),
+        (0.02, "share"),
+        (2e6, "millions"),
+        (2 / math.log(10), "natural"),
+        ("2", "text"),
+    ],
+)
+def test_a_self_check_names_the_common_mistakes(answer, mistake):
+    assert mistake in check(1, answer, close(2.0, 0.01))
+
+
+def test_a_right_answer_is_told_where_it_is_explained():
+    assert "docs/solutions" in check(1, 2.0, close(2.0, 0.01))
