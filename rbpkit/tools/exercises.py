@@ -32,7 +32,7 @@ def check(number: int, answer: Any, is_right: Callable[[Any], object]) -> str:
     if answer is None:
         return f"{number}: not answered yet"
     if _holds(is_right, answer):
-        return f"{number}: right\n   The worked answer is in docs/solutions, under this notebook's name."
+        return f"{number}: right\n   The worked answer: docs/solutions, under this notebook's name."
     if isinstance(answer, str):
         return f"{number}: not yet\n   This is text: give a number, without quotation marks."
     for says, mended in MISTAKES:
