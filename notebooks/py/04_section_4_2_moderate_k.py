@@ -70,9 +70,11 @@ def checked(number, answer, is_right):
         return f"{verdict}\n   explained in docs/solutions/04_section_4_2_moderate_k.md"
     if isinstance(answer, str):
         return f"{verdict}. Give a number, without quotation marks."
-    if isinstance(answer, int | float) and answer > 0:
+    if isinstance(answer, int | float) and answer != 0:
         for undo, reply in MISTAKES[number]:
-            if check(number, undo(answer), is_right).endswith("right"):
+            with np.errstate(all="ignore"):  # the logarithm of a negative answer is no answer
+                undone = undo(answer)
+            if check(number, undone, is_right).endswith("right"):
                 return f"{verdict}. {reply}"
     return verdict
 
