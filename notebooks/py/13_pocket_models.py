@@ -223,7 +223,7 @@ answer_1 = None  # how many times as large
 is_right = sealed("8771a6c0", digits=1)
 said = check(1, answer_1, is_right)
 print(said)
-if isinstance(answer_1, str):
+if isinstance(answer_1, str | list | tuple):
     print("Write a number, without quotation marks.")
 elif said.endswith("right"):
     print("More about it: docs/solutions/13_pocket_models.md")
@@ -291,7 +291,7 @@ answer_2 = None  # tokens for each parameter
 is_right = sealed("04125177", digits=1)
 said = check(2, answer_2, is_right)
 print(said)
-if isinstance(answer_2, str):
+if isinstance(answer_2, str | list | tuple):
     print("Write a number, without quotation marks.")
 elif said.endswith("right"):
     print("More about it: docs/solutions/13_pocket_models.md")
@@ -441,7 +441,7 @@ else:
 # %% [markdown]
 # <details><summary>What if all parameters are counted?</summary>
 #
-# Then $N_{\text{all}} = S + d\,(V + \text{positions})$, and $dV$ more if the output matrix is separate. The exponents are 1.2 to 1.7 times as large: $dV$ is most of a small model and little of a large one, so the axis is shorter and the line steeper. The lines of the paper's four families get less straight. Only $S$ gives the paper's exponents ([notebook 01](01_appendix_A_setup.ipynb)).
+# Then a model of width $d$ has $N_{\text{all}} = S + d\,(V + \text{positions})$ parameters, and $dV$ more if the output matrix is separate. The exponents are 1.2 to 1.7 times as large: $dV$ is most of a small model and little of a large one, so the axis is shorter and the line steeper. The lines of the paper's four families get less straight. Only $S$ gives the paper's exponents ([notebook 01](01_appendix_A_setup.ipynb)).
 #
 # </details>
 
@@ -480,7 +480,7 @@ else:
 # %% [markdown]
 # <details><summary>Did this happen only once?</summary>
 #
-# Twice in six runs of Qwen. At $S$ = 138,864 seed 0 gets 59% of the pair tokens of `code`, the others 47 and 44%. The Pythias were alike.
+# Twice in six runs of Qwen. At $S$ = 138,864 seed 0 gets 59% of the pair tokens of `code`, the others 47 and 44%. The Pythias differed less.
 #
 # </details>
 

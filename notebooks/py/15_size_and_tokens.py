@@ -171,7 +171,7 @@ answer_1 = None  # an exponent
 is_right = sealed("0602d7c8", digits=2, within=0)
 said = check(1, answer_1, is_right)
 print(said)
-if isinstance(answer_1, str):
+if isinstance(answer_1, str | list | tuple):
     print("Write a number, without quotation marks.")
 elif said.endswith("right"):
     print("More about it: docs/solutions/15_size_and_tokens.md")
@@ -267,7 +267,7 @@ answer_2 = None  # percent
 is_right = sealed("9e6dccf2", digits=1)
 said = check(2, answer_2, is_right)
 print(said)
-if isinstance(answer_2, str):
+if isinstance(answer_2, str | list | tuple):
     print("Write a number, without quotation marks.")
 elif said.endswith("right"):
     print("More about it: docs/solutions/15_size_and_tokens.md")
@@ -277,8 +277,6 @@ elif answer_2 and abs(answer_2 - 6.7) < 0.06:
     print("This is the error with all models: run the loop again after the change.")
 
 # %% [markdown]
-# So the verdict depends on a choice. With all models no law is good. Without those of 1.5 million tokens the product is good (4.4% and 9.3%), and the sum and Kaplan's form are not. We made this choice after the fact, so it counts for little.
-#
 # **Exercise 3, to discuss.** The line is too low in 40 of 40 cases. Why are these not 40 confirmations that the line bends?
 #
 # <details><summary>Hint</summary>How many models are behind them, and how many seeds?</details>
@@ -487,7 +485,7 @@ at_equal_ce.round(1)
 #
 # ## The paper says, and we get
 #
-# A power law in $S$ holds at a fixed number of tokens, with an exponent that belongs to that number.
+# A power law in $S$ holds at a fixed number of tokens, with an exponent that belongs to that number. No law in size and tokens predicts the larger models by our mark if all models are used. Without those of 1.5 million tokens the product does (4.4% and 9.3%), and the sum and Kaplan's form do not. We made that choice after the fact, so it counts for little.
 #
 # **Related.** [Kaplan et al.](https://arxiv.org/abs/2001.08361) and [Hoffmann et al.](https://arxiv.org/abs/2203.15556) fit such laws to the CE of far larger models; [Porian et al.](https://arxiv.org/abs/2406.19146) explain why the two disagree.
 #

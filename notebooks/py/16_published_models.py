@@ -308,7 +308,7 @@ answer_1 = None  # billions of tokens
 is_right = sealed("5316ca1c", digits=0)
 said = check(1, answer_1, is_right)
 print(said)
-if isinstance(answer_1, str):
+if isinstance(answer_1, str | list | tuple):
     print("Write a number, without quotation marks.")
 elif said.endswith("right"):
     print("More about it: docs/solutions/16_published_models.md")
@@ -452,7 +452,7 @@ answer_3 = None  # a probability
 is_right = sealed("973b372a", digits=2)
 said = check(3, answer_3, is_right)
 print(said)
-if isinstance(answer_3, str):
+if isinstance(answer_3, str | list | tuple):
     print("Write a number, without quotation marks.")
 elif said.endswith("right"):
     print("More about it: docs/solutions/16_published_models.md")

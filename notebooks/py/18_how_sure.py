@@ -321,7 +321,7 @@ answer_1 = None  # a share, such as 0.35
 is_right = sealed("209c9aa4", digits=2)
 said = check(1, answer_1, is_right)
 print(said)
-if isinstance(answer_1, str):
+if isinstance(answer_1, str | list | tuple):
     print("Write a number, without quotation marks.")
 elif said.endswith("right"):
     print("More about it: docs/solutions/18_how_sure.md")
@@ -395,7 +395,7 @@ answer_2 = None  # percent
 is_right = sealed("bcb1e823", digits=1)
 said = check(2, answer_2, is_right)
 print(said)
-if isinstance(answer_2, str):
+if isinstance(answer_2, str | list | tuple):
     print("Write a number, without quotation marks.")
 elif said.endswith("right"):
     print("More about it: docs/solutions/18_how_sure.md")
@@ -403,7 +403,7 @@ elif answer_2 and is_right(-answer_2):
     print("The size is right. Is the prediction too low or too high?")
 elif answer_2 and is_right(100 * answer_2):
     print("Give it in percent.")
-elif answer_2 and is_right(100 * (1 / (1 + answer_2 / 100) - 1)):
+elif answer_2 and answer_2 > 0 and is_right(-100 * answer_2 / (100 + answer_2)):
     print("Divide the prediction by the measured loss, not the other way round.")
 
 # %% [markdown]
