@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Section 5.2: one curve for two laws
 #
-# Figure 8c of the paper shows how the ranks of four Pythia models are spread, with a curve through each. At the curve of the largest, Pythia-12B, two numbers are written: $\mu = -14.29$ and $\sigma = 5.76$.
+# Figure 8c of the paper shows how the ranks of four Pythia models are spread, with a curve through each. Next to the curve of the largest, Pythia-12B, are two numbers: $\mu = -14.29$ and $\sigma = 5.76$.
 #
 # The rank $R$ of a token is its place when all tokens are sorted, the most probable first. The curve is a *lognormal*: the natural logarithm $\ln R$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. Half of a bell lies below its middle. So by this curve, half of all ranks are below $e^{-14.29} = 0.0000006$. But a rank is 1, 2, 3 and so on.
 #
@@ -150,7 +150,7 @@ print(checked(1, answer_1, sealed("74fd51f1", digits=2)))
 # >
 # > $$\ln R \sim \mathcal N(\mu, \sigma^2) \tag{9}$$
 #
-# Cross-entropy (CE) is the mean of $-\log p$ over the true tokens, in nats, the unit of natural logarithms. $\mathrm{RBP}_k$ is the share of tokens of rank $k$ or less; the paper's $p_1$ is $\mathrm{RBP}_1$. $S$ is the number of parameters without embeddings. Both losses fall as $S^{-\alpha}$: lines in logarithms, of slope $-\alpha$. Here they are for ten Pythias on Wikipedia (Wiki).
+# Cross-entropy (CE) is the mean of $-\log p$, if $p$ is what the model gives the true token, in nats (natural logarithms). $\mathrm{RBP}_k$ is the share of tokens of rank $k$ or less; the paper's $p_1$ is $\mathrm{RBP}_1$. $S$ is the number of parameters without embeddings. Both losses fall as $S^{-\alpha}$: lines in logarithms, of slope $-\alpha$. Here they are for ten Pythias on Wikipedia (Wiki).
 
 # %%
 laws = published_laws()  # the points of Figures 8a and 8b
@@ -547,7 +547,7 @@ off = pd.DataFrame({"log CE": by_CE, "log S": by_S}, index=["line", "parabola"])
 # %% [markdown]
 # <details><summary>Which predicts better whether N tokens in a row have rank 1?</summary>
 #
-# Neither: a line through the smaller models, in $\log \mathrm{CE}$ ([Schaeffer et al.](https://arxiv.org/abs/2304.15004)) or in $\log(-\log \mathrm{RBP}_1)$, misses the largest model's share by the same (relative errors, root mean square). Eq. 6, $\mathrm{RBP}_1^N$, misses by more, as it takes tokens for independent.
+# Neither: a line through the smaller models, in $\log \mathrm{CE}$ ([Schaeffer et al.](https://arxiv.org/abs/2304.15004)) or in $\log(-\log \mathrm{RBP}_1)$, misses the largest model's share by the same (root mean square errors). Eq. 6, $\mathrm{RBP}_1^N$, misses by more, as it takes tokens for independent.
 #
 # </details>
 

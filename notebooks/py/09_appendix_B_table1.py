@@ -241,14 +241,14 @@ assert (table.source == "none").sum() == 102 and len(fitted) == 54
 # %% [markdown]
 # **Exercise 1.** Which $R^2$ must the four GPT-2 models exceed for the 95% interval of the slope to leave out zero?
 #
-# <details><summary>Hint</summary>Half the width equals the slope itself. Solve for $R^2$, or try a few values in the cell above.</details>
+# <details><summary>Hint</summary>Half the width equals the slope itself. Solve for R², or try a few values in the cell above.</details>
 
 # %%
 answer_1 = None  # two decimals
 print(checked(1, answer_1, sealed("8139b339", digits=2)))
 
 # %% [markdown]
-# <details><summary>After the exercise: what does that say about the paper's bar for a good fit?</summary>The paper calls an $R^2$ above 0.9 high. For four models it does not even show that larger models do better.</details>
+# <details><summary>After the exercise: what does that say about the paper's bar for a good fit?</summary>The paper calls an R² above 0.9 high. For four models it does not even show that larger models do better.</details>
 #
 # ## A pattern
 #
@@ -295,13 +295,13 @@ print(f"Qwen: 0.062 becomes {alpha.loc[('C4', '10'), 'Qwen']:.3f}")
 # %% [markdown]
 # *The printed exponents on C4, divided by that at $k = 1$.*
 #
-# **On C4 ten guesses make the exponent 1.7 to 1.8 times as large as one guess, in all four families.** With the factor of GPT-2 your guess would be $0.062 \times 1.78 = 0.110$, and that is the blank cell.
+# **On C4 ten guesses make the exponent 1.7 to 1.8 times as large as one guess, in all four families.** With GPT-2's factor, Qwen's exponent becomes $0.062 \times 1.78 = 0.110$, and that is the blank cell.
 #
 # All 24 factors are above 1: the exponent grows, as Section 4.4 of the paper says. On Wiki, C4 and AusLegal (law) the four families have nearly the same factor, although their exponents differ by a quarter or more. So the exponent at $k = 1$ depends on the family; its growth, on these texts, mostly on the text. HumanEval and Github, both code, are exceptions.
 #
 # **Exercise 2 (to discuss).** One cell of Table 1 is not a fit at all: Qwen on HumanEval at $k = 10{,}000$, with slope 0.000 and $R^2 = 1.000$. What must the five values of $\mathrm{RBP}_k$ be, and what is $R^2$ then? (Answer: `docs/solutions/09_appendix_B_table1.md`.)
 #
-# <details><summary>Hint</summary>$R^2$ is 1 minus the scatter about the line over the scatter about the mean.</details>
+# <details><summary>Hint</summary>R² is 1 minus the scatter about the line over the scatter about the mean.</details>
 #
 # **Exercise 3.** Divide each exponent at $k = 10$ by the same family's exponent of CE instead. On C4 the largest $\alpha_{10}$ is 1.26 times the smallest. By which factor do the four *ratios* $\alpha_{10}/\alpha_{\mathrm{CE}}$ differ? What does that suggest about the law?
 #
@@ -550,4 +550,4 @@ claims_table(
 # %% [markdown]
 # **What this cannot show.** Slopes with three decimals leave a ratio of two of them uncertain by a percent or so. Cells of one block share their text, and cells of one family their models, so counts of cells describe the table and are no independent trials. The pocket models all read the same 12 million tokens, and families had different learning rates ([notebook 13](13_pocket_models.ipynb)).
 #
-# **Related work.** Besiroglu et al. (2024, arXiv 2404.10102) likewise compute intervals for a published scaling law and find them wider than printed numbers suggest. [Notebook 18](18_how_sure.ipynb) goes on from these intervals.
+# **Related work.** Besiroglu et al. (2024, arXiv 2404.10102) likewise compute intervals for a published scaling law, and find wider ones than it reports. [Notebook 18](18_how_sure.ipynb) goes on from these intervals.

@@ -204,7 +204,7 @@ plots.save(figure, pythia[columns], figures_dir, "figure_9")
 # %% [markdown]
 # *Four Pythias on Wiki. The arrow joins the large model's first guess and the small model's tenth.*
 #
-# **Exercise 1.** Now let the largest OPT have ten guesses, too. How many does the smallest OPT need on Wiki, to the nearest whole number? With one guess each for the largest, it was 1.9: why is it now more than ten times as many?
+# **Exercise 1.** Now let the largest OPT have ten guesses, too. How many does the smallest OPT need on Wiki, to the nearest whole number? With one guess for the largest it was 1.9: why is it now more than ten times as many?
 #
 # <details><summary>Hint</summary>Give <code>guesses_needed</code> the largest model's loss at k = 10. Then look at which of the two lines is steeper.</details>
 
@@ -222,7 +222,7 @@ print(checked(1, answer_1, RIGHT_1))
 # 3. The exponent in $k$ is $\beta + \gamma s$. *Why:* it is minus the derivative in $\kappa$.
 # 4. Along equal loss $(\alpha + \gamma\kappa)\,ds + (\beta + \gamma s)\,d\kappa = 0$. *Why:* $\log L$ does not change.
 # 5. So $\dfrac{ds}{d\kappa} = -\dfrac{\beta + \gamma s}{\alpha + \gamma\kappa}$. This is the paper's formula. *Why:* $ds = \Delta S/S$ and $d\kappa = \Delta k/k$ for small steps, and the fraction is the exponent in $k$ over that in $S$.
-# 6. At $S_0$, doubling $k$ is worth a model $2^{\beta/(\alpha + \gamma\kappa)}$ times as large. *Why:* $s = 0$ there; a small step in $\kappa$ is worth $\beta/(\alpha + \gamma\kappa)$ such steps in $s$, and doubling is taken as one such step, of $\log 2$.
+# 6. At $S_0$, doubling $k$ is worth a model $2^{\beta/(\alpha + \gamma\kappa)}$ times as large. *Why:* $s = 0$ there, and we take doubling, a step of $\log 2$ in $\kappa$, as a small step.
 
 # %%
 a, alpha, beta, gamma, s, kappa = sp.symbols("a alpha beta gamma s kappa")
