@@ -73,11 +73,11 @@ plots.show(figure)
 # %% [markdown]
 # *A sketch. The grey squares are random weights.*
 #
-# We trained these models ourselves. They belong to the *pocket models*: small models of several architectures that come with this project.
+# We trained these models ourselves. They are *pocket models*, small models that come with this project.
 #
 # A model reads text as *tokens*, which are words or parts of words. Before each token it gives a probability $p$ to the one that really comes next. Its *loss* is $-\ln p$, in units called *nats*: 0 if the model was certain of that token, and 0.69 if $p$ was one half.
 #
-# The three models, our twins, see the same piece of text at the same step. So we can subtract the mean of their three losses. The difference tells which twin is better, however hard the piece was.
+# The three models, our twins, see the same piece of text at the same step. So we can subtract the mean of their three losses. The difference tells which twin is better.
 
 # %%
 TWIN = "qwen-w64-l4"  # 64 numbers for each token, 4 layers
@@ -336,7 +336,7 @@ all_tokens = size_and_tokens(every_token, [1, 10, 100])
 all_tokens = all_tokens[(all_tokens["T"] == 12e6) & all_tokens.family.isin(["Pythia", "Qwen"])]
 
 # %% [markdown]
-# `all_tokens` has the same columns as before, for both kinds of tokens together.
+# `all_tokens` has both kinds of tokens together.
 
 # %%
 rows = []
@@ -493,7 +493,7 @@ by_seed.rename(columns=plots.short).round().astype(int)
 # %% [markdown]
 # <details><summary>Do seeds explain why points lie off their line?</summary>
 #
-# Undecided. If only seeds moved points, $\sigma^2$ (variance between seeds) over $s^2$ (variance about the line) would be 1. All six 95% intervals contain 1, and each spans a factor of more than fifty. The twenty cells of a family share models and are worth 1.2 trials (Pythia) or 1.8 (Qwen), by the eigenvalues of their correlations. So the median ratio gets the interval of one trial: Fisher's $F$ with 4 (two sizes, three seeds each) and $n - 2$ degrees of freedom. Seeds at all eight Pythias would narrow its ends from a factor of 57 to 17.5; endless seeds, to 11.7.
+# Undecided. If only seeds moved points, $\sigma^2$ (variance between seeds) over $s^2$ (variance about the line) would be 1. All six 95% intervals contain 1, and each spans a factor of more than fifty. The twenty cells of a family share models and, by their correlations, are worth 1.2 trials (Pythia) or 1.8 (Qwen). So the median ratio gets the interval of one trial: Fisher's $F$ with 4 (two sizes, three seeds each) and $n - 2$ degrees of freedom. Seeds at all eight Pythias would narrow its ends from a factor of 57 to 17.5; endless seeds, to 11.7.
 #
 # </details>
 

@@ -257,7 +257,7 @@ plots.save(figure, points, figures_dir, "15_forecasts")
 #
 # **Exercise 2.** Models of 1.5 million tokens have hardly begun to learn. Leave them out: write `models = models[models["T"] > 2e6]` above the loop, and run that cell and the next again. What is the product's median error, in percent, to one decimal?
 #
-# <details><summary>Hint</summary>It is in the column <em>median</em>. Look at the worst error, too.</details>
+# <details><summary>Hint</summary>It is in the column <em>median</em>.</details>
 
 # %%
 answer_2 = None  # percent

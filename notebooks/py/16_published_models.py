@@ -115,7 +115,7 @@ axes.set_title("The largest GPT-3 is far above the line of the others", loc="lef
 plots.show(figure)
 
 # %% [markdown]
-# *The hollow mark was not fitted. Lower is better.*
+# *The hollow mark was not fitted.*
 #
 # Does the law fail, or is something missing from it?
 #
@@ -466,7 +466,7 @@ elif answer_3 and is_right(1 - answer_3):
 #
 # <details><summary>What do the lines of the four kinds look like?</summary>
 #
-# Straight. In the two upper panels the smallest and the largest model are both above the line, so the points curve. Multiple choice is left out: it compares a few given answers.
+# In the two upper panels the smallest and the largest model are both above the line, so the points curve. Multiple choice is left out: it compares a few given answers.
 #
 # </details>
 
