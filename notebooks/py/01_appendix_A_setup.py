@@ -54,6 +54,10 @@ summaries = load_summaries(records_dir or SUMMARIES)
 manifests = [summary.manifest for summary in summaries]
 families = families or sorted({manifest.family for manifest in manifests})
 corpus_names = corpus_names or sorted({manifest.corpus for manifest in manifests})
+if not any(one.family in families and one.corpus in corpus_names for one in manifests):
+    print("Nothing of these families and texts was measured, so all that was measured is shown.")
+    families = sorted({manifest.family for manifest in manifests})
+    corpus_names = sorted({manifest.corpus for manifest in manifests})
 measured_name = "your models" if records_dir else "pocket models"
 
 # %% tags=["hide-input"]

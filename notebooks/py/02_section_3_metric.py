@@ -60,6 +60,10 @@ summaries = load_summaries(records_dir or paths.SUMMARIES)
 manifests = [summary.manifest for summary in summaries]
 families = families or sorted({manifest.family for manifest in manifests})
 corpus_names = corpus_names or sorted({manifest.corpus for manifest in manifests})
+if not any(one.family in families and one.corpus in corpus_names for one in manifests):
+    print("Nothing of these families and texts was measured, so all that was measured is shown.")
+    families = sorted({manifest.family for manifest in manifests})
+    corpus_names = sorted({manifest.corpus for manifest in manifests})
 
 # %% tags=["hide-input"]
 # Draw Figure 1 of the paper
@@ -121,8 +125,8 @@ function = '''def is_prime(n):
             return False
     return True
 '''
-reader_of_function = load_model(recipes.model_folder("Pythia", 0), device="cpu")
-ranks = np.array([token.rank for token in look(reader_of_function, function).scored])
+smallest_pocket = load_model(recipes.model_folder("Pythia", 0), device="cpu")
+ranks = np.array([token.rank for token in look(smallest_pocket, function).scored])
 in_order = np.sort(ranks)
 with plots.style():
     figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.1))
