@@ -67,6 +67,7 @@ smallest, largest = models[0], models[7]
 # `look` ranks every token of a text under a model.
 looks = [look(smallest, text), look(largest, text)]
 
+
 # %% tags=["hide-input"]
 # Draw the figure: the function under three models
 def spelt_and_ranked(one):
@@ -103,7 +104,13 @@ def draw_box(axes, column, line, words, rank):
     look_of_text = {"family": "DejaVu Sans Mono", "size": 10, "parse_math": False}
     for place, letter in enumerate(words, start=column):
         axes.text(
-            place + 0.5, line + 0.52, letter, ha="center", va="center", color=letters, **look_of_text
+            place + 0.5,
+            line + 0.52,
+            letter,
+            ha="center",
+            va="center",
+            color=letters,
+            **look_of_text,
         )
 
 
@@ -135,7 +142,9 @@ with plots.style():
         edge = columns + 1
         axes.text(edge, 0.1, f"{first} of {len(ranks)}", size=16, va="top")
         axes.text(edge, 2.1, "tokens in\nfirst place", size=10, va="top")
-        axes.text(edge, 4.7, f"{name.replace(', ', chr(10))}\n$S$ = {S:,}", size=10, va="top", color=OTHER)
+        axes.text(
+            edge, 4.7, f"{name.replace(', ', chr(10))}\n$S$ = {S:,}", size=10, va="top", color=OTHER
+        )
         rows += [
             (name, S, position, token.replace("\n", "\u21b5"), rank)
             for position, (token, rank) in enumerate(tokens)
@@ -150,7 +159,9 @@ with plots.style():
     key.axis("off")
     for place, group in enumerate(RANK_GROUPS):
         key.add_patch(Rectangle((place + 0.02, 0), 0.96, 1, facecolor=RANK_FILLS[place]))
-        key.text(place + 0.5, 0.45, group, size=10, ha="center", va="center", color=RANK_LETTERS[place])
+        key.text(
+            place + 0.5, 0.45, group, size=10, ha="center", va="center", color=RANK_LETTERS[place]
+        )
 points = pd.DataFrame(rows, columns=["model", "S", "position", "token", "rank"])
 plots.save(figure, points, figures_dir, "quickstart_sentence")
 
@@ -162,6 +173,7 @@ plots.save(figure, points, figures_dir, "quickstart_sentence")
 # ## A place in a queue
 #
 # Before each token the model lines up its whole **vocabulary**, the list of all tokens it knows, the most probable first. The **rank** $R$ of the true token is its place in that queue.
+
 
 # %% tags=["hide-input"]
 # Draw the idea: the queue before " True" in the documentation line
@@ -184,7 +196,9 @@ with plots.style():
         true = place == rank_there
         box = ((place - 1) * 1.01 + 0.04, 0.72), 0.88, 0.62
         shape = "round,pad=0,rounding_size=0.06"
-        axes.add_patch(FancyBboxPatch(*box, shape, facecolor=INK if true else CONTEXT, edgecolor="none"))
+        axes.add_patch(
+            FancyBboxPatch(*box, shape, facecolor=INK if true else CONTEXT, edgecolor="none")
+        )
         middle, letters = box[0][0] + 0.44, "white" if true else INK
         word = piece.decode("utf-8", "replace").replace("\n", "\u21b5").strip(" ")
         axes.text(middle, 1.14, word, size=12, ha="center", va="center", color=letters)

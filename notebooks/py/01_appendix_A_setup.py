@@ -73,7 +73,7 @@ with plots.style():
     say = {"size": 11, "va": "center"}
     result = {"size": 11, "va": "center", "weight": "bold"}
     page.text(0, 5.42, "1  one model reads one text: a rank for every token (a sketch)", **say)
-    groups = [4, 1, 0, 2, 1, 3, 1, 5, 0, 1, 2, 3, 3, 0, 4, 1, 1, 3, 2, 1, 3, 0, 1, 4, 1, 3, 2, 1, 5, 0]
+    groups = [int(group) for group in "410213150123304113213014132150"]
     for place, group in enumerate(groups):
         page.add_patch(Rectangle((place * 0.13, 5.0), 0.12, 0.27, facecolor=RANK_FILLS[group]))
     page.text(4.2, 5.13, "how many ranks?", **result)
@@ -87,12 +87,17 @@ with plots.style():
     axes.plot(hotpot.S, law.predict(hotpot.S).loss, color=INK, lw=1.2)
     axes.plot(hotpot.S, hotpot.loss, look.marker, color=look.colour)
     axes.plot(hotpot.S[0], hotpot.loss[0], look.marker, color=INK, markersize=9)
-    axes.set(xscale="log", yscale="log", xlabel="size $S$ of the model", ylabel=r"$-\log\,\mathrm{RBP}_1$")
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="size $S$ of the model",
+        ylabel=r"$-\log\,\mathrm{RBP}_1$",
+    )
     plots.log_ticks(axes)
     page.text(4.2, 3.3, f"slope {law.slope:.3f}", **result)
     page.text(4.2, 3.05, f"$R^2$ = {law.r2:.3f}", size=11, va="center")
     page.text(0, 1.72, "4  one of the 168 cells of Table 1", **say)
-    page.text(0, 1.44, "7 measures  ×  4 families  ×  6 texts", color=OTHER, **say)
+    page.text(0, 1.44, "7 measures for each of 4 families and 6 texts", color=OTHER, **say)
     datasets = list(paper.table1()["dataset"].drop_duplicates())
     for number, dataset in enumerate(datasets):
         for row in range(7):
@@ -191,12 +196,16 @@ with plots.style():
     figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.3), layout="constrained")
     axes.step(range(len(left)), left, where="post", color=INK)
     for used in range(4):
-        axes.annotate(f"{left[used]:,}", (used, left[used]), xytext=(7, 4), textcoords="offset points")
+        axes.annotate(
+            f"{left[used]:,}", (used, left[used]), xytext=(7, 4), textcoords="offset points"
+        )
     last = f"{T[0]:,}, and its multiples" if multiples > 1 else f"{T[0]:,}"
     axes.set_xticks(range(0, 21, 5))
     end = f"after all {len(left) - 1}:\n{last}"
     axes.annotate(end, (20.5, left[-1]), xytext=(0, 10), textcoords="offset points", ha="right")
-    axes.set(yscale="log", ylim=(10, 2e6), xlabel="published values used", ylabel="counts still possible")
+    axes.set(
+        yscale="log", ylim=(10, 2e6), xlabel="published values used", ylabel="counts still possible"
+    )
     axes.set_xlim(-0.5, 20.5)
     axes.set_title(f"{len(left) - 1} values leave one answer: {T[0]:,} tokens")
 points = pd.DataFrame({"values": range(len(left)), "left": left})
@@ -233,7 +242,9 @@ with plots.style():
         if dataset == "Wiki":
             axes.annotate(plots.name_of(family), (T, height), xytext=(-9, 0), textcoords="offset points",
                           ha="right", va="center", color=look.colour)  # fmt: skip
-    axes.set(xscale="log", xlim=(15_000, 900_000), ylim=(3.6, -0.9), xlabel="tokens behind each point")
+    axes.set(
+        xscale="log", xlim=(15_000, 900_000), ylim=(3.6, -0.9), xlabel="tokens behind each point"
+    )
     axes.set_yticks(range(4), corpora)
     axes.set_xticks([20_000, 50_000, 100_000, 200_000, 500_000])
     axes.set_xticklabels(["20,000", "50,000", "100,000", "200,000", "500,000"])
@@ -290,7 +301,9 @@ def exponent(line):
     return -linregress(np.log(line["size"]), np.log(line["loss"])).slope
 
 
-alpha = both_counts.groupby(["corpus", "family", "counted"])[["size", "loss"]].apply(exponent).unstack()
+alpha = (
+    both_counts.groupby(["corpus", "family", "counted"])[["size", "loss"]].apply(exponent).unstack()
+)
 printed = paper.table1().rename(columns={"dataset": "corpus"}).query("k == '1'")
 printed = printed.set_index(["corpus", "family"])["slope"]
 off = alpha.add(printed, axis=0).abs().dropna()  # Table 1 prints slopes, which are -alpha
@@ -384,7 +397,9 @@ claims_table(
 L, d, rows_of_table = 6, 128, 50_304
 S = L * (12 * d**2 + 13 * d) + 2 * d
 assert S == models.set_index("model").loc["pythia-14m", "S"]
-print(f"layers: {S:,}   token embeddings: {rows_of_table * d:,}   output head: {rows_of_table * d:,}")
+print(
+    f"layers: {S:,}   token embeddings: {rows_of_table * d:,}   output head: {rows_of_table * d:,}"
+)
 
 # %% [markdown]
 # <details><summary>Which models are there, and how far do their sizes reach?</summary>
@@ -412,13 +427,17 @@ points = pd.concat(
 )
 names = list(dict.fromkeys(points.family))
 with plots.style():
-    figure, axes = plt.subplots(figsize=(plots.WIDTH, 0.8 + 0.55 * len(names)), layout="constrained")
+    figure, axes = plt.subplots(
+        figsize=(plots.WIDTH, 0.8 + 0.55 * len(names)), layout="constrained"
+    )
     for (source, family), group in points.groupby(["source", "family"], sort=False):
         look = plots.ink_of(family)
         height = names.index(family) + (-0.15 if source == "paper" else 0.15)
         axes.plot(group.S, np.full(len(group), height), look.marker + "-", color=look.colour, lw=1)
         word = "paper" if source == "paper" else measured_name.removesuffix(" models")
-        axes.annotate(word, (group.S.max(), height), xytext=(8, 0), textcoords="offset points", va="center")
+        axes.annotate(
+            word, (group.S.max(), height), xytext=(8, 0), textcoords="offset points", va="center"
+        )
     axes.set(xscale="log", xlabel="$S$ (non-embedding parameters)", ylim=(len(names) - 0.5, -0.5))
     axes.set_xlim(right=points.S.max() * 8)
     axes.set_yticks(range(len(names)), [plots.name_of(name) for name in names])
@@ -448,8 +467,15 @@ with plots.style():
         if x_with > 1.3 * x:  # a shorter arrow would only be a blot
             axes.annotate("", (x_with, y), (x, y), arrowprops={"arrowstyle": "->", "color": OTHER})
     left_end, right_end = without.iloc[0], with_E.iloc[1]
-    axes.annotate("$S$", (left_end["size"], left_end["loss"]), xytext=(-5, -18), textcoords="offset points")
-    axes.annotate("$S + E$", (right_end["size"], right_end["loss"]), xytext=(10, 3), textcoords="offset points")
+    axes.annotate(
+        "$S$", (left_end["size"], left_end["loss"]), xytext=(-5, -18), textcoords="offset points"
+    )
+    axes.annotate(
+        "$S + E$",
+        (right_end["size"], right_end["loss"]),
+        xytext=(10, 3),
+        textcoords="offset points",
+    )
     axes.set(xscale="log", yscale="log", xlabel="parameters", ylabel=r"$-\log\,\mathrm{RBP}_1$")
     axes.set_title("Counting embeddings moves small models, and bends the line")
     plots.log_ticks(axes)
@@ -464,7 +490,9 @@ plots.save(figure, both_counts, figures_dir, "figure_A_size")
 
 # %% tags=["hide-input", "hide-output"]
 # Fit every choice of five or more sizes
-measured = measured_curves(summaries, corpus_names, families, lambda summary: summary.rbp(1), "RBP_1")
+measured = measured_curves(
+    summaries, corpus_names, families, lambda summary: summary.rbp(1), "RBP_1"
+)
 for line in measured.missing:
     print(line)
 of_pythia = {cell: curve for cell, curve in published.items() if cell[1] == "Pythia"}
@@ -475,14 +503,24 @@ for source, curves in (("published", of_pythia), ("measured", measured.curves)):
         for n in range(5, sizes_there + 1):
             for chosen in map(list, combinations(range(sizes_there), n)):
                 R2 = np.corrcoef(x[chosen], y[chosen])[0, 1] ** 2
-                end = "smallest" if chosen[-1] == n - 1 else "largest" if chosen[0] == sizes_there - n else ""
+                end = (
+                    "smallest"
+                    if chosen[-1] == n - 1
+                    else "largest"
+                    if chosen[0] == sizes_there - n
+                    else ""
+                )
                 choice = "all" if n == sizes_there else end
-                rows.append((corpus, family, n, choice, curve.S[chosen[0]], curve.S[chosen[-1]], R2, source))
+                rows.append(
+                    (corpus, family, n, choice, curve.S[chosen[0]], curve.S[chosen[-1]], R2, source)
+                )
 columns = ["corpus", "family", "n", "choice", "S_min", "S_max", "R2", "source"]
 choices = pd.DataFrame(rows, columns=columns)
 five = choices.query("source == 'published' and n == 5")
 five = five.assign(span=np.log10(five.S_max / five.S_min))
-spans = five.groupby("corpus", sort=False)[["span", "R2"]].apply(lambda part: part.span.corr(part.R2))
+spans = five.groupby("corpus", sort=False)[["span", "R2"]].apply(
+    lambda part: part.span.corr(part.R2)
+)
 print("correlation of R2 with decades, by text:", spans.round(2).to_dict())
 worst_and_best = five.groupby("corpus", sort=False)["R2"].agg(["min", "max"]).loc["HumanEval"]
 print("R2 of five sizes on HumanEval:", worst_and_best.round(4).tolist())
@@ -491,10 +529,19 @@ with plots.style():
     figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.2), layout="constrained")
     middle, low, high = on_wiki.median(), on_wiki.min(), on_wiki.max()
     axes.fill_between(middle.index, low, high, color=CONTEXT, linewidth=0)
-    axes.plot(middle.index, middle, plots.ink_of("Pythia").marker + "-", color=plots.ink_of("Pythia").colour)
+    axes.plot(
+        middle.index,
+        middle,
+        plots.ink_of("Pythia").marker + "-",
+        color=plots.ink_of("Pythia").colour,
+    )
     axes.text(5.1, high.loc[5] + 0.0004, "best choice", va="bottom")
     axes.text(5.1, low.loc[5] - 0.0004, "worst choice", va="top")
-    axes.set(xlabel="Pythia's sizes in the fit", ylabel="$R^2$ on Wiki", title="More sizes do not raise $R^2$")
+    axes.set(
+        xlabel="Pythia's sizes in the fit",
+        ylabel="$R^2$ on Wiki",
+        title="More sizes do not raise $R^2$",
+    )
     axes.margins(y=0.15)
 plots.save(figure, choices, figures_dir, "figure_A2")
 
@@ -509,5 +556,7 @@ plots.save(figure, choices, figures_dir, "figure_A2")
 # The data sets
 rows = []
 for name, hub in HUB_CORPORA.items():
-    rows.append((name, hub.path, hub.split, " + ".join(hub.fields), "no" if hub.in_order else "yes"))
+    rows.append(
+        (name, hub.path, hub.split, " + ".join(hub.fields), "no" if hub.in_order else "yes")
+    )
 pd.DataFrame(rows, columns=["corpus", "data set", "split", "text", "shuffled"]).set_index("corpus")

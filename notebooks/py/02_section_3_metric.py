@@ -68,8 +68,20 @@ if not any(one.family in families and one.corpus in corpus_names for one in mani
 # %% tags=["hide-input"]
 # Draw Figure 1 of the paper
 capitals = {
-    "first model": {"London": 0.30, "Beijing": 0.29, "Paris": 0.28, "Madrid": 0.10, "New York": 0.07},
-    "second model": {"Paris": 0.28, "London": 0.21, "Beijing": 0.20, "Madrid": 0.18, "New York": 0.13},
+    "first model": {
+        "London": 0.30,
+        "Beijing": 0.29,
+        "Paris": 0.28,
+        "Madrid": 0.10,
+        "New York": 0.07,
+    },
+    "second model": {
+        "Paris": 0.28,
+        "London": 0.21,
+        "Beijing": 0.20,
+        "Madrid": 0.18,
+        "New York": 0.13,
+    },
 }
 rows = []
 for model, p in capitals.items():
@@ -78,7 +90,9 @@ for model, p in capitals.items():
         rows.append((model, token, p[token], token == "Paris", place))
 figure_1 = pd.DataFrame(rows, columns=["prediction", "token", "p", "correct", "place"])
 with plots.style():
-    figure, panels = plt.subplots(1, 2, figsize=(plots.WIDTH, 2.7), sharex=True, layout="constrained")
+    figure, panels = plt.subplots(
+        1, 2, figsize=(plots.WIDTH, 2.7), sharex=True, layout="constrained"
+    )
     for axes, (model, part) in zip(panels, figure_1.groupby("prediction"), strict=True):
         axes.barh(part["token"], part["p"], color=np.where(part["correct"], INK, CONTEXT))
         axes.invert_yaxis()
@@ -134,14 +148,21 @@ with plots.style():
     count = len(ranks)
     axes.set(xlim=(-0.3, count + 0.3), ylim=(0, 3.1))
     axes.axis("off")
-    for height, row, title in ((2.62, ranks, "in the order of the text"), (1.85, in_order, "sorted, smallest rank first")):
+    for height, row, title in (
+        (2.62, ranks, "in the order of the text"),
+        (1.85, in_order, "sorted, smallest rank first"),
+    ):
         axes.text(0, height + 0.36, title, size=11, va="center")
         for place, rank in enumerate(row):
             fill = RANK_FILLS[rank_group(int(rank))]
             axes.add_patch(Rectangle((place, height), 0.93, 0.25, facecolor=fill))
     for height, k in ((1.55, 1), (1.0, 10), (0.45, 100)):
         hits = int((ranks <= k).sum())
-        axes.plot([0, 0, hits - 0.07, hits - 0.07], [height + 0.12, height, height, height + 0.12], color=INK)
+        axes.plot(
+            [0, 0, hits - 0.07, hits - 0.07],
+            [height + 0.12, height, height, height + 0.12],
+            color=INK,
+        )
         words = f"$\\mathrm{{RBP}}_{{{k}}}$ = {hits}/{count} = {hits / count:.2f}"
         axes.text(0.3, height - 0.17, words, size=12, va="center")
     largest = ranks.argmax()
@@ -171,18 +192,26 @@ for k in (1, 10, 100):
 # Draw the idea: two models with one cross-entropy
 p_true = np.exp(-3)
 with plots.style():
-    figure, panels = plt.subplots(1, 2, figsize=(plots.WIDTH, 2.6), sharey=True, layout="constrained")
+    figure, panels = plt.subplots(
+        1, 2, figsize=(plots.WIDTH, 2.6), sharey=True, layout="constrained"
+    )
     shapes = ([1 - p_true, p_true], [p_true] + [(1 - p_true) / 24] * 24)
     for axes, heights, true in zip(panels, shapes, (1, 0), strict=True):
         colours = [INK if place == true else CONTEXT for place in range(len(heights))]
         axes.bar(range(1, len(heights) + 1), heights, color=colours, width=0.85)
-        axes.annotate("true token", (true + 1, p_true), xytext=(4, 8), textcoords="offset points", size=10)
+        axes.annotate(
+            "true token", (true + 1, p_true), xytext=(4, 8), textcoords="offset points", size=10
+        )
         axes.set(ylim=(0, 1), xlim=(0, 26), xlabel="place")
         axes.set_title(f"CE = {-np.log(heights[true]):.0f}, $\\mathrm{{RBP}}_1$ = {int(true == 0)}")
     panels[0].set_ylabel("probability")
     panels[0].text(2, 0.85, "one wrong token has 0.95", size=10)
     panels[1].text(2, 0.85, "24 wrong tokens share 0.95", size=10)
-rows = [(n, place, p, place == (2, 1)[n - 1]) for n in (1, 2) for place, p in enumerate(shapes[n - 1], 1)]
+rows = [
+    (n, place, p, place == (2, 1)[n - 1])
+    for n in (1, 2)
+    for place, p in enumerate(shapes[n - 1], 1)
+]
 points = pd.DataFrame(rows, columns=["model", "place", "p", "correct"])
 plots.save(figure, points, figures_dir, "figure_2_open")
 
@@ -343,7 +372,9 @@ pythia = pythia.pivot(index=["model", "S"], columns="series", values="value").re
 pythia = pythia.rename(columns={"neg_log_rbp1": "loss"}).assign(family="Pythia")
 gpt2 = paper.gpt2_wiki_metrics().query("k == 1").rename(columns={"ce": "CE"})
 gpt2 = gpt2.assign(family="GPT2", loss=-np.log(gpt2["p_N1"]))
-wiki = pd.concat([pythia, gpt2]).assign(corpus="published: Wiki")[columns].sort_values(["family", "S"])
+wiki = (
+    pd.concat([pythia, gpt2]).assign(corpus="published: Wiki")[columns].sort_values(["family", "S"])
+)
 rows = []
 for summary, manifest in zip(summaries, manifests, strict=True):
     if manifest.corpus in corpus_names and manifest.family in families:
@@ -368,12 +399,17 @@ for family, part in wiki.groupby("family"):
     in_S, in_CE = scatter(part, "S"), scatter(part, "CE")
     print(f"{family:6} scatter about a line in S: {in_S:.3f}, in CE: {in_CE:.3f}")
 
+
 # %% tags=["hide-input"]
 # Draw the figure: the same points against size and against cross-entropy
 def draw_both(points, title):
     with plots.style():
-        figure, panels = plt.subplots(1, 2, figsize=(plots.WIDTH, 3.3), sharey=True, layout="constrained")
-        for axes, x, label in zip(panels, ("S", "CE"), ("size $S$", "cross-entropy (nats)"), strict=True):
+        figure, panels = plt.subplots(
+            1, 2, figsize=(plots.WIDTH, 3.3), sharey=True, layout="constrained"
+        )
+        for axes, x, label in zip(
+            panels, ("S", "CE"), ("size $S$", "cross-entropy (nats)"), strict=True
+        ):
             for family, part in points.groupby("family"):
                 look_of = plots.ink_of(family)
                 part = part.sort_values(x)
@@ -392,7 +428,9 @@ def draw_both(points, title):
         ends = []
         for family, part in points.groupby("family"):
             last = part.sort_values("S").iloc[-1]
-            ends.append((last["S"], last["loss"], plots.name_of(family), plots.ink_of(family).colour))
+            ends.append(
+                (last["S"], last["loss"], plots.name_of(family), plots.ink_of(family).colour)
+            )
         panels[0].set_xlim(right=points["S"].max() * (30 if points["S"].max() > 1e9 else 6))
         figure.suptitle(title, x=0.01, ha="left", size=12)
         plots.label_ends(panels[0], ends)
@@ -400,7 +438,9 @@ def draw_both(points, title):
 
 
 figure = draw_both(wiki, "By size two curves, by cross-entropy nearly one line (Wiki)")
-plots.save(figure, pd.concat([wiki, own]).sort_values(["family", "S"]), figures_dir, "figure_2_from_ce")
+plots.save(
+    figure, pd.concat([wiki, own]).sort_values(["family", "S"]), figures_dir, "figure_2_from_ce"
+)
 
 # %% [markdown]
 # *One point for each model.*
@@ -409,7 +449,7 @@ plots.save(figure, pd.concat([wiki, own]).sort_values(["family", "S"]), figures_
 
 # %%
 expected = []
-for names, part in everything.groupby(["corpus", "family"]):
+for _, part in everything.groupby(["corpus", "family"]):
     if len(part) >= 3:  # fewer make no line
         line = fit_power_law(part["CE"], part["loss"])
         loss_at_3 = line.predict([3.0]).loss
@@ -458,6 +498,7 @@ key = ["corpus", "model", "k"]
 exact = table[table["setting"] == "float32"].set_index(key)["CE"]
 table["CE changes by"] = (table["CE"] / table.set_index(key).index.map(exact) - 1).abs()
 precision = table.groupby("setting", sort=False)[["tied", "rule", "CE changes by"]].max()
+
 
 # %% tags=["hide-input", "hide-output"]
 # The claims
@@ -550,7 +591,9 @@ claims_table(
 # %% tags=["hide-input", "hide-output"]
 # Ranks of tokens with a probability near 0.28; and tokens drawn by lot
 shares = pd.Series(near).value_counts(normalize=True).sort_index()
-print(f"{len(near)} tokens;", ", ".join(f"rank {rank}: {share:.0%}" for rank, share in shares.items()))
+print(
+    f"{len(near)} tokens;", ", ".join(f"rank {rank}: {share:.0%}" for rank, share in shares.items())
+)
 by_lot = [p.mean() for p in all_p]
 assert (scratch["RBP_1"] > by_lot).all()
 print("E[p(t)] of the four models:", np.round(by_lot, 3).tolist())
@@ -564,16 +607,22 @@ print("E[p(t)] of the four models:", np.round(by_lot, 3).tolist())
 
 # %% tags=["hide-input", "hide-output"]
 # Draw Figure 2 of the paper; only the three printed probabilities are numbers, the bars are its sketch
-print(f"R = {R_of_truth.tolist()}, E[p(t)] = {p_A:.3f}, CE = {CE_three:.3f} nats, RBP_2 = {RBP_2:.3f}")
+print(
+    f"R = {R_of_truth.tolist()}, E[p(t)] = {p_A:.3f}, CE = {CE_three:.3f} nats, RBP_2 = {RBP_2:.3f}"
+)
 with plots.style():
-    figure, panels = plt.subplots(3, 1, figsize=(plots.WIDTH * 0.7, 4.5), sharex=True, layout="constrained")
+    figure, panels = plt.subplots(
+        3, 1, figsize=(plots.WIDTH * 0.7, 4.5), sharex=True, layout="constrained"
+    )
     places = np.arange(1, len(drawn) + 1)
     for axes, rank, p in zip(panels, R_of_truth, p_of_truth, strict=True):
         axes.bar(places, drawn, color=np.where(places == rank, INK, CONTEXT), width=0.9)
         axes.axvline(2.5, color=INK, linestyle="--", linewidth=1)
         axes.set(xticks=places, yticks=[], ylim=(0, 17), title=f"$p(t)$ = {p}, $R$ = {rank}")
     panels[-1].set_xlabel("place; $k$ = 2 at the dashed line")
-rows = [(n + 1, place, h, place == R_of_truth[n]) for n in range(3) for place, h in enumerate(drawn, 1)]
+rows = [
+    (n + 1, place, h, place == R_of_truth[n]) for n in range(3) for place, h in enumerate(drawn, 1)
+]
 points = pd.DataFrame(rows, columns=["token", "place", "height", "correct"])
 points["p"] = points["token"].map(dict(enumerate(p_of_truth, 1))).where(points["correct"])
 plots.save(figure, points, figures_dir, "figure_2")
