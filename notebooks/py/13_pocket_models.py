@@ -11,26 +11,19 @@
 # ---
 
 # %% [markdown]
-# # The pocket models: how they were made, and what chance does to them
+# # The pocket models: three twins
 #
-# **The question.** Many notebooks of this project draw lines through small models that we trained ourselves. How were these models made, and how much of what the lines show comes from choices that are not about size: the random weights that training starts from, the way parameters are counted, the architecture?
-#
-# > **The paper.** "RBP$_k$ follows a precise power-law relationship with model size" (Section 4, on $-\log \mathrm{RBP}_k$). Its 24 models were trained by others, all are transformers, and each size is one training run.
-#
-# **The surprise.** Three models of one size read the same text in the same order; only their random first weights differ. For a quarter of the training they go together. Then one leaves the other two, and in the end it completes as many repeated pairs of tokens as a model of nearly eight times its size. The section "When they part" shows the moment.
-#
-# **Guess first.** Suppose that you count *all* parameters of these small models, embeddings and output matrix included. Does the exponent become smaller or larger, and by how much?
-#
-# [Glossary](../docs/glossary.md)
+# Three language models are about to be trained. They have the same architecture (Qwen's) and the same size, and they will read the same text in the same order. Only one thing differs: training starts from random numbers, the *weights*, and each model draws its own. The number that fixes the draw is called the *seed*.
 
 # %% tags=["parameters", "hide-input"]
-families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show
+families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show; empty: whatever is there
 corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]
 ks = [1, 10, 50, 100]  # the first and the last are shown
 records_dir = ""  # a folder of your own records; empty: the pocket models
 figures_dir = ""  # where to write figures and their points; empty: nowhere
 
 # %% tags=["hide-input"]
+# Import what the notebook needs
 from itertools import product
 
 import matplotlib.pyplot as plt
@@ -39,353 +32,544 @@ import pandas as pd
 from scipy import stats
 
 from rbpkit import load_summaries, plots
+from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.stats.curves import measured_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 from rbpkit_pocket import paths, recipes
-from rbpkit_pocket.ablations import (
-    load_totals,
-    size_and_tokens,
-    totals_of,
-)
+from rbpkit_pocket.ablations import load_totals, size_and_tokens, totals_of
 
 check_parameters(globals())
 
+# %% tags=["hide-input"]
+# Draw the idea: three random starts, one text
+with plots.style():
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 2.4))
+axes.set(xlim=(0, 6), ylim=(0, 2.4))
+axes.axis("off")
+for seed in range(3):
+    bottom = 1.65 - 0.75 * seed
+    weights = np.random.default_rng(seed).normal(size=(6, 6))
+    axes.imshow(
+        weights, cmap="Greys", extent=(0.75, 1.3, bottom, bottom + 0.55), vmin=-2.5, vmax=2.5
+    )
+    axes.text(0.65, bottom + 0.27, f"seed {seed}", ha="right", va="center")
+    axes.annotate(
+        "",
+        (4.55, bottom + 0.27),
+        (1.4, bottom + 0.27),
+        arrowprops={"arrowstyle": "->", "color": INK},
+    )
+    axes.add_patch(plt.Rectangle((4.65, bottom), 0.55, 0.55, fill=False, edgecolor=INK))
+    axes.text(4.92, bottom + 0.27, "?", ha="center", va="center", fontsize=13)
+axes.text(
+    2.95, 1.17, "the same text\nin the same order", ha="center", va="center",
+    bbox={"facecolor": CONTEXT, "edgecolor": "none", "boxstyle": "round,pad=0.7"},
+)  # fmt: skip
+axes.text(5.3, 1.17, "three\nmodels", va="center")
+axes.set(xlim=(0, 6), ylim=(0, 2.4), aspect="auto")
+plots.show(figure)
+
 # %% [markdown]
-# ## One recipe
+# *A sketch. The grey squares are random weights.*
 #
-# Each family has the architecture of a real one, in small:
+# We trained these models ourselves. They are *pocket models*, small models that come with this project.
 #
-# - **GPT-2** and **OPT** have learned positions, and their output matrix is tied to the embedding.
-# - **Pythia** has rotary positions on a quarter of each head, attention and MLP side by side, and a separate output matrix.
-# - **Qwen** has rotary positions, grouped-query attention and a gated MLP. Its three largest sizes have a separate output matrix.
-# - **Mamba** is not in the paper. It has no attention: each layer passes a state of 16 numbers a channel from token to token.
+# A model reads text as *tokens*, which are words or parts of words. Before each token it gives a probability $p$ to the one that really comes next. Its *loss* is $-\ln p$, in units called *nats*: 0 if the model was certain of that token, and 0.69 if $p$ was one half.
 #
-# The rest is shared: one tokenizer with $V$ = 4,096, and one training text, cut out of Python packages. Every model read the same 12 million tokens in the same order, none of them twice. For width $d$ the learning rate rises to $c/d$ over the first twentieth of the steps and then falls linearly to zero. We searched $c$ for each family, by validation loss alone ([how](../docs/pocket.md)).
+# The three models, our twins, see the same piece of text at the same step. So we can subtract the mean of their three losses. The difference tells which twin is better.
 
 # %%
-runs = {run.name: run for family in recipes.FAMILIES for run in recipes.runs_of(family)}
+TWIN = "qwen-w64-l4"  # 64 numbers for each token, 4 layers
+losses = pd.DataFrame()
+for seed, ending in enumerate(["", "-12m-seed1", "-12m-seed2"]):
+    log_file = paths.RUNS / f"{TWIN}{ending}.csv"
+    log = pd.read_csv(log_file)  # a row for every 20 steps
+    losses[seed] = log.set_index("tokens").loss
+
+# %%
+mean = losses.mean(axis="columns")
+apart = losses.sub(mean, axis="index")
+# Single steps are noisy, so average over ten rows, which are 200 steps
+apart = apart.rolling(10).mean()
+apart = apart.dropna()
+
+# %% tags=["hide-input"]
+# Draw the first quarter of the training
+
+
+def draw_twins(apart, winner, title):
+    """Each twin's loss, less the mean of the three, against the tokens that it has read."""
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.2), layout="constrained")
+    axes.axhline(0, color=CONTEXT, lw=1)
+    for seed in apart:
+        colour = INK if seed == winner else OTHER
+        axes.plot(apart.index / 1e6, apart[seed], color=colour, lw=1.8)
+    axes.set(xlim=(0, 12.1), ylim=(-0.22, 0.22))
+    axes.set_title(title, loc="left")
+    axes.set_xlabel("training tokens (millions)")
+    axes.set_ylabel("loss less the mean (nats)")
+    return figure, axes
+
+
+start = apart[apart.index < 3e6]
+figure, axes = draw_twins(start, None, "3 million tokens: the twins go together")
+axes.axvspan(3, 12.1, color=CONTEXT, alpha=0.4, lw=0)
+axes.text(7.5, 0, "the next 9 million: ?", ha="center", va="center")
+plots.show(figure)
+
+# %% [markdown]
+# **Guess first.** The twins read on until they have seen 12 million tokens. How far apart will the best and the worst of them be: 0.03, 0.1 or 0.3 nats? And if one gets ahead, what has it learned that the others have not?
+
+# %%
+last = apart.iloc[-1]
+best = last.idxmin()
+worst = last.idxmax()
+gap = last[worst] - last[best]
+print(f"seed {best} is ahead of seed {worst} by {gap:.2f} nats")
+
+# %% tags=["hide-input"]
+# Draw the whole training
+figure, axes = draw_twins(apart, best, f"Seed {best} leaves its twins")
+axes.text(3.2, -0.19, "better $\\downarrow$", color=OTHER)
+ends = [(12, value, f"seed {seed}", INK if seed == best else OTHER) for seed, value in last.items()]
+plots.label_ends(axes, ends)
+points = apart.stack().rename("loss").rename_axis(["tokens", "seed"]).reset_index()
+plots.save(figure, points, figures_dir, "13_training")
+
+# %% [markdown]
+# *Training loss of each twin less the mean of the three.*
+#
+# **The same model, with the same text, ends 0.28 nats better or worse, and the seed decides which.** For a quarter of the training nothing tells the twins apart.
+#
+# ## What has seed 2 learned?
+#
+# A *pair token* completes a pair of tokens that occurred before in the same document. If a program contains `( path` and later `(` again, then a `path` that follows is a pair token. A model that uses what it has read can get such tokens right. We measured all models on five texts that they had not seen, separately on pair tokens and on the others.
+#
+# A token has *rank 1* if it is the model's first guess, and $\mathrm{RBP}_k$ is the share of tokens among the first $k$ guesses. The paper's loss is $-\ln \mathrm{RBP}_k$.
+#
+# `size_and_tokens` makes a table of what was measured. A row has the model, its size $S$ (parameters without the tables that turn tokens into numbers and back), the training tokens $T$, the seed, the text (`corpus`), the quantity and its loss.
+
+# %%
+KS = [1, 10, 100]
+on_pairs = size_and_tokens(load_totals(paths.PAIR_TOKENS), KS)
+on_others = size_and_tokens(load_totals(paths.OTHER_TOKENS), KS)
+on_pairs["tokens"] = "pair tokens"
+on_others["tokens"] = "other tokens"
+trained = pd.concat([on_pairs, on_others])
+# The other models of these tables read fewer tokens
+trained = trained[trained["T"] == 12e6]
+
+# %%
+LARGEST = "qwen-w128-l8"
+first_guess = trained[trained.quantity == "RBP_1"]
+pairs = first_guess[first_guess.tokens == "pair tokens"].copy()
+pairs["percent"] = 100 * np.exp(-pairs.loss)  # from the loss back to the share
+
+# %%
+shown = pairs[pairs.model.isin([TWIN, LARGEST])]
+percent = shown.pivot(index=["S", "seed"], columns="corpus", values="percent")
+percent = percent.rename(columns=plots.short)  # without "pocket:"
+percent = percent.round().astype(int)
+print("Pair tokens at rank 1, in percent")
+print(percent.to_string())
+
+# %% tags=["hide-input"]
+# Draw the twins and the largest Qwen
+small, large = percent.index.get_level_values("S").unique()
+texts = percent.loc[small].loc[best].sort_values().index
+with plots.style():
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.2), layout="constrained")
+for height, text in enumerate(texts):
+    twins = percent.loc[small][text]
+    axes.axhline(height, color=CONTEXT, lw=1, zorder=0)
+    axes.plot(percent.loc[large][text], height, "|", color=INK, ms=20, mew=2)
+    for seed, value in twins.items():
+        axes.plot(value, height, "o", color=INK if seed == best else OTHER, ms=8)
+top = len(texts) - 1
+axes.text(percent.loc[large][texts[-1]].item(), top + 0.45, "| 7.8 times the size", ha="center")
+axes.text(percent.loc[small].loc[best][texts[-1]] + 1.2, top, f"seed {best}", va="center")
+axes.text(
+    percent.loc[small].loc[0][texts[-1]] - 1.2,
+    top,
+    "its twins",
+    va="center",
+    ha="right",
+    color=OTHER,
+)
+axes.set_yticks(range(len(texts)), texts)
+axes.set(xlim=(20, 85), ylim=(-0.5, top + 0.8), xlabel="pair tokens at rank 1 (%)")
+axes.set_title("One twin completes as many pairs as a large model", loc="left")
+points = shown[["corpus", "model", "S", "seed", "percent"]].sort_values(["corpus", "S", "seed"])
+plots.save(figure, points, figures_dir, "13_pairs")
+
+# %% [markdown]
+# *Each dot is one twin on one text. The bar is the largest Qwen.*
+#
+# **On questions and answers (`qa`) seed 2 gets 73 of 100 pair tokens right. Its twins get 47 and 48, and a Qwen with nearly eight times the parameters gets 71.**
+#
+# It looks as if the seed decides *when* a model begins to use what it has read, and as if training ended before all had begun. We did not look inside the models, so this is a conjecture.
+#
+# **Exercise 1.** On `qa` the twins with seeds 1 and 2 have $\mathrm{RBP}_1$ of 0.48 and 0.73 on pair tokens. How many times as large is the paper's loss of seed 1 as that of seed 2? Give one decimal.
+#
+# <details><summary>Hint</summary>The loss is the negative logarithm of the share.</details>
+
+# %%
+answer_1 = None  # how many times as large
+
+# %% tags=["hide-input"]
+# Check exercise 1, and name common mistakes
+is_right = sealed("8771a6c0", digits=1)
+said = check(1, answer_1, is_right)
+print(said)
+if isinstance(answer_1, str | list | tuple):
+    print("Write a number, without quotation marks.")
+elif said.endswith("right"):
+    print("More about it: docs/solutions/13_pocket_models.md")
+elif answer_1 and is_right(1 / answer_1):
+    print("This is the loss of seed 2 in units of that of seed 1.")
+elif answer_1 and abs(answer_1 - 0.73 / 0.48) < 0.06:
+    print("This is the ratio of the shares, not of the losses.")
+
+# %% [markdown]
+# ## Where does a seed matter?
+#
+# Four pocket models were trained with three seeds: two sizes of Qwen and two of Pythia. On each text and for each quantity we take the spread of the three: the standard deviation of the logarithm of the loss, which is about a percentage.
+
+# %%
+trained["log_loss"] = np.log(trained.loss)
+cell = ["tokens", "family", "quantity", "corpus"]
+seeds_of_model = trained.groupby([*cell, "model"]).log_loss
+# A single seed has no variance, and the mean leaves it out
+variance = seeds_of_model.var().groupby(cell).mean()
+typical = variance.groupby(["tokens", "family"]).median()
+spread = 100 * np.sqrt(typical.dropna())
+print("Spread between seeds, in percent (median over texts and quantities)")
+print(spread.unstack().round(1).to_string())
+
+# %% tags=["hide-input"]
+# Draw both kinds of tokens on prose
+several = trained[(trained.quantity == "RBP_1") & (trained.corpus == "pocket:prose")]
+several = several[several.family.isin(["Pythia", "Qwen"])].sort_values(["tokens", "family", "S"])
+with plots.style():
+    figure, grid = plt.subplots(
+        1, 2, figsize=(plots.WIDTH, 3.4), sharex=True, sharey=True, layout="constrained"
+    )
+grid[0].set_ylabel(r"$-\ln\,\mathrm{RBP}_1$ on prose")
+for axes, kind in zip(grid, ["pair tokens", "other tokens"], strict=True):
+    axes.set(xscale="log", yscale="log", xlabel="$S$ (parameters)")
+    axes.set_title(kind, loc="left")
+    ends = []
+    for family, part in several[several.tokens == kind].groupby("family"):
+        ink = plots.ink_of(family)
+        first = part[part.seed == 0]
+        other = part[part.seed > 0]
+        axes.plot(first.S, first.loss, ink.marker, ls="-", color=ink.colour, lw=1, ms=6)
+        axes.plot(other.S, other.loss, ink.marker, color=ink.colour, mfc="white", ms=6)
+        ends.append((first.S.iloc[-1], first.loss.iloc[-1], family, ink.colour))
+    axes.set_xlim(2e4, 2e7)
+    plots.log_ticks(axes)
+    plots.label_ends(axes, ends)
+figure.suptitle("Seeds part on pair tokens, not on the others", x=0.01, ha="left", fontsize=12)
+plots.save(figure, several.drop(columns=["T", "log_loss"]), figures_dir, "13_seeds")
+
+# %% [markdown]
+# *Filled marks and lines: seed 0 of every size. Hollow marks: the other two seeds, of four models.*
+#
+# **Between seeds, the loss of a Qwen differs by a third on pair tokens and by 1% on all other tokens.** Pythia's seeds differ less, by 7% and 0.6%. The two Qwens were chosen because their seed 0 lay off the line, so they are no fair sample.
+#
+# **Exercise 2.** A common rule asks for some twenty training tokens for each parameter. The largest Pythia has $S$ = 3,114,432. How many tokens for each parameter did it read?
+#
+# <details><summary>Hint</summary>All pocket models read 12 million tokens.</details>
+
+# %%
+answer_2 = None  # tokens for each parameter
+
+# %% tags=["hide-input"]
+# Check exercise 2, and name common mistakes
+is_right = sealed("04125177", digits=1)
+said = check(2, answer_2, is_right)
+print(said)
+if isinstance(answer_2, str | list | tuple):
+    print("Write a number, without quotation marks.")
+elif said.endswith("right"):
+    print("More about it: docs/solutions/13_pocket_models.md")
+elif answer_2 and is_right(1 / answer_2):
+    print("These are parameters for each token.")
+elif answer_2 and (is_right(answer_2 * 1e6) or is_right(answer_2 / 1e6)):
+    print("This is off by a factor of a million: give both in single units.")
+
+# %% [markdown]
+# ## What does a seed do to an exponent?
+#
+# > **The paper.** "RBP$_k$ follows a precise power-law relationship with model size" (Section 4).
+# >
+# > Each of the paper's 24 models was trained once.
+#
+# A power law, $\text{loss} = C\,S^{-\alpha}$, is a straight line in logarithms, and the exponent $\alpha$ says how steeply it falls. In each of the two families, two sizes have three seeds. If we take one seed for each size, we can draw nine different lines.
+
+
+# %%
+def exponent(S, loss):
+    """alpha of loss = C S^-alpha, by least squares on logarithms."""
+    line = stats.linregress(np.log(S), np.log(loss))
+    return -line.slope
+
+
+def exponents_by_seed(models):
+    """The exponent with seed 0 alone, and the least and largest for any seeds."""
+    seed_0 = models[models.seed == 0].sort_values("S")
+    usual = exponent(seed_0.S, seed_0.loss)
+    losses_of_sizes = [size.loss for _, size in models.groupby("S")]
+    # Two sizes have three losses, the others one: 3 x 3 choices
+    choices = product(*losses_of_sizes)
+    alphas = [exponent(seed_0.S, choice) for choice in choices]
+    return usual, min(alphas), max(alphas)
+
+
+# %% tags=["hide-input"]
+# Add up both kinds of tokens, model by model
+both = zip(load_totals(paths.PAIR_TOKENS), load_totals(paths.OTHER_TOKENS), strict=True)
+every_token = [pair.plus(other) for pair, other in both]
+all_tokens = size_and_tokens(every_token, [1, 10, 100])
+all_tokens = all_tokens[(all_tokens["T"] == 12e6) & all_tokens.family.isin(["Pythia", "Qwen"])]
+
+# %% [markdown]
+# `all_tokens` has both kinds of tokens together.
+
+# %%
+rows = []
+line_of = ["family", "quantity", "corpus"]
+for (family, quantity, _), models in all_tokens.groupby(line_of):
+    usual, lowest, highest = exponents_by_seed(models)
+    fall = 100 * (lowest / usual - 1)
+    rise = 100 * (highest / usual - 1)
+    rows.append((family, quantity, fall, rise))
+
+# %%
+changes = pd.DataFrame(rows, columns=["family", "quantity", "lowest", "highest"])
+by_quantity = changes.groupby(["family", "quantity"])
+# The texts that move each exponent most
+moved = by_quantity.agg({"lowest": "min", "highest": "max"})
+print("Change of the exponent by other seeds, in percent")
+print(moved.round(1).to_string())
+
+# %% [markdown]
+# **Another seed at two sizes moves Qwen's exponent by up to 12%, and Pythia's by up to 5%.**
+#
+# **Exercise 3, to discuss.** Our seeds change the first weights and not the order of the text. If the order changed too, which picture could not be drawn, and what would you compare instead?
+#
+# <details><summary>Hint</summary>What do the losses of two twins at the same step have in common?</details>
+#
+# ## Further questions
+#
+# <details><summary>How were the pocket models made?</summary>
+#
+# All share a tokenizer of V = 4,096 tokens and a training text of 12 million tokens, read once. At width $d$ the learning rate rises to $c/d$ in the first twentieth of the steps, then falls to zero. We chose $c$ for each family by validation loss. GPT-2 and OPT got a quarter of Pythia's, so families differ in architecture *and* rate. [More](../docs/pocket.md).
+#
+# </details>
+
+# %% tags=["hide-input", "hide-output"]
+# Table: sizes and rates of each family
 pocket = load_summaries(paths.SUMMARIES) + load_summaries(paths.MAMBA_SUMMARIES)
-S = {one.manifest.model: one.manifest.S for one in pocket}
-
-shapes = pd.DataFrame(
-    [(run.family, S[name], run.shape.width, run.shape.layers, run.recipe.rate)
-     for name, run in runs.items()],
-    columns=["family", "S", "width", "layers", "c"],
-)  # fmt: skip
-shapes.groupby("family", sort=False).agg(
-    sizes=("S", "size"), smallest_S=("S", "min"), largest_S=("S", "max"),
-    widths=("width", lambda d: f"{d.min()} to {d.max()}"),
-    layers=("layers", lambda layers: f"{layers.min()} to {layers.max()}"), c=("c", "first"),
-)  # fmt: skip
-
-# %% [markdown]
-# The last column is a warning: GPT-2 and OPT got a quarter of Pythia's rate. A difference between two families is always one of architecture *and* rate.
-#
-# **Exercise 1.** A common rule asks for some twenty training tokens for each parameter. How many did the largest Pythia see for each parameter of $S$?
-#
-# <details><summary>Hint</summary>12 million tokens; its S is in the table.</details>
-
-# %%
-answer_1 = None  # tokens for each parameter
-print(check(1, answer_1, sealed("04125177", digits=1)))
+S_of = {summary.manifest.model: summary.manifest.S for summary in pocket}
+runs = {run.name: run for family in recipes.FAMILIES for run in recipes.runs_of(family)}
+rows = [
+    (run.family, S_of[name], run.shape.width, run.shape.layers, run.recipe.rate)
+    for name, run in runs.items()
+]
+shapes = pd.DataFrame(rows, columns=["family", "S", "width", "layers", "c"])
+by_family = shapes.groupby("family", sort=False)
+overview = by_family.S.agg(["size", "min", "max"]).set_axis(
+    ["sizes", "smallest S", "largest S"], axis=1
+)
+for column in ("width", "layers"):
+    ends = by_family[column].agg(["min", "max"]).astype(str)
+    overview[column] = ends["min"] + " to " + ends["max"]
+overview["c"] = by_family.c.first()
+overview
 
 # %% [markdown]
-# So the larger models are far from finished. Their exponents belong to 12 million tokens and would be others after more ([notebook 15](15_size_and_tokens.ipynb)).
+# <details><summary>Do they follow the law, even without attention? Do the lines bend?</summary>
 #
-# ## Do they follow the law, even without attention?
+# They do, with $R^2$ of 0.82 or more. Mamba, without attention and over one decade of $S$, does as well as OPT. Pythia's points curve: both ends lie above the line. Whether the law bends or chance did it is undecided, here as in [notebook 15](15_size_and_tokens.ipynb).
+#
+# </details>
 
-# %%
+# %% tags=["hide-input", "hide-output"]
+# Figure: the families and their lines; how straight they are
 summaries = load_summaries(records_dir) if records_dir else pocket
-shown = families if records_dir else [*families, "Mamba"]
-tables = []
+asked_families = list(families)
+if not families:
+    asked_families = sorted({summary.manifest.family for summary in summaries})
+elif not records_dir:
+    asked_families.append("Mamba")  # not one of the paper's families
+asked_corpora = corpus_names or sorted({summary.manifest.corpus for summary in summaries})
+tables, missing = [], []
 for k in sorted({ks[0], ks[-1]}):
-    found = measured_curves(summaries, corpus_names, shown, lambda one, k=k: one.rbp(k), f"RBP_{k}")
-    table = plots.curve_points("measured", found.curves.values())
+    measured = measured_curves(
+        summaries, asked_corpora, asked_families, lambda summary, k=k: summary.rbp(k), f"RBP_{k}"
+    )
+    missing += measured.missing
+    table = plots.curve_points("measured", measured.curves.values())
     tables.append(table.assign(row=f"measured, k = {k}", k=k))
-    print("\n".join(found.missing) or f"k = {k}: nothing is missing")
 points = pd.concat(tables, ignore_index=True)
-
-# %%
-if len(points):
-    panels = points.assign(panel=points.corpus.map(plots.short) + ", $k$ = " + points.k.astype(str))
-    panels = panels.sort_values("corpus", key=lambda c: c.map(corpus_names.index), kind="stable")
-    figure = plots.law_grid(panels, panel="panel", columns=points.k.nunique(), size=(3.4, 2.4))
-    plots.save(figure, points[["row", *table.columns]], figures_dir, "pocket_beside")
-
-# %% [markdown]
-# *The loss against S, a line for each family. Each point is one trained model.*
-#
-# How straight are the lines? Here is the range of $R^2$ over corpora and $k$.
-
-
-# %%
-def law(x, loss):
-    """alpha and R2 of loss = C x^-alpha, by least squares on logarithms."""
-    fit = stats.linregress(np.log(x), np.log(loss))
-    return -fit.slope, fit.rvalue**2
-
+print("\n".join(dict.fromkeys(missing)) or "nothing is missing")
 
 line_of = ["family", "corpus", "k"]
-rows = [(*key, *law(one.S, one.loss)) for key, one in points.groupby(line_of, sort=False)]
-lines = pd.DataFrame(rows, columns=[*line_of, "alpha", "R2"]).astype({"R2": float})
-lines.groupby("family", sort=False).R2.agg(["min", "median", "max"]).round(3)
+if len(points):
+    panel = points.corpus.map(plots.short) + ", $k$ = " + points.k.astype(str)
+    panels = points.assign(panel=panel)
+    panels = panels.sort_values("corpus", key=lambda c: c.map(asked_corpora.index), kind="stable")
+    figure = plots.law_grid(
+        panels, panel="panel", columns=min(2, points.k.nunique()), xlabel="$S$ (parameters)",
+        ylabel=r"$-\ln\,\mathrm{RBP}_k$",
+    )  # fmt: skip
+    plots.save(figure, points[["row", *table.columns[:-2]]], figures_dir, "pocket_beside")
+    rows = []
+    for key, models in points.groupby(line_of, sort=False):
+        line = stats.linregress(np.log(models.S), np.log(models.loss))
+        rows.append((*key, line.rvalue**2))
+    straight = pd.DataFrame(rows, columns=[*line_of, "R2"])
+    print("R2 over texts and k")
+    ranges = straight.groupby("family", sort=False).R2.agg(["min", "median", "max"])
+    print(ranges.round(3).to_string())
+else:
+    print("No family has three sizes on one text, so there is no line to draw.")
 
 # %% [markdown]
-# The law holds without attention too: Mamba's five sizes are on lines as straight as OPT's. They span only one decade of $S$, so we do not rank Mamba's exponent. [Notebook 14](14_repeated_pairs.ipynb) shows what Mamba does differently.
+# <details><summary>What if all parameters are counted?</summary>
 #
-# Pythia and Qwen fit less well. Pythia's points bend: both ends are above the line, and the middle is below it. Of Qwen's, the second and the third are out of place.
+# Then a model of width $d$ has $N_{\text{all}} = S + d\,(V + \text{positions})$ parameters, and $dV$ more if the output matrix is separate. The exponents are 1.2 to 1.7 times as large: $dV$ is most of a small model and little of a large one, so the axis is shorter and the line steeper. The lines of the paper's four families get less straight. Only $S$ gives the paper's exponents ([notebook 01](01_appendix_A_setup.ipynb)).
 #
-# ## What is the size of a model?
-#
-# The paper's $S$ leaves out embeddings and output matrix. With them, a model of width $d$ has
-#
-# $$N_{\text{all}} = S + d\,(V + \text{positions}) + \underbrace{d\,V}_{\text{if the output matrix is separate}}$$
-#
-# parameters. We fit the same losses against both.
+# </details>
+
+# %% tags=["hide-input", "hide-output"]
+# Table: exponents and R2 in S and in all parameters
 
 
-# %%
 def all_parameters(model):
     """N_all of a pocket model."""
-    run, d = runs[model], runs[model].shape.width
+    run = runs[model]
+    width = run.shape.width
     positions = {"GPT2": 256, "OPT": 258}.get(run.family, 0)  # learned ones; OPT keeps two spare
-    separate = run.family == "Pythia" or run.shape.untied
-    return S[model] + d * (recipes.V + positions) + (d * recipes.V if separate else 0)
+    total = S_of[model] + width * (recipes.V + positions)
+    if run.family == "Pythia" or run.shape.untied:
+        total += width * recipes.V
+    return total
 
 
 known = points[points.model.isin(runs)]
 known = known.assign(N_all=known.model.map(all_parameters))
 rows = []
-for (family, *_), one in known.groupby(line_of, sort=False):
-    if len(one) > 2:
-        (alpha, R2), (alpha_all, R2_all) = law(one.S, one.loss), law(one.N_all, one.loss)
-        rows.append((family, alpha, alpha_all, alpha_all / alpha, R2, R2_all))
-numbers = ["alpha in S", "alpha in N_all", "ratio", "R2 in S", "R2 in N_all"]
-sizes = pd.DataFrame(rows, columns=["family", *numbers]).astype(dict.fromkeys(numbers, float))
-sizes.groupby("family", sort=False).median().round(3)
+for (family, *_), models in known.groupby(line_of, sort=False):
+    if len(models) > 2:
+        in_S = stats.linregress(np.log(models.S), np.log(models.loss))
+        in_all = stats.linregress(np.log(models.N_all), np.log(models.loss))
+        ratio = in_all.slope / in_S.slope
+        rows.append((family, -in_S.slope, -in_all.slope, ratio, in_S.rvalue**2, in_all.rvalue**2))
+names = ["alpha in S", "alpha in N_all", "ratio", "R2 in S", "R2 in N_all"]
+if rows:
+    sizes = pd.DataFrame(rows, columns=["family", *names])
+    print("Medians over texts and k")
+    print(sizes.groupby("family", sort=False).median().round(3).to_string())
+else:
+    print("None of these models is a pocket model with three sizes: N_all is not known.")
 
 # %% [markdown]
-# *Medians over corpora and k.*
+# <details><summary>Did this happen only once?</summary>
 #
-# Counting everything makes the exponents 1.2 to 1.7 times as large, and the lines of the paper's four families less straight. The losses are the same. Only the axis is shorter, because $dV$ is most of a small model and less of a large one. An exponent means nothing without the size that it belongs to. [Notebook 01](01_appendix_A_setup.ipynb) finds that only $S$ reproduces the exponents that the paper prints.
+# Twice in six runs of Qwen. At $S$ = 138,864 seed 0 gets 59% of the pair tokens of `code`, the others 47 and 44%. The Pythias differed less.
 #
-# **Exercise 2.** Let depth grow with width, so that $S \propto d^3$. Against $S$ a family has $\alpha = 0.10$. Which exponent does it have against the size of its output matrix alone?
-#
-# <details><summary>Hint</summary>The matrix has d V entries. Write S as a power of it.</details>
+# </details>
 
-# %%
-answer_2 = None  # an exponent
-print(check(2, answer_2, sealed("22176497", digits=2)))
+# %% tags=["hide-input", "hide-output"]
+# Table: pair tokens at rank 1, in percent, of all models with three seeds
+with_seeds = pairs[pairs.model.isin(pairs[pairs.seed > 0].model)]
+by_seed = with_seeds.pivot(index=["family", "S", "seed"], columns="corpus", values="percent")
+by_seed.rename(columns=plots.short).round().astype(int)
 
 # %% [markdown]
-# ## Another seed
+# <details><summary>Do seeds explain why points lie off their line?</summary>
 #
-# Two Pythias and two Qwens were trained three times. The text and its order are the same, and the initial weights differ. The two Qwens were chosen because they are out of place, and that counts against what follows.
+# Undecided. If only seeds moved points, $\sigma^2$ (variance between seeds) over $s^2$ (variance about the line) would be 1. All six 95% intervals contain 1, and each spans a factor of more than fifty. The twenty cells of a family share models and, by their correlations, are worth 1.2 trials (Pythia) or 1.8 (Qwen). So the median ratio gets the interval of one trial: Fisher's $F$ with 4 (two sizes, three seeds each) and $n - 2$ degrees of freedom. Seeds at all eight Pythias would narrow its ends from a factor of 57 to 17.5; endless seeds, to 11.7.
 #
-# Write $\varepsilon_i$ for the distance of model $i$ from the line, in log loss. With $n$ sizes the scatter about the line is $s$. The scatter between seeds of one size, $\sigma$, comes from the sizes $m$ that have three seeds:
-#
-# $$s^2 = \frac{1}{n - 2} \sum_{i=1}^{n} \varepsilon_i^2, \qquad \sigma^2 = \operatorname{mean}_m\, \operatorname{Var}_{\text{seeds}} \log L_m.$$
-#
-# If initial weights alone moved models off their line, $\sigma^2/s^2$ would be 1 up to sampling. We compute it for all tokens and for two kinds. A token *completes a repeated pair* if it and the token before it stood next to each other earlier in the document. The others do not.
+# </details>
 
-# %%
-totals = {
-    "repeated pairs": load_totals(paths.PAIR_TOKENS),
-    "other tokens": load_totals(paths.OTHER_TOKENS),
-}
-totals["all tokens"] = [pair.plus(other) for pair, other in zip(*totals.values(), strict=True)]
-trained = pd.concat(
-    size_and_tokens(some, [1, 10, 100]).assign(tokens=kind) for kind, some in totals.items()
-)
-trained = trained[(trained["T"] == 12e6) & trained.family.isin(["Pythia", "Qwen"])]
-
-
-def scatter(cell):
-    """Residuals about the line of seed 0, and s2 and sigma2."""
-    first = cell[cell.seed == 0].sort_values("S")
-    fit = stats.linregress(np.log(first.S), np.log(first.loss))
-    error = np.log(first.loss) - fit.intercept - fit.slope * np.log(first.S)
-    between_seeds = np.log(cell.loss).groupby(cell.model).var().mean()  # one seed: no variance
-    return error.to_numpy(), (error**2).sum() / (len(first) - 2), between_seeds
-
-
-rows = [
-    (*key, *scatter(one))
-    for key, one in trained.groupby(["tokens", "family", "quantity", "corpus"])
-]
-scatters = pd.DataFrame(
-    rows, columns=["tokens", "family", "quantity", "corpus", "error", "s2", "sigma2"]
-)
+# %% tags=["hide-input", "hide-output"]
+# Figure and tables: variance between seeds over variance about the line
+every = pd.concat([trained, all_tokens.assign(tokens="all tokens")])
+every = every[every.family.isin(["Pythia", "Qwen"])]
+rows = []
+for key, models in every.groupby(cell):
+    first = models[models.seed == 0].sort_values("S")
+    line = stats.linregress(np.log(first.S), np.log(first.loss))
+    error = np.log(first.loss) - line.intercept - line.slope * np.log(first.S)
+    about_line = (error**2).sum() / (len(first) - 2)
+    between = np.log(models.loss).groupby(models.model).var().mean()
+    rows.append((*key, error.to_numpy(), about_line, between))
+scatters = pd.DataFrame(rows, columns=[*cell, "error", "s2", "sigma2"])
 scatters["ratio"] = scatters.sigma2 / scatters.s2
+for family, part in scatters[scatters.tokens == "all tokens"].groupby("family"):
+    eigenvalues = np.linalg.eigvalsh(np.corrcoef(np.stack(part.error)))
+    effective = eigenvalues.sum() ** 2 / (eigenvalues**2).sum()
+    print(f"{family}: {len(part)} cells amount to {effective:.1f}")
 
-# %% [markdown]
-# There are twenty cells for each family (four quantities on five corpora). They share their models, so they are not twenty trials. To how many independent ones do the residuals amount? With eigenvalues $\lambda$ of the correlations between cells, the effective number is $(\sum \lambda)^2 / \sum \lambda^2$.
-
-# %%
-for family, one in scatters[scatters.tokens == "all tokens"].groupby("family"):
-    between_cells = np.linalg.eigvalsh(np.corrcoef(np.stack(one.error)))
-    effective = between_cells.sum() ** 2 / (between_cells**2).sum()
-    print(f"{family}: {len(one)} cells amount to {effective:.1f}")
-
-# %% [markdown]
-# That is little more than one trial. So we take the median ratio and give it the interval of a single one. For normal errors $\sigma^2/s^2$, divided by its true value, follows Fisher's $F$ with 4 and $n - 2$ degrees of freedom. (Seed 0 enters both numbers, and Qwen's seeds fall into two groups, so the true interval is rather wider.)
-
-# %%
 median = scatters.groupby(["tokens", "family"])[["s2", "sigma2", "ratio"]].median().reset_index()
-n = trained[trained.seed == 0].groupby("family").model.nunique()
+n = every[every.seed == 0].groupby("family").model.nunique()
 median["n"] = median.family.map(n)
 median["low"] = median.ratio / stats.f.ppf(0.975, 4, median.n - 2)
 median["high"] = median.ratio / stats.f.ppf(0.025, 4, median.n - 2)
+percents = 100 * np.sqrt(median.set_index(["tokens", "family"])[["s2", "sigma2"]])
+print(percents.set_axis(["s, %", "sigma, %"], axis=1).round(1).to_string())
 
-# %% tags=["hide-input"]
-kinds = ["all tokens", "other tokens", "repeated pairs"]
+names = ["all tokens", "other tokens", "pair tokens"]
 with plots.style():
-    figure, axes = plt.subplots(figsize=(6.5, 2.5), layout="constrained")
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 2.8), layout="constrained")
+axes.axvline(1, color=INK, lw=1)
 for row in median.itertuples():
     ink = plots.ink_of(row.family)
-    y = kinds.index(row.tokens) + {"Pythia": -0.12, "Qwen": 0.12}[row.family]
+    y = names.index(row.tokens) + {"Pythia": -0.15, "Qwen": 0.15}[row.family]
     axes.plot([row.low, row.high], [y, y], color=ink.colour, lw=1.5)
     axes.plot(row.ratio, y, ink.marker, color=ink.colour, ms=7)
-axes.axvline(1, color="black", lw=1)
-axes.set(xscale="log", xlabel=r"$\sigma^2 / s^2$, with 95% interval", ylim=(2.5, -0.5))
-axes.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
-axes.set_yticks(range(3), kinds)
-marks = plots.family_marks(["Pythia", "Qwen"])
-axes.legend(handles=marks, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    if row.tokens == "all tokens":
+        axes.text(row.high * 1.15, y, row.family, color=ink.colour, va="center")
+axes.text(1.1, -0.62, "seeds explain all of it", va="center")
+axes.set(xscale="log", xlabel=r"$\sigma^2 / s^2$, with 95% interval", ylim=(2.5, -0.85))
+axes.set_xticks([0.01, 0.1, 1, 10, 100], ["0.01", "0.1", "1", "10", "100"])
+axes.set_yticks(range(3), names)
+axes.set_title("Whether seeds explain the scatter is undecided", loc="left")
 plots.save(figure, median, figures_dir, "13_scatter")
 
 # %% [markdown]
-# *Scatter between seeds against scatter about the line. On the black line, initial weights explain all of the scatter. Far to the left of it they explain little.*
+# <details><summary>What does your own seed give?</summary>
 #
-# All six intervals contain 1, and each spans a factor of more than fifty. So it is **undecided** whether chance explains the scatter of either family. Nor can these seeds say whether Pythia's bend is real: only its smallest and its third size were trained again, and the large ones make the bend.
+# `params/class/own_model.yaml` trains the smallest Pythia with your seed. With your records the table has its row.
 #
-# **Exercise 3.** Change the code: with three seeds at all eight sizes of Pythia the numerator would have 16 degrees of freedom. How much shorter does Pythia's interval become, as a ratio of its ends? Why would more seeds never be enough?
-#
-# <details><summary>Hint</summary>Replace the 4. Then let it go to 10,000; which number still limits the interval?</details>
-#
-# The two spreads themselves show where a seed matters:
+# </details>
 
-# %%
-spread = 100 * median.set_index(["tokens", "family"])[["s2", "sigma2"]] ** 0.5
-spread.set_axis(["s, %", "sigma, %"], axis=1).round(1)
-
-# %%
-several = trained[
-    (trained.quantity == "RBP_1") & trained.corpus.isin(["pocket:prose", "pocket:code"])
-]
-several = several[several.tokens != "all tokens"].sort_values(["corpus", "tokens", "family", "S"])
-several = several.assign(panel=several.corpus.map(plots.short) + ", " + several.tokens)
-figure = plots.law_grid(
-    several[several.seed == 0], panel="panel", ylabel=r"$-\log\,\mathrm{RBP}_1$"
-)
-for axes, (_, panel) in zip(figure.axes, several.groupby("panel", sort=False), strict=True):
-    for family, new in panel[panel.seed > 0].groupby("family"):
-        ink = plots.ink_of(family)
-        axes.plot(new.S, new.loss, ink.marker, mfc="none", color=ink.colour, ms=7, zorder=4)
-plots.save(figure, several.drop(columns="panel"), figures_dir, "13_seeds")
+# %% tags=["hide-input", "hide-output"]
+# Table: losses of the smallest Pythia after 3 million tokens, by seed
+grid_totals = load_totals(paths.GRID)
+same_text = {(totals.manifest.corpus, totals.manifest.fingerprint) for totals in grid_totals}
+candidates = load_totals(paths.ABLATIONS) + [totals_of(summary) for summary in summaries]
+seeds = []
+for totals in candidates:
+    of_this_size = totals.manifest.model.startswith("pythia-w32-l2-3m-seed")
+    if of_this_size and (totals.manifest.corpus, totals.manifest.fingerprint) in same_text:
+        seeds.append(totals)
+smallest = size_and_tokens([*grid_totals, *seeds], [1, 10, 100])
+smallest = smallest[(smallest.model == "pythia-w32-l2") & (smallest["T"] == 3e6)]
+smallest = smallest[smallest.corpus.isin(["pocket:prose", "pocket:code"])]
+smallest = smallest.drop_duplicates(["corpus", "quantity", "seed"])
+smallest.pivot(index="seed", columns=["corpus", "quantity"], values="loss").round(3)
 
 # %% [markdown]
-# *Filled: the pocket models (seed 0) and their lines. Open: two other seeds of four models. On tokens that complete no repeated pair the seeds are close together. On repeated pairs a Qwen can be far above or far below its twins.*
+# ## The paper says, and we get
 #
-# ## When they part
+# The paper's lines go through models that were trained once, so they cannot show how much a seed decides. For Qwen it was 12% of an exponent. Three seeds at two sizes cannot tell how often twins part.
 #
-# All seeds of a model read the same tokens at the same step, so we can subtract the mean of the three from each training loss, averaged over 200 steps.
-
-# %%
-logs = {}
-for model, seed in product(trained[trained.seed > 0].model.unique(), range(3)):
-    name = f"{model}-12m-seed{seed}" if seed else model
-    log = pd.read_csv(paths.RUNS / f"{name}.csv")
-    logs[model, seed] = log.set_index("tokens").loss
-losses = pd.DataFrame(logs).sort_index(axis=1)
-parted = losses - losses.T.groupby(level=0).transform("mean").T
-parted = parted.rolling(10).mean().dropna()  # a row is 20 steps
-
-# %% tags=["hide-input"]
-looks = {f"seed {seed}": look for seed, look in enumerate(("-", "--", ":"))}
-with plots.style():
-    figure, grid = plt.subplots(2, 2, figsize=(7, 4.6), sharex=True, sharey=True)
-figure.set_layout_engine("constrained")
-for axes, (model, three) in zip(grid.flat, parted.T.groupby(level=0), strict=True):
-    family = runs[model].family
-    for (_, loss), look in zip(three.iterrows(), looks.values(), strict=True):
-        axes.plot(loss.index / 1e6, loss, look, color=plots.ink_of(family).colour, lw=1.5)
-    axes.axhline(0, color="0.5", lw=0.6)
-    axes.set_title(f"{family}, $S$ = {S[model]:,}", fontsize=11)
-for axes in grid[1]:
-    axes.set_xlabel("training tokens (millions)")
-for axes in grid[:, 0]:
-    axes.set_ylabel("loss less the mean (nats)")
-handles = [plt.Line2D([], [], color="black", ls=look, label=seed) for seed, look in looks.items()]
-figure.legend(handles=handles, loc="outside lower center", ncols=3)
-tidy = parted.stack([0, 1], future_stack=True).rename("loss")
-tidy = tidy.rename_axis(["tokens", "model", "seed"]).reset_index()
-plots.save(figure, tidy, figures_dir, "13_training")
-
-# %% [markdown]
-# *Training loss of each seed less the mean of the three; negative is better. The Qwens go together for a few million tokens. Then one of each size pulls away.*
+# **Related.** With many seeds, [Zhao et al.](https://arxiv.org/abs/2502.17356) find that some have a skill and others do not, and [Van der Wal et al.](https://arxiv.org/abs/2503.09543) find Pythias much alike, with a few outliers. [Olsson et al.](https://arxiv.org/abs/2209.11895) describe how heads that copy form within a short stretch of training.
 #
-# What has the fast one learned? Here is the share of repeated pairs at rank 1, in percent, with the largest Qwen for comparison.
-
-# %%
-pairs = trained[(trained.tokens == "repeated pairs") & (trained.quantity == "RBP_1")]
-pairs = pairs[pairs.model.isin(["qwen-w48-l3", "qwen-w64-l4", "qwen-w128-l8"])]
-pairs = pairs.assign(percent=100 * np.exp(-pairs.loss), corpus=pairs.corpus.map(plots.short))
-pairs.pivot(index=["S", "seed"], columns="corpus", values="percent").round(0).astype(int)
-
-# %% [markdown]
-# In each size one seed of three gets clearly more repeated pairs right than its twins. The one of the larger size equals a Qwen of nearly eight times its parameters. It looks as if the seed decides *when* a model begins to use what stood earlier, and as if training ended before all had begun. We did not look inside the models, so whether they copy is not shown.
-#
-# What does this do to an exponent? Choose one of three seeds at each of the two sizes, and you have nine lines for each family:
-
-# %%
-rows = []
-for (family, quantity, _), one in trained[trained.tokens == "all tokens"].groupby(
-    ["family", "quantity", "corpus"]
-):
-    levels, choices = zip(*[(size, part.loss) for size, part in one.groupby("S")], strict=True)
-    alphas = [law(levels, choice)[0] for choice in product(*choices)]
-    pocket_alpha, _ = law(levels, one[one.seed == 0].sort_values("S").loss)
-    rows.append((family, quantity, min(alphas) / pocket_alpha - 1, max(alphas) / pocket_alpha - 1))
-moved = pd.DataFrame(rows, columns=["family", "quantity", "lowest, %", "highest, %"])
-moved = moved.groupby(["family", "quantity"]).agg({"lowest, %": "min", "highest, %": "max"})
-(100 * moved).round(1)
-
-# %% [markdown]
-# *By how many percent the nine exponents differ from that of the pocket models, over five corpora.* A seed moves Pythia's exponents by up to 5% and Qwen's by up to 12%. These are lower bounds, because only two sizes vary, and not the largest.
-#
-# **Exercise 4.** Our seeds change the initial weights and not the order of the text. Which of this section's pictures could not be drawn if the order changed too, and what would you compare instead?
-#
-# <details><summary>Hint</summary>What do two training losses at the same step have in common?</details>
-#
-# ## A seed of your own
-#
-# `params/class/own_model.yaml` trains the smallest Pythia with your seed, on 3 million tokens. With your records this table has a row for it, next to the three seeds that come with `rbpkit`.
-
-# %% tags=["hide-input"]
-grid = load_totals(paths.GRID)
-text = {(one.manifest.corpus, one.manifest.fingerprint) for one in grid}
-seeds = [
-    one
-    for one in [*load_totals(paths.ABLATIONS), *map(totals_of, summaries)]
-    if one.manifest.model.startswith("pythia-w32-l2-3m-seed")
-    and (one.manifest.corpus, one.manifest.fingerprint) in text
-]
-small = size_and_tokens([*grid, *seeds], [1, 10, 100])
-small = small[(small.model == "pythia-w32-l2") & (small["T"] == 3e6)]
-small = small[small.corpus.isin(["pocket:prose", "pocket:code"])]
-small = small.drop_duplicates(["corpus", "quantity", "seed"])
-small.pivot(index="seed", columns=["corpus", "quantity"], values="loss").round(3)
-
-# %% [markdown]
-# ## What we found
-#
-# - *The law does not need attention.* A state-space family follows it as well as OPT does. We saw this for five small sizes over one decade, and it says nothing about large ones.
-# - *The exponent depends on what is counted.* This is arithmetic as much as measurement.
-# - *Whether seeds explain the scatter about the lines is undecided*, in both families and for both kinds of tokens.
-# - *Seeds of one size can part.* Two of six Qwens did, and the difference is in repeated pairs. So it happens, but three seeds do not tell how often.
-#
-# **What this cannot show.** Three seeds at two sizes of two families are few, and the Qwens were chosen for being odd. GPT-2, OPT and Mamba have one seed a size. Family and learning rate change together.
-#
-# **Related.** [Zhao et al.](https://arxiv.org/abs/2502.17356) train many seeds and find that some have a skill and others do not. [Van der Wal et al.](https://arxiv.org/abs/2503.09543) train Pythias with nine more seeds and find them much alike, with a few outliers. [Olsson et al.](https://arxiv.org/abs/2209.11895) describe how heads that copy form within a short stretch of training.
+# [Glossary](../docs/glossary.md)

@@ -11,36 +11,27 @@
 # ---
 
 # %% [markdown]
-# # Beyond the paper: models that nobody here chose
+# # GPT-3 off its line
 #
-# **The question.** The paper finds its law in four families that its authors picked. Does it hold in models that others built and tested for other reasons? And can it tell an accuracy before anyone looks?
+# GPT-3 came in eight sizes. $S$ counts a model's parameters without its *embeddings*, the tables that turn *tokens* (words or parts of words) into numbers. The makers of GPT-3 gave each model the 5,153 passages of a test called LAMBADA, and counted how often it found the last word. We take $-\ln$ of that share as the model's *loss*: it is 0 if every word is right.
 #
-# > **The paper.** "Across all model series and all datasets, RBP1 exhibits precise power-law relationship with model sizes" (Figure 3)
-# >
-# > $$-\log \mathrm{RBP}_1 = C\,S^{-\alpha}$$
-#
-# A token has rank 1 if the greedy prediction is right. So whoever publishes the accuracy of greedy predictions for several sizes has tested the law, without meaning to. We collected such accuracies of some two hundred finished models and hundreds of checkpoints (sources and licences: `rbpkit/data/evidence`).
-#
-# One result surprised us. On LAMBADA, the best-known of these tests, the largest model of a series falls short of its line, in some series badly. It seems not to if training tokens grew with size.
-#
-# **Guess first.** Draw the line through the seven smaller GPT-3 models, from 125 million to 13 billion parameters, and extend it to 175 billion. By how many percent will the largest model's loss, $-\log$ of its accuracy, differ from the line, and in which direction?
-#
-# [Glossary](../docs/glossary.md)
+# The figure shows the eight losses, with a line through the seven smaller models. In logarithms such a line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, and $\alpha$ is called the *exponent*.
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
 
 # %% tags=["hide-input"]
+# Import what the notebook needs
 from itertools import combinations
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from scipy.stats import linregress
 
 from rbpkit import plots
 from rbpkit.fit import fit_power_law
+from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
 from rbpkit.stats.joint_law import fit_joint, leave_out
 from rbpkit.stats.published_models import load
 from rbpkit.study.params import check_parameters
@@ -48,18 +39,8 @@ from rbpkit.tools.exercises import check, sealed
 
 check_parameters(globals())
 
-# %% [markdown]
-# ## What others counted
-#
-# - *Next token*: $\mathrm{RBP}_1$ itself, on web text.
-# - *Last sub-token*: $\mathrm{RBP}_1$ at the end of each passage of LAMBADA.
-# - *Masked residues*: top-1 accuracy at masked positions of proteins. They are not next tokens.
-# - *Memorised windows*: the share of training sequences that Pythia continues word for word over 32 tokens. This is the paper's $p_{32,1}$.
-# - *LAMBADA*: the share of 5,153 passages whose whole last word greedy decoding gets right. If the word has $N$ tokens, this is $p_{N,1}$. The passages were chosen to be hard.
-#
-# Multiple-choice accuracies are left out. They compare a few given answers, so a rank in the whole vocabulary does not decide them.
-
-# %%
+# %% tags=["hide-input"]
+# Load what others published: `models` has a row for each finished model
 END = 299_892_736_000  # tokens at the end of Pythia's training
 suites = {
     "v0": "Pythia v0",
@@ -79,135 +60,177 @@ models = pd.concat([load("models"), ended, twenty], ignore_index=True)
 models["loss"] = -np.log(models.share)
 
 # %% [markdown]
-# ## 1. Does the law hold?
+# `models` has a row for each published model: its series, its size `S` and its loss. `fit_power_law` fits the line, and `predict` also gives the ends of a 95% interval for one more model.
+
+
+# %%
+def above_line(series):
+    """How far the largest model is above the line through the others, in percent."""
+    series = series.sort_values("S")
+    smaller = series[:-1]
+    largest = series.iloc[-1]
+    line = fit_power_law(smaller.S, smaller.loss)
+    promised = line.predict(largest.S)
+    above = 100 * (largest.loss / promised.loss - 1)
+    # The upper end of the interval: so far can chance put a model
+    by_chance = 100 * (promised.high / promised.loss - 1)
+    return above, by_chance
+
+
+# %%
+gpt3 = models[models.series == "GPT-3"]
+above, by_chance = above_line(gpt3)
+print(f"The largest GPT-3 is {above:.0f}% above the line.")
+print(f"By chance it could be {by_chance:.0f}% above.")
+
+# %% tags=["hide-input"]
+# Draw GPT-3 and its line
+
+
+def draw_series(axes, name, colour):
+    """A series, the line through all but its largest model, dotted where it predicts."""
+    series = models[models.series == name].sort_values("S")
+    S = series.S.to_numpy(float)
+    line = fit_power_law(S[:-1], series.loss[:-1])
+    axes.plot(S[:-1], line.predict(S[:-1]).loss, color=colour, lw=1.2)
+    axes.plot(S[-2:], line.predict(S[-2:]).loss, ":", color=colour, lw=1.2)
+    axes.plot(S[:-1], series.loss[:-1], "o", color=colour, ms=5)
+    axes.plot(S[-1], series.loss.iloc[-1], "o", color=colour, mfc="white", ms=7)
+    return S[-1], series.loss.iloc[-1], line.predict(S[-1])
+
+
+with plots.style():
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.6), layout="constrained")
+S, loss, promised = draw_series(axes, "GPT-3", INK)
+axes.plot([S, S], [promised.low, promised.high], color=CONTEXT, lw=9, zorder=0)
+axes.annotate(
+    "", (S * 1.3, loss), (S * 1.3, promised.loss), arrowprops={"arrowstyle": "->", "color": INK}
+)
+axes.text(S * 1.45, np.sqrt(loss * promised.loss), f"+{above:.0f}%", va="center")
+axes.text(S * 0.8, promised.low * 1.02, "95% interval", ha="right", va="bottom", color=OTHER)
+axes.set(xscale="log", yscale="log", xlim=(5e7, 6e11), ylim=(0.12, 0.95))
+plots.log_ticks(axes)
+axes.set(xlabel="$S$ (parameters)", ylabel="$-\\ln$ accuracy on LAMBADA")
+axes.set_title("The largest GPT-3 is far above the line of the others", loc="left")
+plots.show(figure)
+
+# %% [markdown]
+# *The hollow mark was not fitted.*
 #
-# One line goes through each series, by least squares on logarithms. Then the largest model is left out, and the line through the others predicts it. `missed` is by how many percent the loss of the largest is above that prediction, and `chance` is how many percent above it the line's 95% interval ends (very far, for a line through three points).
+# Does the law fail, or is something missing from it?
+#
+# ## 1. Does the law hold elsewhere?
+#
+# > **The paper.** "Across all model series and all datasets, RBP1 exhibits precise power-law relationship with model sizes" (Figure 3)
+# >
+# > $$-\log \mathrm{RBP}_1 = C\,S^{-\alpha}$$
+#
+# $\mathrm{RBP}_1$ is the share of tokens at *rank 1*: the model's first guesses. Whoever publishes how often a first guess is right has tested the law, without meaning to. We found four kinds besides LAMBADA:
+#
+# - *next token*: on web text
+# - *last sub-token*: the end of each passage of LAMBADA
+# - *masked residues*: hidden parts of proteins, guessed by ESM-2
+# - *memorised windows*: 32 training tokens that Pythia continues word for word (the paper's $p_{32,1}$).
 
 # %%
 rows = []
-for (group, series), one in models.sort_values("S").groupby(["group", "series"], sort=False):
-    if len(one) < 4:
-        continue
-    S, loss = one.S.to_numpy(float), one.loss.to_numpy()
-    line, smaller = fit_power_law(S, loss), fit_power_law(S[:-1], loss[:-1]).predict(S[-1])
-    missed = 100 * (loss[-1] / smaller.loss - 1)
-    chance = 100 * (smaller.high / smaller.loss - 1)
-    tokens = "not stated" if one.tokens.isna().any() else "one number"
-    tokens = "grow with S" if one.tokens.nunique() > 1 else tokens
-    decades = np.log10(S[-1] / S[0])
-    rows.append((group, series, line.n, decades, line.alpha, line.r2, missed, chance, tokens))
-columns = ["group", "series", "n", "decades", "alpha", "R2", "missed", "chance", "tokens"]
-law = pd.DataFrame(rows, columns=columns)
-shown = {"decades": 1, "alpha": 3, "R2": 3, "missed": 1, "chance": 0}
-others = law[law.group != "LAMBADA"]
-print(others.drop(columns="tokens").round(shown).to_string(index=False))
+elsewhere = models[models.group != "LAMBADA"]
+for name, series in elsewhere.groupby("series"):
+    above, by_chance = above_line(series)
+    line = fit_power_law(series.S, series.loss)
+    rows.append((name, line.n, line.r2, above, by_chance))
 
-# %% tags=["hide-input"]
-names = {
-    "Fairseq on OpenWebText": "Fairseq",
-    "GPT-2, last sub-token": "GPT-2",
-    "ESM-2, validation": "ESM-2, validation",
-    "ESM-2, test": "ESM-2, test",
-    "Pythia, memorised": "Pythia, standard",
-    "Pythia-deduped, memorised": "Pythia, deduplicated",
-}
-kinds = ["next token", "last sub-token", "masked residues", "memorised windows"]
-panels = pd.concat(models[models.group == kind] for kind in kinds)
-figure = plots.law_grid(
-    panels.replace({"series": names}), panel="group", hue="series", ylabel=r"$-\log$ of the share"
-)
-points = panels[["group", "series", "model", "S", "share", "n"]]
-plots.save(figure, points, figures_dir, "16_ranks")
+# %%
+columns = ["series", "models", "R2", "above", "chance"]
+table = pd.DataFrame(rows, columns=columns)
+table = table.round({"R2": 3, "above": 1, "chance": 0})
+print(table.to_string(index=False))
 
 # %% [markdown]
-# *Four kinds of accuracy against size. Each line is fitted to all its models.*
+# *above: how far the largest model is above the line through the others, in percent. chance: how far it could be (95%).*
 #
-# The points are close to a line in all four panels, on texts and a modality that the paper did not use. The largest model is predicted to about 5% of its loss or better.
-#
-# How much is that worth? For next tokens there is one series of five models, and for last sub-tokens one of four. The two lines of residues are the same four models on two sets of proteins. The two lines of windows are twin suites of Pythia. So four families agree with the law, and most of these lines have few points. In the two upper panels the smallest and the largest model are both above the line: the points curve.
+# **In six series the largest model is within 5.1% of its line.** They are four families with four to eight models each, so this supports the law only weakly.
 #
 # ## 2. Does size need tokens?
 #
-# Most makers of models report LAMBADA, up to 175 billion parameters.
-
-# %%
-lambada = law[law.group == "LAMBADA"].sort_values(["tokens", "missed"])
-print(lambada.drop(columns="group").round(shown).to_string(index=False))
+# Why is GPT-3 off? Perhaps a loss has two parts: the model is too small, and it has read too little. All sizes of GPT-3 read 300 billion tokens.
 
 # %% tags=["hide-input"]
-inks = {"one number": "black", "not stated": "#777777", "grow with S": "#0072B2"}
-marks = {"one number": "o", "not stated": "s", "grow with S": "^"}
-labels = {  # text, offset in points, side
-    "GPT-3": ("GPT-3", -6, 2, "right"),
-    "BLOOM": ("BLOOM", -6, 2, "right"),
-    "OPT": ("OPT", -6, 2, "right"),
-    "Pythia v0, deduplicated": ("Pythia (3)", 7, -3, "left"),
-    "GPT-Neo, J, NeoX": ("GPT-Neo", -6, 2, "right"),
-    "CodeGen-nl": ("CodeGen", -6, 2, "right"),
-    "Mamba": ("Mamba (2)", 7, -3, "left"),
-    "GPT-2": ("GPT-2", -4, 6, "left"),
-    "Qwen2.5": ("Qwen2.5", 2, -16, "right"),
-    "OpenLM on c4": ("OpenLM (3)", 7, -7, "left"),
-    "Cerebras-GPT": ("Cerebras (2)", -6, -3, "right"),
-}
-first = {  # left panel: the series drawn, and where its name goes
-    "GPT-3": (5, 4, "left"),
-    "BLOOM": (5, 4, "left"),
-    "Pythia v1, deduplicated": (-6, 6, "left"),
-    "Cerebras-GPT": (6, 2, "left"),
-}
+# Draw the idea: a floor that stays, or falls with size
+size = np.linspace(0, 3, 50)
+too_small = 10 ** (-0.35 * size)
+floors = {"all sizes read the same": 0.25 + 0 * size, "larger models read more": 0.25 * too_small}
 with plots.style():
-    figure, (left, right) = plt.subplots(1, 2, figsize=(7, 4), layout="constrained")
-    for series, (dx, dy, side) in first.items():
-        one = models[models.series == series].sort_values("S")
-        tokens = law.set_index("series").tokens[series]
-        x, y = np.log(one.S.to_numpy(float)), np.log(one.loss.to_numpy())
-        fit = linregress(x[:-1], y[:-1])
-        for span, dash in ((x[:-1], "-"), (x[-2:], ":")):
-            predicted = np.exp(fit.intercept + fit.slope * span)
-            left.plot(np.exp(span), predicted, dash, color=inks[tokens], lw=1.2)
-        left.plot(one.S, one.loss, marks[tokens], color=inks[tokens], ms=5, mec="white", mew=0.5)
-        at = 0 if series in ("Cerebras-GPT", "Pythia v1, deduplicated") else -1
-        left.annotate(
-            series.removesuffix(" v1, deduplicated"), (one.S.iloc[at], one.loss.iloc[at]), (dx, dy),
-            textcoords="offset points", fontsize=8, color=inks[tokens], ha=side,
-        )  # fmt: skip
-    left.set(xscale="log", yscale="log", xlim=(1e7, 6e12), ylim=(0.16, 2))
-    plots.log_ticks(left)
-    left.set(xlabel="$S$ (non-embedding parameters)", ylabel=r"$-\log$ accuracy on LAMBADA")
-    for tokens, some in lambada.groupby("tokens"):
-        right.plot(some.decades, some.missed, marks[tokens], color=inks[tokens], label=tokens)
-    right.axhline(0, color="0.6", lw=0.8)
-    for one in lambada[lambada.series.isin(labels)].itertuples():
-        text, dx, dy, side = labels[one.series]
-        right.annotate(
-            text, (one.decades, one.missed), (dx, dy), textcoords="offset points", fontsize=8,
-            ha=side, color=inks[one.tokens],
-        )  # fmt: skip
-    right.set(xlim=(0.9, 3.5), ylim=(-14, 60))
-    right.set(xlabel="decades of $S$ in the series", ylabel="largest model above the line, %")
-    figure.legend(
-        *right.get_legend_handles_labels(), loc="outside lower center", ncols=3,
-        title="training tokens",
-    )  # fmt: skip
-points = models[models.series.isin(lambada.series)].merge(law[["series", "decades", "missed"]])
-points = points[["series", "model", "S", "tokens", "share", "source", "decades", "missed"]]
-plots.save(figure, points, figures_dir, "16_lambada")
+    figure, grid = plt.subplots(1, 2, figsize=(plots.WIDTH, 2.6), sharey=True, layout="constrained")
+for axes, (title, floor) in zip(grid, floors.items(), strict=True):
+    axes.fill_between(size, floor, color=CONTEXT)
+    axes.fill_between(size, floor, floor + too_small, color=OTHER)
+    axes.text(0.1, 0.5, "too small", color="white", va="center")
+    axes.text(0.08, 0.09, "read too little", va="center")
+    axes.set(xticks=[], yticks=[], xlim=(0, 3), ylim=(0, 1.3), xlabel="size $\\rightarrow$")
+    axes.set_title(title, loc="left")
+grid[0].set_ylabel("loss")
+plots.show(figure)
 
 # %% [markdown]
-# *Left: four families on LAMBADA, each with the line through all models but the largest, dotted where it predicts. Right: by how much the largest model of each series is above that prediction, against the range of sizes in the series. A number in brackets counts lines of one family.*
+# *A sketch. On the left the loss cannot fall below the pale part, so a line in logarithms must bend.*
 #
-# The loss of the largest GPT-3 is about half above its line, and so is BLOOM's. That is about 1.8 and 2.6 times what chance allows. In all other series without growing tokens the sign is the same, but each miss alone could be chance. It tends to be larger if the sizes span more decades: Mamba and Qwen2.5, with one and a half, miss by 3 to 5%, no more than in Section 1. If tokens grow with $S$, the largest model does better than its line, by 3 to 9%. That is well within chance.
-#
-# That is a pattern, not a proof. Training tokens grow with size in only two families. For the others, our sources give the number for only three: GPT-3, Mamba and Pythia. Families also differ in text, recipe and evaluation code.
-#
-# The sum of Hoffmann et al. (2022) would explain it. A loss has a term for size and one for training tokens $T$:
-#
-# $$-\log p = A\,S^{-a} + B\,T^{-b}.$$
-#
-# If all sizes see the same $T$, the second term is a floor, and the line in $\log S$ bends. If $T$ grows with $S$, both terms fall. Checkpoints allow a direct test, because they vary $T$ at each $S$. Three forms are fitted without the largest sizes, and then predict these: size alone, the product $A S^{-a} T^{-b}$, and the sum.
+# **Guess first.** Cerebras-GPT has seven sizes, and its larger models read more: 20 tokens for each parameter. How far above its line is the largest one on LAMBADA: 50%, 20% or not at all?
 
 # %%
+for name in ["GPT-3", "BLOOM", "Pythia v1, deduplicated", "Cerebras-GPT"]:
+    series = models[models.series == name]
+    above, by_chance = above_line(series)
+    print(f"{name:24} {above:+4.0f}%  (by chance: {by_chance:.0f}%)")
+
+# %% tags=["hide-input"]
+# Draw three families on LAMBADA
+rows = []
+lambada = models[models.group == "LAMBADA"].sort_values("S")
+for name, part in lambada.groupby("series", sort=False):
+    if len(part) < 4:
+        continue
+    above, by_chance = above_line(part)
+    line = fit_power_law(part.S, part.loss)
+    tokens = "not stated" if part.tokens.isna().any() else "one number"
+    if part.tokens.nunique() > 1:
+        tokens = "grow with S"
+    decades = np.log10(part.S.max() / part.S.min())
+    rows.append((name, line.n, decades, line.alpha, line.r2, above, by_chance, tokens))
+names = ["series", "models", "decades", "alpha", "R2", "above", "chance", "tokens"]
+law = pd.DataFrame(rows, columns=names).sort_values(["tokens", "above"])
+
+labels = {"GPT-3": "GPT-3", "BLOOM": "BLOOM", "Cerebras-GPT": "Cerebras"}
+with plots.style():
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 4.0), layout="constrained")
+axes.set(xscale="log", yscale="log", ylim=(0.16, 2.1), xlim=(5e7, 4e11))
+ends = []
+for name, label in labels.items():
+    colour = INK if name == "Cerebras-GPT" else OTHER
+    S, loss, _ = draw_series(axes, name, colour)
+    above = law.set_index("series").above[name]
+    ends.append((S, loss, f"{label} {above:+.0f}%", colour))
+plots.log_ticks(axes)
+axes.set(xlabel="$S$ (parameters)", ylabel="$-\\ln$ accuracy on LAMBADA")
+axes.set_title("Cerebras, which read more with size, keeps to its line", loc="left")
+plots.label_ends(axes, ends)
+points = models[models.series.isin(law.series)].merge(law[["series", "decades", "above"]])
+names = ["series", "model", "S", "tokens", "share", "source", "decades", "above"]
+plots.save(figure, points[names], figures_dir, "16_lambada")
+
+# %% [markdown]
+# *Each line goes through all models but the largest (hollow).*
+#
+# **If all sizes read the same text, the largest model falls short of its line, GPT-3 by 48%. If tokens grow with size, it does not.** The misses of GPT-3 and BLOOM are beyond chance (BLOOM's tokens are not stated). All other series without growing tokens miss in the same direction, each within chance. Tokens grow in only two families, so this is a pattern and no proof.
+#
+# Pythia's checkpoints and the models of OpenLM vary the tokens at each size. Three forms are fitted without the largest sizes and then predict them: size alone ($A\,S^{-a}$), a product ($A\,S^{-a}\,T^{-b}$) and a sum for the two parts,
+#
+# $$-\ln p = A\,S^{-a} + B\,T^{-b},$$
+#
+# with $p$ the accuracy and $T$ the training tokens.
+
+# %% tags=["hide-input"]
+# Collect the seven tests: a table, and which of its rows are held out
 from_3000 = pythia[pythia.tokens >= 6e9]  # earlier steps follow none of these forms
 along = dict(iter(from_3000.groupby(["suite", "shots"])))
 parts = {}
@@ -218,100 +241,124 @@ for corpus, rows in openlm.groupby("corpus"):
     rows = rows.assign(loss=-np.log(rows.share))
     parts[f"OpenLM on {corpus}: models above 1B"] = rows, rows.S > 1e9
 
-errors = {}
-for name, (rows, held) in parts.items():
-    found = leave_out(rows.S, rows.tokens, rows.loss, held, ["size", "product", "sum"])
-    errors[name] = {form: 100 * np.sqrt(np.mean(e**2)) for form, e in found.items()}
-errors = pd.DataFrame(errors).T
-print("rms error of the log loss that was held out, in %")
+# %% [markdown]
+# `parts` has the seven tests: a table, and which of its rows are held out. `leave_out` gives the logarithm of predicted over measured loss for these rows.
+
+# %%
+rows = []
+for name, (table, held) in parts.items():
+    # The laws are fitted to the rows that are not held out
+    by_form = leave_out(table.S, table.tokens, table.loss, held, ["size", "product", "sum"])
+    for form, error in by_form.items():
+        percent = 100 * np.sqrt(np.mean(error**2))
+        rows.append((name, form, percent))
+
+# %%
+errors = pd.DataFrame(rows, columns=["held out", "form", "percent"])
+errors = errors.pivot(index="held out", columns="form", values="percent")
+print("error of the models that were held out, % of the loss")
 print(errors.round(0).astype(int).to_string())
 
 # %% [markdown]
-# Size alone misses by 24 to 36%. With tokens in the law the errors are 3 to 20%. This is so for checkpoints, which lie inside one learning-rate schedule, and for the models of OpenLM, each trained to its end. Product or sum is undecided: Pythia's checkpoints favour the sum, OpenLM's finished models the product.
+# **With size alone the larger models are missed by 24 to 36%, with tokens in the law by 3 to 20%.** Checkpoints favour the sum and finished models the product, so the form is undecided.
+#
+# `joint` is the sum for one suite, Pythia v1 (deduplicated), without its 12B model.
 
 # %%
-rows, held = parts["Pythia v1, deduplicated: 12B along training"]
-joint = fit_joint(rows.S[~held], rows.tokens[~held], rows.loss[~held], "sum")
+table, held = parts["Pythia v1, deduplicated: 12B along training"]
+fitted = table[~held]
+joint = fit_joint(fitted.S, fitted.tokens, fitted.loss, "sum")
 print(f"a = {joint.a:.3f}, b = {joint.b:.3f}")
 
 # %% tags=["hide-input"]
-two = []
-for suite in ("v1-deduped", "v0"):
-    rows, held = parts[f"{suites[suite]}: 12B along training"]
-    fit = fit_joint(rows.S[~held], rows.tokens[~held], rows.loss[~held], "sum")
-    two.append(rows.assign(predicted=fit.predict(rows.S, rows.tokens)).sort_values(["S", "tokens"]))
+# Draw one suite along its training
 with plots.style():
-    figure, grid = plt.subplots(1, 2, figsize=(7, 4.2), sharey=True, layout="constrained")
-    for axes, rows in zip(grid, two, strict=True):
-        for (S, one), ink in zip(rows.groupby("S"), sns.color_palette("viridis_r", 8), strict=True):
-            largest = S == rows.S.max()
-            face, dash = ("white", ":") if largest else (ink, "-")
-            axes.plot(one.tokens, one.predicted, dash, color=ink, lw=1.2)
-            label = f"{S / 1e9:.1f}B" if S > 1e9 else f"{S / 1e6:.0f}M"
-            axes.plot(one.tokens, one.loss, "o", color=ink, mfc=face, ms=4, label=label)
-        axes.set(
-            xscale="log", yscale="log", xlabel="training tokens", title=suites[rows.suite.iloc[0]]
-        )
-        plots.log_ticks(axes)
-    grid[0].set_ylabel(r"$-\log$ accuracy on LAMBADA")
-    handles, labels = grid[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, title="$S$")
-points = pd.concat(two)[["suite", "model", "S", "tokens", "share", "loss", "predicted"]]
-plots.save(figure, points, figures_dir, "16_training")
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 4.2), layout="constrained")
+ends = []
+for colour, (S, part) in zip(ordered_greys(8), table.groupby("S"), strict=True):
+    part = part.sort_values("tokens")
+    last = S == table.S.max()
+    face, dash = ("white", ":") if last else (colour, "-")
+    curve = joint.predict(S, part.tokens)
+    axes.plot(part.tokens, curve, dash, color=colour, lw=1.2)
+    axes.plot(part.tokens, part.loss, "^", color=colour, mfc=face, ms=4)
+    label = f"{S / 1e9:.1f}B" if S > 1e9 else f"{S / 1e6:.0f}M"
+    ends.append((part.tokens.max(), part.loss.iloc[-1], label, colour))
+axes.set(xscale="log", yscale="log", xlabel="training tokens")
+axes.set_ylabel("$-\\ln$ accuracy on LAMBADA")
+plots.log_ticks(axes)
+axes.set_title("The sum predicts 12B (hollow); small models turn up", loc="left")
+plots.label_ends(axes, ends)
+points = table.assign(predicted=joint.predict(table.S, table.tokens))
+names = ["suite", "model", "S", "tokens", "share", "loss", "predicted"]
+plots.save(figure, points[names], figures_dir, "16_training")
 
 # %% [markdown]
-# *LAMBADA along the training of two Pythia suites. Curves: the sum, fitted without Pythia-12B (hollow points, dotted curve). The two smallest models of v1 get worse again late in training, which no law of these forms can follow.*
+# *Pythia v1 (deduplicated); labels: $S$. Curves: the sum, fitted without the largest model.*
 #
-# **Exercise 1.** Why may a line in $S$ hold well when $T = 20\,S$, although the loss is a sum of two terms? Use the two exponents just printed.
-#
-# <details><summary>Hint</summary>Put $T = 20\,S$ into the sum.</details>
-#
-# **Exercise 2.** For $S = 10^9$, at how many billion training tokens is the token term of `joint` as large as its size term?
+# **Exercise 1.** For $S = 10^9$, at how many billion training tokens is the token term of `joint` as large as its size term?
 #
 # <details><summary>Hint</summary>The fields of `joint` are A, a, B, b, and the units S_unit and T_unit in which S and T are counted.</details>
 
 # %%
-answer_2 = None  # billions of tokens
-print(check(2, answer_2, sealed("5316ca1c", digits=0)))
+answer_1 = None  # billions of tokens
+
+# %% tags=["hide-input"]
+# Check exercise 1, and name common mistakes
+is_right = sealed("5316ca1c", digits=0)
+said = check(1, answer_1, is_right)
+print(said)
+if isinstance(answer_1, str | list | tuple):
+    print("Write a number, without quotation marks.")
+elif said.endswith("right"):
+    print("More about it: docs/solutions/16_published_models.md")
+elif answer_1 and is_right(answer_1 / 1e9):
+    print("Give it in billions.")
+elif answer_1 and is_right(answer_1 * joint.T_unit / 1e9):
+    print("This is in units of T_unit.")
 
 # %% [markdown]
+# **Exercise 2, to discuss.** Why may a line in $S$ hold well when $T = 20\,S$, although the loss is a sum of two terms? Use the two exponents just printed.
+#
+# <details><summary>Hint</summary>Put $T = 20\,S$ into the sum.</details>
+#
 # ## 3. Were the blind predictions right?
 #
-# The final zero-shot accuracies of one suite, Pythia v1 on the standard Pile, were withheld from this study. Before we saw them we wrote down a prediction and a 95% interval for each of eight models (`blind.csv`). Each uses only models of the *other* sizes, and of v1 only earlier checkpoints. It is the mean, in $\log(-\log p)$, of two:
-#
-# 1. a line in $\log S$ through the three nearest sizes, at their last checkpoint,
-# 2. the sum $A\,S^{-a} + B\,T^{-b}$, fitted to all checkpoints from 100 billion tokens on.
+# The final accuracies of one suite, Pythia v1, were withheld from this study. Before we saw them we wrote down a prediction and a 95% interval for each of eight models. Each uses other *sizes* only, and of v1 only earlier checkpoints. It is the mean, in $\ln(-\ln p)$, of two predictions: a line through the three nearest sizes, and the sum.
 
 
 # %%
-def by_line(rows, S, nearest):
-    """log loss at size S on the line through the nearest sizes, at the last checkpoint."""
-    last = rows[rows.tokens == rows.tokens.max()].sort_values("S")
-    near = np.argsort(np.abs(np.log(last.S / S)), kind="stable")[:nearest]
-    fit = linregress(np.log(last.S.iloc[near]), np.log(last.loss.iloc[near]))
-    return fit.intercept + fit.slope * np.log(S)
+def by_line(table, S, nearest):
+    """log loss at S, on the line through the nearest sizes at the last checkpoint."""
+    last = table[table.tokens == table.tokens.max()]
+    distance = np.abs(np.log(last.S / S))
+    near = last.loc[distance.nsmallest(nearest).index]
+    line = linregress(np.log(near.S), np.log(near.loss))
+    return line.intercept + line.slope * np.log(S)
 
 
-def by_sum(rows, S, T):
-    """log loss at size S and T tokens by the sum of a term in each."""
-    late = rows[rows.tokens >= 1e11]
-    return np.log(fit_joint(late.S, late.tokens, late.loss, "sum").predict(S, T))
+# %%
+def by_sum(table, S, T):
+    """log loss at size S and T tokens, by the sum."""
+    late = table[table.tokens >= 1e11]  # from 100 billion tokens on
+    law = fit_joint(late.S, late.tokens, late.loss, "sum")
+    return np.log(law.predict(S, T))
 
 
-def by_both(rows, S, T):
-    return (by_line(rows, S, 3) + by_sum(rows, S, T)) / 2
+def by_both(table, S, T):
+    """The rule: the mean of the two."""
+    from_line = by_line(table, S, 3)
+    from_sum = by_sum(table, S, T)
+    return (from_line + from_sum) / 2
 
 
+# %% tags=["hide-input"]
+# Check that the rule gives the predictions as they were written down; repeat the rehearsal
 blind = load("blind").set_index("S")
 v1 = along["v1", 0]
 again = {S: np.exp(-np.exp(by_both(v1[v1.S != S], S, END))) for S in blind.index}
 assert np.allclose(blind.predicted, pd.Series(again), atol=2e-4)
-print("the rule gives the predictions as they were written down")
 
-# %% [markdown]
-# The rule was not our first. Some fifty variants came before it, and it had the smallest error in a rehearsal on six suites, with each size left out in turn. The best of fifty is a little too good, so we expected a larger error on the withheld accuracies. An interval is as wide as the errors of the rehearsal suggest, wider if the neighbouring sizes are far.
-
-# %% tags=["hide-input"]
 rehearsals = []  # checkpoints before the last, and the log loss at the last by size
 for rows in along.values():
     rows = rows[rows.groupby("tokens").S.transform("nunique") == rows.S.nunique()]
@@ -341,104 +388,244 @@ for S in blind.index:
     half = 1.96 * np.sqrt(np.mean(np.square(spread[S]))) * gap(blind.index.drop(S), S)
     ends = np.exp(-np.exp(centre + np.array([half, -half])))
     assert np.allclose(blind.loc[S, ["low", "high"]].astype(float), ends, atol=2e-4)
+print("the rule gives the predictions and intervals as they were written down")
 print(f"rehearsal: rms error of the log loss {np.sqrt(np.mean(np.square(each))):.3f}")
 
 # %% [markdown]
-# **Guess again.** How many accuracies are inside their intervals, and which model is the farthest off? The truth is known for seven of the eight; the file lacks the 1B model.
+# The rule was the best of some fifty in a *rehearsal* on six suites, with each size left out in turn. The errors there set the widths of the intervals.
+#
+# **Guess again.** How many of the accuracies are inside their intervals, and which model is the farthest off? The truth is known for seven; the source lacks the 1B model.
+#
+# `blind` has the predictions by size, and `truth` the accuracies (`acc`).
 
 # %%
-truth = load("pythia_lambada_zero_shot").set_index("S")
-scored = blind.join(truth[["acc", "acc_stderr"]]).dropna()
-log_loss = np.log(-np.log(scored[["predicted", "low", "high", "acc"]]))
+truth = load("pythia_lambada_zero_shot")
+truth = truth.set_index("S")
+scored = blind.join(truth[["acc", "acc_stderr"]])
+scored = scored.dropna()  # 1B has no known truth
+shares = scored[["predicted", "low", "high", "acc"]]
+log_loss = np.log(-np.log(shares))
 scored["error"] = log_loss.predicted - log_loss.acc
-inside = (scored.acc > scored.low) & (scored.acc < scored.high)
-print(scored.set_index("model").drop(columns="acc_stderr").round(3).to_string())
-rms = np.sqrt(np.mean(scored.error**2))
-print(f"inside: {inside.sum()} of {len(scored)}; rms error of the log loss {rms:.3f}")
+rms = np.sqrt(np.mean(scored.error**2))  # root mean square
+above_low = scored.acc > scored.low
+below_high = scored.acc < scored.high
+inside = (above_low & below_high).sum()
+
+# %%
+print(f"inside: {inside} of {len(scored)}; error of ln(-ln p), root mean square: {rms:.3f}")
+table = scored.set_index("model")[["predicted", "low", "high", "acc", "error"]]
+print(table.round(3).to_string())
 
 # %% tags=["hide-input"]
+# Draw the predictions and the truth
 line = pd.Series({S: by_line(v1[v1.S != S], S, 7) for S in blind.index})
-table = blind.assign(share=truth.acc, line=np.exp(-np.exp(line)))
-away = np.log(-np.log(table[["predicted", "low", "high", "share", "line"]]))
-away = away.sub(away.share, axis=0).dropna()
-look = {"fmt": "s", "color": "#D55E00", "ms": 5, "capsize": 3, "label": "predicted, 95%"}
+points = blind.assign(share=truth.acc, line=np.exp(-np.exp(line)))
 with plots.style():
-    figure, (left, right) = plt.subplots(1, 2, figsize=(7, 3.7), layout="constrained")
-    bars = [table.predicted - table.low, table.high - table.predicted]
-    left.errorbar(table.index, table.predicted, bars, **look)
-    left.plot(table.index, table.share, "o", color="black", ms=5, label="truth", zorder=4)
-    left.set(ylabel="accuracy on LAMBADA")
-    bars = [away.predicted - away.high, away.low - away.predicted]
-    right.axhline(0, color="black", lw=1)
-    right.errorbar(away.index, away.predicted, bars, **look)
-    right.plot(away.index, away.line, "x", color="#555555", ms=6, label="by a line in size alone")
-    right.set(ylabel=r"predicted minus true $\log(-\log p)$")
-    handles = {}
-    for axes in (left, right):
-        axes.set(xscale="log", xlabel="$S$ (non-embedding parameters)")
-        handles |= {h.get_label(): h for h in axes.get_legend_handles_labels()[0]}
-    handles |= dict(zip(*left.get_legend_handles_labels()[::-1], strict=True))
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=3)
-points = table.reset_index()[["model", "S", "predicted", "low", "high", "share", "line"]]
-plots.save(figure, points, figures_dir, "16_blind")
-
-# %% [markdown]
-# *Left: predictions with their 95% intervals, and the truth. Right: the errors, with the same intervals. Above zero a model does better than predicted. Crosses: a line in size alone.*
-#
-# All seven are inside. That alone proves little, because wide intervals are easy to hit. The errors tell more. Here they are for the rule and for other ways.
-
-# %%
-own = np.log(v1[v1.tokens == v1.tokens.max()].set_index("S").loss)
-twin = ended[ended.suite == "v1-deduped"]
-twin = np.log(twin.set_index("S").loss)
-ways = {
-    "the blind rule": log_loss.predicted,
-    "its line through three sizes": pd.Series(
-        {S: by_line(v1[v1.S != S], S, 3) for S in scored.index}
-    ),
-    "its sum": pd.Series({S: by_sum(v1[v1.S != S], S, END) for S in scored.index}),
-    "a line in size alone": line,
-    "not allowed: the model's own last checkpoint": own,
-    "not allowed: the deduplicated twin": twin,
-}
-for way, predicted in ways.items():
-    error = predicted[scored.index] - log_loss.acc
-    print(f"{way:45} rms {np.sqrt(np.mean(error**2)):.3f}, worst {error.abs().max():.3f}")
-sampling = scored.acc_stderr / (scored.acc * -np.log(scored.acc))
-claimed = (log_loss.low - log_loss.high) / 2 / 1.96
-print(f"sampling error of one accuracy: {np.sqrt(np.mean(sampling**2)):.3f}")
-print(
-    f"error over what the interval claims, rms: {np.sqrt(np.mean((scored.error / claimed) ** 2)):.1f}"
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.8), layout="constrained")
+axes.vlines(points.index, points.low, points.high, color=CONTEXT, lw=9)
+axes.plot(points.index, points.predicted, "_", color=OTHER, ms=12, mew=2)
+axes.plot(points.index, points.share, "o", color=INK, ms=6)
+S, row = points.index[1], points.iloc[1]
+axes.annotate("truth", (S, row.share), (10, -3), textcoords="offset points", va="center")
+axes.annotate(
+    "predicted, 95%", (S, row.predicted), (10, 6), textcoords="offset points", color=OTHER
 )
+axes.set(xscale="log", ylim=(0, 0.8), xlabel="$S$ (parameters)", ylabel="accuracy on LAMBADA")
+axes.set_title("All seven are inside; 160M is the farthest off", loc="left")
+columns = ["model", "S", "predicted", "low", "high", "share", "line"]
+plots.save(figure, points.reset_index()[columns], figures_dir, "16_blind")
 
 # %% [markdown]
-# **What the law got right.** The error is close to that of the rehearsal and as large as the intervals claim. A line in size alone would have missed by twice as much. Seven models cannot tell whether averaging two predictions helped.
+# *Each bar is a prediction that was written down before the truth was known (1B: no truth).*
 #
-# **What it got wrong.** The 160M model is well below the prediction, by several times its sampling error, though inside the interval. Its accuracy fell in the second half of training. Both terms of the law can only shrink, so it cannot follow.
+# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$; a line in size alone would have missed by twice as much.** The error is that of the rehearsal and as large as the intervals claim. But most of these models lie between others of known accuracy. For the five inner sizes the rule misses by 0.079, and simply joining the two nearest sizes by 0.089. So this is a success of interpolation, on one suite. The 160M model got worse late in its training, and no law with terms that only shrink can follow that.
 #
-# Predictions that may use the same size, from the model's last checkpoint or its twin, are much better.
-#
-# **Were both measured alike?** Truth and checkpoints come from the same repository, under the same name of the task, and count equally many passages: each accuracy is a multiple of 1/5,153. Our tables do not record the version of the evaluation code. A large difference is unlikely, since each accuracy is close to the model's own last checkpoint.
-#
-# **Exercise 3.** If seven correct 95% intervals were independent, how probable would it be that all seven contain the truth? To two decimals.
+# **Exercise 3.** If seven correct 95% intervals were independent, how probable would it be that all seven contain the truth? Give two decimals.
 #
 # <details><summary>Hint</summary>Probabilities of independent events multiply.</details>
 
 # %%
 answer_3 = None  # a probability
-print(check(3, answer_3, sealed("973b372a", digits=2)))
+
+# %% tags=["hide-input"]
+# Check exercise 3, and name common mistakes
+is_right = sealed("973b372a", digits=2)
+said = check(3, answer_3, is_right)
+print(said)
+if isinstance(answer_3, str | list | tuple):
+    print("Write a number, without quotation marks.")
+elif said.endswith("right"):
+    print("More about it: docs/solutions/16_published_models.md")
+elif answer_3 and is_right(answer_3 / 100):
+    print("This is in percent; give a probability.")
+elif answer_3 and is_right(1 - answer_3):
+    print("This is the probability that at least one misses.")
 
 # %% [markdown]
-# **Exercise 4.** The paper calls the exponents of $-\log \mathrm{RBP}_1$ and CE "nearly identical". For nine series `models` has the CE of LAMBADA's own words (`ce_word`). Fit its exponent with the loop of Section 1 and compare it with `alpha`. Which is larger?
+# ## Further questions
 #
-# <details><summary>Hint</summary>Fit the logarithm of `loss / ce_word`: its slope is the difference of the two exponents.</details>
+# <details><summary>What do the lines of the four kinds look like?</summary>
 #
-# ## What we found
+# In the two upper panels the smallest and the largest model are both above the line, so the points curve. Multiple choice is left out: it compares a few given answers.
 #
-# - **Next tokens, last sub-tokens, residues and memorised windows agree with the law**, in one family each. This is weak support, since most of the lines have four or five points.
-# - **At a fixed number of tokens the line in $S$ is too hopeful for large models.** For GPT-3 the miss is beyond chance. So is BLOOM's, but our sources do not state its tokens. Elsewhere the sign is the same, within the intervals.
-# - **Size needs tokens.** With tokens in the law, errors on larger models fall in all seven comparisons, which share models and passages. Which form of law is right stays undecided. Lines do hold where tokens grow, but two families are little evidence.
-# - **All seven blind predictions that can be judged were inside their intervals**, and the errors were as large as the intervals claim. They are one suite on one set of passages, so this is one success.
-# - **What this cannot show.** LAMBADA is no sample of text. Before step 3,000 of Pythia's training no form tried here describes the checkpoints.
+# </details>
+
+# %% tags=["hide-input", "hide-output"]
+# Figure: four kinds of accuracy against size
+kinds = {
+    "next token": {"Fairseq on OpenWebText": ("Fairseq", "Fairseq")},
+    "last sub-token": {"GPT-2, last sub-token": ("GPT-2", "GPT2")},
+    "masked residues": {
+        "ESM-2, validation": ("validation", "ESM-2"),
+        "ESM-2, test": ("test", "ESM-2"),
+    },
+    "memorised windows": {
+        "Pythia, memorised": ("standard", "Pythia"),
+        "Pythia-deduped, memorised": ("deduplicated", "Pythia"),
+    },
+}
+with plots.style():
+    figure, grid = plt.subplots(2, 2, figsize=(plots.WIDTH, 5.2), sharex=True, layout="constrained")
+for axes, (kind, series_of_kind) in zip(grid.flat, kinds.items(), strict=True):
+    axes.set(xscale="log", yscale="log", xlim=(5e6, 2e12))
+    axes.set_title(kind, loc="left")
+    ends = []
+    for series, (label, family) in series_of_kind.items():
+        part = models[models.series == series].sort_values("S")
+        ink = plots.ink_of(family)
+        fitted_loss = fit_power_law(part.S, part.loss).predict(part.S).loss
+        axes.plot(part.S, fitted_loss, color=ink.colour, lw=1.2)
+        axes.plot(part.S, part.loss, ink.marker, color=ink.colour, ms=5)
+        ends.append((part.S.iloc[-1], part.loss.iloc[-1], label, ink.colour))
+    plots.log_ticks(axes)
+    plots.label_ends(axes, ends)
+for axes in grid[:, 0]:
+    axes.set_ylabel(r"$-\ln$ of the share")
+for axes in grid[1]:
+    axes.set_xlabel("$S$ (parameters)")
+names = ["group", "series", "model", "S", "share", "n"]
+points = models[models.group.isin(kinds)]
+plots.save(figure, points[names], figures_dir, "16_ranks")
+
+# %% [markdown]
+# <details><summary>How do all series on LAMBADA behave?</summary>
 #
-# **Related.** [Hoffmann et al.](https://arxiv.org/abs/2203.15556) for the sum in the loss; [Gadre et al.](https://arxiv.org/abs/2403.08540) for the models of OpenLM. [Notebook 15](15_size_and_tokens.ipynb) varies size and tokens in the pocket models.
+# The miss tends to grow with the decades of $S$: Mamba and Qwen2.5, over one and a half, miss by 3 to 5%. Where tokens grow with $S$, the largest model is 3 to 9% better than its line, within chance.
+#
+# </details>
+
+# %% tags=["hide-input", "hide-output"]
+# Table and figure: how far the largest model is above the line, for every series
+shown = {"decades": 1, "alpha": 3, "R2": 3, "above": 1, "chance": 0}
+print(law.round(shown).to_string(index=False))
+marks = {"one number": "o", "not stated": "s", "grow with S": "^"}
+colours = {"one number": INK, "not stated": OTHER, "grow with S": INK}
+named = ["GPT-3", "BLOOM", "OPT", "CodeGen-nl", "GPT-NeoX", "Cerebras-GPT-muP"]
+with plots.style():
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.8), layout="constrained")
+axes.axhline(0, color=CONTEXT, lw=1)
+for tokens, part in law.groupby("tokens"):
+    axes.plot(part.decades, part.above, marks[tokens], color=colours[tokens], ms=6, label=tokens)
+for row in law[law.series.isin(named)].itertuples():
+    axes.annotate(
+        row.series, (row.decades, row.above), (8, 0), textcoords="offset points", va="center"
+    )
+axes.set(
+    xlim=(1, 4), xlabel="decades of $S$ in the series", ylabel="largest model above the line (%)"
+)
+axes.legend(title="training tokens", loc="upper left")
+axes.set_title("Longer series miss more, unless tokens grow", loc="left")
+plots.save(figure, law, figures_dir, "16_decades")
+
+# %% [markdown]
+# <details><summary>How good were other ways to predict?</summary>
+#
+# The line through three sizes and the sum, each alone, are a little worse than their mean; seven models cannot tell whether averaging helped. A parabola through the other sizes misses the inner five by 0.084. The model's own last checkpoint or its deduplicated twin, which were not allowed, are two to three times as good.
+#
+# </details>
+
+# %% tags=["hide-input", "hide-output"]
+# Table: errors of other ways; figure: the errors of the rule
+own = np.log(v1[v1.tokens == v1.tokens.max()].set_index("S").loss)
+twin = ended[ended.suite == "v1-deduped"]
+twin = np.log(twin.set_index("S").loss)
+through_three = {S: by_line(v1[v1.S != S], S, 3) for S in scored.index}
+through_two = {S: by_line(v1[v1.S != S], S, 2) for S in scored.index}
+sums = {S: by_sum(v1[v1.S != S], S, END) for S in scored.index}
+parabolas = {}
+for S in scored.index:
+    others = own.drop(S)
+    curve = np.polyfit(np.log(others.index.to_numpy(float)), others, 2)
+    parabolas[S] = np.polyval(curve, np.log(S))
+ways = {
+    "the blind rule": log_loss.predicted,
+    "its line through three sizes": pd.Series(through_three),
+    "its sum": pd.Series(sums),
+    "a line through the two nearest sizes": pd.Series(through_two),
+    "a parabola through the other sizes": pd.Series(parabolas),
+    "a line in size alone": line,
+    "not allowed: the model's own last checkpoint": own,
+    "not allowed: the deduplicated twin": twin,
+}
+inner = scored.index[1:-1]
+for way, predicted in ways.items():
+    error = predicted[scored.index] - log_loss.acc
+    at_inner = np.sqrt(np.mean(error[inner] ** 2))
+    rms, worst = np.sqrt(np.mean(error**2)), error.abs().max()
+    print(f"{way:45} rms {rms:.3f}, worst {worst:.3f}; five inner sizes {at_inner:.3f}")
+sampling = scored.acc_stderr / (scored.acc * -np.log(scored.acc))
+claimed = (log_loss.low - log_loss.high) / 2 / 1.96
+print(f"sampling error of one accuracy: {np.sqrt(np.mean(sampling**2)):.3f}")
+ratio = np.sqrt(np.mean((scored.error / claimed) ** 2))
+print(f"error over what the interval claims, rms: {ratio:.1f}")
+
+low, high = log_loss.high - log_loss.acc, log_loss.low - log_loss.acc
+with plots.style():
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.2), layout="constrained")
+axes.axhline(0, color=INK, lw=1)
+axes.vlines(scored.index, low, high, color=CONTEXT, lw=9)
+axes.plot(scored.index, scored.error, "_", color=INK, ms=12, mew=2)
+line_error = line[scored.index] - log_loss.acc
+axes.plot(scored.index, line_error, "x", color=OTHER, ms=6)
+offset = {"textcoords": "offset points", "va": "center"}
+axes.annotate("the rule", (scored.index[-1], scored.error.iloc[-1]), (10, 0), **offset)
+axes.annotate(
+    "line in size", (scored.index[-1], line_error.iloc[-1]), (10, 0), color=OTHER, **offset
+)
+axes.set(xscale="log", xlim=(1.2e7, 8e10), xlabel="$S$ (parameters)")
+axes.set_ylabel(r"predicted less true $\ln(-\ln p)$")
+axes.set_title("Above zero a model is better than predicted", loc="left")
+points = pd.DataFrame({"S": scored.index, "rule": scored.error, "line": line_error})
+plots.save(figure, points, figures_dir, "16_blind_errors")
+
+# %% [markdown]
+# <details><summary>Were truth and checkpoints measured alike?</summary>
+#
+# Probably. They come from one repository, under one name of the task, and each accuracy is a multiple of 1/5,153. The version of the code is not recorded, but each accuracy is close to the model's own last checkpoint.
+#
+# </details>
+#
+# <details><summary>Has accuracy the exponent of CE?</summary>
+#
+# Not here. On LAMBADA's words accuracy is steeper than CE (the mean of $-\ln p$ of the word) in all nine series, by 5 to 21%. In the paper's Table 1, on all tokens of a corpus, it is flatter in 17 of 24 cells.
+#
+# </details>
+
+# %% tags=["hide-input", "hide-output"]
+# Table: exponents of accuracy and of CE on LAMBADA
+rows = []
+for name, part in lambada.dropna(subset=["ce_word"]).groupby("series"):
+    if len(part) >= 4:
+        of_accuracy = fit_power_law(part.S, part.loss).alpha
+        of_ce = fit_power_law(part.S, part.ce_word).alpha
+        rows.append((name, of_accuracy, of_ce, of_accuracy / of_ce))
+pd.DataFrame(rows, columns=["series", "accuracy", "CE", "ratio"]).round(3)
+
+# %% [markdown]
+# ## The paper says, and we get
+#
+# The power law describes what others published, but at a fixed number of tokens its line is too hopeful for large models. LAMBADA's passages were chosen to be hard, and are no sample of text. Sources: `rbpkit/data/evidence`.
+#
+# **Related.** [Hoffmann et al.](https://arxiv.org/abs/2203.15556) have the sum for the loss; [Gadre et al.](https://arxiv.org/abs/2403.08540) made the models of OpenLM. [Notebook 15](15_size_and_tokens.ipynb) varies size and tokens in the pocket models.
+#
+# [Glossary](../docs/glossary.md)

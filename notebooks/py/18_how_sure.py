@@ -11,26 +11,21 @@
 # ---
 
 # %% [markdown]
-# # How sure is an exponent, and how far ahead does the line predict?
+# # How sure is a line? The tenth Pythia
 #
-# **The question.** The paper draws lines through four to ten models and prints slopes without intervals. How well do so few points fix an exponent? And if you knew the small models only, would the line tell you how good the large ones are?
+# The figure shows nine language models of one family, Pythia. $S$ counts the parameters of a model, without the tables that turn *tokens* (words or parts of words) into numbers and back. $\mathrm{RBP}_k$ is the share of tokens that are among the model's first $k$ guesses, and $-\ln \mathrm{RBP}_k$ is the paper's *loss*. The paper publishes 16 such losses for each Pythia: on four texts, for $k$ = 1, 10, 50 and 100. We take the mean of their logarithms, so each model has one point.
 #
-# > **The paper.** "Scaling laws aim to accurately predict model performance across different scales" (Abstract)
-#
-# **Guess first.** For GPT2 the paper's Table 1 prints lines through four models with $R^2 = 0.98$. How wide is the 95% interval of such an exponent: plus or minus 2%, 10% or 40%?
-#
-# **The surprise.** A straight line does not guarantee a good prediction. The lines through the small Pythias have a median $R^2$ of 0.995. Still both models far beyond them are worse than predicted, on each of the four corpora that the paper plots.
-#
-# [Glossary](../docs/glossary.md)
+# The points are close to a straight line. There is a tenth Pythia, with 12 billion parameters (12B).
 
 # %% tags=["parameters", "hide-input"]
-families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
+families = ["GPT2", "OPT", "Pythia", "Qwen"]  # of what was measured; empty: whatever is there
 corpus_names = ["pocket:prose", "pocket:code", "pocket:humaneval"]
 ks = [1, 10, 50, 100]  # k of the measured models
 records_dir = ""  # a folder of your own records; empty: the pocket models
 figures_dir = ""  # where to write figures and their points; empty: nowhere
 
 # %% tags=["hide-input"]
+# Import what the notebook needs
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -38,356 +33,499 @@ from scipy.stats import chi2
 from scipy.stats import t as student
 
 from rbpkit import InputError, fit_power_law, fit_rbp_law, load_summaries, paper, plots
+from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.stats.bootstrap import resample
 from rbpkit.stats.curves import models_of, published_curves
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
-from rbpkit_pocket.paths import DATA, SUMMARIES
+from rbpkit_pocket.paths import SUMMARIES
 
 check_parameters(globals())
-mine = "measured" if records_dir else "pocket models"
-summaries = load_summaries(records_dir or SUMMARIES)
 
 # %% [markdown]
-# ## What $R^2$ says about an exponent
+# `published_curves` has the paper's points for one $k$, and `curve_points` puts them into a table: text (`corpus`), family, model, quantity, $S$ and loss.
+
+# %%
+tables = []
+for k in [1, 10, 50, 100]:
+    curves = published_curves(k)
+    tables.append(plots.curve_points("published", curves.values()))
+published = pd.concat(tables)
+
+
+# %%
+def mean_series(losses):
+    """One loss for each size: exp of the mean logarithm over texts and k."""
+    curves = ["corpus", "quantity"]
+    by_size = losses.pivot_table("loss", index=["S", "model"], columns=curves)
+    complete = by_size.dropna(axis="columns")  # curves that have every size
+    mean = np.log(complete).mean(axis="columns")
+    return np.exp(mean).rename("loss").reset_index()
+
+
+# %%
+pythia = mean_series(published[published.family == "Pythia"])
+nine = pythia[:9]
+tenth = pythia.iloc[9]
+line = fit_power_law(nine.S, nine.loss)
+by_line = line.predict(tenth.S)
+no_gain = nine.loss.iloc[-1]  # the loss of Pythia-6.9B
+
+# %% tags=["hide-input"]
+# Draw nine Pythias and two predictions of the tenth
+
+
+def draw_pythias(axes, colour):
+    """Nine Pythias, their line, and two predictions of the tenth."""
+    axes.plot(nine.S, line.predict(nine.S).loss, color=colour, lw=1.2)
+    axes.plot(nine.S, nine.loss, "^", color=colour, ms=7)
+    reach = np.array([nine.S.iloc[-1], tenth.S])
+    axes.plot(reach, line.predict(reach).loss, ":", color=OTHER, lw=1.5)
+    axes.plot(reach, [no_gain, no_gain], ":", color=OTHER, lw=1.5)
+    axes.set(xscale="log", yscale="log", xlabel="$S$ (parameters)", ylabel="mean loss")
+    axes.text(tenth.S * 1.15, by_line.loss, "A: the line", va="center")
+    axes.text(tenth.S * 1.15, no_gain, "B: the same as 6.9B", va="center")
+
+
+colour = plots.ink_of("Pythia").colour
+with plots.style():
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.6), layout="constrained")
+draw_pythias(axes, colour)
+axes.set(xlim=(8e5, 3e12), ylim=(0.85 * by_line.loss, 1.15 * nine.loss.iloc[0]))
+plots.log_ticks(axes)
+axes.set_title("Nine Pythias, and two guesses for the tenth", loc="left")
+plots.show(figure)
+
+# %% [markdown]
+# **Guess first.** Which prediction of the 12B model is nearer to the truth: A, the line through nine models, or B, the same loss as the model before it (*no gain*)?
+
+# %%
+error_of_line = 100 * (by_line.loss / tenth.loss - 1)
+error_of_no_gain = 100 * (no_gain / tenth.loss - 1)
+print(f"A, the line:      {error_of_line:+.1f}%")
+print(f"B, same as 6.9B:  {error_of_no_gain:+.1f}%")
+
+# %% tags=["hide-input"]
+# Draw the tenth Pythia
+with plots.style():
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.6), layout="constrained")
+draw_pythias(axes, colour)
+axes.plot([tenth.S, tenth.S], [by_line.low, by_line.high], color=CONTEXT, lw=8, zorder=0)
+axes.plot(tenth.S, tenth.loss, "^", color=INK, ms=9)
+axes.text(tenth.S * 1.15, tenth.loss, "12B", va="center")
+axes.text(tenth.S * 0.85, by_line.low, "95%", ha="right", va="bottom", color=OTHER)
+axes.set(xlim=(1.9e9, 4e10), ylim=(0.95 * by_line.low, 1.05 * nine.loss.iloc[7]))
+plots.log_ticks(axes)
+axes.set_xticks([2e9, 5e9, 1e10, 2e10], ["2B", "5B", "10B", "20B"])
+axes.xaxis.minorticks_off()
+axes.set_title("The tenth is nearer to \u201cno gain\u201d", loc="left")
+points = pythia.assign(predicted=line.predict(pythia.S).loss)
+plots.save(figure, points, figures_dir, "18_tenth")
+
+# %% [markdown]
+# *The right end of the figure above, enlarged. Lower is better. The pale bar is the line's 95% interval for one more model.*
 #
-# Suppose that the models of a family scatter independently about their line, with a normal distribution. Then Student's $t$ gives the 95% interval of the exponent. As a share of the exponent, half of that interval depends on $R^2$ and on the number $n$ of models alone:
+# **"The same as 6.9B" predicts Pythia-12B to 4.3%, a line through nine Pythias to 8.7%.** The tenth model lies at the very edge of the line's interval. Is this the rule?
+#
+# ## Is a line worth having?
+#
+# We do the same in every family: each larger model is predicted from the $n$ smallest. The paper has four families. The *pocket models*, small models that we trained ourselves, are four more.
+
+
+# %%
+def ahead(series):
+    """Every larger model, predicted from the n smallest; errors as shares of its loss."""
+    parts = []
+    fewest = max(3, len(series) // 2)
+    for n in range(fewest, len(series)):
+        small = series[:n]
+        larger = series[n:].assign(n=n)
+        line = fit_power_law(small.S, small.loss)
+        promised = line.predict(larger.S)
+        larger["decades"] = np.log10(larger.S / small.S.iloc[-1])
+        # Below zero: the model is worse than predicted
+        larger["error"] = promised.loss / larger.loss - 1
+        larger["low"] = promised.low / larger.loss - 1
+        larger["high"] = promised.high / larger.loss - 1
+        larger["no_gain"] = small.loss.iloc[-1] / larger.loss - 1
+        parts.append(larger)
+    return pd.concat(parts)
+
+
+# %% tags=["hide-input"]
+# Add the pocket models, or yours, to the paper's points
+mine = "yours" if records_dir else "pocket"
+summaries = load_summaries(records_dir or SUMMARIES)
+asked_families = families or sorted({summary.manifest.family for summary in summaries})
+asked_corpora = corpus_names or sorted({summary.manifest.corpus for summary in summaries})
+rows, absent = [], []
+for corpus in asked_corpora:
+    for family in asked_families:
+        of_family = models_of(summaries, corpus, family)
+        if not of_family:
+            absent.append(f"{family} on {corpus}")
+        for summary in of_family:
+            for k in ks:
+                with np.errstate(divide="ignore"):
+                    loss = -np.log(summary.rbp(k))
+                point = summary.manifest.model, summary.manifest.S
+                rows.append((mine, corpus, family, f"RBP_{k}", *point, loss))
+measured = pd.DataFrame(rows, columns="source corpus family quantity model S loss".split())
+# An RBP of 1 or 0 has no place on the line
+measured = measured[(measured.loss > 0) & np.isfinite(measured.loss)]
+losses = pd.concat([published, measured]) if len(measured) else published
+if absent:
+    print(f"Not measured: {', '.join(absent)}.")
+series_of, too_few = {}, []
+for key, points in losses.groupby(["source", "family"], sort=False):
+    series = mean_series(points)
+    try:
+        fit_power_law(series.S[:3], series.loss[:3])
+    except InputError:
+        too_few.append(f"{key[1]} ({key[0]})")
+        continue
+    if len(series) < 4:
+        too_few.append(f"{key[1]} ({key[0]})")
+    else:
+        series_of[key] = series
+if too_few:
+    print(f"Fewer than four sizes with a line, so nothing to predict: {', '.join(too_few)}.")
+
+# %% [markdown]
+# `series_of` has the mean series of each source (published or pocket) and family.
+
+# %%
+parts = []
+for (source, family), series in series_of.items():
+    part = ahead(series)
+    parts.append(part.assign(source=source, family=family))
+forecasts = pd.concat(parts, ignore_index=True)
+
+# The largest model of each family, from all the others
+most = forecasts.groupby(["source", "family"]).n.transform("max")
+largest = forecasts[forecasts.n == most]
+line_error = largest.error.abs()
+no_gain_error = largest.no_gain.abs()
+nearer = (no_gain_error < line_error).sum()
+print(f"no gain is nearer in {nearer} of {len(largest)} series")
+
+# %% tags=["hide-input"]
+# Draw both errors in every series
+shown = largest.assign(line=100 * line_error, no_gain=100 * no_gain_error)
+shown = shown.sort_values("line", ascending=True).reset_index(drop=True)
+with plots.style():
+    figure, axes = plt.subplots(
+        figsize=(plots.WIDTH, 0.36 * len(shown) + 1.4), layout="constrained"
+    )
+for row in shown.itertuples():
+    axes.plot([row.line, row.no_gain], [row.Index, row.Index], color=CONTEXT, lw=3, zorder=0)
+    axes.plot(row.line, row.Index, "o", color=INK, ms=8)
+    axes.plot(row.no_gain, row.Index, "s", color=OTHER, ms=7)
+names = shown.family.map(plots.name_of) + ", " + shown.source
+axes.set_yticks(shown.index, names)
+axes.text(shown.line[0], -0.75, "line", ha="center", va="center")
+axes.text(shown.no_gain[0], -0.75, "no gain", ha="center", va="center", color=OTHER)
+axes.set(xlim=(0, None), ylim=(-1.2, len(shown) - 0.5), xlabel="error for the largest model (%)")
+axes.set_title(f"No gain is nearer in {nearer} of {len(shown)} series", loc="left")
+columns = ["source", "family", "n", "model", "decades", "error", "low", "high", "no_gain"]
+plots.save(figure, largest[columns], figures_dir, "18_largest")
+
+# %% [markdown]
+# *Each row: the largest model of a family, predicted from all the others.*
+#
+# **In six of eight series the line is nearer than "no gain", mostly by far. In two it is not, and both are Pythia.**
+#
+# ## How sure could we have been?
+#
+# A line through few points is loose. Nine points hold it like a ruler, four leave it a fan.
+
+# %% tags=["hide-input"]
+# Draw the idea: nine points and four, with the same scatter
+off = np.array([0.3, -0.4, 0.1, 0.35, -0.3, -0.1, 0.4, -0.35, 0.1]) * 0.09
+with plots.style():
+    figure, grid = plt.subplots(1, 2, figsize=(plots.WIDTH, 2.6), sharey=True, layout="constrained")
+for axes, chosen in zip(grid, [np.arange(9), np.arange(4) * 2 + 2], strict=True):
+    x = chosen.astype(float)
+    idea = fit_power_law(np.exp(x), np.exp(-0.1 * x + off[chosen]))
+    reach = np.linspace(x.max(), 11, 30)
+    beam = idea.predict(np.exp(reach))
+    axes.fill_between(reach, np.log(beam.low), np.log(beam.high), color=CONTEXT)
+    axes.plot([0, 11], np.log(idea.predict(np.exp([0.0, 11.0])).loss), color=OTHER, lw=1)
+    axes.plot(x, -0.1 * x + off[chosen], "o", color=INK, ms=6)
+    axes.set(xticks=[], yticks=[], ylim=(-1.75, 0.25), xlabel="$\\log S$")
+    axes.set_title(f"{len(chosen)} models", loc="left")
+grid[0].set_ylabel("$\\log$ loss")
+plots.show(figure)
+
+# %% [markdown]
+# *A sketch with invented points. Pale: where one more model should lie (95%).*
+#
+# The line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, and $\alpha$ is its *exponent*. Suppose that models scatter independently about it. Then Student's $t$ gives a 95% interval $\alpha \pm \Delta\alpha$, and its relative width depends only on the number $n$ of models and on $R^2$, the share of the spread that the line explains:
 #
 # $$\frac{\Delta\alpha}{\alpha} = t_{n-2}\sqrt{\frac{1/R^2 - 1}{n - 2}}.$$
 #
-# So Table 1, which prints no intervals, still says how well each exponent is known.
+# So Table 1 of the paper, which has $R^2$ but no intervals, still says how well each exponent is known.
 
 # %%
-table1 = paper.table1().query("slope != 0")  # a slope that is printed as 0 has no relative width
-n = table1["family"].map(paper.models().groupby("family").size())
-width = student.ppf(0.975, n - 2) * np.sqrt((1 / table1["r2"] - 1) / (n - 2))
+table1 = paper.table1().query("slope != 0")  # 0 has no relative width
+sizes_of_family = paper.models().groupby("family").size()
+n = table1.family.map(sizes_of_family)
+t = student.ppf(0.975, n - 2)
+width = t * np.sqrt((1 / table1.r2 - 1) / (n - 2))
 widths = table1.assign(n=n, width=width)
 
-guess = student.ppf(0.975, 2) * np.sqrt((1 / 0.98 - 1) / 2)
-print(f"four models with R2 = 0.98: plus or minus {guess:.0%}\n")
-small_k = widths[widths["k"].isin(["1", "10", "100"])]
-print("half the 95% interval over the exponent, k = 1 to 100, six corpora")
-print(small_k.groupby(["family", "n"])["width"].agg(["min", "median", "max"]).round(2))
+# %%
+small_k = widths[widths.k.isin(["1", "10", "100"])]
+by_family = small_k.groupby(["family", "n"])["width"]
+print("half the 95% interval over the exponent, k = 1 to 100, six texts")
+print(by_family.agg(["min", "median", "max"]).round(2).to_string())
 
 # %% tags=["hide-input"]
-order = list(dict.fromkeys(widths["k"]))
+# Draw the widths of Table 1
+order = list(dict.fromkeys(widths.k))
 with plots.style():
-    figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
-    for place, family in enumerate(paper.FAMILIES):
-        part, ink = widths[widths["family"] == family], plots.ink_of(family)
-        x = part["k"].map(order.index) + 0.18 * (place - 1.5)
-        axes.plot(x, part["width"], ink.marker, color=ink.colour, ms=5, mec="white", mew=0.5)
-    axes.axhline(1, color="black", lw=0.8)
-    axes.set(yscale="log", yticks=[0.03, 0.1, 0.3, 1, 3, 10, 30])
-    axes.set_yticklabels(["3%", "10%", "30%", "100%", "300%", "1,000%", "3,000%"])
-    axes.set_xticks(range(len(order)), [k if k == "CE" else f"{int(k):,}" for k in order])
-    axes.grid(axis="x", visible=False)
-    axes.set(xlabel="CE, and $k$ of $-\\log\\,\\mathrm{RBP}_k$", ylabel=r"$\Delta\alpha/\alpha$")
-    handles = plots.family_marks(paper.FAMILIES)
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.8), layout="constrained")
+axes.axhline(1, color=OTHER, lw=0.8)
+ends = []
+for place, family in enumerate(paper.FAMILIES):
+    part, ink = widths[widths.family == family], plots.ink_of(family)
+    x = part.k.map(order.index) + 0.16 * (place - 1.5)
+    axes.plot(x, part.width, ink.marker, color=ink.colour, ms=4, mec="white", mew=0.4)
+    median = part.groupby("k").width.median()[order]
+    axes.plot(np.arange(len(order)) + 0.16 * (place - 1.5), median, color=ink.colour, lw=1)
+    label = f"{plots.name_of(family)}, {part.n.iloc[0]} models"
+    ends.append((len(order) - 0.6, median.iloc[-1], label, ink.colour))
+axes.set(yscale="log", yticks=[0.03, 0.1, 0.3, 1, 3, 10, 30], ylim=(0.03, 60))
+axes.set_yticklabels(["3%", "10%", "30%", "100%", "300%", "1,000%", "3,000%"])
+axes.set_xticks(range(len(order)), [k if k == "CE" else f"{int(k):,}" for k in order])
+axes.text(-0.4, 1.1, "above: the interval contains 0", color=OTHER)
+axes.set(xlabel="CE, and $k$ of $-\\ln\\,\\mathrm{RBP}_k$", ylabel=r"$\Delta\alpha/\alpha$")
+axes.set_title("Ten models fix an exponent, four do not", loc="left")
+plots.label_ends(axes, ends)
 plots.save(figure, widths.drop(columns="slope"), figures_dir, "18_widths")
 
 # %% [markdown]
-# *Half the 95% interval of each exponent in Table 1, as a share of the exponent. A marker is a corpus. Above the black line the interval contains zero.*
+# *Half the 95% interval of each exponent in Table 1, as a share of it. A mark is a text; lines join the medians. CE is the mean of $-\ln p$ of the true token.*
 #
-# The number of models matters most. Ten Pythias fix an exponent to 7% (median), and to 15% in the worst case. Four GPT-2 models leave it open by about 40%, although their lines look straight.
+# **For $k$ up to 100, ten Pythias fix an exponent to 7% (median; 15% at worst), and four GPT-2 models to about 40%, although their lines look straight.** Larger $k$ are worse: at $k$ = 10,000 one of Pythia's lines has 56%.
 #
-# **Exercise 1.** Table 1 prints $R^2 = 0.947$ for one line of GPT2, which has four models. How wide is half the 95% interval, as a share of the exponent? Give two decimals.
+# **Exercise 1.** Table 1 prints $R^2 = 0.947$ for one line of GPT-2. How wide is half the 95% interval, as a share of the exponent? Give two decimals.
 #
-# <details><summary>Hint</summary>$t_2 = 4.303$.</details>
+# <details><summary>Hint</summary>Four models, and $t_2 = 4.303$.</details>
 
 # %%
 answer_1 = None  # a share, such as 0.35
-print(check(1, answer_1, sealed("209c9aa4", digits=2)))
+
+# %% tags=["hide-input"]
+# Check exercise 1, and name common mistakes
+is_right = sealed("209c9aa4", digits=2)
+said = check(1, answer_1, is_right)
+print(said)
+if isinstance(answer_1, str | list | tuple):
+    print("Write a number, without quotation marks.")
+elif said.endswith("right"):
+    print("More about it: docs/solutions/18_how_sure.md")
+elif answer_1 and is_right(answer_1 / 100):
+    print("This is in percent; give a share.")
+elif answer_1 and is_right(answer_1 / 2):
+    print("This is the whole interval; give half of it.")
+elif answer_1 and is_right(answer_1 * 4.303):
+    print("Multiply by the quantile of Student's t.")
 
 # %% [markdown]
-# ## Other models, or other text?
+# ## And further ahead?
 #
-# An exponent can be uncertain in two ways.
+# > **The paper.** "Scaling laws aim to accurately predict model performance across different scales" (Abstract)
 #
-# - **Other models** of the family might scatter differently about the line. That is the $t$ interval above.
-# - **Other text** of the same kind might give the same models other points. That is the bootstrap: draw the documents again, with replacement, and fit the line to each draw.
+# With $x = \ln S$, mean $\bar x$ and residual standard deviation $s$, the 95% interval for one new model is
 #
-# The pocket corpora were split by source module, and documents of one module are alike, so `resample` draws whole modules. All models share each draw. For the published points we have no documents, so they have no interval of the second kind.
+# $$\ln \hat L \pm t_{n-2}\, s \sqrt{1 + \frac1n + \frac{(x - \bar x)^2}{\sum_i (x_i - \bar x)^2}}.$$
+#
+# `ahead` has it for every larger model. How do the published families do up to 1.6 *decades* (powers of ten) beyond their line?
 
 # %%
-rows, missing = [], []
-for corpus in corpus_names:
-    for family in families:
-        models = models_of(summaries, corpus, family)
+paper_only = forecasts[forecasts.source == "published"]
+far = paper_only[paper_only.decades > 0.5]
+pythia_far = far[far.family == "Pythia"]
+missed = (pythia_far.high < 0).sum()  # even the upper end is too low
+worst = -100 * pythia_far.error.min()
+print(f"Pythia, over half a decade ahead: {len(pythia_far)} predictions,")
+print(f"too low by up to {worst:.0f}%; {missed} intervals miss the truth")
+
+# %% tags=["hide-input"]
+# Draw every prediction of a larger published model
+with plots.style():
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 4.0), layout="constrained")
+axes.axhline(0, color=INK, lw=1, zorder=1)
+for family, part in paper_only.groupby("family", sort=False):
+    ink = plots.ink_of(family)
+    low, high = 100 * part.low.clip(lower=-0.32), 100 * part.high.clip(upper=0.2)
+    if family == "Pythia":  # the others' intervals, from 3 or 4 models, leave the panel
+        axes.vlines(part.decades, low, high, color=CONTEXT, lw=5, zorder=0)
+    look = {"color": ink.colour, "ms": 7, "mec": "white", "mew": 0.5}
+    axes.plot(part.decades, 100 * part.error, ink.marker, **look)
+labelled = {"GPT2": (-44, -4), "OPT": (8, -4), "Pythia": (-4, -22), "Qwen": (6, 5)}
+for family, shift in labelled.items():
+    end = paper_only[paper_only.family == family].nlargest(1, "decades").iloc[0]
+    axes.annotate(
+        plots.name_of(family), (end.decades, 100 * end.error), shift,
+        textcoords="offset points", color=plots.ink_of(family).colour,
+    )  # fmt: skip
+axes.text(0.02, 15, "better than predicted", color=OTHER)
+axes.text(0.02, -28, "worse than predicted", color=OTHER)
+axes.set(xlim=(0, 1.75), ylim=(-30, 18), xlabel="decades of $S$ beyond the largest model fitted")
+axes.set_ylabel("predicted / measured, less 1 (%)")
+axes.set_title("Every larger Pythia is worse than its line promises", loc="left")
+plots.save(figure, forecasts, figures_dir, "18_horizon")
+
+# %% [markdown]
+# *One mark for each larger model and each set of smaller ones. Pale: 95% intervals of Pythia. The marks share their models.*
+#
+# **More than half a decade ahead the line promises Pythia up to 13% too little loss, and five of nine intervals miss the truth.** All this rests on two models, 6.9B and 12B. Still the line is the better forecast there: beyond half a decade its error is smaller than that of "no gain" in every family that reaches so far, mostly by half or more. It tends to be too hopeful, and its interval is too narrow, since it takes the line to go on straight.
+#
+# **Exercise 2.** Fit the published Pythias on Wiki at $k$ = 1 without the two largest. By how many percent does the line miss the loss of the 12B model? Give one decimal, negative if the prediction is too low.
+#
+# <details><summary>Hint</summary>`curve = paper.points("Wiki", "Pythia", 1)` has `S` and `loss`; `fit_power_law(...).predict(...)` has `.loss`.</details>
+
+# %%
+answer_2 = None  # percent
+
+# %% tags=["hide-input"]
+# Check exercise 2, and name common mistakes
+is_right = sealed("bcb1e823", digits=1)
+said = check(2, answer_2, is_right)
+print(said)
+if isinstance(answer_2, str | list | tuple):
+    print("Write a number, without quotation marks.")
+elif said.endswith("right"):
+    print("More about it: docs/solutions/18_how_sure.md")
+elif answer_2 and is_right(-answer_2):
+    print("The size is right. Is the prediction too low or too high?")
+elif answer_2 and is_right(100 * answer_2):
+    print("Give it in percent.")
+elif answer_2 and answer_2 > 0 and is_right(-100 * answer_2 / (100 + answer_2)):
+    print("Divide the prediction by the measured loss, not the other way round.")
+
+# %% [markdown]
+# **Exercise 3, to discuss.** Let the line start from three models in every family (`range(3, len(series))`). What do the three or four smallest Pythias predict for the middle sizes, and what for 12B? Which assumption of the $t$ interval does that speak against?
+#
+# <details><summary>Hint</summary>Look at the signs of the errors as the distance grows. Independent scatter would give signs without a pattern.</details>
+#
+# ## Further questions
+#
+# <details><summary>Would more text help, or more models?</summary>
+#
+# More models, for OPT, Pythia and Qwen: an exponent is less sure because other models might scatter differently (by $t$) than because the text is a sample (by resampling its source modules). For GPT-2 the text is the larger error in half of the cases, but five models do not tell their scatter well: the true one may be almost four times what is seen, so this is undecided. All models share each draw of modules. With draws of their own the text's error would double or treble, because a hard module raises all losses together.
+#
+# </details>
+
+# %% tags=["hide-input", "hide-output"]
+# Figure and table: two kinds of intervals of an exponent
+rows, refused = [], []
+for corpus in asked_corpora:
+    for family in asked_families:
+        of_family = models_of(summaries, corpus, family)
+        if not of_family:
+            continue
         for k in ks:
+            sizes = [summary.manifest.S for summary in of_family]
             try:
-                fit = fit_rbp_law(
-                    [one.manifest.S for one in models], [one.rbp(k) for one in models]
-                )
-                L = resample(models, [k]).loss[:, :, 0]  # (draws, n): -log RBP_k
+                fit = fit_rbp_law(sizes, [summary.rbp(k) for summary in of_family])
+                draws = resample(of_family, [k]).loss[:, :, 0]  # (draws, n): -log RBP_k
             except InputError as error:
-                missing.append(f"{family} on {corpus}, k = {k}: {error}")
+                refused.append(f"{family} on {corpus}, k = {k}: {error}")
                 continue
-            x = np.log([one.manifest.S for one in models]) - fit.mean_log_S
-            alphas = -np.log(L) @ x / (x @ x)  # an exponent for each draw
+            x = np.log(sizes) - fit.mean_log_S
+            alphas = -np.log(draws) @ x / (x @ x)  # an exponent for each draw
             text = np.quantile(alphas, [0.025, 0.975])
             row = (corpus, family, k, fit.n, fit.alpha, *fit.alpha_interval, *text)
             rows.append((*row, fit.slope_se, alphas.std(ddof=1)))
 names = "corpus family k n alpha models_low models_high text_low text_high models_SE text_SE"
 exponents = pd.DataFrame(rows, columns=names.split())
-print("\n".join(missing[:4]) or "nothing is missing")
-
-# %% tags=["hide-input"]
+if refused:
+    print(f"No exponent in {len(refused)} cases; the first: {refused[0]}")
 if len(exponents):
-    shown = list(dict.fromkeys(exponents["corpus"]))
-    there = list(dict.fromkeys(exponents["family"]))
+    ratio = exponents.text_SE / exponents.models_SE
+    print("standard error of alpha: other text / other models, over texts and k")
+    by_family = ratio.groupby(exponents.family, sort=False)
+    print(by_family.agg(["min", "median", "max"]).round(2).to_string())
+    df = exponents.n.min() - 2
+    low, high = np.sqrt(df / chi2.ppf([0.975, 0.025], df))
+    print(f"scatter of {df + 2} models: 95% from {low:.1f} to {high:.1f} times what is seen")
+
+    first = exponents[exponents.k == exponents.k.min()].reset_index(drop=True)
     with plots.style():
-        height = -(-len(shown) // 2)
-        figure, grid = plt.subplots(
-            height, 2, figsize=(7, 2.2 * height + 0.5), sharey=True, squeeze=False
-        )
-        for axes, corpus in zip(grid.flat, shown, strict=False):
-            for place, family in enumerate(there):
-                part = exponents.query("corpus == @corpus and family == @family")
-                ink = plots.ink_of(family)
-                x = part["k"].map(ks.index) + 0.18 * (place - (len(there) - 1) / 2)
-                models = plots.whiskers(part, "alpha", "models")
-                text = plots.whiskers(part, "alpha", "text")
-                axes.errorbar(
-                    x, part["alpha"], text, fmt="none", ecolor=ink.colour, alpha=0.4, lw=6
-                )
-                axes.errorbar(
-                    x, part["alpha"], models, fmt="none", ecolor=ink.colour, lw=1, capsize=2
-                )
-                axes.plot(
-                    x, part["alpha"], ink.marker, color=ink.colour, ms=4, mec="white", mew=0.4
-                )
-            axes.set_xticks(range(len(ks)), [f"{k:,}" for k in ks])
-            top = min(exponents["models_high"].max(), 1.5 * exponents["alpha"].max())
-            axes.set(title=plots.short(corpus), xlabel="$k$", ylim=(0, 1.05 * top))
-            axes.grid(axis="x", visible=False)
-        for axes in grid[:, 0]:
-            axes.set_ylabel(r"exponent $\alpha_k$")
-        for axes in grid.flat[len(shown) :]:
-            axes.set_visible(False)
-        bars = [
-            plt.Line2D([], [], color="black", lw=1, label="other models"),
-            plt.Line2D([], [], color="0.7", lw=6, label="other text"),
-        ]
-        figure.set_layout_engine("constrained")
-        handles = [*plots.family_marks(there), *bars]
-        figure.legend(handles=handles, loc="outside lower center", ncols=6)
+        height = 0.28 * len(first) + 1.3
+        figure, axes = plt.subplots(figsize=(plots.WIDTH, height), layout="constrained")
+    for row in first.itertuples():
+        ink = plots.ink_of(row.family)
+        axes.plot([row.text_low, row.text_high], [row.Index] * 2, color=CONTEXT, lw=9, zorder=0)
+        axes.plot([row.models_low, row.models_high], [row.Index] * 2, color=ink.colour, lw=1.4)
+        axes.plot(row.alpha, row.Index, ink.marker, color=ink.colour, ms=6)
+    labels = first.family.map(plots.name_of) + ", " + first.corpus.map(plots.short)
+    axes.set_yticks(first.index, labels)
+    left = max(0, first.models_low.min() - 0.01)
+    right = min(first.models_high.max(), 2 * first.alpha.max()) + 0.01
+    axes.set(xlim=(left, right), ylim=(len(first) - 0.5, -0.5))
+    axes.set_xlabel(f"exponent at $k$ = {first.k[0]:,} (line: other models; pale: other text)")
+    axes.set_title("Two reasons to be unsure of an exponent", loc="left")
     plots.save(figure, exponents, figures_dir, "18_exponents")
 
 # %% [markdown]
-# *Exponents of the pocket models with two kinds of 95% interval. Thin bars: other models of the family, by $t$. Thick pale bars: other modules of text, by bootstrap. Where a thick bar is longer than a thin one, the text limits what we know.*
+# <details><summary>How often is the largest model inside the interval?</summary>
 #
-# Would more text help? Compare the two standard errors of an exponent, family by family.
-
-# %%
-ratio = (exponents["text_SE"] / exponents["models_SE"]).groupby(exponents["family"], sort=False)
-print("standard error of alpha: other text / other models, over corpora and k")
-print(ratio.agg(["min", "median", "max"]).round(2))
-if len(exponents):
-    df = exponents["n"].min() - 2
-    low, high = np.sqrt(df / chi2.ppf([0.975, 0.025], df))
-    print(
-        f"scatter of {df + 2} models: 95% interval from {low:.1f} to {high:.1f} times what is seen"
-    )
-
-# %% [markdown]
-# For OPT, Pythia and Qwen the models' scatter is the larger error. More text would hardly narrow their intervals, and more models would. GPT2 is different: its five models are so close to their lines that in half of the cells the text is the larger error. But the scatter of five models is itself poorly known, as the last line shows: the true one may be almost four times what is seen. For GPT2, which of the two limits the exponent is undecided.
+# Nearly always, and that proves little: nearly all intervals of the published GPT-2 and OPT also hold the last fitted model, so they cannot tell the two apart. Pythia's can, and there the largest model is worse than predicted in all 16 cases. In 80 predictions of 6.9B and 12B from six to eight smaller Pythias (median $R^2$ 0.995), all are worse and 38 inside: one finding about two models.
 #
-# **Exercise 2.** Change the cell above the figure so that each model gets its own draws: give `resample` one model at a time, each with another `seed`. The standard error from the text doubles or trebles. Why?
-#
-# <details><summary>Hint</summary>A module that is hard for one model is hard for all. What does that do to a slope?</details>
-#
-# ## Does the line predict a larger model?
-#
-# Fit the line to the smaller models of a family. With $x = \log S$ and residual standard deviation $s$, the 95% interval for the loss $L$ of one new model is
-#
-# $$\log \hat L \pm t_{n-2}\, s \sqrt{1 + \frac1n + \frac{(x - \bar x)^2}{\sum_i (x_i - \bar x)^2}}.$$
-#
-# `fit.predict` computes it. We ask it for every larger model, from each set of smallest models that has at least three models and half the family.
+# </details>
 
-# %%
-rows = [
-    ("published", curve.corpus, curve.family, k, *point)
-    for k in (1, 10, 50, 100)
-    for curve in published_curves(k).values()
-    for point in zip(curve.models, curve.S, curve.loss, strict=True)
-]
-for corpus in corpus_names:
-    for family in families:
-        for one in models_of(summaries, corpus, family):
-            point = one.manifest.model, one.manifest.S
-            rows += [(mine, corpus, family, k, *point, -np.log(one.rbp(k))) for k in ks]
-losses = pd.DataFrame(rows, columns="source corpus family k model S loss".split())
-losses = losses[losses["loss"] > 0]  # an RBP of 1 has no place on the line
-
-
-def ahead(models: pd.DataFrame) -> pd.DataFrame:
-    """Each larger model of a family predicted from the n smallest; errors as shares of its loss."""
-    models, rows = models.sort_values("S"), []
-    S, loss = models["S"].to_numpy(float), models["loss"].to_numpy()
-    for n in range(max(3, len(S) // 2), len(S)):
-        try:
-            fit = fit_power_law(S[:n], loss[:n])
-        except InputError:  # equal losses: there is no line
-            continue
-        for new in range(n, len(S)):
-            line = fit.predict(S[new])
-            rows.append(
-                {
-                    "n": n,
-                    "model": models["model"].iloc[new],
-                    "decades": np.log10(S[new] / S[n - 1]),
-                    "error": line.loss / loss[new] - 1,
-                    "low": line.low / loss[new] - 1,
-                    "high": line.high / loss[new] - 1,
-                    "no_gain": loss[n - 1] / loss[new] - 1,
-                    "R2": fit.r2,
-                }
-            )
-    return pd.DataFrame(rows)
-
-
-keys, parts = ["source", "family", "corpus", "k"], []
-for (source, family, corpus, k), one in losses.groupby(keys, sort=False):
-    parts.append(ahead(one).assign(source=source, family=family, corpus=corpus, k=k))
+# %% tags=["hide-input", "hide-output"]
+# Table: each text and k by itself
+keys = ["source", "family", "corpus", "quantity"]
+parts = []
+for key, points in losses.groupby(keys, sort=False):
+    one_series = points.sort_values("S")[["S", "model", "loss"]]
+    try:
+        parts.append(ahead(one_series).assign(**dict(zip(keys, key, strict=True))))
+    except (InputError, ValueError):  # no line, or no larger model
+        continue
 cells = pd.concat(parts, ignore_index=True)
-cells["inside"] = (cells["low"] <= 0) & (cells["high"] >= 0)
-cells["holds the last too"] = cells["no_gain"].between(cells["low"], cells["high"])
-cells["worse"] = cells["error"] < 0
-
-# %% [markdown]
-# First the usual test: predict the largest model from all the others, for each corpus and $k$.
-
-# %%
-most = cells.groupby(keys)["n"].transform("max")
-largest = cells[cells["n"] == most].groupby(["source", "family"], sort=False)
-table = largest.agg(cells=("n", "size"), inside=("inside", "sum"))
-table["holds the last too"] = largest["holds the last too"].sum()
-table["worse"] = largest["worse"].sum()
-table
-
-# %% [markdown]
-# *inside: cells (a corpus and a k) whose interval holds the largest model's loss. holds the last too: those whose interval also holds the loss of the largest model that was fitted. worse: those in which the model is worse than predicted.*
-#
-# Nearly all are inside, which sounds like a success. But nearly all intervals of the published GPT2 and OPT are so wide that they hold the last fitted model too, so they could not have told the two models apart. Among the published families only Pythia's intervals can always tell. There the largest model is worse than predicted in every cell, although it is mostly still inside.
-#
-# The cells are not independent trials: a model that is off its line at one $k$ is off at the others. So we make one series per family. If every cell follows a line in $\log S$, so does the mean of the logarithms over all $C$ cells:
-#
-# $$\frac1C \sum_c \log L_c = \bar a - \bar\alpha \log S.$$
-
-# %%
-series = []
-for (source, family), one in losses.groupby(["source", "family"], sort=False):
-    every = one.pivot_table(index=["S", "model"], columns=["corpus", "k"], values="loss")
-    mean = np.exp(np.log(every.dropna(axis="columns")).mean(axis="columns"))
-    series.append(ahead(mean.rename("loss").reset_index()).assign(source=source, family=family))
-pooled = pd.concat(series, ignore_index=True)
-pooled = pooled[["source", "family", *pooled.columns.drop(["source", "family"])]]
-
-best = pooled[pooled["n"] == pooled.groupby(["source", "family"])["n"].transform("max")]
-columns = ["source", "family", "n", "model", "decades", "error", "low", "high", "no_gain"]
-(best[columns].set_index(["source", "family", "model"]) * [1, 1, 100, 100, 100, 100]).round(1)
-
-# %% [markdown]
-# *The largest model of each family, predicted from all the others. error, low, high: predicted loss and its interval over the measured loss, less one, in percent. no_gain: the same if the model were no better than the last one that was fitted.*
-#
-# That is one statement per family. Published Pythia: worse than predicted, at the edge of the interval. Qwen2.5-14B: as predicted, and the interval excludes "no gain". Published GPT2 and OPT: too few models to tell. The pocket families are inside their intervals, and three of the four are worse than predicted.
-#
-# Now all horizons. In the next picture every larger model is predicted, from every set of smaller ones.
-
-# %% tags=["hide-input"]
-sources = list(dict.fromkeys(pooled["source"]))
-there = [family for family in paper.FAMILIES if family in set(pooled["family"])]
-there += sorted(set(pooled["family"]) - set(there))
-with plots.style():
-    figure, grid = plt.subplots(
-        len(sources), 1, figsize=(7, 2.9 * len(sources) + 0.5), squeeze=False, layout="constrained"
-    )
-    for axes, source in zip(grid[:, 0], sources, strict=True):
-        axes.axhline(0, color="black", lw=1, zorder=1)
-        for family, n in pooled[["family", "n"]].drop_duplicates().itertuples(index=False):
-            part = pooled[pooled[["source", "family", "n"]].eq([source, family, n]).all(axis=1)]
-            x, y, ink = part["decades"], 100 * part["error"], plots.ink_of(family)
-            bars = 100 * np.abs(part[["low", "high"]].to_numpy().T - part["error"].to_numpy())
-            axes.errorbar(x, y, bars, fmt="none", ecolor=ink.colour, elinewidth=2, alpha=0.3)
-            look = {"color": ink.colour, "ms": 5.5, "mec": "white", "mew": 0.5}
-            axes.plot(x, y, ink.marker, ls="-", lw=0.8, **look)
-        axes.set(
-            title=source, ylabel="predicted / measured - 1 (%)", ylim=(-32, 32), xlim=(0, None)
-        )
-    axes.set_xlabel("decades of $S$ beyond the largest model fitted")
-    figure.legend(handles=plots.family_marks(there), loc="outside lower center", ncols=5)
-plots.save(figure, pooled, figures_dir, "18_horizon")
-
-# %% [markdown]
-# *Each line joins the predictions made from one set of smaller models, for the mean over corpora and k. Pale bars: 95% prediction intervals; some leave the panel. Below zero the model is worse than predicted.*
-#
-# All published Pythias are below zero. Beyond half a decade they are so by up to 13%, and half of the intervals miss zero. The bars are narrow because the small models follow their line closely. What these models cannot show is a bend that comes later. The pocket Pythias do the same, as strongly. GPT2 and OPT of the pocket models are mostly below zero too, by about 4% at most. Qwen, published or pocket, stays within 3% of its line.
-#
-# Is the line still worth having? We compare it with the guess that size brings no gain at all.
-
-# %%
-steps = [0, 0.25, 0.5, 1, 2]
-far = pooled.assign(decades=pd.cut(pooled["decades"], steps), line=pooled["error"].abs())
-far = far.groupby(["source", "family", "decades"], sort=False, observed=True)
-medians = far[["line", "no_gain"]].median().sort_index().assign(predictions=far.size())
-(medians * [100, 100, 1]).round(1)
-
-# %% [markdown]
-# *Median size of the error in percent, by distance from the largest model fitted.*
-#
-# Within a quarter of a decade the line can be as wrong as no gain at all, or more so. Beyond half a decade its error is smaller than that of no gain in every family that has such a prediction, mostly by half or more. So the line is useful as a forecast that tends to be too hopeful. Do not trust its interval far ahead.
-#
-# The same can be counted cell by cell, for the longest look ahead that the paper's points allow:
-
-# %%
-longest = cells.query("source == 'published' and n >= 6 and n <= 8 and decades > 0.5")
-print(f"R2 of the lines: median {longest['R2'].median():.3f}")
+cells["inside"] = (cells.low <= 0) & (cells.high >= 0)
+cells["holds the last too"] = cells.no_gain.between(cells.low, cells.high)
+cells["worse"] = cells.error < 0
+last = cells[cells.n == cells.groupby(keys).n.transform("max")]
+last = last.groupby(["source", "family"], sort=False)
+table = last[["inside", "holds the last too", "worse"]].sum()
+table.insert(0, "cells", last.size())
+print("the largest model from all the others, for each text and k")
+print(table.to_string())
+longest = cells[(cells.source == "published") & cells.n.between(6, 8) & (cells.decades > 0.5)]
 print(
     f"Pythia from its 6 to 8 smallest, over half a decade ahead: {len(longest)} predictions;",
-    f"\nworse than predicted: {longest['worse'].sum()}; inside the interval:",
-    longest["inside"].sum(),
+    end=" ",
 )
+print(f"worse: {longest.worse.sum()}; inside: {longest.inside.sum()}")
 
 # %% [markdown]
-# This is one finding about two large models, and not eighty findings. They are Pythia-6.9B and 12B, each predicted from up to three sets of small models. Why the large Pythias fall behind, the points do not tell. All Pythias saw the same number of training tokens, so text may be what the large ones lack.
+# <details><summary>From which distance on is the line better than "no gain"?</summary>
 #
-# **Exercise 3.** Fit the published Pythias on Wiki at $k = 1$ without the largest two. By how many percent does the line miss the loss of the 12B model? Give one decimal, negative if the prediction is too low.
+# From half a decade on, in every family. Up to half a decade "no gain" is sometimes nearer: for pocket Pythia (6.1 against 7.5%, from a quarter of a decade on) and, up to a quarter, for pocket OPT. The pocket Pythias fall short as the published ones do. GPT-2 and OPT are mostly below their lines too, by 4% at most; Qwen stays within 3%.
 #
-# <details><summary>Hint</summary>`curve = paper.points("Wiki", "Pythia", 1)` has `S` and `loss`; `fit_power_law(...).predict(...)` has `.loss`.</details>
+# </details>
 
-# %%
-answer_3 = None  # percent
-print(check(3, answer_3, sealed("bcb1e823", digits=1)))
-
-# %% [markdown]
-# **Exercise 4.** Let the line start from three models in every family (`range(3, len(S))`). What do the three or four smallest Pythias predict for the middle sizes, and what for 12B? Which assumption of the $t$ interval does that speak against?
-#
-# <details><summary>Hint</summary>Look at the signs of the errors as the distance grows. Independent scatter would give signs without a pattern.</details>
-#
-# ## What 16 bits do to an exponent
-#
-# Many programs run models in 16 bits. [Notebook 02](02_section_3_metric.ipynb) shows that this makes ties. Here is what it does to the exponents of the pocket models, on 100 documents of two corpora.
-
-# %%
-bits = pd.read_csv(DATA / "tables" / "precision.csv")
-alpha = bits.groupby(["setting", "corpus", "family", "k"], sort=False).apply(
-    lambda one: fit_rbp_law(one["S"], one["pessimistic"]).alpha, include_groups=False
-)
-change = alpha.unstack("setting").div(alpha["float32"], axis=0) - 1
-print("largest change of an exponent, in percent:")
-print((100 * change.abs()).max()[bits["setting"].unique()].round(1).to_string())
+# %% tags=["hide-input", "hide-output"]
+# Table: median size of the error, by distance
+steps = pd.cut(forecasts.decades, [0, 0.25, 0.5, 1, 2]).rename("distance")
+sizes = forecasts.assign(line=100 * forecasts.error.abs(), no_gain=100 * forecasts.no_gain.abs())
+by_distance = sizes.groupby(["source", "family", steps], observed=True)
+medians = by_distance[["line", "no_gain"]].median().assign(predictions=by_distance.size())
+print("median error in percent, by decades beyond the largest model fitted")
+print(medians.round(1).to_string())
 
 # %% [markdown]
-# *body: only the network ran in 16 bits. logits: the logits were rounded, too.*
+# ## The paper says, and we get
 #
-# Rounding moves no exponent by more than 1.3%. Even the narrowest interval above is twice as wide, on either side. So an exponent survives 16 bits, although single ranks do not.
+# A line is a useful forecast that tends to be too hopeful. That large Pythias fall behind is one finding about one recipe; all Pythias read equally many tokens, so text may be what the large ones lack ([notebook 16](16_published_models.ipynb)). GPT-2, OPT and Qwen have too few published models for such a look ahead.
 #
-# ## What we found
+# **Related.** [Besiroglu et al.](https://arxiv.org/abs/2404.10102) find the printed intervals of Hoffmann et al.'s scaling law far too narrow. [Notebook 09](09_appendix_B_table1.ipynb) has all cells of Table 1.
 #
-# - **An exponent from few models is rough.** In Table 1 ten models fix it to about 7% and four to about 40% (medians), if the scatter about the line is random. This is arithmetic from the printed $R^2$.
-# - **More models help more than more text, for three of four pocket families.** For GPT2 it is undecided, since the scatter of five models is hardly known.
-# - **The line promises too much for Pythia.** Both models far ahead are worse than predicted. This is one family with one recipe. GPT2, OPT and Qwen have too few published models for such a look ahead.
-# - **Beyond half a decade the line beats "no gain" in every family that reaches so far.** Its 95% interval is too narrow there for Pythia, because it takes the line to go on straight. These are a few predictions per family, and they share models.
-# - **16 bits change exponents by 1.3% at most**, on small models. Large models were not tried.
+# [Glossary](../docs/glossary.md)
