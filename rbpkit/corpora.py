@@ -1,4 +1,4 @@
-"""Corpora: the paper's six by name, the pocket corpora, anyone's files (Appendix A).
+"""Corpora: the paper's six by name, those of plugins, anyone's files (Appendix A).
 
 The authors' protocol: shuffle the documents with seed 42, take the first 1,000. Tokenizing and
 batching are in `encoding`.
@@ -41,7 +41,8 @@ class HubCorpus:
 
     path, split: the data set and the part of it, as the hub names them.
     files: patterns of the repository's files that hold this part, in the order of its rows.
-    fields: the columns whose values are joined by a newline. keep: which rows are documents.
+    fields: the columns whose values are joined by a newline.
+    keep: which rows are documents.
     in_order: the first rows are taken without a shuffle.
     """
 
@@ -99,17 +100,18 @@ class Corpus:
     """The documents to be measured, in the order of the protocol; never empty.
 
     id: the paper's name, "PLUGIN:NAME", the name of the file or folder, or one of your own.
-    fingerprint: `text_fingerprint(documents)`; two corpora with the same one are the same text.
-    pictures: what each document is a caption of, None if they are plain texts; if they are there,
-    the fingerprint is `pictures_fingerprint`.
+    fingerprint: `text_fingerprint(documents)`, with pictures `pictures_fingerprint`. Two corpora
+        with the same one are the same text.
+    pictures: what each document is a caption of; None for plain texts.
     units: for each document the name of what was sampled with it (a module, an author), which a
-    bootstrap resamples; None if the documents themselves were sampled.
+        bootstrap resamples; None if the documents themselves were sampled.
     source: where the text is from: `kind` ("hub", "file", "memory" or the name of a plugin),
-    `path`, `empty` (how many documents without a visible character were left out); of files and the
-    hub `files` and `field`, of the hub `revision`; of a plugin `as_shipped`, whether this is the
-    text behind the plugin's reference numbers.
+        `path`, `empty` (how many documents without a visible character were left out); of files and
+        the hub `files` and `field`, of the hub `revision`; of a plugin `as_shipped`, whether this
+        is the text behind the plugin's reference numbers.
     protocol: how documents were chosen: `seed` (None if nothing was shuffled), `requested` (None
-    for all), `available` (how many there were to choose from).
+        for all), `available` (how many there were to choose from).
+
     Both mappings hold only what JSON can. Raises InputError for a document that is not a string
     and a picture that cannot be read.
     """
@@ -162,8 +164,13 @@ class Corpus:
             kind = type(texts).__name__
             raise InputError(f"{name}: a {kind} is not a list of texts; give one column or split")
         columns = Columns(field.split("+"), image, unit)
-        needs_rows = image is not None or unit is not None
-        kind = f"rows with the columns {field}, {image or unit}" if needs_rows else "strings"
+        parts = ["text"]
+        if image is not None:
+            parts.append("picture")
+        if unit is not None:
+            parts.append("unit")
+        needs_rows = len(parts) > 1
+        kind = f"rows of {' and '.join(parts)}" if needs_rows else "strings"
         documents = []
         with reason(f"{name}: the documents must be {kind}"):
             for number, row in enumerate(undecoded(texts, image)):
@@ -207,45 +214,48 @@ def load_corpus(
     """Documents of a corpus: by default the first 1,000, shuffled with seed 42 (Appendix A).
 
     name_or_path: one of `ON_HUB` or the corpus of a plugin ("pocket:prose"), in any case (a file
-    of that name is "./NAME"); or a file that ends in one of `SUFFIXES`, or a folder of those, read
-    in the order of their names. A .txt file is one document.
+        of that name is "./NAME"); or a file that ends in one of `SUFFIXES`, or a folder of those,
+        read in the order of their names. A .txt file is one document.
     documents: how many to take, 0 for all; by default 1,000, and all of a plugin's corpus. Empty
-    ones among them are left out and counted.
+        ones among them are left out and counted.
     field: of JSON and Parquet files, the column with the text ("text" if not given), or several
-    joined by "+" whose values are joined by a newline ("prompt+canonical_solution").
+        joined by "+" whose values are joined by a newline ("prompt+canonical_solution").
     image: of such files, the column with the picture that the text describes: the name of its file,
-    relative to the corpus's, or (Parquet) the picture itself. A folder with a metadata file is read
-    as the imagefolder of `datasets`, whose column is "image".
+        relative to the corpus's, or (Parquet) the picture itself. A folder with a metadata file is
+        read as the imagefolder of `datasets`, whose column is "image".
     unit: of such files, the column with the name of what the document was sampled with (its
-    author, its repository), which a bootstrap resamples.
+        author, its repository), which a bootstrap resamples.
     seed: None takes documents in their own order. C4, and plugins' corpora that say so, are always
-    taken in their own order.
+        taken in their own order.
     revision: of the hub's data set; by default its newest.
 
     Raises InputError for an unknown name, a hub that does not answer, files that cannot be read
     as text, a field that is missing, a corpus without text.
     """
-    for key, value in (("documents", documents), ("seed", seed)):
-        if value is not None:
-            check_whole(key, value, 0)
+    if documents is not None:
+        check_whole("documents", documents, 0)
+    if seed is not None:
+        check_whole("seed", seed, 0)
     target = _resolve(name_or_path)
-    for key, value in (("field", field), ("image", image), ("unit", unit)):
-        if isinstance(target, str) and value is not None:
-            raise InputError(f"{key}={value!r}: the {key} of {target} is fixed; leave {key} out")
     if target not in ON_HUB and revision is not None:
         raise InputError(f"revision: only for corpora on the hub, not for {target}; leave it out")
-    if isinstance(target, str) and target not in ON_HUB:
-        return _from_plugin(target, documents or None, seed)
+    if isinstance(target, str):
+        for key, column in {"field": field, "image": image, "unit": unit}.items():
+            if column is not None:
+                fixed = f"the {key} of {target} is fixed"
+                raise InputError(f"{key}={column!r}: {fixed}; leave {key} out")
+        if target not in ON_HUB:
+            return _from_plugin(target, documents or None, seed)
     if documents is None:
         documents = PROTOCOL_DOCUMENTS
     documents = documents or None  # None for all, from here on
     if isinstance(target, str):
         return _from_hub(target, documents, seed, revision)
-    pictured = image and any(target.rglob("metadata.*"))
-    name, files = target.resolve().name, [target] if pictured else list_files(target)
-    source = {"kind": "file", "path": str(target)}
     columns = Columns((field or "text").split("+"), image, unit)
-    return _from_files(name, files, columns, documents, seed, source)
+    is_imagefolder = image is not None and any(target.rglob("metadata.*"))
+    files = (target,) if is_imagefolder else list_files(target)
+    source = {"kind": "file", "path": str(target)}
+    return _from_files(target.resolve().name, files, columns, documents, seed, source)
 
 
 def known_corpus(given: str) -> str | None:
@@ -333,9 +343,11 @@ def _from_plugin(name: str, documents: int | None, seed: int | None) -> Corpus:
     available = len(text.texts)
     seed = seed if text.shuffled else None
     order = protocol_order(available, seed)[:documents].tolist()
-    pictures = text.pictures or [None] * available
-    units = text.units or [None] * available
-    chosen = [Document(text.texts[i], pictures[i], units[i]) for i in order]
+    chosen = []
+    for number in order:
+        picture = None if text.pictures is None else text.pictures[number]
+        unit = None if text.units is None else text.units[number]
+        chosen.append(Document(text.texts[number], picture, unit))
     kind = plugins.prefix_of(name)
     source = {"kind": kind, "path": text.where, "as_shipped": text.as_shipped}
     protocol = {"seed": seed, "requested": documents, "available": available}
@@ -351,7 +363,9 @@ def _from_hub(name: str, documents: int | None, seed: int | None, revision: str 
         folder = snapshot_download(
             hub.path, repo_type="dataset", revision=revision, allow_patterns=list(hub.files)
         )
-    files = [path for pattern in hub.files for path in _parts(Path(folder), pattern)]
+    files: list[Path] = []
+    for pattern in hub.files:
+        files += _parts(Path(folder), pattern)
     source = {"kind": "hub", "path": hub.path, "revision": Path(folder).name}
     seed = None if hub.in_order else seed
     columns = Columns(hub.fields)
@@ -361,8 +375,11 @@ def _from_hub(name: str, documents: int | None, seed: int | None, revision: str 
 def _parts(folder: Path, pattern: str) -> list[Path]:
     """The files of a pattern, all of them: offline the cache may hold only a part of the corpus."""
     found = sorted(path for path in folder.glob(pattern) if path.is_file())
-    # The names tell how many there are: "train-00000-of-00041.parquet".
-    count = int(re.search(r"-of-(\d+)", found[0].name)[1]) if found and "*" in pattern else 1
+    count = 1
+    if found and "*" in pattern:
+        # The names tell how many there are: "train-00000-of-00041.parquet".
+        said = re.search(r"-of-(\d+)", found[0].name)
+        count = int(said[1]) if said else 1
     if len(found) < count:
         raise InputError(
             f"{folder}: only {len(found)} of {count} files of {pattern}; run `rbpkit fetch` online"

@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import torch
@@ -81,7 +81,13 @@ class Measurement:
         assert self.path is not None, "records are written, or they are kept"
         return Records.load(self.path)
 
-    def rbp(self, k: int | np.ndarray, *, interval: bool = False) -> Any:
+    @overload
+    def rbp(self, k: int, *, interval: Literal[False] = False) -> float: ...
+    @overload
+    def rbp(self, k: np.ndarray, *, interval: Literal[False] = False) -> np.ndarray: ...
+    @overload
+    def rbp(self, k: int, *, interval: Literal[True]) -> tuple[float, float]: ...
+    def rbp(self, k: Any, *, interval: bool = False) -> Any:
         """RBP_k = Pr(R <= k), Eq. 4; with `interval` (low, high) as `Summary.rbp_interval`."""
         return self.summary.rbp_interval(k) if interval else self.summary.rbp(k)
 

@@ -11,7 +11,7 @@ import io
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -21,14 +21,23 @@ from rbpkit.resampling import DRAWS, interval, weight_blocks
 
 DEFAULT_KS = (1, 10, 50, 100)  # shown if no k is named
 WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # N of Figure 7
-SUMMED = ("nll", "p_max", "entropy")  # columns that are summed for each document
 # Arrays of a summary that its file holds unchanged, and their types.
-STORED = {"document": np.int32, "document_tokens": np.int32, "k_grid": np.int32}
-STORED |= {f"document_{name}": np.float64 for name in SUMMED}
-# k of Figures 3 to 9 and of Table 1; with them powers of two, and 410, a tenth of the pocket V.
-PAPER_K = (1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100, 200, 336, 500, 886, 1438, 2500, 3793)
-PAPER_K += (6158, 10000, 20000, 30000)
-K_GRID = tuple(sorted({*PAPER_K, 410, *(2**i for i in range(18))}))
+STORED: dict[str, type[np.generic]] = {
+    "document": np.int32,
+    "document_tokens": np.int32,
+    "k_grid": np.int32,
+    "document_nll": np.float64,
+    "document_p_max": np.float64,
+    "document_entropy": np.float64,
+}
+# k of Figures 3 to 9 and of Table 1.
+PAPER_K = (
+    *(1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100, 200, 336, 500, 886, 1438, 2500, 3793),
+    *(6158, 10000, 20000, 30000),
+)
+POWERS_OF_TWO = tuple(2**exponent for exponent in range(18))
+TENTH_OF_POCKET_V = 410
+K_GRID = tuple(sorted({*PAPER_K, *POWERS_OF_TWO, TENTH_OF_POCKET_V}))
 
 
 def check_k(k: int | np.ndarray) -> np.ndarray:
@@ -83,13 +92,17 @@ class Histogram:
 class Summary:
     """What records say about RBP, CE and windows, and for each document for a later bootstrap.
 
-    `ranks`, `ranks_optimistic`: of the T tokens, ties counted against and for the target.
-    `windows`: N -> largest (pessimistic) rank of every window of N consecutive scored tokens.
-    Of each document, D of them: `document` its number, `document_tokens`, `document_nll`
-    (float64, nats, summed), `document_hits` (D, K) int32: tokens with R <= `k_grid` (K,), and
-    `document_p_max`, `document_entropy` (float64, summed; nats).
-    `document_units`: the number of the unit that each document was sampled with, as its module or
-    its author. If no unit is known, a document is one by itself, and has its own number here.
+    ranks, ranks_optimistic: of the T tokens, ties counted against and for the target.
+    windows: N -> largest (pessimistic) rank of every window of N consecutive scored tokens.
+
+    Of each of D documents, (D,):
+    document: its number in the order of the protocol.
+    document_tokens: its scored tokens.
+    document_nll, document_p_max, document_entropy: summed over its tokens, float64; nats (p_max has
+        no unit).
+    document_hits: (D, K) int32, its tokens with R <= `k_grid` (K,).
+    document_units: the number of the unit that it was sampled with, as its module or its author. If
+        no unit is known, a document is one by itself, and has its own number here.
     """
 
     manifest: Manifest
@@ -178,14 +191,16 @@ class Summary:
             "windows": np.array(rest),
             "hits": np.ascontiguousarray(hits.T),  # one k's small numbers together compress best
         }
-        arrays |= {name: getattr(self, name) for name in STORED}
+        for name in STORED:
+            arrays[name] = getattr(self, name)
         if not np.array_equal(self.document_units, self.document):
             arrays["document_units"] = self.document_units
         for N in rest:
             arrays[f"ranks_{N}"] = np.diff(self.windows[N].values, prepend=0)
             arrays[f"counts_{N}"] = self.windows[N].counts
+        narrow: dict[str, Any] = {name: _narrow(array) for name, array in arrays.items()}
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, **{name: _narrow(array) for name, array in arrays.items()})
+        np.savez_compressed(buffer, **narrow)
         return buffer.getvalue()
 
     @classmethod
@@ -203,12 +218,15 @@ class Summary:
             ranks = histogram()
             optimistic = ranks.dense(manifest.V)
             optimistic[arrays["tied"]] += arrays["tied_change"]
+            windows = {1: ranks}
+            for N in arrays["windows"]:
+                windows[int(N)] = histogram(f"_{N}")
             units = arrays.get("document_units", arrays["document"])
             return cls(
                 manifest=manifest,
                 ranks=ranks,
                 ranks_optimistic=Histogram.of(optimistic),
-                windows={1: ranks} | {int(N): histogram(f"_{N}") for N in arrays["windows"]},
+                windows=windows,
                 document_hits=np.cumsum(arrays["hits"].T, axis=1, dtype=np.int32),
                 document_units=units.astype(np.int32),
                 **{name: arrays[name].astype(kind) for name, kind in STORED.items()},
@@ -257,17 +275,18 @@ def summarise(columns: Mapping[str, np.ndarray], manifest: Manifest) -> Summary:
 
     The column `unit` may be missing: then every document is a unit by itself.
     """
-    document, n_greater = columns["document"], columns["n_greater"]
+    document = columns["document"]
+    n_greater = columns["n_greater"]
     rank = n_greater + columns["n_equal"] + 1
     maxima = window_maxima(rank, document, columns["position"], WINDOWS)
     windows = {N: Histogram.of(np.bincount(largest)) for N, largest in maxima}
     numbers, index = document_index(document)
     k_grid = np.array([k for k in K_GRID if k < manifest.V], dtype=np.int32)
-    first = np.searchsorted(k_grid, rank)  # the first k of the grid that is hit; past it: none
+    # Of each token the first k of the grid that it hits, as a place; past the grid: none.
+    first_hit = np.searchsorted(k_grid, rank)
     width = k_grid.size + 1
-    hits = np.bincount(index * width + first, minlength=numbers.size * width)
-    hits = np.cumsum(hits.reshape(-1, width), axis=1)[:, :-1]
-    sums = {f"document_{name}": np.bincount(index, weights=columns[name]) for name in SUMMED}
+    by_document = np.bincount(index * width + first_hit, minlength=numbers.size * width)
+    hits = np.cumsum(by_document.reshape(-1, width), axis=1)[:, :-1]
     units = numbers
     if "unit" in columns:
         first_token = np.searchsorted(index, np.arange(numbers.size))
@@ -279,10 +298,12 @@ def summarise(columns: Mapping[str, np.ndarray], manifest: Manifest) -> Summary:
         windows=windows,
         document=numbers,
         document_tokens=np.bincount(index).astype(np.int32),
+        document_nll=np.bincount(index, weights=columns["nll"]),
+        document_p_max=np.bincount(index, weights=columns["p_max"]),
+        document_entropy=np.bincount(index, weights=columns["entropy"]),
         k_grid=k_grid,
         document_hits=hits.astype(np.int32),
         document_units=units.astype(np.int32),
-        **sums,
     )
 
 

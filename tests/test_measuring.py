@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from types import SimpleNamespace
 
@@ -19,7 +20,7 @@ from rbpkit.encoding import encode
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure, measured_ranks
 from rbpkit.models import load_model
-from rbpkit.records import Records
+from rbpkit.records import Records, load_summaries
 from rbpkit.stats import bootstrap
 
 
@@ -270,3 +271,34 @@ def test_what_is_left_out_is_said(rbpkit, llama_folder, tmp_path):
     said = []
     measure(llama_folder, corpus, say=said.append)
     assert " in 5 of 10,000 documents (--documents), 1 skipped (nothing to score); " in said[0]
+
+
+def test_intervals_resample_the_units_that_a_column_names(rbpkit, llama_folder, tmp_path):
+    rows = [{"text": f"{text} {n}", "author": n % 3} for n, text in enumerate(TEXTS * 4)]
+    path, out = tmp_path / "letters.jsonl", tmp_path / "out"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ["measure", "--model", llama_folder, "--corpus", path, "--out", out]
+    assert rbpkit(*arguments, "--unit", "author")[0] == 0
+    [summary] = load_summaries(out)
+    corpus = load_corpus(path, unit="author")
+    authors = [int(unit) for unit in corpus.units]
+    assert summary.document_units.tolist() == [authors[n] for n in summary.document]
+    records = Records.load(next(out.rglob("*.parquet")))
+    assert np.array_equal(records.summary().document_units, summary.document_units)
+    assert sorted(set(records.to_pandas()["unit"])) == [0, 1, 2]
+
+    # Letters of one author are alike or not: the interval by hand, of three units.
+    weights = bootstrap.resample_weights(summary.document_units)
+    hits = summary.document_hits[:, summary.k_grid.tolist().index(500)]
+    shares = weights @ hits / (weights @ summary.document_tokens)
+    assert summary.rbp_interval(500) == pytest.approx(bootstrap.interval(shares))
+
+    status, _, err = rbpkit(*arguments)  # the same job, whose units are now the documents
+    assert status == 0 and "done before with other units" in err
+    for bad in (["--unit", "autor"], ["--unit", "author", "--field", "author"]):
+        assert rbpkit(*arguments, *bad)[0] == 2
+    in_memory = measure(llama_folder, rows, unit="author").summary
+    assert np.unique(in_memory.document_units).tolist() == [0, 1, 2]
+    assert sorted(in_memory.document_units) == sorted(summary.document_units)
+    with pytest.raises(InputError, match="rows of text and unit"):
+        measure(llama_folder, TEXTS, unit="author")

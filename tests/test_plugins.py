@@ -224,3 +224,21 @@ def test_the_command_line_imports_a_plugin_only_for_its_own_names(text_file, tmp
     code = "import sys, rbpkit_pocket.plugin; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "False", done.stderr
+
+
+def test_a_changed_text_is_refused_before_a_model_is_loaded(tiny, rbpkit, tmp_path):
+    out = tmp_path / "out"
+    arguments = ["measure", "--model", "tiny:small", "--corpus", "tiny:changed", "--out", out]
+    status, _, err = rbpkit(*arguments)
+    assert status == 2 and err.count("\n") == 1 and "--changed-text" in err and not out.exists()
+    study = study_file(tmp_path, ["small"], ["tiny:changed"], source="tiny")
+    status, _, err = rbpkit("sweep", study, "--out", out)
+    assert status == 2 and "changed_text: true" in err and not out.exists()
+    with pytest.raises(InputError, match="changed_text=True"):
+        measure("tiny:small", "tiny:changed")
+
+    assert rbpkit(*arguments, "--changed-text")[0] == 0
+    admitted = {"source": "tiny", "changed_text": True}
+    study = study_file(tmp_path, ["small"], ["tiny:changed"], **admitted)
+    status, _, err = rbpkit("sweep", study, "--out", out)
+    assert status == 0 and "done before: small on tiny:changed" in err

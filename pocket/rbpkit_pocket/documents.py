@@ -5,7 +5,7 @@
 `qa`      qualified name and signature, newline, the one-line summary (short, as in HotpotQA)
 `readme`  sections of the long descriptions (README, changes) of distributions
 
-A list of files and names (`rbpkit_pocket/data/documents.json.gz`, made by `pocket.split`) says
+A list of files and names (`paths.DOCUMENTS`, made by `rbpkit_pocket.split`) says
 which documents make up a split, so only the files that it names are parsed. The text depends on
 the installed versions: `fingerprint` names what was read, `fingerprint_expected` the text behind
 the pocket models' numbers.
@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from rbpkit.errors import InputError
 from rbpkit.files.text_files import text_fingerprint
@@ -42,7 +43,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Document:
-    """One document: its corpus, the file it was cut from, its name in that file, its text."""
+    """One document: its corpus, the file that it was cut from, its name in that file, its text."""
 
     corpus: str
     file: str
@@ -82,12 +83,11 @@ def load_pocket_documents(corpus: str, split: str = "test") -> PocketDocuments:
     Raises InputError for an unknown name, or if one of the packages is not installed.
     """
     fingerprint, entries = _listed(corpus, split)
-    texts_of = {
-        (document.file, document.name): document.text
-        for file in dict(entries)
-        for document in documents_of_file(file)
-        if document.corpus == corpus
-    }
+    texts_of: dict[tuple[str, str], str] = {}
+    for file in dict(entries):
+        for document in documents_of_file(file):
+            if document.corpus == corpus:
+                texts_of[document.file, document.name] = document.text
     present = [entry for entry in entries if entry in texts_of]
     texts = tuple(texts_of[entry] for entry in present)
     return PocketDocuments(
@@ -100,9 +100,12 @@ def load_pocket_documents(corpus: str, split: str = "test") -> PocketDocuments:
 
 
 @cache
-def read_lists() -> dict:
-    """The lists: {"files": [...], "documents": {corpus: {split: {"fingerprint": ...,
-    "entries": [[number of the file, name], ...]}}}}. Do not change what is returned."""
+def read_lists() -> dict[str, Any]:
+    """The lists, which are not to be changed.
+
+    {"files": [...], "documents": {corpus: {split: {"fingerprint": ..., "entries": [[number of the
+    file, name], ...]}}}}
+    """
     return json.loads(gzip.decompress(paths.DOCUMENTS.read_bytes()))
 
 
@@ -115,7 +118,8 @@ def _listed(corpus: str, split: str) -> tuple[str, list[tuple[str, str]]]:
         )
     lists = read_lists()
     listed = lists["documents"][corpus][split]
-    return listed["fingerprint"], [(lists["files"][i], name) for i, name in listed["entries"]]
+    entries = [(lists["files"][number], name) for number, name in listed["entries"]]
+    return listed["fingerprint"], entries
 
 
 @cache
@@ -126,33 +130,43 @@ def documents_of_file(file: str) -> tuple[Document, ...]:
     """
     top, inside = file.split("/", 1)
     if top.endswith(".dist-info"):
-        try:
-            about = importlib.metadata.metadata(top.removesuffix(".dist-info"))
-        except importlib.metadata.PackageNotFoundError:
-            return ()
-        found = sections(about.get_payload() or about.get("Description") or "")
-        return tuple(Document("readme", file, f"section {i}", s) for i, s in enumerate(found, 1))
+        return tuple(_documents_of_readme(top.removesuffix(".dist-info"), file))
     spec = importlib.util.find_spec(top)
-    if spec is None:
-        raise InputError(f"the pocket corpora need {top}: pip install 'rbpkit[pocket]'")
+    if spec is None or not spec.submodule_search_locations:
+        raise InputError(f"the pocket corpora need {top}: pip install rbpkit-pocket")
     path = Path(spec.submodule_search_locations[0], inside)
     if not path.is_file():
         return ()
-    return tuple(documents_of_module(path.read_text(encoding="utf-8", errors="replace"), file))
+    source = path.read_text(encoding="utf-8", errors="replace")
+    return tuple(documents_of_module(source, file))
+
+
+def _documents_of_readme(distribution: str, file: str) -> Iterator[Document]:
+    """The sections of a distribution's long description; none if it is not installed."""
+    try:
+        # An email message in fact, though its type does not say so.
+        about: Any = importlib.metadata.metadata(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return
+    description = about.get_payload() or about.get("Description") or ""
+    for number, section in enumerate(sections(description), start=1):
+        yield Document("readme", file, f"section {number}", section)
 
 
 def sections(text: str) -> list[str]:
     """Paragraphs of a text joined to at least LEAST_CHARACTERS; a rest under a quarter is left."""
-    found, current = [], ""
+    whole = []
+    current = ""
     for paragraph in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
         if paragraph.strip():
-            current += ("\n\n" if current else "") + paragraph.strip("\n")
+            separator = "\n\n" if current else ""
+            current += separator + paragraph.strip("\n")
         if len(current) >= LEAST_CHARACTERS:
-            found.append(current)
+            whole.append(current)
             current = ""
     if len(current) >= LEAST_CHARACTERS // 4:
-        found.append(current)
-    return found
+        whole.append(current)
+    return whole
 
 
 def documents_of_module(source: str, file: str) -> list[Document]:
@@ -165,14 +179,15 @@ def documents_of_module(source: str, file: str) -> list[Document]:
             return []
     # As Python's parser ends a line; str.splitlines would also end one at a form feed.
     lines = re.split(r"\r\n?|\n", source)
-    found: list[Document] = []
+    documents: list[Document] = []
     seen: Counter[tuple[str, str]] = Counter()
 
     def add(corpus: str, name: str, text: str) -> None:
         # A name may be bound twice in one file (properties, branches): number the later ones.
         seen[corpus, name] += 1
         nth = seen[corpus, name]
-        found.append(Document(corpus, file, name if nth == 1 else f"{name}#{nth}", text))
+        numbered = name if nth == 1 else f"{name}#{nth}"
+        documents.append(Document(corpus, file, numbered, text))
 
     module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     for name, node in _definitions(tree, module):
@@ -184,9 +199,10 @@ def documents_of_module(source: str, file: str) -> list[Document]:
             if len(node.body) > 1:
                 add("code", name, _code(lines, node, without_docstring=is_prose))
             summary = docstring.split("\n", 1)[0].strip()
-            if len(summary.split()) >= 3 and (signature := _signature(lines, node)):
+            signature = _signature(lines, node)
+            if len(summary.split()) >= 3 and signature:
                 add("qa", name, f"{name.removesuffix(node.name)}{signature}\n{summary}")
-    return found
+    return documents
 
 
 def _definitions(
@@ -216,10 +232,11 @@ def _signature(lines: list[str], node: Function) -> str | None:
 
 def _code(lines: list[str], node: Function, *, without_docstring: bool) -> str:
     """A function's lines with its decorators, dedented; without the lines of its docstring."""
-    first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     kept = lines[first - 1 : node.end_lineno]
     docstring, after = node.body[:2]
-    alone = node.lineno < docstring.lineno and docstring.end_lineno < after.lineno
-    if without_docstring and alone:  # on separate lines
-        del kept[docstring.lineno - first : docstring.end_lineno - first + 1]
+    end = docstring.end_lineno or docstring.lineno
+    on_separate_lines = node.lineno < docstring.lineno and end < after.lineno
+    if without_docstring and on_separate_lines:
+        del kept[docstring.lineno - first : end - first + 1]
     return textwrap.dedent("\n".join(kept))

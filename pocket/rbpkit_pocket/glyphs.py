@@ -1,7 +1,7 @@
 """Pictures with a name: the glyphs of the fonts that come with matplotlib, drawn small and grey.
 
 A document is one glyph: a character in one font, with the character's Unicode name as its text
-("GREEK SMALL LETTER ALPHA WITH TONOS"). A list (`rbpkit_pocket/data/glyphs.csv.gz`, by `make_list`) says
+("GREEK SMALL LETTER ALPHA WITH TONOS"). A list (`paths.GLYPHS`, made by `make_list`) says
 which there are and on which side of the split, because `unicodedata` grows with each Python; names
 never change. FreeType draws in whole numbers, so all machines with one version of it (matplotlib's
 wheels bring it along) have the same pictures. Another version may round pixels differently:
@@ -21,12 +21,16 @@ import unicodedata
 import zlib
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from rbpkit.errors import InputError
 from rbpkit_pocket import paths
+
+if TYPE_CHECKING:
+    from matplotlib.ft2font import FT2Font
 
 SIDE = 32
 PAPER = 238  # the grey of paper without noise
@@ -47,12 +51,10 @@ FONTS = tuple(family + style for family, styles in _STYLES.items() for style in 
 
 
 @cache
-def _face(font: str):
-    try:
-        import matplotlib
-        from matplotlib.ft2font import FT2Font
-    except ImportError as error:
-        raise InputError("pocket:glyphs needs matplotlib: pip install 'rbpkit[pocket]'") from error
+def _face(font: str) -> FT2Font:
+    import matplotlib
+    from matplotlib.ft2font import FT2Font
+
     return FT2Font(Path(matplotlib.get_data_path(), "fonts", "ttf", f"{font}.ttf"))
 
 
@@ -103,10 +105,14 @@ def twins_key(code: int) -> str:
     without words for a frame. Twins of o: o with stroke, mathematical bold o, fullwidth o.
     """
     parts = unicodedata.normalize("NFKD", chr(code))
-    parts = [c for c in parts if not unicodedata.category(c).startswith("M")] or [chr(code)]
-    names = (unicodedata.name(c, f"{ord(c):04X}").split(" WITH ")[0] for c in parts)
-    frames = r"(DINGBAT |NEGATIVE |DOUBLE |CIRCLED |SQUARED |CROSSED |SANS-SERIF )+"
-    return "+".join(re.sub(f"^{frames}", "", name) for name in names)
+    letters = [c for c in parts if not unicodedata.category(c).startswith("M")] or [chr(code)]
+    frames = r"^(DINGBAT |NEGATIVE |DOUBLE |CIRCLED |SQUARED |CROSSED |SANS-SERIF )+"
+    keys = []
+    for letter in letters:
+        name = unicodedata.name(letter, f"{ord(letter):04X}")
+        before_with = name.split(" WITH ")[0]
+        keys.append(re.sub(frames, "", before_with))
+    return "+".join(keys)
 
 
 def make_list() -> pd.DataFrame:
@@ -116,11 +122,14 @@ def make_list() -> pd.DataFrame:
     it): fonts in their order, characters in theirs. Of twenty groups of twins, by a hash of
     `twins_key`, about two are test and one is validation.
     """
-    seen, fonts = set(), {}
+    seen: set[tuple[tuple[int, ...], int, bytes]] = set()  # glyphs, as they are drawn
+    fonts: dict[int, int] = {}  # a character -> its fonts, a bit for each
     for bit, font in enumerate(FONTS):
         for code in sorted(_face(font).get_charmap()):
-            named = unicodedata.name(chr(code), "")
-            if not named or (font.startswith("cm") and not (code < 128 and chr(code).isalnum())):
+            if not unicodedata.name(chr(code), ""):
+                continue
+            plain = code < 128 and chr(code).isalnum()
+            if font.startswith("cm") and not plain:
                 continue
             ink, above = _ink(font, code, SIDE)
             drawn = (ink.shape, above, ink.tobytes())
@@ -142,12 +151,12 @@ def load_glyphs(split: str = "test") -> pd.DataFrame:
     if split not in SPLITS:
         raise InputError(f"no split {split!r} of pocket:glyphs: there are {', '.join(SPLITS)}")
     listed = pd.read_csv(paths.GLYPHS, dtype=str, keep_default_na=False).query("split == @split")
-    rows = [
-        (int(code, 16), font, unicodedata.name(chr(int(code, 16))))
-        for code, fonts in zip(listed["code"], listed["fonts"], strict=True)
-        for bit, font in enumerate(FONTS)
-        if int(fonts, 16) >> bit & 1
-    ]
+    rows = []
+    for code_in_hex, fonts_in_hex in zip(listed["code"], listed["fonts"], strict=True):
+        code, fonts = int(code_in_hex, 16), int(fonts_in_hex, 16)
+        for bit, font in enumerate(FONTS):
+            if fonts >> bit & 1:
+                rows.append((code, font, unicodedata.name(chr(code))))
     rows.sort(key=lambda row: zlib.crc32(f"{row[0]} {row[1]}".encode()))
     return pd.DataFrame(rows, columns=["code", "font", "name"])
 
@@ -160,7 +169,7 @@ def pictures(split: str, variant: int) -> np.ndarray:
 
 def drawn(table: pd.DataFrame, variant: int) -> np.ndarray:
     """The pictures of some rows of `load_glyphs`, uint8 (rows, SIDE, SIDE)."""
-    return np.stack([draw(one.font, one.code, variant) for one in table.itertuples()])
+    return np.stack([draw(row.font, row.code, variant) for row in table.itertuples()])
 
 
 def measured_glyphs(kind: str) -> tuple[list[str], np.ndarray]:
@@ -182,7 +191,7 @@ def measured_glyphs(kind: str) -> tuple[list[str], np.ndarray]:
 
 
 def as_shipped() -> bool:
-    """Whether the test pictures are those that the readers' numbers come from."""
+    """Whether the test pictures are those that the captioners' numbers come from."""
     return hashlib.sha256(pictures("test", 0).tobytes()).hexdigest() == FINGERPRINT
 
 

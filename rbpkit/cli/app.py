@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -22,16 +25,18 @@ from rbpkit.errors import InputError
 from rbpkit.study.checks import missing_extra
 
 # The base of typer's errors, by way of a public one: typer carries its own copy of click.
-ClickException = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+_bases = {kind.__name__: kind for kind in typer.BadParameter.__mro__}
+ClickException: Any = _bases["ClickException"]
 
 
 class _Commands(TyperGroup):
     """The commands below, and `rbpkit PLUGIN` of each plugin that has a subcommand."""
 
-    def list_commands(self, ctx: typer.Context) -> list[str]:
+    # Contexts and commands are of typer's own copy of click, which is not public.
+    def list_commands(self, ctx: Any) -> list[str]:
         return [*super().list_commands(ctx), *plugins.plugin_names()]
 
-    def get_command(self, ctx: typer.Context, cmd_name: str) -> typer.core.TyperCommand | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         own = super().get_command(ctx, cmd_name)
         if own is not None or cmd_name not in (*plugins.INSTALL, *plugins.plugin_names()):
             return own
@@ -59,10 +64,11 @@ def _help(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-for command in (
+COMMANDS: tuple[Callable[..., None], ...] = (
     *(measure, show, fit, bench, classroom, look, fetch),
     *(predict, sweep, status, reproduce),
-):
+)
+for command in COMMANDS:
     app.command()(command)
 
 
@@ -75,9 +81,12 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         # A name with bytes that are no text, as a folder's can be, is shown escaped.
-        stream.reconfigure(errors="backslashreplace")
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         status = app(standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        status = 130
     except InputError as error:
         _fail(str(error))
     except ClickException as error:  # a flag or a command that is not there
@@ -93,8 +102,6 @@ def main() -> None:
         if "home directory" not in str(error):
             raise
         _fail(f"a path begins with ~ and no such user is here ({error})")  # pathlib's only word
-    except (KeyboardInterrupt, typer.Abort):
-        status = 130
     if status == 130:  # typer itself turns Ctrl-C into this
         typer.echo("rbpkit: interrupted", err=True)
     raise SystemExit(status or 0)

@@ -17,7 +17,7 @@ from rbpkit.study.checks import MOST_THREADS
 if TYPE_CHECKING:
     import pandas as pd
 
-Model = Annotated[str, typer.Option(help="Hub id, or a folder in the Hugging Face layout.")]
+Model = Annotated[str, typer.Option(help="Hub id, a folder in its layout, or pocket:NAME.")]
 CorpusName = Annotated[str, typer.Option(help="A corpus by name, or a file or folder of text.")]
 RecordsDir = Annotated[Path, typer.Argument(help="A folder of records or summaries.")]
 ParamsFile = Annotated[Path, typer.Argument(help="A parameter file, as params/pocket.yaml.")]

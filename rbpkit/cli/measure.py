@@ -41,7 +41,7 @@ def measure(
     documents: Annotated[
         int | None,
         typer.Option(
-            help="How many to take, 0 for all; by default 1000, all of a pocket corpus.", min=0
+            help="How many to take, 0 for all; by default 1000, all of a plugin's corpus.", min=0
         ),
     ] = None,
     max_length: MaxLength = 512,
@@ -50,6 +50,13 @@ def measure(
     ] = 0,
     field: Annotated[str | None, typer.Option(help="Column with the text; a+b joins two.")] = None,
     image: Annotated[str | None, typer.Option(help="Column with the text's picture.")] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(help="Column with the text's author or source, which intervals resample."),
+    ] = None,
+    changed_text: Annotated[
+        bool, typer.Option("--changed-text", help="Admit another text than the reference's.")
+    ] = False,
     dtype: Dtype = "float32",
     device: Device = None,
     revision: Annotated[str | None, typer.Option(help="Of a model on the hub.")] = None,
@@ -67,10 +74,11 @@ def measure(
     if stride >= max_length:
         raise InputError(f"--stride must be below --max-length ({max_length}), got {stride}")
     folder = folder_to_write(out)
-    from rbpkit.corpora import load_corpus
+    from rbpkit.corpora import check_text, load_corpus
 
     # The corpus first: its faults show at once, a model may take minutes to load.
-    text = load_corpus(corpus, documents=documents, field=field, image=image, seed=seed)
+    text = load_corpus(corpus, documents=documents, field=field, image=image, unit=unit, seed=seed)
+    check_text(text, changed_text)
     from rbpkit.measuring import measure as run
     from rbpkit.models import load_model
 
@@ -99,6 +107,7 @@ def measure(
         max_length=max_length,
         stride=stride,
         batch_tokens=batch_tokens,
+        changed_text=changed_text,
         force=force,
         name=name,
         progress=sys.stderr.isatty(),

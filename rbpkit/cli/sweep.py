@@ -8,11 +8,8 @@ from typing import Annotated
 import typer
 
 from rbpkit.cli.common import AsJson, Out, ParamsFile, print_table, say
-from rbpkit.errors import InputError
 from rbpkit.study.checks import folder_to_write
 from rbpkit.study.params import load_params
-
-ENGINES = ("process", "ray")
 
 
 def sweep(
@@ -31,8 +28,6 @@ def sweep(
     """Measure all models of a parameter file on all of its corpora."""
     loaded = load_params(params)
     folder = folder_to_write(out)
-    if engine not in ENGINES:
-        raise InputError(f"--engine {engine!r} is not known; use one of {', '.join(ENGINES)}")
     from rbpkit.study.sweep import sweep as run
 
     try:
@@ -63,7 +58,8 @@ def status(params: ParamsFile, out: Out, as_json: AsJson = False) -> None:
 
     jobs = study_status(loaded, folder)
     print_table(jobs, as_json, digits=1)
-    count = {state: int((jobs["state"] == state).sum()) for state in ("done", "failed", "left")}
-    say(f"{len(jobs)} jobs: " + ", ".join(f"{n} {state}" for state, n in count.items()))
-    if count["failed"]:
+    count = jobs["state"].value_counts()
+    counted = ", ".join(f"{count.get(state, 0)} {state}" for state in ("done", "failed", "left"))
+    say(f"{len(jobs)} jobs: {counted}")
+    if count.get("failed", 0):
         raise typer.Exit(1)

@@ -110,22 +110,38 @@ def class_figure(table: pd.DataFrame) -> Figure:
     """
     file = table["file"].str.replace(r"\.ya?ml$", "", regex=True)
     table = table.assign(study=file + ": " + table["family"] + ", " + table["corpus"])
-    quantities = sorted(set(table["quantity"]), key=lambda one: int(one.partition("_")[2] or 0))
+    # "CE" first, then "RBP_1", "RBP_10" by their k.
+    quantities = sorted(set(table["quantity"]), key=lambda name: int(name.partition("_")[2] or 0))
     studies = list(table.groupby("study", sort=False))
     colours = sns.color_palette("husl", len(studies))
-    ring = {"marker": "o", "color": "black", "markersize": 10, "fillstyle": "none", "ls": ""}
-    grey = {"color": "#DDDDDD", "linewidth": 8, "zorder": 0}
-    labels = ["all reference sizes", "the paper's range"]
     with style():
         figure, axes = plt.subplots(figsize=(9, 4.5), layout="constrained")
         for number, (study, rows) in enumerate(studies):
             aside = 0.7 * ((number + 0.5) / len(studies) - 0.5)  # next to each other, not on top
-            x, alpha = rows["quantity"].map(quantities.index) + aside, -rows["slope"]
+            x = rows["quantity"].map(quantities.index) + aside
+            alpha = -rows["slope"]
             around = [alpha + rows["high"], -rows["low"] - alpha]
             axes.errorbar(x, alpha, around, fmt="o", color=colours[number], label=study)
-            axes.plot(x, -rows["reference"], **ring, label=labels[0] if number == 0 else None)
-            ends = -rows["paper_to"], -rows["paper_from"]
-            axes.vlines(x, *ends, **grey, label=labels[1] if number == 0 else None)
+            # The first study alone puts these two into the legend.
+            axes.plot(
+                x,
+                -rows["reference"],
+                marker="o",
+                color="black",
+                markersize=10,
+                fillstyle="none",
+                linestyle="",
+                label="all reference sizes" if number == 0 else None,
+            )
+            axes.vlines(
+                x,
+                -rows["paper_to"],
+                -rows["paper_from"],
+                color="#DDDDDD",
+                linewidth=8,
+                zorder=0,
+                label="the paper's range" if number == 0 else "",
+            )
         axes.set_xticks(range(len(quantities)), quantities)
         axes.set_ylabel("exponent, with its 95% interval")
         middle = -table[["slope", "reference", "paper_from", "paper_to"]].to_numpy()

@@ -29,16 +29,21 @@ from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line, reason
 from rbpkit.files.devices import SPREAD, set_threads
 from rbpkit.measuring import Measurement, measure
-from rbpkit.models import load_model
+from rbpkit.models import LoadedModel, load_model
 from rbpkit.study.checks import cores
 from rbpkit.study.jobs import Failure, Job, job_path
 from rbpkit.study.params import Params
 
-Task = tuple[Any, ...]  # job, hub id or folder, corpus, params, records folder: of `measure_job`
-Result = tuple[Measurement | Failure, list[str]]  # what came of the job, and lines for people
-Worker = Callable[..., Future[Result]]  # starts `measure_job` with a task
+Task = tuple[Job, str, Corpus, Params, Path]
+"""What `measure_job` takes: job, hub id or folder of its model, corpus, study, records folder."""
 
-_kept: dict[str, Any] = {}  # the model of this process's last job
+Result = tuple[Measurement | Failure, list[str]]
+"""What came of a job, and lines for people."""
+
+Worker = Callable[[Job, str, Corpus, Params, Path], Future[Result]]
+"""Starts `measure_job` with a task."""
+
+_kept: dict[str, Any] = {}  # the model of this process's last job, and what it was loaded with
 
 
 def measure_job(
@@ -55,19 +60,8 @@ def measure_job(
     try:
         set_threads(params.threads)
         with FileLock(path.parent / f".{path.name}.lock"):
-            if _kept.get("key") != (key := (source, params, corpus.pictures is not None)):
-                _kept.clear()  # before the next model needs the memory
-                _kept["model"] = load_model(
-                    source,
-                    dtype=params.dtype,
-                    device=params.device,
-                    revision=params.revision_of(source),
-                    allow_pickle=params.allow_pickle,
-                    image=corpus.pictures is not None,
-                )
-                _kept["key"] = key
             measured = measure(
-                _kept["model"],
+                _model_of(source, params, corpus),
                 corpus,
                 out,
                 max_length=params.max_length,
@@ -85,6 +79,24 @@ def measure_job(
         return Failure(job, one_line(error), traceback.format_exc()), lines
 
 
+def _model_of(source: str, params: Params, corpus: Corpus) -> LoadedModel:
+    """The model of a job, which is loaded unless it was that of the last job."""
+    pictures = corpus.pictures is not None
+    asked = (source, params, pictures)
+    if _kept.get("asked") != asked:
+        _kept.clear()  # before the next model needs the memory
+        _kept["model"] = load_model(
+            source,
+            dtype=params.dtype,
+            device=params.device,
+            revision=params.revision_of(source),
+            allow_pickle=params.allow_pickle,
+            image=pictures,
+        )
+        _kept["asked"] = asked
+    return _kept["model"]
+
+
 def run_all(
     groups: Sequence[Sequence[Task]],
     workers: Sequence[Worker],
@@ -94,26 +106,32 @@ def run_all(
 
     `settle` gets each job with what came of it. Raises OSError as `measure_job`.
     """
-    todo, running = list(groups), {}
+    waiting = list(groups)
+    running: dict[Future[Result], tuple[Worker, Sequence[Task]]] = {}
+    # A free worker, and what is left of the group that it has begun.
     free: list[tuple[Worker, Sequence[Task]]] = [(worker, ()) for worker in workers]
     while True:
-        for worker, rest in free:
-            tasks = rest or (todo.pop(0) if todo else ())
-            if tasks:
-                running[worker(*tasks[0])] = worker, tasks
+        for worker, group in free:
+            if not group and waiting:
+                group = waiting.pop(0)
+            if group:
+                running[worker(*group[0])] = worker, group
         if not running:
             return
         free = []
         for future in wait(running, return_when=FIRST_COMPLETED).done:
-            worker, tasks = running.pop(future)
+            worker, group = running.pop(future)
+            job = group[0][0]
+            result: Measurement | Failure
             try:
                 result, lines = future.result()
             except OSError:
                 raise
             except Exception as error:  # of the process pool, or of Ray
-                result, lines = Failure(tasks[0][0], f"its worker died ({one_line(error)})"), []
-            settle(tasks[0][0], result, lines)
-            free.append((worker, tasks[1:]))
+                result = Failure(job, f"its worker died ({one_line(error)})")
+                lines = []
+            settle(job, result, lines)
+            free.append((worker, group[1:]))
 
 
 class _Process:
@@ -129,7 +147,10 @@ class _Process:
             1, mp_context=spawn, initializer=_begin_process, initargs=(alive,)
         )
 
-    def __call__(self, *task: Any) -> Future[Result]:
+    def __call__(
+        self, job: Job, source: str, corpus: Corpus, params: Params, out: Path
+    ) -> Future[Result]:
+        task = (job, source, corpus, params, out)
         try:
             return self._pool.submit(measure_job, *task)
         except BrokenProcessPool:  # its process was killed in the job before
@@ -159,14 +180,15 @@ def _begin_process(alive: Any) -> None:
 def local_workers(count: int, progress: bool) -> Iterator[Sequence[Worker]]:
     """This process as the only worker, or `count` processes that end with the block."""
 
-    def here(*task: Any) -> Future[Result]:
+    def here(job: Job, source: str, corpus: Corpus, params: Params, out: Path) -> Future[Result]:
         future: Future[Result] = Future()
-        future.set_result(measure_job(*task, progress=progress))
+        future.set_result(measure_job(job, source, corpus, params, out, progress))
         return future
 
     processes = [_Process() for _ in range(count)] if count > 1 else []
+    workers: list[Worker] = [*processes]
     try:
-        yield processes or [here]
+        yield workers or [here]
     except BaseException:  # Ctrl-C too
         for process in processes:
             process.end(now=True)
@@ -180,8 +202,8 @@ def local_workers(count: int, progress: bool) -> Iterator[Sequence[Worker]]:
 class _Actor:
     """What Ray starts in a separate process."""
 
-    def measure(self, *task: Any) -> Result:
-        return measure_job(*task)
+    def measure(self, job: Job, source: str, corpus: Corpus, params: Params, out: Path) -> Result:
+        return measure_job(job, source, corpus, params, out)
 
 
 @contextlib.contextmanager
@@ -202,7 +224,10 @@ def ray_workers(
     except ImportError:
         raise InputError("--engine ray needs Ray: pip install 'rbpkit[cluster]'") from None
     threads = params.threads
-    new = {"num_cpus": threads * (workers or max(1, cores() // threads))}
+    new_cluster = {}
+    if not address:
+        here = workers or max(1, cores() // threads)
+        new_cluster = {"num_cpus": threads * here, "include_dashboard": False}
     handler = signal.getsignal(signal.SIGTERM)
     try:
         with reason(f"Ray does not start ({address or 'on this machine'})"):
@@ -211,26 +236,39 @@ def ray_workers(
                 log_to_driver=False,
                 logging_level=logging.ERROR,
                 runtime_env={"env_vars": {"OMP_WAIT_POLICY": "PASSIVE"}},  # as in cli.app.main
-                **({} if address else {**new, "include_dashboard": False}),
+                **new_cluster,
             )
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, handler)  # with Ray's own, the exit code would be 15
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        gpus = max(int(node.get("GPU", 0)) for node in nodes)
-        if params.device == "cpu":
-            gpus = 0
-        elif params.device != SPREAD:
-            gpus = min(1, gpus)
-        room = sum(
-            int(min(node.get("CPU", 0) // threads, node.get("GPU", 0) // gpus if gpus else most))
-            for node in nodes
-        )
+        gpus = _gpus_a_worker(nodes, params.device)
+        room = 0
+        for node in nodes:
+            fit = node.get("CPU", 0) // threads
+            if gpus:
+                fit = min(fit, node.get("GPU", 0) // gpus)
+            room += int(min(fit, most))
         if not room:
             raise InputError(f"no node of the Ray cluster has {threads} processors; lower threads")
         actor = ray.remote(_Actor).options(
             num_cpus=threads, num_gpus=gpus, max_restarts=-1, max_task_retries=1
         )
-        actors = [actor.remote() for _ in range(min(workers or room, most))]
-        yield [lambda *task, one=one: one.measure.remote(*task).future() for one in actors]
+        count = min(workers or room, most)
+        yield [_ray_worker(actor.remote()) for _ in range(count)]
     finally:
         ray.shutdown()
+
+
+def _gpus_a_worker(nodes: Sequence[dict[str, float]], device: str | None) -> int:
+    """How many GPUs a worker takes: one if there are any, or with device "auto" all of a node."""
+    if device == "cpu":
+        return 0
+    most_of_a_node = max(int(node.get("GPU", 0)) for node in nodes)
+    return most_of_a_node if device == SPREAD else min(1, most_of_a_node)
+
+
+def _ray_worker(actor: Any) -> Worker:
+    def start(job: Job, source: str, corpus: Corpus, params: Params, out: Path) -> Future[Result]:
+        return actor.measure.remote(job, source, corpus, params, out).future()
+
+    return start

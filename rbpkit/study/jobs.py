@@ -157,7 +157,8 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     for model in models_of(params):
         for corpus in corpora:
             job = Job(model, corpus)
-            row = {"model": model, "corpus": corpus, "state": "left", "tokens": None}
+            row: dict[str, object] = {"model": model, "corpus": corpus, "state": "left"}
+            row["tokens"] = None
             row["seconds"] = None
             row["reason"] = ""
             done = [one for one in finished if _is_of(one, job, params)]

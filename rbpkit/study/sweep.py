@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from rbpkit import plugins
 from rbpkit.corpora import Corpus, check_text
@@ -18,6 +17,8 @@ from rbpkit.records import find_done, summary_of
 from rbpkit.study.engines import Task, local_workers, ray_workers, run_all
 from rbpkit.study.jobs import Failure, Job, job_path, models_of, note_failure, read_corpora
 from rbpkit.study.params import Params
+
+ENGINES = ("process", "ray")
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ def sweep(
     params: Params,
     out: str | Path,
     *,
-    engine: Literal["process", "ray"] = "process",
+    engine: str = "process",
     address: str | None = None,
     workers: int | None = None,
     processes: int = 1,
@@ -51,6 +52,8 @@ def sweep(
     until it is done. Raises InputError before anything runs when the study is at fault, OSError
     when `out` cannot be written.
     """
+    if engine not in ENGINES:
+        raise InputError(f"--engine {engine!r} is not known; use one of {', '.join(ENGINES)}")
     if engine == "process" and address is not None:
         raise InputError("--address is of a Ray cluster: give --engine ray too")
     out = Path(os.path.expanduser(out)).absolute()
