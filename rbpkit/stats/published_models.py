@@ -20,6 +20,8 @@ def load(name: str) -> pd.DataFrame:
     - "shapes": widths, layers and so on, from which S follows
     - "sources": where each number is from, and its licence
     - "blind": predictions, and "pythia_lambada_zero_shot": what became of them
+    - "pairs_predicted": our predictions of accuracies that are withheld
+    - "real_ranks": the tokens of one function, ranked by a real model
 
     Raises InputError for any other name.
     """

@@ -84,8 +84,14 @@ def from_twin(name: str) -> nbformat.NotebookNode:
         cell.id = f"{name[:2]}-{number:03d}"  # by default random, which would change every build
         tags = cell.metadata.get("tags", [])
         cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
-        if "hide-input" in tags:  # the site folds by the tag, JupyterLab by this
-            cell.metadata["jupyter"] = nbformat.from_dict({"source_hidden": True})
+        # The site folds by the tags, JupyterLab by these.
+        folded = {}
+        if "hide-input" in tags:
+            folded["source_hidden"] = True
+        if "hide-output" in tags:
+            folded["outputs_hidden"] = True
+        if folded:
+            cell.metadata["jupyter"] = nbformat.from_dict(folded)
     return notebook
 
 
@@ -144,7 +150,7 @@ def run(name: str, parameters: dict[str, Any], out: Path) -> Path:
     return out / path.name
 
 
-def main() -> None:
+def _main() -> None:
     """Build the notebooks named on the command line, or all."""
     try:
         for name in sys.argv[1:] or notebook_names():
@@ -155,4 +161,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    _main()
