@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
 from rbpkit.cli import app
 from rbpkit.records import load_summaries
-from rbpkit_pocket import paths, recipes
+from rbpkit_pocket import families, paths
 
 TEXTS = (
     "The rank of a token is the number of tokens that score at least as high.",
@@ -96,12 +96,12 @@ def save_model(config, folder: Path, seed: int = 0) -> Path:
         if parameter.ndim > 1:  # wide enough that logits differ clearly
             torch.nn.init.normal_(parameter, std=0.3)
     model.save_pretrained(folder)
-    recipes.load_tokenizer().save_pretrained(folder)
+    families.load_tokenizer().save_pretrained(folder)
     return folder
 
 
 TINY = {
-    "vocab_size": recipes.V,
+    "vocab_size": families.V,
     "hidden_size": 32,
     "intermediate_size": 64,
     "num_hidden_layers": 2,

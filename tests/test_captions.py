@@ -20,7 +20,7 @@ from rbpkit.errors import InputError
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.records import Records
-from rbpkit_pocket import recipes
+from rbpkit_pocket import families
 
 CAPTIONS = (
     "a red square on a dark ground",
@@ -71,7 +71,7 @@ def save(model, folder, *processors):
 def llava(tmp_path_factory):
     """A SigLIP tower whose patches come before the text of a Llama."""
     torch.manual_seed(0)
-    tokenizer = recipes.load_tokenizer()
+    tokenizer = families.load_tokenizer()
     tokenizer.add_special_tokens({"additional_special_tokens": ["<image>"]})
     config = transformers.LlavaConfig(
         text_config={"model_type": "llama", **TINY, "vocab_size": len(tokenizer)},
@@ -99,13 +99,13 @@ def chat(llava, tmp_path_factory):
 def encoder_decoder(tmp_path_factory):
     """A ViT that a GPT-2 looks at, in a folder without a joint processor."""
     torch.manual_seed(0)
-    size = {"vocab_size": recipes.V, "n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 128}
+    size = {"vocab_size": families.V, "n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 128}
     text = transformers.GPT2Config(**size, add_cross_attention=True, is_decoder=True)
     config = transformers.VisionEncoderDecoderConfig.from_encoder_decoder_configs(
         transformers.ViTConfig(**VISION), text, decoder_start_token_id=0
     )
     folder = tmp_path_factory.mktemp("models") / "tiny-vit-gpt2"
-    processors = ViTImageProcessor(size=SIZE), recipes.load_tokenizer()
+    processors = ViTImageProcessor(size=SIZE), families.load_tokenizer()
     return save(transformers.VisionEncoderDecoderModel(config), folder, *processors)
 
 
@@ -114,7 +114,7 @@ def naive(folder, prompt, captions):
     model, out = AutoModelForImageTextToText.from_pretrained(folder).eval(), []
     for document, i in enumerate(i for i, text in enumerate(CAPTIONS) if text):
         picture = Image.open(captions / f"pictures/{i}.png").convert("RGB")
-        ids = recipes.load_tokenizer()(CAPTIONS[i])["input_ids"]
+        ids = families.load_tokenizer()(CAPTIONS[i])["input_ids"]
         if prompt is None:
             processor = ViTImageProcessor.from_pretrained(folder)
             inputs = processor(picture, return_tensors="pt")
@@ -123,7 +123,7 @@ def naive(folder, prompt, captions):
             processor = AutoProcessor.from_pretrained(folder)
             inputs = processor(images=picture, text=prompt, return_tensors="pt")
             before, name = inputs.pop("input_ids")[0].tolist(), "input_ids"
-            assert before.count(recipes.V) == 16 and inputs.pop("attention_mask").all()
+            assert before.count(families.V) == 16 and inputs.pop("attention_mask").all()
         for place, target in enumerate(ids[: 129 - len(before)]):  # as far as the context holds
             with torch.no_grad():
                 seen = {name: torch.tensor([before + ids[:place]])}
@@ -163,11 +163,11 @@ def test_S_is_the_decoders(llava, encoder_decoder):
     layers = 2 * (4 * (v * v + v) + 2 * v * 2 * v + 2 * v + v + 4 * v)
     tower = layers + 3 * 8 * 8 * v + v + 2 * v  # layers, patches, last norm
     model = load_model(llava, image=True)
-    assert (model.family, model.V) == ("llama", recipes.V + 1)
+    assert (model.family, model.V) == ("llama", families.V + 1)
     assert model.S == 2 * (3 * d * d + 3 * d * m + 2 * d) + d
     assert model.S_vision == tower + (v + 1) * d + (d + 1) * d  # and the projector
     model = load_model(encoder_decoder, image=True)
-    assert (model.family, model.V) == ("GPT2", recipes.V)
+    assert (model.family, model.V) == ("GPT2", families.V)
     assert model.S == 2 * (12 * d * d + 13 * d + 4 * d * d + 6 * d) + 2 * d
     assert model.S_vision == tower + v + (v + 1) * v + (v + 1) * d  # class token, pooler, bridge
 

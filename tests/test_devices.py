@@ -14,7 +14,7 @@ from rbpkit.encoding import encode
 from rbpkit.errors import InputError
 from rbpkit.measuring import rank_columns
 from rbpkit.models import load_model
-from rbpkit_pocket import recipes
+from rbpkit_pocket import families
 
 NEEDS_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 NEEDS_TWO = pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
@@ -38,7 +38,7 @@ def columns(model) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("family", ["OPT", "Mamba"])
 @pytest.mark.parametrize("other", ["disk", pytest.param(1, marks=NEEDS_TWO)])
 def test_a_layer_elsewhere_gives_the_same_numbers(family, other):
-    folder = recipes.model_folder(family, 0)
+    folder = families.model_folder(family, 0)
     plain = load_model(folder, device="cpu" if other == "disk" else "cuda")
     layers, others = parts(plain.model)
     home = "cpu" if other == "disk" else 0
@@ -50,19 +50,19 @@ def test_a_layer_elsewhere_gives_the_same_numbers(family, other):
 
 
 def test_the_device_auto_takes_what_is_there():
-    device = load_model(recipes.model_folder("Pythia", 0), device="auto").device
+    device = load_model(families.model_folder("Pythia", 0), device="auto").device
     assert device.startswith("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def test_a_head_outside_the_devices_is_refused():
     places = {"gpt_neox": "cpu", "lm_head": "disk"}
     with pytest.raises(InputError, match="do they have room for it"):
-        load_model(recipes.model_folder("Pythia", 0), device_map=places)
+        load_model(families.model_folder("Pythia", 0), device_map=places)
 
 
 @NEEDS_CUDA
 def test_hidden_states_follow_to_the_heads_device():
-    model = load_model(recipes.model_folder("Pythia", 0), device="cuda")
+    model = load_model(families.model_folder("Pythia", 0), device="cuda")
     split = dataclasses.replace(model, head=model.head._replace(weight=model.head.weight.cpu()))
     # Another device's product: last bits, now and then a rank by one.
     moved = columns(split)["n_greater"] != columns(model)["n_greater"]

@@ -39,7 +39,7 @@ from rbpkit.files import model_folders
 from rbpkit.files.architectures import parameter_counts
 from rbpkit.files.model_folders import load_tokenizer as load_files_tokenizer
 from rbpkit.models import load_model
-from rbpkit_pocket.recipes import V, load_tokenizer
+from rbpkit_pocket.families import V, load_tokenizer
 
 TEXT = "def rank(p, t):\n\treturn sum(v >= p[t] for v in p)"
 

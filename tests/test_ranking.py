@@ -15,7 +15,7 @@ from rbpkit.errors import InputError
 from rbpkit.kernels import c_loop
 from rbpkit.models import load_model
 from rbpkit.ranking import NonFiniteError, logit_chunks, logit_ranks, token_ranks
-from rbpkit_pocket import recipes
+from rbpkit_pocket import families
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 
@@ -324,11 +324,11 @@ def test_autocast_and_grad_do_not_touch_the_head():
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("family", list(recipes.SHAPES))
+@pytest.mark.parametrize("family", list(families.SHAPES))
 def test_every_family_in_every_dtype(family, dtype):
     """A trained model's own states and logits; counted row by row in their own dtype."""
     name = str(dtype).removeprefix("torch.")
-    model = load_model(recipes.model_folder(family, 0), dtype=name, device="cpu")
+    model = load_model(families.model_folder(family, 0), dtype=name, device="cpu")
     text = "def rank(logits, target):\n    return (logits >= logits[target]).sum()\n" * 8
     ids = torch.tensor([model.tokenizer(text)["input_ids"]])[:, :201]
     targets = ids[0, 1:]

@@ -24,7 +24,8 @@ import pandas as pd
 
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
-from rbpkit_pocket.recipes import Run, name_of, run_named, runs_of
+from rbpkit_pocket.families import model_name
+from rbpkit_pocket.recipes import Run, run_named, runs_of
 
 if TYPE_CHECKING:
     from rbpkit.records import Records
@@ -37,7 +38,7 @@ GRID = re.compile(r"(?P<model>.+)-(?P<millions>[\d.]+)m(-seed(?P<seed>\d+))?")
 
 def _of_depth(base: Run, layers: int) -> Run:
     shape = replace(base.shape, layers=layers)
-    name = base.name.replace(name_of(FAMILY, base.shape), name_of(FAMILY, shape))
+    name = base.name.replace(model_name(FAMILY, base.shape), model_name(FAMILY, shape))
     return replace(base, name=name, shape=shape)
 
 

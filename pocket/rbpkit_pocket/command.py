@@ -11,7 +11,7 @@ import typer
 from rbpkit.cli.common import say
 from rbpkit.errors import InputError
 from rbpkit.study.checks import folder_to_write
-from rbpkit_pocket import recipes
+from rbpkit_pocket import families, recipes
 
 pocket_app = typer.Typer(
     name="pocket", help="The pocket models, and how they are trained.", rich_markup_mode=None
@@ -29,9 +29,9 @@ def list_models() -> None:
     """The pocket models (family, size, shape, folder), the ablations and the other seeds."""
     from rbpkit_pocket.ablations import ABLATIONS, SEEDS
 
-    for family, shapes in recipes.SHAPES.items():
+    for family, shapes in families.SHAPES.items():
         for size, shape in enumerate(shapes):
-            folder = recipes.model_folder(family, size)
+            folder = families.model_folder(family, size)
             where = folder if folder.is_dir() else "not trained"
             typer.echo(f"{family} {size}: width {shape.width}, {shape.layers} layers  {where}")
     for run in ABLATIONS:
@@ -77,7 +77,7 @@ def _runs_of_family(
     family: str, size: int | None, tokens: int | None, rate: float | None
 ) -> tuple[recipes.Run, ...]:
     """All sizes of a family or one of them, with what was changed in their recipe."""
-    family = recipes.family_named(family)
+    family = families.family_named(family)
     changes: dict[str, int | float] = {}
     if tokens is not None:
         changes["tokens"] = tokens
@@ -88,7 +88,7 @@ def _runs_of_family(
     runs = recipes.runs_of(family, **changes)
     if size is None:
         return runs
-    recipes.model_folder(family, size)  # refuses a size that is not there
+    families.model_folder(family, size)  # refuses a size that is not there
     return runs[size : size + 1]
 
 

@@ -37,15 +37,14 @@ from rbpkit_pocket.ablations import (
     totals_of,
 )
 from rbpkit_pocket.documents import CORPORA
-from rbpkit_pocket.recipes import (
-    CONTEXT,
-    FAMILIES,
-    Recipe,
-    Run,
+from rbpkit_pocket.families import (
+    POCKET_CONTEXT,
+    POCKET_FAMILIES,
     initial_model,
     load_tokenizer,
-    name_of,
+    model_name,
 )
+from rbpkit_pocket.recipes import Recipe, Run
 from rbpkit_pocket.training import (
     TrainedModel,
     mean_nll,
@@ -96,21 +95,21 @@ def planned(change: str, size: int, seed: int) -> Planned:
     Deep runs have 8 layers, wide ones 2 layers and twice the width: 12 d^2 weights in a layer make
     that the same S.
     """
-    shape = FAMILIES[FAMILY].shapes[size]
-    recipe = Recipe(tokens=ABLATION_TOKENS, rate=FAMILIES[FAMILY].rate, seed=seed)
+    shape = POCKET_FAMILIES[FAMILY].shapes[size]
+    recipe = Recipe(tokens=ABLATION_TOKENS, rate=POCKET_FAMILIES[FAMILY].rate, seed=seed)
     if change == "smoothed":
         recipe = replace(recipe, smoothing=0.1)
     elif change == "rate":
-        recipe = replace(recipe, rate=FAMILIES["GPT2"].rate)
+        recipe = replace(recipe, rate=POCKET_FAMILIES["GPT2"].rate)
     elif change == "tokens":
         recipe = replace(recipe, tokens=2 * ABLATION_TOKENS)
     elif change == "deep":
         shape = replace(shape, layers=8)
     elif change == "wide":
         double = 2 * shape.width
-        (of_double_width,) = (s for s in FAMILIES[FAMILY].shapes if s.width == double)
+        (of_double_width,) = (s for s in POCKET_FAMILIES[FAMILY].shapes if s.width == double)
         shape = replace(of_double_width, layers=2)
-    name = f"{name_of(FAMILY, shape)}-{change}-seed{seed}"
+    name = f"{model_name(FAMILY, shape)}-{change}-seed{seed}"
     return Planned(change, size, Run(name, FAMILY, shape, recipe))
 
 
@@ -160,7 +159,7 @@ def train_with_dropout(run: Run, folder: Path) -> TrainedModel:
         key,
         run.recipe,
         run.shape.width,
-        ("tokens", run.recipe.batch_rows * CONTEXT),
+        ("tokens", run.recipe.batch_rows * POCKET_CONTEXT),
         model=lambda: with_dropout(run),
         loss=loss,
         valid=ce_without_dropout,
@@ -204,7 +203,7 @@ def ship(folder: Path) -> None:
         model = replace(load_model(folder / name / "model", device="cpu"), name=name)
         for corpus in corpora:
             with tempfile.TemporaryDirectory() as scratch:
-                measured = measure(model, corpus, scratch, max_length=CONTEXT)
+                measured = measure(model, corpus, scratch, max_length=POCKET_CONTEXT)
                 totals.append(totals_of(Records.load(measured.path).summary()))
         print(f"measured {name}", flush=True)
     save_totals(totals, paths.CONTRASTS)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError
 from rbpkit.plugins import Plugin, PluginText
-from rbpkit_pocket import paths, recipes
+from rbpkit_pocket import families, paths, recipes
 from rbpkit_pocket.documents import CORPORA
 
 if TYPE_CHECKING:
@@ -85,10 +85,10 @@ def _corpora() -> dict[str, Callable[[], PluginText]]:
 
 
 def _families() -> dict[str, tuple[str, ...]]:
-    families = {}
-    for family, shapes in recipes.SHAPES.items():
-        families[family] = tuple(recipes.name_of(family, shape) for shape in shapes)
-    return families
+    models_of = {}
+    for family, shapes in families.SHAPES.items():
+        models_of[family] = tuple(families.model_name(family, shape) for shape in shapes)
+    return models_of
 
 
 def _models() -> dict[str, Path]:

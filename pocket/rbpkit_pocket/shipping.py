@@ -34,8 +34,8 @@ from rbpkit_pocket.ablations import (
     totals_of_tokens,
 )
 from rbpkit_pocket.copying import ship_copying
+from rbpkit_pocket.families import POCKET_CONTEXT, POCKET_FAMILIES
 from rbpkit_pocket.plugin import TEXT_CORPORA
-from rbpkit_pocket.recipes import CONTEXT, FAMILIES
 
 SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
@@ -54,7 +54,7 @@ def ship(run: Path, corpora: list[Corpus]) -> None:
         seed = f"-seed{key['seed']}" if key["seed"] else ""
         name = name.removesuffix(seed).removesuffix(millions) + millions + seed
     log = name
-    if run.name in {one.name for family in FAMILIES for one in recipes.runs_of(family)}:
+    if run.name in {one.name for family in POCKET_FAMILIES for one in recipes.runs_of(family)}:
         log, target = run.name, paths.MODELS / run.name
         target.mkdir(parents=True, exist_ok=True)
         for file in SHIPPED:
@@ -67,7 +67,7 @@ def ship(run: Path, corpora: list[Corpus]) -> None:
     ship_copying({log: model})
     for corpus in corpora:
         with tempfile.TemporaryDirectory() as scratch:
-            records = Records.load(measure(model, corpus, scratch, max_length=CONTEXT).path)
+            records = Records.load(measure(model, corpus, scratch, max_length=POCKET_CONTEXT).path)
         if is_control or (key["family"] == ablations.FAMILY and not key["seed"]):
             path = paths.ABLATIONS if is_control else paths.GRID
             new.setdefault(path, []).append(totals_of(records.summary()))

@@ -37,7 +37,7 @@ from transformers import PreTrainedTokenizerFast
 
 from rbpkit.files.text_files import text_fingerprint
 from rbpkit_pocket.documents import CORPORA, SPLITS, Document, documents_of_file, read_lists
-from rbpkit_pocket.recipes import CONTEXT, END_OF_TEXT, V
+from rbpkit_pocket.families import END_OF_TEXT, POCKET_CONTEXT, V
 
 SEED = 42
 PACKAGES = tuple("sympy networkx scipy pandas matplotlib numpy transformers datasets torch".split())
@@ -159,7 +159,7 @@ def train_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    ends = {"bos_token": END_OF_TEXT, "eos_token": END_OF_TEXT, "model_max_length": CONTEXT}
+    ends = {"bos_token": END_OF_TEXT, "eos_token": END_OF_TEXT, "model_max_length": POCKET_CONTEXT}
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **ends)
 
 

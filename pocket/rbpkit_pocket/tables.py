@@ -24,7 +24,7 @@ from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, measured_ranks
 from rbpkit.models import load_model
 from rbpkit.ranking import logit_ranks
-from rbpkit_pocket import paths, recipes
+from rbpkit_pocket import families, paths, recipes
 from rbpkit_pocket.copying import ship_copying
 from rbpkit_pocket.theories import theories_of
 
@@ -119,7 +119,7 @@ def precision_of_pocket_models() -> pd.DataFrame:
     parts = []
     for corpus in CORPORA:
         for run in (run for family in paper.FAMILIES for run in recipes.runs_of(family)):
-            counts = parameter_counts(recipes.config_of(run.family, run.shape))
+            counts = parameter_counts(families.config_of(run.family, run.shape))
             table = precision_table(paths.MODELS / run.name, corpus)
             about = {"corpus": corpus, "family": run.family, "model": run.name}
             about |= {"S": counts.S, "V": counts.V}
@@ -136,5 +136,5 @@ if __name__ == "__main__":
         ),
     }
     write_whole(paths.TABLES, {name: as_csv(one).encode() for name, one in tables.items()})
-    runs = (run for family in recipes.FAMILIES for run in recipes.runs_of(family))
+    runs = (run for family in families.POCKET_FAMILIES for run in recipes.runs_of(family))
     ship_copying({run.name: load_model(paths.MODELS / run.name, device="cpu") for run in runs})

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from rbpkit.corpora import load_corpus
 from rbpkit.encoding import batches, encode
 from rbpkit.models import load_model
-from rbpkit_pocket import paths, recipes
+from rbpkit_pocket import families, paths, recipes
 from rbpkit_pocket.training import token_stream
 
 EPS_KS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -39,9 +39,9 @@ def theories_of(family: str, corpus: str) -> pd.DataFrame:
     unit = text.unit_numbers()
     modules = np.random.default_rng(0).permutation(unit.max() + 1)
     fitted = np.isin(unit, modules[: modules.size // 2])
-    counts = np.bincount(token_stream("train")[: recipes.Recipe.tokens], minlength=recipes.V) + 1.0
+    counts = np.bincount(token_stream("train")[: recipes.Recipe.tokens], minlength=families.V) + 1.0
     models = [load_model(paths.MODELS / r.name, device="cpu") for r in recipes.runs_of(family)]
-    encoded = encode(text, models[0].tokenizer, max_length=recipes.CONTEXT)
+    encoded = encode(text, models[0].tokenizer, max_length=families.POCKET_CONTEXT)
     found = [_of_tokens(model, encoded, counts / counts.sum(), fitted) for model in models]
     alone, tau, delta = zip(*(tau_and_delta(logp, u) for _, logp, u in found), strict=True)
     means = np.array([one for one, _, _ in found])

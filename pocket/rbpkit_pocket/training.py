@@ -29,15 +29,8 @@ from rbpkit.files.libraries import quiet
 from rbpkit.files.writing import write_whole
 from rbpkit.models import torch_device
 from rbpkit_pocket.documents import CORPORA, load_pocket_documents
-from rbpkit_pocket.recipes import (
-    CONTEXT,
-    END_OF_TEXT,
-    Recipe,
-    Run,
-    Shape,
-    initial_model,
-    load_tokenizer,
-)
+from rbpkit_pocket.families import END_OF_TEXT, POCKET_CONTEXT, Shape, initial_model, load_tokenizer
+from rbpkit_pocket.recipes import Recipe, Run
 from rbpkit_pocket.scan import training_scan
 
 ORDER_SEED = 42
@@ -75,10 +68,10 @@ def token_stream(split: str) -> Tensor:
 
 
 def rows_of(stream: Tensor, first: int, count: int) -> tuple[Tensor, Tensor]:
-    """Inputs and targets, both (count, CONTEXT), of rows first, first + 1, ... of a stream."""
-    start, length = first * CONTEXT, count * CONTEXT
-    inputs = stream[start : start + length].view(count, CONTEXT)
-    return inputs, stream[start + 1 : start + length + 1].view(count, CONTEXT)
+    """Inputs and targets of rows first, first + 1, ... of a stream: (count, 256) each."""
+    start, length = first * POCKET_CONTEXT, count * POCKET_CONTEXT
+    inputs = stream[start : start + length].view(count, POCKET_CONTEXT)
+    return inputs, stream[start + 1 : start + length + 1].view(count, POCKET_CONTEXT)
 
 
 class HeadLoss(torch.autograd.Function):
@@ -130,7 +123,7 @@ def mean_nll(
 @torch.no_grad()
 def validation_ce(model: PreTrainedModel, stream: Tensor, batch_rows: int = 16) -> float:
     """Mean negative log-likelihood (nats) over the whole rows of a token stream."""
-    rows = (len(stream) - 1) // CONTEXT
+    rows = (len(stream) - 1) // POCKET_CONTEXT
     total = 0.0
     for first in range(0, rows, batch_rows):
         count = min(batch_rows, rows - first)
@@ -179,7 +172,7 @@ def train(
     Raises InputError for a device that is not here, a recipe shorter than a step or longer than
     the text, a loss that diverges, and a checkpoint that is damaged or of another recipe.
     """
-    tokens_a_step = recipe.batch_rows * CONTEXT
+    tokens_a_step = recipe.batch_rows * POCKET_CONTEXT
     if recipe.steps < 1:
         raise InputError(f"{recipe.tokens:,} tokens are less than one step of {tokens_a_step:,}")
     device = str(torch_device(device))  # "auto" is one device here

@@ -15,7 +15,7 @@ from conftest import COMMAND_LINE, save_model, study_file
 from transformers import GPT2Config
 
 from rbpkit.records import Records
-from rbpkit_pocket import recipes
+from rbpkit_pocket import families, recipes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,7 +28,7 @@ def ladder(tmp_path_factory) -> list[Path]:
     return [
         save_model(
             GPT2Config(
-                vocab_size=recipes.V, n_embd=width, n_layer=layers, n_head=2, n_positions=64
+                vocab_size=families.V, n_embd=width, n_layer=layers, n_head=2, n_positions=64
             ),
             root / name,
         )

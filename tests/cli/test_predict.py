@@ -11,7 +11,7 @@ import pytest
 
 from rbpkit.fit import fit_power_law, rbp_curve
 from rbpkit.records import load_summaries
-from rbpkit_pocket import paths, recipes
+from rbpkit_pocket import families, paths
 
 ONE = ("--family", "Pythia", "--corpus", "pocket:prose")
 
@@ -80,6 +80,6 @@ def test_too_few_sizes(predict, folder):
 
 
 def test_a_law_that_cannot_be_fitted_is_said(predict):
-    status, out, err = predict("--size", "3e5", "--k", 1, "--k", recipes.V, *ONE)
+    status, out, err = predict("--size", "3e5", "--k", 1, "--k", families.V, *ONE)
     assert status == 0 and "RBP_1 " in out and "RBP_4096" not in out
     assert err.startswith("no prediction: Pythia, pocket:prose, RBP_4096: cannot fit")

@@ -13,7 +13,7 @@ import torch
 
 from rbpkit.errors import InputError
 from rbpkit.models import load_model
-from rbpkit_pocket import paths, recipes
+from rbpkit_pocket import families, paths, recipes
 from rbpkit_pocket.ablations import (
     ABLATION_TOKENS,
     ABLATIONS,
@@ -186,7 +186,7 @@ def test_the_copying_probe_tells_a_copy_from_less():
 
 def test_the_copying_table_has_every_pocket_model_and_takes_more(tmp_path, monkeypatch):
     shipped = pd.read_csv(paths.COPYING).set_index("model")
-    names = {run.name for family in recipes.FAMILIES for run in recipes.runs_of(family)}
+    names = {run.name for family in families.POCKET_FAMILIES for run in recipes.runs_of(family)}
     assert names <= set(shipped.index) and not shipped.index.duplicated().any()
     name = "pythia-w64-l4"
     monkeypatch.setattr(paths, "COPYING", tmp_path / "copying.csv")

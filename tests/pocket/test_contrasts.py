@@ -21,7 +21,8 @@ from rbpkit_pocket.contrasts import (
     verdicts,
     with_dropout,
 )
-from rbpkit_pocket.recipes import CONTEXT, Recipe, V, initial_model
+from rbpkit_pocket.families import POCKET_CONTEXT, V, initial_model
+from rbpkit_pocket.recipes import Recipe
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def test_deep_and_wide_have_the_same_size(size):
 def test_dropout_changes_no_weight_and_is_off_in_evaluation():
     run = planned("dropout", 0, 1).run
     dropped, plain = with_dropout(run), initial_model(run.family, run.shape, 1).eval()
-    inputs = random_tokens(2 * CONTEXT).view(2, CONTEXT)
+    inputs = random_tokens(2 * POCKET_CONTEXT).view(2, POCKET_CONTEXT)
     with torch.no_grad():
         expected = plain(inputs).logits
         assert torch.equal(dropped.eval()(inputs).logits, expected)
@@ -66,10 +67,10 @@ def test_dropout_changes_no_weight_and_is_off_in_evaluation():
 
 def test_a_run_with_dropout_goes_on_as_if_it_had_not_been_killed(tmp_path, monkeypatch):
     run = planned("dropout", 0, 1).run
-    run = replace(run, recipe=Recipe(tokens=2 * CONTEXT * 6, batch_rows=2, seed=1))
+    run = replace(run, recipe=Recipe(tokens=2 * POCKET_CONTEXT * 6, batch_rows=2, seed=1))
     monkeypatch.setattr("rbpkit_pocket.training.LOG_EVERY", 2)
     monkeypatch.setattr("rbpkit_pocket.training.CHECKPOINT_SECONDS", 0.0)
-    stream = random_tokens(12 * CONTEXT + 1)
+    stream = random_tokens(12 * POCKET_CONTEXT + 1)
     monkeypatch.setattr(contrasts, "token_stream", lambda split: stream)
     whole = train_with_dropout(run, tmp_path / "whole")
 

@@ -14,10 +14,18 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import ARCHITECTURES, family_of, paper_config, parameter_counts
 from rbpkit.models import load_model
-from rbpkit_pocket import paths, recipes
+from rbpkit_pocket import families, paths, recipes
 from rbpkit_pocket.ablations import ABLATION_TOKENS, ABLATIONS, ablation_named
 from rbpkit_pocket.documents import CORPORA, load_pocket_documents
-from rbpkit_pocket.recipes import CONTEXT, FAMILIES, SHAPES, Shape, V, config_of, initial_model
+from rbpkit_pocket.families import (
+    POCKET_CONTEXT,
+    POCKET_FAMILIES,
+    SHAPES,
+    Shape,
+    V,
+    config_of,
+    initial_model,
+)
 from rbpkit_pocket.training import mean_nll
 
 MIB = 2**20
@@ -47,7 +55,7 @@ def test_S_of_a_ladder_is_that_of_its_architecture_and_rises(family):
         assert family_of(config) == family
         assert config.vocab_size == V == 4096
         if shape.heads:
-            assert config.max_position_embeddings == CONTEXT == 256
+            assert config.max_position_embeddings == POCKET_CONTEXT == 256
             assert shape.width % shape.heads == 0
         else:
             assert not hasattr(config, "max_position_embeddings")
@@ -56,7 +64,7 @@ def test_S_of_a_ladder_is_that_of_its_architecture_and_rises(family):
         sizes.append(S)
     assert sizes == sorted(set(sizes))
     assert sizes[-1] > 10 * sizes[0]
-    assert len({recipes.name_of(family, shape) for shape in SHAPES[family]}) == len(sizes)
+    assert len({families.model_name(family, shape) for shape in SHAPES[family]}) == len(sizes)
 
 
 @pytest.mark.parametrize("family", SHAPES)
@@ -71,7 +79,7 @@ def test_the_rate_is_between_the_two_best_of_a_search_that_ends_at_neither(famil
         assert list(ces.index[1:] / ces.index[:-1]) == pytest.approx([2] * (len(ces) - 1))
     assert len(best) == 2
     # Three digits of it are the recipe's.
-    assert FAMILIES[family].rate == pytest.approx(math.sqrt(best[0] * best[1]), rel=1e-3)
+    assert POCKET_FAMILIES[family].rate == pytest.approx(math.sqrt(best[0] * best[1]), rel=1e-3)
 
 
 @pytest.mark.parametrize("family", paper.FAMILIES)
@@ -127,7 +135,7 @@ def test_every_family_starts_by_one_rule(family):
             positions += 1
             assert not parameter.any()
             continue
-        into_residual = name.endswith(FAMILIES[family].residual)
+        into_residual = name.endswith(POCKET_FAMILIES[family].residual)
         outputs += into_residual
         std = 4 / additions if into_residual else math.sqrt(2 / 5)
         assert float(parameter.detach().std()) * math.sqrt(shape.width) == pytest.approx(
@@ -193,19 +201,19 @@ def test_controls_change_one_thing_each():
 
 def test_families_and_sizes_that_are_not_there_are_refused():
     for spelling in ("Pythia", "pythia", "PYTHIA"):
-        assert recipes.family_named(spelling) == "Pythia"
-        folder = recipes.model_folder(spelling, 2)
+        assert families.family_named(spelling) == "Pythia"
+        folder = families.model_folder(spelling, 2)
         assert folder == paths.MODELS / "pythia-w64-l4"
     with pytest.raises(InputError, match=r"no pocket family 'pithya': there are .*Pythia"):
-        recipes.model_folder("pithya", 0)
+        families.model_folder("pithya", 0)
     with pytest.raises(InputError, match="Pythia has pocket sizes 0 to 7, not 8"):
-        recipes.model_folder("pythia", 8)
+        families.model_folder("pythia", 8)
 
 
 # --- what ships ------------------------------------------------------------------------------
 
 SHIPPED = {
-    recipes.name_of(family, shape): (family, shape)
+    families.model_name(family, shape): (family, shape)
     for family, ladder in SHAPES.items()
     for shape in ladder
 }
@@ -223,7 +231,7 @@ def test_a_shipped_folder_loads_and_AutoTokenizer_agrees_with_its_tokenizer_json
     folder = paths.MODELS / name
     loaded = load_model(folder, device="cpu")
     # A state-space model has no longest text.
-    assert (loaded.V, loaded.context) == (V, None if loaded.family == "Mamba" else CONTEXT)
+    assert (loaded.V, loaded.context) == (V, None if loaded.family == "Mamba" else POCKET_CONTEXT)
     assert loaded.S == parameter_counts(config_of(*SHIPPED[name])).S
     own = Tokenizer.from_file(str(folder / "tokenizer.json")).encode_batch(texts)
     tokenizer = AutoTokenizer.from_pretrained(folder)

@@ -9,7 +9,7 @@ import torch
 from transformers.models.mamba import modeling_mamba
 
 from rbpkit_pocket import scan
-from rbpkit_pocket.recipes import SHAPES, initial_model
+from rbpkit_pocket.families import SHAPES, initial_model
 from rbpkit_pocket.scan import SelectiveScan, selective_scan, training_scan
 from rbpkit_pocket.training import mean_nll
 

@@ -20,10 +20,11 @@ from transformers import AutoModelForCausalLM
 from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
 from rbpkit.models import load_model
-from rbpkit_pocket import paths, recipes, shipping, training
+from rbpkit_pocket import families, paths, recipes, shipping, training
 from rbpkit_pocket.ablations import load_totals
 from rbpkit_pocket.documents import PocketDocuments, load_pocket_documents
-from rbpkit_pocket.recipes import CONTEXT, SHAPES, Recipe, Shape, V, initial_model
+from rbpkit_pocket.families import POCKET_CONTEXT, SHAPES, Shape, V, initial_model
+from rbpkit_pocket.recipes import Recipe
 from rbpkit_pocket.training import (
     HEAD_ROWS,
     HeadLoss,
@@ -36,7 +37,7 @@ from rbpkit_pocket.training import (
 
 SHAPE = Shape(32, 2, 1)
 STEPS = 38  # the last step is no multiple of LOG_EVERY
-TINY = Recipe(tokens=2 * CONTEXT * STEPS, batch_rows=2)
+TINY = Recipe(tokens=2 * POCKET_CONTEXT * STEPS, batch_rows=2)
 LOG_EVERY = 4
 
 
@@ -59,10 +60,10 @@ def test_rate_warms_up_and_falls_to_zero():
 
 
 def test_targets_are_inputs_shifted_by_one():
-    stream = torch.arange(10_000, 10_000 + 5 * CONTEXT + 1)
+    stream = torch.arange(10_000, 10_000 + 5 * POCKET_CONTEXT + 1)
     inputs, targets = rows_of(stream, 2, 3)
-    assert inputs.shape == targets.shape == (3, CONTEXT)
-    assert torch.equal(inputs.flatten(), stream[2 * CONTEXT : 5 * CONTEXT])
+    assert inputs.shape == targets.shape == (3, POCKET_CONTEXT)
+    assert torch.equal(inputs.flatten(), stream[2 * POCKET_CONTEXT : 5 * POCKET_CONTEXT])
     assert torch.equal(targets, inputs + 1)
 
 
@@ -75,8 +76,8 @@ def test_the_stream_is_all_documents_shuffled_each_with_an_end(monkeypatch):
 
     monkeypatch.setattr(training, "load_pocket_documents", load)
     stream = training.token_stream.__wrapped__("valid")
-    decoded = recipes.load_tokenizer().decode(stream.tolist())
-    *documents, after = decoded.split(recipes.END_OF_TEXT)
+    decoded = families.load_tokenizer().decode(stream.tolist())
+    *documents, after = decoded.split(families.END_OF_TEXT)
     in_order = [f"valid {c} number {i}" for c in training.CORPORA for i in range(20)]
     assert after == "" and sorted(documents) == sorted(in_order) and documents != in_order
     missing["code"] = 3
@@ -105,7 +106,7 @@ def test_head_loss_and_its_gradients_are_those_of_cross_entropy(rows, smoothing)
 def test_validation_ce_is_the_mean_over_all_whole_rows():
     rows = 3
     model = initial_model("Pythia", SHAPE, 3)
-    stream = synthetic_stream(rows * CONTEXT + 100, seed=5)
+    stream = synthetic_stream(rows * POCKET_CONTEXT + 100, seed=5)
     inputs, targets = rows_of(stream, 0, rows)
     with torch.no_grad():
         expected = F.cross_entropy(model(inputs).logits.double().flatten(0, 1), targets.flatten())
@@ -137,8 +138,10 @@ def synthetic_stream(tokens: int, seed: int) -> torch.Tensor:
 
 
 STREAMS = {
-    "train": synthetic_stream(STEPS * 2 * CONTEXT + 1, seed=0),  # not a token more than needed
-    "valid": synthetic_stream(3 * CONTEXT + 1, seed=1),
+    "train": synthetic_stream(
+        STEPS * 2 * POCKET_CONTEXT + 1, seed=0
+    ),  # not a token more than needed
+    "valid": synthetic_stream(3 * POCKET_CONTEXT + 1, seed=1),
 }
 
 # Logs at 20, after its last checkpoint at 16, then hangs until it is killed.
@@ -148,7 +151,6 @@ from pathlib import Path
 sys.path[:0] = [sys.argv[1], str(Path(sys.argv[1]).parent)]
 import test_training as here
 from rbpkit_pocket import training
-from rbpkit_pocket import paths
 training.token_stream = here.STREAMS.get
 training.LOG_EVERY = here.LOG_EVERY
 training.CHECKPOINT_SECONDS = 0.0
@@ -197,7 +199,7 @@ def test_a_run_learns_and_writes_its_log(undisturbed):
     assert tuple(rows[0]) == columns
     assert [int(row["step"]) for row in rows] == [*range(LOG_EVERY, STEPS, LOG_EVERY), STEPS]
     for row in rows:
-        assert int(row["tokens"]) == int(row["step"]) * 2 * CONTEXT
+        assert int(row["tokens"]) == int(row["step"]) * 2 * POCKET_CONTEXT
         assert float(row["rate"]) == pytest.approx(TINY.rate_at(int(row["step"]) - 1, 32), rel=1e-5)
     losses = [float(row["loss"]) for row in rows]
     assert losses[-1] + 1 < losses[0] < math.log(V) + 0.5
@@ -223,7 +225,7 @@ def test_a_run_ends_with_a_model_folder_in_half_precision(undisturbed):
     for name, parameter in model.named_parameters():
         assert torch.equal(weights[name].half().float(), parameter), name
     loaded = load_model(result.folder, device="cpu")  # with its tokenizer
-    assert (loaded.V, loaded.context, loaded.S) == (V, CONTEXT, 25_472)
+    assert (loaded.V, loaded.context, loaded.S) == (V, POCKET_CONTEXT, 25_472)
     stored = json.loads((folder / "result.json").read_text())
     expected = {"family": "Pythia", "width": 32, "layers": 2, "heads": 1}
     expected |= json.loads(json.dumps(dataclasses.asdict(TINY)))
@@ -273,7 +275,7 @@ def test_mamba_that_is_interrupted_goes_on_to_the_same_bytes(tiny_run, tmp_path)
         if row["step"] == 8:
             raise InterruptedError
 
-    given = "Mamba", Shape(32, 2, 0), dataclasses.replace(TINY, tokens=2 * CONTEXT * 14)
+    given = "Mamba", Shape(32, 2, 0), dataclasses.replace(TINY, tokens=2 * POCKET_CONTEXT * 14)
     train(*given, tmp_path / "whole")
     with pytest.MonkeyPatch.context() as patch, pytest.raises(InterruptedError):
         patch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
@@ -307,7 +309,7 @@ def test_a_checkpoint_of_another_recipe_is_refused(copied):
 
 def test_too_short_a_text_is_refused_before_anything_is_written(tiny_run, tmp_path):
     folder = tmp_path / "short"
-    one_more = dataclasses.replace(TINY, tokens=TINY.tokens + 2 * CONTEXT)
+    one_more = dataclasses.replace(TINY, tokens=TINY.tokens + 2 * POCKET_CONTEXT)
     with pytest.raises(InputError, match=r"has 19,457 tokens, 19,969 are asked for"):
         train("Pythia", SHAPE, one_more, folder)
     with pytest.raises(InputError, match=r"511 tokens are less than one step of 512"):
@@ -334,7 +336,7 @@ def test_a_run_that_diverges_is_an_error_that_names_the_step(tiny_run, tmp_path)
 
 def test_runs_are_trained_into_folders_of_their_names(tiny_run, tmp_path):
     lines = []
-    recipe = dataclasses.replace(TINY, tokens=2 * CONTEXT)  # one step
+    recipe = dataclasses.replace(TINY, tokens=2 * POCKET_CONTEXT)  # one step
     runs = [dataclasses.replace(recipes.runs_of("Pythia")[i], recipe=recipe) for i in (1, 0)]
     trained = train_runs(runs, tmp_path, say=lines.append)
     for name, one, line in zip(("pythia-w48-l3", "pythia-w32-l2"), trained, lines, strict=True):
@@ -345,7 +347,8 @@ def test_runs_are_trained_into_folders_of_their_names(tiny_run, tmp_path):
 def test_a_run_ships_with_card_loss_curve_and_totals(copied, text_file, tmp_path, monkeypatch):
     data, run = tmp_path / "data", copied.rename(tmp_path / "pythia-w32-l2")
     (data / "runs").mkdir(parents=True)
-    monkeypatch.setattr(recipes, "DATA", data)
+    for name in ("MODELS", "RUNS", "GRID", "PAIR_TOKENS", "OTHER_TOKENS", "COPYING"):
+        monkeypatch.setattr(paths, name, data / getattr(paths, name).relative_to(paths.DATA))
     for _ in range(2):  # the second time replaces the first
         shipping.ship(run, [load_corpus(text_file)])
     folder = data / "models" / "pythia-w32-l2"
@@ -376,7 +379,7 @@ def test_training_the_smallest_again_gives_the_shipped_loss(family, tmp_path):
                 pytest.skip(f"needs the pinned packages: the text of {corpus}, {split} differs")
     (trained,) = train_runs(recipes.runs_of(family)[:1], tmp_path)
     shipped = AutoModelForCausalLM.from_pretrained(
-        recipes.model_folder(family, 0), dtype=torch.float32
+        families.model_folder(family, 0), dtype=torch.float32
     )
     expected = validation_ce(shipped, training.token_stream("valid"))
     assert trained.valid_ce == pytest.approx(expected, abs=0.01)

@@ -12,7 +12,7 @@ from conftest import content
 from test_records import make_records
 
 from rbpkit.records import find_done, load_summaries, write_records
-from rbpkit_pocket import recipes
+from rbpkit_pocket import families
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,7 +29,7 @@ def test_a_full_disk_costs_nothing_that_was_done(rbpkit, text_file, tmp_path):
         pytest.skip("needs the right to mount a tmpfs (root)")
     earlier = make_records([300] * 6, gaps=False)
     other = make_records([250] * 8, seed=5, gaps=False, threads=2)
-    measure = ("measure", "--model", recipes.model_folder("Pythia", 0), "--max-length", 64)
+    measure = ("measure", "--model", families.model_folder("Pythia", 0), "--max-length", 64)
     measure += ("--corpus", text_file, "--out", disk)
     written = []
     try:

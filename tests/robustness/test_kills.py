@@ -17,11 +17,11 @@ from filelock import FileLock
 from rbpkit.records import load_summaries
 from rbpkit.study.params import load_params
 from rbpkit.study.sweep import sweep
-from rbpkit_pocket import recipes
+from rbpkit_pocket import families
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-SMALL, MIDDLE = (recipes.model_folder("Pythia", size) for size in (0, 1))
+SMALL, MIDDLE = (families.model_folder("Pythia", size) for size in (0, 1))
 
 
 def members(session: int) -> list[int]:

@@ -15,9 +15,9 @@ from filelock import FileLock
 from rbpkit.errors import InputError
 from rbpkit.study.params import load_params
 from rbpkit.study.sweep import sweep
-from rbpkit_pocket import recipes
+from rbpkit_pocket import families
 
-SMALL, MIDDLE = (recipes.model_folder("Pythia", size) for size in (0, 1))
+SMALL, MIDDLE = (families.model_folder("Pythia", size) for size in (0, 1))
 
 
 @pytest.fixture

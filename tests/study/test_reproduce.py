@@ -24,7 +24,7 @@ from rbpkit.study.reproduce import (
     with_trained_models,
 )
 from rbpkit.summary import Summary
-from rbpkit_pocket import paths, recipes, training
+from rbpkit_pocket import families, paths, recipes, training
 from rbpkit_pocket.ablations import load_totals
 from rbpkit_pocket.plugin import TEXT_CORPORA
 
@@ -41,11 +41,11 @@ def test_every_pocket_model_was_measured_on_every_corpus(shipped):
     from rbpkit.models import load_model
 
     everything = [*shipped, *load_summaries(paths.MAMBA_SUMMARIES)]
-    families = [
+    measured = [
         load_params(ROOT / "params" / f"{name}.yaml").families for name in ("pocket", "beside")
     ]
-    assert [*families[0], *families[1]] == list(recipes.SHAPES)
-    for family in recipes.SHAPES:
+    assert [*measured[0], *measured[1]] == list(families.SHAPES)
+    for family in families.SHAPES:
         for run in recipes.runs_of(family):
             model = load_model(paths.MODELS / run.name, device="cpu")
             found = [one.manifest for one in everything if one.manifest.model == run.name]
@@ -122,7 +122,7 @@ def test_a_model_trained_again_is_fitted_among_the_pocket_models(shipped):
 
 
 def test_train_models_trains_once_and_names_the_models(tmp_path, monkeypatch):
-    stream = torch.from_numpy(np.random.default_rng(0).integers(0, recipes.V, 5000))
+    stream = torch.from_numpy(np.random.default_rng(0).integers(0, families.V, 5000))
     monkeypatch.setattr(training, "token_stream", lambda split: stream)  # the whole takes minutes
     name = "pythia-w32-l2-0.004096m-seed7"
     said = []

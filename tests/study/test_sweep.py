@@ -19,12 +19,12 @@ from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.records import iter_manifests, job_lock
 from rbpkit.study import engines
-from rbpkit.study.jobs import Job, models_of, study_status
+from rbpkit.study.jobs import Job, study_models, study_status
 from rbpkit.study.params import Params, load_params
 from rbpkit.study.sweep import sweep
-from rbpkit_pocket import recipes
+from rbpkit_pocket import families
 
-SMALL, MIDDLE = (recipes.model_folder("Pythia", size) for size in (0, 1))
+SMALL, MIDDLE = (families.model_folder("Pythia", size) for size in (0, 1))
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_two_at_once_measure_a_job_once(study, text_file, tmp_path):
 
 
 def test_two_recipes_are_two_families(rbpkit, text_file, tmp_path):
-    out, sizes = tmp_path / "out", [recipes.model_folder("Pythia", size) for size in range(3)]
+    out, sizes = tmp_path / "out", [families.model_folder("Pythia", size) for size in range(3)]
 
     def run(folder, *options) -> str:
         where = ("--model", folder, "--corpus", text_file, "--out", out, "--max-length", 64)
@@ -256,11 +256,11 @@ def test_models_have_the_hub_s_names_and_no_two_the_same(tmp_path):
     folder = tmp_path / "models--owner--name" / "snapshots" / "0123abc"
     folder.mkdir(parents=True)
     study = Params(source="hub", model_ids=[str(folder)], corpus_names=["Wiki"])
-    assert models_of(study) == {"owner/name": str(folder)}
+    assert study_models(study) == {"owner/name": str(folder)}
     twice = study.model_copy(update={"model_ids": ("owner/name", str(folder))})
     with pytest.raises(InputError, match="both called 'owner/name'"):
-        models_of(twice)
+        study_models(twice)
     untrained = study.model_copy(update={"model_ids": ("pocket:pythia-w32-l2-seed7",)})
-    assert models_of(untrained) == {"pythia-w32-l2-seed7": "pocket:pythia-w32-l2-seed7"}
+    assert study_models(untrained) == {"pythia-w32-l2-seed7": "pocket:pythia-w32-l2-seed7"}
     with pytest.raises(InputError, match="rbpkit reproduce"):
         sweep(untrained, tmp_path / "out")

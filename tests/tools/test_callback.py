@@ -22,20 +22,20 @@ from transformers import (
 
 from rbpkit import RBPCallback, measure
 from rbpkit.errors import InputError
-from rbpkit_pocket import recipes
+from rbpkit_pocket import families
 
 KS = (1, 10, 500)
 
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return recipes.load_tokenizer()
+    return families.load_tokenizer()
 
 
 def tiny() -> torch.nn.Module:
     """A GPT-2 with dropout, so that training draws random numbers."""
     torch.manual_seed(0)
-    config = GPT2Config(vocab_size=recipes.V, n_embd=16, n_layer=2, n_head=2, n_positions=64)
+    config = GPT2Config(vocab_size=families.V, n_embd=16, n_layer=2, n_head=2, n_positions=64)
     return AutoModelForCausalLM.from_config(config, dtype=torch.float32)
 
 
@@ -44,7 +44,7 @@ def trainer(tmp_path, tokenizer):
     """Make a Trainer of six steps with two rows of 32 tokens, which evaluates every two steps."""
 
     def make(model, **options) -> Trainer:
-        rows = torch.randint(recipes.V, (16, 32), generator=torch.Generator().manual_seed(2))
+        rows = torch.randint(families.V, (16, 32), generator=torch.Generator().manual_seed(2))
         data = [{"input_ids": row, "labels": row} for row in rows]
         args = TrainingArguments(
             output_dir=str(tmp_path / "run"),

@@ -6,22 +6,19 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-import matplotlib
 import pytest
 import torch
 from bs4 import BeautifulSoup
-from matplotlib.colors import to_hex
 from tokenizers import Tokenizer, decoders, models
 from transformers import PreTrainedTokenizerFast
 
 from rbpkit.corpora import load_corpus
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.palette import RANK_FILLS, rank_group
+from rbpkit.palette import rank_group
 from rbpkit.records import Records
 from rbpkit.tools.look import look, page, pieces, visible
-from rbpkit.tools.sentence import explore_sentence, rank_points
-from rbpkit_pocket import recipes
+from rbpkit_pocket import families
 
 CODE = '''def mean(values):
     """Return the arithmetic mean of the given values."""
@@ -35,7 +32,7 @@ ODD = (
 
 @pytest.fixture(scope="module")
 def model():
-    return load_model(recipes.model_folder("Pythia", 0), device="cpu")
+    return load_model(families.model_folder("Pythia", 0), device="cpu")
 
 
 @pytest.mark.parametrize("folder", ["llama_folder", "capped_folder"])
@@ -81,13 +78,13 @@ def test_what_is_not_scored_has_no_rank(model):
 def test_a_long_text_is_cut_at_the_context_and_the_page_says_so(model):
     seen = look(model, CODE * 10)
     assert "is cut" not in page(look(model, CODE))
-    assert len(seen.tokens) == recipes.CONTEXT == 256
+    assert len(seen.tokens) == families.POCKET_CONTEXT == 256
     assert f"first 256 of its {len(model.tokenizer(CODE * 10)['input_ids'])} tokens" in page(seen)
 
 
 def test_byte_level_pieces_add_up_to_the_text(model):
     assert b"".join(token.piece for token in look(model, ODD).tokens) == ODD.encode()
-    assert {bytes([b]) for b in range(256)} <= set(pieces(model.tokenizer, range(recipes.V)))
+    assert {bytes([b]) for b in range(256)} <= set(pieces(model.tokenizer, range(families.V)))
 
 
 def test_pieces_with_byte_fallback():
@@ -114,24 +111,6 @@ def test_the_page_shows_every_token_and_nothing_in_the_text_becomes_markup(model
             assert all(f"{p:.3g}" in card for _, _, p in token.alternatives)
 
 
-def test_a_sentence_is_spelt_and_every_token_has_the_colour_of_its_rank(model, monkeypatch):
-    matplotlib.use("Agg")
-    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
-    other = load_model(recipes.model_folder("Pythia", 2), device="cpu")
-    looks = [look(one, CODE) for one in (other, model)]
-    figure = explore_sentence(looks, [model.S, other.S])
-    for one, axes in zip(reversed(looks), figure.axes, strict=True):
-        first = sum(token.rank == 1 for token in one.scored)
-        title = f"S = {one.S:,}: rank 1 at {first} of {len(one.scored)} tokens"
-        assert axes.get_title("left") == title
-        assert "".join(letter.get_text() for letter in axes.texts) == CODE.replace("\n", "\u21b5")
-        green = [to_hex(box.get_facecolor()) == RANK_FILLS[0] for box in axes.patches]
-        # A newline and what follows it in one token are two boxes.
-        split = sum(b"\n" in t.piece[:-1] for t in one.scored if t.rank == 1)
-        assert sum(green) == first + split
-    assert list(rank_points(looks)["rank"]) == [t.rank for one in looks for t in one.scored]
-
-
 def test_groups_of_ranks_and_signs_in_tokens():
     ranks = (1, 2, 5, 6, 10, 11, 100, 101, 1000, 1001, 50_257)
     assert [rank_group(rank) for rank in ranks] == [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
@@ -142,7 +121,7 @@ def test_groups_of_ranks_and_signs_in_tokens():
 def test_command(rbpkit, model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mean.py").write_bytes(b"\xef\xbb\xbf" + CODE.encode())
-    asked = ["look", "--model", recipes.model_folder("Pythia", 0), "--text", "mean.py"]
+    asked = ["look", "--model", families.model_folder("Pythia", 0), "--text", "mean.py"]
     status, out, err = rbpkit(*asked, "--device", "cpu")
     assert (status, out) == (0, "mean.py.look.html\n"), err
     seen = look(model, CODE, name="mean.py")
