@@ -280,9 +280,9 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
         return path
     if os.sep in given or suffix_of(Path(given)):
         raise InputError(f"{given}: no such file or folder; check the path of the corpus")
-    known = (*ON_HUB, *plugins.corpus_names())
+    known = (*ON_HUB, *plugins.plugin_corpora())
     by_word = {name.lower(): name for name in known if name != "Wiki:part"}
-    for name in plugins.corpus_names():
+    for name in plugins.plugin_corpora():
         by_word.setdefault(name.partition(":")[2].lower(), name)  # "prose" is near pocket:prose
     near = difflib.get_close_matches(given.lower(), by_word, n=1, cutoff=0.5)
     hint = f"did you mean {by_word[near[0]]}? " if near else ""

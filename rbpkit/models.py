@@ -40,7 +40,7 @@ from rbpkit.files.model_folders import (
     put_adapter,
     quantisation,
 )
-from rbpkit.plugins import model_folder
+from rbpkit.plugins import resolve_model
 from rbpkit.probing import Head, linear_head
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -163,7 +163,7 @@ def load_model(
         device_map = SPREAD
     with quiet():
         checkpoint = find_checkpoint(
-            model_folder(model),
+            resolve_model(model),
             revision=revision,
             allow_pickle=allow_pickle,
             trust_remote_code=trust_remote_code,

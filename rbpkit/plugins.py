@@ -136,7 +136,7 @@ def prefix_of(name: str) -> str | None:
 # -- corpora ----------------------------------------------------------------------------------
 
 
-def corpus_names() -> tuple[str, ...]:
+def plugin_corpora() -> tuple[str, ...]:
     """The corpora of all installed plugins, each as PLUGIN:NAME."""
     names = []
     for plugin in plugin_names():
@@ -186,7 +186,7 @@ def model_called(name: str) -> tuple[str, Path | None] | None:
     return model, folder
 
 
-def model_folder(model: str | os.PathLike[str]) -> str | os.PathLike[str]:
+def resolve_model(model: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """The folder of a plugin's model, "PLUGIN:NAME"; any other name or path unchanged.
 
     Raises InputError as `model_called`, and for a model that has to be trained first.

@@ -87,10 +87,10 @@ def _repositories(study: Params) -> dict[str, _Repository]:
     from rbpkit import plugins
     from rbpkit.corpora import ON_HUB
     from rbpkit.files.model_folders import SAFETENSORS
-    from rbpkit.study.jobs import corpus_names, models_of
+    from rbpkit.study.jobs import corpus_names, study_models
 
     repositories = {}
-    for model in models_of(study).values():
+    for model in study_models(study).values():
         is_folder = Path(os.path.expanduser(model)).is_dir()
         if not is_folder and not plugins.prefix_of(model):
             patterns = (*_small_files(), *SAFETENSORS)

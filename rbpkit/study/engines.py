@@ -37,10 +37,10 @@ from rbpkit.study.params import Params
 Task = tuple[Job, str, Corpus, Params, Path]
 """What `measure_job` takes: job, hub id or folder of its model, corpus, study, records folder."""
 
-Result = tuple[Measurement | Failure, list[str]]
+JobResult = tuple[Measurement | Failure, list[str]]
 """What came of a job, and lines for people."""
 
-Worker = Callable[[Job, str, Corpus, Params, Path], Future[Result]]
+Worker = Callable[[Job, str, Corpus, Params, Path], Future[JobResult]]
 """Starts `measure_job` with a task."""
 
 _kept: dict[str, Any] = {}  # the model of this process's last job, and what it was loaded with
@@ -48,7 +48,7 @@ _kept: dict[str, Any] = {}  # the model of this process's last job, and what it 
 
 def measure_job(
     job: Job, source: str, corpus: Corpus, params: Params, out: Path, progress: bool = False
-) -> Result:
+) -> JobResult:
     """Measure one job in this process; the model stays loaded for the next job.
 
     A job that another process is measuring is waited for, and then found done. Whatever goes wrong
@@ -107,7 +107,7 @@ def run_all(
     `settle` gets each job with what came of it. Raises OSError as `measure_job`.
     """
     waiting = list(groups)
-    running: dict[Future[Result], tuple[Worker, Sequence[Task]]] = {}
+    running: dict[Future[JobResult], tuple[Worker, Sequence[Task]]] = {}
     # A free worker, and what is left of the group that it has begun.
     free: list[tuple[Worker, Sequence[Task]]] = [(worker, ()) for worker in workers]
     while True:
@@ -149,7 +149,7 @@ class _Process:
 
     def __call__(
         self, job: Job, source: str, corpus: Corpus, params: Params, out: Path
-    ) -> Future[Result]:
+    ) -> Future[JobResult]:
         task = (job, source, corpus, params, out)
         try:
             return self._pool.submit(measure_job, *task)
@@ -180,8 +180,8 @@ def _begin_process(alive: Any) -> None:
 def local_workers(count: int, progress: bool) -> Iterator[Sequence[Worker]]:
     """This process as the only worker, or `count` processes that end with the block."""
 
-    def here(job: Job, source: str, corpus: Corpus, params: Params, out: Path) -> Future[Result]:
-        future: Future[Result] = Future()
+    def here(job: Job, source: str, corpus: Corpus, params: Params, out: Path) -> Future[JobResult]:
+        future: Future[JobResult] = Future()
         future.set_result(measure_job(job, source, corpus, params, out, progress))
         return future
 
@@ -202,7 +202,9 @@ def local_workers(count: int, progress: bool) -> Iterator[Sequence[Worker]]:
 class _Actor:
     """What Ray starts in a separate process."""
 
-    def measure(self, job: Job, source: str, corpus: Corpus, params: Params, out: Path) -> Result:
+    def measure(
+        self, job: Job, source: str, corpus: Corpus, params: Params, out: Path
+    ) -> JobResult:
         return measure_job(job, source, corpus, params, out)
 
 
@@ -268,7 +270,9 @@ def _gpus_a_worker(nodes: Sequence[dict[str, float]], device: str | None) -> int
 
 
 def _ray_worker(actor: Any) -> Worker:
-    def start(job: Job, source: str, corpus: Corpus, params: Params, out: Path) -> Future[Result]:
+    def start(
+        job: Job, source: str, corpus: Corpus, params: Params, out: Path
+    ) -> Future[JobResult]:
         return actor.measure.remote(job, source, corpus, params, out).future()
 
     return start

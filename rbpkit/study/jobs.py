@@ -39,7 +39,7 @@ class Failure:
     trace: str = ""
 
 
-def models_of(params: Params) -> dict[str, str]:
+def study_models(params: Params) -> dict[str, str]:
     """The study's models: the name in the records -> hub id, folder, or PLUGIN:NAME.
 
     These are `model_ids`, or the models of the study's families, the smallest of each first. A
@@ -154,7 +154,7 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     finished = [file.manifest for file in iter_manifests(out)]
     finished.sort(key=lambda manifest: (manifest.max_length, manifest.documents))
     rows = []
-    for model in models_of(params):
+    for model in study_models(params):
         for corpus in corpora:
             job = Job(model, corpus)
             row: dict[str, object] = {"model": model, "corpus": corpus, "state": "left"}

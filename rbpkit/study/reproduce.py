@@ -23,7 +23,7 @@ from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import Measured, fit_all
 from rbpkit.records import slug
 from rbpkit.study.checks import cores
-from rbpkit.study.jobs import models_of
+from rbpkit.study.jobs import study_models
 from rbpkit.study.notebooks import notebook_called, notebook_names, run
 from rbpkit.study.params import Params
 from rbpkit.study.sweep import sweep
@@ -88,7 +88,7 @@ def with_trained_models(
     Its `model_ids` then name their folders. An interrupted training resumes. Raises InputError,
     before any training, for a study whose models are at fault.
     """
-    models = models_of(params)
+    models = study_models(params)
     to_train: dict[str, list[str]] = {}
     for name, source in models.items():
         plugin = plugins.prefix_of(source)

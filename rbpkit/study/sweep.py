@@ -15,7 +15,7 @@ from rbpkit.measuring import Measurement
 from rbpkit.planning import ModelFiles, find_model, job_key
 from rbpkit.records import find_done, summary_of
 from rbpkit.study.engines import Task, local_workers, ray_workers, run_all
-from rbpkit.study.jobs import Failure, Job, job_path, models_of, note_failure, read_corpora
+from rbpkit.study.jobs import Failure, Job, job_path, study_models, note_failure, read_corpora
 from rbpkit.study.params import Params
 
 ENGINES = ("process", "ray")
@@ -57,9 +57,9 @@ def sweep(
     if engine == "process" and address is not None:
         raise InputError("--address is of a Ray cluster: give --engine ray too")
     out = Path(os.path.expanduser(out)).absolute()
-    models = models_of(params)
+    models = study_models(params)
     for source in models.values():
-        plugins.model_folder(source)  # refuses one that has to be trained first
+        plugins.resolve_model(source)  # refuses one that has to be trained first
     corpora = read_corpora(params)
     for corpus in corpora.values():
         check_text(corpus, params.changed_text)
