@@ -124,7 +124,7 @@ plots.save(figure, two_lines, figures_dir, "figure_4_two_lines")
 # >
 # > $$-\log \mathrm{RBP}_k \propto S^{-\alpha_k}$$
 #
-# Figure 4 has three values of $k$ (10, 50 and 100), four texts and four families of models, so 48 lines. More guesses succeed more often, so the loss falls as $k$ grows. It also falls faster as models grow:
+# Figure 4 has three values of $k$ (10, 50 and 100), four texts and four families of models, so 48 lines. More guesses succeed more often, so the loss is smaller at larger $k$. It also falls faster from model to larger model:
 
 # %% tags=["hide-input"]
 # Draw Pythia's lines on Wiki
@@ -254,6 +254,7 @@ plots.save(figure, rulers.assign(distance=distance), figures_dir, "figure_4_rule
 #
 # $$s_i \approx \frac{1}{-\log p_i} \sqrt{\frac{1 - p_i}{p_i\, T}}\,.$$
 
+
 # %%
 def sampling_error(p, tokens):
     """The standard error of -log p, divided by -log p."""
@@ -301,6 +302,7 @@ plots.save(figure, saved, figures_dir, "figure_4_in_errors")
 # *The points of A and B and their distance from the line, in sampling errors. The grey band is one sampling error wide on each side.*
 #
 # One number for a line is the typical size of these distances. The two parameters of the line were fitted, so we divide by $n - 2$ and not by the number $n$ of points. If nothing but chance moves the points, the result is about 1.
+
 
 # %%
 def typical(distances):
@@ -475,6 +477,7 @@ pooled.unstack("source").round(1)
 # ## The paper says, we get
 #
 # "The fitted curves achieve R2 ≥ 0.97 across all datasets": 45 of 48 lines do, so this holds in part. "RBPk follows a precise power-law relationship with model size": the points are five sampling errors off their lines, so this holds in part, too.
+
 
 # %% tags=["hide-input", "hide-output"]
 # The claims as a table

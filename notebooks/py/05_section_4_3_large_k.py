@@ -113,6 +113,7 @@ points = points.sort_values(by_line_and_size, ascending=[True, False, True, True
 # %% [markdown]
 # If tokens are independent, $M$ is binomial, and quantiles of a beta distribution give its 95% interval (Clopper and Pearson). We plot the paper's loss, $-\log \mathrm{RBP}_k$ with the natural logarithm. If few tokens are missed, it is nearly the share missed, $M/T$.
 
+
 # %%
 def with_interval(points):
     """Add the loss, and the ends of its 95% interval."""
@@ -166,6 +167,7 @@ plots.save(figure, wiki[COLUMNS], figures_dir, "figure_5")
 #
 # $$z = \frac{(b - a)/T}{\sqrt{2\,\hat p\,(1 - \hat p)/T}} \approx \frac{b - a}{\sqrt{a + b}}, \qquad \hat p = \frac{a + b}{2T}.$$
 
+
 # %%
 def z_of_the_ends(line):
     """By how many standard errors the largest model misses more than the smallest."""
@@ -204,6 +206,7 @@ print(checked(1, answer_1, sealed("cafcfaf8", digits=1)))
 # $$M_i \sim \mathrm{Binomial}\left(T,\; 1 - e^{-c\,S_i^{-\alpha}}\right),$$
 #
 # fit a line to the draw, and note its $R^2$ (1 if all points are on the line). Do this 10,000 times for each line.
+
 
 # %%
 def simulate(line, draws):
@@ -310,6 +313,7 @@ print(f"second best of {len(lines)}: R2 = {second.R2:.3f}, z = {second.z:.1f}")
 #
 # If chance is enough, the real points can hide among simulated ones. Each row below has one real line; the other four are draws. In the first row (Pythia on Wiki, $k$ = 30,000) the draws follow its law. In the second (GPT-2 on Wiki, $k$ = 20,000) all sizes have the same chance of a miss. Which panels are real?
 
+
 # %% tags=["hide-input"]
 # Draw the line-up
 def line_up(panels, line, drawn, place):
@@ -319,7 +323,9 @@ def line_up(panels, line, drawn, place):
     rows.insert(place, line.missed.to_numpy())
     ink = plots.ink_of(line.family.iloc[0])
     for axes, missed in zip(panels, rows, strict=True):
-        axes.plot(line.S, 1e6 * missed / T, ink.marker + "-", color=ink.colour, markersize=4, linewidth=1)
+        axes.plot(
+            line.S, 1e6 * missed / T, ink.marker + "-", color=ink.colour, markersize=4, linewidth=1
+        )
     return rows
 
 
@@ -329,7 +335,9 @@ same_chance = gpt2.missed.sum() / gpt2.tokens.sum()
 flat = np.random.default_rng(0).binomial(gpt2.tokens, same_chance, (4, len(gpt2)))
 with plots.style():
     size = (plots.WIDTH, 3.6)
-    figure, panels = plt.subplots(2, 5, figsize=size, sharey="row", sharex=True, layout="constrained")
+    figure, panels = plt.subplots(
+        2, 5, figsize=size, sharey="row", sharex=True, layout="constrained"
+    )
     pythia_rows = line_up(panels[0], pythia, simulate(pythia, 4), place=1)
     gpt2_rows = line_up(panels[1], gpt2, flat, place=3)
     for axes, letter in zip(panels.flat, "ABCDEFGHIJ", strict=True):
@@ -356,6 +364,7 @@ plots.save(figure, pd.concat(saved), figures_dir, "figure_5_line_up")
 # OPT and Pythia fall. "The case for k = 30, 000 becomes much more random than the case for k = 20, 000", the paper adds, and fewer misses must do that.
 #
 # </details>
+
 
 # %% tags=["hide-input", "hide-output"]
 # Draw all lines of Figure 5
@@ -421,7 +430,9 @@ for (k, corpus, family), line in measured.groupby(LINE, sort=False):
     if counted.S.nunique() > 2 and counted.missed.nunique() > 1:
         fit_for_a_line.append(counted)
     else:
-        print(f"No line for {family} on {corpus} at k = {k:,}: it takes three sizes that miss a token.")
+        print(
+            f"No line for {family} on {corpus} at k = {k:,}: it takes three sizes that miss a token."
+        )
 
 # %% tags=["hide-input", "hide-output"]
 # Draw what was measured, and judge its lines
@@ -500,7 +511,9 @@ with plots.style():
         looks["pocket"] = ("your models", OTHER, "^")
     for source, (label, colour, marker) in looks.items():
         part = rule[rule.source == source]
-        axes.plot(part.ratio, 1 - part.R2, marker, color=colour, markersize=4, alpha=0.5, label=label)
+        axes.plot(
+            part.ratio, 1 - part.R2, marker, color=colour, markersize=4, alpha=0.5, label=label
+        )
     ratio = np.geomspace(rule.ratio.min(), rule.ratio.max(), 200)
     axes.plot(ratio, 1 - 1 / (1 + 1 / (9 * ratio)), color=INK, label="chance alone")
     axes.axvline(1, color=OTHER, linestyle="--", linewidth=1)

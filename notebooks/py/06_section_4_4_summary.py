@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Section 4.4: does a larger exponent mean an easier task?
 #
-# A language model that has $k$ guesses for the next token (a word or a piece of one) is right if the true token is among its $k$ most probable ones. $\mathrm{RBP}_k$ is the share of a text's tokens on which this happens. The law says that the loss $-\log \mathrm{RBP}_k$ (natural logarithm) falls as a power of the model's size: as $S^{-\alpha_k}$, with $S$ the number of parameters without the embeddings. The exponent $\alpha_k$ has a curve of its own:
+# A language model that has $k$ guesses for the next token (a word or a piece of one) is right if the true token is among its $k$ most probable ones. $\mathrm{RBP}_k$ is the share of a text's tokens on which this happens. The law says that the loss $-\log \mathrm{RBP}_k$ (natural logarithm) falls as a power of the model's size: as $S^{-\alpha_k}$, with $S$ the number of parameters without the embeddings. The exponent $\alpha_k$ itself depends on $k$:
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -128,7 +128,7 @@ print(checked(1, answer_1, sealed("1a656259", digits=0, within=0)))
 # %% [markdown]
 # ## A map of the loss
 #
-# Think of a hillside. East is a larger model, north is more guesses, and the height is the logarithm of the loss $L = -\log \mathrm{RBP}_k$. The slope downhill to the east is $\alpha$. The slope downhill to the north has its own name, $\beta$:
+# Think of a hillside. East is a larger model, north is more guesses, and the height is the logarithm of the loss $L = -\log \mathrm{RBP}_k$. The slope downhill to the east is $\alpha$. The slope downhill to the north is called $\beta$:
 #
 # $$\alpha = -\frac{\partial \log L}{\partial \log S}, \qquad \beta = -\frac{\partial \log L}{\partial \log k} .$$
 #
@@ -235,7 +235,9 @@ with plots.style():
         ink = INK if corpus == "Wiki" else OTHER
         axes.plot(curve.k, curve.value, color=ink)
         ends.append((curve.k.iloc[-1], curve.value.iloc[-1], corpus, ink))
-    axes.set(xscale="log", xlabel="$k$", ylabel="$R^2$", title="Straight up to $k$ of some thousands")
+    axes.set(
+        xscale="log", xlabel="$k$", ylabel="$R^2$", title="Straight up to $k$ of some thousands"
+    )
     axes.text(1, 0.89, "0.9", va="top")
     plots.label_ends(axes, ends)
 plots.save(figure, points[points.quantity == "R2"], figures_dir, "figure_6a")
@@ -294,7 +296,9 @@ ks_of_figure_6 = [int(k) for k in figure_6["k"].dropna().unique()]
 tables = []
 for k in [None, *ks_of_figure_6]:
     if k is None:
-        found = measured_curves(summaries, shown_corpora, shown_families, lambda one: one.ce(), "CE")
+        found = measured_curves(
+            summaries, shown_corpora, shown_families, lambda one: one.ce(), "CE"
+        )
         print("\n".join(found.missing) or "All that was asked for was measured.")
     else:
         found = measured_curves(
@@ -316,7 +320,9 @@ if len(at_k):
 
 # %% tags=["hide-input", "hide-output"]
 # Draw their exponents against k, up to 20% of the vocabulary
-slopes_of_k = fits.assign(quantity=np.where(fits["k"].isna(), "ce_slope", "slope"), value=fits["slope"])
+slopes_of_k = fits.assign(
+    quantity=np.where(fits["k"].isna(), "ce_slope", "slope"), value=fits["slope"]
+)
 straight = at_k.assign(quantity="R2", value=at_k["R2"])
 measured = pd.concat([straight, slopes_of_k]).assign(source="measured")
 up_to = 0.2 * measured["family"].map(V).astype(float)
@@ -414,7 +420,9 @@ claims_table(
             "where": "Section 4.4, Figure 6b",
             "test": "does the exponent grow from k = 1 to 10, and to 100?",
             "published": grows,
-            "measured": "{} of {} tenfold steps".format(*growing(at_k, tens)) if len(at_k) else none,
+            "measured": "{} of {} tenfold steps".format(*growing(at_k, tens))
+            if len(at_k)
+            else none,
             "verdict": "holds" if growing(of_pythia, fine) == (40, 40) else "holds in part",
             "main": True,
         },
