@@ -45,7 +45,8 @@ from rbpkit.stats.published_models import load as load_evidence
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 from rbpkit.tools.look import look
-from rbpkit_pocket import paths, recipes
+from rbpkit_pocket import paths
+from rbpkit_pocket.families import model_folder
 
 check_parameters(globals())
 torch.set_num_threads(1)
@@ -61,7 +62,7 @@ text = '''def is_prime(n):
     return True
 '''
 # Eight small models of one family, the smallest first.
-folders = [recipes.model_folder("Pythia", size) for size in range(8)]
+folders = [model_folder("Pythia", size) for size in range(8)]
 models = [load_model(folder, device="cpu") for folder in folders]
 smallest, largest = models[0], models[7]
 # `look` ranks every token of a text under a model.

@@ -51,7 +51,8 @@ from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
 from rbpkit.tools.look import look
-from rbpkit_pocket import paths, recipes
+from rbpkit_pocket import paths
+from rbpkit_pocket.families import model_folder
 
 check_parameters(globals())
 disable_progress_bar()
@@ -139,7 +140,7 @@ function = '''def is_prime(n):
             return False
     return True
 '''
-smallest_pocket = load_model(recipes.model_folder("Pythia", 0), device="cpu")
+smallest_pocket = load_model(model_folder("Pythia", 0), device="cpu")
 ranks = np.array([token.rank for token in look(smallest_pocket, function).scored])
 in_order = np.sort(ranks)
 with plots.style():
@@ -263,7 +264,7 @@ print(check(3, answer_3, right_answer))
 # %%
 documents = load_corpus("pocket:code").documents[:24]
 sizes = (0, 2, 4, 7)  # four of the eight pocket Pythias
-folders = [recipes.model_folder("Pythia", size) for size in sizes]
+folders = [model_folder("Pythia", size) for size in sizes]
 
 
 def predict(tokenizer, network, document):

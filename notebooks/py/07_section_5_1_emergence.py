@@ -39,8 +39,8 @@ from rbpkit.stats.windows import MIN_RUNS, measured_windows, published_windows
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket.families import model_folder
 from rbpkit_pocket.paths import SUMMARIES
-from rbpkit_pocket.recipes import model_folder
 
 check_parameters(globals())
 torch.set_num_threads(1)  # small models are slower on several

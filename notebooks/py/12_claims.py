@@ -42,7 +42,9 @@ if not of_this_run:
     claims = load_claims(committed)
 main_claims = claims[claims["main"]]
 source = "this run" if of_this_run else "the repository"
-print(f"{len(main_claims)} main claims and {len(claims) - len(main_claims)} details, from the tables of {source}.")
+print(
+    f"{len(main_claims)} main claims and {len(claims) - len(main_claims)} details, from the tables of {source}."
+)
 
 
 # %% tags=["hide-input"]
@@ -115,7 +117,9 @@ SIX = (
 )  # fmt: skip
 lines = ["| the paper says | we get | verdict |", "|---|---|---|"]
 for notebook, words, answer in SIX:
-    row = claims[(claims["notebook"] == notebook) & claims["claim"].str.contains(words, regex=False)]
+    row = claims[
+        (claims["notebook"] == notebook) & claims["claim"].str.contains(words, regex=False)
+    ]
     verdict = row["verdict"].iloc[0] if len(row) else "(not in this run)"
     quoted = row["claim"].iloc[0] if len(row) else words
     lines.append(f"| “{quoted}” | {answer} ([{notebook}]({notebook})) | **{verdict}** |")

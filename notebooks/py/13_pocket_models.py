@@ -38,6 +38,7 @@ from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 from rbpkit_pocket import paths, recipes
 from rbpkit_pocket.ablations import load_totals, size_and_tokens, totals_of
+from rbpkit_pocket.families import POCKET_FAMILIES, V
 
 check_parameters(globals())
 
@@ -374,7 +375,7 @@ print(moved.round(1).to_string())
 # Table: sizes and rates of each family
 pocket = load_summaries(paths.SUMMARIES) + load_summaries(paths.MAMBA_SUMMARIES)
 S_of = {summary.manifest.model: summary.manifest.S for summary in pocket}
-runs = {run.name: run for family in recipes.FAMILIES for run in recipes.runs_of(family)}
+runs = {run.name: run for family in POCKET_FAMILIES for run in recipes.runs_of(family)}
 rows = [
     (run.family, S_of[name], run.shape.width, run.shape.layers, run.recipe.rate)
     for name, run in runs.items()
@@ -454,9 +455,9 @@ def all_parameters(model):
     run = runs[model]
     width = run.shape.width
     positions = {"GPT2": 256, "OPT": 258}.get(run.family, 0)  # learned ones; OPT keeps two spare
-    total = S_of[model] + width * (recipes.V + positions)
+    total = S_of[model] + width * (V + positions)
     if run.family == "Pythia" or run.shape.untied:
-        total += width * recipes.V
+        total += width * V
     return total
 
 

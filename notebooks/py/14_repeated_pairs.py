@@ -24,17 +24,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
-from matplotlib.patches import FancyBboxPatch, Rectangle
+from matplotlib.patches import Rectangle
 from torch.nn.functional import cross_entropy
 
 from rbpkit import fit_power_law, load_corpus, load_model, measure, paper, plots
-from rbpkit.palette import CONTEXT, GREYS, INK
+from rbpkit.palette import INK
 from rbpkit.stats.joint_law import KAPLAN, held_out_sets, leave_out
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import load_totals, size_and_tokens
-from rbpkit_pocket.recipes import load_tokenizer, model_folder
+from rbpkit_pocket.families import load_tokenizer, model_folder
 
 check_parameters(globals())
 torch.set_num_threads(1)
@@ -67,8 +67,15 @@ with plots.style():
                 axes.add_patch(box)
             for place, letter in enumerate(letters):
                 colour = "white" if is_pair else INK
-                look = {"family": "DejaVu Sans Mono", "size": 8, "color": colour, "parse_math": False}
-                axes.text(column + place + 0.5, line + 0.5, letter, ha="center", va="center", **look)
+                look = {
+                    "family": "DejaVu Sans Mono",
+                    "size": 8,
+                    "color": colour,
+                    "parse_math": False,
+                }
+                axes.text(
+                    column + place + 0.5, line + 0.5, letter, ha="center", va="center", **look
+                )
             column += len(letters)
             if part.endswith("\n"):
                 column, line = 0, line + 1
@@ -118,7 +125,9 @@ alpha[[(kind, family) for kind in ("other", "pair") for family in FAMILIES]].rou
 text = finished.query("corpus == 'prose' and quantity == 'RBP_1'")
 titles = {"other": "other tokens: parallel lines", "pair": "pair tokens: Pythia breaks away"}
 with plots.style():
-    figure, both = plt.subplots(1, 2, figsize=(plots.WIDTH, 3.8), sharey=True, sharex=True, layout="constrained")
+    figure, both = plt.subplots(
+        1, 2, figsize=(plots.WIDTH, 3.8), sharey=True, sharex=True, layout="constrained"
+    )
     for axes, (kind, title) in zip(both, titles.items(), strict=True):
         for family in FAMILIES:
             part = text[(text["kind"] == kind) & (text["family"] == family)].sort_values("S")
@@ -279,7 +288,9 @@ display(by_frequency.unstack(["kind", "family"]).round(2))
 # %% tags=["hide-input", "hide-output"]
 # Folded: steepest over flattest of the three families
 cell = ["kind", "quantity", "corpus", "family"]
-every = finished.groupby(cell)[["S", "loss"]].apply(lambda p: fit_power_law(p["S"], p["loss"]).alpha)
+every = finished.groupby(cell)[["S", "loss"]].apply(
+    lambda p: fit_power_law(p["S"], p["loss"]).alpha
+)
 every = every.unstack("family")
 factor = every[FAMILIES].max(axis=1) / every[FAMILIES].min(axis=1)
 display(factor.groupby(["kind", "quantity"]).agg(["median", "max"]).unstack("kind").round(2))
@@ -349,7 +360,9 @@ display(summary.unstack("kind")[["other", "all", "pair"]].round(1))
 # Folded: exponents of models up to Mamba's largest size, medians over texts, CE and k
 reach = finished["S"] <= finished.loc[finished["family"] == "Mamba", "S"].max()
 small = finished[reach & finished["family"].isin([*FAMILIES, "Mamba"])]
-exponents = small.groupby(cell)[["S", "loss"]].apply(lambda p: fit_power_law(p["S"], p["loss"]).alpha)
+exponents = small.groupby(cell)[["S", "loss"]].apply(
+    lambda p: fit_power_law(p["S"], p["loss"]).alpha
+)
 display(exponents.groupby(["kind", "family"]).median().unstack().round(3))
 
 # %% [markdown]

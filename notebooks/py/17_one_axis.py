@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 
 from rbpkit import fit_power_law, load_summaries, paper, plots
-from rbpkit.palette import CONTEXT, GREYS, INK
+from rbpkit.palette import INK
 from rbpkit.stats.curves import in_order
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
@@ -75,13 +75,24 @@ if prose and not own:
             for s in models:
                 size = 3 + 1.6 * np.log10(s.manifest.S / 2e4)
                 axes.plot(s.ce(), height, ink.marker, color=ink.colour, ms=3 * size / 2)
-            axes.text(4.72, height, plots.name_of(family), color=ink.colour, ha="right", va="center")
+            axes.text(
+                4.72, height, plots.name_of(family), color=ink.colour, ha="right", va="center"
+            )
         axes.annotate("", (2.95, -0.8), (4.7, -0.8), arrowprops={"arrowstyle": "->", "color": INK})
         axes.text(2.95, -0.6, "lower cross-entropy", ha="right", color=INK)
-        axes.set(xlim=(5.05, 2.9), ylim=(-1.1, 3.6), yticks=[], xlabel="cross-entropy (nats a token)")
+        axes.set(
+            xlim=(5.05, 2.9), ylim=(-1.1, 3.6), yticks=[], xlabel="cross-entropy (nats a token)"
+        )
         axes.spines["left"].set_visible(False)
-        axes.set_title("Each family comes down the same scale, at its own pace\n(larger mark: larger model)")
-    plots.save(figure, pd.DataFrame([{"model": s.manifest.model, "CE": s.ce()} for s in prose]), figures_dir, "17_pace")
+        axes.set_title(
+            "Each family comes down the same scale, at its own pace\n(larger mark: larger model)"
+        )
+    plots.save(
+        figure,
+        pd.DataFrame([{"model": s.manifest.model, "CE": s.ce()} for s in prose]),
+        figures_dir,
+        "17_pace",
+    )
 
 # %% [markdown]
 # ## All models in one picture
@@ -178,7 +189,9 @@ if len(enough):
             axes.plot(line.S, line.loss, color=INK, lw=1.2, zorder=0)
             off = root_mean_square(distances(shown, x))
             name = "size" if x == "S" else "cross-entropy"
-            axes.set(xscale="log", yscale="log", xlabel=labels[x], ylabel=r"$-\log\,\mathrm{RBP}_{10}$")
+            axes.set(
+                xscale="log", yscale="log", xlabel=labels[x], ylabel=r"$-\log\,\mathrm{RBP}_{10}$"
+            )
             axes.set_title(f"Against {name}: one line misses by {off:.1%}")
             plots.log_ticks(axes)
         both[1].set_xticks([3, 3.5, 4, 4.5, 5], ["3", "3.5", "4", "4.5", "5"])
@@ -186,8 +199,10 @@ if len(enough):
         used = [f for f in (*shown_families, "Mamba") if f in set(shown["family"])]
         both[1].legend(handles=plots.family_marks(used), loc="lower right", ncols=2)
     plots.save(figure, shown, figures_dir, "17_cross_entropy")
-    print(f"{text}: {len(shown)} models; against S {root_mean_square(distances(shown, 'S')):.3f}, "
-          f"against CE {root_mean_square(distances(shown, 'CE')):.3f}")
+    print(
+        f"{text}: {len(shown)} models; against S {root_mean_square(distances(shown, 'S')):.3f}, "
+        f"against CE {root_mean_square(distances(shown, 'CE')):.3f}"
+    )
 
 # %% [markdown]
 # *Above: 69 models against size. Below: the same models against cross-entropy. Filled marks were fitted, hollow ones were not: Mambas, fewer tokens, ablations.*
@@ -307,7 +322,9 @@ for corpus, models in itertools.groupby(summaries, key=lambda s: s.manifest.corp
     for k in (1, 100):
         for name, axis in axes_of.items():
             line = fit_power_law(axis, losses[k])
-            rows.append((corpus, k, name, root_mean_square(np.log(losses[k] / line.predict(axis).loss))))
+            rows.append(
+                (corpus, k, name, root_mean_square(np.log(losses[k] / line.predict(axis).loss)))
+            )
 if rows:
     special = pd.DataFrame(rows, columns=["text", "k", "axis", "off"])
     display(special.pivot(index=["text", "k"], columns="axis", values="off").round(4))
@@ -363,7 +380,9 @@ for (corpus, family, k), part in ordinary_points.groupby(["corpus", "family", "k
         scatter = np.std(np.log(part[name] / line.predict(part["S"]).loss))
         drawn[name] = np.exp(-line.alpha * log_S + scatter * random.normal(size=(200, len(part))))
     by_chance = [off_line(CE, np.exp(-loss)) for CE, loss in zip(*drawn.values(), strict=True)]
-    rows.append((k, np.sqrt(np.mean(np.square(by_chance))), root_mean_square(distances(part, "CE"))))
+    rows.append(
+        (k, np.sqrt(np.mean(np.square(by_chance))), root_mean_square(distances(part, "CE")))
+    )
 if rows:
     chance = pd.DataFrame(rows, columns=["k", "if independent", "counted"])
     display(chance.groupby("k").agg(lambda v: np.sqrt(np.mean(v**2))).round(3))
@@ -398,7 +417,10 @@ if not own:
     wide = exponents.pivot(index=["corpus", "k"], columns="family")
     for name in ("alpha_k", "epsilon_k"):
         error = wide[name]["Mamba"] - wide[name].drop(columns="Mamba").mean(axis=1)
-        print(f"Mamba from the others' {name}:", (error**2).groupby("k").mean().pow(0.5).round(3).to_dict())
+        print(
+            f"Mamba from the others' {name}:",
+            (error**2).groupby("k").mean().pow(0.5).round(3).to_dict(),
+        )
 
 # %% [markdown]
 # <details><summary>Is the agreement in Table 1 luck?</summary>

@@ -30,7 +30,7 @@ import torch
 from matplotlib.patches import Rectangle
 
 from rbpkit import Corpus, fit_power_law, load_model, load_summaries, measure, plots
-from rbpkit.palette import CONTEXT, GREYS, INK, OTHER, RANK_FILLS, RANK_LETTERS, rank_group
+from rbpkit.palette import GREYS, INK, OTHER, RANK_FILLS, RANK_LETTERS, rank_group
 from rbpkit.stats.bootstrap import resample_weights
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
@@ -65,7 +65,15 @@ def draw_name(axes, words, ranks, y=0.0):
         width = 0.5 + 0.34 * len(word)
         group = rank_group(int(rank))
         axes.add_patch(Rectangle((x, y), width - 0.08, 1, facecolor=RANK_FILLS[group]))
-        axes.text(x + width / 2, y + 0.5, word, ha="center", va="center", size=10, color=RANK_LETTERS[group])
+        axes.text(
+            x + width / 2,
+            y + 0.5,
+            word,
+            ha="center",
+            va="center",
+            size=10,
+            color=RANK_LETTERS[group],
+        )
         axes.text(x + width / 2, y - 0.15, str(rank), ha="center", va="top", size=10, color=INK)
         x += width
     return x
@@ -84,7 +92,9 @@ with plots.style():
     end = draw_name(right, words, ranks)
     right.set(xlim=(-0.1, end), ylim=(-0.9, 1.6))
     right.axis("off")
-    right.set_title("Rank of each true token, given the picture and the tokens before it", fontsize=10)
+    right.set_title(
+        "Rank of each true token, given the picture and the tokens before it", fontsize=10
+    )
 plots.save(figure, pd.DataFrame({"token": words, "rank": ranks}), figures_dir, "19_glyphs")
 print(glyphs["name"][place])
 print("rank above 10:", [word for word, rank in zip(words, ranks, strict=True) if rank > 10])
@@ -211,8 +221,20 @@ print(f"whole names: {whole['smallest'].mean():.3f} and {whole['largest'].mean()
 
 # %% tags=["hide-input"]
 # Draw the share of whole names by script, and one Braille picture with its ranks
-SCRIPTS = ["BRAILLE", "MATHEMATICAL", "CYRILLIC", "LATIN", "GREEK", "ARABIC", "ARMENIAN", "GEORGIAN", "CANADIAN"]
-shares = pd.DataFrame({"script": script, "share": whole["largest"]}).groupby("script")["share"].mean()
+SCRIPTS = [
+    "BRAILLE",
+    "MATHEMATICAL",
+    "CYRILLIC",
+    "LATIN",
+    "GREEK",
+    "ARABIC",
+    "ARMENIAN",
+    "GEORGIAN",
+    "CANADIAN",
+]
+shares = (
+    pd.DataFrame({"script": script, "share": whole["largest"]}).groupby("script")["share"].mean()
+)
 shares = shares.reindex(SCRIPTS).sort_values()
 braille = glyphs.index[glyphs["name"].str.startswith("BRAILLE")][0]
 braille_words, braille_ranks = ranks_of(names[-1], braille)
@@ -236,8 +258,10 @@ with plots.style():
     below.axis("off")
 plots.save(figure, shares.reset_index(), figures_dir, "19_scripts")
 of_braille = (script == "BRAILLE").to_numpy()
-print(f"Braille: {whole['largest'][of_braille].mean():.2f} of {of_braille.sum()} pictures, "
-      f"of {glyphs.loc[of_braille, 'code'].nunique()} characters")
+print(
+    f"Braille: {whole['largest'][of_braille].mean():.2f} of {of_braille.sum()} pictures, "
+    f"of {glyphs.loc[of_braille, 'code'].nunique()} characters"
+)
 print(glyphs["name"][braille], [int(rank) for rank in braille_ranks])
 
 # %% [markdown]
@@ -303,7 +327,9 @@ assert [stack(size.layers, size.width) for size in SIZES] == list(S)
 for kind, column in product(KINDS, range(3)):
     y = loss[kind][:, column]
     R2 = [fit_power_law(x, y).r2 for x in (S, S_tower, S + S_tower)]
-    print(f"{kind}, {QUANTITIES[column]}: R2 decoder {R2[0]:.3f}, tower {R2[1]:.3f}, both {R2[2]:.3f}")
+    print(
+        f"{kind}, {QUANTITIES[column]}: R2 decoder {R2[0]:.3f}, tower {R2[1]:.3f}, both {R2[2]:.3f}"
+    )
 
 # %% [markdown]
 # <details><summary>How was the learning rate chosen, and how much do seeds matter?</summary>
@@ -323,7 +349,9 @@ for kind, column in product(KINDS, range(3)):
         y = np.log(each[kind][range(len(SIZES)), choice, column])
         R2.append(np.corrcoef(log_S, y)[0, 1] ** 2)
     R2 = np.array(R2)
-    print(f"{kind}, {QUANTITIES[column]}: R2 at least {R2.min():.2f}; 0.9 or more in {np.mean(R2 >= 0.9):.0%}")
+    print(
+        f"{kind}, {QUANTITIES[column]}: R2 at least {R2.min():.2f}; 0.9 or more in {np.mean(R2 >= 0.9):.0%}"
+    )
 
 # %% [markdown]
 # <details><summary>Are the exponents like those of the families that read text?</summary>
@@ -336,7 +364,9 @@ rows = []
 text_models = load_summaries(paths.SUMMARIES)
 for family in ("GPT2", "OPT", "Pythia", "Qwen"):
     for corpus in sorted({s.manifest.corpus for s in text_models}):
-        some = [s for s in text_models if (s.manifest.family, s.manifest.corpus) == (family, corpus)]
+        some = [
+            s for s in text_models if (s.manifest.family, s.manifest.corpus) == (family, corpus)
+        ]
         x = [s.manifest.S for s in some]
         y = np.array([losses_of(s) for s in some])
         rows.append((family, *(fit_power_law(x, y[:, column]).alpha for column in range(4))))
@@ -376,9 +406,13 @@ with plots.style():
         part = named[named["tokens"] == label]
         axes.plot(part["S"], part["right"], "o-", color=colour, ms=6)
         axes.plot(part["S"], part["by Eq. 8"], "--", color=colour)
-        ends.append((S[-1], part["right"].iloc[-1], label.replace("8 to 10", "8 to 10 tokens"), colour))
+        ends.append(
+            (S[-1], part["right"].iloc[-1], label.replace("8 to 10", "8 to 10 tokens"), colour)
+        )
         ends.append((S[-1], part["by Eq. 8"].iloc[-1], "Eq. 8", colour))
-    axes.set(xscale="log", xlim=(2e4, 4e6), xlabel="$S$ of the text decoder", ylabel="whole names right")
+    axes.set(
+        xscale="log", xlim=(2e4, 4e6), xlabel="$S$ of the text decoder", ylabel="whole names right"
+    )
     axes.set_title("Eq. 8 promises too many short names")
     plots.label_ends(axes, ends)
 plots.save(figure, named, figures_dir, "19_names")
@@ -394,7 +428,10 @@ groups = np.unique(glyphs["code"].map(twins_key), return_inverse=True)[1]
 weights = resample_weights(groups)
 rows = []
 for name, size in zip(names, S, strict=True):
-    hits = {end: measured[f"pocket:glyphs{end}", name].document_hits[:, 0] for end in ("", "-shuffled", "-blank")}
+    hits = {
+        end: measured[f"pocket:glyphs{end}", name].document_hits[:, 0]
+        for end in ("", "-shuffled", "-blank")
+    }
     for end in ("-shuffled", "-blank"):
         drop = hits[""] - hits[end]
         low, high = np.quantile(weights @ drop / (weights @ tokens), [0.025, 0.975])

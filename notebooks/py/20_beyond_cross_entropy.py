@@ -242,7 +242,10 @@ for text in TEXTS:
             laws.append((name, fit_power_law(S, axis[here]).r2))
 compared = pd.DataFrame(rows, columns=["axis", "k", "off"]).groupby(["axis", "k"])["off"].median()
 display(compared.unstack("k").round(4))
-print("median R2 in S:", pd.DataFrame(laws, columns=["axis", "R2"]).groupby("axis")["R2"].median().round(3).to_dict())
+print(
+    "median R2 in S:",
+    pd.DataFrame(laws, columns=["axis", "R2"]).groupby("axis")["R2"].median().round(3).to_dict(),
+)
 
 # %% [markdown]
 # <details><summary>Does bad calibration explain the exponents?</summary>
