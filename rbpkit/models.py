@@ -30,7 +30,13 @@ from transformers import (
 
 from rbpkit.captions import PROBE_TEXT, Captioner, load_processor, opened_captioner
 from rbpkit.errors import InputError, reason
-from rbpkit.files.architectures import context_of, family_of, output_layer, parameter_counts
+from rbpkit.files.architectures import (
+    base_of,
+    context_of,
+    family_of,
+    output_layer,
+    parameter_counts,
+)
 from rbpkit.files.devices import SPREAD, torch_device
 from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import (
@@ -99,7 +105,7 @@ class LoadedModel:
         Never pad on the left. Raises InputError if L is over `context`.
         """
         ids = self._on_device(input_ids)
-        states = self.model.base_model(input_ids=ids, use_cache=False).last_hidden_state
+        states = base_of(self.model)(input_ids=ids, use_cache=False).last_hidden_state
         # A 16-bit Mamba adds up its residuals in float32 and rounds them here too.
         return states if self.head is None else states.to(self.head.weight.dtype)
 

@@ -17,7 +17,7 @@ from transformers import PreTrainedModel
 
 from rbpkit.captions import Captioner
 from rbpkit.errors import InputError
-from rbpkit.files.architectures import output_layer
+from rbpkit.files.architectures import base_of, output_layer
 
 # How far two ways to the same logits may differ, relative to the largest logit: a few last bits.
 _TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2, torch.float16: 5e-3}
@@ -85,10 +85,12 @@ def linear_head(
     if product.shape != logits.shape:
         return None, V
     if captioner is None:
-        base = network.base_model
+        base = base_of(network)
         if base is network:  # its own code: nothing gives the hidden states alone
             return None, V
         states = base(**inputs, use_cache=False).last_hidden_state
+        if states.shape[-1] != layer.in_features:  # something comes before the layer
+            return None, V
     # Two links: hidden state -> output of the layer -> logits. Both have to be of the known form.
     scales = _possible_scales(network)
     scale_before = _scale_before(layer, states, product, scales)

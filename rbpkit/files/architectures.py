@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Iterable
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,8 +38,37 @@ def family_of(config: PreTrainedConfig) -> str:
 def context_of(config: PreTrainedConfig) -> int | None:
     """The most tokens in a sequence; None if the config sets no limit."""
     text = config.get_text_config(decoder=True)
-    # MPT's is the length of its table of biases.
-    return getattr(text, "max_position_embeddings", None) or getattr(text, "max_seq_len", None)
+    for name in _LENGTHS:
+        length = getattr(text, name, None)
+        if isinstance(length, int) and length > 0:
+            return length - _unused_positions(text)
+    return None
+
+
+# What configs call the longest sequence. MPT's is the length of its table of biases.
+_LENGTHS = ("max_position_embeddings", "max_seq_len", "max_target_positions")
+
+# RoBERTa's kin count positions from the one after the padding token's id: the rows of the table up
+# to there are never used.
+_COUNT_FROM_PADDING = (
+    "camembert",
+    "data2vec-text",
+    "prophetnet",
+    "roberta",
+    "roberta-prelayernorm",
+    "xlm-roberta",
+    "xlm-roberta-xl",
+    "xmod",
+)
+
+
+def _unused_positions(text: PreTrainedConfig) -> int:
+    """How many rows of the position table no token of a sequence can have."""
+    if text.model_type not in _COUNT_FROM_PADDING:
+        return 0
+    padding = text.pad_token_id or 0
+    # ProphetNet predicts from the next position, too.
+    return padding + 2 if text.model_type == "prophetnet" else padding + 1
 
 
 def _read_architectures() -> dict[str, dict[str, Any]]:
@@ -122,14 +152,13 @@ def parameter_counts(model: str | PreTrainedConfig | PreTrainedModel) -> Paramet
     else:
         network = model
 
-    base = _language_model(network)
     head = output_layer(network)
     # Sets, so that a parameter that is shared counts once.
-    in_base = set(base.parameters())
-    in_tables = _embedding_parameters(base)
+    in_text = _text_parameters(network)
+    in_tables = in_text & _embedding_parameters(_language_model(network))
     # Some have the head inside: decoders of captioners, custom code without a base_model_prefix.
     in_head = set(head.parameters()) if isinstance(head, nn.Module) else set()
-    S = _size(in_base - in_tables - in_head)
+    S = _size(in_text - in_tables - in_head)
 
     matrix = getattr(head, "weight", None)
     V = network.config.get_text_config().vocab_size if matrix is None else matrix.shape[0]
@@ -149,27 +178,55 @@ def _size(parameters: Iterable[nn.Parameter]) -> int:
     return sum(parameter.numel() for parameter in parameters)
 
 
-def _embedding_parameters(base: nn.Module) -> set[nn.Parameter]:
-    """The parameters of the token and position embeddings.
-
-    Every nn.Embedding of a causal base model embeds one or the other: OPT's with 2 extra rows,
-    GPT-2's, none for positions in the rotary models.
-    """
-    from torch import nn
-
-    parameters: set[nn.Parameter] = set()
-    for module in base.modules():
-        if isinstance(module, nn.Embedding):
-            parameters.update(module.parameters())
-    return parameters
+def base_of(model: PreTrainedModel) -> nn.Module:
+    """The model without its output head; the model itself if it has no such part."""
+    base = model.base_model
+    if base is model:  # Llama 4 and Mllama call it by another name than they say
+        base = getattr(model, "model", model)
+    return base
 
 
 def _language_model(model: PreTrainedModel) -> nn.Module:
     """The base model without the output head; of a multimodal model that of its decoder."""
     text = model.config.get_text_config(decoder=True)
-    if text.model_type == model.config.model_type:
-        return model.base_model
-    return model.get_decoder().base_model
+    is_text_alone = text.model_type == model.config.model_type
+    if is_text_alone and not model.config.is_encoder_decoder:
+        return base_of(model)
+    decoder = model.get_decoder()
+    if text.is_encoder_decoder:  # Florence-2's is a whole BART
+        decoder = decoder.get_decoder()
+    return base_of(decoder)
+
+
+# Parts of a few language models (GIT, IDEFICS, Phi-4-multimodal) that read pictures or sound.
+_TOWERS = re.compile(
+    "vision|visual|image|img_|audio|speech|perceiver|embed_patches|embed_tokens_extend"
+)
+
+
+def _text_parameters(model: PreTrainedModel) -> set[nn.Parameter]:
+    """The parameters of the language model, without towers that are a part of it."""
+    parameters = set()
+    for name, parameter in _language_model(model).named_parameters():
+        if not _TOWERS.search(name):
+            parameters.add(parameter)
+    return parameters
+
+
+def _embedding_parameters(base: nn.Module) -> set[nn.Parameter]:
+    """The parameters of the token and position embeddings.
+
+    Every nn.Embedding of a causal base model embeds one or the other: OPT's with 2 extra rows,
+    GPT-2's, none for positions in the rotary models. Reformer's factors of a position table are no
+    nn.Embedding.
+    """
+    from torch import nn
+
+    parameters: set[nn.Parameter] = set()
+    for name, module in base.named_modules():
+        if isinstance(module, nn.Embedding) or name.endswith("position_embeddings"):
+            parameters.update(module.parameters())
+    return parameters
 
 
 def output_layer(model: PreTrainedModel) -> nn.Module | None:
@@ -183,10 +240,9 @@ def output_layer(model: PreTrainedModel) -> nn.Module | None:
 def vision_parameters(model: PreTrainedModel) -> int:
     """Parameters of a captioner outside its decoder and head, without position embeddings.
 
-    These are its vision tower and what brings the tower's output to the decoder's width. 0 if the
-    tower is a part of the language model (GIT): S then has both.
+    These are its vision tower and what brings the tower's output to the decoder's width.
     """
-    in_text = set(_language_model(model).parameters())
+    in_text = _text_parameters(model)
     head = output_layer(model)
     if head is not None:
         in_text.update(head.parameters())

@@ -1,0 +1,135 @@
+"""S and the context of every model type that can be built small."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from small_models import small_config
+from transformers import AutoModel, AutoModelForCausalLM, AutoModelForImageTextToText
+from transformers.models.auto import modeling_auto
+
+from rbpkit.files.architectures import context_of, parameter_counts, vision_parameters
+
+READ_PICTURES = sorted(modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES)
+
+
+def on_meta(auto, config):
+    with torch.device("meta"):
+        return auto.from_config(config)
+
+
+def size(parameters) -> int:
+    return sum(parameter.numel() for parameter in set(parameters))
+
+
+def S_of_text_model(config) -> int:
+    """Non-embedding parameters of the model that a captioner's text config describes, alone."""
+    try:
+        model = on_meta(AutoModelForCausalLM, config)
+    except ValueError:
+        model = on_meta(AutoModel, config)
+    head = model.get_output_embeddings()
+    left_out = set() if head is None else set(head.parameters())
+    for module in model.modules():
+        if isinstance(module, torch.nn.Embedding):
+            left_out.update(module.parameters())
+    return size(set(model.base_model.parameters()) - left_out)
+
+
+def test_S_of_a_captioner_is_that_of_its_text_model_alone():
+    checked = []
+    for kind in READ_PICTURES:
+        try:
+            config = small_config(kind)
+            model = on_meta(AutoModelForImageTextToText, config)
+            text = config.get_text_config(decoder=True)
+            if text.model_type == kind:
+                continue  # the text model has no config of its own: below
+            S = parameter_counts(model).S  # first, for a text model built alone changes its config
+            expected = S_of_text_model(text)
+        except Exception:
+            continue  # cannot be built small, or its text model cannot be built alone
+        assert expected == S, kind
+        checked.append(kind)
+    assert len(checked) > 60, checked
+
+
+@pytest.mark.parametrize("auto", [AutoModelForCausalLM, AutoModelForImageTextToText])
+def test_S_of_git_leaves_out_the_tower_inside(auto):
+    model = on_meta(auto, small_config("git"))
+    base = model.git
+    assert parameter_counts(model).S == size(
+        [*base.encoder.parameters(), *base.embeddings.LayerNorm.parameters()]
+    )
+    assert vision_parameters(model) == size(
+        parameter
+        for part in (base.image_encoder, base.visual_projection)
+        for name, parameter in part.named_parameters()
+        if "position_embedding" not in name
+    )
+
+
+def test_S_of_phi4_multimodal_is_that_of_phi3():
+    config = small_config("phi4_multimodal")
+    phi3 = small_config("phi3", num_key_value_heads=config.num_key_value_heads)
+    model = on_meta(AutoModelForCausalLM, config)
+    assert parameter_counts(model).S == parameter_counts(phi3).S
+    assert size(model.parameters()) > 100 * parameter_counts(phi3).S
+
+
+def test_S_of_idefics_has_its_cross_attention_and_no_tower():
+    base = on_meta(AutoModelForImageTextToText, small_config("idefics")).model
+    model = on_meta(AutoModelForImageTextToText, small_config("idefics"))
+    parts = (base.layers, base.gated_cross_attn_layers, base.norm)
+    assert parameter_counts(model).S == sum(size(part.parameters()) for part in parts)
+
+
+def test_S_of_an_encoder_decoder_is_its_decoders():
+    model = on_meta(AutoModelForImageTextToText, small_config("udop"))
+    parts = (model.decoder.block, model.decoder.final_layer_norm)
+    tables = [m for m in model.decoder.block.modules() if isinstance(m, torch.nn.Embedding)]
+    expected = sum(size(part.parameters()) for part in parts)
+    assert parameter_counts(model).S == expected - sum(size(m.parameters()) for m in tables)
+
+
+def test_S_of_reformer_leaves_out_the_factors_of_its_positions():
+    config = small_config(
+        "reformer",
+        is_decoder=True,
+        axial_pos_embds_dim=(16, 16),
+        axial_pos_shape=(8, 8),
+        attention_head_size=8,
+    )
+    base = on_meta(AutoModelForCausalLM, config).reformer
+    assert parameter_counts(config).S == size(base.encoder.parameters())
+
+
+COUNT_FROM_PADDING = (
+    "camembert",
+    "data2vec-text",
+    "prophetnet",
+    "roberta",
+    "roberta-prelayernorm",
+    "xlm-roberta",
+    "xlm-roberta-xl",
+    "xmod",
+)
+COUNT_FROM_ZERO = ("bert", "gpt2", "opt", "bart", "trocr", "whisper", "mpt")
+
+
+@pytest.mark.parametrize("kind", COUNT_FROM_PADDING + COUNT_FROM_ZERO)
+def test_a_sequence_may_be_as_long_as_the_context_and_no_longer(kind):
+    """A padding id of 5: RoBERTa's kin have no positions for the first 6."""
+    changes = {"pad_token_id": 5}
+    if kind in ("bert", *COUNT_FROM_PADDING) and kind != "prophetnet":
+        changes["is_decoder"] = True
+    if kind == "xmod":
+        changes["default_language"] = "en_XX"
+    model = AutoModelForCausalLM.from_config(small_config(kind, **changes)).eval()
+    context = context_of(model.config)
+    ids = torch.randint(6, 256, (1, context + 1))
+    with torch.no_grad():
+        model(input_ids=ids[:, :context], use_cache=False)
+        if kind != "mpt":  # biases for any length
+            with pytest.raises((IndexError, RuntimeError, ValueError)):
+                model(input_ids=ids, use_cache=False)
