@@ -24,6 +24,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
+from IPython.display import display
 from matplotlib.patches import Rectangle
 from torch.nn.functional import cross_entropy
 

@@ -30,6 +30,7 @@ import itertools
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from IPython.display import display
 
 from rbpkit import fit_power_law, load_summaries, paper, plots
 from rbpkit.palette import INK

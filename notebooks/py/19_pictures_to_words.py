@@ -27,6 +27,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
+from IPython.display import display
 from matplotlib.patches import Rectangle
 
 from rbpkit import Corpus, fit_power_law, load_model, load_summaries, measure, plots

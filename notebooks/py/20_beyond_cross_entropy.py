@@ -24,6 +24,7 @@ figures_dir = ""  # where to write figures and their points; empty: nowhere
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from IPython.display import display
 
 from rbpkit import fit_power_law, load_summaries, paper, plots
 from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
