@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,4 +46,4 @@ def test_labels_at_line_ends_do_not_overlap():
         plots.label_ends(axes, [(1, y, f"line {y}", "black") for y in (0.50, 0.51, 0.52, 0.9)])
         figure.canvas.draw()
         boxes = sorted((text.get_window_extent() for text in axes.texts), key=lambda box: box.y0)
-    assert all(below.y1 <= above.y0 for below, above in zip(boxes, boxes[1:], strict=False))
+    assert all(below.y1 <= above.y0 for below, above in pairwise(boxes))

@@ -20,6 +20,8 @@ figures_dir = ""  # where to write the figures and their points; empty: nowhere
 
 # %% tags=["hide-input"]
 # Imports
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -47,7 +49,7 @@ tokenizer = load_tokenizer()
 tokens = tokenizer.encode(problem)
 seen = set()
 is_pair_token = [False]  # the first token completes nothing
-for before, token in zip(tokens[:-1], tokens[1:], strict=True):
+for before, token in pairwise(tokens):
     is_pair_token.append((before, token) in seen)
     seen.add((before, token))
 print(f"{sum(is_pair_token)} of {len(tokens)} tokens complete a pair")

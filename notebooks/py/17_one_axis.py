@@ -355,7 +355,7 @@ for corpus in corpora:
 # Folded: lines for each family
 rows = []
 ordinary_points = enough[enough["kind"] == "ordinary"] if len(enough) else enough
-for (corpus, k, family), part in ordinary_points.groupby(["corpus", "k", "family"], sort=False):
+for (corpus, k, _), part in ordinary_points.groupby(["corpus", "k", "family"], sort=False):
     if part["S"].nunique() >= 3:
         rows.append((corpus, k, *(root_mean_square(distances(part, x)) for x in ("S", "CE"))))
 if rows:
@@ -371,7 +371,7 @@ if rows:
 # Folded: the distance if both scattered independently
 random = np.random.default_rng(42)
 rows = []
-for (corpus, family, k), part in ordinary_points.groupby(["corpus", "family", "k"], sort=False):
+for (_, _, k), part in ordinary_points.groupby(["corpus", "family", "k"], sort=False):
     if part["S"].nunique() < 4:
         continue
     log_S = np.log(part["S"].to_numpy(dtype=float))
