@@ -13,14 +13,16 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from functools import lru_cache
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import FunctionCtx
 from tqdm import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, ProcessorMixin
 
@@ -28,7 +30,7 @@ from rbpkit.errors import InputError, reason
 from rbpkit.files.libraries import quiet
 from rbpkit.files.writing import write_whole
 from rbpkit.models import torch_device
-from rbpkit_pocket.documents import CORPORA, load_pocket_documents
+from rbpkit_pocket.documents import PACKAGE_CORPORA, load_pocket_documents
 from rbpkit_pocket.families import END_OF_TEXT, POCKET_CONTEXT, Shape, initial_model, load_tokenizer
 from rbpkit_pocket.recipes import Recipe, Run
 from rbpkit_pocket.scan import training_scan
@@ -51,7 +53,7 @@ def token_stream(split: str) -> Tensor:
     Returns int64 of shape (tokens,). Raises InputError if the installed packages lack some.
     """
     texts: list[str] = []
-    for corpus in CORPORA:
+    for corpus in PACKAGE_CORPORA:
         loaded = load_pocket_documents(corpus, split)
         if loaded.missing:
             raise InputError(
@@ -63,15 +65,16 @@ def token_stream(split: str) -> Tensor:
     end = tokenizer.convert_tokens_to_ids(END_OF_TEXT)
     order = np.random.default_rng(ORDER_SEED).permutation(len(texts))
     encoded = tokenizer([texts[i] for i in order], add_special_tokens=False, verbose=False)
-    ended = [np.array([*ids, end], dtype=np.int64) for ids in encoded["input_ids"]]
-    return torch.from_numpy(np.concatenate(ended))
+    documents = [np.array([*ids, end], dtype=np.int64) for ids in encoded["input_ids"]]
+    return torch.from_numpy(np.concatenate(documents))
 
 
 def rows_of(stream: Tensor, first: int, count: int) -> tuple[Tensor, Tensor]:
     """Inputs and targets of rows first, first + 1, ... of a stream: (count, 256) each."""
     start, length = first * POCKET_CONTEXT, count * POCKET_CONTEXT
-    inputs = stream[start : start + length].view(count, POCKET_CONTEXT)
-    return inputs, stream[start + 1 : start + length + 1].view(count, POCKET_CONTEXT)
+    inputs = stream[start : start + length]
+    targets = stream[start + 1 : start + length + 1]
+    return inputs.view(count, POCKET_CONTEXT), targets.view(count, POCKET_CONTEXT)
 
 
 class HeadLoss(torch.autograd.Function):
@@ -84,28 +87,32 @@ class HeadLoss(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, hidden: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    def forward(
+        ctx: FunctionCtx, hidden: Tensor, weight: Tensor, targets: Tensor, smoothing: float
+    ) -> Tensor:
         tokens, V = len(hidden), len(weight)
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         total = hidden.new_zeros(())
         for start in range(0, tokens, HEAD_ROWS):
-            block = slice(start, start + HEAD_ROWS)
-            h, t = hidden[block], targets[block, None]
-            log_p = torch.log_softmax(h @ weight.T, 1)
-            total -= (1 - smoothing) * log_p.gather(1, t).sum()
+            rows = slice(start, start + HEAD_ROWS)
+            target = targets[rows, None]
+            log_p = torch.log_softmax(hidden[rows] @ weight.T, 1)
+            total -= (1 - smoothing) * log_p.gather(1, target).sum()
             if smoothing:
                 total -= smoothing / V * log_p.sum()
-            p = log_p.exp_()
-            p.scatter_add_(1, t, p.new_full(t.shape, smoothing - 1))
+            # The gradient of the loss with respect to the logits is p minus the target
+            # distribution.
+            grad_logits = log_p.exp_()
+            grad_logits.scatter_add_(1, target, grad_logits.new_full(target.shape, smoothing - 1))
             if smoothing:
-                p -= smoothing / V
-            torch.mm(p, weight, out=grad_hidden[block])
-            grad_weight.addmm_(p.T, h)
+                grad_logits -= smoothing / V
+            torch.mm(grad_logits, weight, out=grad_hidden[rows])
+            grad_weight.addmm_(grad_logits.T, hidden[rows])
         ctx.save_for_backward(grad_hidden.div_(tokens), grad_weight.div_(tokens))
         return total / tokens
 
     @staticmethod
-    def backward(ctx, grad: Tensor):
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
         grad_hidden, grad_weight = ctx.saved_tensors
         return grad * grad_hidden, grad * grad_weight, None, None
 
@@ -128,21 +135,40 @@ def validation_ce(model: PreTrainedModel, stream: Tensor, batch_rows: int = 16) 
     for first in range(0, rows, batch_rows):
         count = min(batch_rows, rows - first)
         inputs, targets = rows_of(stream, first, count)
-        total += float(mean_nll(model, inputs.to(model.device), targets.to(model.device))) * count
+        nll = mean_nll(model, inputs.to(model.device), targets.to(model.device))
+        total += float(nll) * count
     return total / rows
 
 
-def make_optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.AdamW:
-    """AdamW; weight decay on matrices, not on biases, norms and the rates of a state's decay."""
-    groups = {True: [], False: []}
+def make_optimizer(model: nn.Module, recipe: Schedule) -> torch.optim.AdamW:
+    """AdamW, with weight decay on matrices only (not on biases, norms or Mamba's `A_log`)."""
+    decayed: list[nn.Parameter] = []
+    others: list[nn.Parameter] = []
     for name, parameter in model.named_parameters():
-        groups[parameter.ndim > 1 and not name.endswith("A_log")].append(parameter)
-    decayed = {"params": groups[True], "weight_decay": recipe.weight_decay}
-    others = {"params": groups[False], "weight_decay": 0.0}
-    return torch.optim.AdamW([decayed, others], lr=0.0, betas=recipe.betas, fused=True)
+        is_matrix = parameter.ndim > 1 and not name.endswith("A_log")
+        (decayed if is_matrix else others).append(parameter)
+    groups = [
+        {"params": decayed, "weight_decay": recipe.weight_decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=0.0, betas=recipe.betas, fused=True)
 
 
 # --- the run ---------------------------------------------------------------------------------
+
+
+class Schedule(Protocol):
+    """What the steps of a run need of a recipe: `Recipe` and `captioners.Captioner` have it."""
+
+    @property
+    def steps(self) -> int: ...
+    @property
+    def betas(self) -> tuple[float, float]: ...
+    @property
+    def weight_decay(self) -> float: ...
+    @property
+    def clip(self) -> float: ...
+    def rate_at(self, step: int, width: int) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -172,7 +198,7 @@ def train(
     Raises InputError for a device that is not here, a recipe shorter than a step or longer than
     the text, a loss that diverges, and a checkpoint that is damaged or of another recipe.
     """
-    tokens_a_step = recipe.batch_rows * POCKET_CONTEXT
+    tokens_a_step = recipe.tokens_a_step
     if recipe.steps < 1:
         raise InputError(f"{recipe.tokens:,} tokens are less than one step of {tokens_a_step:,}")
     device = str(torch_device(device))  # "auto" is one device here
@@ -183,14 +209,24 @@ def train(
     if len(stream) < needed:
         raise InputError(f"the training text has {len(stream):,} tokens, {needed:,} are asked for")
 
-    # All that can change the weights, as JSON keeps it.
-    key = {"family": family, **{n: v for n, v in asdict(shape).items() if v is not None}}
-    key |= {**asdict(recipe), "torch": torch.__version__, "device": device}
-    key["text"] = hashlib.sha256(stream.numpy().tobytes()).hexdigest()
-
     def loss(model: PreTrainedModel, step: int) -> Tensor:
         inputs, targets = rows_of(stream, step * recipe.batch_rows, recipe.batch_rows)
         return mean_nll(model, inputs.to(device), targets.to(device), recipe.smoothing)
+
+    # All that can change the weights.
+    set_of_shape = {name: value for name, value in asdict(shape).items() if value is not None}
+    key = {
+        "family": family,
+        **set_of_shape,
+        **asdict(recipe),
+        "torch": torch.__version__,
+        "device": device,
+        "text": hashlib.sha256(stream.numpy().tobytes()).hexdigest(),
+    }
+
+    def untrained() -> PreTrainedModel:
+        model = initial_model(family, shape, recipe.seed)
+        return model.to(device)  # type: ignore[arg-type]  # transformers' wrapper hides `self`
 
     return run_steps(
         folder,
@@ -198,7 +234,7 @@ def train(
         recipe,
         shape.width,
         ("tokens", tokens_a_step),
-        model=lambda: initial_model(family, shape, recipe.seed).to(device),
+        model=untrained,
         loss=loss,
         valid=lambda model: validation_ce(model, valid),
         tokenizer=load_tokenizer(),
@@ -208,8 +244,8 @@ def train(
 
 def run_steps(
     folder: Path,
-    key: dict,
-    recipe: Recipe,
+    key: dict[str, Any],
+    recipe: Schedule,
     width: int,
     a_step: tuple[str, int],
     *,
@@ -221,85 +257,166 @@ def run_steps(
 ) -> TrainedModel:
     """The steps of a run, from its last checkpoint to its result; errors as `train`.
 
-    key: all that can change the weights. a_step: what a step reads ("tokens") and how many of it.
-    model: makes the untrained one. loss: of a step, from 0. valid: the validation CE. recipe: one,
-    or what has the same `steps`, `rate_at` and settings of the optimizer.
+    - key: all that can change the weights.
+    - a_step: what a step reads ("tokens") and how many of it.
+    - model: makes the untrained one.
+    - loss: of a step, from 0.
+    - valid: the validation CE.
     """
-    key, (unit, count) = json.loads(json.dumps(key)), a_step
-    result = folder / "result.json"
-    if result.is_file():
-        done = json.loads(result.read_text())
-        if done.pop("key") == key:
-            return TrainedModel(**{**done, "folder": folder / "model"})
+    key = json.loads(json.dumps(key))  # as the files keep it: tuples become lists
+    finished = _finished(folder, key)
+    if finished is not None:
+        return finished
     network = model()
-    device = network.device
     optimizer = make_optimizer(network, recipe)
-    step, before, rows = 0, 0.0, []
-    checkpoint = folder / "checkpoint.pt"
-    if checkpoint.is_file():
-        with reason(f"{checkpoint}: damaged; remove it and train again"):
-            state = torch.load(checkpoint, map_location=device, weights_only=True)
-            if state["key"] != key:
-                raise InputError(
-                    f"{checkpoint} was made by another recipe: remove it or train elsewhere"
-                )
-            network.load_state_dict(state["model"])
-            optimizer.load_state_dict(state["optimizer"])
-            step, before, rows = state["step"], state["seconds"], state["log"]
-    start = saved = time.perf_counter()
-    first_step, losses = step, []
-    while step < recipe.steps:
-        rate = recipe.rate_at(step, width)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        nll = loss(network, step)
-        nll.backward()
-        nn.utils.clip_grad_norm_(network.parameters(), recipe.clip)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        losses.append(nll.detach())
-        step += 1
-        last = step == recipe.steps
-        if step % LOG_EVERY and not last:
+    at = _load_checkpoint(folder, key, network, optimizer)
+    unit, units_a_step = a_step
+    first_step, seconds_before = at.step, at.seconds
+    began = saved = time.perf_counter()
+    losses: list[Tensor] = []
+    while at.step < recipe.steps:
+        rate = recipe.rate_at(at.step, width)
+        losses.append(_take_step(network, optimizer, loss(network, at.step), rate, recipe.clip))
+        at.step += 1
+        is_last = at.step == recipe.steps
+        if at.step % LOG_EVERY and not is_last:
             continue
-        now = time.perf_counter()
-        mean = float(torch.stack(losses).mean())
+        mean_loss = float(torch.stack(losses).mean())
         losses.clear()
-        if not math.isfinite(mean):
-            raise InputError(f"training diverged at step {step}: lower the rate of {recipe}")
-        due = last or step // LOG_EVERY % max(1, recipe.steps // LOG_EVERY // VALIDATIONS) == 0
+        if not math.isfinite(mean_loss):
+            raise InputError(f"training diverged at step {at.step}: lower the rate of {recipe}")
+        now = time.perf_counter()
+        at.seconds = seconds_before + now - began
+        units_a_second = (at.step - first_step) * units_a_step / (now - began)
         row = {
-            "step": step,
-            unit: step * count,
+            "step": at.step,
+            unit: at.step * units_a_step,
             "rate": f"{rate:.6g}",
-            "loss": f"{mean:.5f}",
-            "valid_ce": f"{valid(network):.5f}" if due else "",
-            f"{unit}_per_second": f"{(step - first_step) * count / (now - start):.0f}",
-            "seconds": f"{before + now - start:.1f}",
+            "loss": f"{mean_loss:.5f}",
+            "valid_ce": f"{valid(network):.5f}" if _validates(at.step, recipe.steps) else "",
+            f"{unit}_per_second": f"{units_a_second:.0f}",
+            "seconds": f"{at.seconds:.1f}",
         }
-        rows.append(row)
-        write_whole(folder, {"log.csv": pd.DataFrame(rows).to_csv(index=False).encode()})
+        at.log.append(row)
+        write_whole(folder, {"log.csv": pd.DataFrame(at.log).to_csv(index=False).encode()})
         watch(row)
         # Only at a logged step, so that no mean of the log is of part of its steps.
-        if now - saved > CHECKPOINT_SECONDS or last:
-            state = {"key": key, "step": step, "seconds": before + now - start, "log": rows}
-            state |= {"model": network.state_dict(), "optimizer": optimizer.state_dict()}
-            data = io.BytesIO()
-            torch.save(state, data)
-            write_whole(folder, {checkpoint.name: data.getvalue()})
+        if now - saved > CHECKPOINT_SECONDS or is_last:
+            _save_checkpoint(folder, key, at, network, optimizer)
             saved = now
-    rounded = copy.deepcopy(network).to("cpu").half()
+    return _finish(folder, key, at.log[-1], network, valid, tokenizer)
+
+
+def _take_step(
+    network: PreTrainedModel,
+    optimizer: torch.optim.Optimizer,
+    loss: Tensor,
+    rate: float,
+    clip: float,
+) -> Tensor:
+    """One step down the gradient of a loss, at a learning rate; returns the loss as it was."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    loss.backward()
+    nn.utils.clip_grad_norm_(network.parameters(), clip)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    return loss.detach()
+
+
+def _validates(step: int, steps: int) -> bool:
+    """Whether a logged step is validated: `VALIDATIONS` of them, evenly spread, and the last."""
+    logged, every = step // LOG_EVERY, steps // LOG_EVERY // VALIDATIONS
+    return step == steps or logged % max(1, every) == 0
+
+
+@dataclass
+class _Progress:
+    """How far a run has come: steps taken, seconds that it took, and the rows of its log."""
+
+    step: int = 0
+    seconds: float = 0.0
+    log: list[dict[str, Any]] = field(default_factory=list)
+
+
+def _load_checkpoint(
+    folder: Path,
+    key: dict[str, Any],
+    network: PreTrainedModel,
+    optimizer: torch.optim.Optimizer,
+) -> _Progress:
+    """Put a run's last checkpoint, if it has one, into the network and the optimizer."""
+    checkpoint = folder / "checkpoint.pt"
+    if not checkpoint.is_file():
+        return _Progress()
+    with reason(f"{checkpoint}: damaged; remove it and train again"):
+        state = torch.load(checkpoint, map_location=network.device, weights_only=True)
+        if state["key"] != key:
+            raise InputError(
+                f"{checkpoint} was made by another recipe: remove it or train elsewhere"
+            )
+        network.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        return _Progress(state["step"], state["seconds"], state["log"])
+
+
+def _save_checkpoint(
+    folder: Path,
+    key: dict[str, Any],
+    at: _Progress,
+    network: PreTrainedModel,
+    optimizer: torch.optim.Optimizer,
+) -> None:
+    state = {
+        "key": key,
+        "step": at.step,
+        "seconds": at.seconds,
+        "log": at.log,
+        "model": network.state_dict(),
+        "optimizer": optimizer.state_dict(),
+    }
+    data = io.BytesIO()
+    torch.save(state, data)
+    write_whole(folder, {"checkpoint.pt": data.getvalue()})
+
+
+def _finished(folder: Path, key: dict[str, Any]) -> TrainedModel | None:
+    """The result of a run that is finished and has this key."""
+    path = folder / "result.json"
+    if not path.is_file():
+        return None
+    result = json.loads(path.read_text())
+    if result["key"] != key:
+        return None
+    return TrainedModel(
+        folder=folder / "model",
+        valid_ce=result["valid_ce"],
+        train_loss=result["train_loss"],
+        seconds=result["seconds"],
+    )
+
+
+def _finish(
+    folder: Path,
+    key: dict[str, Any],
+    last_row: dict[str, Any],
+    network: PreTrainedModel,
+    valid: Callable[[PreTrainedModel], float],
+    tokenizer: PreTrainedTokenizerBase | ProcessorMixin,
+) -> TrainedModel:
+    """Write the model in half precision, and the result; its CE is that of the rounded weights."""
+    rounded = copy.deepcopy(network).cpu().half()
     with quiet():
         rounded.save_pretrained(folder / "model")
     tokenizer.save_pretrained(folder / "model")
-    done = {
+    numbers = {
         "valid_ce": valid(rounded.float()),
-        "train_loss": float(rows[-1]["loss"]),
-        "seconds": float(rows[-1]["seconds"]),
+        "train_loss": float(last_row["loss"]),
+        "seconds": float(last_row["seconds"]),
     }
-    text = json.dumps({"folder": "model", **done, "key": key})
-    write_whole(folder, {"result.json": text.encode()})
-    return TrainedModel(folder / "model", **done)
+    result = json.dumps({"folder": "model", **numbers, "key": key})
+    write_whole(folder, {"result.json": result.encode()})
+    return TrainedModel(folder / "model", **numbers)
 
 
 def train_runs(
@@ -315,20 +432,27 @@ def train_runs(
     A finished run is not trained again; an interrupted one resumes. `say` gets a line for each
     model; `progress` shows a bar with loss and tokens/s on standard error.
     """
-    trained = []
+    models = []
     for run in runs:
         with tqdm(
             total=run.recipe.steps, desc=run.name, unit=" steps", disable=not progress
         ) as bar:
-
-            def watch(row: dict, bar: tqdm = bar) -> None:
-                bar.set_postfix(loss=row["loss"], tokens_per_s=row["tokens_per_second"])
-                bar.update(row["step"] - bar.n)
-
-            one = train(
-                run.family, run.shape, run.recipe, out / run.name, device=device, watch=watch
+            model = train(
+                run.family,
+                run.shape,
+                run.recipe,
+                out / run.name,
+                device=device,
+                watch=partial(_advance, bar),
             )
-        minutes = one.seconds / 60
-        say(f"{run.name}: validation CE {one.valid_ce:.4f} nats, {minutes:.1f} min, {one.folder}")
-        trained.append(one)
-    return trained
+        minutes = model.seconds / 60
+        numbers = f"validation CE {model.valid_ce:.4f} nats, {minutes:.1f} min"
+        say(f"{run.name}: {numbers}, {model.folder}")
+        models.append(model)
+    return models
+
+
+def _advance(bar: tqdm, row: dict[str, Any]) -> None:
+    """Move a bar to the step of a row of the log."""
+    bar.set_postfix(loss=row["loss"], tokens_per_s=row["tokens_per_second"])
+    bar.update(row["step"] - bar.n)
