@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -36,7 +37,7 @@ class SelectiveScan(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, dt: Tensor, u: Tensor, A: Tensor, B: Tensor, C: Tensor) -> Tensor:
+    def forward(ctx: Any, dt: Tensor, u: Tensor, A: Tensor, B: Tensor, C: Tensor) -> Tensor:
         x, y = dt * u, torch.empty_like(u)
         state = dt.new_zeros(dt.shape[1], *A.shape)
         chunk = max(1, CHUNK_NUMBERS // state.numel())
@@ -44,15 +45,15 @@ class SelectiveScan(torch.autograd.Function):
         for first in range(0, len(dt), chunk):
             at = slice(first, first + chunk)
             starts.append(state)
-            h = _states(_decays(dt[at], A), x[at], B[at], state)
-            torch.matmul(C[at].unsqueeze(2), h, out=y[at].unsqueeze(2))
-            state = h[-1].clone()
+            states = _states(_decays(dt[at], A), x[at], B[at], state)
+            torch.matmul(C[at].unsqueeze(2), states, out=y[at].unsqueeze(2))
+            state = states[-1].clone()
         ctx.save_for_backward(dt, u, x, A, B, C, torch.stack(starts))
         ctx.chunk = chunk
         return y
 
     @staticmethod
-    def backward(ctx, grad_y: Tensor):
+    def backward(ctx: Any, grad_y: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         dt, u, x, A, B, C, starts = ctx.saved_tensors
         grad_dt, grad_x = torch.empty_like(dt), torch.empty_like(x)
         grad_A, grad_B, grad_C = torch.zeros_like(A), torch.empty_like(B), torch.empty_like(C)
@@ -60,34 +61,37 @@ class SelectiveScan(torch.autograd.Function):
         for i in reversed(range(len(starts))):
             at = slice(i * ctx.chunk, (i + 1) * ctx.chunk)
             decays = _decays(dt[at], A)
-            h = _states(decays, x[at], B[at], starts[i])
-            grad_C[at] = (h @ grad_y[at].unsqueeze(3)).squeeze(3)
+            states = _states(decays, x[at], B[at], starts[i])
+            grad_C[at] = (states @ grad_y[at].unsqueeze(3)).squeeze(3)
             # The gradient with respect to each state, from the last to the first: through its own
             # y, and through the next state.
-            g = grad_y[at].unsqueeze(2) * C[at].unsqueeze(3)
-            g[-1] += later
-            for t in range(len(g) - 1, 0, -1):
-                g[t - 1].addcmul_(decays[t], g[t])
-            later = decays[0] * g[0]
-            torch.matmul(B[at].unsqueeze(2), g, out=grad_x[at].unsqueeze(2))
-            grad_B[at] = (g @ x[at].unsqueeze(3)).squeeze(3)
-            g *= decays  # now with respect to dt A: times the decay and the state before
-            g[1:] *= h[:-1]
-            g[0] *= starts[i]
-            grad_dt[at] = (g * A).sum(2)
-            grad_A += (g * dt[at].unsqueeze(2)).sum((0, 1))
+            grad_state = grad_y[at].unsqueeze(2) * C[at].unsqueeze(3)
+            grad_state[-1] += later
+            for t in range(len(grad_state) - 1, 0, -1):
+                grad_state[t - 1].addcmul_(decays[t], grad_state[t])
+            later = decays[0] * grad_state[0]
+            torch.matmul(B[at].unsqueeze(2), grad_state, out=grad_x[at].unsqueeze(2))
+            grad_B[at] = (grad_state @ x[at].unsqueeze(3)).squeeze(3)
+            # With respect to dt A: the state's gradient times the decay and the state before.
+            grad_exponent = grad_state.mul_(decays)
+            grad_exponent[1:] *= states[:-1]
+            grad_exponent[0] *= starts[i]
+            grad_dt[at] = (grad_exponent * A).sum(2)
+            grad_A += (grad_exponent * dt[at].unsqueeze(2)).sum((0, 1))
         return grad_dt.addcmul_(grad_x, u), grad_x * dt, grad_A, grad_B, grad_C
 
 
 def _decays(dt: Tensor, A: Tensor) -> Tensor:
-    return (dt.unsqueeze(2) * A).exp_()  # (L, batch, N, D)
+    """exp(dt_t A), (L, batch, N, D)."""
+    return (dt.unsqueeze(2) * A).exp_()
 
 
 def _states(decays: Tensor, x: Tensor, B: Tensor, before: Tensor) -> Tensor:
-    h = x.unsqueeze(2) * B.unsqueeze(3)
-    for t in range(len(h)):
-        before = h[t].addcmul_(decays[t], before)
-    return h
+    """h_t of each token of a chunk, (L, batch, N, D), from the state `before` it."""
+    states = x.unsqueeze(2) * B.unsqueeze(3)
+    for t in range(len(states)):
+        before = states[t].addcmul_(decays[t], before)
+    return states
 
 
 def selective_scan(
@@ -107,10 +111,16 @@ def selective_scan(
     It keeps no last state: call the model with use_cache=False.
     """
     steps = F.softplus(dt + delta_bias[:, None])
-    first = [part.permute(2, 0, 1).contiguous() for part in (steps, u)]
-    second = [part.permute(2, 0, 1).contiguous() for part in (B, C)]
-    y = SelectiveScan.apply(*first, A.T.contiguous(), *second).permute(1, 2, 0)
+    y = SelectiveScan.apply(
+        _time_first(steps), _time_first(u), A.T.contiguous(), _time_first(B), _time_first(C)
+    )
+    y = y.permute(1, 2, 0)
     return (y + u * D[:, None]) * F.silu(z)
+
+
+def _time_first(tensor: Tensor) -> Tensor:
+    """(batch, D, L) -> (L, batch, D)."""
+    return tensor.permute(2, 0, 1).contiguous()
 
 
 @contextmanager
@@ -126,6 +136,7 @@ def training_scan(model: PreTrainedModel) -> Iterator[None]:
     from transformers.models.mamba import modeling_mamba
 
     own = modeling_mamba.mamba_selective_scan
+    # The layer looks the function up in its module each time that it is called.
     modeling_mamba.mamba_selective_scan = selective_scan
     try:
         with quiet():
