@@ -60,6 +60,11 @@ def assemble(sources: Path) -> list[str]:
     in_root = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")]
     for path in [*DOCS.glob("*.md"), *filter(Path.is_file, in_root)]:
         _write_page(sources / path.name, path, names)
+    (sources / "solutions").mkdir()
+    for path in DOCS.glob("solutions/*_*.md"):
+        text = path.read_text(encoding="utf-8").replace("](../../", "](../")
+        # In no table of contents: the check of an exercise and the notebook lead there.
+        (sources / "solutions" / path.name).write_text(f"---\norphan: true\n---\n{text}", "utf-8")
     index = sources / "index.md"
     text = index.read_text(encoding="utf-8")
     index.write_text(with_others(text), encoding="utf-8")
