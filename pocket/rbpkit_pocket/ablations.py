@@ -1,7 +1,7 @@
-"""Runs next to the pocket models: a grid of sizes and training tokens, controls, other seeds.
+"""Runs next to the pocket models: a grid of sizes and training tokens, ablations, other seeds.
 
 The grid has Pythias trained on other numbers of tokens than the pocket models, each to the end of
-its own schedule. A control differs from one model of the grid, or from a GPT-2, in one thing: the
+its own schedule. An ablation differs from one model of the grid, or from a GPT-2, in one thing: the
 seed, the depth, the learning rate or label smoothing. Four pocket models were trained with two more
 seeds each. Those that were trained ship as loss curves and as what was measured on them, `Totals`,
 without weights.
@@ -10,6 +10,7 @@ without weights.
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import math
 import re
@@ -32,8 +33,12 @@ if TYPE_CHECKING:
     from rbpkit.summary import Summary
 
 FAMILY = "Pythia"
+"""The family of the grid."""
 ABLATION_TOKENS = 3_000_000
-GRID = re.compile(r"(?P<model>.+)-(?P<millions>[\d.]+)m(-seed(?P<seed>\d+))?")
+_GRID_NAME = re.compile(r"(?P<model>.+)-(?P<millions>[\d.]+)m(-seed(?P<seed>\d+))?")
+
+
+# --- runs ------------------------------------------------------------------------------------
 
 
 def _of_depth(base: Run, layers: int) -> Run:
@@ -42,51 +47,68 @@ def _of_depth(base: Run, layers: int) -> Run:
     return replace(base, name=name, shape=shape)
 
 
-def _changed(run: Run, **change: float) -> Run:
-    ((field, value),) = change.items()
-    return replace(run, name=f"{run.name}-{field}{value:g}", recipe=replace(run.recipe, **change))
+def _at_rate(base: Run, rate: float) -> Run:
+    return replace(base, name=f"{base.name}-rate{rate:g}", recipe=replace(base.recipe, rate=rate))
 
 
-_SMALL = {run.shape.width: run for run in runs_of(FAMILY, tokens=ABLATION_TOKENS)}
+def _smoothed(base: Run, smoothing: float) -> Run:
+    recipe = replace(base.recipe, smoothing=smoothing)
+    return replace(base, name=f"{base.name}-smoothing{smoothing:g}", recipe=recipe)
+
+
+_GRID_RUNS = runs_of(FAMILY, tokens=ABLATION_TOKENS)
+_OF_WIDTH = {run.shape.width: run for run in _GRID_RUNS}
 ABLATION_FAMILIES: dict[str, tuple[Run, ...]] = {
-    "Pythia, GPT-2's rate": tuple(_changed(run, rate=0.175) for run in runs_of("Pythia")[:5]),
-    "GPT-2, Pythia's rate": tuple(_changed(run, rate=0.7) for run in runs_of("GPT2")),
-    "Pythia, deep": tuple(_of_depth(_SMALL[width], 8) for width in (32, 48, 64, 80)),
-    "Pythia, wide": tuple(_of_depth(_SMALL[width], 2) for width in (64, 96, 128, 160)),
-    "Pythia, smoothed": tuple(_changed(run, smoothing=0.1) for run in list(_SMALL.values())[:5]),
+    "Pythia, GPT-2's rate": tuple(_at_rate(run, 0.175) for run in runs_of("Pythia")[:5]),
+    "GPT-2, Pythia's rate": tuple(_at_rate(run, 0.7) for run in runs_of("GPT2")),
+    "Pythia, deep": tuple(_of_depth(_OF_WIDTH[width], 8) for width in (32, 48, 64, 80)),
+    "Pythia, wide": tuple(_of_depth(_OF_WIDTH[width], 2) for width in (64, 96, 128, 160)),
+    "Pythia, smoothed": tuple(_smoothed(run, 0.1) for run in _GRID_RUNS[:5]),
 }
-"""Ladders with one thing changed, smallest first: they break the link between size and CE."""
+"""Families with one thing changed, smallest first: they break the link between size and CE."""
 
-ABLATIONS: tuple[Run, ...] = (
-    *(run_named(f"{_SMALL[32].name}-seed{seed}") for seed in (1, 2)),
-    *(run for ladder in ABLATION_FAMILIES.values() for run in ladder),
+_SMALLEST = _GRID_RUNS[0].name
+ABLATION_RUNS: tuple[Run, ...] = (
+    run_named(f"{_SMALLEST}-seed1"),
+    run_named(f"{_SMALLEST}-seed2"),
+    *itertools.chain(*ABLATION_FAMILIES.values()),
 )
-"""Runs that differ from a Pythia of the grid, or a GPT-2, in one thing; all sizes of `ABLATION_FAMILIES`."""
+"""Runs that differ in one thing from a Pythia of the grid, or from a GPT-2.
 
-SEEDS: tuple[Run, ...] = tuple(
+They are two other seeds, and all sizes of `ABLATION_FAMILIES`.
+"""
+
+OTHER_SEEDS: tuple[Run, ...] = tuple(
     run_named(f"{name}-seed{seed}")
-    for name in ("pythia-w32-l2", "pythia-w64-l4", "qwen-w48-l3", "qwen-w64-l4")
-    for seed in (1, 2)
+    for name, seed in itertools.product(
+        ("pythia-w32-l2", "pythia-w64-l4", "qwen-w48-l3", "qwen-w64-l4"), (1, 2)
+    )
 )
 """Pocket models with other seeds: other initial weights, the same tokens in order."""
 
 
 def ablation_named(name: str) -> Run:
-    """One of `ABLATIONS`, or NAME-seedN for any other seed. Raises InputError for another name."""
-    for run in ABLATIONS:
+    """One of `ABLATION_RUNS`, or NAME-seedN for any other seed. InputError for another name."""
+    for run in ABLATION_RUNS:
         if run.name == name:
             return run
     if "-seed" in name:
         return run_named(name)
-    names = ", ".join(run.name for run in ABLATIONS)
-    raise InputError(f"no control {name!r}: there are {names}")
+    names = ", ".join(run.name for run in ABLATION_RUNS)
+    raise InputError(f"no ablation {name!r}: there are {names}")
+
+
+# --- what was measured -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Totals:
     """CE and RBP_k of one model on one corpus, at the k of a summary's grid and no other.
 
-    A summary's counts, added up over documents: `nll` in nats, `hits` k -> tokens with R <= k.
+    A summary's counts, added up over documents.
+
+    - nll: in nats.
+    - hits: k -> tokens with R <= k.
     """
 
     manifest: Manifest
@@ -103,9 +125,11 @@ class Totals:
         Raises InputError for a k that is not in `hits`, and for another rule.
         """
         if k not in self.hits or ties != "pessimistic":
-            grid = ", ".join(map(str, self.hits))
-            counted = f"{self.manifest.model} was counted at k = {grid} only, pessimistically"
-            raise InputError(f"k = {k}, {ties}: {counted}")
+            grid = ", ".join(str(counted) for counted in self.hits)
+            raise InputError(
+                f"k = {k}, {ties}: {self.manifest.model} was counted at k = {grid} only,"
+                " pessimistically"
+            )
         return self.hits[k] / self.manifest.tokens
 
     def plus(self, other: Totals) -> Totals:
@@ -113,13 +137,14 @@ class Totals:
 
         Raises InputError if the two are of different models or text.
         """
-        same = ("model", "revision", "corpus", "fingerprint")
-        if any(getattr(self.manifest, n) != getattr(other.manifest, n) for n in same):
-            mine, others = (f"{m.model} on {m.corpus}" for m in (self.manifest, other.manifest))
-            raise InputError(f"not parts of one job: {mine}, {others}")
-        tokens = self.manifest.tokens + other.manifest.tokens
+        a, b = self.manifest, other.manifest
+        for field in ("model", "revision", "corpus", "fingerprint"):
+            if getattr(a, field) != getattr(b, field):
+                raise InputError(
+                    f"not parts of one job: {a.model} on {a.corpus}, {b.model} on {b.corpus}"
+                )
         return Totals(
-            manifest=self.manifest.model_copy(update={"tokens": tokens}),
+            manifest=a.model_copy(update={"tokens": a.tokens + b.tokens}),
             nll=self.nll + other.nll,
             hits={k: hits + other.hits[k] for k, hits in self.hits.items()},
         )
@@ -127,11 +152,11 @@ class Totals:
 
 def totals_of(summary: Summary) -> Totals:
     """The totals of a summary over its documents."""
-    hits = summary.document_hits.sum(0)
+    hits = summary.document_hits.sum(axis=0).tolist()
     return Totals(
         manifest=summary.manifest,
         nll=math.fsum(summary.document_nll),
-        hits={int(k): int(n) for k, n in zip(summary.k_grid, hits, strict=True)},
+        hits=dict(zip(summary.k_grid.tolist(), hits, strict=True)),
     )
 
 
@@ -142,16 +167,18 @@ def completes_pair(records: Records) -> np.ndarray:
     that begins with it does not count, neither the first time nor again. A model that looks up what
     followed the last t_{i-1} gets such a token right (Olsson et al. 2022, arXiv 2209.11895).
     """
-    V, target = records.manifest.V, records.target.astype(np.int64)
+    V = records.manifest.V
+    target = records.target.astype(np.int64)
     document = records.document.astype(np.int64)
-    found = np.zeros(records.tokens, dtype=bool)
-    within = 1 + np.flatnonzero(document[1:] == document[:-1])  # the one before is scored too
-    pair = (document[within] * V + target[within - 1]) * V + target[within]
-    _, first = np.unique(pair, return_index=True)
-    again = np.ones(within.size, dtype=bool)
-    again[first] = False
-    found[within[again]] = True
-    return found
+    second = 1 + np.flatnonzero(document[1:] == document[:-1])  # places of second tokens of a pair
+    # One number for each document and pair.
+    pair = (document[second] * V + target[second - 1]) * V + target[second]
+    _, first_time = np.unique(pair, return_index=True)
+    again = np.ones(second.size, dtype=bool)
+    again[first_time] = False
+    completes = np.zeros(records.tokens, dtype=bool)
+    completes[second[again]] = True
+    return completes
 
 
 def totals_of_tokens(records: Records, chosen: np.ndarray) -> Totals:
@@ -163,33 +190,32 @@ def totals_of_tokens(records: Records, chosen: np.ndarray) -> Totals:
     if not tokens:
         raise InputError(f"{records.manifest.model} on {records.manifest.corpus}: no such token")
     rank = records.rank()[chosen]
+    ks = records.summary().k_grid.tolist()
     return Totals(
         manifest=records.manifest.model_copy(update={"tokens": tokens}),
         nll=math.fsum(records.nll[chosen]),
-        hits={int(k): int((rank <= k).sum()) for k in records.summary().k_grid},
+        hits={k: int((rank <= k).sum()) for k in ks},
     )
 
 
 def save_totals(totals: Iterable[Totals], path: Path) -> None:
     """Write totals as gzipped JSON lines, by corpus and model; the same bytes for the same ones."""
-    ordered = sorted(totals, key=lambda one: (one.manifest.corpus, one.manifest.model))
-    rows = ({**vars(one), "manifest": one.manifest.model_dump()} for one in ordered)
-    lines = "".join(json.dumps(row) + "\n" for row in rows)
-    path.write_bytes(gzip.compress(lines.encode(), 9, mtime=0))
+    lines = []
+    for model in sorted(totals, key=lambda model: (model.manifest.corpus, model.manifest.model)):
+        row = {"manifest": model.manifest.model_dump(), "nll": model.nll, "hits": model.hits}
+        lines.append(json.dumps(row) + "\n")
+    path.write_bytes(gzip.compress("".join(lines).encode(), 9, mtime=0))
 
 
 def load_totals(path: Path) -> list[Totals]:
     """What `save_totals` wrote. Raises InputError if the file is missing or damaged."""
     try:
-        rows = map(json.loads, gzip.decompress(path.read_bytes()).decode().splitlines())
-        return [
-            Totals(
-                manifest=Manifest(**row["manifest"]),
-                nll=row["nll"],
-                hits={int(k): n for k, n in row["hits"].items()},
-            )
-            for row in rows
-        ]
+        totals = []
+        for line in gzip.decompress(path.read_bytes()).decode().splitlines():
+            row = json.loads(line)
+            hits = {int(k): count for k, count in row["hits"].items()}
+            totals.append(Totals(Manifest(**row["manifest"]), row["nll"], hits))
+        return totals
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: missing or damaged; install rbpkit again ({error})") from error
 
@@ -199,17 +225,21 @@ def size_and_tokens(grid: Iterable[Totals], ks: Sequence[int]) -> pd.DataFrame:
 
     grid: totals of models called NAME-Mm or NAME-Mm-seedN, each trained on M million tokens to the
     end of its schedule. Columns: corpus, family, model (NAME), S, T (tokens), seed, quantity,
-    loss; sorted by T and S. Raises InputError for a model of another name.
+    loss (nats for "CE", else -log RBP_k); sorted by T and S. Raises InputError for a model of
+    another name.
     """
     rows = []
-    for one in grid:
-        match = GRID.fullmatch(one.manifest.model)
+    for model in grid:
+        manifest = model.manifest
+        match = _GRID_NAME.fullmatch(manifest.model)
         if match is None:
-            raise InputError(f"{one.manifest.model} is not of the grid: NAME-Mm or NAME-Mm-seedN")
-        T, seed = float(match["millions"]) * 1e6, int(match["seed"] or 0)
-        at = (one.manifest.corpus, one.manifest.family, match["model"], one.manifest.S, T, seed)
-        rows.append((*at, "CE", one.ce()))
-        rows += [(*at, f"RBP_{k}", -math.log(one.rbp(k))) for k in ks]
+            raise InputError(f"{manifest.model} is not of the grid: NAME-Mm or NAME-Mm-seedN")
+        T = float(match["millions"]) * 1e6
+        seed = int(match["seed"] or 0)
+        about = (manifest.corpus, manifest.family, match["model"], manifest.S, T, seed)
+        rows.append((*about, "CE", model.ce()))
+        for k in ks:
+            rows.append((*about, f"RBP_{k}", -math.log(model.rbp(k))))
     columns = ["corpus", "family", "model", "S", "T", "seed", "quantity", "loss"]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["T", "S"], ignore_index=True)

@@ -27,16 +27,16 @@ def _help(context: typer.Context) -> None:
 @pocket_app.command("list")
 def list_models() -> None:
     """The pocket models (family, size, shape, folder), the ablations and the other seeds."""
-    from rbpkit_pocket.ablations import ABLATIONS, SEEDS
+    from rbpkit_pocket.ablations import ABLATION_RUNS, OTHER_SEEDS
 
     for family, shapes in families.SHAPES.items():
         for size, shape in enumerate(shapes):
             folder = families.model_folder(family, size)
             where = folder if folder.is_dir() else "not trained"
             typer.echo(f"{family} {size}: width {shape.width}, {shape.layers} layers  {where}")
-    for run in ABLATIONS:
+    for run in ABLATION_RUNS:
         typer.echo(f"ablation {run.name}")
-    for run in SEEDS:
+    for run in OTHER_SEEDS:
         typer.echo(f"other seed {run.name}")
 
 

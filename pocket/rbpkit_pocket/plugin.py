@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rbpkit.errors import InputError
 from rbpkit.plugins import Plugin, PluginText
 from rbpkit_pocket import families, paths, recipes
-from rbpkit_pocket.documents import CORPORA
+from rbpkit_pocket.documents import PACKAGE_CORPORA
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rbpkit_pocket.ablations import Totals
     from rbpkit_pocket.recipes import Run
 
-TEXT_CORPORA = (*CORPORA, "humaneval")
+TEXT_CORPORA = (*PACKAGE_CORPORA, "humaneval")
 """The corpora of plain text: those that are cut out of packages, and the paper's HumanEval."""
 
 GLYPH_CORPORA = ("glyphs", "glyphs-shuffled", "glyphs-blank", "glyphs-seen")
@@ -73,7 +73,7 @@ def _glyphs(corpus: str) -> PluginText:
 
 def _corpora() -> dict[str, Callable[[], PluginText]]:
     corpora: dict[str, Callable[[], PluginText]] = {}
-    for name in CORPORA:
+    for name in PACKAGE_CORPORA:
         corpora[name] = functools.partial(_cut_out, name)
     corpora["humaneval"] = _humaneval
     for name in GLYPH_CORPORA:
@@ -105,9 +105,9 @@ def _models() -> dict[str, Path]:
 def _run_called(name: str) -> Run:
     """The training run of a name: an ablation, or a pocket model with another number of tokens or
     another seed. Raises InputError for any other name."""
-    from rbpkit_pocket.ablations import ABLATIONS
+    from rbpkit_pocket.ablations import ABLATION_RUNS
 
-    for run in ABLATIONS:
+    for run in ABLATION_RUNS:
         if run.name == name:
             return run
     return recipes.run_named(name)

@@ -1,4 +1,4 @@
-"""Runs that ship as totals: the grid of sizes and tokens, controls, other seeds. Copying."""
+"""Runs that ship as totals: the grid of sizes and tokens, ablations, other seeds. Copying."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from rbpkit.errors import InputError
 from rbpkit.models import load_model
 from rbpkit_pocket import families, paths, recipes
 from rbpkit_pocket.ablations import (
+    ABLATION_RUNS,
     ABLATION_TOKENS,
-    ABLATIONS,
-    SEEDS,
+    OTHER_SEEDS,
     load_totals,
     save_totals,
     size_and_tokens,
@@ -68,10 +68,10 @@ def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals(grid):
         size_and_tokens([changed(one, model="pythia-w32-l2")], (1,))
 
 
-def test_a_control_ships_on_every_corpus():
+def test_an_ablation_ships_on_every_corpus():
     totals = load_totals(paths.ABLATIONS)
     ships = {one.manifest.model for one in totals}
-    assert ships <= {run.name for run in ABLATIONS}
+    assert ships <= {run.name for run in ABLATION_RUNS}
     pairs = {(one.manifest.model, one.manifest.corpus) for one in totals}
     assert len(pairs) == len(totals) == len(ships) * len(TEXT_NAMES)
 
@@ -102,8 +102,8 @@ def test_every_other_seed_ships_with_its_loss_curve():
         seeds = table[table["seed"] > 0]
         names = seeds["model"] + "-seed" + seeds["seed"].astype(str)
         ships = set(zip(names, seeds["corpus"], strict=True))
-        assert ships == {(run.name, corpus) for run in SEEDS for corpus in TEXT_NAMES}
-    for run in SEEDS:
+        assert ships == {(run.name, corpus) for run in OTHER_SEEDS for corpus in TEXT_NAMES}
+    for run in OTHER_SEEDS:
         log = pd.read_csv(paths.RUNS / f"{run.name.replace('-seed', '-12m-seed')}.csv")
         assert log["step"].iloc[-1] == run.recipe.steps
 

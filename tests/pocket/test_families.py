@@ -15,8 +15,8 @@ from rbpkit.errors import InputError
 from rbpkit.files.architectures import ARCHITECTURES, family_of, paper_config, parameter_counts
 from rbpkit.models import load_model
 from rbpkit_pocket import families, paths, recipes
-from rbpkit_pocket.ablations import ABLATION_TOKENS, ABLATIONS, ablation_named
-from rbpkit_pocket.documents import CORPORA, load_pocket_documents
+from rbpkit_pocket.ablations import ABLATION_RUNS, ABLATION_TOKENS, ablation_named
+from rbpkit_pocket.documents import PACKAGE_CORPORA, load_pocket_documents
 from rbpkit_pocket.families import (
     POCKET_CONTEXT,
     POCKET_FAMILIES,
@@ -177,21 +177,21 @@ def test_no_dropout_and_no_token_left_out(family):
 # --- names of runs ---------------------------------------------------------------------------
 
 
-def test_controls_change_one_thing_each():
+def test_ablations_change_one_thing_each():
     bases = {
         (run.family, run.shape.width, run.recipe.tokens): run
         for family in ("Pythia", "GPT2")
         for tokens in (ABLATION_TOKENS, recipes.Recipe.tokens)
         for run in recipes.runs_of(family, tokens=tokens)
     }
-    assert len({run.name for run in ABLATIONS}) == len(ABLATIONS)
-    for run in ABLATIONS:
+    assert len({run.name for run in ABLATION_RUNS}) == len(ABLATION_RUNS)
+    for run in ABLATION_RUNS:
         base = bases[run.family, run.shape.width, run.recipe.tokens]
         ours, theirs = ({**vars(r.shape), **vars(r.recipe)} for r in (run, base))
         (field,) = (name for name in ours if ours[name] != theirs[name])
         assert field in ("seed", "layers", "rate", "smoothing")
         assert ablation_named(run.name) is run
-    with pytest.raises(InputError, match="no control 'nothing': there are pythia-w32-l2-3m-seed1"):
+    with pytest.raises(InputError, match="no ablation 'nothing': there are pythia-w32-l2-3m-seed1"):
         ablation_named("nothing")
     own = ablation_named("pythia-w64-l4-1.5m-seed7")
     assert own == recipes.runs_of("Pythia", tokens=1_500_000, seed=7)[2]
@@ -222,7 +222,9 @@ SHIPPED = {
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
     """Documents of every corpus, and what the rules of the real families would cut otherwise."""
-    found = [text for corpus in CORPORA for text in load_pocket_documents(corpus).documents[:20]]
+    found = [
+        text for corpus in PACKAGE_CORPORA for text in load_pocket_documents(corpus).documents[:20]
+    ]
     return [*found, "def f(t):\n    return t\n\n\n  x1 = 12345.678 + XML_Äß"]
 
 
