@@ -87,7 +87,7 @@ queue = pd.DataFrame({"rank": [1, k, 33_000, vocabulary]})
 plots.save(figure, queue, figures_dir, "figure_5_queue")
 
 # %% [markdown]
-# *The line of all tokens, from rank 1 to the last. The black one is missed at $k$ = 20,000.*
+# *The whole vocabulary in a line. The black token is missed.*
 #
 # Give the model $k$ = 20,000 guesses. A token is **missed** if its rank is larger still. The model then found 20,000 wrong tokens at least as probable as the right one.
 #
@@ -205,7 +205,7 @@ print(checked(1, answer_1, sealed("cafcfaf8", digits=1)))
 #
 # $$M_i \sim \mathrm{Binomial}\left(T,\; 1 - e^{-c\,S_i^{-\alpha}}\right),$$
 #
-# fit a line to the draw, and note its $R^2$ (1 if all points are on the line). Do this 10,000 times for each line.
+# fit a line to the draw, and note its $R^2$ (1 if all points are on it). Do this 10,000 times.
 
 
 # %%

@@ -111,7 +111,7 @@ plots.save(figure, points, figures_dir, "figure_6")
 # %% [markdown]
 # *The exponent of ten Pythias on four texts (Figure 6b of the paper). Wikipedia is dark. Dashed: the exponent of the cross-entropy, the mean of $-\log p$ over the true tokens' probabilities $p$. The curves end at 20% of the vocabulary, as in the paper.*
 #
-# > **The paper.** "The scaling exponent increases as k increases". It is hard to optimise $\mathrm{RBP}_1$, "as the exponent is less than 0.1", and "optimizing RBP100 shall be easy, since the exponent is close to 0.2". (Section 4.4)
+# > **The paper.** "the scaling exponent increases as k increases". It is hard to optimise $\mathrm{RBP}_1$, "as the exponent is less than 0.1", and "optimizing RBP100 shall be easy, since the exponent is close to 0.2". (Section 4.4)
 #
 # On Wikipedia $\alpha_k$ is almost four times as large at $k$ = 10,000 as at $k$ = 1. Does that make success at large $k$ easier? Count guesses. A Pythia that is 100 times as large needs fewer guesses to be right on the same share of tokens.
 #
@@ -373,7 +373,7 @@ alphas.groupby(["source", "k"], sort=False).agg(["min", "median", "max"]).unstac
 # %% [markdown]
 # ## The paper says, we get
 #
-# "The scaling exponent increases as k increases" holds in part: at 39 of 40 steps of Figure 6, and at 46 of 48 tenfold steps of Table 1. "Optimizing RBP100 shall be easy, since the exponent is close to 0.2" cannot be told from the exponent.
+# "the scaling exponent increases as k increases" holds in part: at 39 of 40 steps of Figure 6, and at 46 of 48 tenfold steps of Table 1. That "optimizing RBP100 shall be easy, since the exponent is close to 0.2" cannot be told from the exponent.
 
 # %% tags=["hide-input", "hide-output"]
 # The claims as a table

@@ -440,7 +440,7 @@ print(of_100.iloc[[0, -1]].round(1).to_string())
 #
 # $$p^{\text{shuffled}} = \frac{\sum_d w_d \binom{h_d}{N} / \binom{n_d}{N}}{\sum_d w_d}, \qquad w_d = n_d - N + 1,$$
 #
-# for documents of $n_d$ tokens with $h_d$ hits. It takes records, which the paper did not publish.
+# for documents of $n_d$ tokens with $h_d$ hits.
 #
 # </details>
 
@@ -480,7 +480,7 @@ by_place.round(2)
 # %% [markdown]
 # <details><summary>What does greedy decoding write?</summary>
 #
-# Greedy decoding always takes the most probable token, so it writes exactly the windows with every rank 1: $p_{N,1}$ is the share of passages of $N$ tokens that it reproduces. This follows from the definitions; in the next cell it writes 17 of 17 such windows, and none of ten others.
+# Greedy decoding always takes the most probable token, so it writes exactly the windows with every rank 1: $p_{N,1}$ is the share of passages of $N$ tokens that it reproduces. In the next cell it writes 17 of 17 such windows, and none of ten others.
 #
 # </details>
 
@@ -506,7 +506,7 @@ agree.value_counts().to_frame("windows")
 # %% [markdown]
 # <details><summary>And top-k sampling?</summary>
 #
-# $\mathrm{RBP}_k$ is the share of positions at which the true token can be drawn. How often it is drawn depends on its probability, divided by that of the top $k$ together. A larger $k$ makes more true tokens possible, and each of them less likely: of 89% that can be drawn at $k$ = 100, 27% are.
+# $\mathrm{RBP}_k$ is the share of positions at which the true token can be drawn. How often it is drawn depends on its probability, divided by that of the top $k$ together. A larger $k$ makes more true tokens possible, and each of them less likely.
 #
 # </details>
 
@@ -554,7 +554,7 @@ print(f"published series that go from under 10% to over 90%: {covered} of {len(s
 # %% [markdown]
 # ## The paper says, we get
 #
-# "Larger N sharpens the transition" holds in part: relative growth yes, a narrower step only at large $k$. "The fitted power-law curves align closely with empirical data": for 47 of 51 series.
+# "larger N sharpens the transition" holds in part: relative growth yes, a narrower step only at large $k$. "The fitted power-law curves align closely with empirical data": for 47 of 51 series.
 
 # %% tags=["hide-input", "hide-output"]
 # The claims as a table
