@@ -294,16 +294,18 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
 
 def _make(
     id: str,
-    found: Sequence[Document],
+    documents: Sequence[Document],
     source: dict[str, Any],
     protocol: dict[str, Any],
 ) -> Corpus:
     """The corpus of the documents that have a visible character."""
-    kept = [document for document in found if document.text.strip()]
+    kept = [document for document in documents if document.text.strip()]
     if not kept:
-        fault = f"all {len(found)} documents are empty" if found else "there are no documents"
+        fault = "there are no documents"
+        if documents:
+            fault = f"all {len(documents)} documents are empty"
         raise InputError(f"{id}: {fault}; give a corpus with text ({source['path']})")
-    source["empty"] = len(found) - len(kept)
+    source["empty"] = len(documents) - len(kept)
     pictures = tuple(document.picture for document in kept if document.picture is not None)
     units = tuple(document.unit for document in kept if document.unit is not None)
     return Corpus(
@@ -331,11 +333,11 @@ def _from_files(
     available = sum(1 for _ in read())
     order = protocol_order(available, seed)[:documents].tolist()
     wanted = set(order)
-    found = {number: document for number, document in enumerate(read()) if number in wanted}
+    chosen = {number: document for number, document in enumerate(read()) if number in wanted}
     source["files"] = [file.name for file in files]
     source["field"] = "+".join(columns.texts)
     protocol = {"seed": seed, "requested": documents, "available": available}
-    return _make(id, [found[number] for number in order], source, protocol)
+    return _make(id, [chosen[number] for number in order], source, protocol)
 
 
 def _from_plugin(name: str, documents: int | None, seed: int | None) -> Corpus:
@@ -374,14 +376,14 @@ def _from_hub(name: str, documents: int | None, seed: int | None, revision: str 
 
 def _parts(folder: Path, pattern: str) -> list[Path]:
     """The files of a pattern, all of them: offline the cache may hold only a part of the corpus."""
-    found = sorted(path for path in folder.glob(pattern) if path.is_file())
+    files = sorted(path for path in folder.glob(pattern) if path.is_file())
     count = 1
-    if found and "*" in pattern:
+    if files and "*" in pattern:
         # The names tell how many there are: "train-00000-of-00041.parquet".
-        said = re.search(r"-of-(\d+)", found[0].name)
-        count = int(said[1]) if said else 1
-    if len(found) < count:
+        count_in_name = re.search(r"-of-(\d+)", files[0].name)
+        count = int(count_in_name[1]) if count_in_name else 1
+    if len(files) < count:
         raise InputError(
-            f"{folder}: only {len(found)} of {count} files of {pattern}; run `rbpkit fetch` online"
+            f"{folder}: only {len(files)} of {count} files of {pattern}; run `rbpkit fetch` online"
         )
-    return found
+    return files

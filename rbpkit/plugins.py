@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rbpkit.fit import Measured
     from rbpkit.summary import Summary
 
-GROUP = "rbpkit.plugins"
+GROUP = "rbpkit.plugins"  # of the entry points
 
 INSTALL = {"pocket": "pip install rbpkit-pocket, or from the repository pip install -e pocket"}
 """The plugins of this repository -> how each is installed."""
@@ -78,7 +78,7 @@ class Plugin:
     """What a distribution offers. All names are without the prefix; everything has a default.
 
     corpora: name -> a function that reads the documents.
-    models: name -> the model's folder in hub layout.
+    models: name -> the model's folder in hub layout, which has that name.
     families: name of a family -> the names of its models, smallest first.
     can_train: whether a name that is not in `models` is a model that `train` makes.
     train: trains models by their names.

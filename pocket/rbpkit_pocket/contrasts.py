@@ -36,7 +36,7 @@ from rbpkit_pocket.ablations import (
     save_totals,
     totals_of,
 )
-from rbpkit_pocket.documents import CORPORA
+from rbpkit_pocket.documents import PACKAGE_CORPORA
 from rbpkit_pocket.families import (
     POCKET_CONTEXT,
     POCKET_FAMILIES,
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
     from rbpkit.summary import Summary
 
-TEXTS = tuple(f"pocket:{corpus}" for corpus in (*CORPORA, "humaneval"))
+TEXTS = tuple(f"pocket:{corpus}" for corpus in (*PACKAGE_CORPORA, "humaneval"))
 SIZES = (0, 1, 2)
 SEEDS = (1, 2, 3)
 DROPOUT = 0.1

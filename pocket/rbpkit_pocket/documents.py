@@ -33,7 +33,7 @@ from rbpkit.errors import InputError
 from rbpkit.files.text_files import text_fingerprint
 from rbpkit_pocket import paths
 
-CORPORA = ("prose", "code", "qa", "readme")
+PACKAGE_CORPORA = ("prose", "code", "qa", "readme")
 SPLITS = ("train", "valid", "test")
 LEAST_CHARACTERS = 600  # of a prose document and of a readme section
 GENERATED = re.compile(r"auto(matically)?[- ]?generated|generated (by|from|file)", re.IGNORECASE)
@@ -42,7 +42,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
-class Document:
+class PackageDocument:
     """One document: its corpus, the file that it was cut from, its name in that file, its text."""
 
     corpus: str
@@ -77,7 +77,7 @@ class PocketDocuments:
 def load_pocket_documents(corpus: str, split: str = "test") -> PocketDocuments:
     """A split of a pocket corpus, read from the installed packages.
 
-    corpus: one of `CORPORA`; split: "train", "valid" or "test" (the one that is measured).
+    corpus: one of `PACKAGE_CORPORA`; split: "train", "valid" or "test" (the one that is measured).
     A document whose text has changed is taken as it now is; one that is missing is counted.
 
     Raises InputError for an unknown name, or if one of the packages is not installed.
@@ -111,10 +111,10 @@ def read_lists() -> dict[str, Any]:
 
 def _listed(corpus: str, split: str) -> tuple[str, list[tuple[str, str]]]:
     """The expected fingerprint of a split, and the file and name of each of its documents."""
-    if corpus not in CORPORA or split not in SPLITS:
+    if corpus not in PACKAGE_CORPORA or split not in SPLITS:
         raise InputError(
             f"no pocket corpus {corpus!r}, split {split!r}: "
-            f"corpora are {', '.join(CORPORA)}, splits {', '.join(SPLITS)}"
+            f"corpora are {', '.join(PACKAGE_CORPORA)}, splits {', '.join(SPLITS)}"
         )
     lists = read_lists()
     listed = lists["documents"][corpus][split]
@@ -123,7 +123,7 @@ def _listed(corpus: str, split: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 @cache
-def documents_of_file(file: str) -> tuple[Document, ...]:
+def documents_of_file(file: str) -> tuple[PackageDocument, ...]:
     """All documents of one installed file; none if the file is not there.
 
     file: `package/path.py`, or `name.dist-info/METADATA` for a distribution's long description.
@@ -141,7 +141,7 @@ def documents_of_file(file: str) -> tuple[Document, ...]:
     return tuple(documents_of_module(source, file))
 
 
-def _documents_of_readme(distribution: str, file: str) -> Iterator[Document]:
+def _documents_of_readme(distribution: str, file: str) -> Iterator[PackageDocument]:
     """The sections of a distribution's long description; none if it is not installed."""
     try:
         # An email message in fact, though its type does not say so.
@@ -150,7 +150,7 @@ def _documents_of_readme(distribution: str, file: str) -> Iterator[Document]:
         return
     description = about.get_payload() or about.get("Description") or ""
     for number, section in enumerate(sections(description), start=1):
-        yield Document("readme", file, f"section {number}", section)
+        yield PackageDocument("readme", file, f"section {number}", section)
 
 
 def sections(text: str) -> list[str]:
@@ -169,7 +169,7 @@ def sections(text: str) -> list[str]:
     return whole
 
 
-def documents_of_module(source: str, file: str) -> list[Document]:
+def documents_of_module(source: str, file: str) -> list[PackageDocument]:
     """The prose, code and qa documents of one Python file, in its order; none if generated."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # invalid escapes in other people's strings
@@ -179,7 +179,7 @@ def documents_of_module(source: str, file: str) -> list[Document]:
             return []
     # As Python's parser ends a line; str.splitlines would also end one at a form feed.
     lines = re.split(r"\r\n?|\n", source)
-    documents: list[Document] = []
+    documents: list[PackageDocument] = []
     seen: Counter[tuple[str, str]] = Counter()
 
     def add(corpus: str, name: str, text: str) -> None:
@@ -187,7 +187,7 @@ def documents_of_module(source: str, file: str) -> list[Document]:
         seen[corpus, name] += 1
         nth = seen[corpus, name]
         numbered = name if nth == 1 else f"{name}#{nth}"
-        documents.append(Document(corpus, file, numbered, text))
+        documents.append(PackageDocument(corpus, file, numbered, text))
 
     module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     for name, node in _definitions(tree, module):

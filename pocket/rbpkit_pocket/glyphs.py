@@ -28,6 +28,7 @@ import pandas as pd
 
 from rbpkit.errors import InputError
 from rbpkit_pocket import paths
+from rbpkit_pocket.documents import SPLITS
 
 if TYPE_CHECKING:
     from matplotlib.ft2font import FT2Font
@@ -36,7 +37,6 @@ SIDE = 32
 PAPER = 238  # the grey of paper without noise
 FREETYPE = "2.14.3"
 FINGERPRINT = "6624bb0cccbbe84f4a8748e16f1ce61a8ffd160f61b1e1e905611417c5632f9a"
-SPLITS = ("train", "valid", "test")
 
 _STYLES = {
     "DejaVuSans": ("", "-Bold", "-Oblique", "-BoldOblique"),

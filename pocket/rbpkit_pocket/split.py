@@ -36,7 +36,13 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from rbpkit.files.text_files import text_fingerprint
-from rbpkit_pocket.documents import CORPORA, SPLITS, Document, documents_of_file, read_lists
+from rbpkit_pocket.documents import (
+    PACKAGE_CORPORA,
+    SPLITS,
+    PackageDocument,
+    documents_of_file,
+    read_lists,
+)
 from rbpkit_pocket.families import END_OF_TEXT, POCKET_CONTEXT, V
 
 SEED = 42
@@ -86,7 +92,7 @@ def source_files() -> list[str]:
     return [f for f in sorted(modules) if not f.startswith(NOT_EVERYWHERE)] + descriptions
 
 
-def split_of(document: Document) -> str:
+def split_of(document: PackageDocument) -> str:
     """The side on which a document's source falls, by a hash of the source's name."""
     test, valid = SHARES.get(document.corpus, MODULE_SHARES)
     u = int.from_bytes(hashlib.sha256(document.file.encode()).digest()[:8], "big") / 2**64
@@ -99,21 +105,21 @@ def word_runs(text: str, n: int) -> list[bytes]:
     return [" ".join(words[i : i + n]).encode() for i in range(max(1, len(words) - n + 1))]
 
 
-def sequences(document: Document) -> np.ndarray:
+def sequences(document: PackageDocument) -> np.ndarray:
     """64-bit hashes of a document's twelve-word sequences, ascending, each once."""
     runs = word_runs(document.text, 12)
     digests = b"".join(hashlib.blake2b(run, digest_size=8).digest() for run in runs)
     return np.unique(np.frombuffer(digests, dtype=np.uint64))
 
 
-def split_documents(documents: list[Document]) -> dict[str, list[Document]]:
+def split_documents(documents: list[PackageDocument]) -> dict[str, list[PackageDocument]]:
     """Documents of all corpora by side, in the order in which they were taken.
 
     There is one order, one index of near-duplicates and one set of sequences for all corpora.
     """
     order = np.random.default_rng(SEED).permutation(len(documents))
     index = MinHashLSH(threshold=0.7, num_perm=64)
-    taken: dict[str, list[Document]] = {split: [] for split in SPLITS}
+    taken: dict[str, list[PackageDocument]] = {split: [] for split in SPLITS}
     count: Counter = Counter()  # documents or validation characters of a corpus, of a source
     for split in ("test", "valid", "train"):
         for i in order:
@@ -138,7 +144,7 @@ def split_documents(documents: list[Document]) -> dict[str, list[Document]]:
                 count[of_readme] += 1
     seen = np.unique(np.concatenate([sequences(document) for document in taken["train"]]))
 
-    def share_seen(document: Document) -> float:
+    def share_seen(document: PackageDocument) -> float:
         own = sequences(document)
         at = np.minimum(np.searchsorted(seen, own), len(seen) - 1)
         return (seen[at] == own).mean()
@@ -168,9 +174,9 @@ def make_text(out: Path) -> bool:
     sides = split_documents([d for file in source_files() for d in documents_of_file(file)])
     files = sorted({d.file for documents in sides.values() for d in documents})
     number = {file: i for i, file in enumerate(files)}
-    lists: dict[str, dict] = {corpus: {} for corpus in CORPORA}
+    lists: dict[str, dict] = {corpus: {} for corpus in PACKAGE_CORPORA}
     texts: list[str] = []
-    for corpus in CORPORA:
+    for corpus in PACKAGE_CORPORA:
         for split in SPLITS:
             documents = [d for d in sides[split] if d.corpus == corpus]
             lists[corpus][split] = {
@@ -179,7 +185,9 @@ def make_text(out: Path) -> bool:
             }
             if split == "train":
                 texts += [d.text for d in documents]
-    fingerprint = text_fingerprint(lists[c][s]["fingerprint"] for c in CORPORA for s in SPLITS)
+    fingerprint = text_fingerprint(
+        lists[c][s]["fingerprint"] for c in PACKAGE_CORPORA for s in SPLITS
+    )
     whole = {"files": files, "documents": lists, "fingerprint": fingerprint}
     out.mkdir(parents=True, exist_ok=True)
     data = json.dumps(whole, separators=(",", ":")).encode()

@@ -1,4 +1,4 @@
-"""A whole study: parameter file -> jobs -> runs -> status, on one machine, Ray or Slurm.
+"""A whole study: parameter file -> jobs -> runs -> status; its notebooks and comparisons; a class.
 
-Also fetching, planning, the main job and its report. For who runs the paper's 24 models.
+For who runs the paper's 24 models, or a class of their own.
 """

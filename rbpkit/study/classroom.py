@@ -67,7 +67,9 @@ def run_class(
     gathered = {table: pd.concat(rows, ignore_index=True) for table, rows in parts.items()}
     if gathered:
         save(class_figure(gathered[COMPARISON]), gathered[COMPARISON], str(out), COMPARISON)
-    listed = [(file, fault) for file, faults in failures.items() for fault in faults]
+    listed = []
+    for file, faults in failures.items():
+        listed += [(file, fault) for fault in faults]
     gathered["failures"] = pd.DataFrame(listed, columns=["file", "reason"])
     files = {f"{table}.csv": as_csv(rows).encode() for table, rows in gathered.items()}
     write_whole(out, files)
@@ -158,16 +160,16 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
     if params.records_dir:
         folder = path.parent / os.path.expanduser(params.records_dir)
         values["records_dir"] = str(folder.resolve())
-        there = load_summaries(folder.resolve())
+        summaries = load_summaries(folder.resolve())
     elif params.source == "hub" or params.model_ids:
         raise InputError(
             f"{path.name}: asks for models that were not measured; run `rbpkit reproduce "
             f"{path.name}` and name its records as records_dir"
         )
     else:
-        there = reference_summaries(params.corpus_names)
+        summaries = reference_summaries(params.corpus_names)
     chosen: list[Summary] = []
-    for summary in there:
+    for summary in summaries:
         asked_family = not params.families or summary.manifest.family in params.families
         if asked_family and summary.manifest.corpus in params.corpus_names:
             chosen.append(summary)

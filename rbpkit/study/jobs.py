@@ -161,7 +161,7 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
             row["tokens"] = None
             row["seconds"] = None
             row["reason"] = ""
-            done = [one for one in finished if _is_of(one, job, params)]
+            done = [manifest for manifest in finished if _is_of(manifest, job, params)]
             if job in failures:
                 row["state"] = "failed"
                 row["reason"] = failures[job].reason
@@ -203,9 +203,10 @@ def note_failure(out: Path, job: Job, failure: Failure | None) -> None:
         return
     out.mkdir(parents=True, exist_ok=True)
     with FileLock(out / ".failures.lock"):
-        rest = [one for one in read_failures(out).values() if one.job != job]
-        listed = rest if failure is None else [*rest, failure]
-        rows = [(one.job.model, one.job.corpus, one.reason, one.trace) for one in listed]
+        listed = [noted for noted in read_failures(out).values() if noted.job != job]
+        if failure is not None:
+            listed.append(failure)
+        rows = [(noted.job.model, noted.job.corpus, noted.reason, noted.trace) for noted in listed]
         new = path.with_suffix(".tmp")
         pd.DataFrame(rows, columns=["model", "corpus", "reason", "trace"]).to_csv(new, index=False)
         os.replace(new, path)

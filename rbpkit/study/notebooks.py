@@ -63,9 +63,9 @@ def notebook_called(name: str) -> str:
     """The notebook with a number ("03") or a name; InputError, with the nearest, if none has it."""
     names = notebook_names()
     stem = Path(name).stem
-    for one in names:
-        if stem == one or stem.zfill(2) == one[:2]:
-            return one
+    for known in names:
+        if stem == known or stem.zfill(2) == known[:2]:
+            return known
     near = difflib.get_close_matches(stem, names, n=1) or names
     raise InputError(f"no notebook {name!r}; did you mean {' or '.join(near)}?")
 

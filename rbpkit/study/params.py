@@ -32,6 +32,9 @@ from rbpkit.study.checks import MOST_THREADS
 Names = Annotated[tuple[str, ...], Field(strict=False)]
 Counts = Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=1)]
 
+RENAMED = {"train_models": "name these models in model_ids"}
+"""Keys of earlier versions -> what to do instead."""
+
 
 class Params(BaseModel):
     """A study: which models, on which corpora, how they are measured, what the notebooks show.
@@ -113,16 +116,21 @@ class Params(BaseModel):
     @field_validator("revisions")
     @classmethod
     def _pins(cls, pins: tuple[str, ...]) -> tuple[str, ...]:
-        for one in pins:
-            if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?@[\w./-]+", one):
-                raise ValueError(f"{one!r} is not owner/name@revision")
-        if len({one.split("@")[0] for one in pins}) != len(pins):
+        for pin in pins:
+            if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?@[\w./-]+", pin):
+                raise ValueError(f"{pin!r} is not owner/name@revision")
+        repositories = {pin.split("@")[0] for pin in pins}
+        if len(repositories) != len(pins):
             raise ValueError("pins a repository twice")
         return pins
 
     def revision_of(self, hub_id: str) -> str | None:
         """The revision that a model or data set of the hub is pinned to; None for its newest."""
-        return dict(one.split("@") for one in self.revisions).get(hub_id)
+        for pin in self.revisions:
+            repository, _, revision = pin.partition("@")
+            if repository == hub_id:
+                return revision
+        return None
 
 
 def load_params(path: str | Path) -> Params:
@@ -167,28 +175,29 @@ def check_parameters(names: Mapping[str, Any]) -> None:
     given: dict[str, Any] = {}
     for cell in names.get("In", ()):
         if cell.startswith(INJECTED):
-            targets = [node.targets[0] for node in ast.parse(cell).body]  # all are assignments
-            given |= {target.id: names[target.id] for target in targets}
+            for assignment in ast.parse(cell).body:
+                assert isinstance(assignment, ast.Assign), "papermill injects nothing else"
+                name = ast.unparse(assignment.targets[0])
+                given[name] = names[name]
     try:
         Params(**{"source": "pocket", "corpus_names": ["pocket:prose"], **given})
     except ValidationError as error:
         raise InputError(f"papermill: {'; '.join(problems(error))}") from None
-    if records_dir := names.get("records_dir"):
-        every = [one.manifest for one in load_summaries(records_dir)]
-        models, corpora = {one.model for one in every}, sorted({one.corpus for one in every})
+    records_dir = names.get("records_dir")
+    if records_dir:
+        manifests = [summary.manifest for summary in load_summaries(records_dir)]
+        models = {manifest.model for manifest in manifests}
+        families = sorted({manifest.family for manifest in manifests})
+        corpora = sorted({manifest.corpus for manifest in manifests})
         print(
             f"The text speaks of the pocket models; you gave records of {len(models)} models"
-            f" ({', '.join(sorted({one.family for one in every}))}) on {', '.join(corpora)}."
+            f" ({', '.join(families)}) on {', '.join(corpora)}."
         )
 
 
 def problems(error: ValidationError) -> list[str]:
     """What is wrong with a study, a line for each fault."""
     return [_problem(fault) for fault in error.errors()]
-
-
-RENAMED = {"train_models": "name these models in model_ids"}
-"""Keys of earlier versions -> what to do instead."""
 
 
 def _problem(fault: Mapping[str, Any]) -> str:

@@ -168,7 +168,10 @@ def _write_slopes(
 
 def reference_summaries(corpora: Iterable[str]) -> list[Summary]:
     """The summaries that come with the plugins which have these corpora."""
-    return [summary for plugin in _plugins_of(corpora) for summary in _summaries_of(plugin)]
+    summaries: list[Summary] = []
+    for plugin in _plugins_of(corpora):
+        summaries += _summaries_of(plugin)
+    return summaries
 
 
 def _plugins_of(corpora: Iterable[str]) -> list[str]:
@@ -187,9 +190,10 @@ def _totals_of(plugin: str) -> tuple[Measured, ...]:
     return tuple(plugins.load_plugin(plugin).totals())
 
 
-def differing(one: Measured, other: Measured) -> list[str]:
+def differing(job: Measured, expected: Measured) -> list[str]:
     """Those of `SHARED` that differ."""
-    return [key for key in SHARED if getattr(one.manifest, key) != getattr(other.manifest, key)]
+    here, there = job.manifest, expected.manifest
+    return [key for key in SHARED if getattr(here, key) != getattr(there, key)]
 
 
 def compare_with_reference(
@@ -202,27 +206,27 @@ def compare_with_reference(
     settings are not the reference's is not compared, and a line says so.
     """
     reference = {}
-    for summary in reference_summaries(one.manifest.corpus for one in measured):
+    for summary in reference_summaries(job.manifest.corpus for job in measured):
         reference[summary.manifest.model, summary.manifest.corpus] = summary
     rows = []
     compared = 0
     not_compared: Counter[tuple[str, str]] = Counter()
-    for one in measured:
-        model, corpus = one.manifest.model, one.manifest.corpus
+    for job in measured:
+        model, corpus = job.manifest.model, job.manifest.corpus
         expected = reference.get((model, corpus))
         if expected is None:
             continue
-        keys = differing(one, expected)
+        keys = differing(job, expected)
         if keys:
             not_compared[corpus, ", ".join(keys)] += 1
             continue
         compared += 1
-        rows.append((corpus, "CE", model, "CE", one.ce(), expected.ce(), CE_TOLERANCE))
+        rows.append((corpus, "CE", model, "CE", job.ce(), expected.ce(), CE_TOLERANCE))
         for k in ks:
             name = f"RBP_{k}"
-            rows.append((corpus, "RBP", model, name, one.rbp(k), expected.rbp(k), RBP_TOLERANCE))
-    for (corpus, keys_that_differ), jobs in not_compared.items():
-        say(f"{corpus}: {jobs} models not compared: the reference has another {keys_that_differ}")
+            rows.append((corpus, "RBP", model, name, job.rbp(k), expected.rbp(k), RBP_TOLERANCE))
+    for (corpus, what_differs), jobs in not_compared.items():
+        say(f"{corpus}: {jobs} models not compared: the reference has another {what_differs}")
     columns = ["corpus", "kind", "model", "quantity", "measured", "reference", "tolerance"]
     table = pd.DataFrame(rows, columns=columns)
     table["difference"] = (table["measured"] - table["reference"]).abs()
@@ -247,12 +251,12 @@ def fitted_and_reference(
     again, they take the places of the NAMEs, and are fitted with the other sizes.
     """
     groups: dict[tuple[str, str], list[Measured]] = {}
-    for one in measured:
-        groups.setdefault((one.manifest.corpus, one.manifest.family), []).append(one)
+    for job in measured:
+        groups.setdefault((job.manifest.corpus, job.manifest.family), []).append(job)
     fitted = list(measured)
     compared: list[Measured] = []
     for group in groups.values():
-        models = [one.manifest.model for one in group]
+        models = [job.manifest.model for job in group]
         bases = [model.partition("-seed")[0] for model in models]
         sizes = _reference_sizes(group[0], bases[0])
         if not set(bases) <= sizes.keys():
@@ -269,20 +273,23 @@ def _reference_sizes(measured: Measured, base: str) -> dict[str, Measured]:
     base: the model's name without its seed; all sizes were trained on as many tokens as it.
     """
     corpus, family = measured.manifest.corpus, measured.manifest.family
-    tokens = TRAINING_TOKENS.search(base)
     sizes: dict[str, Measured] = {}
     for plugin in _plugins_of([corpus]):
-        for other in (*_summaries_of(plugin), *_totals_of(plugin)):
-            name = other.manifest.model
-            if (other.manifest.corpus, other.manifest.family) != (corpus, family):
-                continue
-            its_tokens = TRAINING_TOKENS.search(name)
-            if (its_tokens and its_tokens[0]) != (tokens and tokens[0]):
-                continue
+        for model in (*_summaries_of(plugin), *_totals_of(plugin)):
+            name = model.manifest.model
+            same_family = (model.manifest.corpus, model.manifest.family) == (corpus, family)
+            same_tokens = _training_tokens(name) == _training_tokens(base)
             # Other weights are no hindrance: only the slopes are compared.
-            if differing(measured, other) in ([], ["revision"]):
-                sizes[name] = other
+            alike = differing(measured, model) in ([], ["revision"])
+            if same_family and same_tokens and alike:
+                sizes[name] = model
     return sizes
+
+
+def _training_tokens(model: str) -> str:
+    """ "-3m" of a model called NAME-3m; "" if it was trained on the usual number of tokens."""
+    end = TRAINING_TOKENS.search(model)
+    return end[0] if end else ""
 
 
 def comparison(measured: Sequence[Measured], ks: Sequence[int]) -> pd.DataFrame:

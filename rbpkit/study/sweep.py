@@ -15,7 +15,7 @@ from rbpkit.measuring import Measurement
 from rbpkit.planning import ModelFiles, find_model, job_key
 from rbpkit.records import find_done, summary_of
 from rbpkit.study.engines import Task, local_workers, ray_workers, run_all
-from rbpkit.study.jobs import Failure, Job, job_path, study_models, note_failure, read_corpora
+from rbpkit.study.jobs import Failure, Job, job_path, note_failure, read_corpora, study_models
 from rbpkit.study.params import Params
 
 ENGINES = ("process", "ray")
@@ -61,8 +61,8 @@ def sweep(
     for source in models.values():
         plugins.resolve_model(source)  # refuses one that has to be trained first
     corpora = read_corpora(params)
-    for corpus in corpora.values():
-        check_text(corpus, params.changed_text)
+    for text in corpora.values():
+        check_text(text, params.changed_text)
     if engine == "ray":
         params = params.model_copy(update={"threads": params.threads or 1})
     settled: dict[Job, Measurement | Failure] = {}
@@ -91,10 +91,15 @@ def sweep(
             started = local_workers(min(processes, len(groups)), progress)
         with started as running:
             run_all(groups, running, settle)
-    results = [settled[Job(name, corpus)] for name in models for corpus in corpora]
-    measured = tuple(result for result in results if isinstance(result, Measurement))
-    failures = tuple(result for result in results if isinstance(result, Failure))
-    return SweepResult(measured, failures)
+    measured, failures = [], []
+    for name in models:
+        for corpus in corpora:
+            result = settled[Job(name, corpus)]
+            if isinstance(result, Failure):
+                failures.append(result)
+            else:
+                measured.append(result)
+    return SweepResult(tuple(measured), tuple(failures))
 
 
 def _line(job: Job, result: Measurement | Failure) -> str:

@@ -17,9 +17,9 @@ from rbpkit_pocket import documents as pocket_documents
 from rbpkit_pocket import paths
 from rbpkit_pocket import split as pocket_split
 from rbpkit_pocket.documents import (
-    CORPORA,
+    PACKAGE_CORPORA,
     SPLITS,
-    Document,
+    PackageDocument,
     documents_of_file,
     documents_of_module,
     load_pocket_documents,
@@ -173,7 +173,7 @@ def need_pinned_text(*corpora: str) -> None:
             pytest.skip(f"needs the pinned packages, and {name} is {installed}")
 
 
-@pytest.mark.parametrize("corpus", CORPORA)
+@pytest.mark.parametrize("corpus", PACKAGE_CORPORA)
 @pytest.mark.parametrize("split", ["test", "valid", pytest.param("train", marks=pytest.mark.slow)])
 def test_the_installed_text_has_the_shipped_fingerprint(corpus, split):
     need_pinned_text(corpus)
@@ -186,12 +186,12 @@ def test_the_installed_text_has_the_shipped_fingerprint(corpus, split):
         assert text in {d.text for d in documents_of_file(file)}
 
 
-@pytest.mark.parametrize("corpus", CORPORA)
+@pytest.mark.parametrize("corpus", PACKAGE_CORPORA)
 def test_each_document_is_listed_once_and_on_the_side_of_its_source(corpus):
     names = []
     for split in SPLITS:
         for file, name in listed(corpus, split):
-            assert split_of(Document(corpus, file, name, "")) == split, f"{file} {name}"
+            assert split_of(PackageDocument(corpus, file, name, "")) == split, f"{file} {name}"
             names.append((file, name))
     assert len(set(names)) == len(names)
     tested = len(listed(corpus, "test"))
@@ -205,14 +205,20 @@ def test_a_name_that_is_not_there_is_refused(corpus, split):
 
 
 def test_a_package_that_is_missing_is_named_with_the_way_out():
-    with pytest.raises(InputError, match=r"need rbpkit_no_such: pip install 'rbpkit\[pocket\]'"):
+    with pytest.raises(InputError, match=r"need rbpkit_no_such: pip install rbpkit-pocket"):
         documents_of_file("rbpkit_no_such/a.py")
 
 
 def test_documents_that_are_gone_or_changed_are_seen(monkeypatch):
     installed = {
-        "a.py": [Document("code", "a.py", "f", "one"), Document("qa", "a.py", "f", "another")],
-        "b.py": [Document("code", "b.py", "g", "two"), Document("code", "b.py", "f", "three")],
+        "a.py": [
+            PackageDocument("code", "a.py", "f", "one"),
+            PackageDocument("qa", "a.py", "f", "another"),
+        ],
+        "b.py": [
+            PackageDocument("code", "b.py", "g", "two"),
+            PackageDocument("code", "b.py", "f", "three"),
+        ],
     }
     listed = {"entries": [[1, "f"], [0, "f"], [1, "g"]]}
     listed["fingerprint"] = text_fingerprint(["three", "one", "two"])
@@ -247,7 +253,7 @@ def words(number: int, count: int = 60) -> str:
 def test_one_source_is_on_one_side_in_all_corpora_and_nothing_is_there_twice(even):
     corpora = ("prose", "code", "qa")
     documents = [
-        Document(corpus, f"pkg/m{m}.py", f"f{corpus}", words(10 * m + i))
+        PackageDocument(corpus, f"pkg/m{m}.py", f"f{corpus}", words(10 * m + i))
         for m in range(60)
         for i, corpus in enumerate(corpora)
     ]
@@ -258,7 +264,7 @@ def test_one_source_is_on_one_side_in_all_corpora_and_nothing_is_there_twice(eve
         for d in code
     ]
     longer = [
-        Document("code", f"long/{d.file}", d.name, f"{words(7000 + i, 500)} {d.text}")
+        PackageDocument("code", f"long/{d.file}", d.name, f"{words(7000 + i, 500)} {d.text}")
         for i, d in enumerate(documents)
         if d.corpus == "qa"
     ]
@@ -285,10 +291,10 @@ def test_no_shipped_test_document_is_mostly_in_the_training_text():
         return {tuple(words[i : i + 12]) for i in range(max(1, len(words) - 11))}
 
     seen = set()
-    for corpus in CORPORA:
+    for corpus in PACKAGE_CORPORA:
         for text in load_pocket_documents(corpus, "train").documents:
             seen |= sequences(text)
-    for corpus in CORPORA:
+    for corpus in PACKAGE_CORPORA:
         for text in load_pocket_documents(corpus, "test").documents:
             own = sequences(text)
             assert len(own & seen) < 0.5 * len(own), text[:200]
@@ -296,7 +302,7 @@ def test_no_shipped_test_document_is_mostly_in_the_training_text():
 
 @pytest.mark.slow
 def test_the_text_made_again_is_the_shipped_one_and_its_tokenizer_too(tmp_path):
-    need_pinned_text(*CORPORA)
+    need_pinned_text(*PACKAGE_CORPORA)
     assert pocket_split.make_text(tmp_path)
     made = json.loads(gzip.decompress((tmp_path / "documents.json.gz").read_bytes()))
     shipped = pocket_documents.read_lists()

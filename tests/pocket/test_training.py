@@ -78,7 +78,7 @@ def test_the_stream_is_all_documents_shuffled_each_with_an_end(monkeypatch):
     stream = training.token_stream.__wrapped__("valid")
     decoded = families.load_tokenizer().decode(stream.tolist())
     *documents, after = decoded.split(families.END_OF_TEXT)
-    in_order = [f"valid {c} number {i}" for c in training.CORPORA for i in range(20)]
+    in_order = [f"valid {c} number {i}" for c in training.PACKAGE_CORPORA for i in range(20)]
     assert after == "" and sorted(documents) == sorted(in_order) and documents != in_order
     missing["code"] = 3
     with pytest.raises(InputError, match=r"^3 documents of pocket:code \(train\) are not in .*"):
@@ -373,7 +373,7 @@ def test_a_run_ships_with_card_loss_curve_and_totals(copied, text_file, tmp_path
 @pytest.mark.parametrize("family", SHAPES)
 def test_training_the_smallest_again_gives_the_shipped_loss(family, tmp_path):
     """`rbpkit pocket train --family F --size 0`: 7 to 17 minutes on one core."""
-    for corpus in training.CORPORA:
+    for corpus in training.PACKAGE_CORPORA:
         for split in ("train", "valid"):
             if not load_pocket_documents(corpus, split).as_shipped:
                 pytest.skip(f"needs the pinned packages: the text of {corpus}, {split} differs")
