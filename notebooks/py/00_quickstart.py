@@ -61,7 +61,7 @@ text = '''def is_prime(n):
             return False
     return True
 '''
-# Eight small models of one family, the smallest first.
+# Eight small models, the smallest first, built like the published family Pythia.
 folders = [model_folder("Pythia", size) for size in range(8)]
 models = [load_model(folder, device="cpu") for folder in folders]
 smallest, largest = models[0], models[7]
@@ -169,7 +169,7 @@ plots.save(figure, points, figures_dir, "quickstart_sentence")
 # %% [markdown]
 # *One function under three models. The paler a token, the earlier its place in the model's queue of guesses. The first token is not predicted.*
 #
-# Size $S$ is the number of a model's parameters without its embeddings (the tables that turn tokens into numbers and back). The first two models are **pocket models**: small models that we trained on Python packages and that run here without a GPU or a network. The third, SmolLM2-135M-Instruct, is a real one. It saw far more text, so only the first two can be compared by size. Change `text`, and run the cells again. [Glossary](../docs/glossary.md)
+# Size $S$ is the number of a model's parameters without its embeddings (the tables that turn tokens into numbers and back). The first two models are **pocket models**: small models that we trained on Python packages and that run here without a GPU or a network. Their design is that of Pythia, a family of real models. The third, SmolLM2-135M-Instruct, is real and saw far more text, so only the first two can be compared by size. (It cuts the text differently; its 53 tokens are a coincidence.) Change `text`, and run the cells again. [Glossary](../docs/glossary.md)
 #
 # ## A place in a queue
 #
@@ -178,21 +178,18 @@ plots.save(figure, points, figures_dir, "quickstart_sentence")
 
 # %% tags=["hide-input"]
 # Draw the idea: the queue before " True" in the documentation line
-def queue_before(one, token):
-    """The five likeliest tokens, with probabilities, and the rank of the first such token."""
-    at = next(seen for seen in one.scored if seen.piece == token)
-    return at.alternatives, at.rank
-
-
-front, rank_there = queue_before(looks[1], b" True")
+predicted = {token.piece: token for token in reversed(looks[1].scored)}  # keeps the earliest
+at = predicted.get(b" True", looks[1].scored[0])  # another text may have no " True"
+front, rank_there = at.alternatives, at.rank
 with plots.style():
     figure, axes = plt.subplots(figsize=(plots.WIDTH, 2.25))
     figure.subplots_adjust(0, 0, 1, 1)
     axes.set(xlim=(0, 6), ylim=(0, 2.25))
     axes.axis("off")
-    axes.text(0, 2.13, "def is_prime(n):", size=11, family="DejaVu Sans Mono", va="center")
-    axes.text(0, 1.85, '    """Return', size=11, family="DejaVu Sans Mono", va="center")
-    axes.text(1.35, 1.85, "and now?", size=11, style="italic", va="center", color=OTHER)
+    if text.startswith('def is_prime(n):\n    """Return True'):
+        axes.text(0, 2.13, "def is_prime(n):", size=11, family="DejaVu Sans Mono", va="center")
+        axes.text(0, 1.85, '    """Return', size=11, family="DejaVu Sans Mono", va="center")
+        axes.text(1.35, 1.85, "and now?", size=11, style="italic", va="center", color=OTHER)
     for place, (_, piece, p) in enumerate(front, start=1):
         true = place == rank_there
         box = ((place - 1) * 1.01 + 0.04, 0.72), 0.88, 0.62
@@ -212,7 +209,7 @@ with plots.style():
             axes.text(middle, 1.78, "the true token", size=11, ha="center")
     axes.text(5.15, 1.03, f"and {largest.V - 5:,}\nmore", size=11, va="center", color=OTHER)
     axes.text(0.04, 0.14, f"$R$ = {rank_there}", size=15)
-    axes.text(0.95, 0.16, "Only the place counts. By how much others are ahead does not.", size=11)
+    axes.text(0.95, 0.16, "Only the place counts, not by how much others are ahead.", size=11)
 queue = [(place, piece.decode(), p) for place, (_, piece, p) in enumerate(front, start=1)]
 queue = pd.DataFrame(queue, columns=["place", "token", "p"]).round(6)
 plots.save(figure, queue, figures_dir, "quickstart_queue")
@@ -220,7 +217,7 @@ plots.save(figure, queue, figures_dir, "quickstart_queue")
 # %% [markdown]
 # *The queue of the largest pocket model before "True" in the second line, with probabilities.*
 #
-# To find a rank, no sorting is needed. Let $p(v)$ be the probability of token $v$, of which there are $V$, and let $t$ be the true token. Count the tokens that are at least as probable as $t$, itself included:
+# To find a rank, no sorting is needed. The vocabulary has $V$ tokens. Let $p(v)$ be the probability of token $v$, and let $t$ be the true token. Count the tokens that are at least as probable as $t$, itself included. (Equations have the paper's numbers.)
 #
 # $$R = \sum_{v=1}^{V} \mathbf 1\,[\,p(v) \ge p(t)\,]. \tag{3}$$
 
@@ -229,17 +226,17 @@ tokenizer = smallest.tokenizer  # cuts a text into tokens, as numbers
 ids = tokenizer(text, return_tensors="pt")["input_ids"]
 true_tokens = ids[0, 1:]  # the first token has nothing before it
 spelt = [tokenizer.decode(token) for token in true_tokens]
-i = spelt.index(" True")
+i = 10  # " True", the token in the picture; try other places
 t = true_tokens[i]
 
 for model in (smallest, largest):
-    logits = model.logits(ids)[0]  # at each place, a score of every token
+    logits = model.logits(ids)[0]  # at each place, a score of every token for the next place
     p = logits[i].softmax(dim=0)  # scores become probabilities
     R = (p >= p[t]).sum()  # Eq. 3
     print(f"S = {model.S:,}: rank {R} of {model.V:,}")
 
 # %% [markdown]
-# `logit_ranks` does this for all tokens at once. Softmax keeps the order, so it compares the scores. Which token is the hardest?
+# `logit_ranks` does this for all tokens at once. It compares the scores themselves, because softmax does not change their order. `.rank()` gives $R$ at each place. Which token is the hardest?
 
 # %%
 logits = smallest.logits(ids)[0, :-1]  # after the last token nothing comes
@@ -251,6 +248,8 @@ print(f"under the smallest model, {spelt[hardest]!r} has rank {ranks[hardest]}")
 # **Exercise 1.** Which rank does the largest model give this token?
 #
 # <details><summary>Hint</summary>Take the logits of <code>largest</code>, but keep <code>hardest</code> as it is.</details>
+#
+# `check` compares your answer with a hidden one, which `sealed` hides; `within` says how close yours must be.
 
 # %%
 answer_1 = None  # a rank
@@ -264,7 +263,7 @@ print(check(1, answer_1, right_answer))
 #
 # $$\mathrm{RBP}_k = \Pr(R \le k), \qquad \text{loss} = -\log \mathrm{RBP}_k . \tag{4}$$
 #
-# A perfect model has $\mathrm{RBP}_k = 1$ and loss 0. A model that misses 5% has $\mathrm{RBP}_k = 0.95$ and loss 0.051: for few misses, the loss is the share of misses. Why a logarithm? A share stops at 1, so it cannot grow as a power of $S$ for ever. Its $-\log$ can fall as one.
+# A perfect model has $\mathrm{RBP}_k = 1$ and loss 0. A model that misses 5% has $\mathrm{RBP}_k = 0.95$ and loss 0.051: for few misses, the loss is nearly the share of misses. Why a logarithm? A share stops at 1, so it cannot grow as a power of $S$ for ever. Its $-\log$ can fall like a power of $S$ for ever, towards 0.
 #
 # **Exercise 2.** A model has $\mathrm{RBP}_1 = 0.30$. What is its loss, to two decimals?
 #
@@ -280,11 +279,12 @@ print(check(2, answer_2, right_answer))
 #
 # ## The law
 #
-# For each pocket model we keep a *summary* of its ranks on functions that it was not trained on.
+# A *summary* holds a model's ranks on `pocket:code`, Python functions that it was not trained on. `models_of` chooses those of one text and family, the smallest model first. `ks` holds 1, 10, 50 and 100.
 
 # %%
-every_summary = load_summaries(paths.SUMMARIES)
+every_summary = load_summaries(paths.SUMMARIES)  # a folder of the pocket models
 summaries = models_of(every_summary, "pocket:code", "Pythia")
+# A summary's manifest says what was measured: which model, its size, which text.
 S = np.array([summary.manifest.S for summary in summaries])
 RBP = {}
 for k in ks:
@@ -297,10 +297,12 @@ for k in ks:
 # %%
 corpus = load_corpus("pocket:code")
 again = []
-for model in (models[0], models[4]):
-    measured = measure(model, corpus)
+for size in (0, 4):
+    measured = measure(models[size], corpus)
     again.append(measured.summary)
-    print(f"{model.name}: RBP_1 = {measured.rbp(1):.3f}, RBP_10 = {measured.rbp(10):.3f}")
+    print(models[size].name)
+    for k in (1, 10):
+        print(f"  RBP_{k} = {measured.rbp(k):.3f}, stored {summaries[size].rbp(k):.3f}")
 
 # %% [markdown]
 # A power law, loss $= C\,S^{-\alpha}$, is a straight line in logarithms: $\log \text{loss} = \log C - \alpha \log S$. Least squares gives its slope, $-\alpha$.
@@ -336,11 +338,13 @@ def draw_law(ks_drawn):
         ring = now.iloc[1]
         pointer = {"arrowstyle": "-", "color": INK, "shrinkB": 7}
         axes.annotate(
-            "ring: measured again, here and now",
+            "ring: measured again",
             (ring["S"], ring["loss"]),
-            xytext=(-40, 45),
+            xytext=(0, 38),
             textcoords="offset points",
             arrowprops=pointer,
+            size=10,
+            color=OTHER,
         )
     axes.set(xscale="log", yscale="log", xlabel="$S$ (non-embedding parameters)")
     axes.set_ylabel(r"loss, $-\log\,\mathrm{RBP}_k$")
@@ -362,22 +366,23 @@ if len(law):
     plots.save(figure, points, figures_dir, "quickstart_law")
 
 # %% tags=["hide-input"]
-# The table of alpha and C; the package's own fit agrees.
+# The table of alpha and C, compared with the package's own fit
 if len(law):
     fitted = fit_curves(rbp_curve(summaries, int(k)) for k in law["k"]).table
     assert np.allclose(fitted["slope"], -law["alpha"])
+    print("The package's own fit has the same exponents.")
 law.round(3) if len(law) else None
 
 # %% [markdown]
-# *Eight models on code, both axes logarithmic. The two rings lie on stored points, so those are right.*
+# *Eight models on code, both axes logarithmic. The rings are the two models measured again: they fall on the stored points.*
 #
-# **Twice the size lowers the loss by 7%, and from the smallest model to the largest, 122 times the size, it falls only by a factor of 1.6.** The larger $k$ is, the faster the loss falls. This is what the paper found for real models:
+# **Twice the size lowers the loss by 7%. 122 times the size, from the smallest model to the largest, lowers it only by a factor of 1.6.** The larger $k$ is, the faster the loss falls. This is what the paper found for real models:
 #
 # > "As models grow, a greater proportion of correct tokens are placed among the top predictions, and this improvement follows a power-law trend." (*Relative-Based Scaling Law for Neural Language Models*, arXiv 2510.20387, Section 1)
 # >
 # > $$-\log \mathrm{RBP}_k \propto S^{-\alpha}, \qquad \alpha > 0 \tag{1}$$
 #
-# **Exercise 3.** Follow the line at $k = 10$. At which $S$ does it reach $\mathrm{RBP}_{10} = 0.8$? Answer in millions, to one decimal.
+# **Exercise 3.** Follow the line at $k = 10$. At which $S$ does the line reach $\mathrm{RBP}_{10} = 0.8$? Answer in millions, to one decimal. (This is beyond the largest model.)
 #
 # <details><summary>Hint</summary>The table has alpha and C. Solve C S^-alpha = -log 0.8 for S.</details>
 
@@ -389,8 +394,8 @@ print(check(3, answer_3, right_answer))
 # %% [markdown]
 # ## What this cannot show
 #
-# - The points bend: both ends lie above their line. Scoring other text would move a point by about a tenth of its distance from the line. So the law is a rough description here.
-# - These models span two decades (factors of ten) of $S$; the paper's Pythias span four. A bent curve can look straight over a short range.
+# - The points bend: both ends lie above their line. This bend is not chance in the choice of text: other text would move a point only a tenth as far as it lies from its line. So the law is a rough description here.
+# - These models span two decades (factors of ten) of $S$; the paper's own Pythia models span four.
 # - The models are tiny and saw little text. They say nothing about the paper's exponents.
 
 # %% tags=["hide-input", "hide-output"]

@@ -15,13 +15,13 @@
 #
 # $$\Large 0.194617$$
 #
-# This number is in a file of the paper's authors. A token is a word or a piece of a word. Of all tokens of a text called HotpotQA, it is the share that Pythia-14M, the smallest model of the study, ranked first. We write $\mathrm{RBP}_1$ for it; $\mathrm{RBP}_k$ is the share whose rank is at most $k$ ([notebook 00](00_quickstart.ipynb)). How many tokens were counted? The paper prints no such number, but it makes a promise:
+# This number is in a file of the paper's authors. Pythia-14M, the smallest model of the study, read a text called HotpotQA. It ranked this share of the tokens (words or pieces of words) first. We write $\mathrm{RBP}_1$ for this share. $\mathrm{RBP}_k$ is the share of tokens whose rank is at most $k$ ([notebook 00](00_quickstart.ipynb)). How many tokens were counted? The paper prints no such number, but it makes a promise:
 #
 # > **The paper.** "Each data point is obtained by averaging over at least $5 \cdot 10^5$ tokens to ensure statistical stability." (Appendix A)
 #
 # ## From tokens to Table 1
 #
-# A *data point* is one step on a longer way:
+# Four steps lead from a text to the paper's Table 1. The second gives a *data point*:
 
 # %% tags=["parameters", "hide-input"]
 # Parameters
@@ -94,10 +94,16 @@ with plots.style():
         ylabel=r"$-\log\,\mathrm{RBP}_1$",
     )
     plots.log_ticks(axes)
-    page.text(4.2, 3.3, f"slope {law.slope:.3f}", **result)
+    page.text(4.2, 3.3, f"slope {law.slope:.3f}".replace("-", "\u2212"), **result)
     page.text(4.2, 3.05, f"$R^2$ = {law.r2:.3f}", size=11, va="center")
     page.text(0, 1.72, "4  one of the 168 cells of Table 1", **say)
-    page.text(0, 1.44, "7 measures for each of 4 families and 6 texts", color=OTHER, **say)
+    page.text(
+        0,
+        1.44,
+        "for each of 6 texts: 7 measures (rows) of 4 families (columns)",
+        color=OTHER,
+        **say,
+    )
     datasets = list(paper.table1()["dataset"].drop_duplicates())
     for number, dataset in enumerate(datasets):
         for row in range(7):
@@ -110,9 +116,9 @@ points = pd.DataFrame({"model": hotpot.models, "S": hotpot.S.astype(int), "value
 plots.save(figure, points, figures_dir, "figure_A_table1")
 
 # %% [markdown]
-# *Size $S$ counts a model's parameters without its embeddings. Slopes and $R^2$ are the topic of [notebook 03](03_section_4_1_k1.ipynb).*
+# *Size $S$ counts a model's parameters without its embeddings. [Notebook 03](03_section_4_1_k1.ipynb) explains slopes and $R^2$.*
 #
-# Everything in Table 1 rests on step 1. There the authors' program takes 1,000 documents of a text, cuts each into tokens with the model's own tokenizer, and keeps the first 512 of each. The first token has nothing before it, so of a full document 511 tokens get a rank.
+# Everything in Table 1 rests on step 1. The authors' program takes 1,000 documents of a text (HumanEval has only 164), cuts each into tokens with the model's own tokenizer, and keeps the first 512 of each. The first token has nothing before it, so of a full document 511 tokens get a rank.
 #
 # **Exercise 1.** The pocket models, our own small ones, keep only 256 tokens of a document. How many ranks can 1,000 documents give at most?
 #
@@ -124,7 +130,7 @@ right_answer = sealed("ffe0902b", digits=0, within=0)
 print(check(1, answer_1, right_answer))
 
 # %% [markdown]
-# **Guess first.** A document of HotpotQA is a question with its answer, and there are 1,000 of them. How many tokens did Pythia-14M rank: 25,000, 130,000 or 500,000?
+# **Guess first.** A document of HotpotQA is a question with its answer, and there are 1,000 of them. How many tokens did Pythia-14M rank: 25,000, 250,000 or 500,000?
 #
 # ## A share betrays its count
 #
@@ -149,7 +155,7 @@ rows = [(pupils, c, c / pupils) for pupils in range(3, 10) for c in range(pupils
 plots.save(figure, pd.DataFrame(rows, columns=["T", "c", "share"]), figures_dir, "figure_A_share")
 
 # %% [markdown]
-# *Each row has the shares that a class of that size can give. (14 pupils can give 0.714 too, as 10 of 14.)*
+# *Each row has the shares that a class of that size can give. (14 pupils can give 0.714 too.)*
 #
 # **Exercise 2.** Two shares of one class are 0.4615 and 0.7692, rounded to four digits. How many pupils has it at least?
 #
@@ -163,7 +169,9 @@ print(check(2, answer_2, right_answer))
 # %% [markdown]
 # ## The sieve
 #
-# The authors stored $\mathrm{RBP}_k$ with six digits. So a count $T$ of tokens is possible only if every published value is within half a digit of $c/T$ for some whole number of hits $c$ (tokens with a rank of at most $k$). All Pythias share one tokenizer, so they share one $T$. We start with every $T$ that 1,000 documents allow and let one value after the other throw out those that do not fit.
+# Let $T$ be the number of tokens. A *hit* is a token with a rank of at most $k$, so $\mathrm{RBP}_k = c/T$ for a whole number of hits $c$. The authors stored it with six digits. So $T$ is possible only if some $c/T$ rounds to the published value, so that it differs by at most half a millionth. All Pythias share one tokenizer, so they share one $T$, and every published value must fit it.
+#
+# The two tables of `paper` have one row for each model, text and $k$. We start with every $T$ that 1,000 documents allow. One value after the other throws out the counts that do not fit.
 
 # %%
 values = pd.concat([paper.rbp_by_size(), paper.rbp_by_k()])
@@ -199,22 +207,23 @@ with plots.style():
         axes.annotate(
             f"{left[used]:,}", (used, left[used]), xytext=(7, 4), textcoords="offset points"
         )
-    last = f"{T[0]:,}, and its multiples" if multiples > 1 else f"{T[0]:,}"
     axes.set_xticks(range(0, 21, 5))
-    end = f"after all {len(left) - 1}:\n{last}"
+    end = f"still after all {len(left) - 1}: {left[-1]}"
     axes.annotate(end, (20.5, left[-1]), xytext=(0, 10), textcoords="offset points", ha="right")
     axes.set(
         yscale="log", ylim=(10, 2e6), xlabel="published values used", ylabel="counts still possible"
     )
     axes.set_xlim(-0.5, 20.5)
-    axes.set_title(f"{len(left) - 1} values leave one answer: {T[0]:,} tokens")
+    axes.set_title(f"What is left is {T[0]:,}, its multiples, and one more")
 points = pd.DataFrame({"values": range(len(left)), "left": left})
 plots.save(figure, points, figures_dir, "figure_A_sieve")
 
 # %% [markdown]
-# *Pythia on HotpotQA. A multiple of a possible count is always possible as well: what 5 of 7 can give, 10 of 14 can. The multiples would need documents far too long for a question with its answer. So would 504,360, the only other count left (exercise 3).*
+# *Pythia on HotpotQA.*
 #
-# So each of these points rests on 24,782 tokens, some 25 for each question, and not on half a million. What about the other texts and families?
+# Which of the 21 is it? A multiple of a possible count is always possible too: what 5 of 7 can give, 10 of 14 can. But suppose that the true count were twice 24,782. Then 24,782 would fit only if the number of hits were even in all 86 cases. That is no coincidence, so the multiples are out. (The one more, 504,360, is out for the same reason: it is 1,000,000 less the twentieth multiple, see exercise 3.)
+#
+# So each of these points rests on 24,782 tokens, some 25 for each question. What about the other texts and families?
 
 # %%
 counts = {}
@@ -223,13 +232,14 @@ for cell in shares_of.index:
     counts[cell] = T
 
 # %% tags=["hide-input"]
-# Draw the figure: the smallest possible count of each family and text
+# Draw the figure: the count of each family and text; where two fit, the larger
 known = paper.token_counts().set_index(["dataset", "family"])
 for cell, T in counts.items():
     assert set(known.loc[cell].dropna()) <= set(T)
 largest = pd.Series({cell: known.loc[cell].max() for cell in counts})  # in the paper's favour
 enough = largest >= 500_000
-print(f"{enough.sum()} of {len(enough)} counts can be half a million: {list(enough[enough].index)}")
+texts_with_enough = ", ".join(sorted({corpus for corpus, _ in enough[enough].index}))
+print(f"{enough.sum()} of {len(enough)} counts can be half a million, all on {texts_with_enough}")
 corpora = list(paper.PLOTTED_CORPORA)
 with plots.style():
     figure, axes = plt.subplots(figsize=(plots.WIDTH, 4.3), layout="constrained")
@@ -239,23 +249,27 @@ with plots.style():
         look = plots.ink_of(family)
         height = corpora.index(dataset) + 0.22 * (paper.FAMILIES.index(family) - 1.5)
         axes.plot(T, height, look.marker, color=look.colour)
-        if dataset == "Wiki":
-            axes.annotate(plots.name_of(family), (T, height), xytext=(-9, 0), textcoords="offset points",
-                          ha="right", va="center", color=look.colour)  # fmt: skip
+        if dataset == "HotpotQA":
+            axes.annotate(plots.name_of(family), (T, height), xytext=(9, 0), textcoords="offset points",
+                          va="center", size=10, color=look.colour)  # fmt: skip
     axes.set(
         xscale="log", xlim=(15_000, 900_000), ylim=(3.6, -0.9), xlabel="tokens behind each point"
     )
-    axes.set_yticks(range(4), corpora)
+    ranges = known["tokens"].groupby("dataset").agg(["min", "max"]).loc[corpora]
+    names = [f"{text}\n{low:,}\u2013{high:,}" for text, low, high in ranges.itertuples()]
+    axes.set_yticks(range(4), names)
     axes.set_xticks([20_000, 50_000, 100_000, 200_000, 500_000])
     axes.set_xticklabels(["20,000", "50,000", "100,000", "200,000", "500,000"])
     axes.minorticks_off()
-    axes.set_title("Twelve of sixteen counts are far below the promise")
+    axes.set_title("Of four texts, only AusLegal can reach the promise", x=-0.32)
 plots.save(figure, known["tokens"].reset_index(), figures_dir, "figure_A_counts")
 
 # %% [markdown]
-# **HotpotQA's points rest on a twentieth of the half million tokens that the paper promises; only on AusLegal is that number reached.** On HumanEval the inference can be checked, because that text is small and free. Cut with the real tokenizers, it gives 42,400 tokens for GPT-2 and 33,233 for Pythia, exactly the counts that the digits gave.
+# *All sixteen counts. On AusLegal two counts fit for each family; the larger is drawn.*
 #
-# The small counts make points noisier than the paper says. At small $k$ this hardly matters, because many tokens are missed. [Notebook 04](04_section_4_2_moderate_k.ipynb) measures it.
+# **HotpotQA's points rest on a twentieth of the half million tokens that the paper promises. Of the four texts only AusLegal can reach that number.** On HumanEval, a small and free text, the inference can be checked. A test (`tests/test_corpora.py`) cuts it with the real tokenizers: 42,400 tokens for GPT-2 and 33,233 for Pythia, exactly the counts that the digits gave.
+#
+# The small counts make points noisier than the paper says, at large $k$ most of all, because few tokens are missed there. [Notebook 04](04_section_4_2_moderate_k.ipynb) measures it.
 
 # %% tags=["hide-input", "hide-output"]
 # All counts
@@ -266,7 +280,16 @@ for cell, T in counts.items():
 pd.Series(words).unstack().loc[corpora]
 
 # %% [markdown]
-# On AusLegal two counts fit for each family. OPT cuts text as GPT-2 does, but a start sign takes one of its 512 places: at most 1,000 tokens fewer. Only the pair 501,486 and 500,536 fits that. Pythia has 500,875 or 499,125 tokens, and Qwen has 500,553 or 499,447.
+# On AusLegal the digits alone do not decide:
+#
+# family | counts that fit | the true one
+# ---|---|---
+# GPT-2 | 498,514 or 501,486 | **501,486**
+# OPT | 499,464 or 500,536 | **500,536**
+# Pythia | 499,125 or 500,875 | open
+# Qwen | 499,447 or 500,553 | open
+#
+# OPT cuts text as GPT-2 does, but begins each document with a start sign, which takes one of the 512 places. So OPT has at most 1,000 tokens fewer, one per document. Of the four pairs of counts, only 501,486 and 500,536 differ so.
 #
 # **Exercise 3**, to discuss. On AusLegal the two counts of each family add up to 1,000,000. Why? (The answer is in `docs/solutions/01_appendix_A_setup.md`.)
 #
@@ -274,7 +297,7 @@ pd.Series(words).unstack().loc[corpora]
 #
 # ## The paper says, we get
 #
-# "At least $5 \cdot 10^5$ tokens" holds in part: for 4 of 16 counts, and for two of these only if the larger candidate is the true one. "$S$ denotes the number of non-embedding model parameters" holds: only with this count do fits repeat Table 1.
+# "At least $5 \cdot 10^5$ tokens" holds in part. Four of the 16 counts can be so large; for two of these it is open. "$S$ denotes the number of non-embedding model parameters" holds. Fits with embeddings miss the exponents of Table 1 (folded below).
 
 # %% tags=["hide-input", "hide-output"]
 # Compute what the folds below show: the models, and fits with both counts of parameters
@@ -380,15 +403,15 @@ claims_table(
 )  # fmt: skip
 
 # %% [markdown]
-# **What this cannot show.** The token counts of C4 and Github stay unknown, because the paper prints only their slopes. The inference takes one $T$ for all models of a family.
+# **What this cannot show.** The token counts of C4 and Github stay unknown; the paper prints only their slopes. The inference assumes one $T$ for all models of a family.
 #
-# **Related work.** Kaplan et al. (2020) left embeddings out because their lines became straighter. Pearce and Song (2024) and Porian et al. (2024) trace part of the gap between Kaplan's and Chinchilla's exponents to what was counted.
+# **Related work.** Kaplan et al. (2020) left embeddings out because their lines became straighter. Hoffmann et al. (2022) found other exponents. Pearce and Song (2024) and Porian et al. (2024) explain part of this difference by which parameters were counted.
 #
 # ## Further questions
 #
 # <details><summary>What does S count, and why is it 1.2 million for a model called 14M?</summary>
 #
-# The layers, without the tables that read and write tokens. With $L$ layers of width $d$, GPT-2, Pythia and most OPT models have $S = L\,(12 d^2 + 13 d) + 2 d$: in each layer $4d^2 + 4d$ parameters in the attention, $8d^2 + 5d$ in the MLP and $4d$ in two normalisations; at the end one more of $2d$. (Qwen's layers are built otherwise and were counted one by one.) Pythia-14M has two tables of 6.4 million parameters each, so its layers are only 8% of it.
+# The layers, without the tables that read and write tokens. With $L$ layers of width $d$, GPT-2, Pythia and most OPT models have $S = L\,(12 d^2 + 13 d) + 2 d$. Each layer has $4d^2 + 4d$ parameters in the attention, $8d^2 + 5d$ in the MLP and $4d$ in two normalisations; the last $2d$ are one more normalisation. (Qwen's layers were counted one by one.) Pythia-14M has two tables of 6.4 million parameters each.
 #
 # </details>
 
@@ -404,7 +427,7 @@ print(
 # %% [markdown]
 # <details><summary>Which models are there, and how far do their sizes reach?</summary>
 #
-# Four families with 24 models, over four decades (factors of ten) of $S$. Only Pythia has four decades by itself; the others have less than two. (The abstract says "five orders of magnitude", and one version of the paper counts 23 models.)
+# Four families with 24 models, over four decades (factors of ten) of $S$. Only Pythia has four decades by itself; the others have less than two. (The abstract says "five orders of magnitude".)
 #
 # </details>
 
@@ -447,7 +470,7 @@ sizes
 # %% [markdown]
 # <details><summary>Does it matter whether embeddings are counted?</summary>
 #
-# Yes. Let $E$ be the input tables, for tokens and, if there are any, positions. Fits with $S$ repeat all sixteen exponents of Table 1 at $k = 1$ to the last digit; fits with $S + E$ are off by 0.004 or more, and every line is steeper, because the small models move to the right and the loss falls as far over a shorter distance.
+# Yes. Let $E$ be the parameters of the input tables. Fits with $S$ repeat all sixteen exponents of Table 1 at $k = 1$ to the last digit. Fits with $S + E$ are off by 0.004 or more, and every line is steeper. Embeddings are a large part of a small model, so small models move to the right. The loss then falls as far over a shorter distance.
 #
 # </details>
 
@@ -484,7 +507,7 @@ plots.save(figure, both_counts, figures_dir, "figure_A_size")
 # %% [markdown]
 # <details><summary>How many sizes does a straight line take?</summary>
 #
-# More sizes do not raise $R^2$; a wider range of sizes does. Of Pythia's 638 choices of five or more sizes, on HumanEval five can give an $R^2$ from 0.95 to 0.9999. Among choices of five, $R^2$ correlates with the decades of $S$ that they span (0.39 to 0.66, by text). With ten sizes the median is a little lower than with five, because two fitted numbers matter more for five points: corrected by $(n-1)/(n-2)$, the median of $1 - R^2$ on Wiki is 0.0086 for five sizes and 0.0087 for ten.
+# It is not the number of sizes that raises $R^2$, but their range. There are 638 ways to choose five or more of Pythia's ten sizes. On HumanEval the worst choice of five has an $R^2$ of 0.95, the best 0.9999. Choices of five that span more decades of $S$ tend to have a higher $R^2$ (correlation 0.39 to 0.66, by text). The median $R^2$ of ten sizes is a little lower than that of five, because a line of two numbers can follow five points more closely. The factor $(n-1)/(n-2)$ corrects for this. With it, the median of $1 - R^2$ on Wiki is 0.0086 for five sizes and 0.0087 for ten.
 #
 # </details>
 
@@ -548,7 +571,7 @@ plots.save(figure, choices, figures_dir, "figure_A2")
 # %% [markdown]
 # <details><summary>Which texts, and how were they prepared?</summary>
 #
-# Six public corpora. Figures show the first four; C4 and Github appear in Table 1 only. Documents are shuffled with seed 42 (C4 comes in its own order) and the first 1,000 are taken; HumanEval has only 164. Of Github the program takes documents of more than 512 characters.
+# Six public corpora. Figures show the first four; C4 and Github appear in Table 1 only. Documents are shuffled with seed 42 (C4 comes in its own order) and the first 1,000 are taken. Of Github the program takes documents of more than 512 characters.
 #
 # </details>
 

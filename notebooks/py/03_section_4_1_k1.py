@@ -84,7 +84,7 @@ plots.save(figure, plots.curve_points("published", [pythia])[:2], figures_dir, "
 # %% [markdown]
 # **Guess first.** The largest Pythia has 9,500 times the $S$ of the smallest. Where is it: at A, B or C? By which factor is its loss smaller?
 #
-# Why a loss, and not $\mathrm{RBP}_1$ itself? A share stops at 1, so it cannot grow as a power of $S$ for ever. Its $-\log$ can fall as one: it runs from infinity (never right) to 0 (always right). When few tokens are missed, it is nearly the share of misses.
+# Why a loss, and not $\mathrm{RBP}_1$ itself? A share stops at 1, so it cannot grow as a power of $S$ for ever. Its $-\log$ can fall like a power of $S$ for ever: it runs from infinity (never right) to 0 (always right). When few tokens are missed, it is nearly the share of misses.
 #
 # **Exercise 1.** A power law, loss $= C\,S^{-\alpha}$, is a straight line on logarithmic axes. Lay it through the two points: $S = 1.19$ million with a loss of 1.1000, and $S = 4.74$ million with 0.9905. What is $\alpha$, to three decimals?
 #
@@ -103,7 +103,7 @@ print(
     f"Pythia on Wiki: {ratio:,.0f} times the parameters, the loss falls by a factor of {fall:.2f}"
 )
 with plots.style():
-    figure, axes = plt.subplots(figsize=(plots.WIDTH, 4.3), layout="constrained")
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 4.6), layout="constrained")
     ends = []
     for family in paper.FAMILIES:
         curve, ink = published["Wiki", family], plots.ink_of(family)
@@ -111,24 +111,18 @@ with plots.style():
         axes.plot(
             line_ends, fit_power_law(curve.S, curve.loss).predict(line_ends).loss, color=ink.colour
         )
-        axes.plot(curve.S, curve.loss, ink.marker, color=ink.colour, markeredgecolor="white")
+        axes.plot(curve.S, curve.loss, ink.marker, color=ink.colour, markersize=5)
         ends.append((curve.S[-1], curve.loss[-1], plots.name_of(family), ink.colour))
-    corner = pythia.S[0], pythia.loss[-1]
-    axes.plot(
-        [pythia.S[0], corner[0], pythia.S[-1]],
-        [pythia.loss[0], corner[1], corner[1]],
-        color=INK,
-        lw=1,
-    )
-    axes.text(corner[0] * 1.2, 0.7, f"loss divided\nby {fall:.1f}", size=10)
-    axes.text(
-        1e8, corner[1] * 0.985, f"{ratio:,.0f} times the parameters", size=10, ha="center", va="top"
-    )
-    axes.set(xscale="log", yscale="log", xlabel="$S$ (non-embedding parameters)")
-    axes.set(ylabel=r"loss, $-\log\,\mathrm{RBP}_1$", xlim=(6e5, 1.5e11), ylim=(0.49, 1.25))
-    axes.set_title("Straight, and very flat (Wiki)")
-    plots.log_ticks(axes)
-    plots.label_ends(axes, ends)
+    wiki_axes(axes)
+    left, right = pythia.S[0], pythia.S[-1]
+    top, bottom = pythia.loss[0], pythia.loss[-1]
+    arrow = {"arrowstyle": "<->", "color": INK, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", (left, bottom), (left, top * 0.96), arrowprops=arrow)
+    axes.annotate("", (left, 0.42), (right, 0.42), arrowprops=arrow)
+    axes.text(left * 1.3, 0.62, f"loss divided\nby {fall:.1f}", size=10)
+    axes.text(1e8, 0.4, f"{ratio:,.0f} times the parameters", size=10, ha="center", va="top")
+    axes.set_title(f"Straight and flat: {ratio:,.0f} times the size halves Pythia's loss (Wiki)")
+    plots.label_ends(axes, ends, gap=1.05)
 every_curve = list(published.values())
 for corpus in corpus_names:
     for family in families:
@@ -146,7 +140,7 @@ plots.save(figure, points, figures_dir, "figure_3")
 # %% [markdown]
 # *The 24 models of the paper on Wikipedia, both axes logarithmic.*
 #
-# **B: almost ten thousand times the parameters only halve the loss.** And how straight is it? `pythia` has the ten points: $S$ and the loss. We lay a ruler through the two smallest models.
+# **B: almost ten thousand times the parameters only halve the loss.** And how straight is the curve? `pythia` has the ten points: $S$ and the loss. We lay a ruler through the two smallest models.
 
 # %%
 x = np.log(pythia.S)
@@ -159,7 +153,7 @@ between = off_ruler[2:-1].round(1)
 print(f"between: {between.min()} to {between.max()}% off the ruler")
 
 # %% [markdown]
-# The ruler arrives at 0.549 for the largest model, and the paper measured 0.547. Such a hit is partly luck, since the models between lie up to 6% below the ruler. Still, over four decades (factors of ten) of $S$ the points follow a line:
+# The ruler arrives at 0.549 for the largest model, and the paper measured 0.547. Such a hit is partly luck, since the models between the ends lie up to 6% below the ruler. Still, over four decades (factors of ten) of $S$ the points follow a line:
 #
 # > **The paper.** "Across all model series and all datasets, RBP1 exhibits precise power-law relationship with model sizes" (Figure 3)
 # >
@@ -167,13 +161,15 @@ print(f"between: {between.min()} to {between.max()}% off the ruler")
 #
 # ## The line by hand
 #
-# A ruler through two points uses two models. Least squares uses all ten. With $x_i = \log S_i$, $y_i = \log(-\log \mathrm{RBP}_1)$ of model $i$, and bars for means, the slope $b$ of the line, the distances $e_i$ of the points from it, and the usual measure of straightness are
+# A ruler through two points uses two models. Least squares uses all ten. For model $i$, let $x_i = \log S_i$ and $y_i = \log(-\log \mathrm{RBP}_1)$; a bar means an average over the models. The slope of the line is
 #
-# $$b = \frac{\sum_i (x_i - \bar x)(y_i - \bar y)}{\sum_i (x_i - \bar x)^2}, \qquad e_i = y_i - \bar y - b\,(x_i - \bar x), \qquad R^2 = 1 - \frac{\sum_i e_i^2}{\sum_i (y_i - \bar y)^2} ,$$
+# $$b = \frac{\sum_i (x_i - \bar x)(y_i - \bar y)}{\sum_i (x_i - \bar x)^2},$$
 #
-# and $\alpha_1 = -b$. The paper gives no intervals. If the $n$ distances are independent and normal with one variance, the standard error of $b$ and its 95% interval are
+# and $\alpha_1 = -b$. Model $i$ is $e_i = y_i - \bar y - b\,(x_i - \bar x)$ above the line. The usual measure of straightness is 1 for points on a line:
 #
-# $$s = \sqrt{\frac{\sum_i e_i^2}{(n - 2) \sum_i (x_i - \bar x)^2}}, \qquad b \pm t_{0.975,\,n-2}\; s .$$
+# $$R^2 = 1 - \frac{\sum_i e_i^2}{\sum_i (y_i - \bar y)^2} .$$
+#
+# The paper gives no intervals. The code adds the standard error `s` of the slope, and from it a 95% interval; the formula is among the further questions.
 
 # %%
 dx = x - x.mean()
@@ -189,7 +185,7 @@ t = stats.t.ppf(0.975, n - 2)  # 95% of Student's t lie within -t and t
 print(f"alpha = {-b:.4f}, from {-b - t * s:.4f} to {-b + t * s:.4f}; R2 = {R2:.4f}")
 
 # %% [markdown]
-# From here on `fit_curves` does this for every family and text, one row a line. Its numbers are those of Table 1.
+# `published` has a curve for each text and family: the sizes `S`, the shares `value`, and the losses `loss`. `fit_curves` fits all sixteen, and its table has one row for each line. The numbers are those of Table 1.
 
 # %%
 lines = fit_curves(published.values()).table
@@ -204,6 +200,11 @@ off = lines.merge(table1, on=["corpus", "family"], suffixes=("", " printed"))
 assert (off["slope"] - off["slope printed"]).abs().max() < 6e-4, "Table 1 prints three decimals"
 assert (off["R2"] - off["R2 printed"]).abs().max() < 6e-4
 print(f"The {len(off)} published lines agree with Table 1 to its three decimals.")
+print("The line by hand, Pythia on Wiki, is one of them.")
+straight_enough = (table1["R2"] >= 0.97).sum()
+print(
+    f"{straight_enough} of {len(table1)} lines: R2 of 0.97 or more; lowest {table1['R2'].min():.3f}"
+)
 
 # %% tags=["hide-input"]
 # Draw the figure: sixteen exponents with their intervals
@@ -225,11 +226,11 @@ with plots.style():
 plots.save(figure, lines, figures_dir, "figure_3_exponents")
 
 # %% [markdown]
-# *The sixteen lines of Figure 3. The long bar is GPT-2 on HumanEval: four models fix a slope badly.*
+# *The sixteen lines of Figure 3. The long bar is GPT-2 on HumanEval. It goes on below 0, because four models fix a slope badly.*
 #
 # The exponent is not universal. It depends on the text and on the family. How straight are the lines? Table 1 has two more texts than Figure 3, so 24 lines at $k = 1$. On 22 of them $R^2$ is at least 0.97; the lowest, 0.895, is that of GPT-2 on HumanEval.
 #
-# **Exercise 2.** By the fitted line, by which factor must $S$ grow until Pythia's loss on Wiki is half as large? Give the power of ten, to one decimal.
+# **Exercise 2.** By the fitted line, by which factor $f$ must $S$ grow until Pythia's loss on Wiki is half as large? Give $\log_{10} f$, to one decimal. (The line is steeper than the way from the smallest model to the largest, so $f$ is not 9,519.)
 #
 # <details><summary>Hint</summary>Solve f^-alpha = 1/2 for f.</details>
 
@@ -239,7 +240,7 @@ right_answer = sealed("0fa04adf", digits=1, within=0)
 print(check(2, answer_2, right_answer))
 
 # %% [markdown]
-# **Exercise 3.** Does this speak for $-\log$? Fit the plain miss rate, $1 - \mathrm{RBP}_1$, in place of the loss. On how many of the sixteen published lines does $R^2$ rise?
+# **Exercise 3.** Do straight lines show that $-\log$ is the right loss? Fit the plain miss rate, $1 - \mathrm{RBP}_1$, in place of the loss. On how many of the sixteen published lines does $R^2$ rise?
 #
 # <details><summary>Hint</summary>For each curve of published.values(), compare fit_power_law(curve.S, curve.loss).r2 with fit_power_law(curve.S, 1 - curve.value).r2.</details>
 
@@ -266,6 +267,13 @@ for k in (1, 10, 50, 100):
         measured, missing = found.curves, found.missing
 
 
+def without_largest(curve):
+    """The line through all models but the largest, and by how many percent that one is above."""
+    line = fit_power_law(curve.S[:-1], curve.loss[:-1])
+    promised = line.predict(curve.S[-1:]).loss[0]
+    return line, 100 * (curve.loss[-1] / promised - 1)
+
+
 def with_band(axes, corpus, family, k):
     if (corpus, family, k) not in curves:
         axes.set_title(f"{plots.name_of(family)} on {corpus}: no line at k = {k}")
@@ -277,12 +285,23 @@ def with_band(axes, corpus, family, k):
     axes.fill_between(S, expected.low, expected.high, color=CONTEXT, linewidth=0)
     axes.plot(S, expected.loss, color=INK, linewidth=1.2)
     axes.plot(curve.S, curve.loss, ink.marker, color=ink.colour)
-    axes.text(S[-1], expected.high[-1], "95%", ha="right", va="bottom")
+    label = {"textcoords": "offset points", "size": 10}
+    low_edge = S[45], expected.low[45]
+    axes.annotate("95% of new models", low_edge, xytext=(-6, -14), ha="right", **label)
+    message = "the line and its band"
+    if len(curve.S) > 3:
+        others, above = without_largest(curve)
+        axes.plot(S, others.predict(S).loss, "--", color=OTHER, linewidth=1.2)
+        side = "above" if above > 0 else "below"
+        message = f"the largest is {abs(above):.0f}% {side} the others' line"
+        largest = curve.S[-1], curve.loss[-1]
+        pointer = {"arrowstyle": "->", "color": INK}
+        axes.annotate(
+            "the largest", largest, xytext=(0, 40), ha="center", arrowprops=pointer, **label
+        )
     axes.set(xscale="log", yscale="log", xlabel="$S$ (non-embedding parameters)")
     axes.set_ylabel(rf"$-\log\,\mathrm{{RBP}}_{{{k}}}$")
-    axes.set_title(
-        f"{plots.name_of(family)} on {plots.short(corpus)}, $k$ = {k}: the line and its band"
-    )
+    axes.set_title(f"{plots.name_of(family)} on {plots.short(corpus)}, $k$ = {k}: {message}")
     plots.log_ticks(axes)
 
 
@@ -304,6 +323,8 @@ if records_dir and measured:
 corpora_there, families_there, ks_there = (
     list(dict.fromkeys(cell[part] for cell in curves)) for part in range(3)
 )
+if len(curves[first].S) > 3:
+    print(f"the largest is {without_largest(curves[first])[1]:.1f}% above the line of the others")
 still = explore(
     with_band,
     [first],
@@ -317,13 +338,13 @@ if still is not None:  # None: Jupyter shows the sliders
     plots.save(still, drawn, figures_dir, "figure_3_slider")
 
 # %% [markdown]
-# *The band is the 95% prediction interval, to ten times the largest model.*
+# *The band is the 95% prediction interval of the line through all models, to ten times the largest.*
 #
-# But the line is a little too hopeful: on every text of Figure 3 the largest Pythia has a loss that is 2 to 8% higher than the line through the smaller ones predicts. Two things would do this: a loss that cannot fall to zero, or large models that read too little.
+# The ruler of the two smallest models hit the largest by luck. The line through all nine smaller models (dashed) promises too much: on every text of Figure 3 the loss of the largest Pythia is 2 to 8% higher. Two things would do this: a loss that cannot fall to zero, or large models that read too little.
 #
 # ## The paper says, we get
 #
-# "Precise power-law relationship" holds in part: 22 of 24 lines have an $R^2$ of at least 0.97 (our margin). "An $R^2$ of approximately 0.99" holds in the middle of the 24 lines.
+# "Precise power-law relationship" holds in part: We call a line straight if its $R^2$ is at least 0.97; 22 of 24 lines are. "An $R^2$ of approximately 0.99" holds for the median of the 24 lines.
 
 # %% tags=["hide-input", "hide-output"]
 # The claims
@@ -361,7 +382,7 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Four points prove little: the interval of GPT-2's exponent on HumanEval contains zero. Tokens of one document are alike, so true sampling errors are larger than the formula below says.
+# **What this cannot show.** Four points prove little: the interval of GPT-2's exponent on HumanEval contains zero. Tokens of one document are alike, so true sampling errors are larger than the formula of the third question says.
 #
 # **Related work.** Kaplan et al. (2020, arXiv 2001.08361) and Hoffmann et al. (2022, arXiv 2203.15556) fit power laws to the cross-entropy. Michaud et al. (2023, arXiv 2303.13506) derive them from skills that are learnt one by one.
 #
@@ -369,7 +390,7 @@ claims_table(
 #
 # <details><summary>How do the other texts look, and the pocket models?</summary>
 #
-# The published points are close to their lines on all four texts. The pocket models, small ones that we trained on 12 million tokens each, follow the law less closely: Pythia's points bend and Qwen's scatter. Here each size is one training run. [Notebook 13](13_pocket_models.ipynb) trains four of them twice more; even so, chance and bend cannot be told apart.
+# Most published points are close to their lines; GPT-2 on HumanEval scatters most. The pocket models, small ones that we trained on 12 million tokens each, follow the law less closely: Pythia's points bend and Qwen's scatter. The bend is larger than other text could make it (notebook 00), but each size is one training run. [Notebook 13](13_pocket_models.ipynb) trains four of them twice more. Even so, a bend cannot be told from chance in training.
 #
 # </details>
 
@@ -409,6 +430,14 @@ pd.DataFrame(
 )
 
 # %% [markdown]
+# <details><summary>How is the 95% interval of a slope computed?</summary>
+#
+# If the $n$ values $e_i$ are independent and normal with one variance, the standard error of $b$ and its interval are
+#
+# $$s = \sqrt{\frac{\sum_i e_i^2}{(n - 2) \sum_i (x_i - \bar x)^2}}, \qquad b \pm t_{0.975,\,n-2}\; s .$$
+#
+# </details>
+#
 # <details><summary>Does the line through the smaller models predict the largest?</summary>
 #
 # For Pythia and OPT it is too optimistic: on every published text the loss of the largest model is higher than predicted, by more than the sampling error. The largest Qwen does about as well as predicted. Of the pocket models the largest Pythia, OPT and GPT-2 also fall short; pocket Qwen does better than its line. GPT-2 has four models, and without the largest only three are left for a line.
@@ -451,7 +480,7 @@ pd.DataFrame(
 # %% [markdown]
 # <details><summary>Where could a power of S come from?</summary>
 #
-# Here is one possible world, after Michaud et al. (2023). To get a token right, a model needs some skills: a word, an idiom, a rule, a fact. If a model knows the $n$ most frequent skills, the share of uses it still lacks is $n^{-\gamma}$. Each skill costs the same number of parameters, so $n \propto S$. A token needs a Poisson number of skills, $\lambda$ on average, and the model lacks each with probability $n^{-\gamma}$. So it lacks $\lambda n^{-\gamma}$ on average; for Poisson numbers the chance to lack none is $\mathrm{RBP}_1 = e^{-\lambda n^{-\gamma}}$. Hence $-\log \mathrm{RBP}_1 = \lambda\, n^{-\gamma} \propto S^{-\gamma}$: the power law of the skills has become one in the size. (If each token needs exactly one skill, the miss rate is the exact power and the loss bends.) This is a possible explanation, not a proof.
+# Here is one possible world, after Michaud et al. (2023). To get a token right, a model needs some skills: a word, an idiom, a rule, a fact. A model knows the $n$ most frequent skills. Whenever a skill is needed, it is one that the model lacks with probability $n^{-\gamma}$. Each skill costs the same number of parameters, so $n \propto S$. How many skills a token needs is random, with a Poisson distribution of mean $\lambda$. The number of lacking skills is then Poisson too, with mean $\lambda n^{-\gamma}$. The model is right if this number is 0, which has the probability $\mathrm{RBP}_1 = e^{-\lambda n^{-\gamma}}$. Hence $-\log \mathrm{RBP}_1 = \lambda\, n^{-\gamma} \propto S^{-\gamma}$: the power law of the skills has become one in the size. (If each token needs exactly one skill, $1 - \mathrm{RBP}_1$ is an exact power law and the loss is not.) This is a possible explanation, not a proof.
 #
 # </details>
 
