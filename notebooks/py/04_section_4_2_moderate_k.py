@@ -37,6 +37,7 @@ from rbpkit.fit import rbp_curve
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.stats.curves import models_of, published_curves
 from rbpkit.study.params import check_parameters
+from rbpkit.tools.choices import asked_and_there
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
 from rbpkit_pocket.paths import SUMMARIES
@@ -61,22 +62,6 @@ MISTAKES = {
         (lambda a: 10**a, "Use natural logarithms."),
     ],
 }
-
-
-def checked(number, answer, is_right):
-    """As `check`; names a common mistake, and where the answer is explained."""
-    verdict = check(number, answer, is_right)
-    if verdict.endswith("right"):
-        return f"{verdict}\n   explained in docs/solutions/04_section_4_2_moderate_k.md"
-    if isinstance(answer, str):
-        return f"{verdict}. Give a number, without quotation marks."
-    if isinstance(answer, int | float) and answer != 0:
-        for undo, reply in MISTAKES[number]:
-            with np.errstate(all="ignore"):  # the logarithm of a negative answer is no answer
-                undone = undo(answer)
-            if check(number, undone, is_right).endswith("right"):
-                return f"{verdict}. {reply}"
-    return verdict
 
 
 # %% tags=["hide-input"]
@@ -205,7 +190,7 @@ print("These lines agree with Table 1 (k = 10, 100) and Figure 6 (k = 50, Pythia
 
 # %%
 answer_1 = None
-print(checked(1, answer_1, sealed("04bd088b", digits=2)))
+print(check(1, answer_1, sealed("04bd088b", digits=2), MISTAKES[1]))
 
 # %% [markdown]
 # **Exercise 2.** By its line at $k = 10$, how many parameters would a Pythia need until $\mathrm{RBP}_{10}$ on Wiki reaches 0.9? Give the power of ten, to one decimal.
@@ -214,7 +199,7 @@ print(checked(1, answer_1, sealed("04bd088b", digits=2)))
 
 # %%
 answer_2 = None
-print(checked(2, answer_2, sealed("a35e6e7a", digits=1)))
+print(check(2, answer_2, sealed("a35e6e7a", digits=1), MISTAKES[2]))
 
 # %% [markdown]
 # ## A ruler made of chance
@@ -373,7 +358,7 @@ print(f"the worst scatters by {lines.scatter.max():.1%}")
 
 # %%
 answer_3 = None
-print(checked(3, answer_3, sealed("a97b042d", digits=1, within=0)))
+print(check(3, answer_3, sealed("a97b042d", digits=1, within=0), MISTAKES[3]))
 
 # %% [markdown]
 # ## Further questions
@@ -405,23 +390,13 @@ print("not steeper at each larger k:", "; ".join(" ".join(name) for name in fall
 # %% tags=["hide-input", "hide-output"]
 # Measure the same on the pocket models, or on your records
 summaries = load_summaries(records_dir or SUMMARIES)
-
-
-def asked_and_there(asked, there, what):
-    """Those asked for; all that are there if none of these was measured or none was named."""
-    absent = [name for name in asked if name not in there]
-    if absent:
-        print(f"No records of the {what} {', '.join(absent)}.")
-    found = [name for name in asked if name in there] or there
-    others = [name for name in there if name not in found]
-    if others and records_dir:
-        print(f"Not asked for, and not shown: the {what} {', '.join(others)}.")
-    return found
-
-
 there = [one.manifest for one in summaries]
-shown_corpora = asked_and_there(corpus_names, sorted({one.corpus for one in there}), "corpus")
-shown_families = asked_and_there(families, sorted({one.family for one in there}), "family")
+shown_corpora = asked_and_there(
+    corpus_names, sorted({one.corpus for one in there}), "corpus", bool(records_dir)
+)
+shown_families = asked_and_there(
+    families, sorted({one.family for one in there}), "family", bool(records_dir)
+)
 tokens_of = pd.DataFrame(
     [(one.manifest.corpus, one.manifest.model, one.tokens) for one in summaries],
     columns=["corpus", "model", "tokens"],

@@ -34,6 +34,7 @@ from rbpkit.stats.bootstrap import resample
 from rbpkit.stats.curves import models_of
 from rbpkit.stats.noise import misses_needed
 from rbpkit.study.params import check_parameters
+from rbpkit.tools.choices import asked_and_there
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
 from rbpkit_pocket.paths import SUMMARIES
@@ -50,20 +51,6 @@ MISTAKES = {
         (lambda a: a / 10, "The formula has the square of alpha."),
     ],
 }
-
-
-def checked(number, answer, is_right):
-    """As `check`; names a common mistake, and where the answer is explained."""
-    verdict = check(number, answer, is_right)
-    if verdict.endswith("right"):
-        return f"{verdict}\n   explained in docs/solutions/05_section_4_3_large_k.md"
-    if isinstance(answer, str):
-        return f"{verdict}. Give a number, without quotation marks."
-    if isinstance(answer, int | float):
-        for undo, reply in MISTAKES[number]:
-            if check(number, undo(answer), is_right).endswith("right"):
-                return f"{verdict}. {reply}"
-    return verdict
 
 
 # %% tags=["hide-input"]
@@ -194,7 +181,7 @@ z.unstack("k").round(1)
 
 # %%
 answer_1 = None
-print(checked(1, answer_1, sealed("cafcfaf8", digits=1)))
+print(check(1, answer_1, sealed("cafcfaf8", digits=1), MISTAKES[1]))
 
 # %% [markdown]
 # ## What chance alone would do
@@ -390,25 +377,11 @@ print(f"R2 is lower at 30,000 than at 20,000 in {lower} of {len(R2)} cases")
 # %% tags=["hide-input", "hide-output"]
 # Measure the same on the pocket models, or on your records
 summaries = load_summaries(records_dir or SUMMARIES)
-
-
-def asked_and_there(asked, there, what):
-    """Those asked for; all that are there if none of these was measured or none was named."""
-    absent = [name for name in asked if name not in there]
-    if absent:
-        print(f"No records of the {what} {', '.join(absent)}.")
-    found = [name for name in asked if name in there] or there
-    others = [name for name in there if name not in found]
-    if others and records_dir:
-        print(f"Not asked for, and not shown: the {what} {', '.join(others)}.")
-    return found
-
-
 there = [one.manifest for one in summaries]
 corpora_there = sorted({one.corpus for one in there})
 families_there = sorted({one.family for one in there})
-shown_corpora = asked_and_there(corpus_names, corpora_there, "corpus")
-shown_families = asked_and_there(families, families_there, "family")
+shown_corpora = asked_and_there(corpus_names, corpora_there, "corpus", bool(records_dir))
+shown_families = asked_and_there(families, families_there, "family", bool(records_dir))
 
 rows = []
 for k in (20_000, 30_000):
@@ -541,7 +514,7 @@ print(far.groupby(SERIES).k.agg(["size", "min", "max"]).set_axis(["lines", "k fr
 
 # %%
 answer_3 = None
-print(checked(3, answer_3, sealed("dbb1ded6", digits=0)))
+print(check(3, answer_3, sealed("dbb1ded6", digits=0), MISTAKES[3]))
 
 # %% [markdown]
 # <details><summary>Is it better to score more text, or more sizes?</summary>

@@ -31,6 +31,7 @@ from rbpkit import fit_curves, load_summaries, paper, plots
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.stats.curves import measured_curves, published_curves, table1_curves
 from rbpkit.study.params import check_parameters
+from rbpkit.tools.choices import asked_and_there
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
 from rbpkit_pocket.paths import SUMMARIES
@@ -48,20 +49,6 @@ MISTAKES = {
         (lambda a: 10**a, "This is the factor in powers of ten."),
     ],
 }
-
-
-def checked(number, answer, is_right):
-    """As `check`; names a common mistake, and where the answer is explained."""
-    verdict = check(number, answer, is_right)
-    if verdict.endswith("right"):
-        return f"{verdict}\n   explained in docs/solutions/06_section_4_4_summary.md"
-    if isinstance(answer, str):
-        return f"{verdict}. Give a number, without quotation marks."
-    if isinstance(answer, int | float) and answer > 0:
-        for undo, reply in MISTAKES[number]:
-            if check(number, undo(answer), is_right).endswith("right"):
-                return f"{verdict}. {reply}"
-    return verdict
 
 
 # %%
@@ -123,7 +110,7 @@ plots.save(figure, points, figures_dir, "figure_6")
 
 # %%
 answer_1 = None
-print(checked(1, answer_1, sealed("1a656259", digits=0, within=0)))
+print(check(1, answer_1, sealed("1a656259", digits=0, within=0), MISTAKES[1]))
 
 # %% [markdown]
 # ## A map of the loss
@@ -210,7 +197,7 @@ saved.round(2)
 
 # %%
 answer_2 = None
-print(checked(2, answer_2, sealed("7902699b", digits=0, within=0)))
+print(check(2, answer_2, sealed("7902699b", digits=0, within=0), MISTAKES[2]))
 
 # %% [markdown]
 # **Exercise 3.** Suppose that $f$ times the size divides every rank by $f^b$, with one $b$, so that $\mathrm{RBP}_k$ depends on $k\,S^{b}$ only. If $-\log \mathrm{RBP}_k$ is an exact power of $S$ at every $k$, can $\alpha_k$ depend on $k$? (To discuss; [our answer](../docs/solutions/06_section_4_4_summary.md).)
@@ -273,23 +260,13 @@ print("Figure 6, Table 1 and the points of Figures 3 and 4 agree.")
 # %% tags=["hide-input", "hide-output"]
 # Fit the pocket models, or your records, at the k of Figure 6
 summaries = load_summaries(records_dir or SUMMARIES)
-
-
-def asked_and_there(asked, there, what):
-    """Those asked for; all that are there if none of these was measured or none was named."""
-    absent = [name for name in asked if name not in there]
-    if absent:
-        print(f"No records of the {what} {', '.join(absent)}.")
-    found = [name for name in asked if name in there] or there
-    others = [name for name in there if name not in found]
-    if others and records_dir:
-        print(f"Not asked for, and not shown: the {what} {', '.join(others)}.")
-    return found
-
-
 there = [one.manifest for one in summaries]
-shown_corpora = asked_and_there(corpus_names, sorted({one.corpus for one in there}), "corpus")
-shown_families = asked_and_there(families, sorted({one.family for one in there}), "family")
+shown_corpora = asked_and_there(
+    corpus_names, sorted({one.corpus for one in there}), "corpus", bool(records_dir)
+)
+shown_families = asked_and_there(
+    families, sorted({one.family for one in there}), "family", bool(records_dir)
+)
 V = {one.family: one.V for one in there}
 ks_of_figure_6 = [int(k) for k in figure_6["k"].dropna().unique()]
 

@@ -37,6 +37,7 @@ from rbpkit import load_corpus, load_model, load_summaries, measure, paper, plot
 from rbpkit.palette import CONTEXT, GREYS, INK, OTHER, ordered_greys
 from rbpkit.stats.windows import MIN_RUNS, measured_windows, published_windows
 from rbpkit.study.params import check_parameters
+from rbpkit.tools.choices import asked_and_there
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
 from rbpkit_pocket.families import model_folder
@@ -57,22 +58,6 @@ MISTAKES = {
         (lambda a: -a, "Mind the sign: a longer task needs larger models."),
     ],
 }
-
-
-def checked(number, answer, is_right):
-    """As `check`; names a common mistake, and where the answer is explained."""
-    verdict = check(number, answer, is_right)
-    if verdict.endswith("right"):
-        return f"{verdict}\n   explained in docs/solutions/07_section_5_1_emergence.md"
-    if isinstance(answer, str):
-        return f"{verdict}. Give a number, without quotation marks."
-    if isinstance(answer, int | float) and answer != 0:
-        for undo, reply in MISTAKES[number]:
-            with np.errstate(all="ignore"):  # the logarithm of a negative answer is no answer
-                undone = undo(answer)
-            if check(number, undone, is_right).endswith("right"):
-                return f"{verdict}. {reply}"
-    return verdict
 
 
 # %% tags=["hide-input"]
@@ -148,7 +133,7 @@ plots.save(figure, row, figures_dir, "figure_7_row")
 
 # %%
 answer_1 = None  # tokens
-print(checked(1, answer_1, sealed("3e1e967e", digits=0, within=0)))
+print(check(1, answer_1, sealed("3e1e967e", digits=0, within=0), MISTAKES[1]))
 
 # %% [markdown]
 # ## A smooth law, seen through a product
@@ -237,7 +222,7 @@ plots.save(figure, at_100[at_100.N.isin(chosen)][columns], figures_dir, "figure_
 
 # %%
 answer_2 = None  # decades
-print(checked(2, answer_2, sealed("b7a56873", digits=1)))
+print(check(2, answer_2, sealed("b7a56873", digits=1), MISTAKES[2]))
 
 # %% [markdown]
 # ## Does a larger $N$ make the step sudden?
@@ -310,23 +295,13 @@ print("k = 100, N = 1 and 10: 6.8 decades")
 # %% tags=["hide-input", "hide-output"]
 # Count windows in the records
 summaries = load_summaries(records_dir or SUMMARIES)
-
-
-def asked_and_there(asked, there, what):
-    """Those asked for; all that are there if none of these was measured or none was named."""
-    absent = [name for name in asked if name not in there]
-    if absent:
-        print(f"No records of the {what} {', '.join(absent)}.")
-    found = [name for name in asked if name in there] or there
-    others = [name for name in there if name not in found]
-    if others and records_dir:
-        print(f"Not asked for, and not shown: the {what} {', '.join(others)}.")
-    return found
-
-
 there = [one.manifest for one in summaries]
-shown_corpora = asked_and_there(corpus_names, sorted({one.corpus for one in there}), "corpus")
-shown_families = asked_and_there(families, sorted({one.family for one in there}), "family")
+shown_corpora = asked_and_there(
+    corpus_names, sorted({one.corpus for one in there}), "corpus", bool(records_dir)
+)
+shown_families = asked_and_there(
+    families, sorted({one.family for one in there}), "family", bool(records_dir)
+)
 measured, missing = measured_windows(summaries, shown_corpora, shown_families, Ns, ks)
 print("\n".join(missing) or "Nothing is missing.")
 

@@ -4,30 +4,40 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-# What a wrong answer is often: what to say, and what would make it right.
-MISTAKES: tuple[tuple[str, Callable[[float], float]], ...] = (
-    ("the sign is wrong", lambda answer: -answer),
-    ("this is the inverse", lambda answer: 1 / answer),
-    ("this is a percentage; give a share", lambda answer: answer / 100),
-    ("this is a share; give a percentage", lambda answer: answer * 100),
-    ("the unit is wrong: give millions", lambda answer: answer / 1e6),
-    ("the unit is wrong: this is in millions", lambda answer: answer * 1e6),
-    ("the unit is wrong: this is in thousands", lambda answer: answer * 1e3),
-    ("the logarithm is natural, not of base 10", lambda answer: answer * math.log(10)),
-    ("the logarithm is of base 10, not natural", lambda answer: answer / math.log(10)),
-    ("the logarithm is natural, not of base 2", lambda answer: answer * math.log(2)),
+import numpy as np
+
+# What a wrong answer often is: how it is undone, and what to say of it.
+MISTAKES: tuple[tuple[Callable[[float], float], str], ...] = (
+    (lambda answer: -answer, "Nearly: the sign is wrong."),
+    (lambda answer: 1 / answer, "Nearly: this is the inverse."),
+    (lambda answer: answer / 100, "Nearly: this is a percentage; give a share."),
+    (lambda answer: answer * 100, "Nearly: this is a share; give a percentage."),
+    (lambda answer: answer / 1e6, "Nearly: the unit is wrong; give millions."),
+    (lambda answer: answer * 1e6, "Nearly: the unit is wrong; this is in millions."),
+    (lambda answer: answer * 1e3, "Nearly: the unit is wrong; this is in thousands."),
+    (lambda answer: answer * math.log(10), "Nearly: the logarithm is natural, not of base 10."),
+    (lambda answer: answer / math.log(10), "Nearly: the logarithm is of base 10, not natural."),
+    (lambda answer: answer * math.log(2), "Nearly: the logarithm is natural, not of base 2."),
 )
 
 
-def check(number: int, answer: Any, is_right: Callable[[Any], object]) -> str:
+def check(
+    number: int,
+    answer: Any,
+    is_right: Callable[[Any], object],
+    mistakes: Sequence[tuple[Callable[[float], float], str]] = (),
+) -> str:
     """`NUMBER: right`, `not yet`, or `not answered yet` while the answer is None.
 
-    is_right gets the answer; an answer that it cannot read (TypeError, ValueError) is wrong. A
-    right answer is followed by a line that says where it is explained, a wrong one by the first of
-    `MISTAKES` that accounts for it, or by a word on text in place of a number.
+    - is_right gets the answer; an answer that it cannot read (TypeError, ValueError) is wrong
+    - mistakes: of this exercise, how each is undone and what to say of it; the general
+      `MISTAKES` are tried after them
+
+    A right answer is followed by a line that says where it is explained, a wrong one by a line on
+    the first mistake that accounts for it, or on text in place of a number.
     """
     if answer is None:
         return f"{number}: not answered yet"
@@ -35,13 +45,14 @@ def check(number: int, answer: Any, is_right: Callable[[Any], object]) -> str:
         return f"{number}: right\n   The worked answer: docs/solutions, under this notebook's name."
     if isinstance(answer, str):
         return f"{number}: not yet\n   This is text: give a number, without quotation marks."
-    for says, mended in MISTAKES:
+    for undo, says in (*mistakes, *MISTAKES):
         try:
-            likely = mended(answer)
+            with np.errstate(all="ignore"):  # the logarithm of a negative answer is no answer
+                undone = undo(answer)
         except (TypeError, ValueError, ArithmeticError):
             continue
-        if _holds(is_right, likely):
-            return f"{number}: not yet\n   Nearly: {says}."
+        if _holds(is_right, undone):
+            return f"{number}: not yet\n   {says}"
     return f"{number}: not yet"
 
 

@@ -1,0 +1,29 @@
+"""What a notebook shows, when its parameters and what was measured do not agree."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+
+def asked_and_there(
+    asked: Sequence[str], there: Collection[str], what: str, own_records: bool
+) -> list[str]:
+    """The names to show: those asked for that were measured; all that were, if there are none.
+
+    - asked: names from the parameters; an empty list asks for whatever is there
+    - there: names that were measured
+    - what: the kind of name, such as "family", for the lines that are printed
+    - own_records: whether the records are the reader's; then what is left out is said as well
+
+    Prints one line on names that were not measured, and one on measured names that are left out.
+    """
+    absent = [name for name in asked if name not in there]
+    if absent:
+        print(f"No records of the {what} {', '.join(absent)}.")
+    shown = [name for name in asked if name in there]
+    if not shown:
+        return list(there)
+    others = [name for name in there if name not in shown]
+    if others and own_records:
+        print(f"Not asked for, and not shown: the {what} {', '.join(others)}.")
+    return shown
