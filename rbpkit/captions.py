@@ -70,6 +70,19 @@ class Captioner(CaptionPrompt):
         inputs[name][1, -1] = inputs[name][1, -2]
         return inputs.to(network.device, network.dtype)
 
+    def padding_probe(self, network: PreTrainedModel) -> tuple[Any, Any]:
+        """Inputs of a text and a blank picture: alone; and in the first row of two, padded."""
+        blank = Picture("a blank picture", Image.new("RGB", (64, 64)))
+        texts = [PROBE_TEXT, PROBE_TEXT + PROBE_TEXT]
+        alone = self.inputs([blank], texts[:1])
+        padded = self.inputs([blank, blank], texts)
+        if self.start:
+            ids = torch.tensor([[*self.start, *self.tokenizer(PROBE_TEXT)["input_ids"]]])
+            more = torch.full_like(ids, PAD_ID)
+            alone["decoder_input_ids"] = ids
+            padded["decoder_input_ids"] = torch.cat((ids, more), dim=1).repeat(2, 1)
+        return alone.to(network.device, network.dtype), padded.to(network.device, network.dtype)
+
 
 def load_processor(folder: Path, options: dict[str, Any]) -> Any:
     """The processor of a model's folder; that of the pictures if there is no joint one."""

@@ -257,12 +257,16 @@ def _windows(whole: EncodedDocument, max_length: int, stride: int) -> Iterator[E
         reached = end
 
 
-def batches(encoded: EncodedCorpus, batch_tokens: int, done: int = 0) -> Iterator[Batch]:
+def batches(
+    encoded: EncodedCorpus, batch_tokens: int, done: int = 0, padding_limit: int | None = None
+) -> Iterator[Batch]:
     """Batches of documents (or windows) of similar length, the longest first, the same every time.
 
     batch_tokens: the most tokens of a batch with its padding (B x L), at least 1; a longer document
         goes alone.
     done: how many documents to leave out, counted in this order, whatever batches they were in.
+    padding_limit: the longest batch that is padded, None for any. In longer ones all documents have
+        one length; a caption goes alone, as its picture may take more places than another's.
 
     Longest first shows at once whether a batch fits in memory. Each scored token is in exactly one
     batch.
@@ -272,8 +276,13 @@ def batches(encoded: EncodedCorpus, batch_tokens: int, done: int = 0) -> Iterato
     while start < len(by_length):
         longest = len(by_length[start].input_ids)
         count = max(1, batch_tokens // (longest + encoded.places))
-        yield _pad(by_length[start : start + count], longest)
-        start += count
+        group = by_length[start : start + count]
+        if padding_limit is not None and longest + encoded.places > padding_limit:
+            group = [document for document in group if len(document.input_ids) == longest]
+            if encoded.captions is not None:
+                group = group[:1]
+        yield _pad(group, longest)
+        start += len(group)
 
 
 def _pad(group: list[EncodedDocument], longest: int) -> Batch:

@@ -373,7 +373,7 @@ def measured_ranks(
         del states  # before the head needs memory
         return token_ranks(hidden, weight, targets.to(weight.device), **options, entropy=True)
 
-    make = functools.partial(batches, encoded)
+    make = functools.partial(batches, encoded, padding_limit=model.padding_limit)
     return by_batches(make, batch_tokens, ranked, f"{model.name} on {encoded.corpus}", say)
 
 

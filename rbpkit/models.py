@@ -47,7 +47,7 @@ from rbpkit.files.model_folders import (
     quantisation,
 )
 from rbpkit.plugins import resolve_model
-from rbpkit.probing import Head, linear_head
+from rbpkit.probing import Head, linear_head, padding_limit
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -68,6 +68,7 @@ class LoadedModel:
     S, V: non-embedding parameters, and rows of the output matrix.
     dtype, device: of the weights; of a model over several devices, that of its embedding.
     context: most tokens in a sequence; None if the config sets no limit.
+    padding_limit: as `probing.padding_limit`: sequences above it are never padded; None for any.
     tokenizer: the model's own.
     head: None if the logits are not a linear map, scaled or soft-capped, of the hidden state. Take
         `logits` then.
@@ -90,6 +91,7 @@ class LoadedModel:
     model: PreTrainedModel = field(repr=False)
     notes: dict[str, str] = field(default_factory=dict)
     captioner: Captioner | None = field(default=None, repr=False)
+    padding_limit: int | None = None
 
     @property
     def S_vision(self) -> int:
@@ -100,9 +102,9 @@ class LoadedModel:
     def hidden(self, input_ids: Tensor) -> Tensor:
         """Last hidden states (B, L, d) as they enter the output head, for ids (B, L).
 
-        No attention mask: a causal model's states do not depend on what follows, so sequences
-        may be padded on the right with any id, and the states of the padding are meaningless.
-        Never pad on the left. Raises InputError if L is over `context`.
+        No attention mask: a causal model's states do not depend on what follows, so sequences of
+        up to `padding_limit` may be padded on the right with any id, and the states of the padding
+        are meaningless. Never pad on the left. Raises InputError if L is over `context`.
         """
         ids = self._on_device(input_ids)
         states = base_of(self.model)(input_ids=ids, use_cache=False).last_hidden_state
@@ -199,6 +201,7 @@ def load_model(
                 processor = load_processor(checkpoint.folder, options)
                 captioner = opened_captioner(network, processor, tokenizer)
             head, V = linear_head(network, checkpoint.name, captioner)
+            limit = padding_limit(network, captioner)
     _check_tokenizer(tokenizer, network, V, checkpoint.tokenizer)
     return LoadedModel(
         name=checkpoint.name,
@@ -214,6 +217,7 @@ def load_model(
         model=network,
         notes=_notes(checkpoint, tokenizer_note),
         captioner=captioner,
+        padding_limit=limit,
     )
 
 
@@ -374,6 +378,7 @@ def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iter
             if processor is not None:
                 captioner = opened_captioner(network, processor, tokenizer)
             head, V = linear_head(network, name, captioner)
+            limit = padding_limit(network, captioner)
         _check_tokenizer(tokenizer, network, V, Path(name))
         yield LoadedModel(
             name=name,
@@ -389,6 +394,7 @@ def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iter
             model=network,
             notes=notes,
             captioner=captioner,
+            padding_limit=limit,
         )
     finally:
         for module, training in training_before.items():

@@ -1,4 +1,4 @@
-"""What a few forward passes show of a model: is it causal, and is its output head a linear map?
+"""What a few passes show of a model: is it causal, may it be padded, is its head a linear map?
 
 Nothing is believed of a config. A scale or a soft cap counts only if the model's own logits have
 it, and a head that is not of the known form is left to the model.
@@ -16,8 +16,9 @@ from torch.nn import functional as F
 from transformers import PreTrainedModel
 
 from rbpkit.captions import Captioner
+from rbpkit.encoding import PAD_ID
 from rbpkit.errors import InputError
-from rbpkit.files.architectures import base_of, output_layer
+from rbpkit.files.architectures import base_of, output_layer, short_factor_length
 
 # How far two ways to the same logits may differ, relative to the largest logit: a few last bits.
 _TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2, torch.float16: 5e-3}
@@ -99,6 +100,26 @@ def linear_head(
         return None, V
     scale_after, softcap = after
     return Head(layer.weight, layer.bias, scale_before * scale_after, softcap), V
+
+
+@torch.no_grad()
+def padding_limit(network: PreTrainedModel, captioner: Captioner | None = None) -> int | None:
+    """The longest sequence in which padding on the right changes no logit; None if none does.
+
+    0 if even a short one's logits change (ProphetNet). A model whose rotary frequencies change for
+    sequences above some length (Phi-3's long factors) may be padded up to there.
+    """
+    if captioner is None:
+        ids = _two_rows(network)[:1]
+        alone = {"input_ids": ids}
+        padded = {"input_ids": F.pad(ids, (0, ids.shape[1]), value=PAD_ID)}
+    else:
+        alone, padded = captioner.padding_probe(network)
+    expected = network(**alone, use_cache=False).logits
+    logits = network(**padded, use_cache=False).logits[:1, : expected.shape[1]]
+    if not _close(logits, expected):
+        return 0
+    return short_factor_length(network.config)
 
 
 def _two_rows(network: PreTrainedModel) -> Tensor:

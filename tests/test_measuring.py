@@ -13,13 +13,14 @@ import peft
 import pytest
 import torch
 from conftest import TEXTS
+from small_models import small_config
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import encode
 from rbpkit.errors import InputError
-from rbpkit.measuring import measure, measured_ranks
-from rbpkit.models import load_model
+from rbpkit.measuring import measure, measured_ranks, rank_columns
+from rbpkit.models import load_model, model_in_memory
 from rbpkit.records import Records, load_summaries
 from rbpkit.stats import bootstrap
 
@@ -302,3 +303,45 @@ def test_intervals_resample_the_units_that_a_column_names(rbpkit, llama_folder, 
     assert sorted(in_memory.document_units) == sorted(summary.document_units)
     with pytest.raises(InputError, match="rows of text and unit"):
         measure(llama_folder, TEXTS, unit="author")
+
+
+LONG_ROPE = {
+    "rope_type": "longrope",
+    "short_factor": [1.0] * 4,
+    "long_factor": [9.0] * 4,
+}
+PADDING_MATTERS = {
+    "phi3": {
+        "max_position_embeddings": 128,
+        "original_max_position_embeddings": 40,
+        "rope_parameters": LONG_ROPE,
+    },
+    "prophetnet": {"max_position_embeddings": 128, "bos_token_id": 0, "eos_token_id": 0},
+}
+
+
+@pytest.mark.parametrize("kind", PADDING_MATTERS)
+def test_a_model_whose_logits_padding_changes_gets_none(kind, in_memory):
+    """Beyond its first 40 tokens Phi-3 turns all positions; ProphetNet always sees the padding."""
+    _, tokenizer = in_memory
+    torch.manual_seed(0)
+    config = small_config(kind, vocab_size=len(tokenizer), **PADDING_MATTERS[kind])
+    network = AutoModelForCausalLM.from_config(config).eval()
+    for parameter in network.parameters():
+        if parameter.ndim > 1:
+            torch.nn.init.normal_(parameter, std=0.2)
+    texts = [LONG[:length] for length in range(20, 400, 20)] * 2
+    alone = measure(network, texts, tokenizer=tokenizer, batch_tokens=1).records
+    together = measure(network, texts, tokenizer=tokenizer, batch_tokens=2048).records
+    moved = alone.n_greater != together.n_greater
+    assert moved.mean() <= 0.01 and np.abs(alone.n_greater - together.n_greater).max() <= 1
+    np.testing.assert_allclose(together.nll, alone.nll, atol=2e-4)
+    with model_in_memory(network, tokenizer) as model:
+        assert model.padding_limit == (40 if kind == "phi3" else 0)
+        encoded = encode(Corpus.of(texts), tokenizer, max_length=model.context)
+        sizes = [batch.input_ids.shape for batch, _ in measured_ranks(model, encoded, 2048)]
+        padded = dataclasses.replace(model, padding_limit=None)
+        columns = rank_columns(padded, encoded, 2048)
+    # Texts of one length still go together, and short ones are padded where that is right.
+    assert max(rows for rows, _ in sizes) > (2 if kind == "phi3" else 1)
+    assert (columns["n_greater"] != alone.n_greater).mean() > 0.05  # what padding would do

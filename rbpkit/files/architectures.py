@@ -71,6 +71,24 @@ def _unused_positions(text: PreTrainedConfig) -> int:
     return padding + 2 if text.model_type == "prophetnet" else padding + 1
 
 
+def short_factor_length(config: PreTrainedConfig) -> int | None:
+    """The longest sequence with the short factors of LongRoPE (Phi-3); None of other models.
+
+    In a longer one the rotary frequencies of all its tokens are others.
+    """
+    text = config.get_text_config(decoder=True)
+    tables = []
+    for name in ("rope_parameters", "rope_scaling"):
+        table = getattr(text, name, None) or {}
+        # One table, or one for each type of layer.
+        tables += [table, *(part for part in table.values() if isinstance(part, dict))]
+    for table in tables:
+        if "long_factor" in table:
+            length = table.get("original_max_position_embeddings")
+            return length or text.original_max_position_embeddings
+    return None
+
+
 def _read_architectures() -> dict[str, dict[str, Any]]:
     file = resources.files("rbpkit") / "data/paper/architectures.jsonl"
     architectures = {}
