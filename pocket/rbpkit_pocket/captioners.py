@@ -1,10 +1,12 @@
-"""The readers: small multimodal models that say the name of a glyph, and how they are trained.
+"""The captioners: small multimodal models that say the name of a glyph, and how they are trained.
 
 Each is LLaVA in small (`transformers`' LlavaForConditionalGeneration): a SigLIP tower reads the
-picture in patches, and a Pythia (GPT-NeoX) reads what it says of them and writes the name. All see
-the same pictures in the same order; each pass draws them again.
+picture in patches, and a Pythia (GPT-NeoX) reads what the tower says of them and writes the name.
+All see the same pictures in the same order; each pass draws them again.
 
-`python -m rbpkit_pocket.captioners FOLDER` trains all, into FOLDER/NAME, and puts them in the package.
+    python -m rbpkit_pocket.captioners FOLDER
+
+trains all, into FOLDER/NAME, and puts them in the package.
 """
 
 from __future__ import annotations
@@ -27,26 +29,37 @@ from rbpkit.measuring import measure
 from rbpkit_pocket import paths
 from rbpkit_pocket.glyphs import SIDE, load_glyphs, pictures
 from rbpkit_pocket.plugin import GLYPH_CORPORA
-from rbpkit_pocket.recipes import Recipe
+from rbpkit_pocket.recipes import share_of_rate
 from rbpkit_pocket.training import HeadLoss, TrainedModel, run_steps
 
 if TYPE_CHECKING:
-    from transformers import LlavaForConditionalGeneration, LlavaProcessor
+    from transformers import (
+        LlavaConfig,
+        LlavaForConditionalGeneration,
+        LlavaProcessor,
+        PreTrainedModel,
+        PreTrainedTokenizerFast,
+    )
 
 PATCH = 8
 PATCHES = (SIDE // PATCH) ** 2
 MEAN, STD = 0.96, 0.25  # paper is near 0: with paper at 0.9 the towers hardly learned to see
 PICTURE, END = "<picture>", "<end>"
-V = 1024
+END_ID, PICTURE_ID = 0, 1
+CAPTIONER_V = 1024
+"""Rows of the captioners' output matrix."""
 
 
 @dataclass(frozen=True)
-class Reader:
-    """A reader and how it is trained: width of both halves, their layers, their attention heads.
+class GlyphCaptioner:
+    """A captioner and how it is trained. Everything can change its weights.
 
-    rate, warmup: the learning rate rises to rate / width over that part of the steps and then falls
-    linearly to zero. The seed decides the first weights; pictures and their order are always the
-    same.
+    - width: of both halves.
+    - layers: of the half that writes; tower: of the half that sees; heads: of attention, in both.
+    - rate, warmup: the learning rate rises to rate / width over `warmup` of the steps and then
+      falls linearly to zero.
+    - batch: pictures of a step.
+    - seed: of the first weights; pictures and their order are always the same.
     """
 
     width: int
@@ -64,28 +77,35 @@ class Reader:
 
     @property
     def name(self) -> str:
-        """`reader-w64-l3`, with the seed if it is not 0."""
-        return f"reader-w{self.width}-l{self.layers}" + (f"-seed{self.seed}" if self.seed else "")
+        """`reader-w64-l3`, with the seed if it is not 0; "reader" is what their files call them."""
+        seed = f"-seed{self.seed}" if self.seed else ""
+        return f"reader-w{self.width}-l{self.layers}{seed}"
 
-    rate_at = Recipe.rate_at
+    def rate_at(self, step: int, width: int) -> float:
+        """Learning rate of step 0, 1, ..., steps - 1."""
+        return self.rate / width * share_of_rate(step, self.steps, self.warmup)
 
 
-SIZES = tuple(
-    Reader(*row)
-    for row in zip(
-        (32, 48, 64, 80, 96, 128),
-        (2, 3, 3, 4, 4, 5),
-        (2, 2, 2, 2, 3, 3),
-        (1, 2, 2, 2, 3, 4),
-        strict=True,
-    )
+CAPTIONER_SIZES = (
+    GlyphCaptioner(width=32, layers=2, tower=2, heads=1),
+    GlyphCaptioner(width=48, layers=3, tower=2, heads=2),
+    GlyphCaptioner(width=64, layers=3, tower=2, heads=2),
+    GlyphCaptioner(width=80, layers=4, tower=2, heads=2),
+    GlyphCaptioner(width=96, layers=4, tower=3, heads=3),
+    GlyphCaptioner(width=128, layers=5, tower=3, heads=4),
 )
 """The six that ship, smallest first."""
-SEEDS = tuple(replace(size, seed=seed) for seed in (1, 2) for size in SIZES)
+CAPTIONER_SEEDS = (
+    *(replace(size, seed=1) for size in CAPTIONER_SIZES),
+    *(replace(size, seed=2) for size in CAPTIONER_SIZES),
+)
 """All sizes from other first weights; of these only the summaries ship."""
 
 
-def make_tokenizer():
+# --- models ----------------------------------------------------------------------------------
+
+
+def make_tokenizer() -> PreTrainedTokenizerFast:
     """Byte-level BPE with V = 1,024, trained on each name of the training characters once."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
@@ -93,28 +113,29 @@ def make_tokenizer():
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = decoders.ByteLevel()
-    names = load_glyphs("train").drop_duplicates("code").sort_values("code")["name"]
-    letters = pre_tokenizers.ByteLevel.alphabet()
-    special = [END, PICTURE]
-    trainer = trainers.BpeTrainer(vocab_size=V, special_tokens=special, initial_alphabet=letters)
-    bpe.train_from_iterator(names, trainer)
+    trainer = trainers.BpeTrainer(
+        vocab_size=CAPTIONER_V,
+        special_tokens=[END, PICTURE],  # in the order of END_ID and PICTURE_ID
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    )
+    characters = load_glyphs("train").drop_duplicates("code").sort_values("code")
+    bpe.train_from_iterator(characters["name"], trainer)
     return PreTrainedTokenizerFast(
         tokenizer_object=bpe, eos_token=END, pad_token=END, extra_special_tokens=[PICTURE]
     )
 
 
 def make_processor() -> LlavaProcessor:
-    """What turns a picture (grey, as RGB) and a name into the readers' input."""
+    """What turns a picture (grey, as RGB) and a name into the captioners' input."""
     from transformers import LlavaProcessor
     from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
-    tokenizer = make_tokenizer()
-    images = SiglipImageProcessorPil(
+    image_processor = SiglipImageProcessorPil(
         size={"height": SIDE, "width": SIDE}, image_mean=[MEAN] * 3, image_std=[STD] * 3
     )
     return LlavaProcessor(
-        image_processor=images,
-        tokenizer=tokenizer,
+        image_processor=image_processor,
+        tokenizer=make_tokenizer(),
         patch_size=PATCH,
         vision_feature_select_strategy="full",
         image_token=PICTURE,
@@ -122,54 +143,58 @@ def make_processor() -> LlavaProcessor:
     )
 
 
-def initial_reader(reader: Reader) -> LlavaForConditionalGeneration:
-    """The untrained reader in float32; its weights depend on the seed alone."""
-    from transformers import (
-        GPTNeoXConfig,
-        LlavaConfig,
-        LlavaForConditionalGeneration,
-        SiglipVisionConfig,
-    )
+def initial_captioner(captioner: GlyphCaptioner) -> LlavaForConditionalGeneration:
+    """The untrained captioner in float32; its weights depend on the seed alone."""
+    from transformers import LlavaForConditionalGeneration
 
-    same = {
-        "hidden_size": reader.width,
-        "intermediate_size": 4 * reader.width,
-        "num_attention_heads": reader.heads,
-    }
+    torch.manual_seed(captioner.seed)
+    model = LlavaForConditionalGeneration(_config(captioner)).float()
+    # Pythia's second rule, as in `families.initial_model`, for the half that writes.
+    std = 2 / (captioner.layers * math.sqrt(captioner.width))
+    for name, parameter in model.named_parameters():
+        if name.endswith(("attention.dense.weight", "mlp.dense_4h_to_h.weight")):
+            nn.init.normal_(parameter, std=std)
+    return model
+
+
+def _config(captioner: GlyphCaptioner) -> LlavaConfig:
+    from transformers import GPTNeoXConfig, LlavaConfig, SiglipVisionConfig
+
+    width = captioner.width
     tower = SiglipVisionConfig(
-        **same,
-        num_hidden_layers=reader.tower,
+        hidden_size=width,
+        intermediate_size=4 * width,
+        num_attention_heads=captioner.heads,
+        num_hidden_layers=captioner.tower,
         image_size=SIDE,
         patch_size=PATCH,
         vision_use_head=False,
     )
+    rotary = {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.25}
     text = GPTNeoXConfig(
-        **same,
-        num_hidden_layers=reader.layers,
-        vocab_size=V,
+        hidden_size=width,
+        intermediate_size=4 * width,
+        num_attention_heads=captioner.heads,
+        num_hidden_layers=captioner.layers,
+        vocab_size=CAPTIONER_V,
         max_position_embeddings=128,
-        rope_parameters={"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.25},
-        initializer_range=math.sqrt(2 / (5 * reader.width)),
-        bos_token_id=0,
-        eos_token_id=0,
+        rope_parameters=rotary,
+        initializer_range=math.sqrt(2 / (5 * width)),
+        bos_token_id=END_ID,
+        eos_token_id=END_ID,
         tie_word_embeddings=False,
     )
     config = LlavaConfig(
         vision_config=tower,
         text_config=text,
-        image_token_index=1,
+        image_token_index=PICTURE_ID,
         image_seq_length=PATCHES,
         vision_feature_layer=-1,
         vision_feature_select_strategy="full",
         tie_word_embeddings=False,
     )
-    config.rbpkit_family = "Reader"
-    torch.manual_seed(reader.seed)
-    model = LlavaForConditionalGeneration(config).float()
-    for name, parameter in model.named_parameters():
-        if name.endswith(("attention.dense.weight", "mlp.dense_4h_to_h.weight")):  # as in `recipes`
-            nn.init.normal_(parameter, std=2 / (reader.layers * math.sqrt(reader.width)))
-    return model
+    config.rbpkit_family = "Reader"  # as manifests and summaries name the family
+    return config
 
 
 # --- training --------------------------------------------------------------------------------
@@ -178,40 +203,49 @@ def initial_reader(reader: Reader) -> LlavaForConditionalGeneration:
 @cache
 def names_ids(split: str) -> tuple[Tensor, ...]:
     """The token ids of each glyph's name, with the end, in the order of `load_glyphs`."""
-    ids = make_tokenizer()(list(load_glyphs(split)["name"]))["input_ids"]
-    return tuple(torch.tensor([*one, 0]) for one in ids)
+    encoded = make_tokenizer()(list(load_glyphs(split)["name"]))
+    return tuple(torch.tensor([*ids, END_ID]) for ids in encoded["input_ids"])
 
 
-def loss_of(model: nn.Module, greys: np.ndarray, names: list[Tensor]) -> Tensor:
-    """Mean negative log-likelihood (nats) of the tokens of names after their pictures."""
-    after = nn.utils.rnn.pad_sequence(names, batch_first=True, padding_value=0)
-    ids = torch.cat([torch.ones(len(names), PATCHES, dtype=torch.long), after[:, :-1]], 1)
-    pixels = (torch.from_numpy(greys).float()[:, None] / 255 - MEAN) / STD
+def loss_of(model: PreTrainedModel, greys: np.ndarray, names: Sequence[Tensor]) -> Tensor:
+    """Mean negative log-likelihood (nats) of the tokens of names after their pictures.
+
+    greys: (B, SIDE, SIDE) uint8. names: the B names' token ids, with the end.
+    """
+    lengths = torch.tensor([len(name) for name in names])
+    targets = nn.utils.rnn.pad_sequence(list(names), batch_first=True, padding_value=END_ID)
+    is_target = torch.arange(targets.shape[1]) < lengths[:, None]
+    # The last place of the picture predicts a name's first token, and each token the next.
+    picture_ids = torch.full((len(names), PATCHES), PICTURE_ID)
+    ids = torch.cat([picture_ids, targets[:, :-1]], 1)
+    shades = torch.from_numpy(greys).float()[:, None] / 255
+    pixels = (shades - MEAN) / STD
     states = model.model(
         input_ids=ids, pixel_values=pixels.expand(-1, 3, -1, -1), use_cache=False
     ).last_hidden_state
-    real = torch.arange(after.shape[1]) < torch.tensor([*map(len, names)])[:, None]
-    states, targets = states[:, PATCHES - 1 :][real], after[real]
-    return HeadLoss.apply(states, model.lm_head.weight, targets, 0.0)
+    states = states[:, PATCHES - 1 :]
+    return HeadLoss.apply(states[is_target], model.lm_head.weight, targets[is_target], 0.0)
 
 
 @torch.no_grad()
-def validation_ce(model: nn.Module) -> float:
+def captioner_ce(model: PreTrainedModel) -> float:
     """`loss_of` over the validation glyphs."""
     greys, names = pictures("valid", 0), names_ids("valid")
-    total = count = 0.0
+    total = tokens = 0.0
     for first in range(0, len(names), 128):
-        some = list(names[first : first + 128])
-        tokens = sum(map(len, some))
-        total += float(loss_of(model, greys[first : first + 128], some)) * tokens
-        count += tokens
-    return total / count
+        some_names = names[first : first + 128]
+        some_tokens = sum(len(name) for name in some_names)
+        loss = loss_of(model, greys[first : first + 128], some_names)
+        total += float(loss) * some_tokens
+        tokens += some_tokens
+    return total / tokens
 
 
 @cache
 def _order(turn: int) -> np.ndarray:
     """The order of the training glyphs in a pass."""
-    return np.argsort(np.random.PCG64(turn).random_raw(len(names_ids("train"))), kind="stable")
+    drawn = np.random.PCG64(turn).random_raw(len(names_ids("train")))
+    return np.argsort(drawn, kind="stable")
 
 
 def batch_of(step: int, size: int) -> tuple[np.ndarray, list[Tensor]]:
@@ -219,49 +253,59 @@ def batch_of(step: int, size: int) -> tuple[np.ndarray, list[Tensor]]:
     names = names_ids("train")
     turn, place = divmod(step, len(names) // size)
     rows = _order(turn)[place * size : (place + 1) * size]
-    return pictures("train", turn)[rows], [names[i] for i in rows]
+    return pictures("train", turn)[rows], [names[row] for row in rows]
 
 
-def train(
-    reader: Reader, folder: Path, watch: Callable[[dict], None] = lambda row: None
+def train_captioner(
+    captioner: GlyphCaptioner, folder: Path, watch: Callable[[dict], None] = lambda row: None
 ) -> TrainedModel:
-    """Train a reader into `folder`, as `rbpkit_pocket.training.train` does a pocket model."""
+    """Train a captioner into `folder`, as `rbpkit_pocket.training.train` does a pocket model."""
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
+
+    def loss(model: PreTrainedModel, step: int) -> Tensor:
+        greys, names = batch_of(step, captioner.batch)
+        return loss_of(model, greys, names)
+
     return run_steps(
         folder,
-        {**asdict(reader), "torch": torch.__version__},
-        reader,
-        reader.width,
-        ("pictures", reader.batch),
-        model=lambda: initial_reader(reader),
-        loss=lambda model, step: loss_of(model, *batch_of(step, reader.batch)),
-        valid=validation_ce,
+        {**asdict(captioner), "torch": torch.__version__},
+        captioner,
+        captioner.width,
+        ("pictures", captioner.batch),
+        model=lambda: initial_captioner(captioner),
+        loss=loss,
+        valid=captioner_ce,
         tokenizer=make_processor(),
         watch=watch,
     )
 
 
-def ship(runs: Path, readers: Sequence[Reader]) -> None:
-    """Put finished runs into the package: of `SIZES` the weights, of all loss curve and summaries.
+def ship_captioners(runs: Path, captioners: Sequence[GlyphCaptioner]) -> None:
+    """Put finished runs into the package: the weights of seed 0, all loss curves and summaries.
 
-    Seeds are measured on the true pictures alone, of characters never seen and seen.
+    Other seeds are measured on the true pictures alone, of characters never seen and seen.
     """
-    for one in readers:
-        model = runs / one.name / "model"
-        shutil.copyfile(runs / one.name / "log.csv", paths.RUNS / f"{one.name}.csv")
-        if not one.seed:
-            shutil.copytree(model, paths.CAPTIONERS / one.name, dirs_exist_ok=True)
-        for name in GLYPH_CORPORA[:: 3 if one.seed else 1]:
-            corpus = f"pocket:{name}"
+    for captioner in captioners:
+        name = captioner.name
+        model = runs / name / "model"
+        shutil.copyfile(runs / name / "log.csv", paths.RUNS / f"{name}.csv")
+        corpora: Sequence[str] = ("glyphs", "glyphs-seen")
+        if not captioner.seed:
+            shutil.copytree(model, paths.CAPTIONERS / name, dirs_exist_ok=True)
+            corpora = GLYPH_CORPORA
+        for corpus in corpora:
             with tempfile.TemporaryDirectory() as scratch:
-                path = measure(model, corpus, scratch, name=one.name).path
-                target = paths.CAPTIONER_SUMMARIES / path.parent.name
+                measured = measure(model, f"pocket:{corpus}", scratch, name=name)
+                assert measured.path is not None  # there is a folder for it
+                target = paths.CAPTIONER_SUMMARIES / measured.path.parent.name
                 target.mkdir(parents=True, exist_ok=True)
-                shutil.copy(path.with_suffix(".summary.npz"), target)
+                shutil.copy(measured.path.with_suffix(".summary.npz"), target)
 
 
 if __name__ == "__main__":
-    for one in (*SIZES, *SEEDS):
-        print(one.name, train(one, Path(sys.argv[1]) / one.name), flush=True)
-        ship(Path(sys.argv[1]), [one])
+    folder = Path(sys.argv[1])
+    for captioner in (*CAPTIONER_SIZES, *CAPTIONER_SEEDS):
+        trained = train_captioner(captioner, folder / captioner.name)
+        print(captioner.name, trained, flush=True)
+        ship_captioners(folder, [captioner])

@@ -158,7 +158,7 @@ def make_optimizer(model: nn.Module, recipe: Schedule) -> torch.optim.AdamW:
 
 
 class Schedule(Protocol):
-    """What the steps of a run need of a recipe: `Recipe` and `captioners.Captioner` have it."""
+    """What the steps of a run need of a recipe: `Recipe` and `GlyphCaptioner` have it."""
 
     @property
     def steps(self) -> int: ...

@@ -1,4 +1,4 @@
-"""The glyphs' pictures and split, and the readers: training, and what ships."""
+"""The glyphs' pictures and split, and the captioners: training, and what ships."""
 
 import unicodedata
 from dataclasses import replace
@@ -28,7 +28,7 @@ from rbpkit_pocket.glyphs import (
 )
 from rbpkit_pocket.plugin import GLYPH_CORPORA
 
-SMALL = captioners.Reader(32, 1, 1, 1, steps=6, batch=4)
+SMALL = captioners.GlyphCaptioner(32, 1, 1, 1, steps=6, batch=4)
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +95,7 @@ def test_all_sizes_see_the_same_pictures_once_a_pass():
 
 
 def test_a_step_lowers_the_loss_and_the_loss_is_the_models_own():
-    model = captioners.initial_reader(SMALL)
+    model = captioners.initial_captioner(SMALL)
     greys, names = captioners.batch_of(0, 4)
     loss = captioners.loss_of(model, greys, names)
     total = 0.0
@@ -111,7 +111,7 @@ def test_a_step_lowers_the_loss_and_the_loss_is_the_models_own():
 
 
 def test_a_run_that_stops_goes_on_to_the_same_weights(tmp_path, monkeypatch):
-    monkeypatch.setattr(captioners, "validation_ce", lambda model: 0.0)
+    monkeypatch.setattr(captioners, "captioner_ce", lambda model: 0.0)
     monkeypatch.setattr(training, "LOG_EVERY", 2)
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
 
@@ -120,12 +120,12 @@ def test_a_run_that_stops_goes_on_to_the_same_weights(tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    captioners.train(SMALL, whole)
+    captioners.train_captioner(SMALL, whole)
     with pytest.raises(KeyboardInterrupt):
-        captioners.train(SMALL, parts, watch=stop)
+        captioners.train_captioner(SMALL, parts, watch=stop)
     with pytest.raises(InputError, match="another recipe"):
-        captioners.train(replace(SMALL, rate=0.1), parts)
-    captioners.train(SMALL, parts)
+        captioners.train_captioner(replace(SMALL, rate=0.1), parts)
+    captioners.train_captioner(SMALL, parts)
     weights = [one / "model" / "model.safetensors" for one in (whole, parts)]
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
@@ -140,7 +140,7 @@ def test_fingerprint():
     assert as_shipped() and load_corpus("pocket:glyphs", documents=2).source["as_shipped"]
 
 
-def test_controls_keep_the_names_and_change_the_pictures():
+def test_changed_corpora_keep_the_names_and_change_the_pictures():
     names, shown = measured_glyphs("")
     for kind in ("-shuffled", "-blank"):
         others, pictures_ = measured_glyphs(kind)
@@ -150,20 +150,20 @@ def test_controls_keep_the_names_and_change_the_pictures():
     assert not {one.tobytes() for one in drawn} & {one.tobytes() for one in pictures("train", 0)}
 
 
-def test_readers_ship_and_give_their_numbers_again():
+def test_captioners_ship_and_give_their_numbers_again():
     sizes = [file.stat().st_size for file in paths.CAPTIONERS.rglob("*") if file.is_file()]
-    assert sum(sizes) < 12 * 2**20 and len(captioners.SIZES) >= 6
+    assert sum(sizes) < 12 * 2**20 and len(captioners.CAPTIONER_SIZES) >= 6
     found = {
         (one.manifest.corpus, one.manifest.model): one
         for one in load_summaries(paths.CAPTIONER_SUMMARIES)
     }
-    for one in captioners.SIZES:
+    for one in captioners.CAPTIONER_SIZES:
         network = AutoModelForImageTextToText.from_pretrained(paths.CAPTIONERS / one.name)
         assert type(network).__name__ == "LlavaForConditionalGeneration"
         assert all((corpus, one.name) in found for corpus in map("pocket:{}".format, GLYPH_CORPORA))
     corpus = load_corpus("pocket:glyphs", documents=40)
-    again = measure(paths.CAPTIONERS / captioners.SIZES[0].name, corpus).summary
-    there = found["pocket:glyphs", captioners.SIZES[0].name]
+    again = measure(paths.CAPTIONERS / captioners.CAPTIONER_SIZES[0].name, corpus).summary
+    there = found["pocket:glyphs", captioners.CAPTIONER_SIZES[0].name]
     assert again.manifest.S == there.manifest.S
     assert again.document_tokens.tolist() == there.document_tokens[:40].tolist()
     assert again.document_nll == pytest.approx(there.document_nll[:40], rel=1e-3)
