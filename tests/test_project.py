@@ -183,16 +183,11 @@ def test_environment_yml_agrees():
 def _imports(path: Path) -> frozenset[str]:
     """Absolute dotted names that a file imports anywhere, inside functions too.
 
-    `from a import b` gives both `a` and `a.b`, for b may be a module. What stands under
-    `if TYPE_CHECKING:` never runs and is left out.
+    `from a import b` gives both `a` and `a.b`, for b may be a module. What is imported for types
+    alone counts too.
     """
     names = set()
-    todo: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"), str(path))]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            continue
-        todo += ast.iter_child_nodes(node)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -213,26 +208,39 @@ def _reachable(folder: str) -> set[str]:
     return found
 
 
+def _graph(package: Path) -> dict[str, set[str]]:
+    """Each module of a package -> the modules of the same package that it imports."""
+    files = {}
+    for path in package.rglob("*.py"):
+        dotted = ".".join(path.relative_to(package).with_suffix("").parts)
+        files[dotted] = path
+    graph = {}
+    for name, path in files.items():
+        imported = {one.removeprefix(f"{package.name}.") for one in _imports(path)}
+        graph[name] = imported & files.keys() - {name}
+    return graph
+
+
 def test_imports_point_one_way():
-    files = {
-        ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path
-        for path in PACKAGE.rglob("*.py")
-    }
-    graph = {
-        name: {one.removeprefix("rbpkit.") for one in _imports(path)} & files.keys() - {name}
-        for name, path in files.items()
-    }
+    graph = _graph(PACKAGE)
     assert set(map(_folder, graph)) == MAY_IMPORT.keys(), "a folder without a rule"
-    laboratory = [name for name, path in files.items() if "rbpkit_pocket" in _imports(path)]
-    assert not laboratory, f"rbpkit imports the laboratory: {laboratory}"
-    upward = [
-        f"{name} imports {other}"
-        for name, others in graph.items()
-        for other in others
-        if name != "__main__" and not {other, _folder(other)} & _reachable(_folder(name))
-    ]
+    upward = []
+    for name, others in graph.items():
+        allowed = _reachable(_folder(name))
+        for other in others:
+            if name != "__main__" and not {other, _folder(other)} & allowed:
+                upward.append(f"{name} imports {other}")
     assert not upward, f"a lower folder imports a higher one: {upward}"
-    tuple(TopologicalSorter(graph).static_order())  # CycleError names the cycle
+
+
+@pytest.mark.parametrize("package", [PACKAGE, ROOT / "pocket" / "rbpkit_pocket"])
+def test_no_modules_import_each_other_not_even_for_types(package):
+    tuple(TopologicalSorter(_graph(package)).static_order())  # CycleError names the cycle
+
+
+def test_rbpkit_does_not_import_the_laboratory():
+    found = [path for path in PACKAGE.rglob("*.py") if "rbpkit_pocket" in _imports(path)]
+    assert not found
 
 
 @pytest.mark.parametrize(

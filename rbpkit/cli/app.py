@@ -43,7 +43,7 @@ class _Commands(TyperGroup):
         plugin = plugins.load_plugin(cmd_name)
         if plugin.command is None:
             return None
-        around = typer.Typer(add_completion=False)
+        around = typer.Typer(add_completion=False, rich_markup_mode=None)
         around.add_typer(plugin.command(), name=cmd_name)
         return typer.main.get_group(around).commands[cmd_name]
 

@@ -69,7 +69,8 @@ class Params(BaseModel):
         figures_dir: where they write figures; empty for nowhere.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    # "model_" is a prefix of pydantic's own, which some versions warn of.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
 
     source: str
     families: Names = ()
