@@ -17,7 +17,7 @@
 #
 # The rank $R$ of a token is its place when all tokens are sorted, the most probable first. The curve is a *lognormal*: the natural logarithm $\ln R$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. Half of a bell lies below its middle. So by this curve, half of all ranks are below $e^{-14.29} = 0.0000006$. But a rank is 1, 2, 3 and so on.
 #
-# **Guess first.** The curve was fitted to tokens of rank 2 and more. Which part of its bell lies over these ranks: a half, a tenth, one in thirty, or one in two hundred?
+# **Guess first.** The curve was fitted to tokens of rank 2 and more. Which part of the bell's area lies at these ranks: a half, a tenth, one in thirty, or one in two hundred?
 #
 # *[Glossary](../docs/glossary.md)*
 
@@ -28,7 +28,7 @@ records_dir = ""  # a folder of your own records; empty: the pocket models
 figures_dir = ""  # where to write figures and their points; empty: nowhere
 
 # %% tags=["hide-input"]
-# Import what is needed, and say what the checks of the exercises recognise
+# Import what is needed
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ from scipy.special import expit, ndtr
 from scipy.stats import linregress, norm
 
 from rbpkit import fit_power_law, load_summaries, paper, plots
-from rbpkit.palette import CONTEXT, INK, OTHER, RANK_FILLS, rank_group
+from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
 from rbpkit.stats.curves import in_order, table1_curves
 from rbpkit.stats.rank_laws import closed_form, fit_lognormal, lognormals, published_laws
 from rbpkit.study.params import check_parameters
@@ -48,60 +48,24 @@ from rbpkit_pocket.paths import SUMMARIES
 check_parameters(globals())
 ours = "your models" if records_dir else "pocket models"
 
-# For each exercise: how to undo a common mistake, and what to say if that gives the right answer
-MISTAKES = {
-    1: [
-        (lambda a: a / 100, "Give a share, not percent."),
-        (lambda a: 1 - a, "This is the share below rank 2. Which share is above?"),
-        (lambda a: norm.sf(norm.isf(a) - np.log(2 / 1.5) / 3.69), "Rank 2 begins at 1.5."),
-        (lambda a: norm.sf(norm.isf(a) + np.log(1.5) * 0.566 / 3.69), "Use natural logarithms."),
-    ],
-    2: [
-        (lambda a: 1 / a, "This is the inverse. The ratio asked for has CE above the line."),
-        (lambda a: a / 100, "Give a factor, not percent."),
-        (lambda a: 1 - a, "This is the part that is lost. Which factor is left?"),
-        (lambda a: 10**a, "This is a power of ten. Give the factor itself."),
-    ],
-}
-
-
-def checked(number, answer, is_right):
-    """As `check`; names a common mistake, and where the answer is explained."""
-    verdict = check(number, answer, is_right)
-    if verdict.endswith("right"):
-        return f"{verdict}\n   explained in docs/solutions/08_section_5_2_two_laws.md"
-    if isinstance(answer, str):
-        return f"{verdict}. Give a number, without quotation marks."
-    if isinstance(answer, int | float) and answer > 0:
-        for undo, reply in MISTAKES[number]:
-            if check(number, undo(answer), is_right).endswith("right"):
-                return f"{verdict}. {reply}"
-    return verdict
-
-
 # %% [markdown]
-# The curve knows no whole numbers. So, as in the authors' program, rank $k$ gets the part of the curve that rounds to $k$, from $k - \tfrac12$ to $k + \tfrac12$.
+# A rank is a whole number, but the curve runs over all numbers. So, as in the authors' program, rank $k$ gets the area between $k - \tfrac12$ and $k + \tfrac12$.
 
 
 # %%
 def at_least(k, mu, sigma):
-    """The part of the curve that rounds to a rank of k or more."""
+    """The share of the curve's area above k - 1/2, which is that of the ranks k, k + 1, ..."""
     distance = (np.log(k - 0.5) - mu) / sigma  # from the middle, in standard deviations
     return norm.sf(distance)  # the bell's area to the right of it
 
 
 printed = paper.lognormal_params().set_index("model")  # as written in Figure 8c
 mu, sigma = printed.loc["pythia-12b", ["mu", "sigma"]]
-middle = np.exp(mu)  # the logarithm undone
-over_all = at_least(1, mu, sigma)
-over_fitted = at_least(2, mu, sigma)
-print(f"the middle of the curve: rank {middle:.7f}")
-print(f"below every rank: {1 - over_all:.1%}")
-print(f"over rank 1: {over_all - over_fitted:.1%}")
-print(f"over ranks of 2 and more: {over_fitted:.1%}")
+at_any_rank = at_least(1, mu, sigma)
+at_fitted_ranks = at_least(2, mu, sigma)
 
 # %% tags=["hide-input"]
-# Draw the bell and the part of it that lies over ranks
+# Draw the bell and the part of it that lies at the fitted ranks
 x = np.linspace(np.log(1e-13), np.log(1e5), 2000)
 bell = norm.pdf(x, mu, sigma)
 real = x > np.log(1.5)
@@ -111,12 +75,7 @@ with plots.style():
     axes.fill_between(np.exp(x[real]), bell[real], color=INK, linewidth=0)
     axes.plot(np.exp(x), bell, color=INK, linewidth=1.2)
     axes.vlines(np.exp(mu), 0, bell.max(), color=OTHER, linewidth=1)
-    axes.annotate(
-        "half of the curve is\nbelow 0.0000006",
-        (np.exp(mu), 0.058),
-        (2e-13, 0.055),
-        arrowprops={"arrowstyle": "-", "color": OTHER},
-    )
+    axes.text(4e-7, 0.02, "half of\nthe curve", ha="right")
     axes.annotate(
         "ranks 2, 3, 4, …:\n0.5% of the curve",
         (4, 0.0015),
@@ -124,24 +83,30 @@ with plots.style():
         arrowprops={"arrowstyle": "-", "color": INK},
     )
     axes.set(xscale="log", xlabel="rank", ylim=(0, None), xlim=(1e-13, 1e5))
-    axes.set_title("Pythia-12B: only a sliver of the curve is real")
+    axes.set_title("Pythia-12B: only a sliver of the curve lies at ranks of 2 and more")
     axes.set_xticks([1e-12, 1e-9, 1e-6, 1e-3, 1, 1e3])
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
 sliver = pd.DataFrame({"part": ["below every rank", "rank 1", "ranks of 2 and more"]})
-sliver["share"] = -np.diff([1, at_least(1, mu, sigma), at_least(2, mu, sigma), 0])
+sliver["share"] = -np.diff([1, at_any_rank, at_fitted_ranks, 0])
 plots.save(figure, sliver, figures_dir, "figure_8_sliver")
 
+# %%
+print(f"the middle of the curve: rank {np.exp(mu):.7f}")  # the logarithm undone
+print(f"below every rank: {1 - at_any_rank:.1%}")
+print(f"at rank 1: {at_any_rank - at_fitted_ranks:.1%}")
+print(f"at ranks of 2 and more: {at_fitted_ranks:.1%}")
+
 # %% [markdown]
-# **Half of the curve lies below a rank of 0.0000006, and only 0.5% of it over the ranks to which it was fitted.** The fit uses the far end of a bell to follow a long tail.
+# **Half of the curve lies below a rank of 0.0000006, and only 0.5% of it at the ranks to which it was fitted.**
 #
-# **Exercise 1.** For Pythia-14M the paper prints $\mu = 1.19$, $\sigma = 3.69$. Which share of that curve lies over ranks of 2 and more? Give two decimals.
+# **Exercise 1.** For Pythia-14M the paper prints $\mu = 1.19$, $\sigma = 3.69$. Which share of that curve lies at ranks of 2 and more? Give two decimals.
 #
 # <details><summary>Hint</summary><code>at_least</code> has three arguments. How many standard deviations is ln 1.5 from the middle?</details>
 
 # %%
 answer_1 = None  # a share
-print(checked(1, answer_1, sealed("74fd51f1", digits=2)))
+print(check(1, answer_1, sealed("74fd51f1", digits=2)))
 
 # %% [markdown]
 # ## What the curve is for
@@ -150,21 +115,23 @@ print(checked(1, answer_1, sealed("74fd51f1", digits=2)))
 # >
 # > $$\ln R \sim \mathcal N(\mu, \sigma^2) \tag{9}$$
 #
-# Cross-entropy (CE) is the mean of $-\log p$, if $p$ is what the model gives the true token, in nats (natural logarithms). $\mathrm{RBP}_k$ is the share of tokens of rank $k$ or less; the paper's $p_1$ is $\mathrm{RBP}_1$. $S$ is the number of parameters without embeddings. Both losses fall as $S^{-\alpha}$: lines in logarithms, of slope $-\alpha$. Here they are for ten Pythias on Wikipedia (Wiki).
+# Let $p$ be the probability that a model gives the true token. Cross-entropy (CE) is the mean of $-\log p$, in nats (natural logarithms). It is *absolute-based*: it uses $p$ itself. $\mathrm{RBP}_k$ is the share of tokens of rank $k$ or less. It is *relative-based*: it uses only the order of the tokens. The paper's $p_1$ is $\mathrm{RBP}_1$.
+#
+# Let $S$ be the number of parameters without embeddings. Both losses fall as a power, $S^{-\alpha}$. On logarithmic axes such a law is a line with slope $-\alpha$. Here are both for ten Pythias on Wikipedia (Wiki):
 
 # %%
-laws = published_laws()  # the points of Figures 8a and 8b
+laws = published_laws()  # the points of Figures 8a and 8b, a row for each model
 size = laws["S"]
 rank_loss = laws["neg_log_rbp1"]  # -log RBP_1
 law_of_CE = fit_power_law(size, laws["CE"])
 law_of_rank = fit_power_law(size, rank_loss)
-print(f"alpha of CE: {law_of_CE.alpha:.3f}")
-print(f"alpha of -log RBP_1: {law_of_rank.alpha:.3f}")
+print(f"alpha of CE: {law_of_CE.alpha:.4f}")
+print(f"alpha of -log RBP_1: {law_of_rank.alpha:.4f}")
 
-# Both losses have the same models and the same text. In their ratio, what they share cancels.
-law_of_ratio = fit_power_law(size, rank_loss / laws["CE"])
-low, high = law_of_ratio.alpha_interval
-print(f"difference: {law_of_ratio.alpha:.3f}, between {low:.3f} and {high:.3f}")
+# The ratio of two powers of S is a power, too. Its exponent is the difference of theirs.
+law_of_ratio = fit_power_law(size, laws["CE"] / rank_loss)
+low, high = law_of_ratio.alpha_interval  # of 95%
+print(f"difference of the two: {law_of_ratio.alpha:.4f}, between {low:.4f} and {high:.4f}")
 
 # %% tags=["hide-input"]
 # Draw Figure 8a
@@ -202,9 +169,9 @@ measured_points = laws[["model", "S", "CE", "neg_log_rbp1"]]
 plots.save(figure, measured_points, figures_dir, "figure_8a")
 
 # %% [markdown]
-# The exponents, 0.087 and 0.079, are near each other, but the 95% interval of their difference, 0.006 to 0.008, leaves out zero.
+# The exponents are near each other, but the 95% interval of their difference, 0.006 to 0.008, leaves out zero.
 #
-# Why so near? If all ranks follow one curve, its two parameters decide how often the rank is 1 ($p_1$), and how uncertain the rank is (its entropy, $-\sum_k p_k \log p_k$). The paper takes the second for CE.
+# Why are they so near? The paper assumes that all ranks follow one curve. Then $\mu$ and $\sigma$ decide how often the rank is 1, which is $p_1$. They also decide how uncertain the rank is: its entropy, $-\sum_k p_k \log p_k$. The paper puts this entropy in place of CE. (The two are equal if the true probabilities are these $p_k$ in every context, and the model gives them.)
 #
 # **Exercise 2.** What is CE / ($-\log \mathrm{RBP}_1$) multiplied by when $S$ grows a thousandfold? Give two decimals.
 #
@@ -212,7 +179,7 @@ plots.save(figure, measured_points, figures_dir, "figure_8a")
 
 # %%
 answer_2 = None  # a factor
-print(checked(2, answer_2, sealed("22fa3ce4", digits=2)))
+print(check(2, answer_2, sealed("22fa3ce4", digits=2)))
 
 # %% [markdown]
 # ## From ranks to a curve
@@ -232,19 +199,23 @@ def with_rank_1(model):
     return pd.concat([first, bins.assign(share=bins.pop("mass") * (1 - right))], ignore_index=True)
 
 
-def draw_bars(axes, bins, fills):
-    """Bars whose area is a share of all tokens; the axis of ranks is logarithmic."""
-    width = np.log(bins["bin_hi"] / bins["bin_lo"])
+def log_width(bins):
+    """How wide each bar is on the logarithmic axis of ranks."""
+    return np.log((bins["bin_hi"] - 0.5) / (bins["bin_lo"] - 0.5))
+
+
+def draw_bars(axes, bins):
+    """Bars whose area is a share of all tokens; rank k is drawn from k - 1/2 to k + 1/2."""
     axes.bar(
-        bins["bin_lo"],
-        bins["share"] / width,
+        bins["bin_lo"] - 0.5,
+        bins["share"] / log_width(bins),
         bins["bin_hi"] - bins["bin_lo"],
         align="edge",
-        color=fills,
+        color=[GREYS[0] if first == 1 else CONTEXT for first in bins["bin_lo"]],
         edgecolor="white",
         linewidth=0.4,
     )
-    axes.set(xscale="log", xlim=(0.9, 6e4))
+    axes.set(xscale="log", xlim=(0.45, 6e4))
     axes.set_xticks([1, 10, 100, 1000, 10000], ["1", "10", "100", "1,000", "10,000"])
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -255,14 +226,14 @@ RBP_12B = paper.rbp_by_k().query(
     "dataset == 'Wiki' and model == 'pythia-12b' and k in [1, 10, 100]"
 )
 RBP_12B = RBP_12B.set_index("k")["rbp"]
-fills = [RANK_FILLS[rank_group(first)] for first in largest_bins["bin_lo"]]
 with plots.style():
     figure, (top, bottom) = plt.subplots(
         2, 1, figsize=(plots.WIDTH, 4.6), sharex=True, layout="constrained"
     )
-    draw_bars(top, largest_bins, fills)
-    top.set_title("How often each rank occurs (Pythia-12B on Wiki; area: tokens)")
-    top.text(2.1, 0.72, "rank 1: 58% of the tokens")
+    draw_bars(top, largest_bins)
+    top.set_title("How often each rank occurs (Pythia-12B on Wiki)")
+    top.text(1.65, 0.45, "rank 1: 58% of the tokens")
+    top.text(5, 0.13, "ranks 2, 3, 4, …")
     summed = largest_bins["share"].cumsum()
     bottom.step(largest_bins["bin_hi"] - 1, summed, where="post", color=INK)
     for k, share in RBP_12B.items():
@@ -281,7 +252,15 @@ with plots.style():
 plots.save(figure, largest_bins.assign(summed=summed), figures_dir, "figure_8_idea")
 
 # %% [markdown]
-# Figure 8c has bars from rank 2 on. Is rank 1 left out, or only not drawn? If it is left out, the bar of rank 2 is a share of the other tokens, $(\mathrm{RBP}_2 - \mathrm{RBP}_1) / (1 - \mathrm{RBP}_1)$. Figure 9 of the paper's ICLR version has both numbers for three models:
+# *Above, the area of a bar is a share of the tokens.*
+#
+# Figure 8c of the paper has bars from rank 2 on. A bar is for the ranks from `bin_lo` up to `bin_hi`, which is not in it, and `mass` is its share:
+
+# %%
+paper.rank_density().head(3)
+
+# %% [markdown]
+# Is rank 1 left out, or only not drawn? If it is left out, the bar of rank 2 is a share of the tokens that do not have rank 1, $(\mathrm{RBP}_2 - \mathrm{RBP}_1) / (1 - \mathrm{RBP}_1)$. Figure 9 of the paper's ICLR version has both RBP for three of the models:
 
 # %%
 by_k = paper.rbp_by_k().query("dataset == 'Wiki' and k in [1, 2]")
@@ -292,9 +271,21 @@ two = {"bar of rank 2": bars["mass"], "if rank 1 is left out": expected}
 pd.DataFrame(two).dropna().round(4)
 
 # %% [markdown]
-# They agree. **The most frequent rank, a third to more than a half of all tokens, is neither in the figure nor in the fit.** The fit confirms it. With $Q(k)$ for `at_least(k)`, a bar from rank $k$ to $k' - 1$ has the share $(Q(k) - Q(k'))/Q(2)$ of the curve from rank 2 on. Which $\mu$ and $\sigma$ make the bars most likely?
+# They agree: rank 1 is left out of the figure. Is it left out of the fit, too? To fit the curve to ranks from 2 on, divide each bar's part of the curve by the part from rank 2 on. Then search for the $\mu$ and $\sigma$ with the highest `score`, as `fit_lognormal` does:
+
 
 # %%
+def score(bins, mu, sigma):
+    """The mean log probability of a token in these bars, by the curve from rank 2 on."""
+    in_bar = at_least(bins["bin_lo"], mu, sigma) - at_least(bins["bin_hi"], mu, sigma)
+    probability = in_bar / at_least(2, mu, sigma)
+    return (bins["mass"] * np.log(probability)).sum()
+
+
+largest = paper.rank_density().query("model == 'pythia-12b'")
+print(f"12B, as printed: {score(largest, -14.29, 5.76):.4f}")
+print(f"12B, with a sigma of 5.5: {score(largest, -14.29, 5.5):.4f}")
+
 refits = {}
 for model, bins in paper.rank_density().groupby("model"):
     fit = fit_lognormal(bins["bin_lo"], bins["mass"], upto=bins["bin_hi"], k_min=2)
@@ -303,7 +294,7 @@ refits = pd.DataFrame(refits, index=["mu, refitted", "sigma, refitted"]).T
 printed[["mu", "sigma"]].join(refits).round(2)
 
 # %% [markdown]
-# The printed ones. So the curve was fitted to the tokens that the model got wrong, and is then asked how often the model is right. Continue it to rank 1:
+# The refitted parameters are the printed ones. **So rank 1, which a third to more than a half of all tokens have, is neither in the figure nor in the fit.** The curve was fitted to tokens that the model got wrong. It is then used to say how often the model is right. Continue it to rank 1:
 
 # %%
 log_RBP_1 = -laws.set_index("model")["neg_log_rbp1"]
@@ -311,9 +302,9 @@ first = 100 * np.exp(log_RBP_1[printed.index])  # of 100 tokens, those of rank 1
 others = 100 - first  # the tokens that were fitted
 
 mu, sigma = printed["mu"], printed["sigma"]
-over_fitted = at_least(2, mu, sigma)
-over_1 = at_least(1, mu, sigma) - over_fitted
-by_curve = others * over_1 / over_fitted  # if the fitted part of the curve is the others
+fitted_part = at_least(2, mu, sigma)
+part_of_1 = at_least(1, mu, sigma) - fitted_part
+by_curve = others * part_of_1 / fitted_part  # so large that the fitted part is the others
 of_100 = {"have rank 1": first, "others": others, "rank 1 by the curve": by_curve}
 pd.DataFrame(of_100).round(0).astype(int)
 
@@ -328,12 +319,11 @@ def curve_shares(bins, mu, sigma):
 
 def draw_curve(axes, bins):
     """The curve over the bars, and its height at rank 1."""
-    width = np.log(bins["bin_hi"] / bins["bin_lo"])
-    height = bins["fitted"] / width
-    middle = np.sqrt(bins["bin_lo"] * bins["bin_hi"])
+    height = bins["fitted"] / log_width(bins)
+    middle = np.sqrt((bins["bin_lo"] - 0.5) * (bins["bin_hi"] - 0.5))
     others = bins["bin_lo"] > 1
     axes.plot(middle[others], height[others], color=INK, linewidth=1.8)
-    axes.hlines(height[~others], 1, 2, color=INK, linewidth=3)
+    axes.hlines(height[~others], 0.5, 1.5, color=INK, linewidth=3)
 
 
 published_bins = {}
@@ -348,17 +338,16 @@ with plots.style():
     )
     for axes, model, name in zip(panels, (GROUPS[0], GROUPS[-1]), ("14M", "12B"), strict=True):
         bins = published_bins[model]
-        draw_bars(axes, bins, [RANK_FILLS[rank_group(first)] for first in bins["bin_lo"]])
+        draw_bars(axes, bins)
         draw_curve(axes, bins)
         first = bins.iloc[0]
-        axes.text(2.15, 0.70, f"Pythia-{name}: rank 1 has {first['share']:.0%} of the tokens")
-        axes.text(2.15, 0.58, f"the curve leaves room for {first['fitted']:.0%} (thick line)")
+        axes.text(1.65, 0.41, f"Pythia-{name}: rank 1 has {first['share']:.0%} of the tokens")
+        axes.text(1.65, 0.34, f"the curve leaves room for {first['fitted']:.0%} (thick line)")
         off = bins["fitted"] / bins["share"]
         middle_ranks = off[(bins["bin_lo"] >= 4) & (bins["bin_hi"] <= 61)]
-        print(f"{name}: curve over bars: {off[0]:.2f} at rank 1, {off[1]:.2f} at rank 2,", end=" ")
-        print(
-            f"up to {middle_ranks.max():.2f} at ranks 4 to 60, {off.iloc[-1]:.0f} in the last bin"
-        )
+        print(f"{name}: the curve is {off[0]:.2f} times the bar at rank 1,", end=" ")
+        print(f"{off[1]:.2f} times at rank 2, up to {middle_ranks.max():.2f} times", end=" ")
+        print(f"at ranks 4 to 60, and {off.iloc[-1]:.0f} times in the last bin")
     panels[0].set_title("The curve has too little room for rank 1")
     panels[1].set_xlabel("rank")
 drawn = pd.concat([published_bins[model].assign(panel=model) for model in GROUPS])
@@ -366,17 +355,17 @@ columns = ["panel", "bin_lo", "bin_hi", "share", "fitted"]
 plots.save(figure, drawn[columns], figures_dir, "figure_8c")
 
 # %% [markdown]
-# *Area: share of all tokens. Line: the printed lognormal, scaled to rank 2 and more.*
+# *Area: share of all tokens. Line: the printed lognormal, with the area of the light bars from rank 2 on.*
 #
-# **Of 100 tokens that Pythia-12B reads, 58 have rank 1. The curve through the other 42 leaves room for 30.** Elsewhere it follows the bars roughly: too low at rank 2, too high between 4 and 60, and far too high in the last bin.
+# **Of 100 tokens that Pythia-12B reads, 58 have rank 1. The curve through the other 42 leaves room for 30.** Elsewhere it follows the bars roughly: it is too low at rank 2, too high between 4 and 60, and 8 times as high as the bar in the last bin, too small to be seen.
 #
-# **Exercise 3 (to discuss).** Keep rank 1 in the fit: `lognormals(load_summaries(SUMMARIES), k_min=1)[0]` has a row for each pocket model. Compare `fitted_neg_log_p1` with `neg_log_rbp1`, and `fitted_entropy` with `entropy`. What is gained at rank 1, and what is paid for it? (Answer: `docs/solutions/08_section_5_2_two_laws.md`.)
+# **Exercise 3 (to discuss).** Keep rank 1 in the fit: `lognormals(load_summaries(SUMMARIES), k_min=1)[0]` has a row for each pocket model, a small model that comes with `rbpkit`. Compare `fitted_neg_log_p1` with `neg_log_rbp1`, and `fitted_entropy` with `entropy`. What is gained at rank 1, and what is paid for it? (Answer: `docs/solutions/08_section_5_2_two_laws.md`.)
 #
 # <details><summary>Hint</summary>Draw both curves and look at both ends.</details>
 #
 # ## From the curve back to the laws
 #
-# Does the curve give both laws all the same? By Appendix C's formulas ([notebook 11](11_appendix_C_derivation.ipynb)) $\mu$ and $\sigma$ give $-\log p_1$ and an entropy: the *simulated* losses of Figure 8b.
+# The curve is wrong at rank 1. Does it still give both laws? From a model's $\mu$ and $\sigma$, the formulas of the paper's Appendix C compute the curve's $-\log p_1$ and the entropy of its ranks. These two are the *simulated* losses of Figure 8b.
 
 # %%
 exponents = {}
@@ -386,8 +375,8 @@ print(pd.Series(exponents).round(3).to_string())
 
 too_high = laws["simulated_CE"] - laws["CE"]
 too_large = laws["simulated_neg_log_rbp1"] / rank_loss
-print(f"CE, simulated less measured: {too_high.min():.2f} to {too_high.max():.2f} nats")
-print(f"-log p_1, simulated over measured: {too_large.min():.2f} to {too_large.max():.2f}")
+print(f"CE, simulated minus measured: {too_high.min():.2f} to {too_high.max():.2f} nats")
+print(f"-log p_1, simulated divided by measured: {too_large.min():.2f} to {too_large.max():.2f}")
 
 # %% tags=["hide-input"]
 # Check: the formulas with the printed parameters give Figure 8b; draw it
@@ -401,7 +390,7 @@ with plots.style():
     ends = draw_measured(axes)
     for name, label in (("CE", "CE"), ("neg_log_rbp1", r"$-\log\,p_1$")):
         alpha, end = draw_law(axes, laws[f"simulated_{name}"], DASHES[name], INK, ".")
-        ends.append((laws["S"].iloc[-1], end, rf"{label}, simulated: {alpha:.3f}", INK))
+        ends.append((laws["S"].iloc[-1], end, rf"{label}, simulated: $\alpha$ = {alpha:.3f}", INK))
     axes.set_title("By the curve both losses are too high")
     plots.label_ends(axes, ends)
 
@@ -438,7 +427,7 @@ plots.save(figure, parameters, figures_dir, "figure_8b")
 # %% [markdown]
 # *Green: measured. Black: computed from the curve. Dashed: CE.*
 #
-# The simulated losses are power laws too ("similar scaling patterns", says the paper). But CE is too high by 1.2 nats, and $-\log p_1$ by a factor of 1.7. An added constant makes an exponent smaller. So the simulated CE is the flatter law; the measured CE is the steeper one.
+# The simulated losses are power laws too ("similar scaling patterns", says the paper). But CE is too high by 1.2 nats, and $-\log p_1$ by a factor of 1.7. A factor hardly changes an exponent: $-\log p_1$ has 0.080 in place of 0.079. An added constant makes it smaller: CE has 0.061 in place of 0.087. So by the curve CE falls more slowly than $-\log p_1$. Measured, it falls faster.
 #
 # The lognormal describes the long tail of wrong guesses. It does not explain why CE and $\mathrm{RBP}_1$ fall almost alike.
 #
@@ -446,7 +435,7 @@ plots.save(figure, parameters, figures_dir, "figure_8b")
 #
 # <details><summary>Are the two exponents near each other on other texts?</summary>
 #
-# Mostly: 13 of Table 1's 24 pairs are within 10% of each other, 20 within 20%. On HotpotQA $-\log \mathrm{RBP}_1$ is the steeper law in all four families, on our three texts in all twelve pairs; on the paper's other texts CE is, in 17 of 20 pairs.
+# Mostly: 13 of Table 1's 24 pairs are within 10% of each other, 20 within 20%. $-\log \mathrm{RBP}_1$ is the steeper law in all four pairs of HotpotQA and in all twelve pairs of pocket models below. On the paper's other texts CE is steeper in 17 of 20 pairs.
 #
 # </details>
 
@@ -526,7 +515,7 @@ plots.save(figure, saved, figures_dir, "figure_8a_all")
 # %% [markdown]
 # <details><summary>Does CE decide RBP_1?</summary>
 #
-# Not in principle: give each true token $e^{-2} = 0.135$ and every other token less, and CE is 2, $\mathrm{RBP}_1$ is 1. ($\mathrm{RBP}_k \ge 1 - \mathrm{CE}/\ln(k+1)$ only promises an $\mathrm{RBP}_{10}$ of 0.17.) In practice nearly, within one text: a parabola in $\log \mathrm{CE}$ gives $-\log \mathrm{RBP}_1$ of the ten Pythias to 0.6%, and it goes about as $\mathrm{CE}^{0.92}$ (on our texts 1.2 to 1.4; see [notebook 17](17_one_law.ipynb)).
+# Not in principle: give each true token $e^{-2} = 0.135$ and every other token less, and CE is 2, $\mathrm{RBP}_1$ is 1. ($\mathrm{RBP}_k \ge 1 - \mathrm{CE}/\ln(k+1)$ only promises an $\mathrm{RBP}_{10}$ of 0.17.) In practice nearly, within one text: a parabola in $\log \mathrm{CE}$ gives $-\log \mathrm{RBP}_1$ of the ten Pythias to 0.6%, and it goes about as $\mathrm{CE}^{0.92}$ (on our texts 1.2 to 1.4; see [notebook 17](17_one_axis.ipynb)).
 #
 # </details>
 
@@ -547,7 +536,7 @@ off = pd.DataFrame({"log CE": by_CE, "log S": by_S}, index=["line", "parabola"])
 # %% [markdown]
 # <details><summary>Which predicts better whether N tokens in a row have rank 1?</summary>
 #
-# Neither: a line through the smaller models, in $\log \mathrm{CE}$ ([Schaeffer et al.](https://arxiv.org/abs/2304.15004)) or in $\log(-\log \mathrm{RBP}_1)$, misses the largest model's share by the same (root mean square errors). Eq. 6, $\mathrm{RBP}_1^N$, misses by more, as it takes tokens for independent.
+# Neither: a line through the smaller models, in $\log \mathrm{CE}$ ([Schaeffer et al.](https://arxiv.org/abs/2304.15004)) or in $\log(-\log \mathrm{RBP}_1)$, misses the largest model's share by the same root mean square. Eq. 6, $\mathrm{RBP}_1^N$, misses by more: it takes tokens for independent.
 #
 # </details>
 
@@ -599,7 +588,7 @@ tasks.agg(lambda error: np.sqrt((error**2).mean())).unstack("from").round(3)
 # %% [markdown]
 # <details><summary>Would another law do as well as a lognormal?</summary>
 #
-# Another does: a Weibull is ahead on all four models, by at most 0.006 nats per token, and a log-logistic is behind. Moving the cuts between ranks by half a rank matters as much, so Figure 8c singles out no law.
+# A Weibull is ahead on all four models, by at most 0.006 nats per token; a log-logistic is behind. (All are scored on the bars to which they were fitted.) Moving the cuts between ranks by half a rank matters as much, so Figure 8c singles out no law.
 #
 # </details>
 
@@ -708,7 +697,7 @@ with plots.style():
     for axes in grid.flat[len(more) :]:
         axes.remove()
     for axes, (name, bins) in zip(grid.flat, more.items(), strict=False):
-        draw_bars(axes, bins, [RANK_FILLS[rank_group(first)] for first in bins["bin_lo"]])
+        draw_bars(axes, bins)
         draw_curve(axes, bins)
         axes.set_title(name, fontsize=10)
         axes.set_xticks([1, 100, 10000], ["1", "100", "10,000"])
@@ -720,8 +709,10 @@ plots.save(
 if len(fits):
     gap = fits["simulated_CE"] - fits["CE"]
     times = fits["simulated_neg_log_rbp1"] / fits["neg_log_rbp1"]
-    print(f"{ours}: simulated less measured CE: {gap.min():.2f} to {gap.max():.2f} nats")
-    print(f"{ours}: simulated over measured -log RBP_1: {times.min():.2f} to {times.max():.2f}")
+    print(f"{ours}: simulated minus measured CE: {gap.min():.2f} to {gap.max():.2f} nats")
+    print(
+        f"{ours}: simulated divided by measured -log RBP_1: {times.min():.2f} to {times.max():.2f}"
+    )
 
 # %% [markdown]
 # <details><summary>How do the parameters move with S (Figure 8d)?</summary>
@@ -851,6 +842,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Why rank 1 was left out. Why $\alpha_1$ is the larger exponent in the pocket models: they are tiny, trained briefly, and have a small vocabulary. Scores of laws are in sample.
+# **What this cannot show.** Why rank 1 was left out. Why $\alpha_1$ is the larger exponent in the pocket models: they are tiny, trained briefly, and have a small vocabulary.
 #
 # **Related work.** Clauset et al. ([2009](https://arxiv.org/abs/0706.1062)) compare long-tailed laws; `powerlaw` ([Alstott et al. 2014](https://arxiv.org/abs/1305.0215)) is the program.

@@ -22,7 +22,7 @@ records_dir = ""  # a folder of records of your own; empty: the pocket models
 figures_dir = ""  # where to write tables and pictures; empty: nowhere
 
 # %% tags=["hide-input"]
-# Import what is needed, and say what the checks of the exercises recognise
+# Import what is needed
 import re
 from itertools import product
 from pathlib import Path
@@ -45,43 +45,6 @@ from rbpkit_pocket.paths import SUMMARIES
 check_parameters(globals())
 ours = "your models" if records_dir else "pocket models"
 CELL = ["dataset", "k", "family"]  # what names a cell; k is "CE" in the row of cross-entropy
-
-
-def by_student(a):
-    """R2 by Student's t with two degrees of freedom, if `a` was computed with 1.96."""
-    t_squared = 2 * a / (1 - a) * (stats.t.ppf(0.975, 2) / 1.96) ** 2
-    return t_squared / (t_squared + 2)
-
-
-# For each exercise: how to undo a common mistake, and what to say if that gives the right answer
-MISTAKES = {
-    1: [
-        (lambda a: a / 100, "Give a number between 0 and 1, not percent."),
-        (lambda a: a**2, "This is R. Square it."),
-        (by_student, "Use Student's t with n - 2 = 2 degrees of freedom, not 1.96."),
-    ],
-    3: [
-        (lambda a: 1 / a, "Divide the largest by the smallest, not the other way round."),
-        (lambda a: 1 + a, "This is the excess over 1. Give the factor."),
-        (lambda a: 1 + a / 100, "This is the excess in percent. Give the factor."),
-        (lambda a: a / 100, "Give the factor, not percent."),
-    ],
-}
-
-
-def checked(number, answer, is_right):
-    """As `check`; names a common mistake, and where the answer is explained."""
-    verdict = check(number, answer, is_right)
-    if verdict.endswith("right"):
-        return f"{verdict}\n   explained in docs/solutions/09_appendix_B_table1.md"
-    if isinstance(answer, str):
-        return f"{verdict}. Give a number, without quotation marks."
-    if isinstance(answer, int | float) and answer > 0:
-        for undo, reply in MISTAKES[number]:
-            if check(number, undo(answer), is_right).endswith("right"):
-                return f"{verdict}. {reply}"
-    return verdict
-
 
 # %% tags=["hide-input"]
 # Show the block of one text
@@ -127,13 +90,88 @@ HTML(f"<table>{head('C4', paper.FAMILIES)}{block(C4, blank=('10', 'Qwen'))}</tab
 # %% [markdown]
 # *Upper number: the slope of a line. Lower number: its $R^2$.*
 #
-# A cell sums up one line. $\mathrm{RBP}_k$ is the share of tokens that are among a model's $k$ most probable, and $-\log \mathrm{RBP}_k$ is its loss. In the first row the loss is the cross-entropy (CE). $S$ is the number of parameters without embeddings. The line goes through the 4 to 10 models of a family, with $\log S$ across and the logarithm of the loss upwards. Its slope is $-\alpha_k$, so $\alpha_k$ is the *exponent* in $-\log \mathrm{RBP}_k \propto S^{-\alpha_k}$. $R^2$ is 1 if all models are on the line.
+# A cell sums up one line. $\mathrm{RBP}_k$ is the share of tokens that are among a model's $k$ most probable. The loss of a model is $-\log \mathrm{RBP}_k$; in the first row it is the cross-entropy (CE). $S$ is the number of parameters without embeddings. The line goes through the 4 to 10 models of a family, with $\log S$ across and the logarithm of the loss upwards. Its slope is $-\alpha_k$, so $\alpha_k$ is the *exponent* in $-\log \mathrm{RBP}_k \propto S^{-\alpha_k}$. $R^2$ is 1 if all models are on the line.
 #
-# **Guess first.** At $k = 1$ Qwen's exponent is 0.062. What is it at $k = 10$: 0.087, 0.100 or 0.110?
+# **Guess first.** At $k = 1$ Qwen's exponent is 0.062. What is it at $k = 10$: 0.095, 0.110 or 0.125?
 #
-# ## One cell, opened
+# ## A pattern
 #
-# For 54 cells the points are published. Fit them again:
+# `printed` holds Table 1, with a row for each text (`dataset`), $k$ and family:
+
+# %%
+printed.head(3)
+
+# %% [markdown]
+# How does the exponent of a family grow with $k$? Exponents of different families differ, so divide each by the same family's exponent at $k = 1$. Then give Qwen the factor of each of the other families:
+
+# %%
+alpha = -printed["slope"].unstack("family")  # a row for each text and k
+on_C4 = alpha.loc["C4"]
+factor = on_C4.loc["10"] / on_C4.loc["1"]
+factor = factor.drop("Qwen")
+predicted = factor * on_C4.loc["1", "Qwen"]
+pd.DataFrame({"factor": factor, "Qwen at k = 10": predicted}).round(3)
+
+
+# %% tags=["hide-input"]
+# Draw how the exponents grow on C4
+def draw_growth(axes, corpus):
+    """Each family's exponent over that at k = 1; returns the labels of the ends."""
+    relative = alpha.loc[corpus].loc[quantities[1:]]
+    relative = relative / relative.loc["1"]
+    ends = []
+    for family in paper.FAMILIES:
+        ink = plots.ink_of(family)
+        axes.plot(relative.index.astype(int), relative[family], ink.marker + "-", color=ink.colour)
+        ends.append((10000, relative.loc["10000", family], plots.name_of(family), ink.colour))
+    axes.set(xscale="log", xlabel="$k$")
+    axes.set_xticks([1, 10, 100, 1000, 10000], ["1", "10", "100", "1,000", "10,000"])
+    return ends
+
+
+with plots.style():
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.4), layout="constrained")
+    ends = draw_growth(axes, "C4")
+    axes.set(ylabel=r"$\alpha_k\,/\,\alpha_1$")
+    axes.set_title("On C4 the four exponents grow alike up to $k$ = 100")
+    blank_cell = (10, on_C4.loc["10", "Qwen"] / on_C4.loc["1", "Qwen"])
+    arrow = {"arrowstyle": "->", "color": INK, "shrinkB": 5}
+    axes.annotate("the blank cell", blank_cell, (13, 1.25), arrowprops=arrow)
+    plots.label_ends(axes, ends)
+long = alpha.stack().rename("alpha").rename_axis(CELL).reset_index()
+plots.save(figure, long, figures_dir, "table_1_exponents")
+print(f"the blank cell: {on_C4.loc['10', 'Qwen']:.3f}, which is {blank_cell[1]:.2f} times 0.062")
+
+# %% [markdown]
+# *The printed exponents on C4, divided by that at $k = 1$.*
+#
+# **On C4 the exponent at $k = 10$ is 1.7 to 1.8 times that at $k = 1$, in every family. So by the other three families Qwen's exponent would be 0.106 to 0.113. The blank cell says 0.110.**
+#
+# Do the families grow alike on the other texts, too?
+
+# %%
+at_1 = alpha.xs("1", level="k")
+at_10 = alpha.xs("10", level="k")
+growth = (at_10 / at_1).loc[list(paper.CORPORA)]  # in the paper's order
+largest = growth.max(axis=1)
+smallest = growth.min(axis=1)
+growth.assign(largest_over_smallest=largest / smallest).round(2)
+
+# %% [markdown]
+# All factors are above 1: the exponent grows, as Section 4.4 of the paper says. On the four texts of prose (Wiki, C4, AusLegal, which is law, and HotpotQA, where all factors are low) the largest factor is at most 1.14 times the smallest. The exponents at $k = 1$ differ more: the largest is 1.3 to 1.5 times the smallest. On the two texts of code, HumanEval and Github, the largest factor is 1.7 and 1.4 times the smallest. So on prose the exponent depends on the family, but its growth depends mostly on the text.
+#
+# **Exercise 1.** Divide each exponent at $k = 10$ by the same family's exponent of CE instead. On C4 the largest $\alpha_{10}$ is 1.26 times the smallest. By which factor do the four *ratios* $\alpha_{10}/\alpha_{\mathrm{CE}}$ differ? What does that suggest about the law?
+#
+# <details><summary>Hint</summary><code>alpha.xs("10", level="k") / alpha.xs("CE", level="k")</code></details>
+
+# %%
+answer_1 = None  # the largest of the four ratios over the smallest, two decimals
+print(check(1, answer_1, sealed("b6319965", digits=2)))
+
+# %% [markdown]
+# ## How sure is a cell?
+#
+# For 54 cells the points are published. `table1_curves()` gives two things for each cell: its points (the sizes `S` and the losses), and the figure that shows them. Fit the lines again:
 
 
 # %%
@@ -156,13 +194,13 @@ fitted = fit_cells(curves)
 # %%
 off = fitted.drop(columns="n") - printed
 off = off.abs()
-source = pd.Series(sources).rename_axis(CELL)
-off.groupby(source).agg(["count", "max"]).round(4)
+source = pd.Series(sources).rename_axis(CELL)  # the figure of each cell
+off.groupby(source).agg(["count", "max"]).round(4)  # for each figure
 
 # %% [markdown]
-# Three decimals allow a rounding error of 0.0005. So wherever there are points, Table 1 agrees with them. For 102 cells, among them all of C4, we have to take the paper's word. (Figure 6 prints the other twelve again.)
+# Three decimals allow a rounding error of 0.0005. So wherever there are points, Table 1 agrees with them. Twelve more cells can be compared with Figure 6, which prints them again. For the other 102, among them all of C4, nothing else is published.
 #
-# Two of these cells, opened:
+# Here are the points of two cells:
 
 # %% tags=["hide-input"]
 # Draw the lines of two cells, and how uncertain their slopes are
@@ -188,7 +226,12 @@ with plots.style():
                 "-0", MINUS + "0"
             )
         )
-        print(f"{family}: slope {line.slope:.3f}, between {low:.3f} and {high:.3f}")
+        print(
+            f"{family}: R2 {line.r2:.3f}, slope {line.slope:.3f}, between {low:.3f} and {high:.3f}"
+        )
+    figure.suptitle(
+        "Both $R^2$ are high, but only one slope is sure", x=0.02, ha="left", fontsize=12
+    )
     panels[0].set_ylabel(r"$-\log\,\mathrm{RBP}_1$")
     panels[0].set_xticks([1e6, 1e8, 1e10])
     plots.log_ticks(panels[0])
@@ -197,7 +240,7 @@ plots.save(figure, plots.curve_points("published", opened.values()), figures_dir
 # %% [markdown]
 # *Two cells of the block for Wikipedia (Wiki), at $k = 1$. Grey: all slopes in the 95% interval.*
 #
-# **Both have a high $R^2$, but ten models over four decades fix a slope, and four models over one decade leave a fan.** The paper prints no intervals. They follow from what it does print: the slope, $R^2$ and the number $n$ of models.
+# **Both have a high $R^2$, but ten models over four decades fix a slope, and four models over one decade leave a fan.** The paper prints no intervals. But an interval follows from three numbers that it prints: the slope, $R^2$ and the number $n$ of models. ($t$ is a quantile of Student's distribution.)
 #
 # $$\text{slope} \;\pm\; t_{0.975,\,n-2}\; |\text{slope}| \sqrt{\frac{1/R^2 - 1}{n - 2}}$$
 
@@ -212,7 +255,7 @@ def half_width(slope, R2, n):
 
 for n in (4, 5, 10):  # GPT-2; OPT and Qwen; Pythia
     width = half_width(slope=1, R2=0.98, n=n)
-    print(f"{n} models with an R2 of 0.98: a slope is known to {width:.0%}")
+    print(f"{n} models with an R2 of 0.98: a slope is known to within {width:.0%}")
 
 # %% tags=["hide-input"]
 # Put all 168 cells together: as printed, computed again, with intervals
@@ -239,77 +282,20 @@ table = table[[*names, "slope_difference", "R2_difference"]]
 assert (table.source == "none").sum() == 102 and len(fitted) == 54
 
 # %% [markdown]
-# **Exercise 1.** Which $R^2$ must the four GPT-2 models exceed for the 95% interval of the slope to leave out zero?
+# **Exercise 2.** If $R^2$ is low, the 95% interval of a slope contains zero. Above which $R^2$ does it no longer contain zero, for the four models of GPT-2?
 #
 # <details><summary>Hint</summary>Half the width equals the slope itself. Solve for R², or try a few values in the cell above.</details>
 
 # %%
-answer_1 = None  # two decimals
-print(checked(1, answer_1, sealed("8139b339", digits=2)))
+answer_2 = None  # two decimals
+print(check(2, answer_2, sealed("8139b339", digits=2)))
 
 # %% [markdown]
 # <details><summary>After the exercise: what does that say about the paper's bar for a good fit?</summary>The paper calls an R² above 0.9 high. For four models it does not even show that larger models do better.</details>
 #
-# ## A pattern
-#
-# Now go down a column: how does the exponent of a family grow with $k$? Exponents of different families differ, so compare each with its own value at $k = 1$.
-
-# %%
-alpha = -printed["slope"].unstack("family")  # a row for each text and k
-at_1 = alpha.xs("1", level="k")
-at_10 = alpha.xs("10", level="k")
-growth = (at_10 / at_1).loc[list(paper.CORPORA)]
-largest = growth.max(axis=1)
-smallest = growth.min(axis=1)
-growth.assign(largest_over_smallest=largest / smallest).round(2)
-
-
-# %% tags=["hide-input"]
-# Draw how the exponents grow on C4
-def draw_growth(axes, corpus):
-    """Each family's exponent over that at k = 1; returns the labels of the ends."""
-    relative = alpha.loc[corpus].loc[quantities[1:]]
-    relative = relative / relative.loc["1"]
-    ends = []
-    for family in paper.FAMILIES:
-        ink = plots.ink_of(family)
-        axes.plot(relative.index.astype(int), relative[family], ink.marker + "-", color=ink.colour)
-        ends.append((10000, relative.loc["10000", family], plots.name_of(family), ink.colour))
-    axes.set(xscale="log", xlabel="$k$")
-    axes.set_xticks([1, 10, 100, 1000, 10000], ["1", "10", "100", "1,000", "10,000"])
-    return ends
-
-
-with plots.style():
-    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.4), layout="constrained")
-    ends = draw_growth(axes, "C4")
-    axes.set(
-        ylabel=r"$\alpha_k\,/\,\alpha_1$", title="On C4 the families grow alike up to $k$ = 100"
-    )
-    plots.label_ends(axes, ends)
-long = alpha.stack().rename("alpha").rename_axis(CELL).reset_index()
-plots.save(figure, long, figures_dir, "table_1_exponents")
-print(f"C4, k = 1 to 10: {growth.loc['C4'].min():.2f} to {growth.loc['C4'].max():.2f} times")
-print(f"Qwen: 0.062 becomes {alpha.loc[('C4', '10'), 'Qwen']:.3f}")
-
-# %% [markdown]
-# *The printed exponents on C4, divided by that at $k = 1$.*
-#
-# **On C4 ten guesses make the exponent 1.7 to 1.8 times as large as one guess, in all four families.** With GPT-2's factor, Qwen's exponent becomes $0.062 \times 1.78 = 0.110$, and that is the blank cell.
-#
-# All 24 factors are above 1: the exponent grows, as Section 4.4 of the paper says. On Wiki, C4 and AusLegal (law) the four families have nearly the same factor, although their exponents differ by a quarter or more. So the exponent at $k = 1$ depends on the family; its growth, on these texts, mostly on the text. HumanEval and Github, both code, are exceptions.
-#
-# **Exercise 2 (to discuss).** One cell of Table 1 is not a fit at all: Qwen on HumanEval at $k = 10{,}000$, with slope 0.000 and $R^2 = 1.000$. What must the five values of $\mathrm{RBP}_k$ be, and what is $R^2$ then? (Answer: `docs/solutions/09_appendix_B_table1.md`.)
+# **Exercise 3 (to discuss).** One cell of Table 1 is not a fit at all: Qwen on HumanEval at $k = 10{,}000$, with slope 0.000 and $R^2 = 1.000$. What must the five values of $\mathrm{RBP}_k$ be, and what is $R^2$ then? (Answer: `docs/solutions/09_appendix_B_table1.md`.)
 #
 # <details><summary>Hint</summary>R² is 1 minus the scatter about the line over the scatter about the mean.</details>
-#
-# **Exercise 3.** Divide each exponent at $k = 10$ by the same family's exponent of CE instead. On C4 the largest $\alpha_{10}$ is 1.26 times the smallest. By which factor do the four *ratios* $\alpha_{10}/\alpha_{\mathrm{CE}}$ differ? What does that suggest about the law?
-#
-# <details><summary>Hint</summary><code>alpha.xs("10", level="k") / alpha.xs("CE", level="k")</code></details>
-
-# %%
-answer_3 = None  # the largest of the four ratios over the smallest, two decimals
-print(checked(3, answer_3, sealed("b6319965", digits=2)))
 
 # %% [markdown]
 # ## Further questions
@@ -400,7 +386,7 @@ plots.save(figure, long[long["dataset"].isin(others)], figures_dir, "table_1_exp
 #
 # <details><summary>What does the table look like for the pocket models, or for yours?</summary>
 #
-# The pattern is the same: from $k = 1$ to 10 every exponent grows, by 26 to 58%, and on one text the families' factors differ by at most 18%. But the loss at $k = 1$ is the *steeper* law in all twelve pairs, by 23 to 38%; it may be the text, the vocabulary or the amount of training. (Their vocabulary has 4,096 tokens; the last $k$, 410, is a tenth of it.)
+# The pattern is the same: from $k = 1$ to 10 every exponent grows, by 26 to 58%, and on one text the families' factors differ by at most 18%. But the loss at $k = 1$ is the *steeper* law in all twelve pairs of a family and one of the three texts below, by 23 to 38%; it may be the text, the vocabulary or the amount of training. (Their vocabulary has 4,096 tokens; the last $k$, 410, is a tenth of it.)
 #
 # </details>
 
@@ -548,6 +534,6 @@ claims_table(
 )  # fmt: skip
 
 # %% [markdown]
-# **What this cannot show.** Slopes with three decimals leave a ratio of two of them uncertain by a percent or so. Cells of one block share their text, and cells of one family their models, so counts of cells describe the table and are no independent trials. The pocket models all read the same 12 million tokens, and families had different learning rates ([notebook 13](13_pocket_models.ipynb)).
+# **What this cannot show.** Slopes are printed with three decimals. By this rounding alone, the ratio of two of them is uncertain by about a percent. Cells of one block share their text, and cells of one family their models, so counts of cells describe the table and are no independent trials. The pocket models all read the same 12 million tokens, and families had different learning rates ([notebook 13](13_pocket_models.ipynb)).
 #
 # **Related work.** Besiroglu et al. (2024, arXiv 2404.10102) likewise compute intervals for a published scaling law, and find wider ones than it reports. [Notebook 18](18_how_sure.ipynb) goes on from these intervals.

@@ -13,11 +13,11 @@
 # %% [markdown]
 # # Appendix C: a sum of four terms
 #
-# In Appendix C, the paper writes the cross-entropy (CE) of a model as a sum of four terms. For Pythia-12B they are, in nats (the unit of natural logarithms),
+# In Appendix C the paper computes the cross-entropy (CE) of a model from a curve through the ranks of its tokens. By the curve, CE is a sum of four terms. For Pythia-12B they are, in nats (the unit of natural logarithms),
 #
 # $$-4.81 \;+\; 2.67 \;+\; 3.08 \;+\; 2.23 \;=\; 3.17 .$$
 #
-# The paper calls one of them "the dominant part of CE" as models grow, and another "asymptotically negligible".
+# (The measured CE of Pythia-12B is 1.96. [Notebook 08](08_section_5_2_two_laws.ipynb) asks why the curve has more.) The paper calls one of the terms "the dominant part of CE" as models grow, and another "asymptotically negligible".
 #
 # **Guess first.** Which one is called dominant, and which negligible?
 #
@@ -27,7 +27,7 @@
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
 
 # %% tags=["hide-input"]
-# Import what is needed, and say what the checks of the exercises recognise
+# Import what is needed
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -46,51 +46,26 @@ from rbpkit.tools.exercises import check, sealed
 
 check_parameters(globals())
 
-RIGHT_1, RIGHT_2 = sealed("bd4fd00c", digits=2), sealed("d2cbad71", digits=2)
-
-
-# For each exercise: a common mistake as a test of the answer, and what to say
-MISTAKES = {
-    1: [
-        (lambda a: RIGHT_1(-a), "Mind the sign."),
-        (lambda a: RIGHT_1(3 * a), "This is mu over sigma. Give mu."),
-    ],
-    2: [
-        (lambda a: RIGHT_2(a * np.log(10)), "Use the natural logarithm."),
-        (lambda a: a > 0 and RIGHT_2(np.log(a)), "This is the sum itself. Take its logarithm."),
-        (lambda a: RIGHT_2(-a), "The sum is above 1, so its logarithm is positive."),
-        (sealed("b635f81c", digits=2), "This is the closed form's limit. Take the exact sum."),
-    ],
-}
-
-
-def checked(number, answer, is_right):
-    """As `check`; names a common mistake, and where the answer is explained."""
-    verdict = check(number, answer, is_right)
-    if verdict.endswith("right"):
-        return f"{verdict}\n   explained in docs/solutions/11_appendix_C_derivation.md"
-    if isinstance(answer, str):
-        return f"{verdict}. Give a number, without quotation marks."
-    if isinstance(answer, int | float):
-        for is_mistake, reply in MISTAKES[number]:
-            if is_mistake(answer):
-                return f"{verdict}. {reply}"
-    return verdict
-
-
 # %% [markdown]
-# The terms come from a *lognormal* curve over ranks. The rank $k$ is a token's place when all tokens are sorted, the most probable first. By the curve, $\ln k$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$; $p_k$ is the probability of rank $k$, and $c$ the number that makes all $p_k$ add up to 1. The paper prints $\mu$ and $\sigma$ for four Pythias.
+# The curve is a *lognormal*. The rank $k$ is a token's place when all tokens are sorted, the most probable first. By the curve, $\ln k$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. The probability of rank $k$ is $p_k$, and $c$ is the number by which the curve is divided so that all $p_k$ add up to 1. The paper prints $\mu$ and $\sigma$ for four Pythias. The formulas for $c$ and the fraction are derived below.
 
 # %%
 four = paper.lognormal_params().set_index("model")
-mu, sigma = four["mu"], four["sigma"]
-values = closed_form(mu, sigma)  # Appendix C's formulas, derived below
+m, s = four["mu"], four["sigma"]  # one of each for each model
 
 root_2pi = np.sqrt(2 * np.pi)
-terms = pd.DataFrame({"log c": values.log_c}, index=four.index)
-terms["log sqrt(2 pi) sigma"] = np.log(root_2pi * sigma)
-terms["mu^2 / 2 sigma^2"] = mu**2 / (2 * sigma**2)
-terms["fraction"] = values.fraction
+square = m**2 / (2 * s**2)
+Phi = norm.cdf(m / s)  # the share of a normal distribution below m / s
+phi = norm.pdf(m / s)  # its density there
+c = Phi + phi / (2 * s)  # Eq. 20
+with_Phi = Phi * (0.5 - square + m)
+with_phi = phi * (s - m / (2 * s))
+fraction = (with_Phi + with_phi) / c  # Eq. 26
+
+terms = pd.DataFrame({"log c": np.log(c)})
+terms["log sqrt(2 pi) sigma"] = np.log(root_2pi * s)
+terms["mu^2 / 2 sigma^2"] = square
+terms["fraction"] = fraction
 terms["CE"] = terms.sum(axis=1)
 terms.round(2)
 
@@ -109,7 +84,7 @@ with plots.style():
             axes.bar(place, value, 0.92, bottom=level, color=shade)
             axes.plot([place - 0.46, place + 1.46], [level + value] * 2, color=OTHER, linewidth=0.8)
             words = f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
-            if abs(value) > 0.7:
+            if value > 0.7:
                 axes.text(
                     place,
                     level + value / 2,
@@ -128,7 +103,7 @@ with plots.style():
         axes.axhline(0, color=INK, linewidth=0.8)
         axes.set_xticks(range(5), [*NAMES, "CE"], rotation=35, ha="right")
         axes.set_title(model.replace("pythia-", "Pythia-").replace("m", "M").replace("b", "B"))
-    panels[0].set(ylabel="nats", ylim=(-5.3, 6))
+    panels[0].set(ylabel="nats", ylim=(-5.7, 6))
     panels[1].text(-0.4, 0.2, "“dominant”", fontsize=10)
     panels[1].text(3, 3.4, "“negligible”", ha="center", fontsize=10)
     figure.suptitle(
@@ -139,11 +114,80 @@ last = terms.loc["pythia-12b"]
 print(f"12B: the fraction is {last['fraction'] / last['CE']:.0%} of CE")
 
 # %% [markdown]
-# *Each term begins where the one before ends. The first three add up to $-\log p_1$.*
+# *Each term begins where the one before ends.*
 #
 # **The "dominant" term is $\log c$, which is negative. The "negligible" one is the fraction, and at 12B it is 70% of CE.** What went wrong?
 #
-# > **The paper.** Two laws have nearly one exponent: CE and $-\log p_1$ (for $-\log \mathrm{RBP}_1$, minus the logarithm of the share of tokens of rank 1) fall almost alike with model size $S$. The reason given: "as |µ| increases, log(c) becomes the dominant part of CE", and the fraction is "asymptotically negligible compared to log(c)".
+# > **The paper** wants to explain why CE and $-\log p_1$ fall almost alike when models grow. ($p_1$ is the probability of rank 1, so $-\log p_1$ is the curve's $-\log \mathrm{RBP}_1$.) It says: "as |µ| increases, log(c) becomes the dominant part of CE", and the fraction is "asymptotically negligible compared to log(c)".
+#
+# ## What went wrong
+#
+# Only two equations of the appendix are needed. The first is the curve at whole ranks:
+#
+# $$p_k = \frac{\psi(k)}{c}, \qquad \psi(x) = \frac{1}{x\,\sigma\sqrt{2\pi}}\,e^{-(\ln x-\mu)^2/2\sigma^2}, \qquad c = \sum_{k\ge1}\psi(k) \tag{10, 11}$$
+#
+# The second is minus the logarithm of the first at $k = 1$, where $\ln 1 = 0$:
+#
+# $$-\log p_1 = \log c + \log\sqrt{2\pi}\,\sigma + \frac{\mu^2}{2\sigma^2} \tag{16}$$
+#
+# So the first three terms are $-\log p_1$, and the fraction is all that CE has in addition. Next, write $c$ as $\psi(1)$ times $c/\psi(1)$. The factor $\psi(1)$ is $e^{-\mu^2/2\sigma^2}/(\sigma\sqrt{2\pi})$. So $\log c$ contains $-\mu^2/2\sigma^2$ and $-\log\sqrt{2\pi}\,\sigma$, and Eq. 16 adds both back:
+#
+# $$-\log p_1 = \log\frac{c}{\psi(1)}, \qquad \frac{c}{\psi(1)} = \sum_{k\ge1} k^{-(1+b)}\,e^{-(\ln k)^2/2\sigma^2}, \qquad b = -\frac{\mu}{\sigma^2}$$
+#
+# *Why:* divide Eq. 11 at $k$ by Eq. 11 at 1, and expand the square. The large number $\mu^2/2\sigma^2$ is gone.
+
+# %%
+change = terms.loc["pythia-12b"] - terms.loc["pythia-14m"]
+print(change.round(1).to_string())  # from 14M to 12B
+
+# %% [markdown]
+# **From 14M to 12B $\log c$ falls by 4.4 nats. But $\mu^2/2\sigma^2$ gives 3.0 of them back, two thirds, and $\log\sqrt{2\pi}\,\sigma$ gives back 0.4, another tenth.** So $\log c$ dominates neither $-\log p_1$ nor CE. Most of CE is the fraction:
+
+# %% tags=["hide-input"]
+# Draw what CE is made of, for the ten Pythias
+laws = published_laws()  # with mu and sigma of ten Pythias, from Figure 8b
+at_ten = closed_form(laws["mu"], laws["sigma"])
+path = laws[["model", "S"]].assign(b=-laws["mu"] / laws["sigma"] ** 2)
+path["log c"] = at_ten.log_c
+path["log sqrt(2 pi) sigma"] = np.log(np.sqrt(2 * np.pi) * laws["sigma"])
+path["mu^2 / 2 sigma^2"] = laws["mu"] ** 2 / (2 * laws["sigma"] ** 2)
+path["-log p_1"] = path[["log c", "log sqrt(2 pi) sigma", "mu^2 / 2 sigma^2"]].sum(axis=1)
+path["fraction"] = at_ten.fraction
+path["CE"] = path["-log p_1"] + path["fraction"]
+
+simulated = paper.ce_and_rbp1().query("kind == 'simulated'").rename(columns={"series": "quantity"})
+parts = [
+    simulated.assign(source="published"),
+    path.melt(["S", "b"], list(path)[3:], "quantity", "value").assign(source="closed form"),
+]
+drawn = pd.concat(parts).astype({"S": "Int64"})
+drawn = drawn[["source", "model", "S", "b", "quantity", "value"]]
+
+with plots.style():
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.5), layout="constrained")
+    axes.fill_between(path["S"], path["-log p_1"], color="#8A94A0", linewidth=0)
+    axes.fill_between(path["S"], path["-log p_1"], path["CE"], color=CONTEXT, linewidth=0)
+    axes.plot(path["S"], path["-log p_1"], "o-", color=INK, markersize=4)
+    axes.plot(path["S"], path["CE"], "o-", color=INK, markersize=4)
+    axes.set(xscale="log", ylim=(0, None), ylabel="nats", xlabel="$S$ (non-embedding parameters)")
+    axes.set_title("The “negligible” fraction is most of CE")
+    axes.text(1e8, 2.5, "fraction", ha="center")
+    axes.text(1e8, 0.5, r"$-\log p_1$", ha="center")
+    share = path["fraction"] / path["CE"]
+    axes.text(1e8, 4.5, "CE")
+    top, bottom = path["CE"].iloc[-1], path["-log p_1"].iloc[-1]
+    bracket = {"arrowstyle": "<->", "color": INK, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", (1.6e10, bottom), (1.6e10, top), arrowprops=bracket, annotation_clip=False)
+    axes.text(2e10, 2, f"{share.iloc[-1]:.0%} of CE", va="center")
+terms_of_four = closed_form(m, s)  # the package's formulas are those of the first cell
+assert np.allclose(terms["CE"], terms_of_four.CE) and np.allclose(fraction, terms_of_four.fraction)
+print(f"the fraction is {share.iloc[0]:.0%} (14M) to {share.iloc[-1]:.0%} (12B) of CE")
+plots.save(figure, drawn, figures_dir, "figure_C2")
+
+# %% [markdown]
+# *The ten Pythias, with the $\mu$ and $\sigma$ that give the paper's Figure 8b. $S$: parameters without embeddings.*
+#
+# All other steps of the appendix are right in the limit that it takes. In this map the two crossed arrows are the gap:
 
 # %% tags=["hide-input"]
 # Draw the idea: what follows from what in Appendix C
@@ -191,11 +235,11 @@ boxes = pd.DataFrame(ARROWS, columns=["from", "to"])
 plots.save(figure, boxes, figures_dir, "figure_C_map")
 
 # %% [markdown]
-# *What follows from what. The two crossed arrows are the gap.*
-#
 # ## The derivation, equation by equation
 #
-# Numbers are those of the arXiv version. Below each equation is the reason, and below each group one line of code for each equation. (One assumption needs care. In Section 5.2 the lognormal describes the rank of the true token, over all contexts. Here it also gives the probability of the $k$-th token in each context. The two agree if the model is calibrated and equally sure everywhere. Real models are not, so their CE is below this one.)
+# The rest of this notebook is for readers of the appendix. Equations have their numbers in the arXiv version. Below each equation is the reason, and after each group a cell checks it.
+#
+# One assumption needs care. In Section 5.2 the lognormal describes the rank of the true token, over all contexts. Here it is also the probability of the $k$-th token in each context. Both can be true only of a model that is calibrated and equally sure in every context. Real models are surer in some contexts than in others. So their measured CE is below the CE that the curve gives.
 #
 # **The distribution.**
 #
@@ -212,7 +256,7 @@ plots.save(figure, boxes, figures_dir, "figure_C_map")
 # *Why:* with $t = (\ln x - \mu)/\sigma$, $\psi(x)\,dx$ becomes $\varphi(t)\,dt$.
 
 # %%
-m, s = -14.29, 5.76  # mu and sigma of Pythia-12B
+m, s = -14.29, 5.76  # from here on, those of Pythia-12B
 K = 10**6
 k = np.arange(1, K + 1)
 log_k = np.log(k)
@@ -240,12 +284,14 @@ print(f"Eqs. 10 to 12: all p together are {total:.6f}")
 # $$I_2 = \int_1^\infty (\ln x)^2\,\psi = (\mu^2+\sigma^2)P + \mu\sigma\varphi \tag{15}$$
 #
 # *Why:* the same with $(\mu + \sigma t)^2$, by parts.
+#
+# In code, `m` and `s` remain the numbers of Pythia-12B. But `mu` and `sigma`, and from here on `Phi`, `phi` and `square`, are symbols of SymPy, and so is `L` for $\ln x$:
 
 # %%
 mu = sp.symbols("mu", real=True)
-sigma, L = sp.symbols("sigma L", positive=True)  # L is ln x
+sigma, L = sp.symbols("sigma L", positive=True)
 root = sp.sqrt(2 * sp.pi)
-T = (L - mu) / sigma
+T = (L - mu) / sigma  # t as a symbol
 bell = sp.exp(-(T**2) / 2) / (root * sigma)  # psi(x) dx, as a density of L
 
 start = mu / sigma
@@ -279,9 +325,10 @@ print("Eq. 15:", agrees(L**2, squares * Phi + mu * sigma * phi))
 #
 # $$\boxed{\;\mathrm{CE} + \log p_1 = (1+b)\,\mathrm E[\ln k] + \frac{\mathrm E[(\ln k)^2]}{2\sigma^2}, \qquad b = -\frac{\mu}{\sigma^2}\;}$$
 #
-# *Why:* Eq. 17 less Eq. 16; expand the square, and $\mu^2$ drops out. The paper does not have this line. It gives both Eq. 26 and the limit at the end.
+# *Why:* subtract Eq. 16 from Eq. 17, and expand the square: $\mu^2$ drops out. The paper does not have this line. We use it twice: for Eq. 26 and for the limit.
 
 # %%
+# Eqs. 16 and 17 as numbers, with c, p and t of the first group
 common = np.log(c) + np.log(root_2pi * s)
 neg_log_p = -np.log(p)
 eq_16 = common + m**2 / (2 * s**2)
@@ -289,6 +336,7 @@ print("Eq. 16:", np.isclose(neg_log_p[0], eq_16))
 in_eq_17 = common + log_k + t**2 / 2  # t is (ln k - mu) / sigma
 print("Eq. 17:", np.allclose(neg_log_p, in_eq_17))  # for each k, so for the mean, too
 
+# The boxed line with symbols
 square = mu**2 / (2 * sigma**2)
 left = L + T**2 / 2 - square  # in the mean of Eq. 17, less Eq. 16
 b = -mu / sigma**2
@@ -300,7 +348,7 @@ print("boxed:", sp.expand(left - right) == 0)
 #
 # $$\mathrm{CE} \approx \log c + \log\sqrt{2\pi}\,\sigma + \frac1c\Big[\frac{I_2 - 2\mu I_1 + \mu^2 c}{2\sigma^2} + I_1\Big] \tag{18}$$
 #
-# *Why:* $\mathrm E[\ln k] \approx I_1/c$ and $\mathrm E[(\ln k)^2] \approx I_2/c$; as $\ln 1 = 0$, half of the first term is 0.
+# *Why:* $\mathrm E[\ln k] \approx I_1/c$ and $\mathrm E[(\ln k)^2] \approx I_2/c$; the half of the first term is 0 in both, because $\ln 1 = 0$.
 #
 # $$\mathrm{CE} \approx \log c + \log\sqrt{2\pi}\,\sigma + \frac{\mu^2}{2\sigma^2} + \frac1c\Big[P\Big(\frac{\mu^2+\sigma^2}{2\sigma^2}+\mu\Big) + \varphi\Big(\frac{\mu}{2\sigma}+\sigma\Big) - \frac{\mu}{\sigma^2}\,(\mu P + \sigma\varphi)\Big] \tag{19}$$
 #
@@ -312,10 +360,12 @@ print("boxed:", sp.expand(left - right) == 0)
 #
 # $$\mathrm{CE} \approx \underbrace{\log c + \log\sqrt{2\pi}\,\sigma + \frac{\mu^2}{2\sigma^2}}_{-\log p_1} + \underbrace{\frac1c\Big[P\Big(\frac{\sigma^2-\mu^2}{2\sigma^2} + \mu\Big) + \varphi\Big(\sigma - \frac{\mu}{2\sigma}\Big)\Big]}_{\text{fraction}} \tag{21, 26}$$
 #
-# *Why:* collect $P$ and $\varphi$ in Eq. 19. The paper's Eq. 26 names the fraction again. By the boxed line it is $\big[(1+b)\,I_1 + I_2/2\sigma^2\big]/c$.
+# *Why:* collect $P$ and $\varphi$ in Eq. 19. Eq. 26 is the fraction alone. By the boxed line it is also $\big[(1+b)\,I_1 + I_2/2\sigma^2\big]/c$.
+#
+# The next cell has $P$ and $\varphi$ as free symbols `P` and `f`, since only the algebra is to be checked. `square` and `b` are those of the cell above.
 
 # %%
-P, f = sp.symbols("P varphi", positive=True)  # P and phi(mu / sigma), as free symbols
+P, f = sp.symbols("P varphi", positive=True)
 c_20 = P + f / (2 * sigma)
 I1 = mu * P + sigma * f
 I2 = (mu**2 + sigma**2) * P + mu * sigma * f
@@ -324,11 +374,11 @@ I2 = (mu**2 + sigma**2) * P + mu * sigma * f
 spread = I2 - 2 * mu * I1 + mu**2 * c_20
 eq_18 = (spread / (2 * sigma**2) + I1) / c_20
 half = sp.Rational(1, 2)
-times_P = P * (square + half + mu)
-times_f = f * (mu / (2 * sigma) + sigma)
-eq_19 = square + (times_P + times_f - mu / sigma**2 * I1) / c_20
+with_P = P * (square + half + mu)
+with_f = f * (mu / (2 * sigma) + sigma)
+eq_19 = square + (with_P + with_f - mu / sigma**2 * I1) / c_20
 print("Eq. 18 is Eq. 19:", sp.simplify(eq_18 - eq_19) == 0)
-phi_12b = norm.pdf(m / s)
+phi_12b = norm.pdf(m / s)  # a number again
 print("Eq. 20:", np.isclose(psi[0], phi_12b / s))  # psi(1) is phi / sigma
 
 fraction = P * (half - square + mu) + f * (sigma - mu / (2 * sigma))
@@ -338,7 +388,7 @@ boxed = (1 + b) * I1 + I2 / (2 * sigma**2)
 print("Eq. 26 is the boxed line:", sp.simplify(boxed - fraction) == 0)
 
 # %% [markdown]
-# Up to here the algebra is right, and the trapezoid rule is off by at most 4% at the paper's models (see the end).
+# Up to here the algebra is right. The trapezoid rule is off by at most 4% at the paper's models (see the further questions).
 #
 # **Exercise 1.** The trapezoid rule can fail: for $\sigma = 3$, at which $\mu$ does the closed form give $p_1 = 1$? Give two decimals.
 #
@@ -346,7 +396,7 @@ print("Eq. 26 is the boxed line:", sp.simplify(boxed - fraction) == 0)
 
 # %%
 answer_1 = None  # a number
-print(checked(1, answer_1, RIGHT_1))
+print(check(1, answer_1, sealed("bd4fd00c", digits=2)))
 
 # %% [markdown]
 # **The limit.** The paper lets $\mu/\sigma \to -\infty$, and for Eq. 23 also $\sigma\to\infty$.
@@ -365,7 +415,9 @@ print(checked(1, answer_1, RIGHT_1))
 #
 # $$-\log c > -\log\varphi = \tfrac12\log 2\pi + \frac{\mu^2}{2\sigma^2} \tag{25}$$
 #
-# *Why:* once $c/\varphi$ is below 1. For the seven largest Pythias it is. So $\log c \to -\infty$.
+# *Why:* $c$ is below $\varphi$ as soon as the ratio in Eq. 24 is below 1, and for the seven largest Pythias it is. So $\log c \to -\infty$.
+#
+# `closed_form` has the formulas of this notebook's first cell, also for very small $\Phi$. Its results have names: `log_c`, `neg_log_p1`, `fraction` and `CE`.
 
 # %%
 x = sp.symbols("x", positive=True)
@@ -378,88 +430,51 @@ far = closed_form(-600, 6)  # sigma is 6, mu / sigma is -100
 log_ratio = far.log_c - norm.logpdf(-100)
 print(f"Eq. 24, at fixed sigma: {np.exp(log_ratio):.3f}, and 1/100 + 1/12 is 0.093")
 
-laws = published_laws()  # with mu and sigma of ten Pythias, from Figure 8b
+laws = published_laws()  # with mu and sigma of ten Pythias, the smallest first
 at_ten = closed_form(laws["mu"], laws["sigma"])
 above = -at_ten.log_c > -norm.logpdf(laws["ratio"])  # ratio: mu / sigma
 print("Eq. 25: true of the largest", above.sum())
 assert above[3:].all()
 
 # %% [markdown]
-# **Here the argument breaks.** The paper goes on: "log(c) becomes the dominant part". But Eq. 16 adds $\mu^2/2\sigma^2$ to $\log c$, and $\log c$ contains $-\mu^2/2\sigma^2$. Divide Eq. 20 by $\psi(1) = \varphi/\sigma$:
+# **And $-\log p_1$?** Divide Eq. 20 by $\psi(1) = \varphi/\sigma$:
 #
 # $$-\log p_1 = \log\frac{c}{\psi(1)} = \log\Big(\frac12 + \sigma\,\frac{\Phi(\mu/\sigma)}{\varphi(\mu/\sigma)}\Big) \;\to\; \log\Big(\frac12 + \frac1b\Big)$$
 #
-# *Why:* $\mu^2/2\sigma^2$ is gone; and by Eq. 22 the ratio goes as $\sigma/|\mu|$, times $\sigma$ that is $1/b$ (kept fixed). So $\log c$ dominates in neither: not in CE, and not in $-\log p_1$.
+# *Why:* by Eq. 22, $\Phi/\varphi$ goes as $\sigma/|\mu|$. Multiplied by $\sigma$ this is $1/b$, and we keep $b$ fixed. So while $\log c \to -\infty$, $-\log p_1$ has a finite limit.
 
 # %%
 ratio = norm.cdf(m / s) / phi_12b
 without_mu = np.log(0.5 + s * ratio)
 by_eq_16 = closed_form(m, s).neg_log_p1
 print("the line above:", np.isclose(without_mu, by_eq_16))
-in_the_limit = np.log(0.5 - s**2 / m)
-print(f"12B: -log p_1 = {without_mu:.2f}; its limit is {in_the_limit:.2f}")
-
-change = terms.loc["pythia-12b"] - terms.loc["pythia-14m"]
-print(change.round(1).to_string())  # from 14M to 12B
 
 # %% [markdown]
-# **From 14M to 12B $\log c$ falls by 4.4 nats, and $\mu^2/2\sigma^2$ rises by 3.0: two thirds are gone.** The third term takes back another tenth. What remains of CE is mostly the fraction:
-
-# %% tags=["hide-input"]
-# Draw what CE is made of, for the ten Pythias
-path = laws[["model", "S"]].assign(b=-laws["mu"] / laws["sigma"] ** 2)
-path["log c"] = at_ten.log_c
-path["log sqrt(2 pi) sigma"] = np.log(np.sqrt(2 * np.pi) * laws["sigma"])
-path["mu^2 / 2 sigma^2"] = laws["mu"] ** 2 / (2 * laws["sigma"] ** 2)
-path["-log p_1"] = path[["log c", "log sqrt(2 pi) sigma", "mu^2 / 2 sigma^2"]].sum(axis=1)
-path["fraction"] = at_ten.fraction
-path["CE"] = path["-log p_1"] + path["fraction"]
-
-simulated = paper.ce_and_rbp1().query("kind == 'simulated'").rename(columns={"series": "quantity"})
-parts = [
-    simulated.assign(source="published"),
-    path.melt(["S", "b"], list(path)[3:], "quantity", "value").assign(source="closed form"),
-]
-drawn = pd.concat(parts).astype({"S": "Int64"})
-drawn = drawn[["source", "model", "S", "b", "quantity", "value"]]
-
-with plots.style():
-    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.5), layout="constrained")
-    axes.fill_between(path["S"], path["-log p_1"], color="#8A94A0", linewidth=0)
-    axes.fill_between(path["S"], path["-log p_1"], path["CE"], color=CONTEXT, linewidth=0)
-    axes.plot(path["S"], path["-log p_1"], "o-", color=INK, markersize=4)
-    axes.plot(path["S"], path["CE"], "o-", color=INK, markersize=4)
-    axes.set(xscale="log", ylim=(0, None), ylabel="nats", xlabel="$S$ (non-embedding parameters)")
-    axes.set_title("The “negligible” fraction is most of CE")
-    axes.text(1e8, 2.5, "fraction", ha="center")
-    axes.text(1e8, 0.5, r"$-\log p_1$", ha="center")
-    share = path["fraction"] / path["CE"]
-    ends = [(path["S"].iloc[-1], path["CE"].iloc[-1], "CE", INK)]
-    ends.append((path["S"].iloc[-1], 2.0, f"{share.iloc[-1]:.0%} of CE", INK))
-    plots.label_ends(axes, ends)
-print(f"the fraction is {share.iloc[0]:.0%} (14M) to {share.iloc[-1]:.0%} (12B) of CE")
-plots.save(figure, drawn, figures_dir, "figure_C2")
-
-# %% [markdown]
-# *The ten Pythias, with the $\mu$ and $\sigma$ that give Figure 8b. $S$: parameters without embeddings.*
-#
 # ## What the limit is
 #
-# By Eq. 11 the ratio of two probabilities is $\;p_k/p_1 = k^{-(1+b)}\,e^{-(\ln k)^2/2\sigma^2}$. Let $\sigma\to\infty$ at fixed $b$: the last factor goes to 1. So the lognormal becomes **Zipf's law**, $p_k \propto k^{-(1+b)}$, and the second term of the boxed line vanishes:
+# As seen above, $\;p_k/p_1 = k^{-(1+b)}\,e^{-(\ln k)^2/2\sigma^2}$. Let $\sigma\to\infty$ at fixed $b$: the last factor goes to 1. So the lognormal becomes **Zipf's law**, $p_k \propto k^{-(1+b)}$, and the second term of the boxed line vanishes. The sum of all $k^{-(1+b)}$ is Riemann's function $\zeta(1+b)$, `zeta` in SciPy:
 #
 # $$-\log p_1 \to \log\zeta(1+b), \qquad \text{fraction} \to (1+b)\,\mathrm E[\ln k] = -(1+b)\,\frac{\zeta'(1+b)}{\zeta(1+b)}$$
 #
-# *Why:* $\zeta(1+b) = \sum_k k^{-(1+b)}$, and its derivative brings down $-\ln k$.
+# *Why:* each term $k^{-(1+b)}$ has the derivative $-\ln k$ times itself.
+#
+# `rank_sums` has the same results as `closed_form`, but by sums over all ranks in place of the trapezoid rule:
 
 # %%
-b_12b = -m / s**2
+b_12b = -m / s**2  # 0.43
 log_ratio = -(1 + b_12b) * log_k - log_k**2 / (2 * s**2)
-print("ratio:", np.allclose(neg_log_p[0] - neg_log_p, log_ratio))
+print("p_k / p_1:", np.allclose(np.log(p / p[0]), log_ratio))
 
-for width in (5, 30, 300):
-    wide = rank_sums(-0.43 * width**2, width)  # sums over all ranks, at b = 0.43
-    print(f"sigma = {width}: -log p_1 = {wide.neg_log_p1[0]:.3f}")
-print(f"log zeta(1.43) = {np.log(zeta(1.43)):.3f}")
+rows = {}
+for width in (5.76, 30, 300):  # sigma of 12B, and larger ones at the same b
+    mean = -b_12b * width**2
+    by_sum = rank_sums(mean, width).neg_log_p1.item()
+    rows[f"sigma = {width}"] = (by_sum, closed_form(mean, width).neg_log_p1)
+rows["limit"] = (np.log(zeta(1 + b_12b)), np.log(0.5 + 1 / b_12b))
+pd.DataFrame(rows, index=["-log p_1, sum", "-log p_1, closed form"]).T.astype(float).round(2)
+
+# %% [markdown]
+# In both columns $-\log p_1$ hardly changes. Is the fraction small next to it?
 
 
 # %%
@@ -477,7 +492,7 @@ least = (rest / neg_log_p1).min()
 print(f"fraction over -log p_1, in the limit: at least {least:.2f}")
 
 # %% [markdown]
-# (At $b = 0.43$, that of 12B, this limit is 1.08; the closed form's is 1.04.) Next to $\log c$ the fraction is negligible in the limit, as the paper says, because $\log c \to -\infty$. Next to $-\log p_1$, which is what the conclusion needs, it never is: it is more than twice as large.
+# Compared with $\log c$ the fraction is negligible in the limit, as the paper says, because $\log c \to -\infty$. But the paper's conclusion is about CE and $-\log p_1$. Compared with $-\log p_1$ the fraction is never negligible: it is more than twice as large.
 #
 # **Exercise 2.** What is $-\log p_1$ for Zipf's law with $b = 1$? Give two decimals.
 #
@@ -485,14 +500,16 @@ print(f"fraction over -log p_1, in the limit: at least {least:.2f}")
 
 # %%
 answer_2 = None  # nats
-print(checked(2, answer_2, RIGHT_2))
+print(check(2, answer_2, sealed("d2cbad71", digits=2)))
 
 # %% [markdown]
-# No lognormal is needed to see that the exponents must part. The entropy of a rank is at least that of the question "is it 1?":
+# The two exponents differ in the end for any curve over ranks, lognormal or not. Its CE is the entropy of the rank. Whether the rank is 1 or not is a part of this uncertainty, so the entropy is at least
 #
 # $$\mathrm{CE} \ge -p_1\log p_1 - (1-p_1)\log(1-p_1) \quad\Rightarrow\quad \frac{\mathrm{CE}}{-\log p_1} \to \infty \;\text{ as }\; p_1 \to 1$$
 #
-# *Why:* $-\log p_1 \approx 1 - p_1$ there, and $-(1-p_1)\log(1-p_1)$ is larger by the factor $-\log(1-p_1)$. So as models become perfect, CE in this sense falls more slowly than $-\log p_1$. (At 12B the bound is 0.66 of 3.08.)
+# *Why:* if $p_1$ is near 1, then $-\log p_1$ is about $1 - p_1$. The last part of the bound is $1 - p_1$ multiplied by $-\log(1-p_1)$, and this factor grows without limit.
+#
+# So by any curve over ranks CE must in the end fall more slowly than $-\log p_1$. Measured, it falls faster ([notebook 08](08_section_5_2_two_laws.ipynb)): the entropy of ranks is not the measured CE.
 #
 # **Exercise 3 (to discuss).** $\mu/\sigma\to-\infty$ alone does not fix the limit. Use `rank_sums` on three paths: $\sigma = 6$ and $\mu = -6w$; $\sigma = w$ and $\mu = -0.4\,w^2$; $\sigma = w$ and $\mu = -w^{1.5}$. Let $w$ grow. Where does $-\log p_1$ go on each, and why? (Answer: `docs/solutions/11_appendix_C_derivation.md`.)
 #
@@ -518,7 +535,9 @@ p_1 = np.exp(-compared["-log p_1, sum"])
 bound = -p_1 * np.log(p_1) - (1 - p_1) * np.log(1 - p_1)
 compared = compared.set_index("model")
 print(compared.T.sort_index(ascending=False).round(3).to_string())
-print(f"12B: the bound is {bound.iloc[-1]:.2f} of {compared['CE, sum'].iloc[-1]:.2f}")
+print(
+    f"12B: CE is at least {bound.iloc[-1]:.2f}; by the sum it is {compared['CE, sum'].iloc[-1]:.2f}"
+)
 
 # %% [markdown]
 # <details><summary>How good is the trapezoid rule?</summary>
