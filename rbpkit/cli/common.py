@@ -55,8 +55,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     for name in SETTINGS:
         option = typer.Option(help=f"Choose by {name.replace('_', ' ')}.")
         value_type: Any = Manifest.model_fields[name].annotation
-        # The type is known only here, and not to a type checker.
-        annotation = Annotated[value_type | None, option]  # type: ignore[valid-type]
+        annotation = Annotated[value_type | None, option]
         parameters.append(
             Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
         )
