@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -26,7 +25,6 @@ from torch import Tensor, nn
 from rbpkit.corpora import load_corpus
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.records import Records
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import (
     ABLATION_TOKENS,
@@ -131,7 +129,7 @@ def with_dropout(run: Run) -> PreTrainedModel:
         if isinstance(module, nn.Dropout):
             module.p = DROPOUT
         if hasattr(module, "attention_dropout"):
-            module.attention_dropout = DROPOUT
+            module.attention_dropout = DROPOUT  # type: ignore[assignment]  # a plain number
     return network
 
 
@@ -202,9 +200,8 @@ def ship(folder: Path) -> None:
             continue
         model = replace(load_model(folder / name / "model", device="cpu"), name=name)
         for corpus in corpora:
-            with tempfile.TemporaryDirectory() as scratch:
-                measured = measure(model, corpus, scratch, max_length=POCKET_CONTEXT)
-                totals.append(totals_of(Records.load(measured.path).summary()))
+            measured = measure(model, corpus, max_length=POCKET_CONTEXT)
+            totals.append(totals_of(measured.summary))
         print(f"measured {name}", flush=True)
     save_totals(totals, paths.CONTRASTS)
 
@@ -240,7 +237,7 @@ def pair_differences(
         for quantity in quantities:
             y = [log_loss(one, quantity) for one in ordinary]
             line = np.polyfit(x, y, 1)
-            expected = np.polyval(line, log_loss(run, axis))
+            expected = float(np.polyval(line, log_loss(run, axis)))
             excess[run.manifest.model, text, quantity] = log_loss(run, quantity) - expected
 
     measured = {model for model, _, _ in excess}
