@@ -2,11 +2,10 @@
 
     python -m rbpkit_pocket.shipping FOLDER_OF_RUNS
 
-A pocket model goes to `data/pocket/models/NAME` (hub layout, with a card), every loss curve to
-`rbpkit_pocket/data/runs`. Every model is measured, and its totals are put into the files of `controls`,
-its copying probe into that of `copying`.
-Summaries of `rbpkit sweep` are copied by hand, to `rbpkit_pocket/data/summaries`, or `beside` for a family
-that is not in the paper.
+A pocket model goes to `paths.MODELS` (hub layout, with a card), every loss curve to `paths.RUNS`.
+Every model is measured, its totals are put into the files that `paths` names, and its copying probe
+into `paths.COPYING`. Summaries of `rbpkit sweep` are copied by hand, to `paths.SUMMARIES`, or to
+`paths.MAMBA_SUMMARIES` for a family that is not in the paper.
 """
 
 from __future__ import annotations
@@ -15,18 +14,23 @@ import json
 import shutil
 import sys
 import tempfile
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
 
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.measuring import measure
-from rbpkit.models import load_model
+from rbpkit.models import LoadedModel, load_model
 from rbpkit.records import Records
-from rbpkit_pocket import ablations, paths, recipes
+from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import (
+    ABLATION_RUNS,
+    FAMILY,
+    Totals,
     completes_pair,
     load_totals,
     save_totals,
@@ -36,49 +40,76 @@ from rbpkit_pocket.ablations import (
 from rbpkit_pocket.copying import ship_copying
 from rbpkit_pocket.families import POCKET_CONTEXT, POCKET_FAMILIES
 from rbpkit_pocket.plugin import TEXT_CORPORA
+from rbpkit_pocket.recipes import runs_of
 
 SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
 
-def ship(run: Path, corpora: list[Corpus]) -> None:
+def ship_run(run: Path, corpora: list[Corpus]) -> None:
     """Put a finished run into the package; what was there of the same model is replaced.
 
-    Controls go to `paths.ABLATIONS`, Pythias of seed 0 by the name NAME-Mm to `paths.GRID`. Of all but
-    the controls, by the name NAME-Mm or NAME-Mm-seedN, the tokens that complete a pair and those
-    that do not go to `paths.PAIR_TOKENS` and `paths.OTHER_TOKENS`.
+    - Totals of an ablation go to `paths.ABLATIONS`.
+    - Totals of any other Pythia of seed 0 go to `paths.GRID`, by the name NAME-Mm.
+    - Of all except ablations, by the name NAME-Mm or NAME-Mm-seedN, the tokens that complete a pair
+      and those that do not go to `paths.PAIR_TOKENS` and `paths.OTHER_TOKENS`.
     """
     key = json.loads((run / "result.json").read_text())["key"]
-    is_control = run.name in {one.name for one in ablations.ABLATIONS}
-    name, millions = run.name, f"-{key['tokens'] / 1e6:g}m"
-    if not is_control:
-        seed = f"-seed{key['seed']}" if key["seed"] else ""
-        name = name.removesuffix(seed).removesuffix(millions) + millions + seed
-    log = name
-    if run.name in {one.name for family in POCKET_FAMILIES for one in recipes.runs_of(family)}:
-        log, target = run.name, paths.MODELS / run.name
-        target.mkdir(parents=True, exist_ok=True)
-        for file in SHIPPED:
-            shutil.copyfile(run / "model" / file, target / file)
-        (target / "README.md").write_text(card(run))
-    shutil.copyfile(run / "log.csv", paths.RUNS / f"{log}.csv")
+    is_ablation = run.name in {ablation.name for ablation in ABLATION_RUNS}
+    name = run.name if is_ablation else _with_tokens(run.name, key)
+    log_name = name
+    if run.name in _pocket_models():
+        log_name = run.name
+        _ship_weights(run)
+    shutil.copyfile(run / "log.csv", paths.RUNS / f"{log_name}.csv")
 
-    new: dict[Path, list[ablations.Totals]] = {}
     model = replace(load_model(run / "model", device="cpu"), name=name)
-    ship_copying({log: model})
+    ship_copying({log_name: model})
+    is_of_grid = key["family"] == FAMILY and not key["seed"]
+    totals: dict[Path, list[Totals]] = defaultdict(list)
     for corpus in corpora:
-        with tempfile.TemporaryDirectory() as scratch:
-            records = Records.load(measure(model, corpus, scratch, max_length=POCKET_CONTEXT).path)
-        if is_control or (key["family"] == ablations.FAMILY and not key["seed"]):
-            path = paths.ABLATIONS if is_control else paths.GRID
-            new.setdefault(path, []).append(totals_of(records.summary()))
-        if not is_control:
-            completed = completes_pair(records)
-            for kind in (True, False):
-                part = totals_of_tokens(records, completed == kind)
-                new.setdefault(paths.PAIR_TOKENS if kind else paths.OTHER_TOKENS, []).append(part)
-    for path, totals in new.items():
-        before = load_totals(path) if path.exists() else []
-        save_totals([one for one in before if one.manifest.model != name] + totals, path)
+        records = _measured(model, corpus)
+        whole = totals_of(records.summary())
+        if is_ablation:
+            totals[paths.ABLATIONS].append(whole)
+            continue
+        if is_of_grid:
+            totals[paths.GRID].append(whole)
+        completed = completes_pair(records)
+        totals[paths.PAIR_TOKENS].append(totals_of_tokens(records, completed))
+        totals[paths.OTHER_TOKENS].append(totals_of_tokens(records, ~completed))
+    for path, of_model in totals.items():
+        shipped = load_totals(path) if path.exists() else []
+        others = [other for other in shipped if other.manifest.model != name]
+        save_totals([*others, *of_model], path)
+
+
+def _with_tokens(name: str, key: dict[str, Any]) -> str:
+    """The name of a run with its millions of tokens and its seed: NAME-Mm or NAME-Mm-seedN."""
+    millions = f"-{key['tokens'] / 1e6:g}m"
+    seed = f"-seed{key['seed']}" if key["seed"] else ""
+    return name.removesuffix(seed).removesuffix(millions) + millions + seed
+
+
+def _pocket_models() -> set[str]:
+    names: set[str] = set()
+    for family in POCKET_FAMILIES:
+        names.update(run.name for run in runs_of(family))
+    return names
+
+
+def _ship_weights(run: Path) -> None:
+    target = paths.MODELS / run.name
+    target.mkdir(parents=True, exist_ok=True)
+    for file in SHIPPED:
+        shutil.copyfile(run / "model" / file, target / file)
+    (target / "README.md").write_text(card(run))
+
+
+def _measured(model: LoadedModel, corpus: Corpus) -> Records:
+    with tempfile.TemporaryDirectory() as scratch:
+        measured = measure(model, corpus, scratch, max_length=POCKET_CONTEXT)
+        assert measured.path is not None  # there is a folder for it
+        return Records.load(measured.path)
 
 
 def card(run: Path) -> str:
@@ -87,10 +118,10 @@ def card(run: Path) -> str:
     key = result["key"]
     model = load_model(run / "model", device="cpu")
     log = pd.read_csv(run / "log.csv").dropna(subset="valid_ce")
-    curve = "\n".join(
-        f"| {row.tokens:,} | {row.loss:.3f} | {row.valid_ce:.3f} |" for row in log.itertuples()
-    )
+    rows = [f"| {row.tokens:,} | {row.loss:.3f} | {row.valid_ce:.3f} |" for row in log.itertuples()]
+    curve = "\n".join(rows)
     recipe = "\n".join(f"- {name}: {value}" for name, value in key.items())
+    minutes = result["seconds"] / 60
     return f"""---
 license: mit
 library_name: transformers
@@ -104,7 +135,7 @@ It is a measuring point among several sizes, not a model to generate text with.
 S = {model.S:,} non-embedding parameters, V = {model.V:,}. Trained on text cut out of installed
 packages (their own licences apply to it), each token seen once. Validation CE
 {result["valid_ce"]:.4f} nats a token, of the weights rounded to float16, after
-{result["seconds"] / 60:.0f} minutes of training. `rbpkit pocket train --family
+{minutes:.0f} minutes of training. `rbpkit pocket train --family
 {key["family"].lower()}` makes it again by this recipe (the peak learning rate is rate / width):
 
 {recipe}
@@ -119,5 +150,5 @@ if __name__ == "__main__":
     torch.set_num_threads(1)  # as in params/pocket.yaml: last bits, and now and then a rank, vary
     texts = [load_corpus(f"pocket:{name}") for name in TEXT_CORPORA]
     for result in sorted(Path(sys.argv[1]).glob("*/result.json")):
-        ship(result.parent, texts)
+        ship_run(result.parent, texts)
         print(f"shipped {result.parent.name}", flush=True)

@@ -350,7 +350,7 @@ def test_a_run_ships_with_card_loss_curve_and_totals(copied, text_file, tmp_path
     for name in ("MODELS", "RUNS", "GRID", "PAIR_TOKENS", "OTHER_TOKENS", "COPYING"):
         monkeypatch.setattr(paths, name, data / getattr(paths, name).relative_to(paths.DATA))
     for _ in range(2):  # the second time replaces the first
-        shipping.ship(run, [load_corpus(text_file)])
+        shipping.ship_run(run, [load_corpus(text_file)])
     folder = data / "models" / "pythia-w32-l2"
     assert {path.name for path in folder.iterdir()} == {*shipping.SHIPPED, "README.md"}
     for name in shipping.SHIPPED:
