@@ -210,7 +210,7 @@ with plots.style():
         axes.set_title(f"CE = {-np.log(heights[true]):.0f}, $\\mathrm{{RBP}}_1$ = {int(true == 0)}")
     panels[0].set_ylabel("probability")
     panels[0].set_yticks([0, 0.02, 0.04, 0.06])
-    panels[0].text(2, 0.067, "\u2190 one wrong token has 0.95 (cut off)", size=10)
+    panels[0].text(2, 0.067, "\u2190 one wrong token has 0.95", size=10)
     panels[1].text(2, 0.067, "24 wrong tokens share 0.95", size=10)
 rows = [
     (n, place, p, place == (2, 1)[n - 1])
@@ -358,7 +358,7 @@ with plots.style():
     axes.plot(k, least(CE, k), "--", color=OTHER)
     axes.text(3, rbp[2] + 0.05, r"$\mathrm{RBP}_k$", ha="right", size=11)
     axes.text(700, 0.42, "forced by CE", size=11, color=OTHER)
-    axes.text(1.3, 0.2, "CE allows all of the grey", size=11)
+    axes.text(1.3, 0.2, "CE allows\nall of the grey", size=11)
     axes.set(xscale="log", ylim=(0, 1.02), xlabel="$k$", ylabel="share of tokens")
     axes.set_title(r"$\mathrm{RBP}_k$ is far above what cross-entropy forces")
 grid = np.unique(np.geomspace(1, V, 80).astype(int))

@@ -220,13 +220,13 @@ with plots.style():
         if row.corpus == "HotpotQA":
             axes.annotate(plots.name_of(row.family), (-row.low, height), xytext=(6, 0), size=10,
                           textcoords="offset points", va="center", color=ink.colour)  # fmt: skip
-    axes.set(ylim=(3.5, -0.5), xlim=(0, 0.26), xlabel=r"exponent $\alpha_1$ with its 95% interval")
+    axes.set(ylim=(3.5, -0.5), xlim=(-0.012, 0.26), xlabel=r"exponent $\alpha_1$ with its 95% interval")
     axes.set_yticks(range(4), corpora)
     axes.set_title("Every exponent is small; they differ by text and family")
 plots.save(figure, lines, figures_dir, "figure_3_exponents")
 
 # %% [markdown]
-# *The sixteen lines of Figure 3. The long bar is GPT-2 on HumanEval. It goes on below 0, because four models fix a slope badly.*
+# *The sixteen lines of Figure 3. The long bar is GPT-2 on HumanEval. It reaches below 0, because four models fix a slope badly.*
 #
 # The exponent is not universal. It depends on the text and on the family. How straight are the lines? Table 1 has two more texts than Figure 3, so 24 lines at $k = 1$. On 22 of them $R^2$ is at least 0.97; the lowest, 0.895, is that of GPT-2 on HumanEval.
 #
