@@ -171,10 +171,11 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
     chosen: list[Summary] = []
     for summary in summaries:
         asked_family = not params.families or summary.manifest.family in params.families
-        if asked_family and summary.manifest.corpus in params.corpus_names:
+        asked_text = not params.corpus_names or summary.manifest.corpus in params.corpus_names
+        if asked_family and asked_text:
             chosen.append(summary)
     if not chosen:
-        asked = f"{', '.join(params.families) or 'any'} on {', '.join(params.corpus_names)}"
+        asked = f"{', '.join(params.families) or 'any'} on {', '.join(params.corpus_names) or 'any text'}"
         raise InputError(f"nothing that it asks for was measured ({asked})")
     tables = {COMPARISON: comparison(chosen, params.ks)}
     if notebook is not None:

@@ -103,8 +103,10 @@ def _model_called(given: str, source: str) -> tuple[str, str]:
 def corpus_names(params: Params) -> dict[str, str]:
     """The study's corpora: the name in the records -> the name or path in the parameters.
 
-    Raises InputError for an unknown corpus, and for two corpora of one name.
+    Raises InputError for an unknown corpus, for none, and for two corpora of one name.
     """
+    if not params.corpus_names:
+        raise InputError("the study names no text to measure: give corpus_names")
     names: dict[str, str] = {}
     for given in params.corpus_names:
         name = known_corpus(given)

@@ -50,7 +50,8 @@ class Params(BaseModel):
             branch; the others are taken at their newest.
         allow_pickle: admit weights that are pickle files, such as OPT's on the hub.
     On which text:
-        corpus_names: names, files or folders.
+        corpus_names: names, files or folders. In a notebook an empty list, as one of `families`,
+            shows whatever was measured.
         text_field, picture_field, unit_field: the columns of your own files with the text, with its
             picture (for captioners), and with what it was sampled with (its author).
         documents: how many of a corpus are measured, 0 for all; null for the protocol's 1,000, and
@@ -75,7 +76,7 @@ class Params(BaseModel):
     source: str
     families: Names = ()
     model_ids: Names = ()
-    corpus_names: Annotated[Names, Field(min_length=1)]
+    corpus_names: Names
     revisions: Names = ()
     allow_pickle: bool = False
     ks: Counts = (1, 10, 50, 100)

@@ -11,6 +11,7 @@ import pytest
 import rbpkit
 from rbpkit import paper
 from rbpkit.errors import InputError
+from rbpkit.study.jobs import corpus_names
 from rbpkit.study.params import Params, load_params
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,3 +108,11 @@ def test_papermill_with_wrong_parameters_stops_in_one_line(tmp_path, arguments, 
     last = done.stderr.rstrip().splitlines()[-1]
     assert last.startswith("InputError: papermill: ") == bool(says)
     assert all(words in last for words in says)
+
+
+def test_no_text_is_enough_for_a_notebook_and_not_for_a_measurement(tmp_path):
+    study = GOOD.replace("['pocket:qa']", "[]")
+    params = load_params(write(tmp_path, study))
+    assert params.corpus_names == ()
+    with pytest.raises(InputError, match="give corpus_names"):
+        corpus_names(params)
