@@ -175,7 +175,9 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
         if asked_family and asked_text:
             chosen.append(summary)
     if not chosen:
-        asked = f"{', '.join(params.families) or 'any'} on {', '.join(params.corpus_names) or 'any text'}"
+        asked_families = ", ".join(params.families) or "any"
+        asked_texts = ", ".join(params.corpus_names) or "any text"
+        asked = f"{asked_families} on {asked_texts}"
         raise InputError(f"nothing that it asks for was measured ({asked})")
     tables = {COMPARISON: comparison(chosen, params.ks)}
     if notebook is not None:
