@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import torch
 from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
+from torch import Tensor
 
 from rbpkit.corpora import load_corpus
-from rbpkit.encoding import batches, encode
-from rbpkit.models import load_model
-from rbpkit_pocket import families, paths, recipes
+from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
+from rbpkit.fit import Array, fit_power_law, minus_log
+from rbpkit.models import LoadedModel, load_model
+from rbpkit_pocket import paths
+from rbpkit_pocket.families import POCKET_CONTEXT, V
+from rbpkit_pocket.recipes import Recipe, runs_of
 from rbpkit_pocket.training import token_stream
 
 EPS_KS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 LOG_TAUS = np.array([-0.12, -0.06, 0, 0.06, 0.12, 0.2, 0.3])  # what is computed; splines between
+_TAUS = np.exp(LOG_TAUS)
+_ENTROPY, _CE, _FIRST_K = 0, 1, 2  # columns of the tables of `_OnText`
 
 
 def theories_of(family: str, corpus: str) -> pd.DataFrame:
@@ -27,94 +34,203 @@ def theories_of(family: str, corpus: str) -> pd.DataFrame:
     delta u, u the unigrams of the training text. Then CE = E[-sum q log p], and RBP_k is the mean
     mass of q on the k largest p. The columns after `k` and `measured`:
 
-        tempering        p and q are p^(1/T) / Z of the largest model; CE of each size gives its T
-        mixture          1 - RBP_k proportional to CE: mean of (1 - RBP_k) / (-RBP_k ln RBP_k)
-        self_prediction  q = p
-        tau, tau_delta   by maximum likelihood for each model (`tau_and_delta`)
+    - tempering: p and q are p^(1/T) / Z of the largest model; CE of each size gives its T
+    - mixture: 1 - RBP_k proportional to CE: mean of (1 - RBP_k) / (-RBP_k ln RBP_k)
+    - self_prediction: q = p
+    - tau: by maximum likelihood for each model with delta = 0 (`tau_and_delta`)
+    - tau_delta: by maximum likelihood for each model
 
     The last two are fitted on half of the source modules; the other half gives all exponents.
     Raises InputError if training text is missing.
     """
     text = load_corpus(corpus)
-    unit = text.unit_numbers()
-    modules = np.random.default_rng(0).permutation(unit.max() + 1)
-    fitted = np.isin(unit, modules[: modules.size // 2])
-    counts = np.bincount(token_stream("train")[: recipes.Recipe.tokens], minlength=families.V) + 1.0
-    models = [load_model(paths.MODELS / r.name, device="cpu") for r in recipes.runs_of(family)]
-    encoded = encode(text, models[0].tokenizer, max_length=families.POCKET_CONTEXT)
-    found = [_of_tokens(model, encoded, counts / counts.sum(), fitted) for model in models]
-    alone, tau, delta = zip(*(tau_and_delta(logp, u) for _, logp, u in found), strict=True)
-    means = np.array([one for one, _, _ in found])
-    ce, q, none = means[:, -1, 1], means[:, -1, 2:], np.zeros(len(models))
-    spline = CubicSpline(LOG_TAUS, means[:, :-2], axis=1)  # at log tau: (models, 2 + K)
+    is_fitted = _half_of(text.unit_numbers())
+    unigrams = _unigrams()
+    models = [load_model(paths.MODELS / run.name, device="cpu") for run in runs_of(family)]
+    encoded = encode(text, models[0].tokenizer, max_length=POCKET_CONTEXT)
+    on_text = [_on_text(model, encoded, unigrams, is_fitted) for model in models]
 
-    def slopes(ce: np.ndarray, rbp: np.ndarray) -> np.ndarray:
-        return np.polyfit(np.log(ce), np.log(-np.log(rbp)), 1)[0]
+    measured = np.stack([one.measured for one in on_text])
+    of_unigrams = np.stack([one.of_unigrams for one in on_text])
+    tempered = CubicSpline(LOG_TAUS, np.stack([one.tempered for one in on_text]), axis=1)
+    CE, rbp = measured[:, _CE], measured[:, _FIRST_K:]
 
-    def by_theory(taus: Sequence[float], deltas: Sequence[float]) -> np.ndarray:
+    def by_theory(taus: Sequence[float], deltas: Sequence[float]) -> Array:
         """The slopes if the targets of model i are drawn with taus[i] and deltas[i]."""
-        tempered = np.array([spline(t)[i] for i, t in enumerate(np.log(taus))])
-        rows = tempered + np.array(deltas)[:, None] * (means[:, -2] - tempered)
-        return slopes(rows[:, 1], rows[:, 2:])
+        rows = []
+        for i, log_tau in enumerate(np.log(taus)):
+            of_model, of_unigram = tempered(log_tau)[i], of_unigrams[i]
+            rows.append(of_model + deltas[i] * (of_unigram - of_model))
+        drawn = np.stack(rows)
+        return _slopes(drawn[:, _CE], drawn[:, _FIRST_K:])
 
-    T = [brentq(lambda t, c=c: spline(t)[-1, 0] - c, LOG_TAUS[0], LOG_TAUS[-1]) for c in ce]
-    about = {"corpus": corpus, "family": family}
+    def entropy_above(log_T: float, CE: float) -> float:
+        return tempered(log_T)[-1, _ENTROPY] - CE
+
+    rbp_of_largest = []
+    for CE_of_size in CE:
+        log_T = brentq(entropy_above, LOG_TAUS[0], LOG_TAUS[-1], args=(CE_of_size,))
+        rbp_of_largest.append(tempered(log_T)[-1, _FIRST_K:])
+
+    fits = [tau_and_delta(one.log_p, one.unigram) for one in on_text]
+    ones, zeros = [1.0] * len(models), [0.0] * len(models)
     exponents = {
+        "corpus": corpus,
+        "family": family,
         "k": EPS_KS,
-        "measured": slopes(ce, q),
-        "tempering": slopes(ce, np.array([spline(t)[-1, 2:] for t in T])),
-        "mixture": ((1 - q) / (-q * np.log(q))).mean(axis=0),
-        "self_prediction": by_theory(none + 1, none),
-        "tau": by_theory(alone, none),
-        "tau_delta": by_theory(tau, delta),
+        "measured": _slopes(CE, rbp),
+        "tempering": _slopes(CE, np.stack(rbp_of_largest)),
+        "mixture": ((1 - rbp) / (-rbp * np.log(rbp))).mean(axis=0),
+        "self_prediction": by_theory(ones, zeros),
+        "tau": by_theory([fit.tau_alone for fit in fits], zeros),
+        "tau_delta": by_theory([fit.tau for fit in fits], [fit.delta for fit in fits]),
     }
-    return pd.DataFrame(about | exponents)
+    return pd.DataFrame(exponents)
 
 
-def tau_and_delta(logp: np.ndarray, u: np.ndarray) -> tuple[float, float, float]:
+def _half_of(unit: np.ndarray) -> np.ndarray:
+    """(D,) bool: whether a document is of the half of the units that theories are fitted on."""
+    shuffled = np.random.default_rng(0).permutation(unit.max() + 1)
+    return np.isin(unit, shuffled[: shuffled.size // 2])
+
+
+def _unigrams() -> Array:
+    """(V,) the share of each token in the training text; none is zero."""
+    tokens = token_stream("train")[: Recipe.tokens]
+    counts = np.bincount(tokens, minlength=V) + 1.0
+    return counts / counts.sum()
+
+
+def _slopes(CE: Array, rbp: Array) -> Array:
+    """The slope of log(-log RBP_k) on log CE for each k: CE (models,), rbp (models, K) -> (K,)."""
+    losses = minus_log(rbp)
+    return np.array([fit_power_law(CE, loss).slope for loss in losses.T])
+
+
+class TauAndDelta(NamedTuple):
+    """tau_alone: the most likely tau with delta = 0. tau, delta: the most likely pair."""
+
+    tau_alone: float
+    tau: float
+    delta: float
+
+
+def tau_and_delta(logp: Array, u: Array) -> TauAndDelta:
     """Maximum likelihood of targets drawn from q: tau with delta = 0; tau and delta.
 
     logp: (T, n) log of p^(1/tau) / Z at each target, for LOG_TAUS. u: (T,) its unigram share.
     """
     p = np.exp(logp)
+    deltas = np.array([_best_delta(p_at_tau, u) for p_at_tau in p.T])
+    log_q = np.log(p + deltas * (u[:, None] - p))  # with the best delta of each tau
+    log_tau_alone = _argmax(logp.mean(axis=0))
+    log_tau = _argmax(log_q.mean(axis=0))
+    delta = float(CubicSpline(LOG_TAUS, deltas)(log_tau))
+    return TauAndDelta(np.exp(log_tau_alone), np.exp(log_tau), max(0.0, delta))
 
-    def delta_of(p: np.ndarray) -> float:
-        def slope(delta: float) -> float:
-            return ((u - p) / (p + delta * (u - p))).mean()
 
-        return brentq(slope, 0, 0.9) if slope(0) > 0 else 0.0
+def _best_delta(p: Array, u: Array) -> float:
+    """The delta that makes targets of probability p + delta (u - p), (T,), most likely."""
 
-    deltas = np.array([delta_of(one) for one in p.T])
+    def slope(delta: float) -> float:
+        return ((u - p) / (p + delta * (u - p))).mean()
+
+    if slope(0) <= 0:
+        return 0.0
+    return brentq(slope, 0, 0.9)
+
+
+def _argmax(values: Array) -> float:
+    """The log tau at which the spline through values at LOG_TAUS is largest."""
     fine = np.linspace(LOG_TAUS[0], LOG_TAUS[-1], 5001)
-    logq = np.log(p + deltas * (u[:, None] - p))
-    alone, best = (fine[CubicSpline(LOG_TAUS, x.mean(axis=0))(fine).argmax()] for x in (logp, logq))
-    return np.exp(alone), np.exp(best), max(0.0, float(CubicSpline(LOG_TAUS, deltas)(best)))
+    return fine[CubicSpline(LOG_TAUS, values)(fine).argmax()]
 
 
-def _of_tokens(model, encoded, unigrams: np.ndarray, fitted: np.ndarray) -> tuple[np.ndarray, ...]:
-    """What the theories need of a model: means over the text's other half, logp and u of the fit's.
+# -- a model on a text ---------------------------------------------------------------------------
 
-    means: (n + 2, 2 + K): entropy, CE and RBP_k if q is p at each of LOG_TAUS, the unigrams, and
-    (entropy aside) as measured.
+
+class _OnText(NamedTuple):
+    """What the theories need of a model on a text. n is the number of LOG_TAUS.
+
+    Means over the documents that nothing is fitted on; columns: entropy of q, CE, RBP_k:
+
+    - tempered: (n, 2 + K), if q is p^(1/tau) / Z
+    - of_unigrams: (2 + K,), if q is the unigrams
+    - measured: (2 + K,), of the targets themselves; in the place of the entropy is CE again
+
+    Of the T targets of the other documents:
+
+    - log_p: (T, n) log of p^(1/tau) / Z
+    - unigram: (T,) their unigram shares
     """
-    shares, taus = torch.from_numpy(unigrams).float(), np.exp(LOG_TAUS)
-    logp, u, sums, tokens = [], [], 0.0, 0
+
+    tempered: Array
+    of_unigrams: Array
+    measured: Array
+    log_p: Array
+    unigram: Array
+
+
+def _on_text(
+    model: LoadedModel, encoded: EncodedCorpus, unigrams: Array, is_fitted: np.ndarray
+) -> _OnText:
+    """is_fitted: (D,) bool of the documents."""
+    shares = torch.from_numpy(unigrams).float()
+    log_p, unigram = [], []
+    sums: Array = np.zeros((len(_TAUS) + 2, _FIRST_K + len(EPS_KS)))
+    tokens = 0
     for batch in batches(encoded, 2048):
-        places = torch.from_numpy(batch.rows), torch.from_numpy(batch.columns)
-        z = model.logits(torch.from_numpy(batch.input_ids))[places]
-        target, fit = torch.from_numpy(batch.targets)[:, None], fitted[batch.documents]
-        own = z.gather(1, target)
-        logp.append(torch.cat([own / t - (z / t).logsumexp(1, keepdim=True) for t in taus], 1)[fit])
-        u.append(shares[target[fit, 0]])
-        (z, order), own = z[~fit].sort(descending=True), own[~fit]
-        log_p = z.log_softmax(1)
-        rows = []
-        for log_q in (*((z / t).log_softmax(1) for t in taus), shares[order].log()):
-            q = log_q.exp()
-            mass = (q[:, :k].sum(1) for k in EPS_KS)
-            rows.append([-(q * log_q).sum(1), -(q * log_p).sum(1), *mass])
-        nll, rank = z.logsumexp(1) - own[:, 0], (z >= own).sum(1)
-        rows.append([nll, nll, *((rank <= k).float() for k in EPS_KS)])
-        sums = sums + np.array([[float(x.sum(dtype=torch.float64)) for x in row] for row in rows])
-        tokens += len(own)
-    return sums / tokens, torch.cat(logp).double().numpy(), torch.cat(u).double().numpy()
+        logits = scored_logits(model, batch)
+        target = torch.from_numpy(batch.targets)[:, None]
+        of_target = logits.gather(1, target)
+        fit = torch.from_numpy(is_fitted[batch.documents])
+
+        by_tau = []
+        for tau in _TAUS:
+            log_Z = (logits / tau).logsumexp(1, keepdim=True)
+            by_tau.append(of_target / tau - log_Z)
+        log_p.append(torch.cat(by_tau, 1)[fit])
+        unigram.append(shares[target[fit, 0]])
+
+        sums = sums + _sums_over(logits[~fit], of_target[~fit], shares)
+        tokens += int((~fit).sum())
+    means = sums / tokens
+    return _OnText(
+        tempered=means[:-2],
+        of_unigrams=means[-2],
+        measured=means[-1],
+        log_p=torch.cat(log_p).double().numpy(),
+        unigram=torch.cat(unigram).double().numpy(),
+    )
+
+
+def scored_logits(model: LoadedModel, batch: Batch) -> Tensor:
+    """(T, V) logits at the scored tokens of a batch, by the model's own forward pass."""
+    places = torch.from_numpy(batch.rows), torch.from_numpy(batch.columns)
+    return model.logits(torch.from_numpy(batch.input_ids))[places]
+
+
+def _sums_over(logits: Tensor, of_target: Tensor, shares: Tensor) -> Array:
+    """The sums over tokens whose means are in `_OnText`: logits (T, V), of_target (T, 1)."""
+    logits, order = logits.sort(descending=True)
+    log_p = logits.log_softmax(1)
+
+    def row_of(log_q: Tensor) -> list[float]:
+        q = log_q.exp()
+        entropy = -(q * log_q).sum(1)
+        CE = -(q * log_p).sum(1)
+        mass = [q[:, :k].sum(1) for k in EPS_KS]
+        return _totals([entropy, CE, *mass])
+
+    rows = [row_of((logits / tau).log_softmax(1)) for tau in _TAUS]
+    rows.append(row_of(shares[order].log()))
+
+    nll = logits.logsumexp(1) - of_target[:, 0]
+    rank = (logits >= of_target).sum(1)
+    hits = [(rank <= k).float() for k in EPS_KS]
+    rows.append(_totals([nll, nll, *hits]))
+    return np.array(rows)
+
+
+def _totals(columns: Sequence[Tensor]) -> list[float]:
+    return [float(column.sum(dtype=torch.float64)) for column in columns]
