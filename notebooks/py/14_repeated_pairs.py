@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Beyond the paper: which tokens make families differ?
 #
-# Here is the first problem of HumanEval, cut into tokens. A token has a dark box if it completes a **pair** that the text had before: it and the token in front of it were neighbours earlier in the same document.
+# Here is the first problem of HumanEval, cut into tokens. A token has a dark box if it repeats a **pair**: the same token in front of it, and then the same token, stood earlier in the text.
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -87,9 +87,9 @@ with plots.style():
 plots.save(figure, pd.DataFrame({"token": tokens, "pair": is_pair_token}), figures_dir, "14_text")
 
 # %% [markdown]
-# A model that looks up what followed last time gets these tokens right. We call them *pair tokens*, and all tokens without a box *other tokens*. In most texts about a quarter are pair tokens.
+# A model that looks up what followed before has these tokens among its candidates. We call them *pair tokens*, and all tokens without a box *other tokens*. In most texts about a quarter are pair tokens.
 #
-# $\mathrm{RBP}_1$ is the share of tokens that a model ranks first. On one text, $-\log \mathrm{RBP}_1 \propto S^{-\alpha}$ in a family of models, where $S$ is the number of parameters without embeddings. The exponent $\alpha$ says how much a larger model helps. Among our pocket models Pythia's exponent is 1.3 to 1.9 times that of GPT-2 or OPT, on the same text and with the same training text.
+# $\mathrm{RBP}_1$ is the share of tokens that a model ranks first. On one text, $-\log \mathrm{RBP}_1 \propto S^{-\alpha}$ in a family of models, where $S$ is the number of parameters without embeddings. The exponent $\alpha$ says how much a larger model helps. All our pocket models were trained on the same tokens. Measured on the same text, Pythia's exponent is 1.3 to 1.9 times that of GPT-2 or OPT.
 #
 # **Guess.** Split all tokens of a text into the two kinds, and fit $\alpha$ to each. Where do the families differ: on pair tokens, on other tokens, or on both alike?
 #
@@ -109,7 +109,7 @@ models = models[models["seed"] == 0]  # notebook 13 has other seeds
 finished = models[models["T"] == 12e6]  # T, the training tokens: the same for all families
 
 # %% [markdown]
-# Fit the exponents of three families at $k = 1$. (Qwen is left out. Its three smaller models use one matrix for embedding and output, its three larger ones two. So Qwen is really two families of three models each. We decided this after we had seen that, as one family, it does not agree.)
+# Fit the exponents of three families at $k = 1$. We leave Qwen out: its three smaller models use one matrix for embedding and output, its three larger ones two, so it is really two families of three models each. (We decided this after we had seen that Qwen as one family does not agree with the other three.)
 
 # %%
 FAMILIES = ["GPT2", "OPT", "Pythia"]
@@ -150,11 +150,11 @@ print(f"other tokens: steepest over flattest family {spread.min():.2f} to {sprea
 print(f"pair tokens: Pythia over the next family {ratio.min():.1f} to {ratio.max():.1f}")
 
 # %% [markdown]
-# **One exponent hides two. On other tokens the steepest family's exponent is at most 1.18 times the flattest one's, on each of five texts. On pair tokens Pythia's exponent is 2.2 to 3.9 times that of the next family.**
+# **One exponent hides two. On other tokens the steepest family's exponent is at most 1.18 times the flattest one's, on each of five texts. On pair tokens Pythia's exponent is 2.2 to 3.9 times that of the next family.** Pythia's points on pair tokens are no straight line, so this exponent is only a summary (exercise 3).
 #
-# **Exercise 1.** On a text 20% of the tokens are pair tokens. Their mean loss is 2 and falls as $S^{-0.20}$; the loss of the other tokens is 4 and falls as $S^{-0.05}$. What is the local exponent of the loss over all tokens? To three decimals.
+# **Exercise 1.** On a text 20% of the tokens are pair tokens. Their cross-entropy is 2 nats and falls as $S^{-0.20}$; that of the other tokens is 4 nats and falls as $S^{-0.05}$. With which exponent does the cross-entropy of all tokens fall at this size? To three decimals.
 #
-# <details><summary>Hint</summary>The loss over all is $0.2 \cdot 2 + 0.8 \cdot 4$. Each part falls at its own rate, so weight each exponent by its part of the loss.</details>
+# <details><summary>Hint</summary>Cross-entropy is a mean over tokens: $0.2 \cdot 2 + 0.8 \cdot 4$. Each part falls at its own rate, so weight each exponent by its part of the loss.</details>
 
 # %%
 answer_1 = None  # an exponent
@@ -163,9 +163,9 @@ print(check(1, answer_1, sealed("896cba10", digits=3)))
 # %% [markdown]
 # ## Do the models copy?
 #
-# We picked pair tokens because the right answer was a repeat. A model could get them right without copying. So here is a probe that needs no text: 40 random tokens, and then the same 40 again. Only the context can predict the second 40.
+# We chose the pair tokens by looking at the right answer. A model could get them right without copying. So here is a probe that needs no text: 40 random tokens, and then the same 40 again. Only the context can predict the second 40.
 #
-# A model might simply expect any token that it has seen. So we also show the first 40 in another order. A model that copies, that is, remembers what followed what, gains only when the order is the same.
+# A model might simply expect any token that it has seen. So we also show the first 40 in another order. To copy is to remember what followed what. A model that copies gains only if the order is the same.
 
 
 # %%
@@ -183,15 +183,15 @@ same_order = torch.cat([x, x], dim=1)
 other_order = torch.cat([shuffled, x], dim=1)
 
 # %%
-for family, size in (("GPT2", 4), ("Pythia", 2), ("Pythia", 5)):
+for family, size in (("GPT2", 4), ("Pythia", 2), ("Pythia", 5)):  # 0 is the smallest
     model = load_model(model_folder(family, size), device="cpu")
     with torch.no_grad():
         repeated = mean_nll(model, same_order, from_place=41)
         reordered = mean_nll(model, other_order, from_place=41)
-    print(f"{model.name:15} gain from the order: {reordered - repeated:.1f} nats")
+    print(f"{model.name:15} gain from the order: {reordered - repeated:.2f} nats")
 
 # %% [markdown]
-# GPT-2 gains nothing from the order. The Pythias copy. The same for all pocket models, measured earlier with 256 sequences:
+# GPT-2 gains hardly anything from the order. The Pythias copy. The same for all pocket models, measured earlier with 256 sequences in place of 64:
 
 # %% tags=["hide-input"]
 # Draw what the order is worth, for every pocket model
@@ -207,7 +207,7 @@ with plots.style():
         look = {"color": ink.colour, "marker": ink.marker, "ms": 6, "capsize": 2}
         axes.errorbar(part["S"], part["order"], plots.whiskers(part, "order"), **look)
         ends.append((part["S"].iloc[-1], part["order"].iloc[-1], plots.name_of(family), ink.colour))
-    axes.set(xscale="log", xlabel="$S$", xlim=(2e4, 9e6), ylabel="gain from the order (nats)")
+    axes.set(xscale="log", xlabel="$S$", xlim=(2e4, 7e6), ylabel="gain from the order (nats)")
     axes.set_title("Pythia copies, some Qwens do, the others hardly")
     plots.label_ends(axes, ends)
 plots.save(figure, ours, figures_dir, "14_copying")
@@ -226,7 +226,7 @@ print(check(2, answer_2, sealed("8bf40d05", digits=1)))
 # %% [markdown]
 # ## The architecture, or the learning rate?
 #
-# Pythia was trained at four times the learning rate of GPT-2 and OPT, relative to its width. So we trained three Pythias again at GPT-2's rate, and three GPT-2 at Pythia's.
+# At each width, Pythia was trained at four times the learning rate of GPT-2 and OPT. So we trained three Pythias again at GPT-2's rate, and three GPT-2 at Pythia's. The table has their gain from the order, in nats.
 
 # %% tags=["hide-input"]
 # Which of the probed models were trained at which rate
@@ -239,11 +239,11 @@ rates = rates.assign(rate=np.where(is_high, "Pythia's rate", "GPT-2's rate"))
 rates.pivot(index=["family", "S"], columns="rate", values="order").round(2)
 
 # %% [markdown]
-# **At GPT-2's rate the third Pythia no longer copies (-0.01 instead of 0.87 nats).** At Pythia's rate the third GPT-2 copies a little (0.05 instead of 0.01). Here copying needs the rate and enough training tokens, since Pythias with 3 million tokens do not copy either, and in GPT-2 perhaps a larger size. This is one seed and three sizes.
+# **At GPT-2's rate the third Pythia no longer copies (-0.01 instead of 0.87 nats).** At Pythia's rate the third GPT-2 copies a little (0.05 instead of 0.01). So copying needs the higher rate. It also needs enough tokens: Pythias with 3 million tokens do not copy. GPT-2 may need a larger size, too. This is one seed and three sizes.
 #
 # ## What we found
 #
-# Families differ by their pair tokens, and the learning rate decides much of that. It is likely, but not shown, that the pair tokens of real text are *copied*. Whether the paper's families differ in the same way is unknown: no rank of a single token of theirs is published.
+# These families differ by their pair tokens. The learning rate decides whether the third Pythia copies. It is likely, but not shown, that the pair tokens of real text are *copied*. Whether the paper's families differ in the same way is unknown: no rank of a single token of theirs is published.
 #
 # **Exercise 3, to discuss** (no check; see [the solutions](../docs/solutions/14_repeated_pairs.md)). Draw a line through the four largest of the first six Pythias on pair tokens. Does it predict the two larger ones better than the line through all six? What does that say about a power law on pair tokens?
 #
@@ -337,7 +337,7 @@ display(bend.groupby(level=0).median().round(1))
 # %% [markdown]
 # <details><summary>Does a law in size and training tokens hold better without pair tokens?</summary>
 #
-# Yes. Kaplan's form predicts, on other tokens, twice the training tokens to 2.0% and the two larger models to 0.9%; on all tokens it is several times as far off. As a yardstick we also predict "no change": the loss of the next smaller model, or of half the training. For the largest of the six sizes Kaplan's form is only a third better than that, and the sum of two powers is worse.</details>
+# Yes. We fit two laws of [notebook 15](15_size_and_tokens.ipynb) to a part of the models and predict the rest. On other tokens the better one, Kaplan's, predicts twice the training tokens to 2.0% and the two larger models to 0.9%; on all tokens it is several times as far off. As a yardstick we also predict "no change": the loss of the next smaller model, or of half the training. For the largest of the six sizes Kaplan's law is only a third better than that, and the other law is worse.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: errors of two laws and of "no change", in percent

@@ -48,7 +48,7 @@ for text in TEXTS:
     print(f"{text:17} CE of the smoothed one: {change:+.1%}")
 
 # %% [markdown]
-# $\mathrm{RBP}_k$ is the share of true tokens among a model's first $k$. In [notebook 17](17_one_axis.ipynb) all models lie on one line: $-\log \mathrm{RBP}_k$, the *rank loss*, grows with CE. By that line, a CE that is 1.4% higher means a rank loss that is about 2% higher.
+# $\mathrm{RBP}_k$ is the share of true tokens among a model's first $k$. In [notebook 17](17_one_axis.ipynb) all models lie on one line: $-\log \mathrm{RBP}_k$, the *rank loss*, grows with CE. The mean of the five changes is +1.4%. By that line, a CE that is 1.4% higher means a rank loss that is about 2% higher.
 #
 # **Guess.** How do the ranks of the smoothed model compare: about 2% worse, much worse, or the same?
 #
@@ -64,11 +64,11 @@ for k in (1, 10, 100):
     print(f"k = {k:3}: rank loss {np.mean(changes):+.1%}, mean of five texts")
 
 # %% [markdown]
-# At $k$ = 1 and 10 the ranks are almost the same. So cross-entropy can be moved, and the ranks stay. What else does that?
+# At $k$ = 1 and 10 the ranks are almost the same, and at $k$ = 100 a little worse. So cross-entropy can be moved without the first ranks. What else does that?
 #
 # ## A ruler for what is beyond cross-entropy
 #
-# The line of the 25 ordinary models says which rank loss belongs to a CE. The *excess* of a run is how far its rank loss is above that, in percent. For two runs that differ in one thing, we take the difference of their excesses. A difference of 0 means that the change acts through cross-entropy alone.
+# The line of the 25 ordinary models says which rank loss belongs to a CE. The *excess* of a run is how far its rank loss lies above the line. An example: at a CE of 4.00 the line says 0.600, and we count 0.580; then the excess is log(0.580/0.600) = -3.4%. For two runs that differ in one thing, we take the difference of their excesses. A difference of 0 means that the change acts through cross-entropy alone.
 
 
 # %%
@@ -87,7 +87,7 @@ def difference(changed, unchanged, k):
 
 
 # %% [markdown]
-# Two contrasts of one seed each: smoothed against unchanged, at five sizes; and *deep* against *wide*, at four sizes. A deep run has 8 layers, a wide one 2 layers and twice the width, so both have the same number of parameters $S$.
+# Two contrasts, with one seed each. *Smoothed* runs are compared with unchanged ones, at five sizes. *Deep* runs are compared with wide ones, at four sizes: a deep run has 8 layers, a wide one 2 layers and twice the width, so both have the same number of parameters $S$. In a run's name, w is the width, l the number of layers, and 3m stands for 3 million training tokens.
 
 # %%
 KS = [1, 2, 3, 5, 10, 18, 30, 50, 100, 200, 500]
@@ -109,26 +109,29 @@ means.loc[[1, 10, 100]].round(3)
 with plots.style():
     figure, axes = plt.subplots(figsize=(plots.WIDTH, 4), layout="constrained")
     axes.axhspan(-1, 1, color=CONTEXT, zorder=0)
-    axes.text(1.05, 0.3, "1%", color=OTHER, size=10)
+    axes.text(1.05, 0.2, "within 1%", color=OTHER, size=10)
     ends = []
-    for contrast, label in (("deep", "deep, not wide"), ("smoothed", "smoothed targets")):
+    for contrast, label, dashes in (
+        ("deep", "deep, not wide", "-"),
+        ("smoothed", "smoothed targets", "--"),
+    ):
         part = beyond[beyond["contrast"] == contrast]
         for _, run in part.groupby("run"):
-            axes.plot(run["k"], 100 * run["difference"], color=GREYS[0], lw=0.8)
+            axes.plot(run["k"], 100 * run["difference"], dashes, color=GREYS[0], lw=0.8)
         mean = 100 * means[contrast]
-        axes.plot(mean.index, mean, color=INK, lw=2)
+        axes.plot(mean.index, mean, dashes, color=INK, lw=2)
         ends.append((KS[-1], mean.iloc[-1], label, INK))
     axes.set(xscale="log", xlim=(0.9, 6000), xlabel="$k$", ylabel="rank loss beyond CE (%)")
     axes.set_xticks([1, 10, 100], ["1", "10", "100"])
     axes.minorticks_off()
-    axes.set_title("Depth helps the first guess and harms the hundredth")
+    axes.set_title("At equal CE, depth helps the first guess and harms the hundredth")
     plots.label_ends(axes, ends)
 plots.save(figure, beyond, figures_dir, "20_beyond")
 
 # %% [markdown]
 # *Thick: the mean over sizes. Thin: each size. Grey: the 1% that we call nothing.*
 #
-# **At equal size and equal cross-entropy, a deep model's rank loss is 3% lower at $k = 1$ and 5 to 6% higher at $k = 100$ than a wide one's. Smoothed targets lower it by about 2% up to $k = 200$: they move cross-entropy and hardly the ranks.** Four sizes and five sizes agree in sign. But each is one seed, and we knew these runs when we wrote the test below.
+# **At equal size and equal cross-entropy, a deep model's rank loss is 3% lower at $k = 1$ and 5 to 6% higher at $k = 100$ than a wide one's. Smoothing raises cross-entropy and hardly moves the ranks, so the rank loss is about 2% below what its cross-entropy promises, for $k$ up to 200.** (At $k = 500$ it is 1% above.) All sizes agree in sign. But each is one seed, and we knew these runs when we wrote the test with new seeds.
 #
 # **Exercise 1.** A run has a CE of 4.00, and its rank loss at $k = 10$ is 0.580. The line says 0.600 at that CE. Its unchanged twin has a rank loss of 0.560, and the line says 0.570 at its CE. What is the difference of the excesses, in percent, to one decimal?
 #
@@ -141,7 +144,7 @@ print(check(1, answer_1, sealed("c144de0e", digits=1)))
 # %% [markdown]
 # ## The same with new seeds
 #
-# So we fixed a test, with a calculation of its power, before any new run ([margins](../docs/margins.md)): three new seeds at three sizes; smoothed targets, dropout, another learning rate, depth, and twice the tokens. A contrast acts *through* cross-entropy if the 95% interval of its mean is within 1% at $k$ = 1, 10 and 100, and *beyond* it if an interval lies wholly outside at one of them. With fewer than six pairs, or pairs of one size only, nothing is said. Here is what is finished.
+# Before any new run we fixed a test and calculated its power ([margins](../docs/margins.md)). It has three new seeds at three sizes, and five contrasts: smoothed targets, dropout, another learning rate, depth, and twice the tokens. A contrast acts *through* cross-entropy if, at $k$ = 1, 10 and 100, the 95% interval of its mean lies within 1%. It acts *beyond* cross-entropy if an interval lies wholly outside 1% at one of these $k$. With fewer than six pairs, or with pairs of one size only, the test does not decide. Here are the pairs that are finished.
 
 # %%
 finished = contrasts.shipped_totals()
@@ -161,7 +164,7 @@ print(f"{len(runs)} of {len(contrasts.plan())} planned runs are finished.")
 #
 # ## One text that does not fit
 #
-# HumanEval is a text of the paper and one of ours. $\varepsilon_k$ is the exponent of the rank loss divided by that of CE. On one axis it belongs to the text.
+# HumanEval is a text of the paper and one of ours. $\varepsilon_k$ is the exponent of the rank loss divided by that of CE. If there is one axis, it depends on the text and not on the models.
 
 # %%
 table = -paper.table1().pivot(index=["dataset", "family"], columns="k", values="slope")
@@ -192,7 +195,7 @@ print(check(3, answer_3, sealed("32209ccb", digits=1)))
 # %% [markdown]
 # ## What we found
 #
-# Cross-entropy tells most of what there is to tell about ranks, but not all. Targets can be smoothed, which moves CE alone. Depth turns the ranks about the axis: better first guesses, worse hundredth ones. With new seeds this is not decided yet.
+# Cross-entropy tells most of what there is to tell about ranks, but not all. Targets can be smoothed, which moves CE alone. Depth makes first guesses better and hundredth ones worse than cross-entropy says. With new seeds neither is decided yet.
 #
 # ## Further questions
 
@@ -251,7 +254,7 @@ print(
 # %% [markdown]
 # <details><summary>Does bad calibration explain the exponents?</summary>
 #
-# No. With the model's own probabilities in place of the targets, the two exponents are farther apart, in each family.</details>
+# No. Let the model's own probabilities take the place of the targets: its mean largest probability is then the RBP_1 that it believes in, and its mean entropy the CE. Their exponents differ even more than the measured ones, in each family.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: epsilon_1 measured, and as the models believe it
@@ -274,7 +277,7 @@ display(believed.groupby("family", sort=False).mean().round(2))
 # %% [markdown]
 # <details><summary>Can a theory give the exponents?</summary>
 #
-# We tried five: tempering, a mixture of mastered and hopeless contexts, self-prediction, and two that are fitted to half of the text. Up to k = 10, what Pythia believes gives its exponents to 5%; no theory meets the margin, which asks for at most 15% everywhere, and at k = 1,000 all fail.</details>
+# We tried five (`rbpkit_pocket/theories.py` defines them). The best without a fitted number, self-prediction, says that targets are distributed as the model predicts. Half of Pythia's exponents follow from it to 5%. No theory meets the margin, which asks for at most 15% at every k.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: error of each theory's exponent, in percent
