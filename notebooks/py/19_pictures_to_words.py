@@ -36,12 +36,12 @@ from rbpkit.stats.bootstrap import resample_weights
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 from rbpkit_pocket import paths
-from rbpkit_pocket.captioners import SIZES
+from rbpkit_pocket.captioners import CAPTIONER_SIZES
 from rbpkit_pocket.glyphs import load_glyphs, pictures, twins_key
 
 check_parameters(globals())
 torch.set_num_threads(1)
-names = [size.name for size in SIZES]
+names = [size.name for size in CAPTIONER_SIZES]
 measured = {
     (summary.manifest.corpus, summary.manifest.model): summary
     for summary in load_summaries(paths.CAPTIONER_SUMMARIES)
@@ -136,7 +136,7 @@ def losses_of(summary):
 each = {}  # kind -> array by size, seed and quantity
 for kind, corpus in KINDS.items():
     by_size = []
-    for size in SIZES:
+    for size in CAPTIONER_SIZES:
         seeds = [replace(size, seed=seed).name for seed in (0, 1, 2)]
         by_size.append([losses_of(measured[corpus, name]) for name in seeds])
     each[kind] = np.array(by_size)
@@ -199,7 +199,7 @@ print(check(1, answer_1, sealed("6f4b6612", digits=0)))
 tokens = measured["pocket:glyphs", names[0]].document_tokens  # of each name
 script = glyphs["name"].str.split().str[0]
 whole = {}
-for label, size in (("smallest", SIZES[0]), ("largest", SIZES[-1])):
+for label, size in (("smallest", CAPTIONER_SIZES[0]), ("largest", CAPTIONER_SIZES[-1])):
     right = []
     for seed in (0, 1, 2):
         summary = measured["pocket:glyphs", replace(size, seed=seed).name]
@@ -329,8 +329,8 @@ def stack(layers, width):
     return layers * (12 * width**2 + 13 * width) + 2 * width
 
 
-S_tower = np.array([stack(size.tower, size.width) for size in SIZES], dtype=float)
-assert [stack(size.layers, size.width) for size in SIZES] == list(S)
+S_tower = np.array([stack(size.tower, size.width) for size in CAPTIONER_SIZES], dtype=float)
+assert [stack(size.layers, size.width) for size in CAPTIONER_SIZES] == list(S)
 for kind, column in product(KINDS, range(3)):
     y = loss[kind][:, column]
     R2 = [fit_power_law(x, y).r2 for x in (S, S_tower, S + S_tower)]
@@ -348,12 +348,12 @@ for kind, column in product(KINDS, range(3)):
 rates = pd.read_csv(paths.RUNS / "reader_rates.csv")
 table = rates.pivot(index="width", columns="rate", values="valid_ce").round(3)
 display(table.astype(object).fillna("not run"))
-choices = list(product(range(3), repeat=len(SIZES)))
+choices = list(product(range(3), repeat=len(CAPTIONER_SIZES)))
 log_S = np.log(S) - np.log(S).mean()
 for kind, column in product(KINDS, range(3)):
     R2 = []
     for choice in choices:
-        y = np.log(each[kind][range(len(SIZES)), choice, column])
+        y = np.log(each[kind][range(len(CAPTIONER_SIZES)), choice, column])
         R2.append(np.corrcoef(log_S, y)[0, 1] ** 2)
     R2 = np.array(R2)
     print(
@@ -395,7 +395,7 @@ corpus = KINDS["seen"]
 N = measured[corpus, names[0]].document_tokens
 line = fit_power_law(S, loss["seen"][:, 1])
 rows = []
-for size_number, size in enumerate(SIZES):
+for size_number, size in enumerate(CAPTIONER_SIZES):
     hits = [measured[corpus, replace(size, seed=s).name].document_hits[:, 0] for s in (0, 1, 2)]
     expected_loss = float(line.predict(S[[size_number]]).loss[0])
     for label, (least, most) in LENGTHS.items():
