@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torch import nn
     from transformers import PreTrainedConfig, PreTrainedModel
 
-FAMILIES = {"gpt2": "GPT2", "opt": "OPT", "gpt_neox": "Pythia", "qwen2": "Qwen", "mamba": "Mamba"}
+FAMILY_OF_TYPE = {"gpt2": "GPT2", "opt": "OPT", "gpt_neox": "Pythia", "qwen2": "Qwen", "mamba": "Mamba"}
 """`model_type` in a config -> the family's name in the paper, which has no Mamba."""
 
 
@@ -32,7 +32,7 @@ def family_of(config: PreTrainedConfig) -> str:
     if its type does not (the pocket Qwen models).
     """
     kind = config.get_text_config(decoder=True).model_type
-    return getattr(config, "rbpkit_family", None) or FAMILIES.get(kind, kind)
+    return getattr(config, "rbpkit_family", None) or FAMILY_OF_TYPE.get(kind, kind)
 
 
 def context_of(config: PreTrainedConfig) -> int | None:
