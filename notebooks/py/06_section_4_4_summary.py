@@ -96,21 +96,13 @@ with plots.style():
 plots.save(figure, points, figures_dir, "figure_6")
 
 # %% [markdown]
-# *The exponent of ten Pythias on four texts (Figure 6b of the paper). Wikipedia is dark. Dashed: the exponent of the cross-entropy, the mean of $-\log p$ over the true tokens' probabilities $p$. The curves end at 20% of the vocabulary, as in the paper.*
+# *The exponent of ten Pythias on four texts (Figure 6b of the paper). Wikipedia is dark. The dashed line is the exponent of the cross-entropy, which is the mean of $-\log p$. Here $p$ is the probability that the model gives to the true token. The curves end at 20% of the vocabulary, as in the paper.*
 #
 # > **The paper.** "the scaling exponent increases as k increases". It is hard to optimise $\mathrm{RBP}_1$, "as the exponent is less than 0.1", and "optimizing RBP100 shall be easy, since the exponent is close to 0.2". (Section 4.4)
 #
-# On Wikipedia $\alpha_k$ is almost four times as large at $k$ = 10,000 as at $k$ = 1. Does that make success at large $k$ easier? Count guesses. A Pythia that is 100 times as large needs fewer guesses to be right on the same share of tokens.
+# On Wikipedia $\alpha_k$ is almost four times as large at $k$ = 10,000 as at $k$ = 1. Does that make success at large $k$ easier? "Easier" can mean several things. We take one: by how much a larger model can do with fewer guesses.
 #
-# **Guess first.** By which factor fewer, if only a few guesses are needed? And if thousands are?
-#
-# **Exercise 1.** At which $k$ of this figure is Pythia's exponent on Wiki for the first time at least twice that of cross-entropy?
-#
-# <details><summary>Hint</summary>The exponents are in <code>alpha</code>; that of cross-entropy is 0.087.</details>
-
-# %%
-answer_1 = None
-print(check(1, answer_1, sealed("1a656259", digits=0, within=0), MISTAKES[1]))
+# **Guess first.** A small Pythia needs 10 guesses to be right on some share of Wiki. How many guesses does a Pythia 100 times as large need for the same share? How many does it need if the small one needs 10,000?
 
 # %% [markdown]
 # ## A map of the loss
@@ -119,7 +111,7 @@ print(check(1, answer_1, sealed("1a656259", digits=0, within=0), MISTAKES[1]))
 #
 # $$\alpha = -\frac{\partial \log L}{\partial \log S}, \qquad \beta = -\frac{\partial \log L}{\partial \log k} .$$
 #
-# If you walk east and want to stay at one height, at one share of tokens that succeed, you must turn south: the larger model needs fewer guesses. By the chain rule their number falls as
+# Walk from a small model to a larger one and stay at one height, which means at one share of tokens that succeed. You then walk to the south-east: the larger model needs fewer guesses. By the chain rule their number falls as
 #
 # $$k \propto S^{-b}, \qquad b = \frac{\alpha}{\beta} .$$
 #
@@ -131,10 +123,10 @@ curves = table1_curves()  # the published points behind Table 1
 
 log_loss = []
 for k in ks:
-    curve, source = curves["Wiki", str(k), "Pythia"]
+    curve, source = curves["Wiki", str(k), "Pythia"]  # the source is not needed
     log_loss.append(np.log(curve.loss))
 log_loss = np.array(log_loss)  # a row for each k, a column for each model
-log_S = np.log(curve.S)
+log_S = np.log(curve.S)  # the same models at each k
 
 # %%
 # East: one slope for each k, then the mean of two neighbours
@@ -183,14 +175,27 @@ print("alpha, beta and b between two k, and 100^b:")
 saved.round(2)
 
 # %% [markdown]
-# *Ten Pythias on Wikipedia. On a grey line the share of tokens that succeed is constant (percent); from one line to the next the loss halves. Black: the mean direction of the lines there, from a model to one 100 times as large.*
+# *Ten Pythias on Wikipedia. On a grey line the share of tokens that succeed is constant (percent); from one line to the next the loss halves. The grey lines are interpolated between six values of $k$, so they have kinks there. A black line has the mean direction of the grey lines around it, and goes from a model to one 100 times as large.*
 #
 # **A Pythia 100 times as large needs 3.1 times fewer guesses at $k$ = 1 to 10, 5.3 times fewer from 10 to 500, and only 2.6 times fewer beyond 2,500, although the exponent $\alpha$ keeps growing.**
 #
-# So $\alpha$ grows for two reasons. Up to $k$ of about 100, $b$ grows: the lines get steeper, and a larger Pythia saves guesses faster. Beyond, the lines get denser: the loss falls more and more steeply in $k$ itself ($\beta$), while $b$ falls below where it began. A larger exponent alone is no sign of an easier task.
+# Since $b = \alpha/\beta$, we have $\alpha = b\,\beta$: the exponent grows if $b$ grows or if $\beta$ grows. From $k$ = 10 to 500, $b$ is larger than from 1 to 10, although how much larger is not certain. At larger $k$, $b$ falls, and $\alpha$ still grows because $\beta$ does: the loss falls faster with more guesses. So a larger exponent alone is no sign of an easier task.
 #
-# (A step from $k$ = 1 to 10 can be read in more than one way, since $k$ is a whole number. With $k - 1/2$ in place of $k$ the first number is 4.3, the others hardly change. So how much $b$ grows at small $k$ is not certain; that it falls at large $k$ is.)
+# <details><summary>Is the first of these numbers certain?</summary>
 #
+# No. Since $k$ is a whole number, its logarithm makes a large step from 1 to 2, and $k - 1/2$ would serve as well as $k$ for the axis. With $k - 1/2$ the 3.1 becomes 4.3, and the others hardly change.
+#
+# </details>
+#
+# **Exercise 1.** The first figure has Pythia's exponent on Wiki at 20 values of $k$. Which is the smallest of them at which it is at least twice the exponent of cross-entropy?
+#
+# <details><summary>Hint</summary>The exponents are in <code>alpha</code>; that of cross-entropy is 0.087.</details>
+
+# %%
+answer_1 = None
+print(check(1, answer_1, sealed("1a656259", digits=0, within=0), MISTAKES[1]))
+
+# %% [markdown]
 # **Exercise 2.** A Pythia is right on some share of Wiki within $k$ guesses, with $k$ between 10 and 100. By which factor $f$ must $S$ grow until half as many guesses are enough? To the nearest whole number.
 #
 # <details><summary>Hint</summary>Solve $f^{-b} = 1/2$.</details>
@@ -200,7 +205,7 @@ answer_2 = None
 print(check(2, answer_2, sealed("7902699b", digits=0, within=0), MISTAKES[2]))
 
 # %% [markdown]
-# **Exercise 3.** Suppose that $f$ times the size divides every rank by $f^b$, with one $b$, so that $\mathrm{RBP}_k$ depends on $k\,S^{b}$ only. If $-\log \mathrm{RBP}_k$ is an exact power of $S$ at every $k$, can $\alpha_k$ depend on $k$? (To discuss; [our answer](../docs/solutions/06_section_4_4_summary.md).)
+# **Exercise 3.** Suppose that a model $f$ times as large has every rank divided by $f^b$, with the same $b$ for all ranks. Then $\mathrm{RBP}_k$ depends on $k\,S^{b}$ only. If $-\log \mathrm{RBP}_k$ is an exact power of $S$ at every $k$, can $\alpha_k$ depend on $k$? (To discuss; [our answer](../docs/solutions/06_section_4_4_summary.md).)
 #
 # <details><summary>Hint</summary>Write the loss as $g(\log k + b \log S)$, and use that its logarithm is linear in $\log S$.</details>
 #
@@ -350,7 +355,7 @@ alphas.groupby(["source", "k"], sort=False).agg(["min", "median", "max"]).unstac
 # %% [markdown]
 # ## The paper says, we get
 #
-# "the scaling exponent increases as k increases" holds in part: at 39 of 40 steps of Figure 6, and at 46 of 48 tenfold steps of Table 1. That "optimizing RBP100 shall be easy, since the exponent is close to 0.2" cannot be told from the exponent.
+# "the scaling exponent increases as k increases" holds in part: in Figure 6 it grows at 39 of 40 steps between neighbouring $k$ up to 100, and at 72 of all 76 steps up to 10,000. The four falls are all on HumanEval. In Table 1 it grows at 46 of 48 tenfold steps. The paper also says that "optimizing RBP100 shall be easy, since the exponent is close to 0.2". The exponent alone cannot tell us that.
 
 # %% tags=["hide-input", "hide-output"]
 # The claims as a table
@@ -437,6 +442,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Fits at neighbouring $k$ share nearly all of their tokens and all of their models, so many fits are not many pieces of evidence. The pocket models are small, were trained briefly, and have a small vocabulary; any of these may change their exponents. How hard it is to optimise $\mathrm{RBP}_k$ would have to be measured by optimising it.
+# **What this cannot show.** Fits at neighbouring $k$ are made of the same models and the same text, so they are not independent pieces of evidence. The pocket models are small, were trained briefly, and have a small vocabulary; any of these may change their exponents. How hard it is to optimise $\mathrm{RBP}_k$ would have to be measured by optimising it.
 #
-# **Related work.** Notebook 17 fits one law to all $k$. Notebook 10 tests the paper's law in $k$, with one $\beta$ for all $k$ up to 100, and follows $b$ for more models.
+# **In other notebooks.** Notebook 17 fits one law to all $k$. Notebook 10 tests the paper's law in $k$, with one $\beta$ for all $k$ up to 100, and follows $b$ for more models.
