@@ -15,7 +15,7 @@
 #
 # A language model reads a text token by token; a token is a word or a piece of a word. Before each token the model ranks all tokens of its vocabulary by their probability. The **rank** $R$ of the token that really comes next is its place in this ranking. Give the model $k$ guesses, its $k$ most probable tokens. It succeeds if $R \le k$, and $\mathrm{RBP}_k$ is the share of a text's tokens on which it succeeds.
 #
-# We plot the loss $-\log \mathrm{RBP}_k$ (natural logarithm; 0 if every token succeeds) against the size $S$ of the model, its number of parameters without the embeddings. The law of the paper is a straight line if both axes are logarithmic. Here are two of its lines. Each point is one model.
+# We plot the loss $-\log \mathrm{RBP}_k$ (natural logarithm; 0 if every token succeeds) against the size $S$ of the model, its number of parameters without the embeddings. The law of the paper is a straight line if both axes are logarithmic. Here are two of the paper's lines. Each point is one model.
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -77,7 +77,7 @@ def two_panels():
         1, 2, figsize=(plots.WIDTH, 3.2), sharex=True, sharey=True, layout="constrained"
     )
     for axes in panels:
-        axes.set(xscale="log", xlabel="$S$ (parameters)")
+        axes.set(xscale="log", xlabel="$S$ (non-embedding parameters)")
     return figure, panels
 
 
@@ -99,9 +99,9 @@ two_lines = pd.concat(plots.curve_points("published", [line]) for line in (line_
 plots.save(figure, two_lines, figures_dir, "figure_4_two_lines")
 
 # %% [markdown]
-# *Two lines of Figure 4, from the paper's points. $R^2$ compares the distances of the points from the line with the spread of the losses. It is 1 if every point is on the line.*
+# *Two lines of Figure 4, from the paper's points. $R^2$ is the part of the losses' variance (in logarithms) that the line explains. It is 1 if every point is on the line.*
 #
-# **Guess first.** A share that is counted on a limited number of tokens is off by chance, typically by one *sampling error*. How far are the points from their line, measured in sampling errors: in A, and in B?
+# **Guess first.** Each share was counted on a limited number of tokens. If a model were scored on other tokens of the same kind of text, its point would move a little by chance, typically by one *sampling error*. In this unit, are the points of A or those of B further from their line? Are they once, five or ten times a sampling error off?
 #
 # ## What the paper says
 #
@@ -109,7 +109,7 @@ plots.save(figure, two_lines, figures_dir, "figure_4_two_lines")
 # >
 # > $$-\log \mathrm{RBP}_k \propto S^{-\alpha_k}$$
 #
-# Figure 4 has three values of $k$ (10, 50 and 100), four texts and four families of models, so 48 lines. More guesses succeed more often, so the loss is smaller at larger $k$. It also falls faster from model to larger model:
+# Figure 4 has three values of $k$ (10, 50 and 100), four texts and four families of models, so 48 lines. More guesses succeed more often, so the loss is smaller at larger $k$. The lines are also steeper at larger $k$:
 
 # %% tags=["hide-input"]
 # Draw Pythia's lines on Wiki
@@ -123,9 +123,9 @@ with plots.style():
         fitted = law.predict(line.S).loss
         axes.plot(line.S, fitted, color=INK, linewidth=1.2)
         axes.plot(line.S, line.loss, ink.marker, color=ink.colour, markersize=6)
-        ends.append((line.S[-1], fitted[-1], rf"$k$ = {k}: $\alpha$ = {law.alpha:.2f}", INK))
+        ends.append((line.S[-1], fitted[-1], rf"$k$ = {k}: $\alpha$ = {law.alpha:.3f}", INK))
         wiki.append(line)
-        print(f"k = {k}: alpha = {law.alpha:.2f}")
+        print(f"k = {k}: alpha = {law.alpha:.3f}")
     axes.set(xscale="log", yscale="log", xlabel="$S$ (parameters)")
     axes.set(ylabel=r"$-\log\,\mathrm{RBP}_k$", title="Pythia on Wiki: steeper with more guesses")
     plots.log_ticks(axes)
@@ -135,7 +135,7 @@ plots.save(figure, plots.curve_points("published", wiki), figures_dir, "figure_4
 # %% [markdown]
 # *Ten Pythias on Wikipedia, from the paper's points of Figures 3 and 4. The exponent $\alpha_k$ is the steepness of the line: a slope of $-\alpha_k$ in logarithms.*
 #
-# Now all 48 lines. `points` gets a row for each model, text and $k$, with the number of tokens that were scored (notebook 01 finds it).
+# Now all 48 lines. `points` gets a row for each model, text and $k$. Its columns are the size `S`, the share $\mathrm{RBP}_k$ (`value`), the `loss`, and the number of scored `tokens` (notebook 01 finds it). Then `fit_power_law` fits a straight line to the logarithms of `S` and `loss`.
 
 # %%
 tables = []
@@ -184,27 +184,9 @@ print("These lines agree with Table 1 (k = 10, 100) and Figure 6 (k = 50, Pythia
 # The paper's sentence is true of 45 lines. The other three are all on HumanEval, at $k = 100$. The lowest is A.
 
 # %% [markdown]
-# **Exercise 1.** By its line, by which factor does Pythia's $-\log \mathrm{RBP}_{100}$ on Wiki change if $S$ grows tenfold? To two decimals.
-#
-# <details><summary>Hint</summary>The exponent is in <code>lines</code>. A power law multiplies the loss by the same factor at each tenfold step.</details>
-
-# %%
-answer_1 = None
-print(check(1, answer_1, sealed("04bd088b", digits=2), MISTAKES[1]))
-
-# %% [markdown]
-# **Exercise 2.** By its line at $k = 10$, how many parameters would a Pythia need until $\mathrm{RBP}_{10}$ on Wiki reaches 0.9? Give the power of ten, to one decimal.
-#
-# <details><summary>Hint</summary>Solve log(-log 0.9) = intercept - alpha log S for S.</details>
-
-# %%
-answer_2 = None
-print(check(2, answer_2, sealed("a35e6e7a", digits=1), MISTAKES[2]))
-
-# %% [markdown]
 # ## A ruler made of chance
 #
-# Is 0.97 a lot? $R^2$ does not say how far a point may be from its line. For that we need a ruler, and chance provides one: the distance by which a point moves if other tokens of the same kind of text are scored.
+# Is 0.97 a lot? $R^2$ does not say how far a point may be from its line. For that we need a unit of length, and chance provides one: the sampling error.
 
 # %% tags=["hide-input"]
 # Draw the idea: a distance, measured in sampling errors
@@ -235,7 +217,7 @@ plots.save(figure, rulers.assign(distance=distance), figures_dir, "figure_4_rule
 # %% [markdown]
 # *A sketch. One box of a ruler is one sampling error.*
 #
-# A share $p$, counted on $T$ independent tokens, has the standard error $\sqrt{p(1 - p)/T}$. The loss $-\log p$ moves by $1/p$ times as much. Relative to the loss, the sampling error of the point with number $i$ is
+# A share $p$, counted on $T$ independent tokens, has the standard error $\sqrt{p(1 - p)/T}$. The derivative of $-\log p$ is $-1/p$, so the loss has $1/p$ times this error. Relative to the loss, the sampling error of the point with number $i$ is
 #
 # $$s_i \approx \frac{1}{-\log p_i} \sqrt{\frac{1 - p_i}{p_i\, T}}\,.$$
 
@@ -314,9 +296,9 @@ shown = ["corpus", "family", "k", "R2", "scatter", "ratio"]
 lines.loc[[lowest_R2, least_exact], shown].round(3)
 
 # %% [markdown]
-# **The line with the lowest $R^2$ of all 48, A with 0.947, is less than two sampling errors off. B, with 0.994, is almost twelve.**
+# **A has the lowest $R^2$ of all 48 lines (0.947), but its points are typically less than two sampling errors off. B has an $R^2$ of 0.994, and its points are almost twelve off.**
 #
-# Two things deceive us in $R^2$. HumanEval is a short text (42,400 tokens against 500,875), so chance alone throws its points about. And Pythia's sizes span four decades, so its losses have a wide spread, and $R^2$ compares distances with that spread. Here are all 48 lines.
+# $R^2$ is low in A because HumanEval is a short text: on 42,400 tokens, chance alone would move the points visibly even if the law were exact. $R^2$ is high in B because ten sizes over four decades give a wide spread of losses. Next to this spread the distances look small. Here are all 48 lines.
 
 # %% tags=["hide-input"]
 # Draw R2 against the distance in sampling errors
@@ -326,8 +308,12 @@ with plots.style():
     for family, part in lines.groupby("family", sort=False):
         ink = plots.ink_of(family)
         name = plots.name_of(family)
-        axes.plot(part["R2"], part["ratio"], ink.marker, color=ink.colour, label=name)
-    axes.set(yscale="log", xlim=(0.943, 1.0), ylabel="sampling errors", xlabel="$R^2$ of the line")
+        fills = (part["corpus"] == "HumanEval").map({True: "white", False: ink.colour})
+        for R2, ratio, fill in zip(part["R2"], part["ratio"], fills, strict=True):
+            axes.plot(R2, ratio, ink.marker, color=ink.colour, markerfacecolor=fill)
+        axes.plot([], [], ink.marker, color=ink.colour, label=name)
+    axes.set(yscale="log", xlim=(0.943, 1.0), xlabel="$R^2$ of the line")
+    axes.set_ylabel("typical distance (sampling errors)")
     axes.set_title("A high $R^2$ does not make a line exact")
     axes.set_yticks([0.3, 1, 3, 10], ["0.3", "1", "3", "10"])
     axes.minorticks_off()
@@ -339,6 +325,9 @@ with plots.style():
 saved = lines[[*LINE, "n", "R2", "scatter", "chance", "ratio"]]
 plots.save(figure, saved, figures_dir, "figure_4_scatter")
 
+# %% [markdown]
+# *One mark for each line. Open marks: HumanEval. The height of a mark is the typical distance of the points from the line.*
+
 # %%
 all_lines = np.sqrt(np.mean(lines.ratio**2))
 print(f"all 48 lines together: {all_lines:.1f} sampling errors")
@@ -347,12 +336,28 @@ print(f"half of the lines scatter by less than {half:.1%} of the loss")
 print(f"the worst scatters by {lines.scatter.max():.1%}")
 
 # %% [markdown]
-# *One mark for each line. Its height is the typical distance of its points from it.*
-#
-# So the law is a good summary. Half of the published lines scatter by less than 3% of the loss, the worst by 12%. It is not exact: something besides size and sampling moves the models off their line, and a high $R^2$ does not rule it out.
+# So the law is a good summary. Half of the published lines scatter by less than 3% of the loss, the worst by 12%. It is not exact: sampling alone does not explain the distances. Either the true law is slightly curved, or something besides size moves the models. A high $R^2$ rules out neither.
 
 # %% [markdown]
-# **Exercise 3.** All ten Pythias on Wiki at $k = 100$ scatter by 4.6% of the loss, and $R^2$ is 0.995. Fit only the five largest. What is the scatter now, in percent, to one decimal? And why does $R^2$ fall, too?
+# **Exercise 1.** By its line, by which factor does Pythia's $-\log \mathrm{RBP}_{100}$ on Wiki change if $S$ grows tenfold? To two decimals.
+#
+# <details><summary>Hint</summary>The exponent is in <code>lines</code> and in the picture of Pythia on Wiki. A power law multiplies the loss by the same factor at each tenfold step.</details>
+
+# %%
+answer_1 = None
+print(check(1, answer_1, sealed("04bd088b", digits=2), MISTAKES[1]))
+
+# %% [markdown]
+# **Exercise 2.** By its line at $k = 10$, how many parameters would a Pythia need until $\mathrm{RBP}_{10}$ on Wiki reaches 0.9? Give the power of ten, to one decimal.
+#
+# <details><summary>Hint</summary>Solve log(-log 0.9) = intercept - alpha log S for S.</details>
+
+# %%
+answer_2 = None
+print(check(2, answer_2, sealed("a35e6e7a", digits=1), MISTAKES[2]))
+
+# %% [markdown]
+# **Exercise 3.** All ten Pythias on Wiki at $k = 100$ scatter by 4.6% of the loss, and $R^2$ is 0.995. Fit only the five largest. What is the scatter now, in percent, to one decimal? Why does $R^2$ fall as well?
 #
 # <details><summary>Hint</summary>Use <code>fit_power_law(S, loss)</code>; its <code>residual_sd</code> and <code>r2</code> are the two numbers. The second question is for discussion.</details>
 
@@ -383,7 +388,7 @@ print("not steeper at each larger k:", "; ".join(" ".join(name) for name in fall
 # %% [markdown]
 # <details><summary>Are the pocket models, or yours, closer to their lines?</summary>
 #
-# Pocket models are the small ones that come with `rbpkit`. Pocket GPT-2 is: its distances are about one sampling error, and its lines and those of OPT are the straightest. Pocket Pythia's points bend in the same way everywhere. On every text Qwen's second size is below its line and the third above.
+# Pocket models are the small ones that come with `rbpkit`. Pocket GPT-2 is: its distances are about one sampling error, and its lines and those of OPT are the straightest. Pocket Pythia's points bend in the same way everywhere. On every text Qwen's second size is below its line and the third above. Each was trained once, on the same number of tokens.
 #
 # </details>
 
@@ -451,7 +456,7 @@ pooled.unstack("source").round(1)
 # %% [markdown]
 # ## The paper says, we get
 #
-# "The fitted curves achieve R2 ≥ 0.97 across all datasets": 45 of 48 lines do, so this holds in part. "RBPk follows a precise power-law relationship with model size": the points are five sampling errors off their lines, so this holds in part, too.
+# "The fitted curves achieve R2 ≥ 0.97 across all datasets": 45 of 48 lines do, so this holds in part. "RBPk follows a precise power-law relationship with model size": over all lines the root mean square distance is five sampling errors, so this also holds in part.
 
 
 # %% tags=["hide-input", "hide-output"]
@@ -498,6 +503,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Our sampling error treats tokens as independent. Tokens of one document are alike, which makes the true error larger. The models of a family are scored on the same text, which moves their points together and leaves less distance from the line. If the second effect is as large as in the pocket models, "five sampling errors" is too low. The pocket models were trained once each, on the same number of tokens, so their bend may come from short training. Notebook 05 takes chance further, to $k$ near the size of the vocabulary.
+# **What this cannot show.** Our sampling error treats tokens as independent. Tokens of one document are alike, which makes the true error larger. The models of a family are scored on the same text, so their points move together, and less distance from the line is due to chance. The first effect makes "five sampling errors" too high, the second too low. Notebook 05 takes chance further, to $k$ near the size of the vocabulary.
 #
 # **Related work.** Besiroglu et al. (2024, arXiv 2404.10102) likewise recover points from a published figure and refit them.
