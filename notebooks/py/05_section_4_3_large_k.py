@@ -66,8 +66,8 @@ with plots.style():
     axes.text(k, 0.88, f"$k$ = {k:,}", ha="center", va="bottom")
     axes.plot(33_000, 0.4, "o", color=INK, markersize=9)
     axes.annotate("the token that comes next", (33_000, 0.1), ha="center", va="center")
-    axes.text(0, 0.1, "rank 1", va="center")
-    axes.text(vocabulary, 0.1, f"{vocabulary:,}", ha="right", va="center")
+    axes.text(0, 0.88, "rank 1", va="bottom")
+    axes.text(vocabulary, 0.88, f"rank {vocabulary:,}", ha="right", va="bottom")
     axes.set(xlim=(0, vocabulary), ylim=(0, 1.1))
     axes.set_axis_off()
 queue = pd.DataFrame({"rank": [1, k, 33_000, vocabulary]})
@@ -76,13 +76,13 @@ plots.save(figure, queue, figures_dir, "figure_5_queue")
 # %% [markdown]
 # *The whole vocabulary in a line. The black token is missed.*
 #
-# Give the model $k$ = 20,000 guesses. A token is **missed** if its rank is larger still. The model then found 20,000 wrong tokens at least as probable as the right one.
+# Give the model $k$ = 20,000 guesses. A token is **missed** if its rank is above 20,000. The model then finds at least 20,000 wrong tokens at least as probable as the right one.
 #
 # **Guess first.** The smallest GPT-2 misses 265 of 317,414 tokens of Wikipedia at $k$ = 20,000. The largest GPT-2 has 17 times as many parameters. How many does it miss?
 #
 # ## Six decimals hide a count
 #
-# $\mathrm{RBP}_k$ is the share of tokens with a rank of at most $k$. So $M = T\,(1 - \mathrm{RBP}_k)$ of $T$ scored tokens are missed. One missed token changes $\mathrm{RBP}_k$ by at least 0.0000019. The paper's six decimals therefore give the whole number $M$, once $T$ is known (notebook 01; for Pythia on AusLegal a second $T$ fits, with counts 0.3% smaller).
+# $\mathrm{RBP}_k$ is the share of tokens with a rank of at most $k$. So $M = T\,(1 - \mathrm{RBP}_k)$ of $T$ scored tokens are missed. The paper prints six decimals. One missed token changes $\mathrm{RBP}_k$ by $1/T$, which is 0.000003 on Wikipedia and 0.000002 on AusLegal, the longest text. So the decimals give the whole number $M$, with the $T$ of notebook 01. (For Pythia on AusLegal two values fit; the other makes $M$ 0.3% smaller.)
 
 # %%
 points = paper.rbp_by_size()
@@ -94,11 +94,12 @@ share_missed = 1 - points.rbp
 missed = share_missed * points.tokens
 points["missed"] = missed.round().astype(int)  # the decimals of RBP_k were rounded
 
+# Wiki first, and the smallest model of a family before the larger ones
 by_line_and_size = ["k", "corpus", "family", "S"]
 points = points.sort_values(by_line_and_size, ascending=[True, False, True, True])
 
 # %% [markdown]
-# If tokens are independent, $M$ is binomial, and quantiles of a beta distribution give its 95% interval (Clopper and Pearson). We plot the paper's loss, $-\log \mathrm{RBP}_k$ with the natural logarithm. If few tokens are missed, it is nearly the share missed, $M/T$.
+# If tokens are independent, $M$ is binomial, and a beta distribution (`beta.ppf`) gives the 95% interval of the share missed. We plot the paper's loss, $-\log \mathrm{RBP}_k$ with the natural logarithm. If few tokens are missed, it is nearly the share missed, $M/T$.
 
 
 # %%
@@ -142,15 +143,15 @@ COLUMNS = ["corpus", "family", "model", "k", "S", "rbp", "loss", "low", "high", 
 plots.save(figure, wiki[COLUMNS], figures_dir, "figure_5")
 
 # %% [markdown]
-# *Wikipedia at $k$ = 20,000, from the points of the paper's Figure 5. Numbers: the tokens that GPT-2 misses. Bars: 95% intervals from the number of misses alone. Figure 5 has neither Qwen nor HumanEval.*
+# *Wikipedia at $k$ = 20,000, from the points of the paper's Figure 5. The numbers are GPT-2's misses, the bars 95% intervals. Figure 5 has neither Qwen nor HumanEval.*
 #
 # > **The paper.** For large $k$, "RBP_k for GPT2 even increases". The reason "remains to be investigated. We conjecture that that reason might lies in random noise". (Section 4.3)
 #
-# What increases is the loss; more $\mathrm{RBP}_k$ would be better.
+# They mean the loss: $-\log \mathrm{RBP}_k$ increases, and $\mathrm{RBP}_k$ decreases.
 #
 # ## Could the climb be chance?
 #
-# Let the smallest model miss $a$ of $T$ tokens and the largest $b$. If both had the same chance of a miss, $b - a$ would have a standard error of about $\sqrt{a + b}$. The two-proportion test is the exact form:
+# Let the smallest model miss $a$ of $T$ tokens and the largest $b$. If both had the same chance of a miss, $b - a$ would have a standard error of about $\sqrt{a + b}$. The two-proportion test divides $b - a$ by its standard error:
 #
 # $$z = \frac{(b - a)/T}{\sqrt{2\,\hat p\,(1 - \hat p)/T}} \approx \frac{b - a}{\sqrt{a + b}}, \qquad \hat p = \frac{a + b}{2T}.$$
 
@@ -171,9 +172,9 @@ z = gpt2.groupby(["corpus", "k"]).apply(z_of_the_ends)
 z.unstack("k").round(1)
 
 # %% [markdown]
-# On Wiki the climb is more than 13 standard errors at both $k$, on AusLegal it is smaller but clear, and on HotpotQA there is none.
+# On Wiki the climb is more than 13 standard errors at both $k$. On AusLegal it is 2.6 and 4.2 standard errors. On HotpotQA there is none.
 #
-# Tokens of one document are alike, so true errors are larger. To bring 14 down to 2 they would have to be seven times as large, and the models share many misses, which makes the test cautious. So chance does not explain GPT-2 on Wiki.
+# Tokens of one document are alike, so true standard errors are larger. A third more would bring 2.6 below 2, so the climb on AusLegal is not certain. On Wiki they would have to be seven times as large: chance does not explain that climb.
 #
 # **Exercise 1.** What is $z$ between the smallest and the largest OPT on Wiki at $k$ = 30,000? Give one decimal.
 #
@@ -186,7 +187,7 @@ print(check(1, answer_1, sealed("cafcfaf8", digits=1), MISTAKES[1]))
 # %% [markdown]
 # ## What chance alone would do
 #
-# The other families fall with size, but scatter. Figure 5 has 18 lines: three families on three texts at two $k$. **Guess again:** for how many of them is chance enough to explain the scatter?
+# The losses of OPT and Pythia fall with size, but their points scatter about the lines. Figure 5 has 18 lines: three families on three texts at two $k$. **Guess again:** for how many of them is chance enough to explain the scatter?
 #
 # Suppose that the law is exact, so that every model is on its fitted line, $-\log \mathrm{RBP}_k = c\,S^{-\alpha}$. Draw its misses,
 #
@@ -226,7 +227,7 @@ def R2_by_chance(line, draws=10_000):
 
 
 # %% [markdown]
-# Chance is enough if a line does not rise ($z \le 2$) and its $R^2$ is not below what 95% of the draws show.
+# We say that chance is enough if the misses do not rise with size ($z \le 2$) and the $R^2$ of the line is not below the lowest 2.5% of the draws.
 
 # %%
 LINE = ["k", "corpus", "family"]  # what names one line
@@ -271,16 +272,18 @@ with plots.style():
         height += 1.3
     axes.set_yticks(list(labels), labels.values())
     axes.set_ylim(height, -1)
-    axes.set(xlabel="$R^2$ of the line", title="Grey: 95% of what chance alone would leave")
+    axes.set(xlabel="$R^2$ of the line", title="For ten of 18 lines chance explains the scatter")
 saved = lines.rename(columns={"low": "chance low", "high": "chance high"})
 plots.save(figure, saved, figures_dir, "figure_5_chance")
 
 # %% [markdown]
-# *Each mark is one line of Figure 5; 20k means $k$ = 20,000. Colours and marks are the families'.*
+# *Each mark is one line of Figure 5; 20k means $k$ = 20,000. A grey bar holds the $R^2$ of 95% of the draws. Lines whose misses rise are in the last group in any case.*
 #
-# The conjecture is right in part. For ten of the 18 lines chance is enough: the $R^2$ of 0.83 (OPT on Wiki, 30k) looks like a broken law and is no evidence against an exact one. Four lines scatter more than their counts, three of them on AusLegal, the text with the most tokens. The other four are GPT-2, which rises.
+# The conjecture is right in part. For ten of the 18 lines chance is enough. One of them is OPT on Wiki at 30k, with an $R^2$ of only 0.83: chance alone can make it so low. Four lines scatter more than chance allows, three of them on AusLegal. In the other four lines, all of GPT-2, the misses rise.
 #
-# **GPT-2 on Wiki at $k$ = 20,000 has an $R^2$ of 0.976, the second best of all 18 lines, and it runs the wrong way.**
+# Two of the ten lines are GPT-2 on HotpotQA. They are flat, and a flat line has an $R^2$ near 0 in any case. Without them, chance is enough for eight of 16.
+#
+# **GPT-2 on Wiki at $k$ = 20,000 has an $R^2$ of 0.976, the second best of all 18 lines, although its misses rise with size.**
 
 # %% tags=["hide-input"]
 # Check the sentence
@@ -290,15 +293,15 @@ assert (second.family, second.corpus, second.k) == ("GPT2", "Wiki", 20_000) and 
 print(f"second best of {len(lines)}: R2 = {second.R2:.3f}, z = {second.z:.1f}")
 
 # %% [markdown]
-# Two warnings. A flat line has an $R^2$ near 0 in any case, so the test says nothing about GPT-2 on HotpotQA: eight of 16 is a fairer count. And the 18 lines are nine cases at two $k$, because tokens missed at the larger $k$ are missed at the smaller one too.
+# The two $k$ of one family and text are not independent: a token missed at $k$ = 30,000 is also missed at 20,000.
 #
-# **Exercise 2.** The simulation draws each model's misses independently. The real models read one text and miss many of the same tokens. In `simulate`, multiply `chance_of_a_miss` by a random factor that all models of a draw share, such as `np.exp(random.normal(0, 0.2, (draws, 1)))`. What happens to the grey bars, and why? And if half of the binomial noise were shared? (To discuss; [our answer](../docs/solutions/05_section_4_3_large_k.md).)
+# **Exercise 2.** The simulation draws each model's misses independently, but the real models read the same text. In `simulate`, multiply `chance_of_a_miss` by a random factor that all models of a draw share, such as `np.exp(random.normal(0, 0.2, (draws, 1)))`. What happens to the grey bars, and why? (To discuss; [our answer](../docs/solutions/05_section_4_3_large_k.md).)
 #
 # <details><summary>Hint</summary>A common factor adds one number to every log(-log RBP).</details>
 #
 # ## A line-up
 #
-# If chance is enough, the real points can hide among simulated ones. Each row below has one real line; the other four are draws. In the first row (Pythia on Wiki, $k$ = 30,000) the draws follow its law. In the second (GPT-2 on Wiki, $k$ = 20,000) all sizes have the same chance of a miss. Which panels are real?
+# If chance is enough, real points look like simulated ones. Each row below has one real line and four simulated ones, with logarithmic axes. In the first row (Pythia on Wiki, $k$ = 30,000) the draws follow its law; in the second (GPT-2, 20,000) all sizes have the same chance of a miss. Which panels are real?
 
 
 # %% tags=["hide-input"]
@@ -332,8 +335,8 @@ with plots.style():
         axes.tick_params(which="both", labelbottom=False, labelleft=False, length=0)
     panels[0, 0].set_ylabel("Pythia")
     panels[1, 0].set_ylabel("GPT-2")
-    figure.supylabel("share missed")
-    figure.supxlabel("$S$")
+    figure.supylabel("share missed", fontsize=10)
+    figure.supxlabel("$S$", fontsize=10)
 saved = []
 for line, rows in ((pythia, pythia_rows), (gpt2, gpt2_rows)):
     for row in rows:
@@ -342,13 +345,13 @@ for line, rows in ((pythia, pythia_rows), (gpt2, gpt2_rows)):
 plots.save(figure, pd.concat(saved), figures_dir, "figure_5_line_up")
 
 # %% [markdown]
-# <details><summary>Which are real?</summary>B and I. B looks like its neighbours: for Pythia chance is enough. Nobody overlooks I: chance does not make misses climb like this.</details>
+# <details><summary>Which are real?</summary>B and I. B looks like its neighbours: for Pythia chance is enough. I is easy to find: chance does not make misses climb like this.</details>
 #
 # ## Further questions
 #
 # <details><summary>What do all lines of Figure 5 look like?</summary>
 #
-# OPT and Pythia fall. "The case for k = 30, 000 becomes much more random than the case for k = 20, 000", the paper adds, and fewer misses must do that.
+# OPT and Pythia fall. "The case for k = 30, 000 becomes much more random than the case for k = 20, 000", the paper adds. Fewer misses leave more to chance.
 #
 # </details>
 
@@ -370,7 +373,7 @@ print(f"R2 is lower at 30,000 than at 20,000 in {lower} of {len(R2)} cases")
 # %% [markdown]
 # <details><summary>Do the pocket models, or yours, rise too?</summary>
 #
-# No pocket family rises, GPT-2 included, so the climb is not a property of GPT-2's architecture alone. (Pocket models are the small ones that come with `rbpkit`.) Their vocabulary has $V$ = 4,096 tokens, so we take the same share of it: $k' = \max(1, \lfloor kV/50{,}304 + 1/2 \rfloor)$, with the 50,304 tokens of most Pythias.
+# No. Pocket models are the small ones that come with `rbpkit`. No family's misses rise, GPT-2's included, so the climb is not due to GPT-2's architecture alone. Their vocabulary has $V$ = 4,096 tokens, so we take the same share of it: $k' = \max(1, \lfloor kV/50{,}304 + 1/2 \rfloor)$, with the 50,304 tokens of most Pythias.
 #
 # </details>
 
@@ -422,11 +425,9 @@ else:
 # %% [markdown]
 # <details><summary>How many missed tokens does a line need? A rule to plan k and the number of tokens</summary>
 #
-# With $n$ models each needs at least $m$ misses for an $R^2$ of 0.9, so score at least $m / (1 - \mathrm{RBP}_k)$ tokens, **and five times as many** if you can:
+# Exercise 3 has the formula for $m$. Score at least $m / (1 - \mathrm{RBP}_k)$ tokens, **and five times as many** if you can.
 #
-# $$m = \frac{9\,(n-2)}{\alpha^2 \sum_i x_i^2}, \qquad x_i = \ln S_i - \overline{\ln S}.$$
-#
-# (With $m$ misses chance leaves a residual sum of squares near $(n-2)/m$; the line explains $\alpha^2 \sum_i x_i^2$.) `rbpkit fit` prints the $k$ up to which your own models miss enough. The next cells test the rule, with $\alpha$ at $k$ = 100. Look at small $k$ first: Qwen on `humaneval` is far from its line up to $k$ = 128, and more tokens would not change that.
+# `rbpkit fit` prints the $k$ up to which your own models miss enough. The next cells test the rule. Qwen on `humaneval` is far from its line even at small $k$, so more tokens would not help.
 #
 # </details>
 
@@ -508,7 +509,7 @@ print("\npoor lines with more than 5m misses")
 print(far.groupby(SERIES).k.agg(["size", "min", "max"]).set_axis(["lines", "k from", "to"], axis=1))
 
 # %% [markdown]
-# **Exercise 3.** Unfold the rule above. You will score eight models, $S$ evenly spaced in the logarithm from $10^7$ to $10^{10}$, and expect $\alpha = 0.1$. What is $m$, to the nearest whole number?
+# **Exercise 3.** A line has an $R^2$ of about 0.9 if each of its $n$ models misses $m = 9\,(n-2)/(\alpha^2 \sum_i x_i^2)$ tokens and chance alone moves the points. Here $x_i$ is $\ln S_i$ minus its mean. You will score eight models, $S$ evenly spaced in the logarithm from $10^7$ to $10^{10}$, and expect $\alpha = 0.1$. What is $m$, to the nearest whole number?
 #
 # <details><summary>Hint</summary>The eight values of ln S are (3 ln 10)/7 apart. Or use <code>np.geomspace</code>.</details>
 
@@ -519,7 +520,7 @@ print(check(3, answer_3, sealed("dbb1ded6", digits=0), MISTAKES[3]))
 # %% [markdown]
 # <details><summary>Is it better to score more text, or more sizes?</summary>
 #
-# More sizes, mostly. The next table divides the error of a slope from the choice of documents (resampled) by its error from the models' distance from a line, at $k$ = 100. Only pocket GPT-2 on `code` and `humaneval` is so close to a line that the documents matter more. ([Notebook 18](18_how_sure.ipynb) has the intervals.)
+# More sizes, mostly. The table divides a slope's error from the choice of documents by its error from the models' distance from the line ($k$ = 100). Only for pocket GPT-2 on `code` and `humaneval` do the documents matter more ([notebook 18](18_how_sure.ipynb)).
 #
 # </details>
 
@@ -547,7 +548,7 @@ else:
 # %% [markdown]
 # ## The paper says, we get
 #
-# "We conjecture that that reason might lies in random noise" holds in part: chance is enough for 10 of 18 lines. "RBP_k for GPT2 even increases" holds in part: on two texts of three.
+# "We conjecture that that reason might lies in random noise" holds in part: chance is enough for 10 of 18 lines. "RBP_k for GPT2 even increases" holds in part: its loss increases clearly on Wiki, less surely on AusLegal, and not on HotpotQA.
 
 # %% tags=["hide-input", "hide-output"]
 # The claims as a table
@@ -613,6 +614,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Which tokens the larger GPT-2s miss, and why. All intervals take tokens for independent, which makes them too narrow for a text, and too wide for comparing models on one text.
+# **What this cannot show.** The counts do not say which tokens the larger GPT-2s miss, nor why. All intervals treat tokens as independent, which the tokens of one document are not.
 #
 # **Related work.** Land and Bartolo (2024, arXiv 2405.05417) find under-trained tokens in GPT-2's vocabulary; whether these are the missed ones is open.
