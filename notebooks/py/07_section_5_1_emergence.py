@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Section 5.1: do abilities emerge suddenly?
 #
-# A language model reads a text token by token; a token is a word or a piece of one. Before each token it ranks all tokens of its vocabulary by their probability. The **rank** $R$ of the token that really comes next is its place in this ranking. Call the token a **hit** if $R \le k$.
+# A language model reads a text token by token; a token is a word or a piece of one. Before each token it ranks its vocabulary by probability. The **rank** $R$ of the token that really comes next is its place in this ranking. Call the token a **hit** if $R \le k$.
 #
 # Here a small model (the largest *pocket* Pythia; pocket models come with `rbpkit`) reads a programming exercise. The brackets hold its longest run of hits at $k$ = 10.
 
@@ -117,7 +117,7 @@ with plots.style():
         ends = (start, start + length - 0.1)
         bracket = [height, height - 0.2, height - 0.2, height]
         axes.plot([ends[0], ends[0], ends[1], ends[1]], bracket, color=INK, linewidth=1)
-        axes.text(ends[0] - 0.3, height - 0.1, text, ha="right", va="center")
+        axes.text(ends[0] - 0.3, height - 0.2, text, ha="right", va="center")
     axes.set(xlim=(-0.2, len(hit)), ylim=(-0.6, 4.3))
     axes.set_title(f"The first {len(hit)} tokens: {hit.sum()} hits (black) at $k$ = {k}")
     axes.set_axis_off()
@@ -125,26 +125,18 @@ row = begin[["position", "R"]].assign(token=spelt, hit=hit)
 plots.save(figure, row, figures_dir, "figure_7_row")
 
 # %% [markdown]
-# *Each box is a token. A stretch of $N$ tokens is a window; $p_{N,k}$ is the share of all windows in a text without a miss.*
-#
-# **Exercise 1.** A run of hits holds several windows. For one model, 40 windows of $N = 20$ tokens are without a miss, all from a single run. How many tokens long is it?
-#
-# <details><summary>Hint</summary>How many windows of 20 fit into a run of 21 tokens?</details>
-
-# %%
-answer_1 = None  # tokens
-print(check(1, answer_1, sealed("3e1e967e", digits=0, within=0), MISTAKES[1]))
+# *Each box is a token; a dot is a space, and an arrow ends a line. A stretch of $N$ tokens is a window; $p_{N,k}$ is the share of all windows in a text without a miss.*
 
 # %% [markdown]
 # ## A smooth law, seen through a product
 #
-# Some abilities seem to appear all at once: small models always fail, and from some size on models succeed. The paper says that nothing sudden has to happen inside the model.
+# Some abilities seem to appear all at once: from some size on, models succeed. The paper says that nothing sudden has to happen inside the model.
 #
 # > **The paper.** "The sequence length $N$ acts as an amplifier: larger $N$ sharpens the transition, creating the observed sudden 'knee' in performance." (Section 5.1)
 # >
 # > $$p_{N,k} = (\mathrm{RBP}_k)^N \approx \exp(-C \cdot N \cdot S^{-\alpha}) \tag{6, 8}$$
 #
-# $\mathrm{RBP}_k$ is the share of hits. If tokens are independent, their probabilities multiply (Eq. 6). Put in the law of Section 4, $-\log \mathrm{RBP}_k = C\,S^{-\alpha}$ with the number $S$ of non-embedding parameters, and you get Eq. 8. (On the way, Eq. 7 prints "$\mathrm{RBP}_k \propto S^{-\alpha}$", without the $-\log$.)
+# $\mathrm{RBP}_k$ is the share of hits. If tokens are independent, their probabilities multiply (Eq. 6). The law of Section 4 is $-\log \mathrm{RBP}_k = C\,S^{-\alpha}$, with the number $S$ of non-embedding parameters. Together they give Eq. 8. (Eq. 7 of the paper omits this $-\log$.)
 #
 # **Guess first.** For one token ($N = 1$, $k = 100$) success rises from 10% to 90% while $S$ grows by some factor. Is this factor smaller for $N = 1000$ tokens in a row, and by how much?
 #
@@ -214,8 +206,17 @@ plots.save(figure, at_100[at_100.N.isin(chosen)][columns], figures_dir, "figure_
 # %% [markdown]
 # *Share of windows in which every token is in the top 100. Points: ten Pythias on Wikipedia, as counted. Dashed: Eq. 8 from the points of one token alone.*
 #
-# **By Eq. 8 the factor is the same for every $N$: about seven million.** In the logarithm of $S$, Eq. 8 is one S-shaped curve (a Gumbel distribution). $N$ only slides it to the right, by $\ln N/\alpha$. Its steepest slope is $\alpha/e$, whatever $N$ is.
+# **By Eq. 8 the factor is the same for every $N$: about seven million.** Plotted against $\ln S$, Eq. 8 has the same S-shape for every $N$. A larger $N$ only slides it to the right, by $\ln N/\alpha$.
 #
+# **Exercise 1.** Windows overlap, so a long run of hits contains several windows. In one text, 40 windows of $N = 20$ tokens have no miss, and all of them lie in the same run. How many tokens long is the run?
+#
+# <details><summary>Hint</summary>How many windows of 20 fit into a run of 21 tokens?</details>
+
+# %%
+answer_1 = None  # tokens
+print(check(1, answer_1, sealed("3e1e967e", digits=0, within=0), MISTAKES[1]))
+
+# %% [markdown]
 # **Exercise 2.** At $k = 1$ the exponent is about 0.08. By how many decades of $S$ (factors of ten) does Eq. 8 slide if the task grows from $N = 10$ to $N = 1000$ tokens?
 #
 # <details><summary>Hint</summary>A slide of ln N/alpha in ln S; a decade is ln 10.</details>
@@ -227,7 +228,7 @@ print(check(2, answer_2, sealed("b7a56873", digits=1), MISTAKES[2]))
 # %% [markdown]
 # ## Does a larger $N$ make the step sudden?
 #
-# Long windows succeed more often than Eq. 8 says, so ask the counts directly. "Sharper" can mean two things. The first is relative growth:
+# The counted points for 100 tokens lie above Eq. 8, because tokens in a row are not independent. So we now use the counted shares. "Sharper" can mean two things. The first is relative growth:
 
 # %%
 # The success of the largest Pythia, divided by that of the smallest
@@ -237,7 +238,7 @@ for N in (1, 10, 100):
     print(N, round(gain, 1))
 
 # %% [markdown]
-# Here $N$ does amplify, as the paper says. "Sudden" is the second meaning: over how many decades of $S$ does success rise from 10% to 90%? If $-\log p = C S^{-\alpha}$, it takes $\log_{10}(\ln 0.1/\ln 0.9)/\alpha = 1.34/\alpha$ decades. Fix $k$ and $N$: ten models give ten points, a *series*. We fit each series by itself, unless a model has no success at all, since zero has no logarithm.
+# Here $N$ amplifies, as the paper says. The second meaning is "sudden": success rises from 10% to 90% over few decades of $S$. If $-\log p = C S^{-\alpha}$, the rise takes $\log_{10}(\ln 0.1/\ln 0.9)/\alpha = 1.34/\alpha$ decades. Fix $k$ and $N$: ten models give ten points, a *series*. We fit a line to each series. We leave out a series if one of its models never succeeds, because zero has no logarithm.
 
 # %%
 rows = []
@@ -257,15 +258,18 @@ width = series.pivot(index="k", columns="N", values="decades")
 shown_k = [1, 100, 500, 2_500, 10_000]
 with plots.style():
     figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.8), layout="constrained")
+    # The models themselves span four decades
+    axes.axhspan(0, np.log10(published.S.max() / published.S.min()), color=CONTEXT, zorder=0)
+    axes.text(1, 0.7, "grey: no wider than the range of the models")
     ends = []
     for k, grey in zip(shown_k, ordered_greys(len(shown_k)), strict=True):
         line = width.loc[k].dropna()
         axes.plot(line.index, line, "o-", color=grey, markersize=4)
         ends.append((line.index[-1], line.iloc[-1], f"$k$ = {k:,}", grey))
     axes.set(xscale="log", ylim=(0, None), xlabel="$N$ (tokens in a row)")
-    axes.set(ylabel="decades of $S$", title="From 10% to 90%: a longer task is no shorter step")
+    axes.set(ylabel="decades of $S$", title="Longer tasks hardly shorten the step from 10% to 90%")
     axes.set_xticks(
-        [1, 2, 5, 10, 20, 50, 100, 200], ["1", "2", "5", "10", "20", "50", "100", "200"]
+        [1, 2, 5, 10, 20, 50, 100, 500], ["1", "2", "5", "10", "20", "50", "100", "500"]
     )
     axes.minorticks_off()
     plots.label_ends(axes, ends)
@@ -274,13 +278,13 @@ assert width[1][100].round(1) == width[10][100].round(1) == 6.8
 print("k = 100, N = 1 and 10: 6.8 decades")
 
 # %% [markdown]
-# *The width of the step for each series, by its fitted line. Most reach beyond the four decades of the models.*
+# *The width of the step for each series, by its fitted line. None of the 72 series goes from under 10% to over 90%, so the widths extend the fitted lines beyond the counted points.*
 #
-# **At $k$ = 100 the step takes 6.8 decades of $S$ for one token, and 6.8 for ten in a row.** Up to $k$ = 500 it is about as wide for ten tokens as for one, and wider for long windows. It gets narrower only at $k$ of 2,500 and more (by up to a fifth at 10,000), and even there it takes three and a half decades.
+# **At $k$ = 100 the step takes 6.8 decades of $S$ for one token, and 6.8 for ten in a row.** For $k$ up to 500 the width for ten tokens is between 3% smaller and 12% larger than for one. A hundred tokens need a wider step than one in each series that can be fitted. At $k$ = 2,500 the step is narrower for 2 to 100 tokens (by at most 8%) and wider for 200 and 500. At $k$ = 10,000 it is narrower for every longer task, by at most 17%.
 #
-# So the paper's sentence holds in part: a longer task grows faster in relative terms, and is hardly more sudden.
+# So the paper's sentence holds in part. Success at a longer task grows faster in relative terms, but the step is hardly more sudden.
 #
-# **Exercise 3.** Against $S$ itself, and not its logarithm, show that the inflection of Eq. 8 lies at $p = e^{-(1+\alpha)/\alpha}$, whatever $N$ and $C$ are. (To discuss; [our proof](../docs/solutions/07_section_5_1_emergence.md).)
+# **Exercise 3.** Plot Eq. 8 against $S$ itself and not against $\ln S$. Show that its inflection (where it is steepest) lies at $p = e^{-(1+\alpha)/\alpha}$, whatever $N$ and $C$ are. (To discuss; [our proof](../docs/solutions/07_section_5_1_emergence.md).)
 #
 # <details><summary>Hint</summary>Write $u = N C S^{-\alpha}$. The slope in $S$ is proportional to $e^{-u}\,u^{1 + 1/\alpha}$; for which $u$ is it largest?</details>
 #
@@ -288,7 +292,7 @@ print("k = 100, N = 1 and 10: 6.8 decades")
 #
 # <details><summary>What do all shares of Figure 7 look like, and those of the pocket models or yours?</summary>
 #
-# Nearly all published series are straight in $\log S$ and $\log(-\log p)$: of those with $N > 1$, 47 of 51 have an $R^2$ of at least 0.97. The paper labels the ticks of $\ln S$ as powers of ten; here the axis is $S$.
+# Nearly all published series are straight in $\log S$ and $\log(-\log p)$: 47 of 51 with $N > 1$ have an $R^2$ of at least 0.97.
 #
 # </details>
 
@@ -361,7 +365,7 @@ plots.save(figure, every[["source", *published.columns]], figures_dir, "figure_7
 # %% [markdown]
 # <details><summary>Are tokens in a row independent?</summary>
 #
-# No: windows of ten tokens succeed as often as 5.1 to 9.0 independent tokens would. This *effective number of tokens* is $m = \log p_{N,k} / \log \mathrm{RBP}_k$, and $N$ under Eq. 6. In the smallest GPT-2 (whose shares the authors published in full) windows of ten succeed at $k$ = 1 19 times as often as Eq. 6 says.
+# No: windows of ten tokens succeed as often as 5.1 to 9.0 independent tokens would. This *effective number of tokens* is $m = \log p_{N,k} / \log \mathrm{RBP}_k$. In the smallest GPT-2 at $k$ = 1, windows of ten succeed 19 times as often as Eq. 6 says.
 #
 # </details>
 
@@ -411,7 +415,7 @@ print(of_100.iloc[[0, -1]].round(1).to_string())
 # %% [markdown]
 # <details><summary>Where does the dependence come from: from easy documents, or from order?</summary>
 #
-# From both. Shuffle the tokens inside each document, so that only differences between documents remain: a third to seven tenths of the excess over Eq. 6 survives. The rest is order; a hit makes the next hits likelier.
+# From both. If the tokens are shuffled inside each document, a third to seven tenths of the excess over Eq. 6 remain. The rest is order: a hit makes the next hits likelier.
 #
 # $$p^{\text{shuffled}} = \frac{\sum_d w_d \binom{h_d}{N} / \binom{n_d}{N}}{\sum_d w_d}, \qquad w_d = n_d - N + 1,$$
 #
@@ -434,7 +438,7 @@ else:
 # %% [markdown]
 # <details><summary>How long are the longest runs, and where are they?</summary>
 #
-# Pythia-12B has 428 windows of 100 tokens with every rank 1, Eq. 6 promises none, and 353 of them are in a single run. Our runs repeat a pattern that the lines before them have set. Hits are also more frequent after the first 64 tokens of a document, so positions are not alike ("stationarity").
+# Pythia-12B has 428 windows of 100 tokens with every rank 1 (Eq. 6: none). A single run holds 353 of them. Our runs repeat a pattern of the lines before. Hits are more frequent after the first 64 tokens of a document (not "stationarity").
 #
 # </details>
 
@@ -455,7 +459,7 @@ by_place.round(2)
 # %% [markdown]
 # <details><summary>What does greedy decoding write?</summary>
 #
-# Greedy decoding always takes the most probable token, so it writes exactly the windows with every rank 1: $p_{N,1}$ is the share of passages of $N$ tokens that it reproduces. In the next cell it writes 17 of 17 such windows, and none of ten others.
+# Greedy decoding always takes the most probable token, so $p_{N,1}$ is the share of passages of $N$ tokens that it reproduces. It writes 17 of 17 such windows below, and none of ten others.
 #
 # </details>
 
@@ -481,7 +485,7 @@ agree.value_counts().to_frame("windows")
 # %% [markdown]
 # <details><summary>And top-k sampling?</summary>
 #
-# $\mathrm{RBP}_k$ is the share of positions at which the true token can be drawn. How often it is drawn depends on its probability, divided by that of the top $k$ together. A larger $k$ makes more true tokens possible, and each of them less likely.
+# $\mathrm{RBP}_k$ is the share of positions at which the true token can be drawn. How often it is drawn depends on its probability, divided by that of the top $k$ together.
 #
 # </details>
 
@@ -505,7 +509,7 @@ drawn[["can be drawn", "is drawn"]].div(drawn["tokens"], axis=0).round(2)
 # %% [markdown]
 # <details><summary>Is text that reasons different?</summary>
 #
-# Nobody can tell from what is published: for HotpotQA, whose questions need several steps, there are only single tokens.
+# The paper does not show it: for HotpotQA, whose questions need several steps, it has only single tokens.
 #
 # </details>
 #
@@ -529,7 +533,7 @@ print(f"published series that go from under 10% to over 90%: {covered} of {len(s
 # %% [markdown]
 # ## The paper says, we get
 #
-# "larger N sharpens the transition" holds in part: relative growth yes, a narrower step only at large $k$. "The fitted power-law curves align closely with empirical data": for 47 of 51 series.
+# "larger N sharpens the transition" holds in part: success grows more in relative terms, but the step is narrower for every longer task only at the largest $k$. "The fitted power-law curves align closely with empirical data" holds in part: 47 of 51 series have an $R^2$ of at least 0.97.
 
 # %% tags=["hide-input", "hide-output"]
 # The claims as a table
@@ -638,6 +642,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Intervals need to know which windows share a document, and that is not published. The pocket models span two decades of $S$, far less than a step needs. And whether a task that people care about needs $N$ right tokens in a row is another question.
+# **What this cannot show.** There are no intervals here: the paper does not publish which windows lie in the same document. The pocket models span two decades of $S$, far less than a step needs. Whether a useful task needs $N$ right tokens in a row is another question.
 #
 # **Related work.** [Schaeffer et al.](https://arxiv.org/abs/2304.15004) argue that sudden steps come from all-or-nothing metrics such as exact match; Eq. 8 is that argument in terms of ranks.
