@@ -42,7 +42,7 @@ from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import (
     Checkpoint,
     find_checkpoint,
-    load_tokenizer,
+    read_tokenizer,
     put_adapter,
     quantisation,
 )
@@ -180,7 +180,7 @@ def load_model(
             image=image,
         )
         options = _reading_options(checkpoint, trust_remote_code, local_files_only)
-        tokenizer, tokenizer_note = load_tokenizer(checkpoint.tokenizer, options)
+        tokenizer, tokenizer_note = read_tokenizer(checkpoint.tokenizer, options)
         kind = AutoModelForImageTextToText if image else AutoModelForCausalLM
         network = _read_network(
             kind, checkpoint.folder, DTYPES[dtype], allow_pickle, options, device_map

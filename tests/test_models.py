@@ -37,7 +37,7 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.files import model_folders
 from rbpkit.files.architectures import parameter_counts
-from rbpkit.files.model_folders import load_tokenizer as load_files_tokenizer
+from rbpkit.files.model_folders import read_tokenizer
 from rbpkit.models import load_model
 from rbpkit_pocket.families import V, load_tokenizer
 
@@ -373,7 +373,7 @@ def test_text_is_cut_as_tokenizer_json_says(kind, described, tmp_path):
         )
     config = AutoConfig.for_model(kind)
     config.save_pretrained(tmp_path)
-    found, remark = load_files_tokenizer(tmp_path, {"config": config})
+    found, remark = read_tokenizer(tmp_path, {"config": config})
     for text in SAYS:
         assert found(text)["input_ids"] == own.encode(text).ids
     assert 0 in found.all_special_ids

@@ -271,7 +271,7 @@ def _sha256(files: Iterable[Path]) -> str:
     return f"sha256:{total.hexdigest()}"
 
 
-def load_tokenizer(folder: Path, options: dict[str, Any]) -> tuple[AnyTokenizer, str]:
+def read_tokenizer(folder: Path, options: dict[str, Any]) -> tuple[AnyTokenizer, str]:
     """The tokenizer of a model's folder -> (the tokenizer, why it is not the library's, or "").
 
     The library rebuilds many tokenizers from vocabulary and merges by the rules of the class that
