@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import defaultdict
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib import metadata
@@ -19,6 +20,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+import rbpkit
 from rbpkit_pocket.documents import read_lists
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -168,6 +170,12 @@ def test_pins_take_the_lowest_python():
     assert checked >= len(DIRECT)
 
 
+def test_all_name_one_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    named = {rbpkit.__version__, PROJECT["version"], LABORATORY["version"], citation["version"]}
+    assert len(named) == 1
+
+
 def test_environment_yml_agrees():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     python, pip, by_pip = environment["dependencies"]
@@ -236,6 +244,31 @@ def test_imports_point_one_way():
 @pytest.mark.parametrize("package", [PACKAGE, ROOT / "pocket" / "rbpkit_pocket"])
 def test_no_modules_import_each_other_not_even_for_types(package):
     tuple(TopologicalSorter(_graph(package)).static_order())  # CycleError names the cycle
+
+
+def _public_names(path: Path) -> set[str]:
+    """The functions, classes and constants that a module defines, without those of its own use."""
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf-8"), str(path)).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names.update(target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+    return {name for name in names if not name.startswith("_")}
+
+
+def test_no_two_public_names_are_alike():
+    modules = defaultdict(list)
+    for path in [*PACKAGE.rglob("*.py"), *(ROOT / "pocket/rbpkit_pocket").rglob("*.py")]:
+        # A subcommand is called as the function that it calls.
+        if path.parent.name != "cli" and path.name != "command.py":
+            for name in _public_names(path):
+                modules[name].append(path.stem)
+    del modules["count"]  # what each kernel has to have
+    alike = {name: stems for name, stems in modules.items() if len(stems) > 1}
+    assert not alike
 
 
 def test_rbpkit_does_not_import_the_laboratory():

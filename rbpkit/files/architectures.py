@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from torch import nn
     from transformers import PreTrainedConfig, PreTrainedModel
 
-FAMILY_OF_TYPE = {"gpt2": "GPT2", "opt": "OPT", "gpt_neox": "Pythia", "qwen2": "Qwen", "mamba": "Mamba"}
+FAMILY_OF_TYPE = {
+    "gpt2": "GPT2",
+    "opt": "OPT",
+    "gpt_neox": "Pythia",
+    "qwen2": "Qwen",
+    "mamba": "Mamba",
+}
 """`model_type` in a config -> the family's name in the paper, which has no Mamba."""
 
 
