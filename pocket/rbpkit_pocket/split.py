@@ -27,6 +27,7 @@ import re
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from datasketch import MinHash, MinHashLSH
@@ -45,7 +46,8 @@ from rbpkit_pocket.documents import (
 )
 from rbpkit_pocket.families import END_OF_TEXT, POCKET_CONTEXT, V
 
-SEED = 42
+_SEED = 42
+_PERMUTATIONS = 64  # of a MinHash
 PACKAGES = tuple("sympy networkx scipy pandas matplotlib numpy transformers datasets torch".split())
 # Distributions that every installation of rbpkit brings. Of torch only its own description is
 # read, because its CPU and CUDA builds need different distributions.
@@ -68,14 +70,32 @@ MOST_OF_A_DISTRIBUTION = 100  # held-out sections: two distributions have a quar
 
 def source_files() -> list[str]:
     """The files that every installation has: modules, then descriptions of distributions."""
+    return [*_modules(), *_descriptions()]
+
+
+def _modules() -> list[str]:
     modules = []
     for package in PACKAGES:
-        root = Path(importlib.util.find_spec(package).submodule_search_locations[0])
+        root = _folder_of(package)
         for path in root.rglob("*.py"):
             inside = path.relative_to(root)
-            if not {"tests", "test", "testing"} & set(inside.parts):
-                modules.append(f"{package}/{inside.as_posix()}")
-    todo, names = list(README_ROOTS), {"torch"}
+            is_test = {"tests", "test", "testing"} & set(inside.parts)
+            name = f"{package}/{inside.as_posix()}"
+            if not is_test and not name.startswith(NOT_EVERYWHERE):
+                modules.append(name)
+    return sorted(modules)
+
+
+def _folder_of(package: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    assert spec is not None and spec.submodule_search_locations  # the distribution requires it
+    return Path(spec.submodule_search_locations[0])
+
+
+def _descriptions() -> list[str]:
+    """The descriptions of README_ROOTS and of all that they require, on every platform."""
+    names = {"torch"}
+    todo = list(README_ROOTS)
     while todo:
         name = canonicalize_name(todo.pop())
         if name in names:
@@ -85,31 +105,40 @@ def source_files() -> list[str]:
         except importlib.metadata.PackageNotFoundError:
             continue  # needed on another platform only
         names.add(name)
-        for requirement in map(Requirement, requires):
+        for line in requires:
+            requirement = Requirement(line)
             if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
                 todo.append(requirement.name)
-    descriptions = [f"{name}.dist-info/METADATA" for name in sorted(names - NOT_ON_ALL)]
-    return [f for f in sorted(modules) if not f.startswith(NOT_EVERYWHERE)] + descriptions
+    return [f"{name}.dist-info/METADATA" for name in sorted(names - NOT_ON_ALL)]
+
+
+# -- the split -----------------------------------------------------------------------------------
 
 
 def split_of(document: PackageDocument) -> str:
     """The side on which a document's source falls, by a hash of the source's name."""
     test, valid = SHARES.get(document.corpus, MODULE_SHARES)
-    u = int.from_bytes(hashlib.sha256(document.file.encode()).digest()[:8], "big") / 2**64
-    return "test" if u < test else "valid" if u < test + valid else "train"
+    digest = hashlib.sha256(document.file.encode()).digest()
+    uniform = int.from_bytes(digest[:8], "big") / 2**64
+    if uniform < test:
+        return "test"
+    if uniform < test + valid:
+        return "valid"
+    return "train"
 
 
 def word_runs(text: str, n: int) -> list[bytes]:
     """The sequences of n words of a text; a shorter text is one sequence."""
     words = re.findall(r"\w+", text.lower())
-    return [" ".join(words[i : i + n]).encode() for i in range(max(1, len(words) - n + 1))]
+    count = max(1, len(words) - n + 1)
+    return [" ".join(words[i : i + n]).encode() for i in range(count)]
 
 
 def sequences(document: PackageDocument) -> np.ndarray:
     """64-bit hashes of a document's twelve-word sequences, ascending, each once."""
     runs = word_runs(document.text, 12)
-    digests = b"".join(hashlib.blake2b(run, digest_size=8).digest() for run in runs)
-    return np.unique(np.frombuffer(digests, dtype=np.uint64))
+    digests = [hashlib.blake2b(run, digest_size=8).digest() for run in runs]
+    return np.unique(np.frombuffer(b"".join(digests), dtype=np.uint64))
 
 
 def split_documents(documents: list[PackageDocument]) -> dict[str, list[PackageDocument]]:
@@ -117,40 +146,62 @@ def split_documents(documents: list[PackageDocument]) -> dict[str, list[PackageD
 
     There is one order, one index of near-duplicates and one set of sequences for all corpora.
     """
-    order = np.random.default_rng(SEED).permutation(len(documents))
-    index = MinHashLSH(threshold=0.7, num_perm=64)
+    order = np.random.default_rng(_SEED).permutation(len(documents))
+    index = MinHashLSH(threshold=0.7, num_perm=_PERMUTATIONS)
     taken: dict[str, list[PackageDocument]] = {split: [] for split in SPLITS}
-    count: Counter = Counter()  # documents or validation characters of a corpus, of a source
+    quota = _Quota()
     for split in ("test", "valid", "train"):
         for i in order:
             document = documents[i]
-            corpus = document.corpus
-            of_readme = document.file if corpus == "readme" else None
-            if (
-                split_of(document) != split
-                or (split == "test" and count[split, corpus] >= TEST_DOCUMENTS[corpus])
-                or (split == "valid" and count[split, corpus] >= VALID_CHARACTERS[corpus])
-                or (split != "train" and count[of_readme] >= MOST_OF_A_DISTRIBUTION)
-            ):
+            if split_of(document) != split or quota.is_full(split, document):
                 continue
-            minhash = MinHash(num_perm=64, seed=SEED)
+            minhash = MinHash(num_perm=_PERMUTATIONS, seed=_SEED)
             minhash.update_batch(sorted(set(word_runs(document.text, 5))))
             if index.query(minhash):
                 continue
             index.insert(int(i), minhash)
             taken[split].append(document)
-            count[split, corpus] += len(document.text) if split == "valid" else 1
-            if of_readme:
-                count[of_readme] += 1
+            quota.take(split, document)
     seen = np.unique(np.concatenate([sequences(document) for document in taken["train"]]))
+    for split in ("test", "valid"):
+        held_out = taken[split]
+        taken[split] = [document for document in held_out if _share_seen(document, seen) < 0.5]
+    return taken
 
-    def share_seen(document: PackageDocument) -> float:
-        own = sequences(document)
-        at = np.minimum(np.searchsorted(seen, own), len(seen) - 1)
-        return (seen[at] == own).mean()
 
-    held = {split: [d for d in taken[split] if share_seen(d) < 0.5] for split in ("test", "valid")}
-    return taken | held
+class _Quota:
+    """How much was taken, and whether that is enough of a side."""
+
+    def __init__(self) -> None:
+        self.test_documents: Counter[str] = Counter()  # of a corpus
+        self.valid_characters: Counter[str] = Counter()  # of a corpus
+        self.of_distribution: Counter[str] = Counter()  # documents of `readme`
+
+    def is_full(self, split: str, document: PackageDocument) -> bool:
+        corpus = document.corpus
+        if split == "test" and self.test_documents[corpus] >= TEST_DOCUMENTS[corpus]:
+            return True
+        if split == "valid" and self.valid_characters[corpus] >= VALID_CHARACTERS[corpus]:
+            return True
+        return split != "train" and self.of_distribution[document.file] >= MOST_OF_A_DISTRIBUTION
+
+    def take(self, split: str, document: PackageDocument) -> None:
+        if split == "test":
+            self.test_documents[document.corpus] += 1
+        if split == "valid":
+            self.valid_characters[document.corpus] += len(document.text)
+        if document.corpus == "readme":
+            self.of_distribution[document.file] += 1
+
+
+def _share_seen(document: PackageDocument, seen: np.ndarray) -> float:
+    """The share of a document's sequences that are among the sorted `seen`."""
+    own = sequences(document)
+    at = np.minimum(np.searchsorted(seen, own), len(seen) - 1)
+    return float((seen[at] == own).mean())
+
+
+# -- what is written -----------------------------------------------------------------------------
 
 
 def train_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
@@ -165,35 +216,45 @@ def train_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    ends = {"bos_token": END_OF_TEXT, "eos_token": END_OF_TEXT, "model_max_length": POCKET_CONTEXT}
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **ends)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token=END_OF_TEXT,
+        eos_token=END_OF_TEXT,
+        model_max_length=POCKET_CONTEXT,
+    )
 
 
 def make_text(out: Path) -> bool:
     """Write the lists and the tokenizer of the installed text; whether it is the one that ships."""
-    sides = split_documents([d for file in source_files() for d in documents_of_file(file)])
-    files = sorted({d.file for documents in sides.values() for d in documents})
+    every: list[PackageDocument] = []
+    for file in source_files():
+        every += documents_of_file(file)
+    sides = split_documents(every)
+    taken = [*sides["train"], *sides["valid"], *sides["test"]]
+    files = sorted({document.file for document in taken})
     number = {file: i for i, file in enumerate(files)}
-    lists: dict[str, dict] = {corpus: {} for corpus in PACKAGE_CORPORA}
-    texts: list[str] = []
+
+    lists: dict[str, dict[str, Any]] = {}
+    fingerprints: list[str] = []
+    training_texts: list[str] = []
     for corpus in PACKAGE_CORPORA:
+        lists[corpus] = {}
         for split in SPLITS:
-            documents = [d for d in sides[split] if d.corpus == corpus]
-            lists[corpus][split] = {
-                "fingerprint": text_fingerprint(d.text for d in documents),
-                "entries": [[number[d.file], d.name] for d in documents],
-            }
+            documents = [document for document in sides[split] if document.corpus == corpus]
+            texts = [document.text for document in documents]
+            fingerprint = text_fingerprint(texts)
+            entries = [[number[document.file], document.name] for document in documents]
+            lists[corpus][split] = {"fingerprint": fingerprint, "entries": entries}
+            fingerprints.append(fingerprint)
             if split == "train":
-                texts += [d.text for d in documents]
-    fingerprint = text_fingerprint(
-        lists[c][s]["fingerprint"] for c in PACKAGE_CORPORA for s in SPLITS
-    )
-    whole = {"files": files, "documents": lists, "fingerprint": fingerprint}
+                training_texts += texts
+    whole = {"files": files, "documents": lists, "fingerprint": text_fingerprint(fingerprints)}
+
     out.mkdir(parents=True, exist_ok=True)
     data = json.dumps(whole, separators=(",", ":")).encode()
     (out / "documents.json.gz").write_bytes(gzip.compress(data, 9, mtime=0))
-    train_tokenizer(texts).save_pretrained(out / "tokenizer")
-    return fingerprint == read_lists()["fingerprint"]
+    train_tokenizer(training_texts).save_pretrained(out / "tokenizer")
+    return whole["fingerprint"] == read_lists()["fingerprint"]
 
 
 if __name__ == "__main__":
