@@ -126,7 +126,7 @@ with plots.style():
         ends.append((line.S[-1], fitted[-1], rf"$k$ = {k}: $\alpha$ = {law.alpha:.3f}", INK))
         wiki.append(line)
         print(f"k = {k}: alpha = {law.alpha:.3f}")
-    axes.set(xscale="log", yscale="log", xlabel="$S$ (parameters)")
+    axes.set(xscale="log", yscale="log", xlabel="$S$ (non-embedding parameters)")
     axes.set(ylabel=r"$-\log\,\mathrm{RBP}_k$", title="Pythia on Wiki: steeper with more guesses")
     plots.log_ticks(axes)
     plots.label_ends(axes, ends)

@@ -345,7 +345,7 @@ for line, rows in ((pythia, pythia_rows), (gpt2, gpt2_rows)):
 plots.save(figure, pd.concat(saved), figures_dir, "figure_5_line_up")
 
 # %% [markdown]
-# <details><summary>Which are real?</summary>B and I. B looks like its neighbours: for Pythia chance is enough. I is easy to find: chance does not make misses climb like this.</details>
+# <details><summary>Which are real?</summary>B and I. B looks like its neighbours: for Pythia chance is enough. Chance does not make misses climb as in I.</details>
 #
 # ## Further questions
 #
@@ -427,7 +427,7 @@ else:
 #
 # Exercise 3 has the formula for $m$. Score at least $m / (1 - \mathrm{RBP}_k)$ tokens, **and five times as many** if you can.
 #
-# `rbpkit fit` prints the $k$ up to which your own models miss enough. The next cells test the rule. Qwen on `humaneval` is far from its line even at small $k$, so more tokens would not help.
+# `rbpkit fit` prints the $k$ up to which your models miss enough. Qwen on `humaneval` is far from its line even at small $k$, so more tokens would not help.
 #
 # </details>
 

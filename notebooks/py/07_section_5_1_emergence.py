@@ -228,7 +228,7 @@ print(check(2, answer_2, sealed("b7a56873", digits=1), MISTAKES[2]))
 # %% [markdown]
 # ## Does a larger $N$ make the step sudden?
 #
-# The counted points for 100 tokens lie above Eq. 8, because tokens in a row are not independent. So we now use the counted shares. "Sharper" can mean two things. The first is relative growth:
+# The counted points for 100 tokens lie above Eq. 8, because tokens in a row are not independent. We now use the counted shares. "Sharper" can mean two things. The first is relative growth:
 
 # %%
 # The success of the largest Pythia, divided by that of the smallest
