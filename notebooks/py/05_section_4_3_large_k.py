@@ -281,7 +281,7 @@ plots.save(figure, saved, figures_dir, "figure_5_chance")
 #
 # The conjecture is right in part. For ten of the 18 lines chance is enough. One of them is OPT on Wiki at 30k, with an $R^2$ of only 0.83: chance alone can make it so low. Four lines scatter more than chance allows, three of them on AusLegal. In the other four lines, all of GPT-2, the misses rise.
 #
-# Two of the ten lines are GPT-2 on HotpotQA. They are flat, and a flat line has an $R^2$ near 0 in any case. Without them, chance is enough for eight of 16.
+# Two of the ten lines are GPT-2 on HotpotQA. They are flat, and a flat line always has an $R^2$ near 0. Without them, chance is enough for eight of 16.
 #
 # **GPT-2 on Wiki at $k$ = 20,000 has an $R^2$ of 0.976, the second best of all 18 lines, although its misses rise with size.**
 
