@@ -20,6 +20,11 @@ from rbpkit.errors import InputError, reason
 from rbpkit.files.architectures import vision_parameters
 from rbpkit.files.pictures import Picture
 
+_CAN_BE_READ = (
+    "picture and text in one sequence, as LLaVA, or a decoder that looks at an encoder of pictures"
+    " alone, as TrOCR"
+)
+
 PROBE_TEXT = "The model ranks 50,257 tokens;\n\tdef rank(x): return x"
 
 
@@ -118,10 +123,11 @@ def opened_captioner(network: PreTrainedModel, processor: Any, tokenizer: Any) -
         mode="L" if one_channel else "RGB",
         S_vision=vision_parameters(network),
     )
-    inputs = captioner.probe(network)
+    with reason(f"{config.model_type}: not a captioner that can be read ({_CAN_BE_READ})"):
+        inputs = captioner.probe(network)
+        outputs = network(**inputs, use_cache=False)
     if start:
-        encoder_states = network(**inputs, use_cache=False).encoder_last_hidden_state
-        return replace(captioner, places=encoder_states.shape[1])
+        return replace(captioner, places=outputs.encoder_last_hidden_state.shape[1])
     text_length = len(tokenizer(PROBE_TEXT)["input_ids"])
     return replace(captioner, places=inputs["input_ids"].shape[1] - text_length)
 

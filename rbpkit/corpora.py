@@ -160,9 +160,10 @@ class Corpus:
         Texts without a visible character are left out. Raises InputError for anything else, and for
         no text.
         """
-        if isinstance(texts, (str, Mapping)) or hasattr(texts, "columns"):
+        is_one = isinstance(texts, (str, bytes, bytearray, Mapping)) or hasattr(texts, "columns")
+        if is_one or not hasattr(texts, "__iter__"):
             kind = type(texts).__name__
-            raise InputError(f"{name}: a {kind} is not a list of texts; give one column or split")
+            raise InputError(f"{name}: {kind} is not a list of texts; give one column or split")
         columns = Columns(field.split("+"), image, unit)
         parts = ["text"]
         if image is not None:
@@ -174,8 +175,12 @@ class Corpus:
         documents = []
         with reason(f"{name}: the documents must be {kind}"):
             for number, row in enumerate(undecoded(texts, image)):
-                if needs_rows or isinstance(row, Mapping):
-                    documents.append(document_of(columns, row, row, f"{name}, row {number}"))
+                where = f"{name}, row {number}"
+                if isinstance(row, Mapping):
+                    documents.append(document_of(columns, row, row, where))
+                elif needs_rows or not isinstance(row, str):
+                    given = type(row).__name__
+                    raise InputError(f"{where}: of type {given}, but the documents must be {kind}")
                 else:
                     documents.append(Document(row))
             protocol = {"seed": None, "requested": None, "available": len(documents)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,6 +10,8 @@ from contextlib import contextmanager
 _WAYS_OUT = {
     "trust_remote_code": "read the Python code that comes with it, then pass --trust-remote-code",
     "AutoModelForImageTextToText": "it reads no pictures; leave image (--image) out",
+    "pixel_values": "it reads pictures: name their column, image= (--image); in memory it needs its"
+    " processor as tokenizer=",
     "for this kind of AutoModel": "it is not a causal language model; if it reads pictures, name"
     " their column, image= (--image)",
 }
@@ -30,7 +33,33 @@ def check_whole(key: str, value: object, least: int) -> None:
     """InputError that names the key, unless the value is a whole number >= `least`."""
     # True and False are ints in Python, and a slip here.
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InputError(f"{key}={value!r}: must be a whole number, {least} or more")
+        raise InputError(f"{key}={_shown(value)}: must be a whole number, {least} or more")
+
+
+def check_names(**values: object) -> None:
+    """InputError that names the first value that is not None, nor a string that is not empty."""
+    for key, value in values.items():
+        if value is not None and (not isinstance(value, str) or not value.strip()):
+            raise InputError(f"{key}={_shown(value)}: must be a name, or None")
+
+
+def check_flags(**values: object) -> None:
+    """InputError that names the first value that is not True or False."""
+    for key, value in values.items():
+        if not isinstance(value, bool):
+            raise InputError(f"{key}={_shown(value)}: must be True or False")
+
+
+def check_path(key: str, value: object) -> None:
+    """InputError that names the key, unless the value is a path or a name, and not empty."""
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise InputError(f"{key}={_shown(value)}: must be a path, and not empty")
+
+
+def _shown(value: object) -> str:
+    """A value in one short line; a tensor's numbers would take many."""
+    shown = " ".join(repr(value).split())
+    return shown if len(shown) <= 60 else f"{shown[:50]}... ({type(value).__name__})"
 
 
 def check_ties(ties: str) -> None:

@@ -27,7 +27,7 @@ from transformers import PreTrainedModel
 import rbpkit
 from rbpkit.corpora import Corpus, check_text, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
-from rbpkit.errors import InputError, check_whole
+from rbpkit.errors import InputError, check_flags, check_names, check_path, check_whole
 from rbpkit.files.architectures import family_of
 from rbpkit.files.manifest import JobKey, Manifest
 from rbpkit.memory import by_batches
@@ -162,7 +162,15 @@ def measure(
     settings out of range, logits that are NaN or infinite, and too little memory for one document.
     Nothing is written then.
     """
+    check_whole("max_length", max_length, 2)
+    check_whole("stride", 0 if stride is None else stride, 0)
     check_whole("batch_tokens", batch_tokens, 1)
+    check_names(name=name, field=field, image=image, unit=unit)
+    check_flags(changed_text=changed_text, force=force, progress=progress)
+    if out is not None:
+        check_path("out", out)
+    if not callable(say):
+        raise InputError("say: must be a function that takes a line")
     # The corpus first: its faults show at once, a model may take minutes to load.
     text = opened_corpus(corpus, field, image, unit)
     check_text(text, changed_text)

@@ -29,7 +29,7 @@ from transformers import (
 )
 
 from rbpkit.captions import PROBE_TEXT, Captioner, load_processor, opened_captioner
-from rbpkit.errors import InputError, reason
+from rbpkit.errors import InputError, check_names, reason
 from rbpkit.files.architectures import (
     base_of,
     context_of,
@@ -42,9 +42,9 @@ from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import (
     Checkpoint,
     find_checkpoint,
-    read_tokenizer,
     put_adapter,
     quantisation,
+    read_tokenizer,
 )
 from rbpkit.plugins import resolve_model
 from rbpkit.probing import Head, linear_head, padding_limit
@@ -162,6 +162,7 @@ def load_model(
     missing, left over or not finite, for a tokenizer that is missing or has ids over V, and for a
     model that looks ahead.
     """
+    check_names(device=device, revision=revision, family=family)
     if dtype not in DTYPES:
         raise InputError(f"dtype {dtype!r} is not known; use one of {', '.join(DTYPES)}")
     if device_map is not None and device is not None:
@@ -351,6 +352,7 @@ def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iter
 
     Raises InputError for anything but a causal language model, and as `load_model`.
     """
+    _check_not_wrapped(model)
     notes = {}
     network = model
     if hasattr(model, "get_base_model"):  # a PeftModel: the layers of its base model are adapted
@@ -362,12 +364,17 @@ def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iter
             f"{kind}: not a causal language model of transformers; give one (AutoModelForCausalLM"
             " or a PeftModel of it), a hub id or a folder"
         )
-    if tokenizer is None:
-        raise InputError(f"{kind}: a model in memory needs tokenizer=, its own")
     processor = None
-    if hasattr(tokenizer, "image_processor"):
+    if hasattr(tokenizer, "image_processor") and hasattr(tokenizer, "tokenizer"):
         processor = tokenizer
         tokenizer = processor.tokenizer
+    elif network.config.is_encoder_decoder:
+        raise InputError(f"{kind}: {_encoder_decoder_needs(network)}")
+    if not hasattr(tokenizer, "get_vocab"):
+        raise InputError(
+            f"{kind}: a model in memory needs tokenizer=, its own (AutoTokenizer.from_pretrained),"
+            f" or its processor if it reads pictures; not a {type(tokenizer).__name__}"
+        )
     name = name or _name_in_memory(network, kind)
     dtype = str(network.dtype).removeprefix("torch.")
     training_before = {module: module.training for module in network.modules()}
@@ -399,6 +406,27 @@ def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iter
     finally:
         for module, training in training_before.items():
             module.training = training
+
+
+def _check_not_wrapped(model: Any) -> None:
+    """InputError for a model inside another module: which attribute is the model itself."""
+    if isinstance(model, PreTrainedModel):
+        return
+    wrappers = {"_orig_mod": "torch.compile", "module": "DataParallel or its like"}
+    for part, wrapper in wrappers.items():
+        if part in getattr(model, "_modules", {}):
+            kind = type(model).__name__
+            raise InputError(f"{kind}: wrapped by {wrapper}; give the model inside, model.{part}")
+
+
+def _encoder_decoder_needs(network: PreTrainedModel) -> str:
+    """What to do about a model with an encoder that was given no processor."""
+    if "image" in network.input_modalities:
+        return (
+            "reads pictures: give its processor as tokenizer=, and name their column, image=;"
+            " without a joint processor, TrOCRProcessor(image_processor, tokenizer)"
+        )
+    return "an encoder-decoder of texts; give a left-to-right language model (decoder only)"
 
 
 def _adapted_base(model: Any) -> Any:

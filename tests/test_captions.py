@@ -13,6 +13,7 @@ import torch
 import transformers
 from conftest import TINY, assert_same_columns, study_file
 from PIL import Image
+from small_models import small_config
 from transformers import AutoModelForImageTextToText, AutoProcessor, ViTImageProcessor
 
 from rbpkit.corpora import Corpus, load_corpus
@@ -227,6 +228,23 @@ def test_a_bad_picture_is_one_line_that_names_the_row(fault, rbpkit, captions, l
     status, _, err = rbpkit("measure", "--model", llava, *more)
     assert status == 2 and err.count("\n") == 1 and f"{path}:2: " in err
     assert not list(out.rglob("*.*"))
+
+
+def test_an_encoder_decoder_in_memory_without_a_processor(encoder_decoder):
+    network = AutoModelForImageTextToText.from_pretrained(encoder_decoder)
+    rows = [{"text": "a b c", "image": np.zeros((9, 9), "u1")}]
+    pictures = ViTImageProcessor.from_pretrained(encoder_decoder)
+    for given in (families.load_tokenizer(), pictures):
+        with pytest.raises(InputError, match=r"TrOCRProcessor\(image_processor, tokenizer\)"):
+            measure(network, rows, image="image", tokenizer=given)
+
+
+def test_a_captioner_whose_encoder_reads_more_than_a_picture_is_refused(captions):
+    network = AutoModelForImageTextToText.from_config(small_config("florence2"))
+    tokenizer = families.load_tokenizer()
+    processor = transformers.TrOCRProcessor(ViTImageProcessor(size=SIZE), tokenizer)
+    with pytest.raises(InputError, match="florence2: not a captioner that can be read"):
+        measure(network, captions / "captions.jsonl", image="picture", tokenizer=processor)
 
 
 def test_what_does_not_fit_together_is_one_line(rbpkit, captions, llava, llama_folder, tmp_path):

@@ -14,7 +14,11 @@ import pytest
 import torch
 from conftest import TEXTS
 from small_models import small_config
-from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
+from transformers import (
+    AutoModelForCausalLM,
+    PreTrainedTokenizerFast,
+    T5ForConditionalGeneration,
+)
 
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import encode
@@ -179,8 +183,8 @@ def test_one_front_door(in_memory, llama_folder, tmp_path):
     for arguments, part in {
         (network, TEXTS): "needs tokenizer=",
         (network.model, TEXTS): "LlamaModel: not a causal language model",
-        (llama_folder, ("one", 2)): "texts: the documents must be strings",
-        (llama_folder, None): "not iterable",
+        (llama_folder, ("one", 2)): "texts, row 1: of type int",
+        (llama_folder, None): "NoneType is not a list of texts",
     }.items():
         with pytest.raises(InputError, match=part):
             measure(*arguments)
@@ -345,3 +349,62 @@ def test_a_model_whose_logits_padding_changes_gets_none(kind, in_memory):
     # Texts of one length still go together, and short ones are padded where that is right.
     assert max(rows for rows, _ in sizes) > (2 if kind == "phi3" else 1)
     assert (columns["n_greater"] != alone.n_greater).mean() > 0.05  # what padding would do
+
+
+WRONG_ARGUMENTS = {
+    "max_length=None": {"max_length": None},
+    "max_length='64'": {"max_length": "64"},
+    "stride='2'": {"stride": "2"},
+    "stride=tensor": {"stride": torch.zeros(3)},
+    "batch_tokens=1.5": {"batch_tokens": 1.5},
+    "field=3": {"field": 3},
+    "name=tensor": {"name": torch.zeros(2, 3)},
+    "name=''": {"name": ""},
+    "out=3": {"out": 3},
+    "out=''": {"out": ""},
+    "force=array": {"force": np.zeros(3)},
+    "progress='x'": {"progress": "x"},
+    "say: must be a function": {"say": None},
+}
+
+
+@pytest.mark.parametrize("says", WRONG_ARGUMENTS)
+def test_an_argument_of_the_wrong_type_is_one_line_that_names_it(says, in_memory):
+    network, tokenizer = in_memory
+    with pytest.raises(InputError) as caught:
+        measure(network, TEXTS, tokenizer=tokenizer, **WRONG_ARGUMENTS[says])
+    assert str(caught.value).startswith(says) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("texts", "says"),
+    [
+        (["a b", None], "row 1: of type NoneType"),
+        (["a b", b"c d"], "row 1: of type bytes"),
+        (["a b", math.nan], "row 1: of type float"),
+        (torch.zeros(3), "row 0: of type Tensor"),
+        (np.zeros(3), "row 0: of type float64"),
+        ([["a b"]], "row 0: of type list"),
+        (b"a b", "bytes is not a list of texts"),
+        (3, "int is not a list of texts"),
+    ],
+)
+def test_what_is_no_text_is_named_by_its_row(texts, says, in_memory):
+    network, tokenizer = in_memory
+    with pytest.raises(InputError) as caught:
+        measure(network, texts, tokenizer=tokenizer)
+    assert says in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_model_that_is_wrapped_or_of_another_kind_is_refused_with_the_way_out(in_memory):
+    network, tokenizer = in_memory
+    for model, given, part in (
+        (torch.compile(network), tokenizer, "model._orig_mod"),
+        (torch.nn.DataParallel(network), tokenizer, "model.module"),
+        (T5ForConditionalGeneration(small_config("t5")), tokenizer, "encoder-decoder of texts"),
+        (network, "gpt2", "not a str"),
+        (network, None, "needs tokenizer="),
+        ("", None, "model='': must be a path"),
+    ):
+        with pytest.raises(InputError, match=part):
+            measure(model, TEXTS, tokenizer=given)

@@ -24,7 +24,7 @@ from tqdm.auto import tqdm
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 from transformers import PreTrainedTokenizerBase as AnyTokenizer
 
-from rbpkit.errors import InputError, one_line, reason
+from rbpkit.errors import InputError, check_path, one_line, reason
 from rbpkit.files.architectures import nearest_model
 
 CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
@@ -121,6 +121,7 @@ def find_checkpoint(
 
 
 def _checkpoint(model: str | os.PathLike[str], revision: str | None, source: Source) -> Checkpoint:
+    check_path("model", model)
     path = Path(os.path.expanduser(model))
     if path.suffix == ".gguf" and path.is_file():
         _need(path, "a GGUF file", "gguf", ("gguf", "accelerate"))
