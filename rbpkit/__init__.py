@@ -13,7 +13,7 @@ Each name is imported when it is first used, so that importing the package is ch
 
 from importlib import import_module
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _NAMES = {
     "corpora": ["Corpus", "load_corpus"],
