@@ -90,9 +90,7 @@ def main() -> None:
         from_pocket = ("measure", "--model", f"pocket:{SIZES[0]}", "--corpus", "texts")
         refused = run(*rbpkit, *from_pocket, "--out", "other", cwd=folder, status=2)
         if len(refused.strip().splitlines()) != 1 or "rbpkit-pocket" not in refused:
-            raise SystemExit(
-                "pocket:NAME must be refused in one line that says what to install"
-            )
+            raise SystemExit("pocket:NAME must be refused in one line that says what to install")
         run(*install, laboratory)
         run(*rbpkit, *from_pocket, "--out", "other", cwd=folder)
         run(*rbpkit, "show", "other", cwd=folder)

@@ -220,7 +220,9 @@ with plots.style():
         if row.corpus == "HotpotQA":
             axes.annotate(plots.name_of(row.family), (-row.low, height), xytext=(6, 0), size=10,
                           textcoords="offset points", va="center", color=ink.colour)  # fmt: skip
-    axes.set(ylim=(3.5, -0.5), xlim=(-0.012, 0.26), xlabel=r"exponent $\alpha_1$ with its 95% interval")
+    axes.set(
+        ylim=(3.5, -0.5), xlim=(-0.012, 0.26), xlabel=r"exponent $\alpha_1$ with its 95% interval"
+    )
     axes.set_yticks(range(4), corpora)
     axes.set_title("Every exponent is small; they differ by text and family")
 plots.save(figure, lines, figures_dir, "figure_3_exponents")
