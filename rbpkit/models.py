@@ -37,7 +37,7 @@ from rbpkit.files.architectures import (
     output_layer,
     parameter_counts,
 )
-from rbpkit.files.devices import SPREAD, torch_device
+from rbpkit.files.devices import DTYPE_NAMES, SPREAD, check_dtype, torch_device
 from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import (
     Checkpoint,
@@ -49,7 +49,7 @@ from rbpkit.files.model_folders import (
 from rbpkit.plugins import resolve_model
 from rbpkit.probing import Head, linear_head, padding_limit
 
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in DTYPE_NAMES}
 
 # Constants that older checkpoints hold: causal masks, a version, XGLM's sinusoids.
 _STALE = re.compile(
@@ -163,8 +163,7 @@ def load_model(
     model that looks ahead.
     """
     check_names(device=device, revision=revision, family=family)
-    if dtype not in DTYPES:
-        raise InputError(f"dtype {dtype!r} is not known; use one of {', '.join(DTYPES)}")
+    check_dtype(dtype)
     if device_map is not None and device is not None:
         raise InputError(f"give device ({device}) or device_map, not both")
     place = torch_device(device)

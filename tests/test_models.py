@@ -540,6 +540,7 @@ def test_a_model_that_looks_ahead(save):
 
 def test_arguments(neox):
     refused(neox, "float32, bfloat16, float16", dtype="float64")
-    refused(neox, "device 'abacus' cannot be used", device="abacus")
+    refused(neox, "device 'abacus' is not known", device="abacus")
+    refused(neox, "device=3: must be a name", device=3)
     refused(neox, "not both", device="cpu", device_map="auto")
     refused(neox, "has no revision", revision="main")

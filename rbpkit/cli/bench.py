@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rbpkit.cli.common import Dtype, Threads
-from rbpkit.files.devices import set_threads, torch_device
+from rbpkit.files.devices import check_device, set_threads, torch_device
 
 
 def bench(
@@ -17,7 +17,8 @@ def bench(
         typer.Option(help="paper: all 24; or the hub id of one of them; may be repeated."),
     ] = None,
     device: Annotated[
-        str | None, typer.Option(help="cpu or cuda; by default a GPU if there is one.")
+        str | None,
+        typer.Option(help="cpu or cuda; by default a GPU if there is one.", callback=check_device),
     ] = None,
     dtype: Dtype = "float32",
     tokens: Annotated[int, typer.Option(help="Random tokens ranked in a call.", min=1)] = 8192,

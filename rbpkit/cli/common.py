@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rbpkit.files.devices import check_device, check_dtype
 from rbpkit.files.manifest import SETTINGS, Manifest
 from rbpkit.study.checks import MOST_THREADS
 
@@ -27,10 +28,17 @@ BatchTokens = Annotated[int, typer.Option(help="Most tokens of one forward pass.
 Threads = Annotated[
     int, typer.Option(help="CPU threads; 0 for torch's default.", min=0, max=MOST_THREADS)
 ]
-Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16 (head in float32).")]
+# Checked while the command line is read: later, torch would be loaded before a slip shows.
+Dtype = Annotated[
+    str,
+    typer.Option(help="float32, bfloat16 or float16 (head in float32).", callback=check_dtype),
+]
 Device = Annotated[
     str | None,
-    typer.Option(help="cpu, cuda, or auto: over all GPUs; by default one GPU if there is."),
+    typer.Option(
+        help="cpu, cuda, or auto: over all GPUs; by default one GPU if there is.",
+        callback=check_device,
+    ),
 ]
 Ks = Annotated[list[int] | None, typer.Option("--k", help="k of RBP_k; may be repeated.", min=1)]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON for machines instead of a table.")]

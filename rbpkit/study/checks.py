@@ -16,7 +16,7 @@ MOST_THREADS = 1024  # of torch; a number far beyond is a slip
 def folder_to_write(out: str) -> Path:
     """The folder named by --out, which is not made yet.
 
-    Raises InputError, before any work is done, if it is empty or is a file.
+    Raises InputError, before any work is done, if it is empty, is a file or cannot be made.
     """
     if not out.strip():
         raise InputError("--out is empty: name a folder, as --out records")
@@ -25,6 +25,8 @@ def folder_to_write(out: str) -> Path:
         parent = parent.parent
     if not parent.is_dir():
         raise InputError(f"--out {out}: {parent} is a file, not a folder")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise InputError(f"--out {out}: nothing can be written to {parent}; name another folder")
     return folder
 
 

@@ -20,6 +20,7 @@ from transformers import PretrainedConfig
 
 from rbpkit.errors import InputError, check_whole
 from rbpkit.files.architectures import paper_config
+from rbpkit.files.devices import check_dtype
 from rbpkit.files.writing import write_whole
 from rbpkit.memory import out_of_memory
 from rbpkit.models import DTYPES
@@ -60,8 +61,7 @@ def timed_rows(
     such a table, and if a shape does not fit in memory.
     """
     check_whole("tokens", tokens, 1)
-    if dtype not in DTYPES:
-        raise InputError(f"dtype {dtype!r} is not known; use one of {', '.join(DTYPES)}")
+    check_dtype(dtype)
     configs = {name: paper_config(name) for name in names}  # a slip shows before any is timed
     device = torch.device(device)
     place = _name_of(device)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,33 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     status, out, err = rbpkit(*given)
     assert status == 2 and not out and says in err and err.count("\n") == 1, err
     assert sorted(tmp_path.rglob("*")) == before
+
+
+WITHOUT_TORCH = """
+import sys
+from rbpkit.cli.app import main
+try:
+    main()
+finally:
+    assert not {"torch", "transformers", "datasets"} & sys.modules.keys()
+"""
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [["--dtype", "int8"], ["--device", "abacus"], ["--device", "cuda"], ["--out", __file__], []],
+    ids=str,
+)
+def test_a_wrong_option_is_refused_before_torch_is_loaded(wrong, tmp_path):
+    if wrong == ["--device", "cuda"] and not metadata.version("torch").endswith("+cpu"):
+        pytest.skip("only a torch for CPUs says so before it is loaded")
+    given = ["measure", "--model", "x", "--corpus", "y", "--out", tmp_path / "out", *wrong]
+    given = given if wrong else ["--help"]
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH, *map(str, given)], capture_output=True, text=True
+    )
+    assert run.returncode == (2 if wrong else 0) and "Traceback" not in run.stderr
+    assert run.stderr.count("\n") == len(wrong) / 2 and not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
