@@ -10,6 +10,8 @@ from contextlib import contextmanager
 _WAYS_OUT = {
     "trust_remote_code": "read the Python code that comes with it, then pass --trust-remote-code",
     "AutoModelForImageTextToText": "it reads no pictures; leave image (--image) out",
+    "Torchvision": "pip install 'rbpkit[pictures]'",
+    "num2words": "pip install 'rbpkit[pictures]'",
     "pixel_values": "it reads pictures: name their column, image= (--image); in memory it needs its"
     " processor as tokenizer=",
     "for this kind of AutoModel": "it is not a causal language model; if it reads pictures, name"

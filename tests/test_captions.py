@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
+from importlib.util import find_spec
 
 import datasets
 import numpy as np
@@ -16,6 +17,7 @@ from PIL import Image
 from small_models import small_config
 from transformers import AutoModelForImageTextToText, AutoProcessor, ViTImageProcessor
 
+from rbpkit.captions import load_processor
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure
@@ -245,6 +247,17 @@ def test_a_captioner_whose_encoder_reads_more_than_a_picture_is_refused(captions
     processor = transformers.TrOCRProcessor(ViTImageProcessor(size=SIZE), tokenizer)
     with pytest.raises(InputError, match="florence2: not a captioner that can be read"):
         measure(network, captions / "captions.jsonl", image="picture", tokenizer=processor)
+
+
+@pytest.mark.skipif(find_spec("torchvision") is not None, reason="torchvision is installed")
+def test_a_processor_that_needs_torchvision_names_the_extra(tmp_path):
+    described = {"image_processor_type": "Qwen2VLImageProcessor"}
+    described["processor_class"] = "Qwen2VLProcessor"
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(described))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "qwen2_vl"}))
+    families.load_tokenizer().save_pretrained(tmp_path)
+    with pytest.raises(InputError, match=r"pip install 'rbpkit\[pictures\]'"):
+        load_processor(tmp_path, {})
 
 
 def test_what_does_not_fit_together_is_one_line(rbpkit, captions, llava, llama_folder, tmp_path):

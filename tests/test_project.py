@@ -54,6 +54,7 @@ EXTRAS = (
     "gguf",
     "gpu",
     "peft",
+    "pictures",
     "site",
 )  # pinned, but installed only where they are asked for
 
