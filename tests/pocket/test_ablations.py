@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from itertools import pairwise
 
@@ -40,12 +41,21 @@ def changed(one, **fields):
     return dataclasses.replace(one, manifest=one.manifest.model_copy(update=fields))
 
 
+def by_job(totals):
+    """(corpus, model) -> its totals."""
+    return {(one.manifest.corpus, one.manifest.model): one for one in totals}
+
+
 def only(summaries, **fields):
     """Those whose manifests have these fields."""
-    return [s for s in summaries if all(getattr(s.manifest, f) == fields[f] for f in fields)]
+    chosen = []
+    for summary in summaries:
+        if {name: getattr(summary.manifest, name) for name in fields} == fields:
+            chosen.append(summary)
+    return chosen
 
 
-GRID_TOKENS = (1_500_000, 3_000_000, 6_000_000)  # and 12 million
+GRID_TOKENS = (1.5e6, 3e6, 6e6)  # and 12 million
 
 
 def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals(grid):
@@ -54,18 +64,20 @@ def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals(grid):
     names = [run.name for run in recipes.runs_of("Pythia")]
     # The two largest, of over a million parameters, are trained on 12 million tokens alone.
     expected = {(name, 12e6) for name in names}
-    expected |= {(name, float(T)) for name in names[:-2] for T in GRID_TOKENS}
+    expected.update(itertools.product(names[:-2], GRID_TOKENS))
     for _, part in table.groupby(["corpus", "quantity"]):
         assert set(zip(part["model"], part["T"], strict=True)) == expected
         assert len(part) == len(expected)
     assert set(table["corpus"]) == set(TEXT_NAMES) and ABLATION_TOKENS in GRID_TOKENS
-    one = grid[0]
-    rows = table[(table["corpus"] == one.manifest.corpus) & (table["S"] == one.manifest.S)]
-    rows = rows[rows["T"] == 1e6 * float(one.manifest.model.split("-")[-1][:-1])]
-    expected = {"CE": one.ce(), "RBP_1": -np.log(one.rbp(1)), "RBP_100": -np.log(one.rbp(100))}
-    assert dict(zip(rows["quantity"], rows["loss"], strict=True)) == pytest.approx(expected)
+    first = grid[0]
+    millions = float(first.manifest.model.split("-")[-1][:-1])
+    rows = table[(table["corpus"] == first.manifest.corpus) & (table["S"] == first.manifest.S)]
+    losses = rows[rows["T"] == 1e6 * millions].set_index("quantity")["loss"]
+    assert losses["CE"] == pytest.approx(first.ce())
+    for k in (1, 100):
+        assert losses[f"RBP_{k}"] == pytest.approx(-np.log(first.rbp(k)))
     with pytest.raises(InputError, match="pythia-w32-l2 is not of the grid"):
-        size_and_tokens([changed(one, model="pythia-w32-l2")], (1,))
+        size_and_tokens([changed(first, model="pythia-w32-l2")], (1,))
 
 
 def test_an_ablation_ships_on_every_corpus():
@@ -77,32 +89,24 @@ def test_an_ablation_ships_on_every_corpus():
 
 
 def test_pairs_and_other_tokens_are_the_whole_of_every_model_of_the_grid(grid):
-    others, pairs = (
-        {
-            (one.manifest.corpus, one.manifest.model): one
-            for one in load_totals(paths.PAIR_TOKENS if kind else paths.OTHER_TOKENS)
-        }
-        for kind in (False, True)
-    )
+    pairs, others = by_job(load_totals(paths.PAIR_TOKENS)), by_job(load_totals(paths.OTHER_TOKENS))
     assert pairs.keys() == others.keys()
-    for one in grid:
-        key = one.manifest.corpus, one.manifest.model
-        both = pairs[key].plus(others[key])
-        assert both.manifest.tokens == one.manifest.tokens
+    for job, whole in by_job(grid).items():
+        both = pairs[job].plus(others[job])
+        assert both.manifest.tokens == whole.manifest.tokens
         # Up to a rank: they may have been measured on different processors.
-        assert max(abs(hits - both.hits[k]) for k, hits in one.hits.items()) <= 2  # of 100,000
-        assert both.ce() == pytest.approx(one.ce())
+        assert max(abs(hits - both.hits[k]) for k, hits in whole.hits.items()) <= 2  # of 100,000
+        assert both.ce() == pytest.approx(whole.ce())
 
 
 def test_every_other_seed_ships_with_its_loss_curve():
-    for completed in (True, False):
-        table = size_and_tokens(
-            load_totals(paths.PAIR_TOKENS if completed else paths.OTHER_TOKENS), (1,)
-        )
+    names_of_runs = [run.name for run in OTHER_SEEDS]
+    for path in (paths.PAIR_TOKENS, paths.OTHER_TOKENS):
+        table = size_and_tokens(load_totals(path), (1,))
         seeds = table[table["seed"] > 0]
         names = seeds["model"] + "-seed" + seeds["seed"].astype(str)
         ships = set(zip(names, seeds["corpus"], strict=True))
-        assert ships == {(run.name, corpus) for run in OTHER_SEEDS for corpus in TEXT_NAMES}
+        assert ships == set(itertools.product(names_of_runs, TEXT_NAMES))
     for run in OTHER_SEEDS:
         log = pd.read_csv(paths.RUNS / f"{run.name.replace('-seed', '-12m-seed')}.csv")
         assert log["step"].iloc[-1] == run.recipe.steps
@@ -153,11 +157,11 @@ class Planted:
         self.rule = rule
 
     def logits(self, ids):
-        raised = [[self.rule(row[: i + 1]) for i in range(len(row))] for row in ids.tolist()]
         logits = torch.zeros(*ids.shape, self.V)
-        for b, row in enumerate(raised):
-            for i, tokens in enumerate(row):
-                logits[b, i, tokens] = self.rise
+        for b, row in enumerate(ids.tolist()):
+            for i in range(len(row)):
+                likely = self.rule(row[: i + 1])
+                logits[b, i, likely] = self.rise
         return logits
 
 
@@ -186,8 +190,9 @@ def test_the_copying_probe_tells_a_copy_from_less():
 
 def test_the_copying_table_has_every_pocket_model_and_takes_more(tmp_path, monkeypatch):
     shipped = pd.read_csv(paths.COPYING).set_index("model")
-    names = {run.name for family in families.POCKET_FAMILIES for run in recipes.runs_of(family)}
-    assert names <= set(shipped.index) and not shipped.index.duplicated().any()
+    for family in families.POCKET_FAMILIES:
+        assert {run.name for run in recipes.runs_of(family)} <= set(shipped.index)
+    assert not shipped.index.duplicated().any()
     name = "pythia-w64-l4"
     monkeypatch.setattr(paths, "COPYING", tmp_path / "copying.csv")
     for _ in range(2):

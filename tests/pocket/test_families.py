@@ -2,6 +2,7 @@
 
 import math
 import re
+from itertools import product
 
 import pandas as pd
 import pytest
@@ -82,6 +83,11 @@ def test_the_rate_is_between_the_two_best_of_a_search_that_ends_at_neither(famil
     assert POCKET_FAMILIES[family].rate == pytest.approx(math.sqrt(best[0] * best[1]), rel=1e-3)
 
 
+def names_of_weights(model) -> set[str]:
+    """With every layer called 0."""
+    return {re.sub(r"\d+", "0", name) for name, _ in model.named_parameters()}
+
+
 @pytest.mark.parametrize("family", paper.FAMILIES)
 def test_heads_and_positions_are_as_in_the_real_family(family):
     real = {"GPT2": "gpt2", "OPT": "opt-125m", "Pythia": "pythia-160m", "Qwen": "Qwen2.5-0.5B"}
@@ -89,11 +95,7 @@ def test_heads_and_positions_are_as_in_the_real_family(family):
     hub_id = next(one for one in ARCHITECTURES if one.endswith("/" + real[family]))
     with torch.device("meta"):
         original = AutoModelForCausalLM.from_config(paper_config(hub_id))
-    ours, theirs = (
-        {re.sub(r"\d+", "0", name) for name, _ in model.named_parameters()}
-        for model in (smallest, original)
-    )
-    assert ours == theirs
+    assert names_of_weights(smallest) == names_of_weights(original)
     tied = smallest.get_output_embeddings().weight is smallest.get_input_embeddings().weight
     assert tied == (family != "Pythia")
     # Of Qwen2.5, 7B and 14B have an output matrix of their own.
@@ -178,17 +180,16 @@ def test_no_dropout_and_no_token_left_out(family):
 
 
 def test_ablations_change_one_thing_each():
-    bases = {
-        (run.family, run.shape.width, run.recipe.tokens): run
-        for family in ("Pythia", "GPT2")
-        for tokens in (ABLATION_TOKENS, recipes.Recipe.tokens)
-        for run in recipes.runs_of(family, tokens=tokens)
-    }
+    bases = {}
+    for family, tokens in product(("Pythia", "GPT2"), (ABLATION_TOKENS, recipes.Recipe.tokens)):
+        for run in recipes.runs_of(family, tokens=tokens):
+            bases[family, run.shape.width, tokens] = run
     assert len({run.name for run in ABLATION_RUNS}) == len(ABLATION_RUNS)
     for run in ABLATION_RUNS:
         base = bases[run.family, run.shape.width, run.recipe.tokens]
-        ours, theirs = ({**vars(r.shape), **vars(r.recipe)} for r in (run, base))
-        (field,) = (name for name in ours if ours[name] != theirs[name])
+        changed = {**vars(run.shape), **vars(run.recipe)}
+        unchanged = {**vars(base.shape), **vars(base.recipe)}
+        [field] = [name for name in changed if changed[name] != unchanged[name]]
         assert field in ("seed", "layers", "rate", "smoothing")
         assert ablation_named(run.name) is run
     with pytest.raises(InputError, match="no ablation 'nothing': there are pythia-w32-l2-3m-seed1"):
@@ -212,20 +213,19 @@ def test_families_and_sizes_that_are_not_there_are_refused():
 
 # --- what ships ------------------------------------------------------------------------------
 
-SHIPPED = {
-    families.model_name(family, shape): (family, shape)
-    for family, ladder in SHAPES.items()
-    for shape in ladder
-}
+SHIPPED = {}
+for family, shapes in SHAPES.items():
+    for shape in shapes:
+        SHIPPED[families.model_name(family, shape)] = family, shape
 
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
     """Documents of every corpus, and what the rules of the real families would cut otherwise."""
-    found = [
-        text for corpus in PACKAGE_CORPORA for text in load_pocket_documents(corpus).documents[:20]
-    ]
-    return [*found, "def f(t):\n    return t\n\n\n  x1 = 12345.678 + XML_Äß"]
+    texts = ["def f(t):\n    return t\n\n\n  x1 = 12345.678 + XML_Äß"]
+    for corpus in PACKAGE_CORPORA:
+        texts += load_pocket_documents(corpus).documents[:20]
+    return texts
 
 
 @pytest.mark.parametrize("name", SHIPPED)

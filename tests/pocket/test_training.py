@@ -78,7 +78,9 @@ def test_the_stream_is_all_documents_shuffled_each_with_an_end(monkeypatch):
     stream = training.token_stream.__wrapped__("valid")
     decoded = families.load_tokenizer().decode(stream.tolist())
     *documents, after = decoded.split(families.END_OF_TEXT)
-    in_order = [f"valid {c} number {i}" for c in training.PACKAGE_CORPORA for i in range(20)]
+    in_order = []
+    for corpus in training.PACKAGE_CORPORA:
+        in_order += load(corpus, "valid").documents
     assert after == "" and sorted(documents) == sorted(in_order) and documents != in_order
     missing["code"] = 3
     with pytest.raises(InputError, match=r"^3 documents of pocket:code \(train\) are not in .*"):
@@ -119,7 +121,8 @@ def test_only_matrices_decay_and_every_parameter_is_trained_once(family):
     model = initial_model(family, SHAPES[family][0], 0)
     groups = make_optimizer(model, Recipe(weight_decay=0.3, betas=(0.5, 0.6))).param_groups
     name_of = {id(parameter): name for name, parameter in model.named_parameters()}
-    assert sorted(id(p) for group in groups for p in group["params"]) == sorted(name_of)
+    trained = [*groups[0]["params"], *groups[1]["params"]]
+    assert sorted(id(parameter) for parameter in trained) == sorted(name_of)
     for group in groups:
         assert group["betas"] == (0.5, 0.6)
         for parameter in group["params"]:
@@ -185,7 +188,11 @@ def log_of(folder: Path) -> list[dict[str, str]]:
 
 def untimed(folder: Path) -> list[dict[str, str]]:
     timed = ("tokens_per_second", "seconds")
-    return [{k: v for k, v in row.items() if k not in timed} for row in log_of(folder)]
+    rows = log_of(folder)
+    for row in rows:
+        for column in timed:
+            del row[column]
+    return rows
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -208,7 +215,8 @@ def test_a_run_learns_and_writes_its_log(undisturbed):
     assert validated[-1] < validated[0] - 1
     seconds = [float(row["seconds"]) for row in rows]
     assert seconds == sorted(seconds)
-    assert [{name: str(value) for name, value in row.items()} for row in seen] == rows
+    for told, logged in zip(seen, rows, strict=True):
+        assert {name: str(value) for name, value in told.items()} == logged
     assert result.train_loss == losses[-1]
 
 
@@ -228,7 +236,7 @@ def test_a_run_ends_with_a_model_folder_in_half_precision(undisturbed):
     assert (loaded.V, loaded.context, loaded.S) == (V, POCKET_CONTEXT, 25_472)
     stored = json.loads((folder / "result.json").read_text())
     expected = {"family": "Pythia", "width": 32, "layers": 2, "heads": 1}
-    expected |= json.loads(json.dumps(dataclasses.asdict(TINY)))
+    expected.update(json.loads(json.dumps(dataclasses.asdict(TINY))))
     key = stored.pop("key")
     assert len(key.pop("text")) == 64
     assert key == {**expected, "torch": torch.__version__, "device": "cpu"}
@@ -314,7 +322,7 @@ def test_too_short_a_text_is_refused_before_anything_is_written(tiny_run, tmp_pa
         train("Pythia", SHAPE, one_more, folder)
     with pytest.raises(InputError, match=r"511 tokens are less than one step of 512"):
         train("Pythia", SHAPE, dataclasses.replace(TINY, tokens=511), folder)
-    with pytest.raises(InputError, match="device 'foo' cannot be used"):
+    with pytest.raises(InputError, match="device 'foo'"):
         train("Pythia", SHAPE, TINY, folder, device="foo")
     assert not folder.exists()
 

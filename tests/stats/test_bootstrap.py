@@ -75,16 +75,17 @@ def test_resampled_losses_are_counts_by_hand(readme):
     models = readme[:3]
     found = bootstrap.resample(models, (1, 100), draws=5)
     weights = bootstrap.resample_weights(models[0].document_units, 5)
-    for m, one in enumerate(models):
-        hits = one.document_hits[:, list(one.k_grid).index(100)]
-        counts = one.document_tokens, one.document_nll, hits
+    for m, summary in enumerate(models):
+        hits_at_100 = summary.document_hits[:, list(summary.k_grid).index(100)]
         for b in range(5):
-            tokens, nll, hit = (
-                sum(w * float(n) for w, n in zip(weights[b], of, strict=True)) for of in counts
-            )
+            tokens = nll = hits = 0.0
+            for d, weight in enumerate(weights[b]):
+                tokens += weight * float(summary.document_tokens[d])
+                nll += weight * float(summary.document_nll[d])
+                hits += weight * float(hits_at_100[d])
             assert found.ce[b, m] == pytest.approx(nll / tokens)
-            assert found.rbp[b, m, 1] == hit / tokens
-            assert found.loss[b, m, 1] == pytest.approx(-np.log(hit / tokens))
+            assert found.rbp[b, m, 1] == hits / tokens
+            assert found.loss[b, m, 1] == pytest.approx(-np.log(hits / tokens))
 
 
 def test_models_take_the_same_draws_whoever_is_beside_them(readme):

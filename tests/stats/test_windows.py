@@ -87,7 +87,9 @@ def test_run_bounds_hold_the_true_number_of_runs(seed):
     rng = np.random.default_rng(seed)
     documents = [rng.random(200) < rng.uniform(0.5, 0.98) for _ in range(30)]
     Ns = (1, 2, 5, 10, 20, 50)
-    hits = {N: int(sum(windows_of(d, N).sum() for d in documents)) for N in Ns}
+    hits = {}
+    for N in Ns:
+        hits[N] = int(sum(windows_of(document, N).sum() for document in documents))
     runs = []
     for d in documents:
         edges = np.flatnonzero(np.diff(np.concatenate(([0], d.astype(int), [0]))))
