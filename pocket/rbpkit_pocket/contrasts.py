@@ -13,6 +13,7 @@ import hashlib
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from scipy import stats
 from torch import Tensor, nn
 
 from rbpkit.corpora import load_corpus
+from rbpkit.fit import fit_power_law
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit_pocket import paths
@@ -104,19 +106,20 @@ def planned(change: str, size: int, seed: int) -> Planned:
     elif change == "deep":
         shape = replace(shape, layers=8)
     elif change == "wide":
-        double = 2 * shape.width
-        (of_double_width,) = (s for s in POCKET_FAMILIES[FAMILY].shapes if s.width == double)
-        shape = replace(of_double_width, layers=2)
+        of_width = {other.width: other for other in POCKET_FAMILIES[FAMILY].shapes}
+        shape = replace(of_width[2 * shape.width], layers=2)
     name = f"{model_name(FAMILY, shape)}-{change}-seed{seed}"
     return Planned(change, size, Run(name, FAMILY, shape, recipe))
 
 
 def plan() -> list[Planned]:
     """All runs, in the order of training: complete pairs exist early, and small ones first."""
-    at_once = [change for change in CHANGES if change != "tokens"]
-    first = [planned(c, size, seed) for size in SIZES for seed in SEEDS for c in at_once]
-    last = [planned("tokens", size, seed) for size in SIZES for seed in SEEDS]
-    return first + last
+    runs = []
+    for size, seed in product(SIZES, SEEDS):
+        runs += [planned(change, size, seed) for change in CHANGES if change != "tokens"]
+    # Twice the tokens take twice the time, so these come last.
+    runs += [planned("tokens", size, seed) for size, seed in product(SIZES, SEEDS)]
+    return runs
 
 
 # --- training --------------------------------------------------------------------------------
@@ -169,11 +172,11 @@ def train_with_dropout(run: Run, folder: Path) -> TrainedModel:
 def train_plan(folder: Path) -> None:
     """Train each run of the plan that is neither shipped nor finished in `folder`."""
     shipped = {totals.manifest.model for totals in shipped_totals()}
-    for one in plan():
-        run = one.run
+    for item in plan():
+        run = item.run
         if run.name in shipped:
             continue
-        if one.change == "dropout":
+        if item.change == "dropout":
             trained = train_with_dropout(run, folder / run.name)
         else:
             trained = train(run.family, run.shape, run.recipe, folder / run.name)
@@ -191,11 +194,11 @@ def shipped_totals() -> list[Totals]:
 def ship(folder: Path) -> None:
     """Measure the finished runs of `folder` that do not ship yet, and put their totals there."""
     totals = shipped_totals()
-    shipped = {one.manifest.model for one in totals}
+    shipped = {model.manifest.model for model in totals}
     finished = {result.parent.name for result in folder.glob("*/result.json")}
     corpora = [load_corpus(text) for text in TEXTS]
-    for one in plan():
-        name = one.run.name
+    for item in plan():
+        name = item.run.name
         if name in shipped or name not in finished:
             continue
         model = replace(load_model(folder / name / "model", device="cpu"), name=name)
@@ -232,30 +235,26 @@ def pair_differences(
     excess: dict[tuple[str, str, str], float] = {}
     for run in runs:
         text = run.manifest.corpus
-        ordinary = [one for one in reference if one.manifest.corpus == text]
-        x = [log_loss(one, axis) for one in ordinary]
+        ordinary = [model for model in reference if model.manifest.corpus == text]
+        x = np.exp([log_loss(model, axis) for model in ordinary])
+        x_of_run = np.exp(log_loss(run, axis))
         for quantity in quantities:
-            y = [log_loss(one, quantity) for one in ordinary]
-            line = np.polyfit(x, y, 1)
-            expected = float(np.polyval(line, log_loss(run, axis)))
-            excess[run.manifest.model, text, quantity] = log_loss(run, quantity) - expected
+            losses = np.exp([log_loss(model, quantity) for model in ordinary])
+            expected = np.log(fit_power_law(x, losses).predict(x_of_run).loss)
+            excess[run.manifest.model, text, quantity] = log_loss(run, quantity) - float(expected)
 
     measured = {model for model, _, _ in excess}
     texts = sorted({text for _, text, _ in excess})
     rows = []
-    for changed, other in PAIRS.items():
-        for size in SIZES:
-            for seed in SEEDS:
-                name = planned(changed, size, seed).run.name
-                paired_with = planned(other, size, seed).run.name
-                if not {name, paired_with} <= measured:
-                    continue
-                for quantity in quantities:
-                    differences = [
-                        excess[name, text, quantity] - excess[paired_with, text, quantity]
-                        for text in texts
-                    ]
-                    rows.append((changed, size, seed, quantity, np.mean(differences)))
+    for changed, size, seed in product(PAIRS, SIZES, SEEDS):
+        name = planned(changed, size, seed).run.name
+        paired_with = planned(PAIRS[changed], size, seed).run.name
+        if not {name, paired_with} <= measured:
+            continue
+        for quantity in quantities:
+            of_changed = np.array([excess[name, text, quantity] for text in texts])
+            of_other = np.array([excess[paired_with, text, quantity] for text in texts])
+            rows.append((changed, size, seed, quantity, np.mean(of_changed - of_other)))
     return pd.DataFrame(rows, columns=["contrast", "size", "seed", "quantity", "difference"])
 
 
