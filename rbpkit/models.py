@@ -46,6 +46,7 @@ from rbpkit.files.model_folders import (
     quantisation,
     read_tokenizer,
 )
+from rbpkit.files.names import folder_name
 from rbpkit.plugins import resolve_model
 from rbpkit.probing import Head, linear_head, padding_limit
 
@@ -440,7 +441,7 @@ def _name_in_memory(network: PreTrainedModel, kind: str) -> str:
     """The hub id that a model came from, or the name of its folder, or its kind."""
     origin = network.config.name_or_path or kind
     is_path = os.path.isabs(origin) or os.path.exists(origin)
-    return Path(origin).name if is_path else origin
+    return folder_name(Path(origin)) if is_path else origin
 
 
 def _revision_in_memory(network: PreTrainedModel, processor: Any, tokenizer: Any) -> str:

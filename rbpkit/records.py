@@ -26,6 +26,7 @@ from filelock import FileLock
 
 from rbpkit.errors import InputError, check_ties
 from rbpkit.files.manifest import SETTINGS, JobKey, Manifest
+from rbpkit.files.names import run_and_step
 from rbpkit.files.writing import write_whole
 from rbpkit.summary import Histogram, Summary, document_index, summarise
 
@@ -335,7 +336,8 @@ def load_summaries(
         are enough.
 
     Read from .summary.npz, which may be there without its records; made from the records if
-    that file is missing, damaged or of an earlier measurement. InputError for a damaged file that
+    that file is missing, damaged or of an earlier measurement. A model that was measured under two
+    names counts once, unless one of the names is asked for. InputError for a damaged file that
     cannot be made again, and if there is nothing at all, or nothing with these settings.
     """
     unknown = settings.keys() - set(SETTINGS)
@@ -344,10 +346,12 @@ def load_summaries(
     summaries = _all_summaries(Path(directory))
     if not summaries:
         raise InputError(f"{directory}: no records or summaries in this folder")
-    chosen = [summary for summary in summaries if summary.manifest.has(settings)]
+    if settings.get("model") is None:
+        summaries = _without_renamed(summaries)
+    chosen = [summary for summary in summaries.values() if summary.manifest.has(settings)]
     if not chosen:
         asked = ", ".join(f"{name} {v}" for name, v in settings.items() if v is not None)
-        kinds = {f"{s.manifest.corpus} / {s.manifest.family}" for s in summaries}
+        kinds = {f"{s.manifest.corpus} / {s.manifest.family}" for s in summaries.values()}
         raise InputError(
             f"{directory}: nothing measured with {asked}; there is (corpus / family):"
             f" {'; '.join(sorted(kinds))}"
@@ -357,16 +361,83 @@ def load_summaries(
     return chosen
 
 
-def _all_summaries(directory: Path) -> list[Summary]:
+def _all_summaries(directory: Path) -> dict[Path, Summary]:
+    """The summaries under a folder by the path of their file, sorted."""
     jobs = {job.path.with_suffix(".summary.npz"): job for job in iter_manifests(directory)}
     paths = set(directory.rglob("[!.]*.summary.npz")) | jobs.keys()
-    summaries = []
+    summaries = {}
     for path in sorted(paths):
         if path in jobs:
-            summaries.append(summary_of(jobs[path]))
+            summaries[path] = summary_of(jobs[path])
         else:
-            summaries.append(Summary.from_bytes(path.read_bytes(), path))
+            summaries[path] = Summary.from_bytes(path.read_bytes(), path)
     return summaries
+
+
+def _without_renamed(summaries: Mapping[Path, Summary]) -> dict[Path, Summary]:
+    """One summary of each job, where two differ in nothing but the model's name.
+
+    The same weights were measured again under another name, as the first was that of several
+    models ("checkpoint-300" of five runs). So a name that a single model has goes first; of two
+    such names, the one given last.
+    """
+    revisions: dict[str, set[str]] = {}  # of each name
+    for summary in summaries.values():
+        manifest = summary.manifest
+        revisions.setdefault(manifest.model, set()).add(manifest.revision)
+
+    def best_first(path: Path) -> tuple[int, float]:
+        name = summaries[path].manifest.model
+        return len(revisions[name]), -_time_written(path)
+
+    kept: dict[tuple[object, ...], Path] = {}
+    for path in sorted(summaries, key=best_first):
+        manifest = summaries[path].manifest
+        kept.setdefault((manifest.key._replace(model=""), manifest.S, manifest.V), path)
+    paths = set(kept.values())
+    return {path: summary for path, summary in summaries.items() if path in paths}
+
+
+def _time_written(path: Path) -> float:
+    """When a summary's job was finished: of a summary alone, the time of its file."""
+    marker = path.with_name(path.name.removesuffix(".summary.npz") + ".json")
+    return (marker if marker.exists() else path).stat().st_mtime
+
+
+def choose_checkpoints(summaries: Sequence[Summary], checkpoint: str | None) -> list[Summary]:
+    """One checkpoint of each run, and all models that are of no run.
+
+    checkpoint: "last", or the number of a step ("300"). None if each run has only one.
+
+    Raises InputError, which names the checkpoints, for a run with several if none is asked for; and
+    if no model is left.
+    """
+    if checkpoint not in (None, "last") and not checkpoint.isdecimal():
+        raise InputError(f"checkpoint {checkpoint!r}: give last, or the number of a step")
+    steps: dict[tuple[str, str], list[int]] = {}  # of each run on each corpus
+    for summary in summaries:
+        of_run = run_and_step(summary.manifest.model)
+        if of_run is not None:
+            run, step = of_run
+            steps.setdefault((run, summary.manifest.corpus), []).append(step)
+    wanted = {}
+    for (run, corpus), known in steps.items():
+        if checkpoint is None and len(known) > 1:
+            listed = ", ".join(map(str, sorted(known)))
+            raise InputError(
+                f"{run} has several checkpoints: {listed}; choose one of each run, as --checkpoint"
+                f" last or --checkpoint {max(known)}"
+            )
+        wanted[run, corpus] = max(known) if checkpoint in (None, "last") else int(checkpoint)
+
+    chosen = []
+    for summary in summaries:
+        of_run = run_and_step(summary.manifest.model)
+        if of_run is None or of_run[1] == wanted[of_run[0], summary.manifest.corpus]:
+            chosen.append(summary)
+    if not chosen:
+        raise InputError(f"no run has the checkpoint {checkpoint}")
+    return chosen
 
 
 def check_one_setting(manifests: Iterable[Manifest]) -> None:

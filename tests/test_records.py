@@ -416,3 +416,25 @@ def test_no_pickle_is_read(tmp_path):
 def test_tables_have_six_digits_and_whole_numbers_all():
     table = pd.DataFrame({"S": [11327027200.0, np.nan], "loss": [1 / 3, 2 / 3e7], "n": [3, 10**9]})
     assert as_csv(table) == "S,loss,n\n11327027200,0.333333,3\n,6.66667e-08,1000000000\n"
+
+
+def test_a_model_that_was_measured_under_two_names_counts_once(tmp_path):
+    """Five runs' checkpoint-300, of which some were measured again under names of their own."""
+    runs = [make_records([4, 9], seed=i, model="checkpoint-300", revision=f"r{i}") for i in (1, 2)]
+    for records in runs:
+        write_records(tmp_path, records)
+    with pytest.raises(InputError, match="several settings: revision r1 or r2"):
+        load_summaries(tmp_path)
+    write_records(tmp_path, with_manifest(runs[0], model="first"))
+    named = [summary.manifest.model for summary in load_summaries(tmp_path)]
+    assert named == ["checkpoint-300", "first"]
+    write_records(tmp_path, with_manifest(runs[1], model="second"))
+    named = [summary.manifest.model for summary in load_summaries(tmp_path)]
+    assert named == ["first", "second"]
+    # Of two names that are both its own, the later; each is still there if it is asked for.
+    job = write_records(tmp_path, with_manifest(runs[1], model="a-later-name"))
+    os.utime(job.path.with_suffix(".json"), (2**31, 2**31))
+    named = [summary.manifest.model for summary in load_summaries(tmp_path)]
+    assert named == ["a-later-name", "first"]
+    (summary,) = load_summaries(tmp_path, model="second")
+    assert summary.manifest.revision == "r2"

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from rbpkit import plugins
 from rbpkit.cli.bench import bench
 from rbpkit.cli.classroom import classroom
+from rbpkit.cli.common import SeveralValues
 from rbpkit.cli.fetch import fetch
 from rbpkit.cli.look import look
 from rbpkit.cli.measure import fit, measure, show
@@ -69,7 +70,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     *(predict, sweep, status, reproduce),
 )
 for command in COMMANDS:
-    app.command()(command)
+    app.command(cls=SeveralValues)(command)
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from rbpkit.files.devices import check_device, check_dtype
 from rbpkit.files.manifest import SETTINGS, Manifest
@@ -18,6 +19,12 @@ from rbpkit.study.checks import MOST_THREADS
 if TYPE_CHECKING:
     import pandas as pd
 
+Models = Annotated[
+    list[str],
+    typer.Option(
+        "--model", help="Hub ids, folders in their layout, or pocket:NAME; one or several."
+    ),
+]
 Model = Annotated[str, typer.Option(help="Hub id, a folder in its layout, or pocket:NAME.")]
 CorpusName = Annotated[str, typer.Option(help="A corpus by name, or a file or folder of text.")]
 RecordsDir = Annotated[Path, typer.Argument(help="A folder of records or summaries.")]
@@ -41,6 +48,7 @@ Device = Annotated[
     ),
 ]
 Ks = Annotated[list[int] | None, typer.Option("--k", help="k of RBP_k; may be repeated.", min=1)]
+Checkpoint = Annotated[str | None, typer.Option(help="Of each run: last, or the number of a step.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON for machines instead of a table.")]
 
 
@@ -69,6 +77,33 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
         )
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # read by `signature`
     return run
+
+
+class SeveralValues(TyperCommand):
+    """A command whose options that may be repeated take several values at once.
+
+    `--model A B C` is `--model A --model B --model C`, so that a shell may write the names, as it
+    does for `--model runs/*/checkpoint-*`. Of a command with arguments this would be ambiguous.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        has_arguments = any(parameter.param_type_name == "argument" for parameter in self.params)
+        repeatable: set[str] = set()
+        for parameter in self.params:
+            if getattr(parameter, "multiple", False) and not has_arguments:
+                repeatable.update(parameter.opts)
+        option = ""  # the one that the values belong to
+        values = 0
+        written_out = []
+        for word in args:
+            if word.startswith("-"):
+                option, values = word, 0
+            elif option in repeatable:
+                values += 1
+                if values > 1:
+                    written_out.append(option)
+            written_out.append(word)
+        return super().parse_args(ctx, written_out)
 
 
 def print_table(frame: pd.DataFrame, as_json: bool, digits: int = 4) -> None:

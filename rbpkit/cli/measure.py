@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,12 +13,13 @@ import typer
 from rbpkit.cli.common import (
     AsJson,
     BatchTokens,
+    Checkpoint,
     CorpusName,
     Device,
     Dtype,
     Ks,
     MaxLength,
-    Model,
+    Models,
     Out,
     RecordsDir,
     Threads,
@@ -33,9 +35,11 @@ from rbpkit.summary import DEFAULT_KS, Summary
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rbpkit.corpora import Corpus
+
 
 def measure(
-    model: Model,
+    model: Models,
     corpus: CorpusName,
     out: Out,
     documents: Annotated[
@@ -70,49 +74,65 @@ def measure(
     force: Annotated[bool, typer.Option(help="Measure again what is done.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Rank every scored token of a corpus under a model and keep the records."""
+    """Rank every scored token of a corpus under a model, or several, and keep the records."""
     if stride >= max_length:
         raise InputError(f"--stride must be below --max-length ({max_length}), got {stride}")
+    if len(model) > 1 and (name is not None or revision is not None):
+        raise InputError("--name and --revision are of one model; give them one at a time")
     folder = folder_to_write(out)
     from rbpkit.corpora import check_text, load_corpus
 
     # The corpus first: its faults show at once, a model may take minutes to load.
     text = load_corpus(corpus, documents=documents, field=field, image=image, unit=unit, seed=seed)
     check_text(text, changed_text)
+    set_threads(threads)
+    loading = {
+        "dtype": dtype,
+        "device": device,
+        "revision": revision,
+        "family": family,
+        "allow_pickle": allow_pickle,
+        "trust_remote_code": trust_remote_code,
+    }
+    measuring = {
+        "max_length": max_length,
+        "stride": stride,
+        "batch_tokens": batch_tokens,
+        "changed_text": changed_text,
+        "force": force,
+        "name": name,
+    }
+    summaries = []
+    for source in model:
+        try:
+            summaries.append(_measured(source, text, folder, loading, measuring))
+        except InputError as error:
+            if len(model) == 1:
+                raise
+            say(f"{source}: not measured: {error}")
+    if summaries:
+        print_table(measured_table(summaries, DEFAULT_KS), as_json)
+    if len(summaries) < len(model):
+        say(f"{len(summaries)} of {len(model)} models measured")
+        raise typer.Exit(1)
+
+
+def _measured(
+    source: str, text: Corpus, folder: Path, loading: dict[str, Any], measuring: dict[str, Any]
+) -> Summary:
+    """Load a model and measure it, with lines for people."""
     from rbpkit.measuring import measure as run
     from rbpkit.models import load_model
 
-    set_threads(threads)
-    loaded = load_model(
-        model,
-        dtype=dtype,
-        device=device,
-        revision=revision,
-        family=family,
-        allow_pickle=allow_pickle,
-        trust_remote_code=trust_remote_code,
-        progress=True,
-        image=text.pictures is not None,
-    )
+    loaded = load_model(source, progress=True, image=text.pictures is not None, **loading)
     lines_shown: list[str] = []
 
     def tell(line: str) -> None:
         lines_shown.append(line)
         say(line)
 
-    measurement = run(
-        loaded,
-        text,
-        folder,
-        max_length=max_length,
-        stride=stride,
-        batch_tokens=batch_tokens,
-        changed_text=changed_text,
-        force=force,
-        name=name,
-        progress=sys.stderr.isatty(),
-        say=tell,
-    )
+    shows_bar = sys.stderr.isatty()
+    measurement = run(loaded, text, folder, progress=shows_bar, say=tell, **measuring)
     summary = measurement.summary
     if measurement.found_done:
         state = "done before, not measured again"
@@ -121,7 +141,7 @@ def measure(
         state = f"{speed:,.0f} tokens/s"
     said_before = measurement.coverage in lines_shown  # it is, if text is left out
     say(state if said_before else f"{measurement.coverage}; {state}")
-    print_table(measured_table([summary], DEFAULT_KS), as_json)
+    return summary
 
 
 @with_settings
@@ -143,6 +163,7 @@ def fit(
     records: RecordsDir,
     settings: dict[str, Any],
     k: Ks = None,
+    checkpoint: Checkpoint = None,
     as_json: AsJson = False,
 ) -> None:
     """The law -log RBP_k ~ S^-alpha (and CE) of every family and corpus in a folder.
@@ -151,10 +172,10 @@ def fit(
     tokens to trust a line.
     """
     from rbpkit.fit import family_lines, fit_all
-    from rbpkit.records import load_summaries
+    from rbpkit.records import choose_checkpoints, load_summaries
     from rbpkit.stats.noise import trust_lines
 
-    summaries = load_summaries(records, **settings)
+    summaries = choose_checkpoints(load_summaries(records, **settings), checkpoint)
     for line in family_lines(summaries):
         say(line)
     fits = fit_all(summaries, _ks(k))

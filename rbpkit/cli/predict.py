@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rbpkit.cli.common import AsJson, Ks, print_table, say, with_settings
+from rbpkit.cli.common import AsJson, Checkpoint, Ks, print_table, say, with_settings
 from rbpkit.errors import InputError
 from rbpkit.summary import DEFAULT_KS
 
@@ -24,6 +24,7 @@ def predict(
     ],
     settings: dict,
     k: Ks = None,
+    checkpoint: Checkpoint = None,
     level: Annotated[float, typer.Option(help="Of the prediction interval.")] = 0.95,
     as_json: AsJson = False,
 ) -> None:
@@ -32,12 +33,12 @@ def predict(
     The interval is for one new model of the family on the same documents.
     """
     from rbpkit.fit import curves_of_all, family_lines
-    from rbpkit.records import load_summaries
+    from rbpkit.records import choose_checkpoints, load_summaries
     from rbpkit.stats.prediction import predict_sizes
 
     ks = tuple(dict.fromkeys(k or DEFAULT_KS))  # each once, in the order given
     sizes = tuple(dict.fromkeys(size))
-    chosen = load_summaries(records, **settings)
+    chosen = choose_checkpoints(load_summaries(records, **settings), checkpoint)
     family_lines(chosen)  # refuses two models of one size
     predicted = predict_sizes(curves_of_all(chosen, ks), sizes, level)
     table = predicted.table

@@ -26,6 +26,7 @@ from transformers import PreTrainedTokenizerBase as AnyTokenizer
 
 from rbpkit.errors import InputError, check_path, one_line, reason
 from rbpkit.files.architectures import nearest_model
+from rbpkit.files.names import cached_repository, folder_name
 
 CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
 GENERIC_TOKENIZERS = ("PreTrainedTokenizerFast", "TokenizersBackend")
@@ -163,7 +164,7 @@ def _in_folder(folder: Path, hub_id: str | None, source: Source) -> Checkpoint:
     elif not whole:
         _refuse(folder)
 
-    cached = _cached_repository(folder)
+    cached = cached_repository(folder)
     if cached is not None:
         checkpoint = Checkpoint(folder, hub_id or cached, folder.name, folder)
     else:
@@ -171,7 +172,7 @@ def _in_folder(folder: Path, hub_id: str | None, source: Source) -> Checkpoint:
         files = set(weights)
         for pattern in (CONFIG, *TOKENIZER_FILES, *source.extra_files):
             files.update(folder.glob(pattern))
-        checkpoint = Checkpoint(folder, folder.resolve().name, _sha256(files), folder)
+        checkpoint = Checkpoint(folder, folder_name(folder), _sha256(files), folder)
 
     if not adapted:
         return checkpoint
@@ -198,14 +199,6 @@ def _adapter_files(folder: Path, names: Iterable[str]) -> list[Path]:
         f"{folder}: {ADAPTER_CONFIG} is there, {ADAPTERS[0]} is not; save the adapter whole"
         f" (if it was merged, delete {ADAPTER_CONFIG})"
     )
-
-
-def _cached_repository(folder: Path) -> str | None:
-    """The hub id of a folder in the hub's cache, models--OWNER--NAME/snapshots/COMMIT."""
-    repository = folder.parent.parent.name
-    if folder.parent.name != "snapshots" or not repository.startswith("models--"):
-        return None
-    return repository.removeprefix("models--").replace("--", "/")
 
 
 def _on_its_base(adapter: Checkpoint, source: Source) -> Checkpoint:

@@ -14,6 +14,7 @@ from rbpkit import paper, plugins
 from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
 from rbpkit.errors import InputError, reason
 from rbpkit.files.manifest import Manifest
+from rbpkit.files.names import cached_repository, folder_name
 from rbpkit.planning import is_as_asked
 from rbpkit.records import iter_manifests, slug
 from rbpkit.study.params import Params
@@ -93,11 +94,7 @@ def _model_called(given: str, source: str) -> tuple[str, str]:
         return name, given if plugin_folder is None else str(plugin_folder)
     if not folder.is_dir():
         return given, given
-    repository = folder.parent.parent.name
-    if folder.parent.name == "snapshots" and repository.startswith("models--"):
-        # The hub's cache: models--OWNER--NAME/snapshots/COMMIT
-        return repository.removeprefix("models--").replace("--", "/"), given
-    return folder.resolve().name, given
+    return cached_repository(folder) or folder_name(folder), given
 
 
 def corpus_names(params: Params) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -56,8 +55,8 @@ def test_measure_show_fit(rbpkit, ladder, text_file, tmp_path):
     assert status == 0
     assert {row["quantity"] for row in json.loads(table)} == {"CE", "RBP_2000"}
     assert notes.count("these 3 sizes trust") == 1
-    twin = tmp_path / "elsewhere" / "small"
-    shutil.copytree(ladder[1], twin)
+    config = GPT2Config(vocab_size=families.V, n_embd=16, n_layer=1, n_head=2, n_positions=64)
+    twin = save_model(config, tmp_path / "elsewhere" / "small", seed=1)
     measure = ["measure", "--corpus", text_file, "--out", out, "--max-length", 64, "--model"]
     status, _, notes = rbpkit(*measure, ladder[0])
     assert status == 0 and "done before" in notes
@@ -211,3 +210,32 @@ def test_a_missing_extra_is_named_in_one_line(rbpkit, monkeypatch):
     monkeypatch.setattr("rbpkit.study.params.load_params", absent)
     status, _, notes = rbpkit("reproduce", ROOT / "params" / "pocket.yaml")
     assert status == 2 and notes.count("\n") == 1 and "pip install 'rbpkit[notebooks]'" in notes
+
+
+def test_checkpoints_of_runs_from_a_folder_to_a_fit(rbpkit, tmp_path, text_file):
+    """runs/*/checkpoint-*: all measured by one command, and the last of each run fitted."""
+    runs, out = tmp_path / "runs", tmp_path / "records"
+    for name, width in (("small", 16), ("middle", 32), ("large", 64)):
+        for step in (20, 100):
+            shape = {"n_embd": width, "n_layer": 2, "n_head": 2, "n_positions": 64}
+            config = GPT2Config(vocab_size=families.V, **shape)
+            save_model(config, runs / name / f"checkpoint-{step}", seed=step)
+    folders = sorted(runs.glob("*/checkpoint-*"))
+    common = ["--corpus", text_file, "--out", out, "--max-length", 64, "--model"]
+    status, table, notes = rbpkit("measure", *common, *folders)
+    assert status == 0 and table.count("/checkpoint-100") == table.count("/checkpoint-20") == 3
+    status, _, err = rbpkit("fit", out, "--k", 2000)
+    assert status == 2 and err.count("\n") == 1
+    assert "large has several checkpoints: 20, 100; choose" in err and "--checkpoint last" in err
+    for asked, step in (("last", 100), ("20", 20)):
+        status, table, notes = rbpkit("fit", out, "--k", 2000, "--checkpoint", asked)
+        named = ", ".join(f"{name}/checkpoint-{step}" for name in ("small", "middle", "large"))
+        assert status == 0 and f"3 models ({named})" in notes
+    assert rbpkit("fit", out, "--checkpoint", "first")[0] == 2
+    assert rbpkit("fit", out, "--checkpoint", "7")[0] == 2
+    # One that is not there does not stop the others.
+    status, table, err = rbpkit("measure", *common, runs / "none", folders[0], "--documents", 3)
+    assert status == 1 and "none: not measured" in err and "1 of 2 models measured" in err
+    assert folders[0].parent.name in table
+    status, _, err = rbpkit("measure", *common, *folders[:2], "--name", "mine")
+    assert status == 2 and "--name and --revision are of one model" in err

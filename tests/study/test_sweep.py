@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 import pandas as pd
 import pytest
-from conftest import content, digests, study_file
+from conftest import content, digests, edit_json, study_file
 from filelock import FileLock
 
 from rbpkit.corpora import load_corpus
@@ -150,20 +150,22 @@ def test_two_recipes_are_two_families(rbpkit, text_file, tmp_path):
 
     for folder in sizes:
         run(folder)
-    run(sizes[1], "--name", "anew")  # another recipe, of the same size
+    anew = shutil.copytree(sizes[1], tmp_path / "anew")
+    edit_json(anew / "config.json", recipe="another")  # of the same size
+    run(anew)
     both = f"anew and {sizes[1].name} both have S ="
     for command in (("fit", out), ("predict", "--records", out, "--size", 1e6)):
         status, _, err = rbpkit(*command)
         assert status == 2 and both in err and "--family NAME" in err
     before = digests(out)
-    said = run(sizes[1], "--name", "anew", "--family", "ours")
+    said = run(anew, "--family", "ours")
     assert "now of ours" in said and "done before" in said and digests(out) == before
     status, table, err = rbpkit("fit", out, "--k", 100, "--json")
     names = ", ".join(folder.name for folder in sizes)
     assert status == 0 and f"Pythia on notes.jsonl: 3 models ({names})" in err
     assert "ours on notes.jsonl: 1 model (anew)" in err and "no fit: ours" in err
     assert {(row["family"], row["n"]) for row in json.loads(table)} == {("Pythia", 3)}
-    assert "now of" not in run(sizes[1], "--name", "anew")  # it stays what it was called
+    assert "now of" not in run(anew)  # it stays what it was called
 
 
 def test_a_failure_is_on_file_until_the_job_is_done(study, rbpkit, tmp_path):

@@ -1,0 +1,38 @@
+"""What a model in a folder is called in the records."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+# As transformers' Trainer calls the folders that it writes during a run.
+_CHECKPOINT = re.compile(r"checkpoint-(\d+)")
+
+
+def cached_repository(folder: Path) -> str | None:
+    """The hub id of a folder in the hub's cache, models--OWNER--NAME/snapshots/COMMIT, or None."""
+    repository = folder.parent.parent.name
+    if folder.parent.name != "snapshots" or not repository.startswith("models--"):
+        return None
+    return repository.removeprefix("models--").replace("--", "/")
+
+
+def folder_name(folder: Path) -> str:
+    """The name of the model in a folder that is not in the hub's cache: the folder's own name.
+
+    The checkpoint of a run is called RUN/checkpoint-300, as the checkpoints of all runs have the
+    same names.
+    """
+    folder = folder.resolve()
+    if _CHECKPOINT.fullmatch(folder.name) and folder.parent.name:
+        return f"{folder.parent.name}/{folder.name}"
+    return folder.name
+
+
+def run_and_step(name: str) -> tuple[str, int] | None:
+    """The run and the step of a model called RUN/checkpoint-STEP; None for any other name."""
+    run, slash, folder = name.rpartition("/")
+    checkpoint = _CHECKPOINT.fullmatch(folder)
+    if not slash or checkpoint is None:
+        return None
+    return run, int(checkpoint[1])
