@@ -204,6 +204,7 @@ def save_totals(totals: Iterable[Totals], path: Path) -> None:
     for model in sorted(totals, key=lambda model: (model.manifest.corpus, model.manifest.model)):
         row = {"manifest": model.manifest.model_dump(), "nll": model.nll, "hits": model.hits}
         lines.append(json.dumps(row) + "\n")
+    # Without a time in its header, the same totals are the same bytes.
     path.write_bytes(gzip.compress("".join(lines).encode(), 9, mtime=0))
 
 

@@ -244,6 +244,7 @@ def captioner_ce(model: PreTrainedModel) -> float:
 @cache
 def _order(turn: int) -> np.ndarray:
     """The order of the training glyphs in a pass."""
+    # Raw numbers and a stable sort: no version of NumPy changes what they give.
     drawn = np.random.PCG64(turn).random_raw(len(names_ids("train")))
     return np.argsort(drawn, kind="stable")
 

@@ -104,6 +104,7 @@ def run_named(name: str) -> Run:
         changes = {"seed": int(match["seed"] or 0)}
         if match["millions"]:
             changes["tokens"] = round(1e6 * float(match["millions"]))
+        # A name has one spelling only (3m, not 3.0m), so it is compared, not taken apart.
         for family in SHAPES:
             for run in runs_of(family, **changes):
                 if run.name == name:

@@ -89,7 +89,7 @@ def precision_table(model_folder: str | Path, corpus: str | Path) -> pd.DataFram
     finite.
     """
     text = load_corpus(corpus, documents=_DOCUMENTS)
-    models: dict[str, LoadedModel] = {}
+    models: dict[str, LoadedModel] = {}  # by dtype: two settings share each of the 16-bit ones
     for dtype, _ in PRECISIONS.values():
         if dtype not in models:
             models[dtype] = load_model(model_folder, dtype=dtype, device="cpu")
@@ -143,7 +143,7 @@ def precision_of_pocket_models() -> pd.DataFrame:
     One thread, since another number of them changes last bits.
     """
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(1)  # sums in one order on every machine
     parts = []
     for corpus in TABLE_CORPORA:
         for family in paper.FAMILIES:

@@ -67,6 +67,7 @@ def theories_of(family: str, corpus: str) -> pd.DataFrame:
     def entropy_above(log_T: float, CE: float) -> float:
         return tempered(log_T)[-1, _ENTROPY] - CE
 
+    # The entropy rises with the temperature, so there is one T for each CE.
     rbp_of_largest = []
     for CE_of_size in CE:
         log_T = brentq(entropy_above, LOG_TAUS[0], LOG_TAUS[-1], args=(CE_of_size,))
@@ -96,7 +97,7 @@ def _half_of(unit: np.ndarray) -> np.ndarray:
 
 def _unigrams() -> Array:
     """(V,) the share of each token in the training text; none is zero."""
-    tokens = token_stream("train")[: Recipe.tokens]
+    tokens = token_stream("train")[: Recipe.tokens]  # as many as a pocket model sees
     counts = np.bincount(tokens, minlength=V) + 1.0
     return counts / counts.sum()
 
@@ -135,6 +136,7 @@ def _best_delta(p: Array, u: Array) -> float:
     def slope(delta: float) -> float:
         return ((u - p) / (p + delta * (u - p))).mean()
 
+    # The log likelihood is concave in delta: if it falls at once, nothing above 0 is better.
     if slope(0) <= 0:
         return 0.0
     return brentq(slope, 0, 0.9)
@@ -212,6 +214,7 @@ def scored_logits(model: LoadedModel, batch: Batch) -> Tensor:
 
 def _sums_over(logits: Tensor, of_target: Tensor, shares: Tensor) -> Array:
     """The sums over tokens whose means are in `_OnText`: logits (T, V), of_target (T, 1)."""
+    # In the order of p, the mass on the k largest is that of the first k.
     logits, order = logits.sort(descending=True)
     log_p = logits.log_softmax(1)
 

@@ -97,6 +97,7 @@ class HeadLoss(torch.autograd.Function):
             rows = slice(start, start + HEAD_ROWS)
             target = targets[rows, None]
             log_p = torch.log_softmax(hidden[rows] @ weight.T, 1)
+            # From here on everything is done in place: a second block would not fit in the cache.
             total -= (1 - smoothing) * log_p.gather(1, target).sum()
             if smoothing:
                 total -= smoothing / V * log_p.sum()
@@ -203,6 +204,7 @@ def train(
         raise InputError(f"{recipe.tokens:,} tokens are less than one step of {tokens_a_step:,}")
     device = str(torch_device(device))  # "auto" is one device here
     torch.set_num_threads(recipe.threads)
+    # A GPU has no deterministic program for some of these operations.
     torch.use_deterministic_algorithms(device == "cpu")
     stream, valid = token_stream("train"), token_stream("valid")
     needed = recipe.steps * tokens_a_step + 1
@@ -213,7 +215,8 @@ def train(
         inputs, targets = rows_of(stream, step * recipe.batch_rows, recipe.batch_rows)
         return mean_nll(model, inputs.to(device), targets.to(device), recipe.smoothing)
 
-    # All that can change the weights.
+    # All that can change the weights. A field that a family does not use is left out, so that keys
+    # of other families stay as they were before there was such a field.
     set_of_shape = {name: value for name, value in asdict(shape).items() if value is not None}
     key = {
         "family": family,
@@ -273,6 +276,7 @@ def run_steps(
     unit, units_a_step = a_step
     first_step, seconds_before = at.step, at.seconds
     began = saved = time.perf_counter()
+    # Since the last row of the log. Tensors, because to read a number is to wait for the device.
     losses: list[Tensor] = []
     while at.step < recipe.steps:
         rate = recipe.rate_at(at.step, width)

@@ -83,6 +83,7 @@ class RBPCallback(TrainerCallback):
         logs = None
         if state.is_world_process_zero:
             logs = self._measured(kwargs["model"], state.global_step)
+        # Every process needs the values, because each decides by them which model is the best.
         logs = broadcast_object_list([logs])[0]
         self._trainer.log(dict(logs))  # a copy, because `log` adds the epoch to what it is given
         kwargs["metrics"].update(logs)

@@ -95,12 +95,14 @@ def look(
     ids = encoded.documents[0].input_ids.tolist()
     likeliest = _likeliest(model, batch, top)
 
+    # Each id that the page shows is spelt once.
     shown = set(ids)
     for entries in likeliest:
         shown.update(id for id, _ in entries)
     shown_ids = sorted(shown)
     spelling = dict(zip(shown_ids, pieces(model.tokenizer, shown_ids), strict=True))
 
+    # All tokens first as if none were scored, then those that are.
     tokens = [Token(id, spelling[id]) for id in ids]
     rank, n_equal, nll = ranks.rank().tolist(), ranks.n_equal.tolist(), ranks.nll.tolist()
     for i, position in enumerate(batch.positions.tolist()):  # the scored ones
