@@ -137,12 +137,7 @@ def encode(
     Raises InputError for a max_length without room for two tokens of the text, for a stride of
     `max_length` or more, or of captions, and if no document has a scored token.
     """
-    check_whole("max_length", max_length, 2 + tokenizer.num_special_tokens_to_add())
-    check_whole("stride", stride, 0)
-    if stride >= max_length:
-        raise InputError(f"stride={stride}: must be less than max_length, here {max_length}")
-    if stride and captioner:
-        raise InputError(f"stride={stride}: captions are not read in windows; leave it out")
+    _check_lengths(max_length, stride, tokenizer, captioner)
     # None means a special token that the vocabulary does not have.
     known_ids = [i for i in tokenizer.all_special_ids if i is not None]
     special = np.array(known_ids, dtype=np.int64)
@@ -159,12 +154,7 @@ def encode(
             # What the tokenizer adds at the end stays, as when it truncates by itself.
             head = ids[: first + max_length - tail]
             ids = np.concatenate((head, ids[len(ids) - tail :]))
-        ordinary = ~np.isin(ids, special)
-        if captioner:
-            predicts = np.arange(1, len(ids)) >= first  # also the last token of the prompt
-        else:
-            predicts = ordinary[:-1]
-        scored = predicts & ordinary[1:]
+        scored = _scored(ids, special, first if captioner else None)
         if not scored.any():
             skipped += 1
             continue
@@ -190,6 +180,20 @@ def encode(
         captions=corpus if captioner else None,
         places=captioner.places if captioner else 0,
     )
+
+
+def _check_lengths(
+    max_length: int,
+    stride: int,
+    tokenizer: PreTrainedTokenizerBase,
+    captioner: CaptionPrompt | None,
+) -> None:
+    check_whole("max_length", max_length, 2 + tokenizer.num_special_tokens_to_add())
+    check_whole("stride", stride, 0)
+    if stride >= max_length:
+        raise InputError(f"stride={stride}: must be less than max_length, here {max_length}")
+    if stride and captioner:
+        raise InputError(f"stride={stride}: captions are not read in windows; leave it out")
 
 
 def _added_at_the_end(tokenizer: PreTrainedTokenizerBase) -> int:
@@ -219,6 +223,19 @@ def _common_prefix(ids: np.ndarray, expected: np.ndarray) -> int:
     """How many ids are as expected, counted from the first."""
     alike = ids[: len(expected)] == expected[: len(ids)]
     return int(np.logical_and.accumulate(alike).sum())
+
+
+def _scored(ids: np.ndarray, special: np.ndarray, caption: int | None) -> np.ndarray:
+    """Which predictions count, (L - 1,) bool; caption: the place where one begins, None of a text.
+
+    Neither the input nor the target may be special, but a caption's first token is predicted from
+    the last of the prompt, whatever that is.
+    """
+    ordinary = ~np.isin(ids, special)
+    if caption is None:
+        return ordinary[:-1] & ordinary[1:]
+    in_caption = np.arange(1, len(ids)) >= caption
+    return in_caption & ordinary[1:]
 
 
 def _token_ids(

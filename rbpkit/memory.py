@@ -13,10 +13,12 @@ from rbpkit.errors import InputError, one_line
 
 Result = TypeVar("Result")
 
-# The allocator says the first on Linux and the second elsewhere.
+# The allocator says the first on Linux and the second elsewhere; the last is oneDNN's, which has
+# no other words for it.
 _NO_MEMORY = (
     "DefaultCPUAllocator: can't allocate memory",
     "DefaultCPUAllocator: not enough memory",
+    "could not create a primitive",
 )
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -39,6 +39,7 @@ from rbpkit.files.architectures import (
 )
 from rbpkit.files.devices import DTYPE_NAMES, SPREAD, check_dtype, torch_device
 from rbpkit.files.libraries import quiet
+from rbpkit.files.limits import check_parameters
 from rbpkit.files.model_folders import (
     Checkpoint,
     find_checkpoint,
@@ -165,9 +166,7 @@ def load_model(
     """
     check_names(device=device, revision=revision, family=family)
     check_dtype(dtype)
-    if device_map is not None and device is not None:
-        raise InputError(f"give device ({device}) or device_map, not both")
-    place = torch_device(device)
+    place = _main_device(device, device_map)
     if device == SPREAD:
         device_map = SPREAD
     with quiet():
@@ -183,43 +182,67 @@ def load_model(
         options = _reading_options(checkpoint, trust_remote_code, local_files_only)
         tokenizer, tokenizer_note = read_tokenizer(checkpoint.tokenizer, options)
         kind = AutoModelForImageTextToText if image else AutoModelForCausalLM
-        network = _read_network(
-            kind, checkpoint.folder, DTYPES[dtype], allow_pickle, options, device_map
-        )
+        network = _read_network(kind, checkpoint, DTYPES[dtype], allow_pickle, options, device_map)
         S = parameter_counts(network).S  # before an adapter adds its own
         if checkpoint.adapter is not None:
             network = put_adapter(network, checkpoint.adapter).eval().requires_grad_(False)
 
         spread = "" if device_map is None else " over several devices; do they have room for it?"
         with reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}{spread}"):
-            if device_map is None:
-                network.to(place)  # type: ignore[arg-type]  # its decorator hides self
-            else:
-                place = _embedding_weight(network).device
+            place = _put_on_device(network, place, device_map)
             _check_finite(network, checkpoint.name, dtype)
-            captioner = None
-            if image:
-                processor = load_processor(checkpoint.folder, options)
-                captioner = opened_captioner(network, processor, tokenizer)
-            head, V = linear_head(network, checkpoint.name, captioner)
-            limit = padding_limit(network, captioner)
-    _check_tokenizer(tokenizer, network, V, checkpoint.tokenizer)
+            processor = load_processor(checkpoint.folder, options) if image else None
+            shown = _shown_by_passes(network, processor, tokenizer, checkpoint.name)
+    _check_tokenizer(tokenizer, network, shown.V, checkpoint.tokenizer)
     return LoadedModel(
         name=checkpoint.name,
         revision=checkpoint.revision,
         family=family or family_of(network.config),
         S=S,
-        V=V,
+        V=shown.V,
         dtype=dtype,
         device=str(place),
         context=context_of(network.config),
         tokenizer=tokenizer,
-        head=head,
+        head=shown.head,
         model=network,
         notes=_notes(checkpoint, tokenizer_note),
-        captioner=captioner,
-        padding_limit=limit,
+        captioner=shown.captioner,
+        padding_limit=shown.padding_limit,
     )
+
+
+def _main_device(device: str | None, device_map: Any) -> torch.device:
+    """Where the model is put, unless a map spreads it. Raises InputError as `torch_device`."""
+    if device_map is not None and device is not None:
+        raise InputError(f"give device ({device}) or device_map, not both")
+    return torch_device(device)
+
+
+def _put_on_device(network: PreTrainedModel, place: torch.device, device_map: Any) -> torch.device:
+    """Where the model's ids go: the device, or that of the embedding if a map has spread it."""
+    if device_map is None:
+        network.to(place)  # type: ignore[arg-type]  # its decorator hides self
+        return place
+    return _embedding_weight(network).device
+
+
+class _Shown(NamedTuple):
+    """What a few passes show of a model; the fields are those of `LoadedModel`."""
+
+    head: Head | None
+    V: int
+    captioner: Captioner | None
+    padding_limit: int | None
+
+
+def _shown_by_passes(network: PreTrainedModel, processor: Any, tokenizer: Any, name: str) -> _Shown:
+    """Run a model a few times. processor: of one that reads pictures, else None."""
+    captioner = None
+    if processor is not None:
+        captioner = opened_captioner(network, processor, tokenizer)
+    head, V = linear_head(network, name, captioner)
+    return _Shown(head, V, captioner, padding_limit(network, captioner))
 
 
 def _reading_options(
@@ -251,13 +274,15 @@ def _notes(checkpoint: Checkpoint, tokenizer_note: str) -> dict[str, str]:
 
 def _read_network(
     kind: Any,
-    folder: Path,
+    checkpoint: Checkpoint,
     dtype: torch.dtype,
     allow_pickle: bool,
     options: dict[str, Any],
     device_map: Any,
 ) -> PreTrainedModel:
     """The model with every weight read from the checkpoint, and every weight of it used."""
+    folder = checkpoint.folder
+    check_parameters(kind, options["config"], checkpoint.weights, options["trust_remote_code"])
     if "gguf_file" in options:  # never to be left in blocks of few bits
         from transformers import GgufConfig
 
@@ -353,12 +378,12 @@ def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iter
     Raises InputError for anything but a causal language model, and as `load_model`.
     """
     _check_not_wrapped(model)
+    kind = type(model).__name__
     notes = {}
     network = model
     if hasattr(model, "get_base_model"):  # a PeftModel: the layers of its base model are adapted
         network = _adapted_base(model)
         notes["adapter"] = f"put on {network.config.name_or_path or type(network).__name__}"
-    kind = type(model).__name__
     if not isinstance(network, PreTrainedModel) or output_layer(network) is None:
         raise InputError(
             f"{kind}: not a causal language model of transformers; give one (AutoModelForCausalLM"
@@ -368,44 +393,60 @@ def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iter
     if hasattr(tokenizer, "image_processor") and hasattr(tokenizer, "tokenizer"):
         processor = tokenizer
         tokenizer = processor.tokenizer
-    elif network.config.is_encoder_decoder:
-        raise InputError(f"{kind}: {_encoder_decoder_needs(network)}")
-    if not hasattr(tokenizer, "get_vocab"):
-        raise InputError(
-            f"{kind}: a model in memory needs tokenizer=, its own (AutoTokenizer.from_pretrained),"
-            f" or its processor if it reads pictures; not a {type(tokenizer).__name__}"
-        )
+    _check_given(tokenizer, processor, network, kind)
     name = name or _name_in_memory(network, kind)
     dtype = str(network.dtype).removeprefix("torch.")
-    training_before = {module: module.training for module in network.modules()}
-    try:
-        network.eval()
+    with _evaluation_mode(network):
         with reason(f"{name}: the model in memory does not run in {dtype}"):
-            captioner = None
-            if processor is not None:
-                captioner = opened_captioner(network, processor, tokenizer)
-            head, V = linear_head(network, name, captioner)
-            limit = padding_limit(network, captioner)
-        _check_tokenizer(tokenizer, network, V, Path(name))
+            shown = _shown_by_passes(network, processor, tokenizer, name)
+        _check_tokenizer(tokenizer, network, shown.V, Path(name))
         yield LoadedModel(
             name=name,
             revision=_revision_in_memory(network, processor, tokenizer),
             family=family_of(network.config),
             S=parameter_counts(network).S,
-            V=V,
+            V=shown.V,
             dtype=dtype,
             device=str(network.device),
             context=context_of(network.config),
             tokenizer=tokenizer,
-            head=head,
+            head=shown.head,
             model=network,
             notes=notes,
-            captioner=captioner,
-            padding_limit=limit,
+            captioner=shown.captioner,
+            padding_limit=shown.padding_limit,
         )
+
+
+@contextmanager
+def _evaluation_mode(network: PreTrainedModel) -> Iterator[None]:
+    """Evaluation mode in this block; then each module is in the mode it was found in."""
+    training_before = {module: module.training for module in network.modules()}
+    try:
+        network.eval()
+        yield
     finally:
         for module, training in training_before.items():
             module.training = training
+
+
+def _check_given(tokenizer: Any, processor: Any, network: PreTrainedModel, kind: str) -> None:
+    """InputError, with the way out, unless there is a tokenizer, and the processor if needed."""
+    if network.config.is_encoder_decoder and processor is None:
+        if "image" in network.input_modalities:
+            raise InputError(
+                f"{kind}: reads pictures: give its processor as tokenizer=, and name their column,"
+                " image=; without a joint processor, TrOCRProcessor(image_processor, tokenizer)"
+            )
+        raise InputError(
+            f"{kind}: an encoder-decoder of texts; give a left-to-right language model (decoder"
+            " only)"
+        )
+    if not hasattr(tokenizer, "get_vocab"):
+        raise InputError(
+            f"{kind}: a model in memory needs tokenizer=, its own (AutoTokenizer.from_pretrained),"
+            f" or its processor if it reads pictures; not a {type(tokenizer).__name__}"
+        )
 
 
 def _check_not_wrapped(model: Any) -> None:
@@ -417,16 +458,6 @@ def _check_not_wrapped(model: Any) -> None:
         if part in getattr(model, "_modules", {}):
             kind = type(model).__name__
             raise InputError(f"{kind}: wrapped by {wrapper}; give the model inside, model.{part}")
-
-
-def _encoder_decoder_needs(network: PreTrainedModel) -> str:
-    """What to do about a model with an encoder that was given no processor."""
-    if "image" in network.input_modalities:
-        return (
-            "reads pictures: give its processor as tokenizer=, and name their column, image=;"
-            " without a joint processor, TrOCRProcessor(image_processor, tokenizer)"
-        )
-    return "an encoder-decoder of texts; give a left-to-right language model (decoder only)"
 
 
 def _adapted_base(model: Any) -> Any:

@@ -364,7 +364,8 @@ def load_summaries(
 def _all_summaries(directory: Path) -> dict[Path, Summary]:
     """The summaries under a folder by the path of their file, sorted."""
     jobs = {job.path.with_suffix(".summary.npz"): job for job in iter_manifests(directory)}
-    paths = set(directory.rglob("[!.]*.summary.npz")) | jobs.keys()
+    alone = {path for path in directory.rglob("[!.]*.summary.npz") if path.is_file()}
+    paths = alone | jobs.keys()
     summaries = {}
     for path in sorted(paths):
         if path in jobs:

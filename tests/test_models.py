@@ -305,7 +305,8 @@ FAULTS = {
     "no config": (lambda folder: (folder / "config.json").unlink(), "no config.json"),
     "a broken config": (lambda folder: (folder / "config.json").write_text("{"), "config.json"),
     "no weights": (lambda folder: (folder / WEIGHTS).unlink(), "no weights there"),
-    "weights cut short": (lambda folder: os.truncate(folder / WEIGHTS, 9_000), "SafetensorError"),
+    "weights cut short": (lambda folder: os.truncate(folder / WEIGHTS, 900_000), "SafetensorError"),
+    "hardly any weights": (lambda folder: os.truncate(folder / WEIGHTS, 9_000), "are they whole?"),
     "no tokenizer": (
         lambda folder: [path.unlink() for path in folder.glob("*token*")],
         "no tokenizer of this model",
@@ -509,6 +510,30 @@ def test_a_gguf_file(save, monkeypatch):
     refused(path, "a GGUF file: pip install 'rbpkit[gguf]'")
 
 
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"num_hidden_layers": 10**7}, "num_hidden_layers is 10,000,000; no model has so many"),
+        ({"num_attention_heads": 10**8}, "num_attention_heads is 100,000,000"),
+        ({"hidden_size": 400_000}, "parameters, but the weights have"),
+        ({"vocab_size": 10**10}, "parameters, but the weights have"),
+        ({"intermediate_size": 10**11}, "parameters, but the weights have"),
+        ({"rbpkit_family": "\udc00"}, "rbpkit_family is '\\udc00'"),
+        ({"rbpkit_family": 7}, "rbpkit_family is 7"),
+    ],
+    ids=str,
+)
+def test_a_config_with_absurd_numbers_is_refused_before_anything_is_made(changes, part, neox):
+    edit_json(neox / "config.json", **changes)
+    refused(neox, part)
+
+
+def test_a_pipe_is_not_waited_for(neox):
+    os.mkfifo(neox / "model-00001-of-00001.safetensors")
+    os.mkfifo(neox / "tokens.json")
+    load_model(neox)
+
+
 class Code:
     """The content of a hostile pickle."""
 
@@ -520,7 +545,8 @@ def test_a_pickle_cannot_run_code(save, monkeypatch, tmp_path):
     folder, _ = save(CONFIGS["opt"])
     monkeypatch.chdir(tmp_path)
     (folder / "model.safetensors").unlink()
-    torch.save({"x": Code()}, folder / "pytorch_model.bin")
+    content = {"x": Code(), "weights": torch.zeros(10**5)}
+    torch.save(content, folder / "pytorch_model.bin")
     refused(folder, "cannot be loaded", allow_pickle=True)
     assert not (tmp_path / "touched-by-a-pickle").exists()
 

@@ -38,7 +38,12 @@ def family_of(config: PreTrainedConfig) -> str:
     if its type does not (the pocket Qwen models).
     """
     kind = config.get_text_config(decoder=True).model_type
-    return getattr(config, "rbpkit_family", None) or FAMILY_OF_TYPE.get(kind, kind)
+    named = getattr(config, "rbpkit_family", None)
+    if named is None:
+        return FAMILY_OF_TYPE.get(kind, kind)
+    if not isinstance(named, str) or not named.strip() or not named.isprintable():
+        raise InputError(f"config.json: rbpkit_family is {named!r}; give a name, or leave it out")
+    return named
 
 
 def context_of(config: PreTrainedConfig) -> int | None:

@@ -26,6 +26,7 @@ from transformers import PreTrainedTokenizerBase as AnyTokenizer
 
 from rbpkit.errors import InputError, check_path, one_line, reason
 from rbpkit.files.architectures import nearest_model
+from rbpkit.files.limits import check_parts
 from rbpkit.files.names import cached_repository, folder_name
 
 CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
@@ -58,6 +59,7 @@ class Checkpoint:
     name: what the model is called in the records.
     revision: a commit of the hub, or "sha256:..." over the files.
     tokenizer: the folder of the tokenizer.
+    weights: the files of the weights.
     gguf: the file in `folder` that is the whole model, in that format.
     adapter: the folder of an adapter to put on the model.
     base: the name of the model that the adapter is put on.
@@ -67,6 +69,7 @@ class Checkpoint:
     name: str
     revision: str
     tokenizer: Path
+    weights: tuple[Path, ...] = ()
     gguf: str | None = None
     adapter: Path | None = None
     base: str | None = None
@@ -126,7 +129,9 @@ def _checkpoint(model: str | os.PathLike[str], revision: str | None, source: Sou
     path = Path(os.path.expanduser(model))
     if path.suffix == ".gguf" and path.is_file():
         _need(path, "a GGUF file", "gguf", ("gguf", "accelerate"))
-        return Checkpoint(path.parent, path.stem, _sha256([path]), path.parent, gguf=path.name)
+        return Checkpoint(
+            path.parent, path.stem, _sha256([path]), path.parent, (path,), gguf=path.name
+        )
     if os.path.isdir(path):
         if revision is not None:
             raise InputError(f"{model}: a local folder has no revision {revision!r}; leave it out")
@@ -158,6 +163,8 @@ def _in_folder(folder: Path, hub_id: str | None, source: Source) -> Checkpoint:
     """The checkpoint in a folder: a whole model, an adapter, or both."""
     weights = _weights(folder, source.allow_pickle)
     whole = (folder / CONFIG).is_file() and bool(weights)
+    if whole:
+        check_parts(folder / CONFIG)
     adapted = (folder / ADAPTER_CONFIG).is_file()
     if adapted:
         weights += _adapter_files(folder, source.adapters)
@@ -166,13 +173,14 @@ def _in_folder(folder: Path, hub_id: str | None, source: Source) -> Checkpoint:
 
     cached = cached_repository(folder)
     if cached is not None:
-        checkpoint = Checkpoint(folder, hub_id or cached, folder.name, folder)
+        name, revision = hub_id or cached, folder.name
     else:
         # All that can change the numbers.
         files = set(weights)
         for pattern in (CONFIG, *TOKENIZER_FILES, *source.extra_files):
-            files.update(folder.glob(pattern))
-        checkpoint = Checkpoint(folder, folder_name(folder), _sha256(files), folder)
+            files.update(path for path in folder.glob(pattern) if path.is_file())
+        name, revision = folder_name(folder), _sha256(files)
+    checkpoint = Checkpoint(folder, name, revision, folder, tuple(weights))
 
     if not adapted:
         return checkpoint
@@ -183,10 +191,10 @@ def _in_folder(folder: Path, hub_id: str | None, source: Source) -> Checkpoint:
 
 def _weights(folder: Path, allow_pickle: bool) -> list[Path]:
     """The files of a model's weights and their index: safetensors, else pickles if admitted."""
-    weights = [path for path in folder.glob("*.safetensors*") if path.name not in ADAPTERS]
-    if not weights and allow_pickle:
-        weights = list(folder.glob("pytorch_model*.bin*"))
-    return weights
+    safetensors = [path for path in folder.glob("*.safetensors*") if path.name not in ADAPTERS]
+    pickles = list(folder.glob("pytorch_model*.bin*")) if allow_pickle else []
+    # No pipes, which would be waited for.
+    return [path for path in safetensors or pickles if path.is_file()]
 
 
 def _adapter_files(folder: Path, names: Iterable[str]) -> list[Path]:
@@ -227,6 +235,7 @@ def _on_its_base(adapter: Checkpoint, source: Source) -> Checkpoint:
         name=adapter.name,
         revision=f"sha256:{hashlib.sha256(both.encode()).hexdigest()}",
         tokenizer=folder if own_tokenizer else base.tokenizer,
+        weights=base.weights,
         gguf=base.gguf,
         adapter=folder,
         base=base.name,
