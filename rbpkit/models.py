@@ -39,7 +39,7 @@ from rbpkit.files.architectures import (
 )
 from rbpkit.files.devices import DTYPE_NAMES, SPREAD, check_dtype, torch_device
 from rbpkit.files.libraries import quiet
-from rbpkit.files.limits import check_parameters
+from rbpkit.files.limits import check_parameter_count
 from rbpkit.files.model_folders import (
     Checkpoint,
     find_checkpoint,
@@ -282,7 +282,7 @@ def _read_network(
 ) -> PreTrainedModel:
     """The model with every weight read from the checkpoint, and every weight of it used."""
     folder = checkpoint.folder
-    check_parameters(kind, options["config"], checkpoint.weights, options["trust_remote_code"])
+    check_parameter_count(kind, options["config"], checkpoint.weights, options["trust_remote_code"])
     if "gguf_file" in options:  # never to be left in blocks of few bits
         from transformers import GgufConfig
 

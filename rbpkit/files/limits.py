@@ -44,7 +44,7 @@ def _numbers(fields: Any) -> list[tuple[str, int]]:
     return numbers
 
 
-def check_parameters(
+def check_parameter_count(
     auto: Any, config: Any, weights: Sequence[Path], trust_remote_code: bool
 ) -> None:
     """InputError for a config with far more parameters than its weights have bytes.
