@@ -72,7 +72,7 @@ class Captioner(CaptionPrompt):
             name = "decoder_input_ids"
             ids = [*self.start, *self.tokenizer(PROBE_TEXT)["input_ids"]]
             inputs[name] = torch.tensor([ids, ids])
-        inputs[name][1, -1] = inputs[name][1, -2]
+        inputs[name][1, -1] = inputs[name][1, -2]  # the last two tokens of the text differ
         return inputs.to(network.device, network.dtype)
 
     def padding_probe(self, network: PreTrainedModel) -> tuple[Any, Any]:
@@ -113,7 +113,7 @@ def opened_captioner(network: PreTrainedModel, processor: Any, tokenizer: Any) -
     else:
         prompt = str(getattr(processor, "image_token", ""))
     vision = getattr(config, "vision_config", None) or getattr(config, "encoder", None)
-    one_channel = getattr(vision, "num_channels", 3) == 1
+    one_channel = getattr(vision, "num_channels", 3) == 1  # reads grey pictures
     captioner = Captioner(
         prompt=prompt,
         start=start,
@@ -134,6 +134,7 @@ def opened_captioner(network: PreTrainedModel, processor: Any, tokenizer: Any) -
 
 def _with_tokenizer(processor: Any, tokenizer: Any) -> Any:
     """A copy of the processor with a copy of the tokenizer in it, which can pad."""
+    # Copies, since the caller's own processor must stay as it is.
     processor = copy.copy(processor)
     processor.tokenizer = copy.deepcopy(tokenizer)
     if tokenizer.pad_token is None:

@@ -12,7 +12,6 @@ import hashlib
 import io
 import json
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from filelock import FileLock
 
 from rbpkit.errors import InputError, check_ties
 from rbpkit.files.manifest import SETTINGS, JobKey, Manifest
-from rbpkit.files.names import run_and_step
+from rbpkit.files.names import AnyPath, run_and_step
 from rbpkit.files.writing import write_whole
 from rbpkit.summary import Histogram, Summary, document_index, summarise
 
@@ -169,7 +168,7 @@ class Records:
         return summarise(self.columns(), self.manifest)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Records:
+    def load(cls, path: AnyPath) -> Records:
         """The finished records whose Parquet file is `path`.
 
         InputError names the file and the way out if it is missing, if its bytes are not those
@@ -178,7 +177,8 @@ class Records:
         path = Path(path)
         manifest = read_manifest(path)
         table = pq.read_table(pa.BufferReader(_verified(path, manifest)))
-        inside = Manifest.from_json((table.schema.metadata or {}).get(b"rbpkit", b"{}"), path)
+        metadata = table.schema.metadata or {}
+        inside = Manifest.from_json(metadata.get(b"rbpkit", b"{}"), path)
         if _bare(inside) != _bare(manifest):
             what = "its manifest was changed: the copy inside it differs"
             raise InputError(f"{path}: damaged ({what}); delete it and measure again")
@@ -216,20 +216,30 @@ def slug(name: str) -> str:
     return text
 
 
-def record_path(directory: str | os.PathLike[str], key: JobKey) -> Path:
+def record_path(directory: AnyPath, key: JobKey) -> Path:
     """The job's Parquet file: `<directory>/<corpus>/<model>.<digest>.parquet`, ids as `slug`s.
 
     A finished job that an earlier version wrote as `<model>.parquet` keeps that name.
-    `with_suffix(".json")` and `with_suffix(".summary.npz")` give the two files next to it.
+    The manifest and the summary are next to it, with the suffixes .json and .summary.npz.
     """
     earlier = Path(directory) / slug(key.corpus) / f"{slug(key.model)}.parquet"
     if _finished(earlier) and read_manifest(earlier).key == key:
         return earlier
+    # Jobs with other settings get other files, side by side.
     digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:8]
     return earlier.with_name(f"{slug(key.model)}.{digest}.parquet")
 
 
-def job_lock(directory: str | os.PathLike[str], key: JobKey) -> FileLock:
+def _marker(path: Path) -> Path:
+    """The manifest of a Parquet file, whose presence says that the job is done."""
+    return path.with_suffix(".json")
+
+
+def _summary_file(path: Path) -> Path:
+    return path.with_suffix(".summary.npz")
+
+
+def job_lock(directory: AnyPath, key: JobKey) -> FileLock:
     """The lock that is held while a job is measured and written. Raises OSError."""
     path = record_path(directory, key)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -240,14 +250,14 @@ def job_lock(directory: str | os.PathLike[str], key: JobKey) -> FileLock:
 
 def read_manifest(path: Path) -> Manifest:
     """The manifest of the records at `path`; InputError if it is missing or not readable."""
-    marker = path.with_suffix(".json")
+    marker = _marker(path)
     try:
         return Manifest.from_json(marker.read_bytes(), marker)
     except OSError as error:
         raise InputError(f"{marker}: no manifest, so no finished records ({error})") from error
 
 
-def write_records(directory: str | os.PathLike[str], records: Records) -> RecordFile:
+def write_records(directory: AnyPath, records: Records) -> RecordFile:
     """Write records, summary and manifest into `directory`, the manifest last.
 
     They replace an earlier job of the same key, and no other. If the disk is full the earlier job
@@ -258,13 +268,12 @@ def write_records(directory: str | os.PathLike[str], records: Records) -> Record
     data = _parquet_bytes(columns, _bare(records.manifest))
     digest = hashlib.sha256(data).hexdigest()
     manifest = records.manifest.model_copy(update={"sha256": digest})
-    marker = path.with_suffix(".json").name
     files = {
         path.name: data,
-        path.with_suffix(".summary.npz").name: summarise(columns, manifest).to_bytes(),
-        marker: manifest.to_json().encode(),
+        _summary_file(path).name: summarise(columns, manifest).to_bytes(),
+        _marker(path).name: manifest.to_json().encode(),
     }
-    write_whole(path.parent, files, marker=marker)
+    write_whole(path.parent, files, marker=_marker(path).name)
     return RecordFile(path, manifest)
 
 
@@ -281,20 +290,20 @@ def _parquet_bytes(columns: Mapping[str, np.ndarray], manifest: Manifest) -> byt
         pa.table(columns, schema=schema),
         buffer,
         compression="zstd",
-        use_dictionary=["target", "n_greater", "n_equal"],
+        use_dictionary=["target", "n_greater", "n_equal"],  # few values, each of them often
         column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
-        write_page_checksum=True,
+        write_page_checksum=True,  # so that a flipped bit is an error, and not another number
     )
     return buffer.getvalue()
 
 
-def find_done(directory: str | os.PathLike[str], key: JobKey) -> RecordFile | None:
+def find_done(directory: AnyPath, key: JobKey) -> RecordFile | None:
     """The finished job with this key, its bytes verified, or None. InputError if it is damaged."""
     path = record_path(directory, key)
     if not _finished(path):
         return None
     manifest = read_manifest(path)
-    if manifest.key != key:
+    if manifest.key != key:  # a file of another job that was renamed by hand
         return None
     _verified(path, manifest)
     return RecordFile(path, manifest)
@@ -308,14 +317,14 @@ def rename_family(job: RecordFile, family: str) -> RecordFile:
     manifest = job.manifest.model_copy(update={"family": family})
     summary = replace(summary_of(job), manifest=manifest)
     files = {
-        job.path.with_suffix(".summary.npz").name: summary.to_bytes(),
-        job.path.with_suffix(".json").name: manifest.to_json().encode(),
+        _summary_file(job.path).name: summary.to_bytes(),
+        _marker(job.path).name: manifest.to_json().encode(),
     }
     write_whole(job.path.parent, files)
     return RecordFile(job.path, manifest)
 
 
-def iter_manifests(directory: str | os.PathLike[str]) -> Iterator[RecordFile]:
+def iter_manifests(directory: AnyPath) -> Iterator[RecordFile]:
     """The finished jobs under `directory`, sorted by path; the Parquet bytes are not read.
 
     InputError for a damaged manifest.
@@ -326,7 +335,7 @@ def iter_manifests(directory: str | os.PathLike[str]) -> Iterator[RecordFile]:
 
 
 def load_summaries(
-    directory: str | os.PathLike[str], *, several: bool = False, **settings: str | int | None
+    directory: AnyPath, *, several: bool = False, **settings: str | int | None
 ) -> list[Summary]:
     """The summaries under `directory` that have these settings, sorted by path.
 
@@ -363,14 +372,14 @@ def load_summaries(
 
 def _all_summaries(directory: Path) -> dict[Path, Summary]:
     """The summaries under a folder by the path of their file, sorted."""
-    jobs = {job.path.with_suffix(".summary.npz"): job for job in iter_manifests(directory)}
+    jobs = {_summary_file(job.path): job for job in iter_manifests(directory)}
     alone = {path for path in directory.rglob("[!.]*.summary.npz") if path.is_file()}
     paths = alone | jobs.keys()
     summaries = {}
     for path in sorted(paths):
         if path in jobs:
             summaries[path] = summary_of(jobs[path])
-        else:
+        else:  # as the repository ships them: without records
             summaries[path] = Summary.from_bytes(path.read_bytes(), path)
     return summaries
 
@@ -394,7 +403,8 @@ def _without_renamed(summaries: Mapping[Path, Summary]) -> dict[Path, Summary]:
     kept: dict[tuple[object, ...], Path] = {}
     for path in sorted(summaries, key=best_first):
         manifest = summaries[path].manifest
-        kept.setdefault((manifest.key._replace(model=""), manifest.S, manifest.V), path)
+        nameless = manifest.key._replace(model="")
+        kept.setdefault((nameless, manifest.S, manifest.V), path)
     paths = set(kept.values())
     return {path: summary for path, summary in summaries.items() if path in paths}
 
@@ -471,16 +481,18 @@ def summary_of(job: RecordFile) -> Summary:
 
     Read from its .summary.npz; made from the records if that is missing, damaged or of others.
     """
-    path = job.path.with_suffix(".summary.npz")
+    path = _summary_file(job.path)
     try:
         stored = Summary.from_bytes(path.read_bytes(), path)
     except (InputError, OSError):
         return Records.load(job.path).summary()
-    return stored if stored.manifest == job.manifest else Records.load(job.path).summary()
+    if stored.manifest != job.manifest:
+        return Records.load(job.path).summary()
+    return stored
 
 
 def _finished(path: Path) -> bool:
-    return path.is_file() and path.with_suffix(".json").is_file()
+    return path.is_file() and _marker(path).is_file()
 
 
 def _verified(path: Path, manifest: Manifest) -> bytes:

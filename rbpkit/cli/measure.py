@@ -32,6 +32,8 @@ from rbpkit.files.devices import set_threads
 from rbpkit.study.checks import folder_to_write
 from rbpkit.summary import DEFAULT_KS, Summary
 
+# pandas, torch and all that imports them are imported in the functions that need them: they take
+# seconds, and help and refusals should not.
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -103,7 +105,10 @@ def measure(
         "name": name,
     }
     summaries = []
-    for source in model:
+    for number, source in enumerate(model, start=1):
+        if len(model) > 1:
+            say(f"{number} of {len(model)}: {source}")
+        # One that cannot be measured does not stop the others; alone it is bad input.
         try:
             summaries.append(_measured(source, text, folder, loading, measuring))
         except InputError as error:
@@ -224,9 +229,10 @@ def measured_table(
     if not rows:
         raise InputError("no measured model to show")
     frame = pd.DataFrame(rows)
-    for name in ("revision", "fingerprint"):  # hashes
+    for name in ("revision", "fingerprint"):  # hashes, of which the beginning is enough
         frame[name] = frame[name].str[:15]
     values = frame.groupby(["model", "corpus"])[other_settings].nunique()
+    # A setting that all jobs of a model share tells nothing.
     alike = [name for name in other_settings if values[name].max() <= 1]
     frame = frame.drop(columns=alike)
     return frame.sort_values(["corpus", "family", "S", "model"], ignore_index=True)

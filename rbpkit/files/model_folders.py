@@ -132,7 +132,7 @@ def _checkpoint(model: str | os.PathLike[str], revision: str | None, source: Sou
         return Checkpoint(
             path.parent, path.stem, _sha256([path]), path.parent, (path,), gguf=path.name
         )
-    if os.path.isdir(path):
+    if os.path.isdir(path):  # goes before a hub id of the same name
         if revision is not None:
             raise InputError(f"{model}: a local folder has no revision {revision!r}; leave it out")
         return _in_folder(path, None, source)
@@ -228,6 +228,7 @@ def _on_its_base(adapter: Checkpoint, source: Source) -> Checkpoint:
         raise InputError(
             f"{folder}: its base model {base_name} is an adapter itself; merge that first"
         )
+    # Another adapter, or the same one on another base, gives other numbers.
     both = f"{adapter.revision} on {base.revision}"
     own_tokenizer = any(folder.glob("tokenizer*.json"))
     return Checkpoint(
@@ -267,7 +268,7 @@ def _need(path: Path, what: str, extra: str, packages: Iterable[str]) -> None:
 def _sha256(files: Iterable[Path]) -> str:
     """ "sha256:..." over the names and contents of the files."""
     total = hashlib.sha256()
-    for path in sorted(files):
+    for path in sorted(files):  # a folder lists its files in any order
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         total.update(f"{path.name} {content}\n".encode())
@@ -291,6 +292,7 @@ def read_tokenizer(folder: Path, options: dict[str, Any]) -> tuple[AnyTokenizer,
             return AutoTokenizer.from_pretrained(folder, **options), ""
         config = _tokenizer_config(folder)
         own = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        # Where texts are cut is decided here, and not by the file.
         own.no_truncation()
         own.no_padding()
         fault = "differs"
@@ -341,6 +343,7 @@ def _encodes_as(tokenizer: AnyTokenizer, own: Tokenizer, config: dict[str, Any])
         special = {str(token) for token in _special_tokens(own)}
         if not special <= set(tokenizer.all_special_tokens):
             return False
+    # Also words of its own vocabulary, whatever its language is; the same ones each time.
     words = random.Random(0).choices(sorted(own.get_vocab().values()), k=4000)
     with_ends = not _ends(config)
     for text in (*_probe_texts(), own.decode(words)):
@@ -380,6 +383,7 @@ def put_adapter(network: PreTrainedModel, folder: Path) -> PreTrainedModel:
         if config.is_prompt_learning:
             raise InputError(f"{folder}: an adapter of the prompt; give one of the layers (LoRA)")
         adapted = get_peft_model(network, config)
+        # The library gives some models' weights other names than their files have.
         renamed = getattr(network, "_checkpoint_conversion_mapping", {})
         loaded = adapted.load_adapter(folder, "default", key_mapping=renamed)
     for fault, keys in (("missing", loaded.missing_keys), ("unused", loaded.unexpected_keys)):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
+
+AnyPath = str | os.PathLike[str]
 
 # As transformers' Trainer calls the folders that it writes during a run.
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
