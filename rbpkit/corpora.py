@@ -212,6 +212,7 @@ def load_corpus(
     documents: int | None = None,
     field: str | None = None,
     image: str | None = None,
+    images: str | os.PathLike[str] | None = None,
     unit: str | None = None,
     seed: int | None = 42,
     revision: str | None = None,
@@ -226,8 +227,10 @@ def load_corpus(
     field: of JSON and Parquet files, the column with the text ("text" if not given), or several
         joined by "+" whose values are joined by a newline ("prompt+canonical_solution").
     image: of such files, the column with the picture that the text describes: the name of its file,
-        relative to the corpus's, or (Parquet) the picture itself. A folder with a metadata file is
-        read as the imagefolder of `datasets`, whose column is "image".
+        or (Parquet) the picture itself. A folder with a metadata file is read as the imagefolder of
+        `datasets`, whose column is "image".
+    images: the folder that these files are in, and that their names are relative to; by default
+        that of the corpus's own file. No other file is opened.
     unit: of such files, the column with the name of what the document was sampled with (its
         author, its repository), which a bootstrap resamples.
     seed: None takes documents in their own order. C4, and plugins' corpora that say so, are always
@@ -245,7 +248,8 @@ def load_corpus(
     if target not in ON_HUB and revision is not None:
         raise InputError(f"revision: only for corpora on the hub, not for {target}; leave it out")
     if isinstance(target, str):
-        for key, column in {"field": field, "image": image, "unit": unit}.items():
+        fixed_parts = {"field": field, "image": image, "images": images, "unit": unit}
+        for key, column in fixed_parts.items():
             if column is not None:
                 fixed = f"the {key} of {target} is fixed"
                 raise InputError(f"{key}={column!r}: {fixed}; leave {key} out")
@@ -256,7 +260,8 @@ def load_corpus(
     documents = documents or None  # None for all, from here on
     if isinstance(target, str):
         return _from_hub(target, documents, seed, revision)
-    columns = Columns((field or "text").split("+"), image, unit)
+    pictures_in = None if images is None else Path(os.path.expanduser(images))
+    columns = Columns((field or "text").split("+"), image, unit, pictures_in)
     is_imagefolder = image is not None and any(target.rglob("metadata.*"))
     files = (target,) if is_imagefolder else list_files(target)
     source = {"kind": "file", "path": str(target)}

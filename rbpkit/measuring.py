@@ -119,6 +119,7 @@ def measure(
     name: str | None = None,
     field: str | None = None,
     image: str | None = None,
+    images: str | os.PathLike[str] | None = None,
     unit: str | None = None,
     max_length: int = MAX_LENGTH,
     stride: int | None = 0,
@@ -142,6 +143,7 @@ def measure(
     field, image, unit: the columns of the corpus with the text, with the picture that it describes
         (for a model that reads pictures), and with the name of what it was sampled with (its
         author, its repository), which intervals resample.
+    images: the folder that the files of pictures are in, if they are not in the corpus's.
     max_length: truncate documents at this many tokens (Appendix A: 512), or at the model's context
         if that is shorter.
     stride: from 1 on, documents are scored whole, in windows of max_length tokens that are this far
@@ -172,7 +174,9 @@ def measure(
     if not callable(say):
         raise InputError("say: must be a function that takes a line")
     # The corpus first: its faults show at once, a model may take minutes to load.
-    text = opened_corpus(corpus, field, image, unit)
+    if images is not None:
+        check_path("images", images)
+    text = opened_corpus(corpus, field, image, unit, images)
     check_text(text, changed_text)
     with _opened(model, tokenizer, name, progress, text) as loaded:
         for what, note in loaded.notes.items():
@@ -211,12 +215,13 @@ def opened_corpus(
     field: str | None = None,
     image: str | None = None,
     unit: str | None = None,
+    images: str | os.PathLike[str] | None = None,
 ) -> Corpus:
     """What `measure` takes as a corpus, read."""
     if isinstance(corpus, Corpus):
         return corpus
     if isinstance(corpus, (str, os.PathLike)):
-        return load_corpus(corpus, field=field, image=image, unit=unit)
+        return load_corpus(corpus, field=field, image=image, images=images, unit=unit)
     return Corpus.of(corpus, field=field or "text", image=image, unit=unit)
 
 

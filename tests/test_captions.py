@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shutil
 from importlib.util import find_spec
+from pathlib import Path
 
 import datasets
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 import transformers
@@ -185,8 +189,10 @@ def test_every_kind_of_corpus_gives_the_same_records(captions, llava, tmp_path):
     shutil.copytree(captions / "pictures", tmp_path / "folder")
     lines = ({"file_name": f"{i}.png", "text": text} for i, text in enumerate(CAPTIONS))
     write(tmp_path / "folder/metadata.jsonl", lines)
+    options = {"image": "image", "seed": None}
     files = [
-        load_corpus(tmp_path / p, image="image", seed=None) for p in ("rows.parquet", "folder")
+        load_corpus(tmp_path / "rows.parquet", images=captions, **options),
+        load_corpus(tmp_path / "folder", **options),
     ]
     for corpus in (*files, rows, rows.to_iterable_dataset(), list(rows)):
         other = measure(model, corpus, image="image")
@@ -218,18 +224,50 @@ def test_from_the_command_line(rbpkit, captions, encoder_decoder, tmp_path):
     assert_same_columns(swept.columns(), same.columns())
 
 
-@pytest.mark.parametrize("fault", ["missing", "broken", "cut short", "null", "no column"])
+BAD_PICTURES = ["missing", "broken", "cut short", "null", "no column", "absolute", "above", "pipe"]
+
+
+@pytest.mark.parametrize("fault", BAD_PICTURES)
 def test_a_bad_picture_is_one_line_that_names_the_row(fault, rbpkit, captions, llava, tmp_path):
-    good = captions / "pictures/3.png"
+    folder, elsewhere = tmp_path / "corpus", captions / "pictures/3.png"
+    folder.mkdir()
+    good = Path(shutil.copy(elsewhere, folder / "good.png"))
     if content := {"broken": b"no picture", "cut short": good.read_bytes()[:900]}.get(fault):
-        (tmp_path / "bad.png").write_bytes(content)
-    bad = {"null": {"picture": None}, "no column": {}}.get(fault, {"picture": "bad.png"})
-    rows = [{"text": "good", "picture": str(good)}, {"text": "bad"} | bad]
-    path, out = write(tmp_path / "captions.jsonl", rows), tmp_path / "out"
+        (folder / "bad.png").write_bytes(content)
+    if fault == "pipe":
+        os.mkfifo(folder / "bad.png")
+    if fault == "above":
+        shutil.copy(elsewhere, tmp_path / "bad.png")
+    bad = {
+        "null": {"picture": None},
+        "no column": {},
+        "absolute": {"picture": str(elsewhere)},
+        "above": {"picture": "../bad.png"},
+    }.get(fault, {"picture": "bad.png"})
+    rows = [{"text": "good", "picture": "good.png"}, {"text": "bad"} | bad]
+    path, out = write(folder / "captions.jsonl", rows), tmp_path / "out"
     more = ["--corpus", path, "--image", "picture", "--out", out]
     status, _, err = rbpkit("measure", "--model", llava, *more)
     assert status == 2 and err.count("\n") == 1 and f"{path}:2: " in err
+    assert ("is outside" in err) == (fault in ("absolute", "above"))
     assert not list(out.rglob("*.*"))
+    if fault in ("absolute", "above"):  # if its folder is named, it is read
+        shutil.copy(good, elsewhere.parent / "good.png")
+        shutil.copy(good, tmp_path / "good.png")
+        images = elsewhere.parent if fault == "absolute" else tmp_path
+        rows[1]["picture"] = str(elsewhere) if fault == "absolute" else "bad.png"
+        write(path, rows)
+        assert rbpkit("measure", "--model", llava, *more, "--images", images)[0] == 0
+
+
+def test_no_picture_is_read_by_the_path_in_a_table(captions, tmp_path):
+    """Parquet as `datasets` writes it without the pictures' bytes: a path, anywhere."""
+    picture = {"bytes": None, "path": str(captions / "pictures/3.png")}
+    table = pa.table({"text": ["a"], "image": [picture]})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    with pytest.raises(InputError, match=r"row 1: the picture .* is outside"):
+        load_corpus(tmp_path / "rows.parquet", image="image")
+    load_corpus(tmp_path / "rows.parquet", image="image", images=captions)
 
 
 def test_an_encoder_decoder_in_memory_without_a_processor(encoder_decoder):

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 from pathlib import Path
 
 import datasets
@@ -14,13 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 from huggingface_hub import constants as hub_constants
+from PIL import Image
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from rbpkit.corpora import HUB_CORPORA, ON_HUB, Corpus, load_corpus, protocol_order
 from rbpkit.encoding import PAD_ID, EncodedCorpus, EncodedDocument, batches, encode
 from rbpkit.errors import InputError
-from rbpkit.files.text_files import text_fingerprint
+from rbpkit.files.text_files import read_txt, text_fingerprint
 from rbpkit_pocket import paths
 from rbpkit_pocket.documents import load_pocket_documents
 
@@ -155,6 +157,34 @@ def test_broken_lines_are_named(tmp_path, data, part):
 def test_broken_files_are_named(tmp_path, name, data):
     (tmp_path / name).write_bytes(data)
     refused(f"{name}: cannot be read", tmp_path / name)
+
+
+def test_what_is_no_document_is_refused_before_it_is_read_whole(tmp_path, monkeypatch):
+    """A long line, a word that no tokenizer takes, a pipe that nobody writes to."""
+    path = tmp_path / "long.jsonl"
+    monkeypatch.setattr("rbpkit.files.text_files.LONGEST_TEXT", 2**23)
+    write_jsonl(path, [{"text": "a b"}, {"text": "a " * 2**22}])
+    refused(f"{path}:2: over 64 MiB in one document", path)
+    for word in ("a", "漢", "-"):
+        write_jsonl(path, [{"text": "a b"}, {"text": f"a {word * 1_000_001} b"}])
+        refused(f"{path}:2: a word of over 1,000,000 characters", path)
+    write_jsonl(path, [{"text": f"a {'a' * 999_999} -" * 3}])
+    assert len(load_corpus(path).documents) == 1
+    text = tmp_path / "long.txt"
+    text.write_text("a " * 2**22 + "b")
+    refused(f"{text}: over 64 MiB", text)
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    refused("no corpus file", tmp_path / "pipe.jsonl")
+    os.mkfifo(tmp_path / "pipe.txt")
+    with pytest.raises(InputError, match="not a file"):
+        read_txt(tmp_path / "pipe.txt")
+
+
+def test_a_folder_of_pictures_asks_no_host(tmp_path, monkeypatch):
+    Image.new("RGB", (9, 9)).save(tmp_path / "a.png")
+    write_jsonl(tmp_path / "metadata.jsonl", [{"file_name": "a.png", "text": "a b"}])
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: pytest.fail("asked a host"))
+    assert load_corpus(tmp_path, image="image").documents == ("a b",)
 
 
 def test_wrong_paths_and_arguments(tmp_path):

@@ -56,6 +56,9 @@ def measure(
     ] = 0,
     field: Annotated[str | None, typer.Option(help="Column with the text; a+b joins two.")] = None,
     image: Annotated[str | None, typer.Option(help="Column with the text's picture.")] = None,
+    images: Annotated[
+        str | None, typer.Option(help="Folder of the pictures, if it is not the corpus's.")
+    ] = None,
     unit: Annotated[
         str | None,
         typer.Option(help="Column with the text's author or source, which intervals resample."),
@@ -85,7 +88,15 @@ def measure(
     from rbpkit.corpora import check_text, load_corpus
 
     # The corpus first: its faults show at once, a model may take minutes to load.
-    text = load_corpus(corpus, documents=documents, field=field, image=image, unit=unit, seed=seed)
+    text = load_corpus(
+        corpus,
+        documents=documents,
+        field=field,
+        image=image,
+        images=images,
+        unit=unit,
+        seed=seed,
+    )
     check_text(text, changed_text)
     set_threads(threads)
     loading = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,8 @@ def _decoded(source: Any) -> Image.Image:
         return Image.fromarray(source)
     if isinstance(source, bytes):
         return Image.open(io.BytesIO(source))
+    if not os.path.isfile(source):  # a pipe would be waited for
+        raise FileNotFoundError(f"no such file: {source}")
     return Image.open(source)
 
 
@@ -55,7 +58,12 @@ def folder_rows(folder: Path, image: str) -> Iterator[Mapping[str, Any]]:
     """The rows of an `imagefolder` of `datasets`, with its metadata, of all its splits."""
     import datasets
 
-    splits = datasets.load_dataset("imagefolder", data_dir=str(folder), streaming=True)
+    counts = datasets.config.HF_UPDATE_DOWNLOAD_COUNTS
+    datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = False  # a local folder is nobody else's business
+    try:
+        splits = datasets.load_dataset("imagefolder", data_dir=str(folder), streaming=True)
+    finally:
+        datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = counts
     for split in splits.values():
         yield from undecoded(split, image)
 

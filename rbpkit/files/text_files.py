@@ -9,7 +9,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import io
+import itertools
 import json
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,12 +40,23 @@ class Columns(NamedTuple):
     texts: those whose values are joined by a newline.
     picture: the one with the picture that the text describes.
     unit: the one with the name of the document's unit.
+    pictures_in: the folder that pictures are read from, by names relative to it; None for the
+        folder of the corpus's file.
     """
 
     texts: Sequence[str]
     picture: str | None = None
     unit: str | None = None
+    pictures_in: Path | None = None
 
+
+LONGEST_TEXT = 64 * 2**20
+"""Bytes of a document, or of a line that holds one."""
+_TOO_LONG = f"over {LONGEST_TEXT >> 20} MiB in one document; split it"
+
+LONGEST_WORD = 1_000_000
+"""Characters: a tokenizer takes minutes for a longer one, or fails."""
+_WORD = re.compile(r"\w+|[^\w\s]+")
 
 Row = Mapping[str, Any]
 Make = Callable[[Row, Iterable[str], object, Path], Document]
@@ -106,8 +120,15 @@ def read_documents(
 
 
 def read_txt(path: Path) -> str:
-    """The text of a file, without a byte-order mark. Raises InputError if it is not UTF-8."""
+    """The text of a file, without a byte-order mark.
+
+    Raises InputError if it is not UTF-8, too long, or no file: a pipe would be waited for.
+    """
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: not a file")
     with reason(f"{path}: cannot be read"):
+        if path.stat().st_size > LONGEST_TEXT:
+            raise InputError(f"{path}: {_TOO_LONG}")
         return path.read_bytes().decode("utf-8-sig")
 
 
@@ -122,10 +143,16 @@ def _json_rows(path: Path, keep: Callable[[Row], bool] | None, make: Make) -> It
     with pa.input_stream(path, compression="detect") as stream:
         # Bytes, so that only \n ends a line: str.splitlines would also cut at U+2028, which JSON
         # allows inside a string.
-        for number, line in enumerate(io.BufferedReader(stream), start=1):
+        reader = io.BufferedReader(stream)
+        for number in itertools.count(start=1):
+            line = reader.readline(LONGEST_TEXT + 1)
+            if not line:
+                return
+            where = f"{path}:{number}"
+            if len(line) > LONGEST_TEXT:
+                raise InputError(f"{where}: {_TOO_LONG}")
             if not line.strip():
                 continue  # blank lines are not rows, as in `datasets`
-            where = f"{path}:{number}"
             with reason(f"{where}: not a JSON object in UTF-8"):
                 row = json.loads(line.decode("utf-8-sig"))
                 if keep is None or keep(row):
@@ -150,12 +177,13 @@ def document_of(
     row: Row,
     known: Iterable[str],
     where: object,
-    folder: Path = Path(),
+    folder: Path | None = None,
 ) -> Document:
     """The document of a row: its text, and its picture and unit if there are columns for them.
 
     known, where: the names of all columns of the row, and its place, for errors.
-    folder: what the name of a picture's file is relative to.
+    folder: of the corpus's file. A picture's file must be inside it, or in `columns.pictures_in`.
+        None of rows in memory, which may name any file.
 
     Raises InputError for a column that is missing or has no value of its kind.
     """
@@ -164,15 +192,44 @@ def document_of(
             raise InputError(f"{where}: no text in field {name!r}; its fields are {[*known]}")
     text = "\n".join(row[name] for name in columns.texts)
     text.encode()  # JSON's "\ud800" is legal JSON, but no text
+    if len(text) > LONGEST_WORD:
+        _check_words(text, where)
     for kind, column in (("picture", columns.picture), ("unit", columns.unit)):
         if column is not None and row.get(column) is None:
             raise InputError(f"{where}: no {kind} in field {column!r}; its fields are {[*known]}")
     picture = None
     if columns.picture is not None:
         source = row[columns.picture]
-        picture = Picture(str(where), folder / source if isinstance(source, str) else source)
+        if folder is not None:
+            source = _source_inside(source, columns.pictures_in or folder, where)
+        picture = Picture(str(where), source)
     unit = None if columns.unit is None else str(row[columns.unit])
     return Document(text, picture, unit)
+
+
+def _check_words(text: str, where: object) -> None:
+    for word in _WORD.finditer(text):
+        if word.end() - word.start() > LONGEST_WORD:
+            raise InputError(f"{where}: a word of over {LONGEST_WORD:,} characters; is it text?")
+
+
+def _source_inside(source: Any, folder: Path, where: object) -> Any:
+    """The source of a picture; one that is a file must be inside the folder.
+
+    Otherwise the rows of a stranger's corpus could have any file of this machine opened.
+    """
+    is_encoded = isinstance(source, Mapping) and source.get("bytes") is not None
+    if isinstance(source, Mapping) and not is_encoded:
+        source = source.get("path")
+    if not isinstance(source, str):
+        return source
+    path = Path(os.path.abspath(folder / source))
+    if not path.is_relative_to(os.path.abspath(folder)):
+        raise InputError(
+            f"{where}: the picture {source!r} is outside {folder}; name the folder that all"
+            " pictures are in, --images (images=)"
+        )
+    return path
 
 
 def text_fingerprint(documents: Iterable[str]) -> str:
