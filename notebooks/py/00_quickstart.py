@@ -167,13 +167,13 @@ points = pd.DataFrame(rows, columns=["model", "S", "position", "token", "rank"])
 plots.save(figure, points, figures_dir, "quickstart_sentence")
 
 # %% [markdown]
-# *One function under three models. The paler a token, the earlier its place in the model's queue of guesses. The first token is not predicted.*
+# *The paler a token, the earlier its place in the model's queue of guesses. The first token is not predicted.*
 #
-# Size $S$ is the number of a model's parameters without its embeddings (the tables that turn tokens into numbers and back). The first two models are **pocket models**: small models that we trained on Python packages and that run here without a GPU or a network. Their design is that of Pythia, a family of real models. The third, SmolLM2-135M-Instruct, is real and saw far more text, so only the first two can be compared by size. (It cuts the text differently; its 53 tokens are a coincidence.) Change `text`, and run the cells again. [Glossary](../docs/glossary.md)
+# Size $S$ is the number of a model's parameters without its embeddings (the tables that turn tokens into numbers and back). The first two models are **pocket models**: small models that we trained on Python packages and that run here without a GPU or a network. Their design is that of Pythia, a family of real models. The third, SmolLM2-135M-Instruct, is real and saw far more text, so only the first two can be compared by size. (It cuts the text differently; its 53 tokens are a coincidence.) Change `text` and run the cells again. [Glossary](../docs/glossary.md)
 #
 # ## A place in a queue
 #
-# Before each token the model lines up its whole **vocabulary**, the list of all tokens it knows, the most probable first. The **rank** $R$ of the true token is its place in that queue.
+# Before each token the model lines up its whole **vocabulary**, the list of all $V$ tokens it knows, the most probable first. The **rank** $R$ of the true token is its place in that queue.
 
 
 # %% tags=["hide-input"]
@@ -217,7 +217,7 @@ plots.save(figure, queue, figures_dir, "quickstart_queue")
 # %% [markdown]
 # *The queue of the largest pocket model before "True" in the second line, with probabilities.*
 #
-# To find a rank, no sorting is needed. The vocabulary has $V$ tokens. Let $p(v)$ be the probability of token $v$, and let $t$ be the true token. Count the tokens that are at least as probable as $t$, itself included. (Equations have the paper's numbers.)
+# To find a rank, no sorting is needed. Let $p(v)$ be the probability of token $v$, and let $t$ be the true token. Count the tokens that are at least as probable as $t$, itself included. (Equations are numbered as in the paper that this project reproduces.)
 #
 # $$R = \sum_{v=1}^{V} \mathbf 1\,[\,p(v) \ge p(t)\,]. \tag{3}$$
 
@@ -236,7 +236,7 @@ for model in (smallest, largest):
     print(f"S = {model.S:,}: rank {R} of {model.V:,}")
 
 # %% [markdown]
-# `logit_ranks` does this for all tokens at once. It compares the scores themselves, because softmax does not change their order. `.rank()` gives $R$ at each place. Which token is the hardest?
+# `logit_ranks` does this for all tokens at once. It compares the scores themselves, because softmax does not change their order. `.rank()` gives $R$ at each place. Which token is the hardest, the one with the largest rank?
 
 # %%
 logits = smallest.logits(ids)[0, :-1]  # after the last token nothing comes
@@ -249,7 +249,7 @@ print(f"under the smallest model, {spelt[hardest]!r} has rank {ranks[hardest]}")
 #
 # <details><summary>Hint</summary>Take the logits of <code>largest</code>, but keep <code>hardest</code> as it is.</details>
 #
-# `check` compares your answer with a hidden one, which `sealed` hides; `within` says how close yours must be.
+# `sealed` hides the right answer, and `check` compares yours with it. Both are rounded to `digits` decimals, and `within` says by how many units of the last one they may differ.
 
 # %%
 answer_1 = None  # a rank
@@ -275,11 +275,11 @@ right_answer = sealed("77ac319b", digits=2)
 print(check(2, answer_2, right_answer))
 
 # %% [markdown]
-# **Guess first.** Take a model of twice the size. By how much does its loss at $k = 1$ fall: by half, by a quarter, or by less than a tenth?
+# **Guess first.** By how much is the loss at $k = 1$ lower for a model of twice the size: by half, by a quarter, or by less than a tenth?
 #
 # ## The law
 #
-# A *summary* holds a model's ranks on `pocket:code`, Python functions that it was not trained on. `models_of` chooses those of one text and family, the smallest model first. `ks` holds 1, 10, 50 and 100.
+# A *summary* holds a model's ranks on `pocket:code`, Python functions that it was not trained on. `models_of` chooses the summaries of one text and family, the smallest model first. `ks` holds 1, 10, 50 and 100.
 
 # %%
 every_summary = load_summaries(paths.SUMMARIES)  # a folder of the pocket models
@@ -292,7 +292,7 @@ for k in ks:
     RBP[k] = np.array([summary.rbp(k) for summary in summaries])
 
 # %% [markdown]
-# Are the stored numbers right? `measure` lets two of the models rank all these tokens again, here and now.
+# Are the stored numbers right? `measure` lets two of the models rank all these tokens again.
 
 # %%
 corpus = load_corpus("pocket:code")
@@ -374,9 +374,9 @@ if len(law):
 law.round(3) if len(law) else None
 
 # %% [markdown]
-# *Eight models on code, both axes logarithmic. The rings are the two models measured again: they fall on the stored points.*
+# *Eight models on code, at two of the four $k$; both axes are logarithmic. The rings are the two models measured again: they fall on the stored points.*
 #
-# **Twice the size lowers the loss by 7%. 122 times the size, from the smallest model to the largest, lowers it only by a factor of 1.6.** The larger $k$ is, the faster the loss falls. This is what the paper found for real models:
+# **Twice the size lowers the loss by 7%. 122 times the size, from the smallest model to the largest, lowers it only by a factor of 1.6.** The larger $k$ is, the faster the loss falls. The paper found this for real models:
 #
 # > "As models grow, a greater proportion of correct tokens are placed among the top predictions, and this improvement follows a power-law trend." (*Relative-Based Scaling Law for Neural Language Models*, arXiv 2510.20387, Section 1)
 # >
@@ -394,7 +394,7 @@ print(check(3, answer_3, right_answer))
 # %% [markdown]
 # ## What this cannot show
 #
-# - The points bend: both ends lie above their line. This bend is not chance in the choice of text: other text would move a point only a tenth as far as it lies from its line. So the law is a rough description here.
+# - The points bend: both ends lie above their line. The choice of text does not explain this: other text would change a point's distance from its drawn line by only about a tenth. So the law is a rough description here.
 # - These models span two decades (factors of ten) of $S$; the paper's own Pythia models span four.
 # - The models are tiny and saw little text. They say nothing about the paper's exponents.
 

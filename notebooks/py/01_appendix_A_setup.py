@@ -15,7 +15,7 @@
 #
 # $$\Large 0.194617$$
 #
-# This number is in a file of the paper's authors. Pythia-14M, the smallest model of the study, read a text called HotpotQA. It ranked this share of the tokens (words or pieces of words) first. We write $\mathrm{RBP}_1$ for this share. $\mathrm{RBP}_k$ is the share of tokens whose rank is at most $k$ ([notebook 00](00_quickstart.ipynb)). How many tokens were counted? The paper prints no such number, but it makes a promise:
+# This number is in a file of the paper's authors. Pythia-14M, the smallest model of the study, read a text called HotpotQA. Before each token (a word or a piece of a word) it lined up all tokens it knows, the most probable first. The true token's place in this queue is its *rank*. The number is $\mathrm{RBP}_1$, the share of tokens with rank 1; $\mathrm{RBP}_k$ is the share with a rank of at most $k$ ([notebook 00](00_quickstart.ipynb)). How many tokens were counted? The paper prints no such number, but it makes a promise:
 #
 # > **The paper.** "Each data point is obtained by averaging over at least $5 \cdot 10^5$ tokens to ensure statistical stability." (Appendix A)
 #
@@ -116,9 +116,9 @@ points = pd.DataFrame({"model": hotpot.models, "S": hotpot.S.astype(int), "value
 plots.save(figure, points, figures_dir, "figure_A_table1")
 
 # %% [markdown]
-# *Size $S$ counts a model's parameters without its embeddings. [Notebook 03](03_section_4_1_k1.ipynb) explains slopes and $R^2$.*
+# *Size $S$ counts a model's parameters without its embeddings. The seven measures are cross-entropy and $-\log \mathrm{RBP}_k$ at six $k$. [Notebook 03](03_section_4_1_k1.ipynb) explains slopes and $R^2$.*
 #
-# Everything in Table 1 rests on step 1. The authors' program takes 1,000 documents of a text (HumanEval has only 164), cuts each into tokens with the model's own tokenizer, and keeps the first 512 of each. The first token has nothing before it, so of a full document 511 tokens get a rank.
+# Everything in Table 1 rests on step 1. The authors' program takes 1,000 documents of a text (HumanEval has only 164). It cuts each into tokens with the model's own tokenizer and keeps the first 512 tokens. The first token has nothing before it, so of a full document 511 tokens get a rank.
 #
 # **Exercise 1.** The pocket models, our own small ones, keep only 256 tokens of a document. How many ranks can 1,000 documents give at most?
 #
@@ -157,7 +157,7 @@ plots.save(figure, pd.DataFrame(rows, columns=["T", "c", "share"]), figures_dir,
 # %% [markdown]
 # *Each row has the shares that a class of that size can give. (14 pupils can give 0.714 too.)*
 #
-# **Exercise 2.** Two shares of one class are 0.4615 and 0.7692, rounded to four digits. How many pupils has it at least?
+# **Exercise 2.** Two shares of one class are 0.4615 and 0.7692, rounded to four digits. How many pupils does it have at least?
 #
 # <details><summary>Hint</summary>For 2, 3, 4 and more pupils: multiply, round to a whole number of pupils, divide again.</details>
 
@@ -169,9 +169,9 @@ print(check(2, answer_2, right_answer))
 # %% [markdown]
 # ## The sieve
 #
-# Let $T$ be the number of tokens. A *hit* is a token with a rank of at most $k$, so $\mathrm{RBP}_k = c/T$ for a whole number of hits $c$. The authors stored it with six digits. So $T$ is possible only if some $c/T$ rounds to the published value, so that it differs by at most half a millionth. All Pythias share one tokenizer, so they share one $T$, and every published value must fit it.
+# Let $T$ be the number of tokens. A *hit* is a token with a rank of at most $k$, so $\mathrm{RBP}_k = c/T$ for a whole number of hits $c$. The authors stored it with six digits. So $T$ is possible only if some $c/T$ differs from the published value by at most half a millionth. All Pythias share one tokenizer, so they share one $T$, and every published value must fit it.
 #
-# The two tables of `paper` have one row for each model, text and $k$. We start with every $T$ that 1,000 documents allow. One value after the other throws out the counts that do not fit.
+# `paper` holds the published numbers. We take its two tables with one row for each model, text and $k$. `sieve` starts with every $T$ that 1,000 documents allow. Each value then throws out the counts that do not fit it.
 
 # %%
 values = pd.concat([paper.rbp_by_size(), paper.rbp_by_k()])
@@ -219,11 +219,11 @@ points = pd.DataFrame({"values": range(len(left)), "left": left})
 plots.save(figure, points, figures_dir, "figure_A_sieve")
 
 # %% [markdown]
-# *Pythia on HotpotQA.*
+# *Pythia on HotpotQA. The last 66 values throw out nothing more and are not drawn.*
 #
-# Which of the 21 is it? A multiple of a possible count is always possible too: what 5 of 7 can give, 10 of 14 can. But suppose that the true count were twice 24,782. Then 24,782 would fit only if the number of hits were even in all 86 cases. That is no coincidence, so the multiples are out. (The one more, 504,360, is out for the same reason: it is 1,000,000 less the twentieth multiple, see exercise 3.)
+# Which of the 21 is it? A multiple of a possible count is always possible too: what 5 of 7 can give, 10 of 14 can. But suppose that the true count were twice 24,782. Then 24,782 could fit only if all 86 numbers of hits were even. That does not happen by chance, so the multiples are out. (The remaining count, 504,360, is 1,000,000 less the twentieth multiple. It fits only because that multiple does, as exercise 3 shows, so it is out too.)
 #
-# So each of these points rests on 24,782 tokens, some 25 for each question. What about the other texts and families?
+# So each of these points rests on 24,782 tokens, about 25 for each question.
 
 # %%
 counts = {}
@@ -265,11 +265,11 @@ with plots.style():
 plots.save(figure, known["tokens"].reset_index(), figures_dir, "figure_A_counts")
 
 # %% [markdown]
-# *All sixteen counts. On AusLegal two counts fit for each family; the larger is drawn.*
+# *On AusLegal two counts fit for each family; the larger is drawn.*
 #
 # **HotpotQA's points rest on a twentieth of the half million tokens that the paper promises. Of the four texts only AusLegal can reach that number.** On HumanEval, a small and free text, the inference can be checked. A test (`tests/test_corpora.py`) cuts it with the real tokenizers: 42,400 tokens for GPT-2 and 33,233 for Pythia, exactly the counts that the digits gave.
 #
-# The small counts make points noisier than the paper says, at large $k$ most of all, because few tokens are missed there. [Notebook 04](04_section_4_2_moderate_k.ipynb) measures it.
+# With so few tokens, the points are noisier than the paper says. The noise is largest at large $k$, because few tokens have a rank above it. [Notebook 04](04_section_4_2_moderate_k.ipynb) measures it.
 
 # %% tags=["hide-input", "hide-output"]
 # All counts
@@ -289,7 +289,7 @@ pd.Series(words).unstack().loc[corpora]
 # Pythia | 499,125 or 500,875 | open
 # Qwen | 499,447 or 500,553 | open
 #
-# OPT cuts text as GPT-2 does, but begins each document with a start sign, which takes one of the 512 places. So OPT has at most 1,000 tokens fewer, one per document. Of the four pairs of counts, only 501,486 and 500,536 differ so.
+# OPT cuts text as GPT-2 does, but begins each document with a start sign, which takes one of the 512 places. So OPT has fewer tokens than GPT-2, by at most one per document. Of the four ways to pair a count of GPT-2 with one of OPT, only 501,486 and 500,536 differ like this.
 #
 # **Exercise 3**, to discuss. On AusLegal the two counts of each family add up to 1,000,000. Why? (The answer is in `docs/solutions/01_appendix_A_setup.md`.)
 #
@@ -297,7 +297,7 @@ pd.Series(words).unstack().loc[corpora]
 #
 # ## The paper says, we get
 #
-# "At least $5 \cdot 10^5$ tokens" holds in part. Four of the 16 counts can be so large; for two of these it is open. "$S$ denotes the number of non-embedding model parameters" holds. Fits with embeddings miss the exponents of Table 1 (folded below).
+# "At least $5 \cdot 10^5$ tokens" holds in part. Four of the 16 counts can be so large; for two of these it is open. "$S$ denotes the number of non-embedding model parameters" holds. If embeddings are counted too, the fitted slopes are not those of Table 1 (folded below).
 
 # %% tags=["hide-input", "hide-output"]
 # Compute what the folds below show: the models, and fits with both counts of parameters
@@ -411,7 +411,7 @@ claims_table(
 #
 # <details><summary>What does S count, and why is it 1.2 million for a model called 14M?</summary>
 #
-# The layers, without the tables that read and write tokens. With $L$ layers of width $d$, GPT-2, Pythia and most OPT models have $S = L\,(12 d^2 + 13 d) + 2 d$. Each layer has $4d^2 + 4d$ parameters in the attention, $8d^2 + 5d$ in the MLP and $4d$ in two normalisations; the last $2d$ are one more normalisation. (Qwen's layers were counted one by one.) Pythia-14M has two tables of 6.4 million parameters each.
+# The layers, without the tables that read and write tokens. With $L$ layers of width $d$, GPT-2, Pythia and most OPT models have $S = L\,(12 d^2 + 13 d) + 2 d$. Each layer has $4d^2 + 4d$ parameters in the attention, $8d^2 + 5d$ in the MLP and $4d$ in two normalisations; the last $2d$ are one more normalisation. Pythia-14M has two tables of 6.4 million parameters each.
 #
 # </details>
 
@@ -427,7 +427,7 @@ print(
 # %% [markdown]
 # <details><summary>Which models are there, and how far do their sizes reach?</summary>
 #
-# Four families with 24 models, over four decades (factors of ten) of $S$. Only Pythia has four decades by itself; the others have less than two. (The abstract says "five orders of magnitude".)
+# Four families with 24 models, over four decades (factors of ten) of $S$. Only Pythia has four decades by itself; the others have less than two.
 #
 # </details>
 
@@ -507,7 +507,7 @@ plots.save(figure, both_counts, figures_dir, "figure_A_size")
 # %% [markdown]
 # <details><summary>How many sizes does a straight line take?</summary>
 #
-# It is not the number of sizes that raises $R^2$, but their range. There are 638 ways to choose five or more of Pythia's ten sizes. On HumanEval the worst choice of five has an $R^2$ of 0.95, the best 0.9999. Choices of five that span more decades of $S$ tend to have a higher $R^2$ (correlation 0.39 to 0.66, by text). The median $R^2$ of ten sizes is a little lower than that of five, because a line of two numbers can follow five points more closely. The factor $(n-1)/(n-2)$ corrects for this. With it, the median of $1 - R^2$ on Wiki is 0.0086 for five sizes and 0.0087 for ten.
+# It is not the number of sizes that raises $R^2$, but their range. There are 638 ways to choose five or more of Pythia's ten sizes. On HumanEval the worst choice of five has an $R^2$ of 0.95, the best 0.9999. Choices of five that span more decades of $S$ tend to have a higher $R^2$ (correlation 0.39 to 0.66, by text). The median $R^2$ of ten sizes is a little lower than that of five, because a line of two numbers can follow five points more closely.
 #
 # </details>
 
@@ -571,7 +571,7 @@ plots.save(figure, choices, figures_dir, "figure_A2")
 # %% [markdown]
 # <details><summary>Which texts, and how were they prepared?</summary>
 #
-# Six public corpora. Figures show the first four; C4 and Github appear in Table 1 only. Documents are shuffled with seed 42 (C4 comes in its own order) and the first 1,000 are taken. Of Github the program takes documents of more than 512 characters.
+# The figures show the first four of six public corpora; C4 and Github appear in Table 1 only. Documents are shuffled with seed 42 (C4 comes in its own order) and the first 1,000 are taken. Of Github the program takes documents of more than 512 characters.
 #
 # </details>
 

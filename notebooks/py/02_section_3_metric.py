@@ -115,7 +115,7 @@ plots.save(figure, figure_1, figures_dir, "figure_1")
 #
 # The cross-entropy $\mathrm{CE}$ is an average over the tokens of a text, in nats (the logarithm is natural). The rank $R$ is the place of the true token, and $\mathrm{RBP}_k$ is the share of tokens with a rank of at most $k$. [Glossary](../docs/glossary.md)
 #
-# **Exercise 1.** "Paris" has a probability of 0.28. Which is the largest rank it can have?
+# **Exercise 1.** "Paris" has a probability of 0.28. What is the largest rank it can have?
 #
 # <details><summary>Hint</summary>If the rank is R, then R tokens have at least this probability. All probabilities add up to one.</details>
 
@@ -174,7 +174,7 @@ points = pd.DataFrame({"position": range(1, count + 1), "rank": ranks})
 plots.save(figure, points, figures_dir, "figure_2_share")
 
 # %% [markdown]
-# *Each cell is a token; the paler, the smaller its rank. A bracket spans the tokens with a rank of at most $k$.*
+# *Each cell is a token, in the colours of notebook 00: the paler it is, the smaller its rank. A bracket spans the tokens with a rank of at most $k$.*
 #
 # `look` reads a text with a model and gives the rank of each token.
 
@@ -190,7 +190,7 @@ for k in (1, 10, 100):
 #
 # ## What cross-entropy forces
 #
-# If the true token has the probability $e^{-3} = 0.05$ at every place, CE is 3. The other 0.95 can be shared in many ways. Here are two.
+# If the true token has the probability $e^{-3} = 0.05$ at every place, CE is 3. The other 0.95 can be shared in many ways, such as these:
 
 # %% tags=["hide-input"]
 # Draw the idea: two models with one cross-entropy
@@ -223,7 +223,7 @@ plots.save(figure, points, figures_dir, "figure_2_open")
 # %% [markdown]
 # *The dark bar is 0.05 in both. Left, the true token is second; right, it is first.*
 #
-# So a cross-entropy of 3 nats leaves everything open: $\mathrm{RBP}_1$ can be anything from 0 to 1. At larger $k$ something is forced. By its definition, $R$ tokens have a probability of at least $p(t)$. All probabilities add up to one, so $R\,p(t) \le 1$, which is
+# So a cross-entropy of 3 nats leaves everything open: $\mathrm{RBP}_1$ can be anything from 0 to 1. At larger $k$ something is forced. By Eq. 3, exactly $R$ tokens have a probability of at least $p(t)$. All probabilities add up to one, so $R\,p(t) \le 1$, which is
 #
 # $$-\log p(t) \;\ge\; \log R .$$
 #
@@ -231,7 +231,7 @@ plots.save(figure, points, figures_dir, "figure_2_open")
 #
 # $$\mathrm{RBP}_k = 1 - q \;\ge\; 1 - \frac{\mathrm{CE}}{\log(k+1)} .$$
 #
-# At $k = 1$ the right side is $1 - \mathrm{CE}/\log 2$. From $\mathrm{CE} = \log 2 = 0.69$ on, it is at most 0 and forces nothing.
+# At $k = 1$ the right side is $1 - \mathrm{CE}/\log 2$. If CE is $\log 2 = 0.69$ or more, this is at most 0 and forces nothing.
 
 
 # %%
@@ -245,7 +245,7 @@ for k in (1, 10, 100, 1000):
     print(f"CE = 3 forces RBP_{k} >= {least(3, k):.2f}")
 
 # %% [markdown]
-# **Exercise 2.** A model has $\mathrm{CE} = 2$ nats. From which whole $k$ on *must* $\mathrm{RBP}_k$ be at least one half?
+# **Exercise 2.** A model has $\mathrm{CE} = 2$ nats. What is the smallest whole $k$ at which $\mathrm{RBP}_k$ *must* be at least one half?
 #
 # <details><summary>Hint</summary>Set the bound equal to 1/2 and solve for k + 1.</details>
 #
@@ -265,7 +265,9 @@ print(check(3, answer_3, right_answer))
 # %% [markdown]
 # ## From scratch
 #
-# **Guess again.** At 3 nats, which $\mathrm{RBP}_1$ do trained models have? We measure four. From this project we take only their folders and the documents. Load a model, read the documents, and keep two numbers for each token.
+# **Guess again.** At 3 nats, which $\mathrm{RBP}_1$ do trained models have? We measure four of them, and take only their folders and the documents from this project. For each token of the documents we keep two numbers: the rank and the probability of the true token.
+#
+# `predict` gives the model's *logits*, a score for each token of the vocabulary; softmax turns them into probabilities.
 
 # %%
 documents = load_corpus("pocket:code").documents[:24]
@@ -283,6 +285,7 @@ def predict(tokenizer, network, document):
     return logits[:-1].numpy(), ids[0, 1:].numpy()
 
 
+# %%
 def rank_and_probability(logits, t):
     """R and p(t) at each place."""
     place = np.arange(len(t))
@@ -370,7 +373,7 @@ plots.save(figure, points, figures_dir, "figure_2_bounds")
 #
 # ## What happens in practice
 #
-# The paper prints both CE and $\mathrm{RBP}_1$ for 14 models on Wikipedia. `wiki` has them: family, size $S$, CE, and the loss $-\log \mathrm{RBP}_1$. We fit two straight lines to the log of the loss, one in $\log S$ and one in $\log \mathrm{CE}$. From which are the points farther? `scatter` gives their typical distance.
+# The paper prints both CE and $\mathrm{RBP}_1$ for 14 models on Wikipedia. `wiki` has them: family, size $S$, CE, and the loss $-\log \mathrm{RBP}_1$. For each family we fit two straight lines to the log of the loss: one in $\log S$ and one in $\log \mathrm{CE}$. Which line do the points follow more closely? `scatter` gives their typical distance from a line.
 
 # %% tags=["hide-input"]
 # Put the published points, and those that were measured, into tables
@@ -458,7 +461,7 @@ plots.save(
 # %% [markdown]
 # *One point for each model.*
 #
-# **On Wikipedia the Pythias lie more than five times closer to a line in cross-entropy than to one in size.** Which $\mathrm{RBP}_1$ do such lines give at a cross-entropy of 3 nats? `everything` has the points of Wikipedia and of the pocket models. `fit_power_law` puts a line through the logarithms, and `predict` reads off the loss at a CE.
+# **On Wikipedia the Pythias lie more than five times closer to a line in cross-entropy than to one in size.** Which $\mathrm{RBP}_1$ do such lines give at a cross-entropy of 3 nats? `everything` has the points of Wikipedia and of the pocket models. `fit_power_law` puts a line through the logarithms, and `line.predict` reads the loss at a CE off this line.
 
 # %%
 expected = []
@@ -470,9 +473,9 @@ for _, part in everything.groupby(["corpus", "family"]):
 print(f"RBP_1 at CE = 3: {np.min(expected):.2f} to {np.max(expected):.2f}")
 
 # %% [markdown]
-# So the answers to the guesses are: 0 to 1 in principle, and 0.41 to 0.46 in practice. (Some lines had to be extended to 3.) The probability of a single token does not tell its rank. But over a whole text, the mean log probability nearly tells how often the true token is first, if a model was trained to lower its cross-entropy.
+# So the answers to the guesses are: 0 to 1 in principle, and 0.41 to 0.46 in practice. (Some lines had to be extended to reach 3 nats.) The probability of a single token does not tell its rank. But if a model was trained to lower its cross-entropy, the mean log probability over a whole text nearly tells how often the true token is first.
 #
-# It does not tell this exactly, because each text and each tokenizer has a slightly different line. Pythia's line makes the GPT-2 models' $\mathrm{RBP}_1$ too low by 0.013 to 0.016.
+# It does not tell this exactly, because each text and each tokenizer has a slightly different line. For the GPT-2 models, Pythia's line predicts an $\mathrm{RBP}_1$ that is too low by 0.013 to 0.016.
 
 # %% tags=["hide-input", "hide-output"]
 # Predict GPT-2 by Pythia's line
@@ -589,9 +592,9 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** If all logits are divided by one number (a temperature), CE changes and no rank does. Trained models do not differ in this way. $\mathrm{RBP}_1$ and CE come from the same tokens and share noise. That makes the right panel look a little too good ([notebook 17](17_one_axis.ipynb) measures how much).
+# **What this cannot show.** If all logits are divided by one number (a temperature), CE changes and no rank does. Trained models do not differ in this way. $\mathrm{RBP}_1$ and CE come from the same tokens and share noise. So in the figure above the points lie a little too close to the lines in cross-entropy ([notebook 17](17_one_axis.ipynb) measures how much).
 #
-# **Related work.** Ranks of the true token go back to Shannon's guessing game (*Prediction and Entropy of Printed English*, 1951). Shannon also bounds the entropy of a text by how often each rank occurs. [Notebook 15](15_size_and_tokens.ipynb) compares models of different size at equal cross-entropy.
+# **Related work.** Ranks of the true token go back to Shannon's guessing game (*Prediction and Entropy of Printed English*, 1951). Shannon also bounds the entropy of a text by how often each rank occurs.
 #
 # ## Further questions
 #
@@ -614,7 +617,7 @@ print("E[p(t)] of the four models:", np.round(by_lot, 3).tolist())
 # %% [markdown]
 # <details><summary>What does Figure 2 of the paper compute?</summary>
 #
-# Three averages over three tokens: $\mathrm{CE}$; the paper's "absolute-based metric $p_A$" $= \mathrm E[p(t)] = 0.227$; and $\mathrm{RBP}_2 = 1/3$. If tokens were drawn by lot from the model's probabilities, a share $\mathrm E[p(t)]$ would be true. The top token is right more often ($\mathrm{RBP}_1 > \mathrm E[p(t)]$ for all four models above). Since $-\log$ is convex, $\mathrm{CE} \ge -\log \mathrm E[p(t)]$.
+# Three averages over three tokens: $\mathrm{CE}$; the paper's "absolute-based metric $p_A$" $= \mathrm E[p(t)] = 0.227$; and $\mathrm{RBP}_2 = 1/3$. If tokens were drawn by lot from the model's probabilities, a share $\mathrm E[p(t)]$ would be true. The top token is right more often ($\mathrm{RBP}_1 > \mathrm E[p(t)]$ for all four models above).
 #
 # </details>
 
@@ -660,7 +663,7 @@ lines.round(3)
 # %% [markdown]
 # <details><summary>What if tokens tie, and what do 16-bit numbers do?</summary>
 #
-# Eq. 3 counts a token that ties with the true one as ahead of it; the authors' program counts it as behind. If five logits are larger than that of the true token, and two others equal it, Eq. 3 gives rank 8, the program 6. With 32-bit logits the rule does not matter. A number of the 16-bit kind bfloat16 keeps eight binary digits, so many logits become equal. Then $\mathrm{RBP}_k$ depends on the rule by up to 0.008, while CE hardly changes. So rank 32-bit logits, and ask `transformers` for `float32`.
+# Eq. 3 counts a token that ties with the true one as ahead of it; the authors' program counts it as behind. With 32-bit logits the rule does not matter. A number of the 16-bit kind bfloat16 keeps eight binary digits, so many logits become equal. Then $\mathrm{RBP}_k$ depends on the rule by up to 0.008, while CE hardly changes. So ask `transformers` for `float32`.
 #
 # An exponent survives 16 bits. If only the network (the body) runs in 16 bits, no exponent of the pocket models changes by more than 0.6% (bfloat16) or 0.4% (float16). If the logits are rounded too, the largest changes are 1.3% and 0.3%.
 #
