@@ -169,7 +169,7 @@ plots.save(figure, points, figures_dir, "quickstart_sentence")
 # %% [markdown]
 # *The paler a token, the earlier its place in the model's queue of guesses. The first token is not predicted.*
 #
-# Size $S$ is the number of a model's parameters without its embeddings (the tables that turn tokens into numbers and back). The first two models are **pocket models**: small models that we trained on Python packages and that run here without a GPU or a network. Their design is that of Pythia, a family of real models. The third, SmolLM2-135M-Instruct, is real and saw far more text, so only the first two can be compared by size. (It cuts the text differently; its 53 tokens are a coincidence.) Change `text` and run the cells again. [Glossary](../docs/glossary.md)
+# Size $S$ is the number of a model's parameters without its embeddings (the tables that turn tokens into numbers and back). The first two models are **pocket models**: small models that we trained on Python packages and run here without a GPU or a network. Their design is that of Pythia, a family of real models. The third, SmolLM2-135M-Instruct, is real and saw far more text, so only the first two can be compared by size. (It cuts the text differently; its 53 tokens are a coincidence.) Change `text` and run the cells again. [Glossary](../docs/glossary.md)
 #
 # ## A place in a queue
 #

@@ -171,7 +171,7 @@ print(check(2, answer_2, right_answer))
 #
 # Let $T$ be the number of tokens. A *hit* is a token with a rank of at most $k$, so $\mathrm{RBP}_k = c/T$ for a whole number of hits $c$. The authors stored it with six digits. So $T$ is possible only if some $c/T$ differs from the published value by at most half a millionth. All Pythias share one tokenizer, so they share one $T$, and every published value must fit it.
 #
-# `paper` holds the published numbers. We take its two tables with one row for each model, text and $k$. `sieve` starts with every $T$ that 1,000 documents allow. Each value then throws out the counts that do not fit it.
+# `paper` holds the published numbers. We take its two tables with one row for each model, text and $k$. `sieve` starts with every $T$ that 1,000 documents allow. Each value then throws out the counts that do not fit.
 
 # %%
 values = pd.concat([paper.rbp_by_size(), paper.rbp_by_k()])
@@ -219,11 +219,11 @@ points = pd.DataFrame({"values": range(len(left)), "left": left})
 plots.save(figure, points, figures_dir, "figure_A_sieve")
 
 # %% [markdown]
-# *Pythia on HotpotQA. The last 66 values throw out nothing more and are not drawn.*
+# *Pythia on HotpotQA. The last 66 values throw out nothing and are not drawn.*
 #
 # Which of the 21 is it? A multiple of a possible count is always possible too: what 5 of 7 can give, 10 of 14 can. But suppose that the true count were twice 24,782. Then 24,782 could fit only if all 86 numbers of hits were even. That does not happen by chance, so the multiples are out. (The remaining count, 504,360, is 1,000,000 less the twentieth multiple. It fits only because that multiple does, as exercise 3 shows, so it is out too.)
 #
-# So each of these points rests on 24,782 tokens, about 25 for each question.
+# So each point rests on 24,782 tokens, about 25 for each question.
 
 # %%
 counts = {}

@@ -174,7 +174,7 @@ points = pd.DataFrame({"position": range(1, count + 1), "rank": ranks})
 plots.save(figure, points, figures_dir, "figure_2_share")
 
 # %% [markdown]
-# *Each cell is a token, in the colours of notebook 00: the paler it is, the smaller its rank. A bracket spans the tokens with a rank of at most $k$.*
+# *Each cell is a token, in the colours of notebook 00: the paler, the smaller its rank. A bracket spans the tokens with a rank of at most $k$.*
 #
 # `look` reads a text with a model and gives the rank of each token.
 
@@ -245,7 +245,7 @@ for k in (1, 10, 100, 1000):
     print(f"CE = 3 forces RBP_{k} >= {least(3, k):.2f}")
 
 # %% [markdown]
-# **Exercise 2.** A model has $\mathrm{CE} = 2$ nats. What is the smallest whole $k$ at which $\mathrm{RBP}_k$ *must* be at least one half?
+# **Exercise 2.** A model has $\mathrm{CE} = 2$ nats. What is the smallest $k$ at which $\mathrm{RBP}_k$ *must* be at least one half?
 #
 # <details><summary>Hint</summary>Set the bound equal to 1/2 and solve for k + 1.</details>
 #
