@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Section 4.1: the law at $k = 1$
 #
-# The smallest model of the Pythia family ranks 33 of 100 tokens (words or pieces of words) of Wikipedia first, the next larger one 37. We write $\mathrm{RBP}_1$ for this share and $S$ for a model's number of parameters without embeddings. The **loss** is $-\log \mathrm{RBP}_1$ ($\log$ is natural): 1.10 and 0.99 for these two models. Here they are, on logarithmic axes.
+# A text is a sequence of tokens (words or pieces of words). Before each token a model ranks all tokens it knows by their probability. On Wikipedia the smallest model of the Pythia family gives rank 1 to the token that really comes next in 33 of 100 cases, and the next larger one in 37. We write $\mathrm{RBP}_1$ for this share, and $\mathrm{RBP}_k$ for the share with a rank of at most $k$. $S$ is a model's number of parameters without embeddings. The **loss** is $-\log \mathrm{RBP}_1$ ($\log$ is natural): 1.10 and 0.99 for these two models. Here they are, on logarithmic axes.
 
 # %% tags=["parameters", "hide-input"]
 # Parameters
@@ -185,7 +185,7 @@ t = stats.t.ppf(0.975, n - 2)  # 95% of Student's t lie within -t and t
 print(f"alpha = {-b:.4f}, from {-b - t * s:.4f} to {-b + t * s:.4f}; R2 = {R2:.4f}")
 
 # %% [markdown]
-# `published` has a curve for each text and family: the sizes `S`, the shares `value`, and the losses `loss`. `fit_curves` fits all sixteen, and its table has one row for each line. The numbers are those of Table 1.
+# Figure 3 has four texts and four families of models, so sixteen curves. `published` has them all, each with the sizes `S`, the shares `value`, and the losses `loss`. `fit_curves` fits a line to each curve, and its table has one row for each line. The numbers are those of the paper's Table 1, which has two more texts than Figure 3. So Table 1 has 24 lines at $k = 1$.
 
 # %%
 lines = fit_curves(published.values()).table
@@ -230,7 +230,7 @@ plots.save(figure, lines, figures_dir, "figure_3_exponents")
 # %% [markdown]
 # *The sixteen lines of Figure 3. The long bar is GPT-2 on HumanEval. It reaches below 0, because four models fix a slope badly.*
 #
-# The exponent is not universal. It depends on the text and on the family. How straight are the lines? Table 1 has two more texts than Figure 3, so 24 lines at $k = 1$. On 22 of them $R^2$ is at least 0.97; the lowest, 0.895, is that of GPT-2 on HumanEval.
+# The exponent is not universal. It depends on the text and on the family. How straight are the lines? On 22 of the 24 lines of Table 1 $R^2$ is at least 0.97; the lowest, 0.895, is that of GPT-2 on HumanEval.
 #
 # **Exercise 2.** By the fitted line, by which factor $f$ must $S$ grow until Pythia's loss on Wiki is half as large? Give $\log_{10} f$, to one decimal. (The line is steeper than the way from the smallest model to the largest, so $f$ is not 9,519.)
 #
@@ -254,7 +254,7 @@ print(check(3, answer_3, right_answer))
 # %% [markdown]
 # ## How far can the line be trusted?
 #
-# The points scatter about their line. If the law continues, 95 of 100 new models of the family would fall inside the band below. In Jupyter you can choose corpus, family and $k$.
+# The points scatter about their line. If the law continues, 95 of 100 new models of the family would fall inside the band below. In Jupyter you can choose the text, the family and the $k$ of $\mathrm{RBP}_k$.
 
 # %% tags=["hide-input"]
 # Draw the line with its band; in Jupyter with controls
@@ -346,7 +346,7 @@ if still is not None:  # None: Jupyter shows the sliders
 #
 # ## The paper says, we get
 #
-# "Precise power-law relationship" holds in part: We call a line straight if its $R^2$ is at least 0.97; 22 of 24 lines are. "An $R^2$ of approximately 0.99" holds for the median of the 24 lines.
+# "Precise power-law relationship" holds in part. We call a line straight if its $R^2$ is at least 0.97, and 22 of 24 lines are. "An $R^2$ of approximately 0.99" holds for the median of the 24 lines.
 
 # %% tags=["hide-input", "hide-output"]
 # The claims
@@ -384,7 +384,7 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Four points prove little: the interval of GPT-2's exponent on HumanEval contains zero. Tokens of one document are alike, so true sampling errors are larger than the formula of the third question says.
+# **What this cannot show.** Four points prove little: the interval of GPT-2's exponent on HumanEval contains zero. Tokens of one document are alike, so true sampling errors are larger than the formula says that we give below, under "Does the line through the smaller models predict the largest?".
 #
 # **Related work.** Kaplan et al. (2020, arXiv 2001.08361) and Hoffmann et al. (2022, arXiv 2203.15556) fit power laws to the cross-entropy. Michaud et al. (2023, arXiv 2303.13506) derive them from skills that are learnt one by one.
 #

@@ -101,7 +101,7 @@ plots.save(figure, two_lines, figures_dir, "figure_4_two_lines")
 # %% [markdown]
 # *Two lines of Figure 4, from the paper's points. $R^2$ is the part of the losses' variance (in logarithms) that the line explains. It is 1 if every point is on the line.*
 #
-# **Guess first.** Each share was counted on a limited number of tokens. If a model were scored on other tokens of the same kind of text, its point would move a little by chance, typically by one *sampling error*. In this unit, are the points of A or those of B further from their line? Are they once, five or ten times a sampling error off?
+# **Guess first.** Each share was counted on a limited number of tokens. If a model were scored on other tokens of the same kind of text, its point would move a little by chance, typically by one *sampling error*. In this unit, are the points of A or those of B further from their line? And how far off is a typical point of A, and of B: about one, five or ten sampling errors?
 #
 # ## What the paper says
 #
@@ -503,6 +503,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Our sampling error treats tokens as independent. Tokens of one document are alike, which makes the true error larger. The models of a family are scored on the same text, so their points move together, and less distance from the line is due to chance. The first effect makes "five sampling errors" too high, the second too low. Notebook 05 takes chance further, to $k$ near the size of the vocabulary.
+# **What this cannot show.** Our sampling error treats tokens as independent. Tokens of one document are alike, which makes the true error larger. The models of a family are scored on the same text, so chance moves their points up or down together. The line moves with them, and chance moves a point off its line by less than our sampling error says. The first effect makes "five sampling errors" too high. The second makes it too low. Notebook 05 takes chance further, to $k$ near the size of the vocabulary.
 #
 # **Related work.** Besiroglu et al. (2024, arXiv 2404.10102) likewise recover points from a published figure and refit them.

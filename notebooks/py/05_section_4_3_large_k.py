@@ -82,7 +82,7 @@ plots.save(figure, queue, figures_dir, "figure_5_queue")
 #
 # ## Six decimals hide a count
 #
-# $\mathrm{RBP}_k$ is the share of tokens with a rank of at most $k$. So $M = T\,(1 - \mathrm{RBP}_k)$ of $T$ scored tokens are missed. The paper prints six decimals. One missed token changes $\mathrm{RBP}_k$ by $1/T$, which is 0.000003 on Wikipedia and 0.000002 on AusLegal, the longest text. So the decimals give the whole number $M$, with the $T$ of notebook 01. (For Pythia on AusLegal two values fit; the other makes $M$ 0.3% smaller.)
+# $\mathrm{RBP}_k$ is the share of tokens with a rank of at most $k$. So $M = T\,(1 - \mathrm{RBP}_k)$ of $T$ scored tokens are missed. The paper prints six decimals. One missed token changes $\mathrm{RBP}_k$ by $1/T$, which is 0.000003 on Wikipedia and 0.000002 on AusLegal, the longest text. So the decimals give the whole number $M$, with the $T$ of notebook 01. (For Pythia on AusLegal two values of $T$ fit the decimals. With the one that we do not use, $M$ would be 0.3% smaller.)
 
 # %%
 points = paper.rbp_by_size()
@@ -174,7 +174,7 @@ z.unstack("k").round(1)
 # %% [markdown]
 # On Wiki the climb is more than 13 standard errors at both $k$. On AusLegal it is 2.6 and 4.2 standard errors. On HotpotQA there is none.
 #
-# Tokens of one document are alike, so true standard errors are larger. A third more would bring 2.6 below 2, so the climb on AusLegal is not certain. On Wiki they would have to be seven times as large: chance does not explain that climb.
+# Tokens of one document are alike, so true standard errors are larger. If they are a third larger, the 2.6 of AusLegal falls below 2, so the climb there is not certain at $k$ = 20,000. On Wiki they would have to be about seven times as large, so chance does not explain that climb.
 #
 # **Exercise 1.** What is $z$ between the smallest and the largest OPT on Wiki at $k$ = 30,000? Give one decimal.
 #
@@ -277,9 +277,9 @@ saved = lines.rename(columns={"low": "chance low", "high": "chance high"})
 plots.save(figure, saved, figures_dir, "figure_5_chance")
 
 # %% [markdown]
-# *Each mark is one line of Figure 5; 20k means $k$ = 20,000. A grey bar holds the $R^2$ of 95% of the draws. Lines whose misses rise are in the last group in any case.*
+# *Each mark is one line of Figure 5; 20k means $k$ = 20,000. A grey bar holds the $R^2$ of 95% of the draws. A line whose misses rise is in the last group, whatever its $R^2$.*
 #
-# The conjecture is right in part. For ten of the 18 lines chance is enough. One of them is OPT on Wiki at 30k, with an $R^2$ of only 0.83: chance alone can make it so low. Four lines scatter more than chance allows, three of them on AusLegal. In the other four lines, all of GPT-2, the misses rise.
+# The conjecture is right in part. For ten of the 18 lines chance is enough. One of them is OPT on Wiki at 30k, with an $R^2$ of only 0.83: chance alone can make it so low. Four lines scatter more than chance allows, three of them on AusLegal. In the other four lines, all of GPT-2, the misses rise by our test ($z > 2$).
 #
 # Two of the ten lines are GPT-2 on HotpotQA. They are flat, and a flat line always has an $R^2$ near 0. Without them, chance is enough for eight of 16.
 #
