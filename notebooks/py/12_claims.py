@@ -13,7 +13,7 @@
 # %% [markdown]
 # # The paper's claims on one page
 #
-# Notebooks 01 to 11 test what the paper says, one section after the other. Each ends with a table: the paper's words, our test, and a verdict. This page collects these tables. Here is a box for each of the paper's main claims. The verdicts are still missing.
+# Notebooks 01 to 11 test what the paper, *Relative-Based Scaling Law for Neural Language Models*, says, one section after the other. Each ends with a table: the paper's words, our test, and a verdict. This page collects these tables. The paper's subject is $\mathrm{RBP}_k$, the share of true next tokens among a language model's first $k$ guesses. It studies how the loss $-\log \mathrm{RBP}_k$ falls with the size $S$ of the model. Here is a box for each of the paper's main claims. The verdicts are still missing.
 
 # %% tags=["parameters", "hide-input"]
 records_dir = ""  # a folder of records of your own; empty: the pocket models
@@ -82,7 +82,7 @@ plots.show(boxes([None] * len(main_claims), f"{len(main_claims)} main claims of 
 # %% [markdown]
 # **Guess.** How many of these hold as they are written: about a third, about two thirds, or nearly all? How many do not hold at all?
 #
-# A verdict judges the paper's own words by the paper's own points, or by mathematics.
+# A verdict judges the paper's own words by the points that the paper published, or by mathematics.
 #
 # - *Holds*: every case that the words speak of agrees.
 # - *Holds in part*: some cases do. The table says how many.
@@ -101,7 +101,7 @@ figure = boxes(ordered, "A third hold as written, most hold in part")
 plots.save(figure, claims[["notebook", "main", "verdict", "where"]], figures_dir, "figure_claims")
 
 # %% [markdown]
-# **About a third of the main claims hold as they are written, more than half hold in part, and hardly any do not hold at all.** Four of those that hold are premises or describe the set-up.
+# **About a third of the main claims hold as they are written, more than half hold in part, and hardly any do not hold at all.** Four of those that hold are premises or describe the set-up: two on the sizes of the models (notebook 01), one on ranks and probabilities (02), and one on what Table 1 reports (09).
 #
 # ## Six claims, one line each
 
@@ -134,7 +134,7 @@ Markdown(table)
 #
 # ## How to read a single failure
 #
-# Cases of one table share models and text. So a count such as "22 of 24" describes the data. It is not a number of independent trials. And to ask that every case agree is strict. Suppose that 16 lines follow an exact law, that each is tested at the 2.5% level, and that the tests are independent. Then at least one line fails with this probability:
+# Cases of one table share models and text. So a count such as "22 of 24" describes the data. It is not a number of independent trials. It is also strict to ask that every case agrees. Suppose that 16 lines follow an exact law, that each is tested at the 2.5% level, and that the tests are independent. Then at least one line fails with this probability:
 
 # %%
 one_passes = 1 - 0.025

@@ -74,9 +74,7 @@ plots.show(figure)
 # %% [markdown]
 # *A sketch. The grey squares are random weights.*
 #
-# They are *pocket models*, small models that we trained ourselves.
-#
-# A model reads text as *tokens*, which are words or parts of words. At each place in a text it gives a probability to every possible next token. Let $p$ be the probability of the token that really comes next. The model's *training loss* is $-\ln p$, in units called *nats*: 0 if the model was certain of that token, and 0.69 if $p$ was one half.
+# They are *pocket models*: we trained them ourselves. A model reads text as *tokens*, which are words or parts of words. At each place in a text it gives a probability to every possible next token. Let $p$ be the probability of the token that really comes next. The model's *training loss* is $-\ln p$, in units called *nats*: 0 if the model was certain of that token, and 0.69 if $p$ was one half.
 #
 # The three models, our twins, see the same piece of text at the same step. So we can subtract the mean of their three training losses. The difference tells which twin is better.
 
@@ -141,8 +139,6 @@ points = apart.stack().rename("loss").rename_axis(["tokens", "seed"]).reset_inde
 plots.save(figure, points, figures_dir, "13_training")
 
 # %% [markdown]
-# *Training loss of each twin less the mean of the three.*
-#
 # **Same model, same text, another seed: the best twin ends 0.28 nats below the worst.** From 2 to 3 million tokens nothing tells the twins apart.
 #
 # ## What has seed 2 learned?
@@ -212,13 +208,13 @@ points = shown[["corpus", "model", "S", "seed", "percent"]].sort_values(["corpus
 plots.save(figure, points, figures_dir, "13_pairs")
 
 # %% [markdown]
-# *Each dot is one twin on one text. The bar is the largest Qwen.*
+# *Each dot is one twin on one text. The bar is the largest Qwen, which has 7.8 times as many parameters.*
 #
 # **On questions and answers (`qa`) seed 2 gets 73 of 100 pair tokens right. Its twins get 47 and 48, and a Qwen with nearly eight times the parameters gets 71.**
 #
 # Perhaps the seed decides *when* a model begins to use what it has read, and training ended before all had begun. We did not look inside the models.
 #
-# **Exercise 1.** On `qa` the twins with seeds 1 and 2 have $\mathrm{RBP}_1$ of 0.48 and 0.73 on pair tokens. How many times as large is the paper's loss of seed 1 as that of seed 2? Give one decimal.
+# **Exercise 1.** On `qa` the twins with seeds 1 and 2 have $\mathrm{RBP}_1$ of 0.48 and 0.73 on pair tokens. Divide the paper's loss of seed 1 by that of seed 2. What is the ratio? Give one decimal.
 #
 # <details><summary>Hint</summary>The loss is the negative logarithm of the share.</details>
 
@@ -284,7 +280,7 @@ plots.save(figure, several.drop(columns=["T", "log_loss"]), figures_dir, "13_see
 # %% [markdown]
 # *Filled marks and lines: seed 0 of every size. Hollow marks: the other two seeds of four models. A pale bar joins the seeds of one model.*
 #
-# **Between seeds, the losses of two Qwens, picked because they looked unusual, differ by a third on pair tokens and by 1% on all others.** Their seed 0 was far from the line through all Qwens, so they are no fair sample. Pythia's seeds differ less, by 7% and 0.6%.
+# **The losses of one size of Qwen differ between seeds by a third on pair tokens, and by 1% on other tokens.** This is from two sizes, which we picked because their seed 0 was far from the line through all Qwens. So they are no fair sample. Pythia's seeds differ less, by 7% and 0.6%.
 #
 # **Exercise 2.** Perhaps seeds matter so much because our training is short. A common rule asks for some twenty training tokens for each parameter. The largest Pythia has $S$ = 3,114,432. How many tokens for each parameter did it read?
 #
@@ -490,7 +486,7 @@ by_seed.rename(columns=plots.short).round().astype(int)
 # %% [markdown]
 # <details><summary>Do seeds explain why points lie off their line?</summary>
 #
-# Undecided. If only seeds moved points, $\sigma^2$ (variance between seeds) over $s^2$ (variance about the line) would be 1. All six 95% intervals contain 1, and each spans a factor of more than fifty. The twenty cells of a family share models and, by their correlations, are worth 1.2 trials (Pythia) or 1.8 (Qwen). So the median ratio gets the interval of one trial, by Fisher's $F$ with 4 and $n - 2$ degrees of freedom. With seeds at all eight Pythias its ends would differ by a factor of 17.5 instead of 57; with endless seeds, 11.7.
+# Undecided. If only seeds moved points, $\sigma^2$ (variance between seeds) over $s^2$ (variance about the line) would be 1. All six 95% intervals contain 1, and each spans a factor of more than fifty. The twenty ratios of a family share models. By their correlations they are worth 1.2 (Pythia) or 1.8 (Qwen) independent ones. So the interval is that of a single ratio (Fisher's $F$).
 #
 # </details>
 
@@ -542,7 +538,7 @@ plots.save(figure, median, figures_dir, "13_scatter")
 # %% [markdown]
 # <details><summary>What does your own seed give?</summary>
 #
-# `params/class/own_model.yaml` trains the smallest Pythia with your seed. With your records the table has its row.
+# `params/class/own_model.yaml` trains the smallest Pythia with your seed. The table then has a row for it.
 #
 # </details>
 
@@ -565,7 +561,7 @@ smallest.pivot(index="seed", columns=["corpus", "quantity"], values="loss").roun
 # %% [markdown]
 # ## The paper says, and we get
 #
-# The paper's lines go through models that were trained once, so they cannot show how much a seed decides. For Qwen it was 12% of an exponent. Three seeds at two sizes cannot tell how often twins part.
+# The paper's lines go through models that were trained once, so they cannot show how much a seed decides. For Qwen other seeds changed an exponent by up to 12%. Three seeds at two sizes cannot tell how often twins part.
 #
 # **Related.** With many seeds, [Zhao et al.](https://arxiv.org/abs/2502.17356) find that some have a skill and others do not, and [Van der Wal et al.](https://arxiv.org/abs/2503.09543) find Pythias much alike, with a few outliers. [Olsson et al.](https://arxiv.org/abs/2209.11895) describe how heads that copy form within a short stretch of training.
 #

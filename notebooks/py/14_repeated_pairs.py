@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Beyond the paper: which tokens make families differ?
 #
-# Here is the first problem of HumanEval, cut into tokens. A token has a dark box if it repeats a **pair**: the same token in front of it, and then the same token, stood earlier in the text.
+# Here is the first problem of HumanEval, cut into tokens. Take each token together with the token in front of it. If the same two tokens stood side by side earlier in the text, the token repeats a **pair** and has a dark box.
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -87,9 +87,9 @@ with plots.style():
 plots.save(figure, pd.DataFrame({"token": tokens, "pair": is_pair_token}), figures_dir, "14_text")
 
 # %% [markdown]
-# A model that looks up what followed before has these tokens among its candidates. We call them *pair tokens*, and all tokens without a box *other tokens*. In most texts about a quarter are pair tokens.
+# A model can look up which tokens followed the present one earlier in the text. Then the tokens with a box are among its candidates. We call them *pair tokens*, and all tokens without a box *other tokens*. In most texts about a quarter are pair tokens.
 #
-# $\mathrm{RBP}_1$ is the share of tokens that a model ranks first. On one text, $-\log \mathrm{RBP}_1 \propto S^{-\alpha}$ in a family of models, where $S$ is the number of parameters without embeddings. The exponent $\alpha$ says how much a larger model helps. All our pocket models were trained on the same tokens. Measured on the same text, Pythia's exponent is 1.3 to 1.9 times that of GPT-2 or OPT.
+# $\mathrm{RBP}_1$ is the share of tokens that a model ranks first. On one text, $-\log \mathrm{RBP}_1 \propto S^{-\alpha}$ in a family of models, where $S$ is the number of parameters without embeddings. The exponent $\alpha$ says how much a larger model helps. All our pocket models, the small ones that we trained, read the same tokens. Measured on the same text, Pythia's exponent is 1.3 to 1.9 times that of GPT-2 or OPT.
 #
 # **Guess.** Split all tokens of a text into the two kinds, and fit $\alpha$ to each. Where do the families differ: on pair tokens, on other tokens, or on both alike?
 #
@@ -97,7 +97,7 @@ plots.save(figure, pd.DataFrame({"token": tokens, "pair": is_pair_token}), figur
 #
 # ## Two kinds of token, two exponents
 #
-# We counted ranks of both kinds for every pocket model.
+# We counted ranks of both kinds for every pocket model. `load_totals` reads the counts, and `size_and_tokens` makes a table of them. It has a row for each model, text and quantity ($\mathrm{RBP}_k$ or cross-entropy).
 
 # %%
 pair_tokens = size_and_tokens(load_totals(paths.PAIR_TOKENS), (1, 10, 100))
@@ -191,7 +191,7 @@ for family, size in (("GPT2", 4), ("Pythia", 2), ("Pythia", 5)):  # 0 is the sma
     print(f"{model.name:15} gain from the order: {reordered - repeated:.2f} nats")
 
 # %% [markdown]
-# GPT-2 gains hardly anything from the order. The Pythias copy. The same for all pocket models, measured earlier with 256 sequences in place of 64:
+# GPT-2 gains hardly anything from the order. The Pythias copy. Here is the same gain for all pocket models, measured earlier with 256 sequences instead of 64:
 
 # %% tags=["hide-input"]
 # Draw what the order is worth, for every pocket model
@@ -239,13 +239,13 @@ rates = rates.assign(rate=np.where(is_high, "Pythia's rate", "GPT-2's rate"))
 rates.pivot(index=["family", "S"], columns="rate", values="order").round(2)
 
 # %% [markdown]
-# **At GPT-2's rate the third Pythia no longer copies (-0.01 instead of 0.87 nats).** At Pythia's rate the third GPT-2 copies a little (0.05 instead of 0.01). So copying needs the higher rate. It also needs enough tokens: Pythias with 3 million tokens do not copy. GPT-2 may need a larger size, too. This is one seed and three sizes.
+# **At GPT-2's rate the third Pythia no longer copies (-0.01 instead of 0.87 nats).** At Pythia's rate the third GPT-2 still gains hardly anything (0.05 instead of 0.01). So the third Pythia needs the higher rate to copy. It also needs enough tokens: Pythias that read only 3 million tokens do not copy. (We probed them too; the table leaves them out.) GPT-2 may also need a larger size. We tried one seed and three sizes.
 #
 # ## What we found
 #
 # These families differ by their pair tokens. The learning rate decides whether the third Pythia copies. It is likely, but not shown, that the pair tokens of real text are *copied*. Whether the paper's families differ in the same way is unknown: no rank of a single token of theirs is published.
 #
-# **Exercise 3, to discuss** (no check; see [the solutions](../docs/solutions/14_repeated_pairs.md)). Draw a line through the four largest of the first six Pythias on pair tokens. Does it predict the two larger ones better than the line through all six? What does that say about a power law on pair tokens?
+# **Exercise 3, to discuss** (no check; see [the solutions](../docs/solutions/14_repeated_pairs.md)). Number the eight Pythias by size. On pair tokens, draw a line through numbers 3 to 6. Does it predict numbers 7 and 8 better than a line through 1 to 6? What does that say about a power law on pair tokens?
 #
 # ## Further questions
 
@@ -369,4 +369,4 @@ exponents = small.groupby(cell)[["S", "loss"]].apply(
 display(exponents.groupby(["kind", "family"]).median().unstack().round(3))
 
 # %% [markdown]
-# **Related.** [Olsson et al.](https://arxiv.org/abs/2209.11895) describe induction heads, which complete such pairs and form at once during training. [Arora et al.](https://arxiv.org/abs/2312.04927) find that most of the gap between attention and gated convolutions is in such tokens.
+# **Related.** [Olsson et al.](https://arxiv.org/abs/2209.11895) describe induction heads, which complete such pairs and form suddenly during training. [Arora et al.](https://arxiv.org/abs/2312.04927) find that most of the gap between attention and gated convolutions is in such tokens.
