@@ -25,7 +25,7 @@ from rbpkit_pocket.families import POCKET_CONTEXT
 from rbpkit_pocket.plugin import TEXT_CORPORA
 from rbpkit_pocket.recipes import runs_of
 
-SPLITS = 5
+HALVINGS = 5
 """How often each text is halved at random."""
 KS = (1, 10, 100)
 
@@ -53,7 +53,7 @@ def halves_of_units(units: np.ndarray) -> list[tuple[int, int, np.ndarray]]:
     """
     random = np.random.default_rng(0)
     halves = []
-    for split in range(SPLITS):
+    for split in range(HALVINGS):
         place = random.permutation(units.max() + 1)
         in_first = place[units] % 2 == 0
         halves += [(split, 0, in_first), (split, 1, ~in_first)]

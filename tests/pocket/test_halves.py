@@ -7,7 +7,7 @@ from scipy.special import entr
 
 from rbpkit.records import load_summaries
 from rbpkit_pocket import paths
-from rbpkit_pocket.halves import SPLITS, halves_of_units, parts_of_ce
+from rbpkit_pocket.halves import HALVINGS, halves_of_units, parts_of_ce
 
 
 def test_the_three_parts_of_cross_entropy_add_up_to_it():
@@ -24,8 +24,8 @@ def test_the_three_parts_of_cross_entropy_add_up_to_it():
 def test_halves_are_complementary_and_split_no_unit():
     units = np.repeat(np.arange(20), 3)
     halves = {(split, half): mask for split, half, mask in halves_of_units(units)}
-    assert len(halves) == 2 * SPLITS
-    for split in range(SPLITS):
+    assert len(halves) == 2 * HALVINGS
+    for split in range(HALVINGS):
         first, second = halves[split, 0], halves[split, 1]
         assert (first ^ second).all() and first.sum() == second.sum()
         assert set(units[first]).isdisjoint(units[second])
@@ -34,6 +34,6 @@ def test_halves_are_complementary_and_split_no_unit():
 def test_the_shipped_halves_are_of_every_pocket_model():
     table = pd.read_csv(paths.HALVES)
     jobs = len(load_summaries(paths.SUMMARIES))
-    assert len(table) == jobs * SPLITS * 2
+    assert len(table) == jobs * HALVINGS * 2
     terms = table["error_entropy"] + table["self_alignment"] + table["confidence"]
     assert np.allclose(terms, table["CE"], rtol=1e-4)
