@@ -13,9 +13,9 @@
 # %% [markdown]
 # # Size and training tokens: draw the last line
 #
-# We trained six small language models of one family, Pythia. They differ in size: $S$ counts the parameters, without the tables that turn *tokens* (words or parts of words) into numbers and back. Each size was trained three times from the start: on 1.5, on 3 and on 6 million tokens of text.
+# We trained six small language models of one family, Pythia. They differ in size: $S$ counts the parameters, without the tables that turn *tokens* (words or parts of words) into numbers and back. Each size was trained three times from start to end: on 1.5, on 3 and on 6 million tokens of text.
 #
-# Then each model read a text that it had not seen, and guessed each token from the text before it. $\mathrm{RBP}_1$ is the share of right first guesses, and $-\ln \mathrm{RBP}_1$ is the model's *loss*. It is 0 for a model that is always right. In the figure below a mark is a model, and each line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, fitted to six models. The *exponent* $\alpha$ says how steeply the line falls.
+# Then each model read a text that it had not seen, and guessed each token from the text before it. $\mathrm{RBP}_1$ is the share of right first guesses, and $-\ln \mathrm{RBP}_1$ is the model's *loss*. In the figure below a mark is a model, and each line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, fitted to six models. The *exponent* $\alpha$ says how steeply the line falls.
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -39,7 +39,7 @@ from rbpkit_pocket.ablations import load_totals, size_and_tokens
 check_parameters(globals())
 
 # %% [markdown]
-# `load_totals` reads what was measured, and `size_and_tokens` makes a table of it. A row has the text (`corpus`), the size $S$, the number of training tokens $T$, the quantity and its loss.
+# `size_and_tokens` makes a table of what `load_totals` reads. A row has the text (`corpus`), the size $S$, the number of training tokens $T$, the quantity and its loss.
 
 # %%
 models = size_and_tokens(load_totals(paths.GRID), [1, 10, 100])
@@ -101,7 +101,7 @@ plots.save(figure, points, figures_dir, "15_lines")
 # %% [markdown]
 # *Each line: six Pythias with the same tokens. After 1.5 million tokens the largest model is worse than the two before it.*
 #
-# The exponent is 0.106, twice that of 6 million tokens. Is this so on other texts?
+# The exponent is 0.106, twice that of 6 million tokens. Does it grow on other texts, too?
 #
 # ## The exponent is not a property of the family
 
@@ -117,17 +117,17 @@ table["last / first"] = table[12.0] / table[1.5]
 print(table.round(3).to_string())
 
 # %% [markdown]
-# **Eight times the tokens make the exponent at $k$ = 1 three to five times as large, in one family with one recipe.** (With $k$ guesses at each token the share is $\mathrm{RBP}_k$.) Each model has one seed (random start), but in [notebook 13](13_pocket_models.ipynb) other seeds at two sizes move Pythia's exponent by 4.5% at most.
+# **Eight times the tokens make the exponent at $k$ = 1 three to five times as large, in one family with one recipe.** (With $k$ guesses at each token the share is $\mathrm{RBP}_k$.) Each model has one seed (random start). Other seeds at two sizes move Pythia's exponent by 4.5% at most ([notebook 13](13_pocket_models.ipynb)).
 #
 # > **The paper.** "As models grow, a greater proportion of correct tokens are placed among the top predictions, and this improvement follows a power-law trend." (Section 1)
 # >
 # > $$-\log \mathrm{RBP}_k \propto S^{-\alpha} \tag{1}$$
 #
-# All of the paper's Pythias read 300 billion tokens, so its points cannot show this. Its exponents at $k$ = 1 are 0.063 to 0.134. Ours reach that range at 12 million tokens, and still grow. So do not compare exponents of families that read different numbers of tokens.
+# All Pythias of the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) read 300 billion tokens, so its points cannot show this. Its exponents at $k$ = 1 are 0.063 to 0.134. At 12 million tokens all five of ours are in that range, and the last doubling raised each. So do not compare exponents of families that read different numbers of tokens.
 #
 # ## Why would more text tilt the line?
 #
-# Think of a loss as two blocks. One is there because the model is too small, the other because it has read too little.
+# Think of a loss as two blocks. One is there because the model is too small, and the other because it has read too little.
 
 # %% tags=["hide-input"]
 # Draw the idea: a loss of two blocks
@@ -159,7 +159,7 @@ plots.show(figure)
 #
 # $$L(S, T) = A\,S^{-a} + B\,T^{-b}.$$
 #
-# **Exercise 1.** Let $a = 0.15$, and let the term in $T$ be twice as large as the term in $S$. If $S$ grows by 1%, the term in $S$ falls by 0.15%. By how many percent does the loss fall? This number is the exponent there.
+# **Exercise 1.** Let $a = 0.15$, and let the term in $T$ be twice as large as the term in $S$. If $S$ grows by 1%, the term in $S$ falls by 0.15%. By how many percent does the whole loss fall? This number is the local exponent.
 #
 # <details><summary>Hint</summary>Only one block shrinks when $S$ grows. What share of the loss is it?</details>
 
@@ -177,21 +177,21 @@ mistakes = [
 print(check(1, answer_1, sealed("0602d7c8", digits=2, within=0), mistakes))
 
 # %% [markdown]
-# Kaplan et al. use another form (see the further questions). A *product*, $A\,S^{-a}\,T^{-b}$, has the same exponent at every $T$. By the table above that is wrong; we keep it for comparison.
+# A *product*, $A\,S^{-a}\,T^{-b}$, has the same exponent at every $T$. By the table above this is wrong, but we compare it. Kaplan et al. use a third form (see the further questions).
 #
 # ## Do such laws predict?
 #
-# We kept two models back, with 1.9 and 3.1 million parameters and 12 million tokens. We compare five predictions of them:
+# We kept two models back, with 1.9 and 3.1 million parameters and 12 million tokens. We compare five predictions of their losses:
 #
-# - *no change*: they are as good as the largest of the six sizes (1 million parameters)
+# - *no change*: the same loss as the largest of the six sizes (1 million parameters)
 # - *line in S*: the paper's line, through the six models of 12 million tokens
-# - *product*, *sum*, *kaplan*: fitted to all 24 models.
+# - *product*, *sum*, *kaplan*: the three laws, fitted to all 24 models (six sizes, four numbers of tokens).
 #
-# **Guess.** Are the three laws nearer than "no change": clearly, hardly or not at all?
+# **Guess.** Are the three laws nearer to the truth than "no change": clearly, hardly or not at all?
 #
 # We test 20 cases. On each of five texts there are four losses: CE (the mean of $-\ln p$, with $p$ the probability of the true token), and $-\ln \mathrm{RBP}_k$ at $k$ = 1, 10 and 100. We call a prediction good if its error is at most 5% in the median case and 10% in the worst.
 #
-# `leave_out` fits a law to all models but the two, and gives $\ln(\text{predicted}/\text{measured})$ for each of the two. Their root mean square is the error of a case.
+# `leave_out` fits a law to all models but the two, and gives the error $\ln(\text{predicted}/\text{measured})$ of each of the two. It is positive if the prediction is too high, and negative if it is too low. For a case we give the root mean square of the two.
 
 
 # %%
@@ -217,7 +217,7 @@ for _, case in models.groupby(["corpus", "quantity"]):
     # Each law is fitted to the 24 models that are not larger
     predictions.update(leave_out(case.S, case["T"], case.loss, larger, laws))
     for way, error in predictions.items():
-        percent = 100 * np.sqrt(np.mean(error**2))
+        percent = 100 * np.sqrt(np.mean(error**2))  # root mean square
         too_high = (error > 0).sum()
         rows.append((way, percent, too_high))
 
@@ -249,11 +249,11 @@ points = judged.reset_index().rename(columns={"too high, of 40": "too_high"})
 plots.save(figure, points, figures_dir, "15_forecasts")
 
 # %% [markdown]
-# *Dots: the median of 20 cases; good is left of the first dotted line. The lines end at the worst; good is left of the second.*
+# *A dot is the median of 20 cases, and its line ends at the worst case. A good prediction has its dot left of 5% and its end left of 10%.*
 #
 # **All five miss by 6 to 7% (median): laws that know size and tokens predict the larger models hardly better than "no change".** The line is too low for all 40 losses; "no change" and the three laws are too high for all 40.
 #
-# **Exercise 2.** Models of 1.5 million tokens have hardly begun to learn. Leave them out: write `late = models[models["T"] > 2e6]` above the loop, use `late` instead of `models` in the loop, and run that cell and the next again. What is the product's median error, in percent, to one decimal?
+# **Exercise 2.** Models of 1.5 million tokens have hardly begun to learn. Write `late = models[models["T"] > 2e6]` above the loop, use `late` instead of `models` in the loop, and run that cell and the next again. What is the product's median error, in percent, to one decimal?
 #
 # <details><summary>Hint</summary>It is in the column <em>median</em>.</details>
 
@@ -265,15 +265,15 @@ answer_2 = None  # percent
 print(check(2, answer_2, sealed("9e6dccf2", digits=1)))
 
 # %% [markdown]
-# **Exercise 3, to discuss.** The line is too low in 40 of 40 cases. Why are these not 40 confirmations that the line bends?
+# **Exercise 3, to discuss.** The line is too low in 40 of 40 cases. Why are these not 40 independent signs that the losses of larger models leave the line?
 #
 # <details><summary>Hint</summary>How many models are behind them, and how many seeds?</details>
 #
 # ## Further questions
 #
-# <details><summary>Does the line bend?</summary>
+# <details><summary>Do the losses of larger models leave the line?</summary>
 #
-# Undecided. The line through the six smaller models puts the two larger ones 5.9% too low (median; the 7.1% above is of root mean squares). But only 6 of 40 intervals for a new model exclude the truth, and all share two models with one seed each. [Notebooks 13](13_pocket_models.ipynb) and [18](18_how_sure.ipynb) find the same miss.
+# Undecided. The line is 5.9% too low for the two larger models (median; the 7.1% above is of root mean squares). But only 6 of 40 intervals for a new model exclude the truth, and all share two models with one seed each. [Notebooks 13](13_pocket_models.ipynb) and [18](18_how_sure.ipynb) find the line too low, too.
 #
 # </details>
 
@@ -310,8 +310,9 @@ for axes, (S, part) in zip(grid_of_axes, by_line.groupby("S"), strict=True):
     axes.set_title(f"$S$ = {S / 1e6:.1f} million", loc="left")
     axes.set_xticks(range(4), ["CE", "$k$ = 1", "10", "100"])
 grid_of_axes[0].set_ylabel("predicted / measured, less 1 (%)")
+figure.supxlabel("small dots: the five texts; large dot: their median", fontsize=11)
 figure.suptitle(
-    "The line is too hopeful; most intervals (pale) include 0", x=0.01, ha="left", fontsize=12
+    "The line is too low; most intervals (pale) include 0", x=0.01, ha="left", fontsize=12
 )
 source = "S = " + (by_line.S / 1e6).map("{:.1f}".format) + " million"
 points = by_line.assign(source=source, family="Pythia").sort_values("S", kind="stable")
@@ -321,7 +322,7 @@ plots.save(figure, points[names], figures_dir, "15_larger")
 # %% [markdown]
 # <details><summary>Do the laws predict the largest size, or the longest training?</summary>
 #
-# The largest of the six sizes: yes (sum, Kaplan's form, the line), but so does a copy of the next smaller size. The longest training: none does, though laws with tokens have about half the error of copying. Kaplan's form has the smallest median error in both. Hoffmann et al. add a constant to the sum; here it is nearly zero. Without the pair tokens of [notebook 14](14_repeated_pairs.ipynb) the sum and Kaplan's form pass all three tests.
+# The sum, Kaplan's form and the line predict the largest of the six sizes well, but so does "no change" (the loss of the next smaller size). No law predicts the longest training well; laws with tokens have about half the error of "no change" (the loss at half the tokens). The constant that Hoffmann et al. add to the sum (`sum+floor`) is nearly zero here. If [pair tokens](14_repeated_pairs.ipynb) are left out, the sum and Kaplan's form pass all three tests.
 #
 # </details>
 
@@ -335,7 +336,7 @@ for (text, quantity), part in models.groupby(["corpus", "quantity"]):
     tests = held_out_sets(S, T, loss)
     for held, (keep, out, copied) in tests.items():
         missed = leave_out(S[keep], T[keep], loss[keep], out[keep], forms)
-        missed["copied"] = np.log(copied / loss[out])
+        missed["no change"] = np.log(copied / loss[out])
         if held != "longest training":
             line_error = []
             for s, t, measured in zip(S[out], T[out], loss[out], strict=True):
@@ -346,14 +347,14 @@ for (text, quantity), part in models.groupby(["corpus", "quantity"]):
             rows[held, form, text, quantity] = 100 * np.sqrt(np.mean(np.square(error)))
 missed = pd.Series(rows).rename_axis(["held out", "form", "corpus", "quantity"])
 three = missed.groupby(["held out", "form"]).agg(["median", "max"]).unstack("held out")
-three = three.swaplevel(axis=1)[list(tests)].loc[["copied", "size, each T", *forms]]
+three = three.swaplevel(axis=1)[list(tests)].loc[["no change", "size, each T", *forms]]
 print("error, % of the loss (root mean square): median and largest of 20 cases")
 print(three.round(1).astype(object).fillna("").to_string())
 
 # %% [markdown]
 # <details><summary>How well do the laws fit?</summary>
 #
-# To 1.5 to 4% of the loss (Kaplan's form is $L = \big((A S^{-a})^{1/b} + B'/T\big)^{b}$), but not at random: on every loss the sum spreads the sizes too much at 1.5 million tokens and too little at 12. Such an error is no noise, so $a$ and $b$ get no intervals.
+# To 1.5 to 4% of the loss. (Kaplan's form is $L = \big((A S^{-a})^{1/b} + B'/T\big)^{b}$.) But on every loss the sum spreads the sizes too much at 1.5 million tokens and too little at 12. Since this is not noise, $a$ and $b$ get no intervals.
 #
 # </details>
 
@@ -385,7 +386,7 @@ axes.set_ylabel(r"$-\ln\,\mathrm{RBP}_1$ on prose")
 plots.log_ticks(axes)
 axes.set_xticks([1.5, 3, 6, 12], ["1.5", "3", "6", "12"])
 axes.xaxis.minorticks_off()
-axes.set_title("The sum (curves) lets the sizes part too little", loc="left")
+axes.set_title("The sum (dotted: not fitted) lets the sizes part too little", loc="left")
 plots.label_ends(axes, ends)
 points = on_prose[["quantity", "S", "T", "loss"]].rename(columns={"T": "tokens"})
 points = points.assign(predicted=law.predict(points.S, points.tokens))
@@ -394,7 +395,7 @@ plots.save(figure, points, figures_dir, "15_grid")
 # %% [markdown]
 # <details><summary>Is it the same at other k, and for CE?</summary>
 #
-# Yes: 2.9 to 7.2 times as steep. Of 60 doublings 58 raise the exponent, by 49, 76 and 87% (medians), and in 19 of 20 cases the last adds most. From 6 million tokens on $R^2$ is at least 0.94, because a steeper line explains more: at 1.5 and at 12 million the points are about 2% off their line.
+# Yes: the lines get 2.9 to 7.2 times as steep. Of 60 doublings 58 raise the exponent, and in 19 of 20 cases the last one adds most. The three doublings add 49, 76 and 87% (medians). From 6 million tokens on, $R^2$ is at least 0.94. A steeper line has a larger $R^2$ at the same scatter, which is about 2%.
 #
 # </details>
 
@@ -439,7 +440,7 @@ plots.save(figure, at_fixed, figures_dir, "15_exponents")
 # %% [markdown]
 # <details><summary>Given CE, does size matter to the ranks?</summary>
 #
-# Hardly. Some large models that read little have the CE of small ones that read more. With $x = \ln \mathrm{CE}$ we fit $\ln(-\ln \mathrm{RBP}_k) = g_0 + g_1 x + g_2 x^2 + \gamma \ln S$. At equal CE, ten times the size changes the loss by less than 3%. Two of 15 intervals exclude zero, both on `code` and with opposite signs. That is weak evidence, since all share 24 models.
+# Hardly. With $x = \ln \mathrm{CE}$ we fit $\ln(-\ln \mathrm{RBP}_k) = g_0 + g_1 x + g_2 x^2 + \gamma \ln S$. At equal CE, ten times the size changes the loss by less than 3%. Two of 15 intervals exclude zero, both on `code` and with opposite signs. That is weak evidence, since all share 24 models.
 #
 # </details>
 
@@ -465,15 +466,9 @@ at_equal_ce.index = pd.MultiIndex.from_tuples(at_equal_ce.index)
 at_equal_ce.round(1)
 
 # %% [markdown]
-# <details><summary>How were the models trained, and what can they not show?</summary>
-#
-# Each has a learning-rate schedule that ends with its own tokens, so it is a finished model and not a checkpoint. They do not tell how to divide compute between size and tokens.
-#
-# </details>
-#
 # ## The paper says, and we get
 #
-# At a fixed number of tokens the loss follows a power law in $S$. Another number of tokens has another exponent. Fitted to all smaller models, no law in size and tokens gives good predictions of the larger ones (5% and 10%). Without the models of 1.5 million tokens the product does, and the sum and Kaplan's form do not. But we chose this afterwards.
+# At a fixed number of tokens, from 6 million on, a power law in $S$ describes the loss well. Another number of tokens has another exponent. Fitted to all smaller models, no law in size and tokens predicts the larger ones well (5% and 10%). Without the models of 1.5 million tokens only the product does. But we chose this afterwards. These models cannot tell how to divide compute between size and tokens.
 #
 # **Related.** [Kaplan et al.](https://arxiv.org/abs/2001.08361) and [Hoffmann et al.](https://arxiv.org/abs/2203.15556) fit such laws to the CE of far larger models; [Porian et al.](https://arxiv.org/abs/2406.19146) explain why the two disagree.
 #

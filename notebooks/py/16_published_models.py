@@ -13,9 +13,9 @@
 # %% [markdown]
 # # GPT-3 off its line
 #
-# GPT-3 came in eight sizes. $S$ counts a model's parameters without its *embeddings*, the tables that turn *tokens* (words or parts of words) into numbers. The makers of GPT-3 gave each model the 5,153 passages of a test called LAMBADA, and counted how often it found the last word. We take $-\ln$ of that share as the model's *loss*: it is 0 if every word is right.
+# GPT-3 came in eight sizes. $S$ counts a model's parameters without its *embeddings*, the tables that turn *tokens* (words or parts of words) into numbers. The makers of GPT-3 gave each model the 5,153 passages of a test called LAMBADA, and counted how often it found the last word. We take $-\ln$ of that share as the model's *loss*.
 #
-# The figure below shows the eight losses, with a line through the seven smaller models. In logarithms such a line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, and $\alpha$ is called the *exponent*.
+# The figure below shows the eight losses, with a line through the seven smaller models. In logarithms a line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, with the *exponent* $\alpha$.
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -72,7 +72,7 @@ def above_line(series):
     line = fit_power_law(smaller.S, smaller.loss)
     promised = line.predict(largest.S)
     above = 100 * (largest.loss / promised.loss - 1)
-    # The upper end of the interval: so far can chance put a model
+    # The upper end of the interval: chance alone can put a model this far above
     by_chance = 100 * (promised.high / promised.loss - 1)
     return above, by_chance
 
@@ -94,7 +94,7 @@ def draw_series(axes, name, colour, marker="o"):
     line = fit_power_law(S[:-1], series.loss[:-1])
     axes.plot(S[:-1], line.predict(S[:-1]).loss, color=colour, lw=1.2)
     axes.plot(S[-2:], line.predict(S[-2:]).loss, ":", color=colour, lw=1.2)
-    axes.plot(S[:-1], series.loss[:-1], marker, color=colour, ms=5)
+    axes.plot(S[:-1], series.loss[:-1], marker, color=colour, ms=6, mec="white", mew=0.6)
     axes.plot(S[-1], series.loss.iloc[-1], marker, color=colour, mfc="white", ms=7)
     return S[-1], series.loss.iloc[-1], line.predict(S[-1])
 
@@ -115,7 +115,7 @@ axes.set_title("The largest GPT-3 is far above the line of the others", loc="lef
 plots.show(figure)
 
 # %% [markdown]
-# *The hollow mark was not fitted.*
+# *The line is fitted without the hollow mark.*
 #
 # ## 1. Does the law hold elsewhere?
 #
@@ -123,7 +123,7 @@ plots.show(figure)
 # >
 # > $$-\log \mathrm{RBP}_1 = C\,S^{-\alpha}$$
 #
-# $\mathrm{RBP}_1$ is the share of tokens for which the model's first guess is the true next token. Others have published four more kinds of such shares:
+# In the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) $\mathrm{RBP}_1$ is the share of tokens for which the model's first guess is the true next token. Others have published four more kinds of such shares:
 #
 # - *next token*: on web text
 # - *last sub-token*: the last token of each passage of LAMBADA, not its whole last word
@@ -145,15 +145,15 @@ table = table.round({"R2": 3, "above": 1, "chance": 0})
 print(table.to_string(index=False))
 
 # %% [markdown]
-# *above: how far the largest model is above the line through the others, in percent. chance: how far it could be (95%).*
+# *above: how far the largest model is above the line through the others, in percent. chance: how far it could be above by chance (95%).*
 #
 # **In six series the largest model is within 5.1% of its line.** With four to eight models each, they support the law only weakly.
 #
-# ## 2. Does size need tokens?
+# ## 2. Why is GPT-3 off?
 #
-# Why is GPT-3 off? All its sizes read 300 billion tokens. Cerebras-GPT has seven sizes, and its larger models read more: 20 tokens for each parameter.
+# Cerebras-GPT has seven sizes, up to 13 billion parameters (13B).
 #
-# **Guess first.** How far above the line of the smaller ones is the largest Cerebras-GPT on LAMBADA: 50%, 20% or not at all?
+# **Guess first.** How far is its largest model above the line of the others on LAMBADA: 50%, 20% or not at all?
 
 # %%
 compared = {}
@@ -187,7 +187,8 @@ names = ["series", "models", "decades", "alpha", "R2", "above", "chance", "token
 law = pd.DataFrame(rows, columns=names).sort_values(["tokens", "above"])
 
 markers = {"GPT-3": "o", "BLOOM": "s", "Cerebras-GPT": "D"}
-labels = {"GPT-3": "GPT-3", "BLOOM": "BLOOM", "Cerebras-GPT": "Cerebras"}
+# Cerebras first, so that it hides no mark of BLOOM
+labels = {"Cerebras-GPT": "Cerebras", "GPT-3": "GPT-3", "BLOOM": "BLOOM"}
 with plots.style():
     figure, axes = plt.subplots(figsize=(plots.WIDTH, 4.0), layout="constrained")
 axes.set(xscale="log", yscale="log", ylim=(0.16, 2.1), xlim=(5e7, 4e11))
@@ -212,9 +213,9 @@ plots.save(figure, points[names], figures_dir, "16_lambada")
 # %% [markdown]
 # *Each line goes through all models but the largest (hollow).*
 #
-# **Cerebras-GPT's largest model is 3% below its line, and GPT-3's is 48% above.** But GPT-3's line is extended 14-fold and Cerebras' only 2-fold, so this comparison is not like for like. At 2-fold GPT-3 (13B) is 11% above and Pythia (12B) 20%, both within chance.
+# **Cerebras-GPT's largest model is 3% below its line, and GPT-3's is 48% above.** But GPT-3's line is extended 14-fold and Cerebras' 2-fold, so this is no fair comparison. Over a 2-fold step GPT-3 (13B) is 11% above its line and Pythia (12B) 20%, both within chance.
 #
-# Every series whose tokens grow is below its line, and every other is above. But only GPT-3 and BLOOM (whose tokens are not stated) are beyond chance, and tokens grow in only two families, Cerebras-GPT and OpenLM. So there is a pattern, and no proof.
+# Are training tokens the reason? All sizes of GPT-3 read 300 billion tokens, while each Cerebras-GPT reads 20 tokens for each of its parameters. In five of 17 series on LAMBADA tokens grow with size, and the largest model is below its line. In the other twelve it is above. But only GPT-3 and BLOOM (whose tokens are not stated) are beyond chance, and the five are of two families, Cerebras-GPT and OpenLM. So there is a pattern, and no proof.
 #
 # Perhaps a loss is a sum: one part because the model is too small, and one because it has read too little.
 
@@ -226,12 +227,14 @@ floors = {"all sizes read the same": 0.25 + 0 * size, "larger models read more":
 with plots.style():
     figure, grid = plt.subplots(1, 2, figsize=(plots.WIDTH, 2.6), sharey=True, layout="constrained")
 for axes, (title, floor) in zip(grid, floors.items(), strict=True):
-    axes.fill_between(size, 0.01, floor, color=CONTEXT)
-    axes.fill_between(size, floor, floor + too_small, color=OTHER)
-    axes.text(0.1, 0.5, "too small", color="white", va="center")
-    axes.text(0.08, 0.045, "read too little", va="center")
-    axes.plot(size, floor + too_small, color=INK, lw=2)
-    axes.set(yscale="log", xlim=(0, 3), ylim=(0.02, 1.6), xlabel="$\\log$ size")
+    loss = floor + too_small
+    axes.plot(size, too_small, "--", color=OTHER, lw=1.5)
+    axes.plot(size, floor, ":", color=OTHER, lw=1.5)
+    axes.plot(size, loss, color=INK, lw=2)
+    axes.text(1.5, 1.25 * loss[25], "loss: the sum", va="bottom")
+    axes.text(0.08, 0.8 * floor[18], "read too little", color=OTHER, va="top")
+    axes.text(2.95, 0.8 * too_small[-1], "too small", color=OTHER, ha="right", va="top")
+    axes.set(yscale="log", xlim=(0, 3), ylim=(0.012, 2.2), xlabel="$\\log$ size")
     axes.set_xticks([])
     axes.set_yticks([], minor=False)
     axes.yaxis.set_minor_locator(plt.NullLocator())
@@ -240,9 +243,9 @@ grid[0].set_ylabel("$\\log$ loss")
 plots.show(figure)
 
 # %% [markdown]
-# *A sketch. On the left the pale part does not shrink, so the line bends.*
+# *A sketch. On the left one part does not shrink with size, so the loss leaves its line.*
 #
-# If so, a law needs both. Two sources vary size and tokens: Pythia's checkpoints are models saved during training, and OpenLM trained each size to the end on several numbers of tokens. We predict the largest sizes from the others by three forms: size alone ($A\,S^{-a}$), a product ($A\,S^{-a}\,T^{-b}$) and a sum for the two parts,
+# If so, a law needs size and tokens. Two sources vary both: Pythia's *checkpoints*, models saved during training, and OpenLM, which trained each size to the end on several numbers of tokens. We predict the largest sizes from the others by three forms: size alone ($A\,S^{-a}$), a product ($A\,S^{-a}\,T^{-b}$) and a sum for the two parts,
 #
 # $$-\ln p = A\,S^{-a} + B\,T^{-b},$$
 #
@@ -261,7 +264,7 @@ for corpus, rows in openlm.groupby("corpus"):
     parts[f"OpenLM on {corpus}: models above 1B"] = rows, rows.S > 1e9
 
 # %% [markdown]
-# `parts` has seven tests. Each is a table of models and a mark for the rows that are held out. `leave_out` fits each form to the other rows, and gives $\ln(\text{predicted}/\text{measured})$ for those held out.
+# Each of the seven tests in `parts` is a table of models and a mark for the rows that are held out. `leave_out` fits each form to the other rows, and gives the error $\ln(\text{predicted}/\text{measured})$ of those held out.
 
 # %%
 rows = []
@@ -269,7 +272,7 @@ for name, (table, held) in parts.items():
     # The laws are fitted to the rows that are not held out
     by_form = leave_out(table.S, table.tokens, table.loss, held, ["size", "product", "sum"])
     for form, error in by_form.items():
-        percent = 100 * np.sqrt(np.mean(error**2))
+        percent = 100 * np.sqrt(np.mean(error**2))  # root mean square
         rows.append((name, form, percent))
 
 # %%
@@ -279,7 +282,7 @@ print("error of the models that were held out, % of the loss")
 print(errors.round(0).astype(int).to_string())
 
 # %% [markdown]
-# **With tokens in the law, the larger models are missed by 3 to 20%.** Size alone misses by 24 to 36%, but it is no fair rival here: it gives one loss to models that read different amounts. So the test says nothing about GPT-3. Checkpoints favour the sum and OpenLM the product, so the form is undecided.
+# **With tokens in the law, the error for the larger models is 3 to 20%.** With size alone it is 24 to 36%, but that is no fair rival: it gives one loss to models that read different amounts. So the test says nothing about GPT-3. Checkpoints favour the sum and OpenLM the product, so the form is undecided.
 #
 # `fit_joint` fits the sum, here to one suite, Pythia v1 (deduplicated), without its 12B model.
 
@@ -306,14 +309,14 @@ for label, colour, (S, part) in zip(sizes, ordered_greys(8), table.groupby("S"),
 axes.set(xscale="log", yscale="log", xlabel="training tokens")
 axes.set_ylabel("$-\\ln$ accuracy on LAMBADA")
 plots.log_ticks(axes)
-axes.set_title("The sum predicts 12B (hollow); small models get worse", loc="left")
+axes.set_title("The sum, fitted without 12B (hollow), predicts it", loc="left")
 plots.label_ends(axes, ends)
 points = table.assign(predicted=joint.predict(table.S, table.tokens))
 names = ["suite", "model", "S", "tokens", "share", "loss", "predicted"]
 plots.save(figure, points[names], figures_dir, "16_training")
 
 # %% [markdown]
-# *Pythia v1 (deduplicated). Curves: the sum, fitted without the largest model.*
+# *Curves: the sum. Dotted: its prediction of 12B.*
 #
 # **Exercise 1.** For $S = 10^9$, at how many billion training tokens is the token term of `joint` as large as its size term?
 #
@@ -337,14 +340,14 @@ print(check(1, answer_1, sealed("5316ca1c", digits=0), mistakes))
 #
 # ## 3. Were the blind predictions right?
 #
-# Before we saw the final accuracies of one suite, Pythia v1, we wrote down a prediction and a 95% interval for each of its eight models. To predict a model we used only models of other sizes, and no final checkpoint of v1. We made two predictions of $\ln(-\ln p)$, a line through the three nearest sizes and the sum, and took their mean.
+# Before we saw the final accuracies of Pythia v1 (at 300 billion tokens), we wrote down a prediction and a 95% interval for each of its eight models. To predict a model we used only models of other sizes, and of v1 only checkpoints up to 279 billion tokens. We predicted $\ln(-\ln p)$ in two ways, by a line through the three nearest sizes and by the sum, and took the mean.
 #
 # This rule was the best of some fifty in a *rehearsal*: each size of six suites was left out in turn and predicted from the others. The errors there set the widths of the intervals.
 
 
 # %%
 def by_line(table, S, nearest):
-    """log loss at S, on the line through the nearest sizes at the last checkpoint."""
+    """log loss at S, on the line through the nearest sizes at the last checkpoint in `table`."""
     last = table[table.tokens == table.tokens.max()]
     distance = np.abs(np.log(last.S / S))
     near = last.loc[distance.nsmallest(nearest).index]
@@ -407,9 +410,9 @@ print("the rule gives the predictions and intervals as they were written down")
 print(f"rehearsal: rms error of the log loss {np.sqrt(np.mean(np.square(each))):.3f}")
 
 # %% [markdown]
-# **Guess again.** How many of the accuracies are inside their intervals, and which model is the farthest off? (For 1B the truth is unknown.)
+# **Guess again.** How many of the seven known accuracies are inside their intervals: seven, five or three?
 #
-# `load` reads a table of what was published. `blind` has the predictions and `truth` the accuracies (`acc`, with standard error), both by size.
+# `load` reads a published table. `blind` has the predictions and `truth` the accuracies (`acc`, with standard error), both by size. The error is predicted less true $\ln(-\ln p)$. Unlike *above*, it is positive if the predicted loss is too high, that is, the predicted accuracy too low.
 
 # %%
 truth = load("pythia_lambada_zero_shot")
@@ -457,9 +460,9 @@ columns = ["model", "S", "predicted", "low", "high", "share", "line"]
 plots.save(figure, points.reset_index()[columns], figures_dir, "16_blind")
 
 # %% [markdown]
-# *Pale bars: 95% intervals, written down before the truth was known.*
+# *Pale: the 95% intervals.*
 #
-# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$.** That is close to the error of the rehearsal, 0.06; a line in size alone misses by 0.14 (see the further questions). But most sizes lie between others of known accuracy. For the five inner ones the rule misses by 0.079, and joining the two nearest sizes by 0.089. So this is a success of interpolation, on one suite. The 160M model got worse late in its training. The sum cannot follow that, because both its terms only shrink.
+# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$.** That is close to the error of the rehearsal, 0.06. A line in size alone has 0.14. But the five inner sizes lie between others that the rule has seen. For these the rule has an error of 0.079, and a line through the two nearest sizes 0.089. So this is a success of interpolation, on one suite. The sum cannot follow the 160M model, which got worse late in its training, because both terms only shrink.
 #
 # **Exercise 3.** If seven correct 95% intervals were independent, how probable would it be that all seven contain the truth? Give two decimals.
 #
@@ -480,7 +483,7 @@ print(check(3, answer_3, sealed("973b372a", digits=2), mistakes))
 #
 # <details><summary>What do the lines of the four kinds look like?</summary>
 #
-# In the two upper panels both ends are above the line, so the points curve.
+# In the upper panels the smallest and the largest model are above the line, so the points curve.
 #
 # </details>
 
@@ -522,9 +525,9 @@ points = models[models.group.isin(kinds)]
 plots.save(figure, points[names], figures_dir, "16_ranks")
 
 # %% [markdown]
-# <details><summary>How do all series on LAMBADA behave?</summary>
+# <details><summary>How do all 17 series on LAMBADA behave?</summary>
 #
-# The miss tends to grow with the decades (powers of ten) of $S$. If tokens grow with $S$, the largest model is 3 to 9% better than its line, within chance.
+# The more decades (powers of ten) of $S$ a series spans, the farther its largest model tends to be above the line. If tokens grow with $S$, the largest model is 3 to 9% below the line, within chance.
 #
 # </details>
 
@@ -548,13 +551,13 @@ axes.set(
     xlim=(1, 4), xlabel="decades of $S$ in the series", ylabel="largest model above the line (%)"
 )
 axes.legend(title="training tokens", loc="upper left")
-axes.set_title("Longer series miss more, unless tokens grow", loc="left")
+axes.set_title("Longer series end farther above the line, unless tokens grow", loc="left")
 plots.save(figure, law, figures_dir, "16_decades")
 
 # %% [markdown]
 # <details><summary>How good were other ways to predict?</summary>
 #
-# The line through three sizes and the sum, each alone, are a little worse than their mean. The model's own last checkpoint or its deduplicated twin, which were not allowed, are two to three times as good.
+# The line through three sizes alone and the sum alone have slightly larger errors than their mean. The model's own last checkpoint and its deduplicated twin, which were not allowed, have half to a third of the error. All come from one repository, so they were probably measured alike.
 #
 # </details>
 
@@ -608,20 +611,14 @@ axes.annotate(
 )
 axes.set(xscale="log", xlim=(1.2e7, 8e10), xlabel="$S$ (parameters)")
 axes.set_ylabel(r"predicted less true $\ln(-\ln p)$")
-axes.set_title("Above zero a model is better than predicted", loc="left")
+axes.set_title("Above zero the predicted loss is too high", loc="left")
 points = pd.DataFrame({"S": scored.index, "rule": scored.error, "line": line_error})
 plots.save(figure, points, figures_dir, "16_blind_errors")
 
 # %% [markdown]
-# <details><summary>Were truth and checkpoints measured alike?</summary>
+# <details><summary>Is the exponent of accuracy that of CE?</summary>
 #
-# Probably. They come from one repository, and each accuracy is close to the model's own last checkpoint.
-#
-# </details>
-#
-# <details><summary>Has accuracy the exponent of CE?</summary>
-#
-# Not here. On LAMBADA's words accuracy is steeper than CE (the mean of $-\ln p$ of the word) in all nine series, by 5 to 21%. In the paper's Table 1, on all tokens of a corpus, it is flatter in 17 of 24 cells.
+# Not here. On LAMBADA's words it is larger than that of CE (the mean of $-\ln p$ of the word) in all nine series, by 5 to 21%.
 #
 # </details>
 
@@ -638,7 +635,7 @@ pd.DataFrame(rows, columns=["series", "accuracy", "CE", "ratio"]).round(3)
 # %% [markdown]
 # ## The paper says, and we get
 #
-# The power law describes what others published, but at a fixed number of tokens the largest model's loss is above its line, in GPT-3 beyond chance. [Notebook 18](18_how_sure.ipynb) finds this for Pythia, too. Sources: `rbpkit/data/evidence`.
+# The power law fits six series of other kinds. In six series on LAMBADA all sizes read equally many tokens. There the largest model's loss is above its line, in GPT-3 beyond chance. [Notebook 18](18_how_sure.ipynb) finds this for Pythia, too. Sources: `rbpkit/data/evidence`.
 #
 # **Related.** [Hoffmann et al.](https://arxiv.org/abs/2203.15556) fit such a sum to the mean of $-\ln p$; [Gadre et al.](https://arxiv.org/abs/2403.08540) made the models of OpenLM. [Notebook 15](15_size_and_tokens.ipynb) varies size and tokens in the pocket models.
 #

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # How sure is a line? The tenth Pythia
 #
-# The first figure below shows nine language models of one family, Pythia. $S$ counts the parameters of a model, without the tables that turn *tokens* (words or parts of words) into numbers and back. $\mathrm{RBP}_k$ is the share of positions in a text at which the true next token is among the model's first $k$ guesses, and $-\ln \mathrm{RBP}_k$ is the paper's *loss*. The paper publishes 16 such losses for each Pythia: on four texts, for $k$ = 1, 10, 50 and 100. We take the mean of their logarithms, so each model has one point.
+# The first figure below shows nine language models of one family, Pythia. $S$ counts the parameters of a model, without the tables that turn *tokens* (words or parts of words) into numbers and back. $\mathrm{RBP}_k$ is the share of positions in a text at which the true next token is among the model's first $k$ guesses, and $-\ln \mathrm{RBP}_k$ is the *loss*. The paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) publishes 16 such losses for each Pythia: on four texts, for $k$ = 1, 10, 50 and 100. We take the mean of their logarithms, so each model has one point.
 #
 # The points are close to a straight line. There is a tenth Pythia, with 12 billion parameters (12B).
 
@@ -71,7 +71,7 @@ nine = pythia[:9]
 tenth = pythia.iloc[9]
 line = fit_power_law(nine.S, nine.loss)
 by_line = line.predict(tenth.S)
-no_gain = nine.loss.iloc[-1]  # the loss of Pythia-6.9B
+no_change = nine.loss.iloc[-1]  # the loss of Pythia-6.9B
 
 # %% tags=["hide-input"]
 # Draw nine Pythias and two predictions of the tenth
@@ -83,9 +83,9 @@ def draw_pythias(axes, colour):
     axes.plot(nine.S, nine.loss, "^", color=colour, ms=7)
     reach = np.array([nine.S.iloc[-1], tenth.S])
     axes.plot(reach, line.predict(reach).loss, ":", color=OTHER, lw=1.5)
-    axes.plot(reach, [no_gain, no_gain], ":", color=OTHER, lw=1.5)
+    axes.plot(reach, [no_change, no_change], ":", color=OTHER, lw=1.5)
     axes.set(xscale="log", yscale="log", xlabel="$S$ (parameters)", ylabel="mean loss")
-    predictions = [by_line.loss, no_gain]
+    predictions = [by_line.loss, no_change]
     axes.axvline(tenth.S, color=CONTEXT, lw=1.2, ls="--", zorder=0)
     axes.plot([tenth.S, tenth.S], predictions, "o", color=OTHER, mfc="white", ms=7)
     for loss, name in zip(predictions, ["A: the line", "B: the same as 6.9B"], strict=True):
@@ -103,13 +103,13 @@ axes.set_title("Nine Pythias, and two guesses for the tenth", loc="left")
 plots.show(figure)
 
 # %% [markdown]
-# **Guess first.** Which prediction of the 12B model is nearer to the truth: A, the line through nine models, or B, the same loss as the model before it (*no gain*)?
+# **Guess first.** Which prediction of the 12B model is nearer to the truth: A, the line through nine models, or B, the same loss as the model before it, 6.9B (*no change*)?
 
 # %%
 error_of_line = 100 * (by_line.loss / tenth.loss - 1)
-error_of_no_gain = 100 * (no_gain / tenth.loss - 1)
+error_of_no_change = 100 * (no_change / tenth.loss - 1)
 print(f"A, the line:      {error_of_line:+.1f}%")
-print(f"B, same as 6.9B:  {error_of_no_gain:+.1f}%")
+print(f"B, same as 6.9B:  {error_of_no_change:+.1f}%")
 
 # %% tags=["hide-input"]
 # Draw the tenth Pythia
@@ -119,23 +119,25 @@ draw_pythias(axes, colour)
 axes.plot([tenth.S, tenth.S], [by_line.low, by_line.high], color=CONTEXT, lw=8, zorder=0)
 axes.plot(tenth.S, tenth.loss, "^", color=INK, ms=9)
 axes.text(tenth.S * 1.15, tenth.loss, "12B", va="center")
-axes.text(tenth.S * 0.85, by_line.low, "95%", ha="right", va="bottom", color=OTHER)
+axes.text(tenth.S * 0.95, by_line.low, "95%", ha="right", va="bottom", color=OTHER)
 axes.set(xlim=(1.9e9, 4e10), ylim=(0.95 * by_line.low, 1.05 * nine.loss.iloc[7]))
 plots.log_ticks(axes)
 axes.set_xticks([2e9, 5e9, 1e10, 2e10], ["2B", "5B", "10B", "20B"])
 axes.xaxis.minorticks_off()
-axes.set_title("The tenth is nearer to \u201cno gain\u201d", loc="left")
+axes.set_title("The tenth is nearer to \u201cno change\u201d", loc="left")
 points = pythia.assign(predicted=line.predict(pythia.S).loss)
 plots.save(figure, points, figures_dir, "18_tenth")
 
 # %% [markdown]
-# *The right end of the figure above, enlarged. Lower is better. The pale bar is the line's 95% interval for one more model.*
+# *The right end of the figure above, enlarged. The pale bar is the line's 95% interval for one more model.*
 #
-# **The line through nine Pythias misses Pythia-12B by 8.7%; "the same as 6.9B" misses it by 4.3%.** The tenth model is just inside the line's interval. Is this the rule?
+# **For Pythia-12B the line through nine Pythias is 8.7% too low, and "no change" is only 4.3% too high.** The tenth model is just inside the line's interval. Is "no change" nearer in other families, too?
 #
 # ## Is a line worth having?
 #
-# We do the same in every family: each larger model is predicted from the $n$ smallest, with $n$ from half of the models to all but one (but at least 3). The paper has four families. The *pocket models*, small models that we trained ourselves, are four more.
+# In every family a line through the $n$ smallest models predicts each larger one. We begin with half of the models (at least three), and end with all except the largest. The paper has four families. The *pocket models*, small models that we trained ourselves, are four more.
+#
+# An error is predicted over measured loss, less 1. It is positive if the prediction is too high, and negative if it is too low.
 
 
 # %%
@@ -149,11 +151,11 @@ def ahead(series):
         line = fit_power_law(small.S, small.loss)
         promised = line.predict(larger.S)
         larger["decades"] = np.log10(larger.S / small.S.iloc[-1])
-        # Below zero: the model is worse than predicted
+        # Below zero: the prediction is too low, so the model is worse than predicted
         larger["error"] = promised.loss / larger.loss - 1
         larger["low"] = promised.low / larger.loss - 1
         larger["high"] = promised.high / larger.loss - 1
-        larger["no_gain"] = small.loss.iloc[-1] / larger.loss - 1
+        larger["no_change"] = small.loss.iloc[-1] / larger.loss - 1
         parts.append(larger)
     return pd.concat(parts)
 
@@ -211,35 +213,39 @@ forecasts = pd.concat(parts, ignore_index=True)
 most = forecasts.groupby(["source", "family"]).n.transform("max")
 largest = forecasts[forecasts.n == most]
 line_error = largest.error.abs()
-no_gain_error = largest.no_gain.abs()
-nearer = (no_gain_error < line_error).sum()
-print(f"no gain is nearer in {nearer} of {len(largest)} series")
+no_change_error = largest.no_change.abs()
+nearer = (no_change_error < line_error).sum()
+print(f"no change is nearer in {nearer} of {len(largest)} series")
 
 # %% tags=["hide-input"]
 # Draw both errors in every series
-shown = largest.assign(line=100 * line_error, no_gain=100 * no_gain_error)
+shown = largest.assign(line=100 * line_error, no_change=100 * no_change_error)
 shown = shown.sort_values("line", ascending=True).reset_index(drop=True)
 with plots.style():
     figure, axes = plt.subplots(
         figsize=(plots.WIDTH, 0.36 * len(shown) + 1.4), layout="constrained"
     )
 for row in shown.itertuples():
-    axes.plot([row.line, row.no_gain], [row.Index, row.Index], color=CONTEXT, lw=3, zorder=0)
+    axes.plot([row.line, row.no_change], [row.Index, row.Index], color=CONTEXT, lw=3, zorder=0)
     axes.plot(row.line, row.Index, "o", color=INK, ms=8)
-    axes.plot(row.no_gain, row.Index, "s", color=OTHER, ms=7)
+    axes.plot(row.no_change, row.Index, "s", color=OTHER, ms=7)
 names = shown.family.map(plots.name_of) + ", " + shown.source
 axes.set_yticks(shown.index, names)
 axes.text(shown.line[0], -0.75, "↑ line", ha="center", va="center")
-axes.text(shown.no_gain[0], -0.75, "↑ no gain", ha="center", va="center", color=OTHER)
-axes.set(xlim=(0, None), ylim=(-1.2, len(shown) - 0.5), xlabel="error for the largest model (%)")
-axes.set_title(f"No gain is nearer in {nearer} of {len(shown)} series", loc="left")
-columns = ["source", "family", "n", "model", "decades", "error", "low", "high", "no_gain"]
+axes.text(shown.no_change[0], -0.75, "↑ no change", ha="center", va="center", color=OTHER)
+axes.set(
+    xlim=(0, None),
+    ylim=(-1.2, len(shown) - 0.5),
+    xlabel="size of the error for the largest model (%)",
+)
+axes.set_title(f"No change is nearer in {nearer} of {len(shown)} series", loc="left")
+columns = ["source", "family", "n", "model", "decades", "error", "low", "high", "no_change"]
 plots.save(figure, largest[columns], figures_dir, "18_largest")
 
 # %% [markdown]
 # *Each row: the largest model of a family, predicted from all the others.*
 #
-# **In six of eight series the line is nearer than "no gain", mostly by far. In two it is not, and both are Pythia.**
+# **In six of eight series the line is nearer than "no change", mostly by far. In two it is not, and both are Pythia.**
 #
 # ## How sure could we have been?
 #
@@ -266,7 +272,7 @@ plots.show(figure)
 # %% [markdown]
 # *A sketch with invented points, equally scattered. Pale: where one more model should lie (95%).*
 #
-# The line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, and $\alpha$ is its *exponent*. Suppose that models scatter independently about it. Then Student's $t$ gives a 95% interval $\alpha \pm \Delta\alpha$. Two numbers decide its relative width: the number $n$ of models, and $R^2$, the share of the variance of $\ln$ loss that the line explains:
+# The line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, and $\alpha$ is its *exponent*. Suppose that models scatter independently about it. Then a 95% interval is $\alpha \pm \Delta\alpha$, by the 97.5% quantile $t_{n-2}$ of Student's $t$. Two numbers decide its relative width: the number $n$ of models, and $R^2$, the share of the variance of $\ln$ loss that the line explains:
 #
 # $$\frac{\Delta\alpha}{\alpha} = t_{n-2}\sqrt{\frac{1/R^2 - 1}{n - 2}}.$$
 #
@@ -378,24 +384,24 @@ for family, shift in labelled.items():
         plots.name_of(family), (end.decades, 100 * end.error), shift,
         textcoords="offset points", color=plots.ink_of(family).colour,
     )  # fmt: skip
-tenth_ahead = paper_only[(paper_only.family == "Pythia") & (paper_only.S == tenth.S)]
-for row in tenth_ahead.itertuples():
-    axes.annotate(
-        "12B", (row.decades, 100 * row.error), (6, 0), textcoords="offset points", va="center"
-    )
-axes.text(0.02, 15, "better than predicted", color=OTHER)
-axes.text(0.02, -28, "worse than predicted", color=OTHER)
+of_pythia = paper_only[paper_only.family == "Pythia"]
+for size, name in {nine.S.iloc[-1]: "6.9B", tenth.S: "12B"}.items():
+    for row in of_pythia[of_pythia.S == size].itertuples():
+        place = row.decades, 100 * row.error
+        axes.annotate(name, place, (6, 0), textcoords="offset points", va="center")
+axes.text(0.02, 15, "prediction too high", color=OTHER)
+axes.text(0.02, -28, "prediction too low", color=OTHER)
 axes.set(xlim=(0, 1.75), ylim=(-30, 18), xlabel="decades of $S$ beyond the largest model fitted")
 axes.set_ylabel("predicted / measured, less 1 (%)")
-axes.set_title("Every larger Pythia is worse than its line promises", loc="left")
+axes.set_title("The line is too low for every larger Pythia", loc="left")
 plots.save(figure, forecasts, figures_dir, "18_horizon")
 
 # %% [markdown]
-# *One mark for each larger model and each set of smaller ones. Pale: 95% intervals of Pythia. The marks share their models.*
+# *One mark for each larger model and each set of smaller ones that predicts it. Pale: 95% intervals of Pythia. The marks are not independent, since the same models occur in many of them.*
 #
-# **More than half a decade ahead, the line puts Pythia's loss up to 13% too low, and five of nine intervals miss the truth.** All five misses are of 6.9B and 12B. The intervals are too narrow because they assume that the line goes on straight. Still, the line is the better forecast: beyond half a decade its median error is smaller than that of "no gain" in every family that reaches so far, mostly by half or more.
+# **More than half a decade ahead, the line's predictions for Pythia are up to 13% too low, and five of nine intervals miss the truth.** All five are predictions of 6.9B or 12B. The intervals are too narrow because they assume that the losses stay on the line. Still, the line is the better forecast. Beyond half a decade its median error is smaller than that of "no change" in every family that reaches so far, and in most no more than half of it.
 #
-# **Exercise 2.** Fit the published Pythias on Wiki at $k$ = 1 without the two largest. By how many percent does the line miss the loss of the 12B model? Give one decimal, negative if the prediction is too low.
+# **Exercise 2.** Fit the published Pythias on Wiki at $k$ = 1 without the two largest. What is the line's error for the 12B model, in percent? Give one decimal.
 #
 # <details><summary>Hint</summary>`curve = paper.points("Wiki", "Pythia", 1)` has `S` and `loss`; `fit_power_law(...).predict(...)` has `.loss`.</details>
 
@@ -421,7 +427,7 @@ print(check(2, answer_2, sealed("bcb1e823", digits=1), mistakes))
 #
 # <details><summary>How sure are the exponents of larger $k$, and of CE?</summary>
 #
-# Those of large $k$ are less sure: at $k$ = 10,000 one of Pythia's lines has 56%. CE is the mean of $-\ln p$, with $p$ the probability of the true token.
+# Exponents of large $k$ are less sure: at $k$ = 10,000 half the interval of one Pythia line is 56% of the exponent. Those of CE (the mean of $-\ln p$, with $p$ the probability of the true token) are about as sure as those of small $k$, except for GPT-2.
 #
 # </details>
 
@@ -435,7 +441,7 @@ print(every_k.round(2).to_string())
 # %% [markdown]
 # <details><summary>Would more text help, or more models?</summary>
 #
-# More models, for OPT, Pythia and Qwen: an exponent is less sure because other models might scatter differently (by $t$) than because the text is a sample (by resampling its source modules). For GPT-2 the text is the larger error in half of the cases, but five models do not tell their scatter well: the true one may be almost four times what is seen, so this is undecided. All models share each draw of modules. With draws of their own the text's error would double or treble, because a hard module raises all losses together.
+# For OPT, Pythia and Qwen more models would help. Other models might scatter differently (we use $t$), and the text is a sample (we resample its source modules). For these families the first makes an exponent less sure than the second. For GPT-2 the text is the larger error in half of the cases. But five models do not tell their scatter well: the true one may be almost four times what is seen. So this is undecided. All models share each draw of modules. With separate draws the text's error would double or treble, because a hard module raises all losses together.
 #
 # </details>
 
@@ -494,7 +500,7 @@ if len(exponents):
 # %% [markdown]
 # <details><summary>How often is the largest model inside the interval?</summary>
 #
-# Nearly always, and that proves little: nearly all intervals of the published GPT-2 and OPT also hold the last fitted model, so they cannot tell the two apart. Pythia's can, and there the largest model is worse than predicted in all 16 cases. In 80 predictions of 6.9B and 12B from six to eight smaller Pythias (median $R^2$ 0.995), all are worse and 38 inside: one finding about two models.
+# Nearly always, and that proves little: nearly all intervals of the published GPT-2 and OPT also hold "no change", so they cannot tell the two apart. Pythia's can, and there the line is too low in all 16 cases. Of 80 predictions of 6.9B and 12B from six to eight smaller Pythias (median $R^2$ 0.995), all are too low, and 38 intervals hold the truth. That is one finding about two models.
 #
 # </details>
 
@@ -510,11 +516,11 @@ for key, points in losses.groupby(keys, sort=False):
         continue
 cells = pd.concat(parts, ignore_index=True)
 cells["inside"] = (cells.low <= 0) & (cells.high >= 0)
-cells["holds the last too"] = cells.no_gain.between(cells.low, cells.high)
-cells["worse"] = cells.error < 0
+cells["holds no change"] = cells.no_change.between(cells.low, cells.high)
+cells["too low"] = cells.error < 0
 last = cells[cells.n == cells.groupby(keys).n.transform("max")]
 last = last.groupby(["source", "family"], sort=False)
-table = last[["inside", "holds the last too", "worse"]].sum()
+table = last[["inside", "holds no change", "too low"]].sum()
 table.insert(0, "cells", last.size())
 print("the largest model from all the others, for each text and k")
 print(table.to_string())
@@ -523,28 +529,31 @@ print(
     f"Pythia from its 6 to 8 smallest, over half a decade ahead: {len(longest)} predictions;",
     end=" ",
 )
-print(f"worse: {longest.worse.sum()}; inside: {longest.inside.sum()}")
+too_low = longest["too low"].sum()
+print(f"too low: {too_low}; inside: {longest.inside.sum()}")
 
 # %% [markdown]
-# <details><summary>From which distance on is the line better than "no gain"?</summary>
+# <details><summary>From which distance on is the line better than "no change"?</summary>
 #
-# From half a decade on, in every family. Up to half a decade "no gain" is sometimes nearer: for pocket Pythia ("no gain" misses by 6.1%, the line by 7.5%, from a quarter of a decade on) and, up to a quarter, for pocket OPT. The large pocket Pythias are above their line, as the published ones are. GPT-2 and OPT are mostly above theirs too, by 4% at most; Qwen stays within 3%.
+# From half a decade on, in every family. Nearer, "no change" is sometimes better. From a quarter to half a decade its error for pocket Pythia is 6.1%, and the line's 7.5%. Up to a quarter it is also better for pocket OPT. The line is too low for the large pocket Pythias, as for the published ones. For GPT-2 and OPT it is mostly too low too, by 4% at most. For Qwen it stays within 3%.
 #
 # </details>
 
 # %% tags=["hide-input", "hide-output"]
 # Table: median size of the error, by distance
 steps = pd.cut(forecasts.decades, [0, 0.25, 0.5, 1, 2]).rename("distance")
-sizes = forecasts.assign(line=100 * forecasts.error.abs(), no_gain=100 * forecasts.no_gain.abs())
+sizes = forecasts.assign(
+    line=100 * forecasts.error.abs(), no_change=100 * forecasts.no_change.abs()
+)
 by_distance = sizes.groupby(["source", "family", steps], observed=True)
-medians = by_distance[["line", "no_gain"]].median().assign(predictions=by_distance.size())
+medians = by_distance[["line", "no_change"]].median().assign(predictions=by_distance.size())
 print("median error in percent, by decades beyond the largest model fitted")
 print(medians.round(1).to_string())
 
 # %% [markdown]
 # ## The paper says, and we get
 #
-# A line is a useful forecast that tends to be too hopeful. That large Pythias are above their line is one finding about one recipe. All Pythias read equally many tokens, so the large ones may need more text ([notebook 16](16_published_models.ipynb)). GPT-2, OPT and Qwen have one prediction or none that far ahead.
+# A line is a useful forecast, and tends to be too low. That it is too low for large Pythias is one finding about one recipe. All Pythias read equally many tokens, so the large ones may need more text ([notebook 16](16_published_models.ipynb)). More than half a decade ahead, the paper's GPT-2, OPT and Qwen have one prediction or none.
 #
 # **Related.** [Besiroglu et al.](https://arxiv.org/abs/2404.10102) find the printed intervals of Hoffmann et al.'s scaling law far too narrow. [Notebook 09](09_appendix_B_table1.ipynb) has all cells of Table 1.
 #

@@ -11,9 +11,9 @@
 # ---
 
 # %% [markdown]
-# # Beyond the paper: what cross-entropy does not tell
+# # Beyond the paper: is cross-entropy all there is?
 #
-# Two Pythias have the same size, the same first weights and the same training text. The second was trained with *smoothed* targets: the true token gets 90% of the probability, and all tokens share the rest. Here is how its cross-entropy, CE, compares with the first one's on our five texts.
+# Two Pythias have the same size, the same first weights and the same training text. The second was trained with *smoothed* targets: the true token gets 90% of the probability, and all tokens share the rest. CE, the cross-entropy, is the mean of $-\log p$, where $p$ is the probability that a model gives to the true token. Here is the change from the first model's CE to the second's, on our five texts. `totals` has what was measured, by model and text.
 
 # %% tags=["parameters", "hide-input"]
 records_dir = ""  # records of your own are not used here: the runs are ours
@@ -48,9 +48,9 @@ for text in TEXTS:
     print(f"{text:17} CE of the smoothed one: {change:+.1%}")
 
 # %% [markdown]
-# $\mathrm{RBP}_k$ is the share of true tokens among a model's first $k$. In [notebook 17](17_one_axis.ipynb) all models lie on one line: $-\log \mathrm{RBP}_k$, the *rank loss*, grows with CE. The mean of the five changes is +1.4%. By that line, a CE that is 1.4% higher means a rank loss that is about 2% higher.
+# The mean of the five changes is +1.4%. $\mathrm{RBP}_k$ is the share of true tokens among a model's first $k$, and $-\log \mathrm{RBP}_k$ is the *rank loss*. In [notebook 17](17_one_axis.ipynb) the rank losses of all models lie on one line in CE. By that line, a CE that is 1.4% higher means rank losses that are 2 to 3% higher.
 #
-# **Guess.** How do the ranks of the smoothed model compare: about 2% worse, much worse, or the same?
+# **Guess.** How do the smoothed model's rank losses at $k$ = 1 and 10 compare with the first model's: 2 to 3% higher, much higher, or about the same?
 #
 # *[Glossary](../docs/glossary.md). Logarithms are natural.*
 
@@ -64,30 +64,36 @@ for k in (1, 10, 100):
     print(f"k = {k:3}: rank loss {np.mean(changes):+.1%}, mean of five texts")
 
 # %% [markdown]
-# At $k$ = 1 and 10 the ranks are almost the same, and at $k$ = 100 a little worse. So cross-entropy can be moved without the first ranks. What else does that?
+# At $k$ = 1 and 10 the rank losses are almost the same, and at $k$ = 100 the second model's is a little higher. So cross-entropy can change while the first guesses do not. What else moves the ranks by more, or by less, than cross-entropy says?
 #
 # ## A ruler for what is beyond cross-entropy
 #
-# The line of the 25 ordinary models says which rank loss belongs to a CE. The *excess* of a run is how far its rank loss lies above the line. An example: at a CE of 4.00 the line says 0.600, and we count 0.580; then the excess is log(0.580/0.600) = -3.4%. For two runs that differ in one thing, we take the difference of their excesses. A difference of 0 means that the change acts through cross-entropy alone.
+# The *ordinary* models are our 25 pocket models of the paper's four families. On each text, the line through them says which rank loss belongs to a CE. The *excess* of a training run is how far its rank loss lies above that line. For example, if the line says 0.600 at a CE of 4.00 and we count 0.580, then the excess is log(0.580/0.600) = -3.4%. For two runs that differ in one thing, we subtract one excess from the other. If the difference is 0, the change acts through cross-entropy alone.
 
 
 # %%
 def excess(run, k):
     """log of the rank loss of a run, minus the line of the ordinary models at its CE."""
-    same_text = [s for s in ordinary if s.manifest.corpus == run.manifest.corpus]
-    CE = [s.ce() for s in same_text]
-    loss = [-np.log(s.rbp(k)) for s in same_text]
+    same_text = [model for model in ordinary if model.manifest.corpus == run.manifest.corpus]
+    CE = [model.ce() for model in same_text]
+    loss = [-np.log(model.rbp(k)) for model in same_text]
     line = fit_power_law(CE, loss)
-    return np.log(-np.log(run.rbp(k)) / line.predict([run.ce()]).loss[0])
+    expected_loss = line.predict([run.ce()]).loss[0]
+    return np.log(-np.log(run.rbp(k)) / expected_loss)
 
 
 def difference(changed, unchanged, k):
     """Excess of one run minus that of another, mean of five texts."""
-    return np.mean([excess(totals[changed, t], k) - excess(totals[unchanged, t], k) for t in TEXTS])
+    differences = []
+    for text in TEXTS:
+        excess_changed = excess(totals[changed, text], k)
+        excess_unchanged = excess(totals[unchanged, text], k)
+        differences.append(excess_changed - excess_unchanged)
+    return np.mean(differences)
 
 
 # %% [markdown]
-# Two contrasts, with one seed each. *Smoothed* runs are compared with unchanged ones, at five sizes. *Deep* runs are compared with wide ones, at four sizes: a deep run has 8 layers, a wide one 2 layers and twice the width, so both have the same number of parameters $S$. In a run's name, w is the width, l the number of layers, and 3m stands for 3 million training tokens.
+# We make two comparisons, with one seed each. *Smoothed* runs are compared with unchanged ones, at five sizes. *Deep* runs are compared with wide ones, at four sizes. A deep run has 8 layers. A wide one has 2 layers and twice the width, so both have the same number of parameters to within 2%. `ABLATION_FAMILIES` lists these runs, smallest first. In a run's name, w is the width, l the number of layers, and 3m means 3 million training tokens.
 
 # %%
 KS = [1, 2, 3, 5, 10, 18, 30, 50, 100, 200, 500]
@@ -97,7 +103,8 @@ wide = [run.name for run in ABLATION_FAMILIES["Pythia, wide"]]
 rows = []
 for k in KS:
     for name in smoothed:
-        rows.append(("smoothed", name, k, difference(name, name.split("-smoothing")[0], k)))
+        unchanged = name.split("-smoothing")[0]  # the same run without smoothing
+        rows.append(("smoothed", name, k, difference(name, unchanged, k)))
     for deep_name, wide_name in zip(deep, wide, strict=True):
         rows.append(("deep", deep_name, k, difference(deep_name, wide_name, k)))
 beyond = pd.DataFrame(rows, columns=["contrast", "run", "k", "difference"])
@@ -109,10 +116,10 @@ means.loc[[1, 10, 100]].round(3)
 with plots.style():
     figure, axes = plt.subplots(figsize=(plots.WIDTH, 4), layout="constrained")
     axes.axhspan(-1, 1, color=CONTEXT, zorder=0)
-    axes.text(1.05, 0.2, "within 1%", color=OTHER, size=10)
+    axes.text(600, 0, "within 1%", color=OTHER, size=10, va="center")
     ends = []
     for contrast, label, dashes in (
-        ("deep", "deep, not wide", "-"),
+        ("deep", "deep against wide", "-"),
         ("smoothed", "smoothed targets", "--"),
     ):
         part = beyond[beyond["contrast"] == contrast]
@@ -122,20 +129,20 @@ with plots.style():
         axes.plot(mean.index, mean, dashes, color=INK, lw=2)
         ends.append((KS[-1], mean.iloc[-1], label, INK))
     axes.set(xscale="log", xlim=(0.9, 6000), xlabel="$k$", ylabel="rank loss beyond CE (%)")
-    axes.set_xticks([1, 10, 100], ["1", "10", "100"])
+    axes.set_xticks([1, 10, 100, 500], ["1", "10", "100", "500"])
     axes.minorticks_off()
     axes.set_title("At equal CE, depth helps the first guess and harms the hundredth")
     plots.label_ends(axes, ends)
 plots.save(figure, beyond, figures_dir, "20_beyond")
 
 # %% [markdown]
-# *Thick: the mean over sizes. Thin: each size. Grey: the 1% that we call nothing.*
+# *Thick: the mean over sizes. Thin: each size. Grey: differences within 1%, which we count as none.*
 #
-# **At equal size and equal cross-entropy, a deep model's rank loss is 3% lower at $k = 1$ and 5 to 6% higher at $k = 100$ than a wide one's. Smoothing raises cross-entropy and hardly moves the ranks, so the rank loss is about 2% below what its cross-entropy promises, for $k$ up to 200.** (At $k = 500$ it is 1% above.) All sizes agree in sign. But each is one seed, and we knew these runs when we wrote the test with new seeds.
+# **At the same size and the same cross-entropy, a deep model's rank loss is 3% lower than a wide one's at $k = 1$, and 5 to 6% higher at $k = 100$. Smoothing raises cross-entropy, in the mean of the five texts, and hardly moves the ranks. So the rank loss is about 2% lower than its cross-entropy promises, for $k$ up to 200** (at $k = 500$ it is 1% higher). At $k = 1$ and 100 all sizes agree in sign. But each size has one seed, and we had seen these runs before we planned the test below.
 #
 # **Exercise 1.** A run has a CE of 4.00, and its rank loss at $k = 10$ is 0.580. The line says 0.600 at that CE. Its unchanged twin has a rank loss of 0.560, and the line says 0.570 at its CE. What is the difference of the excesses, in percent, to one decimal?
 #
-# <details><summary>Hint</summary>The excess is log(counted / line). Take that of the run minus that of its twin.</details>
+# <details><summary>Hint</summary>The excess is log(counted / line). Subtract the twin's excess from the run's.</details>
 
 # %%
 answer_1 = None  # percent
@@ -144,7 +151,9 @@ print(check(1, answer_1, sealed("c144de0e", digits=1)))
 # %% [markdown]
 # ## The same with new seeds
 #
-# Before any new run we fixed a test and calculated its power ([margins](../docs/margins.md)). It has three new seeds at three sizes, and five contrasts: smoothed targets, dropout, another learning rate, depth, and twice the tokens. A contrast acts *through* cross-entropy if, at $k$ = 1, 10 and 100, the 95% interval of its mean lies within 1%. It acts *beyond* cross-entropy if an interval lies wholly outside 1% at one of these $k$. With fewer than six pairs, or with pairs of one size only, the test does not decide. Here are the pairs that are finished.
+# Before any new run we fixed a test and calculated its power ([margins](../docs/margins.md)). It has five contrasts: smoothed targets, dropout, another learning rate, depth, and twice the training tokens. Each contrast has three new seeds at three sizes, which makes nine pairs of runs. It acts *through* cross-entropy if, at $k$ = 1, 10 and 100, the 95% interval of its mean difference lies within 1%. It acts *beyond* cross-entropy if at one of these $k$ the interval lies wholly outside 1%. With fewer than six pairs, or with pairs of one size only, the test does not decide.
+#
+# Here are the contrasts with finished pairs. `pair_differences` subtracts the excesses of each pair as above. `verdicts` takes the mean over pairs, with an interval by Student's t.
 
 # %%
 finished = contrasts.shipped_totals()
@@ -158,31 +167,33 @@ runs = {run.manifest.model for run in finished}
 print(f"{len(runs)} of {len(contrasts.plan())} planned runs are finished.")
 
 # %% [markdown]
-# The other runs are trained by `python -m rbpkit_pocket.contrasts train FOLDER`, which goes on from where it stopped.
+# `python -m rbpkit_pocket.contrasts train FOLDER` trains the other runs. If it is stopped, the same command goes on from there.
 #
 # **Exercise 2, to discuss** (no check; see [the solutions](../docs/solutions/20_beyond_cross_entropy.md)). Why does smoothing raise CE, although the model's favourite tokens stay the same? Think of what the smoothed model says when it is sure.
 #
 # ## One text that does not fit
 #
-# HumanEval is a text of the paper and one of ours. $\varepsilon_k$ is the exponent of the rank loss divided by that of CE. If there is one axis, it depends on the text and not on the models.
+# On a text, $\varepsilon_k$ is the exponent with which the rank loss falls with size, divided by that of CE. If rank losses and CE move along one axis, as in notebook 17, then $\varepsilon_k$ depends on the text and not on the models. The paper and we both measured HumanEval. Here is $\varepsilon_1$ from the paper's Table 1 and from our models.
 
 # %%
+# Table 1 prints slopes; exponents are positive.
 table = -paper.table1().pivot(index=["dataset", "family"], columns="k", values="slope")
 published = table.loc["HumanEval"]
 rows = []
 for family in paper.FAMILIES:
-    models = [s for s in ordinary if s.manifest.corpus == "pocket:humaneval"]
-    models = [s for s in models if s.manifest.family == family]
-    S = [s.manifest.S for s in models]
-    alpha_CE = fit_power_law(S, [s.ce() for s in models]).alpha
-    alpha_1 = fit_power_law(S, [-np.log(s.rbp(1)) for s in models]).alpha
-    rows.append((family, published["1"][family] / published["CE"][family], alpha_1 / alpha_CE))
+    of_family = [model for model in ordinary if model.manifest.family == family]
+    models = [model for model in of_family if model.manifest.corpus == "pocket:humaneval"]
+    S = [model.manifest.S for model in models]
+    alpha_CE = fit_power_law(S, [model.ce() for model in models]).alpha
+    alpha_1 = fit_power_law(S, [-np.log(model.rbp(1)) for model in models]).alpha
+    published_epsilon = published["1"][family] / published["CE"][family]
+    rows.append((family, published_epsilon, alpha_1 / alpha_CE))
 pd.DataFrame(rows, columns=["family", "published", "pocket"]).round(2)
 
 # %% [markdown]
-# *$\varepsilon_1$ on HumanEval. Published: 0.74 to 1.02. Pocket models: 1.33 to 1.38.*
+# *$\varepsilon_1$ on HumanEval, by family.*
 #
-# The pocket models agree with each other, and not with the paper's. Their tokenizer has 4,096 tokens and the paper's have about 50,000 and more, so the two read HumanEval in other pieces. Whether that explains it is **open**: we planned runs with 512 and 16,384 tokens, and have not trained them.
+# The pocket models agree with each other (1.33 to 1.38), and not with the paper's models (0.74 to 1.02). Their tokenizer has 4,096 tokens and the paper's have about 50,000 or more, so they cut HumanEval into other tokens. Whether that explains the difference is **open**: we planned runs with 512 and 16,384 tokens, and have not trained them.
 #
 # **Exercise 3.** A text has $\varepsilon_1 = 0.9$. A family's CE falls by 5% for each tenfold size. By how many percent does its $-\log \mathrm{RBP}_1$ fall, to one decimal?
 #
@@ -195,14 +206,14 @@ print(check(3, answer_3, sealed("32209ccb", digits=1)))
 # %% [markdown]
 # ## What we found
 #
-# Cross-entropy tells most of what there is to tell about ranks, but not all. Targets can be smoothed, which moves CE alone. Depth makes first guesses better and hundredth ones worse than cross-entropy says. With new seeds neither is decided yet.
+# Cross-entropy tells most of what there is to tell about ranks, but not all. Smoothed targets raise it and leave the ranks almost as they are. Depth makes first guesses better, and hundredth guesses worse, than cross-entropy says. Each of these runs has one seed. With new seeds neither finding is decided yet.
 #
 # ## Further questions
 
 # %% [markdown]
 # <details><summary>Is there a second axis?</summary>
 #
-# After the first principal component of the log rank losses, a second one has 0.2 to 1.1% of the variance between the 25 models. It has one sign at small $k$ and the other at large $k$, on all five texts, as depth has. This is exploratory: no test of it was fixed beforehand.</details>
+# The second principal component of the log rank losses has 0.2 to 1.1% of the variance between the 25 models. On all five texts it has one sign at small $k$ and the other at large $k$, as the effect of depth has. This is exploratory: no test of it was fixed beforehand.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: the second component by k, and its share of the variance
@@ -219,7 +230,7 @@ display(pd.DataFrame(rows, index=[*(f"k = {k}" for k in ELEVEN), "share"]).T)
 # %% [markdown]
 # <details><summary>Is another part of cross-entropy the better axis?</summary>
 #
-# <a href="https://arxiv.org/abs/2510.04067">Yan et al.</a> split cross-entropy into Error-Entropy (the entropy of the distribution of ranks), Self-Alignment and Confidence, and find that "only error-entropy follows a robust power-law scaling". Error-Entropy can be computed from our rank counts. As an axis for the rank losses it does about as well as CE: off by 1.1, 0.9 and 1.7% at k = 1, 10, 100, where CE is off by 1.1, 1.1 and 1.8%. As a power law in size it fits about as well as CE (median R2 0.989 and 0.986). So at our sizes the two cannot be told apart.</details>
+# <a href="https://arxiv.org/abs/2510.04067">Yan et al.</a> split cross-entropy into Error-Entropy (the entropy of the distribution of ranks), Self-Alignment and Confidence, and find that "only error-entropy follows a robust power-law scaling". Error-Entropy can be computed from our rank counts. As an axis for the rank losses it does about as well as CE: at $k$ = 1, 10, 100 a line in it misses by 1.1, 0.9 and 1.7%, and one in CE by 1.1, 1.1 and 1.8%. As a power law in size it does about as well, too (median $R^2$ 0.989 and 0.986). So at our sizes the two cannot be told apart.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: distance of the 25 models from a line, and R2 of power laws in S, for three axes
@@ -254,7 +265,7 @@ print(
 # %% [markdown]
 # <details><summary>Does bad calibration explain the exponents?</summary>
 #
-# No. Let the model's own probabilities take the place of the targets: its mean largest probability is then the RBP_1 that it believes in, and its mean entropy the CE. Their exponents differ even more than the measured ones, in each family.</details>
+# No. Suppose that the model's own probabilities were right. Then its $\mathrm{RBP}_1$ would be the mean of its largest probability, and its CE would be its mean entropy. The exponents of these two differ from each other even more than the measured ones, in each family.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: epsilon_1 measured, and as the models believe it
@@ -277,7 +288,7 @@ display(believed.groupby("family", sort=False).mean().round(2))
 # %% [markdown]
 # <details><summary>Can a theory give the exponents?</summary>
 #
-# We tried five (`rbpkit_pocket/theories.py` defines them). The best without a fitted number, self-prediction, says that targets are distributed as the model predicts. Half of Pythia's exponents follow from it to 5%. No theory meets the margin, which asks for at most 15% at every k.</details>
+# We tried five theories (`rbpkit_pocket/theories.py` defines them). The best without a fitted number, self-prediction, says that targets are distributed as the model predicts. It gives half of Pythia's exponents to 5%. But no theory meets the margin, which asks for at most 15% at every $k$.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: error of each theory's exponent, in percent
