@@ -21,6 +21,7 @@ DOCS = ROOT / "docs"
 PICTURED = re.compile(r"!\[[^\]]*\]\(\.\./figures/(\w+)\.png\)")
 README = ("figure_3", "17_cross_entropy")  # figures that README.md shows
 SAVED = re.compile(r"save(?:_table)?\([^\n]*figures_dir, \"(\w+)\"\)")
+EXPLORABLE = re.compile(r"^\[([^\]]+)\]\(\.\./docs/explorables/(\w+)\.html\)$", re.MULTILINE)
 COLOURS = 256  # a palette: a third of the bytes, and no difference that can be seen
 MOST_PIXELS = 2400  # across: three times the column's width
 MOST_ALT_LETTERS = 320
@@ -71,6 +72,7 @@ def assemble(sources: Path) -> list[str]:
     shutil.copy(DOCS / "conf.py", sources)
     shutil.copy(DOCS / "references.bib", sources)  # a page links it, for download
     shutil.copytree(DOCS / "_static", sources / "_static")
+    _copy_explorables(sources / "extra" / "explorables")
     return names
 
 
@@ -104,6 +106,9 @@ def _write_page(target: Path, source: Path, notebooks: list[str]) -> None:
         text = text.replace("](../", "](")  # the sources lie flat, as the repository's root does
     else:
         text = re.sub(r"\]\(docs/([\w-]+\.md|_static/)", r"](\1", text)
+        # They are whole pages, which Sphinx does not know.
+        anchor = r'<a href="explorables/\2.html">\1</a>'
+        text = re.sub(r"\[([^\]]+)\]\(docs/explorables/(\w+)\.html\)", anchor, text)
     text = _outside_links(text, target.parent)
     target.write_text(_linked(text, {}, notebooks, "notebooks/"), encoding="utf-8")
 
@@ -156,8 +161,33 @@ def page(
 
 def _page_text(text: str, equations: dict[str, str], notebooks: list[str]) -> str:
     text = HINT.sub(":::{admonition} Hint\n:collapsible: closed\n\\1\n:::", text)
+    text = EXPLORABLE.sub(_explorable, text)
     text = text.replace("](../docs/", "](../")  # the site's pages are in its root
     return _linked(_targets(text), equations, notebooks, "")
+
+
+def _explorable(match: re.Match) -> str:
+    """A line that is nothing but a link to an explorable becomes the explorable, and the link."""
+    words, name = match[1], match[2]
+    address = f"../explorables/{name}.html"
+    frame = f'<iframe class="explorable {name}" src="{address}" title="{words}"></iframe>'
+    return f'{frame}\n\n<a href="{address}">{words} (on a page of its own)</a>'
+
+
+def _copy_explorables(target: Path) -> None:
+    """The pages with what they need, and the pictures that stand in for them without scripts."""
+    source = DOCS / "explorables"
+    target.mkdir(parents=True)
+    shutil.copytree(source / "vendor", target / "vendor")
+    for path in [*source.glob("*.js"), *source.glob("*.css")]:
+        shutil.copy(path, target)
+    for path in source.glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        for still in re.findall(r'src="\.\./\.\./figures/(\w+)\.png"', text):
+            (target / f"{still}.png").write_bytes(sharp(still))
+        text = text.replace('src="../../figures/', 'src="')
+        if path.name != "page.html":  # which is what the others are filled into
+            (target / path.name).write_text(text, encoding="utf-8")
 
 
 def _sharpen(cell: nbformat.NotebookNode, heading: str, before: str) -> None:

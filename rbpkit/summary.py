@@ -222,7 +222,7 @@ class Summary:
             for N in arrays["windows"]:
                 windows[int(N)] = histogram(f"_{N}")
             units = arrays.get("document_units", arrays["document"])
-            return cls(
+            summary = cls(
                 manifest=manifest,
                 ranks=ranks,
                 ranks_optimistic=Histogram.of(optimistic),
@@ -231,10 +231,35 @@ class Summary:
                 document_units=units.astype(np.int32),
                 **{name: arrays[name].astype(kind) for name, kind in STORED.items()},
             )
+            summary._check()
+            return summary
         except Exception as error:  # a damaged zip raises a dozen kinds
             way_out = "delete it, and it is made again from its records"
             what = f"{where}: not a readable summary ({one_line(error)}); {way_out}"
             raise InputError(what) from error
+
+    def _check(self) -> None:
+        """ValueError that names what no measurement can give, as in a file that was changed."""
+        tokens, V = self.tokens, self.manifest.V
+        ranks, counts = self.ranks.values, self.ranks.counts
+        documents = self.document_tokens
+        hits = np.diff(self.document_hits, axis=1, prepend=0, append=documents[:, None])
+        sums = (self.document_nll, self.document_p_max, self.document_entropy)
+        faults = {
+            "no tokens": tokens < 1,
+            f"ranks outside 1 to V = {V}": ranks[0] < 1 or ranks[-1] > V,
+            "counts that are not positive": (counts < 1).any(),
+            f"counts that are not {tokens} in all": self.ranks.total != tokens,
+            f"documents that have not {tokens} tokens": documents.sum() != tokens,
+            "a document without tokens": (documents < 1).any(),
+            "hits that fall with k, or more than tokens": (hits < 0).any(),
+            "sums that are negative or not finite": any(
+                not (np.isfinite(values) & (values >= 0)).all() for values in sums
+            ),
+        }
+        for fault, found in faults.items():
+            if found:
+                raise ValueError(f"it has {fault}")
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:

@@ -50,6 +50,7 @@ ELSEWHERE = re.compile(r"nvidia-.*|cuda-.*|triton|colorama|appnope|pywin32|pywin
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LABORATORY = tomllib.loads((ROOT / "pocket/pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = (
+    "browser",
     "cluster",
     "gguf",
     "gpu",

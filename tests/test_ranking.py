@@ -1,6 +1,7 @@
 """Ranks against a naive count on the same fp32 logits, equal to the integer."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -362,3 +363,18 @@ def test_threads_change_no_bit(path):
 def test_without_a_working_compiler_torch_counts(compiler, monkeypatch):
     monkeypatch.setattr(c_loop.shutil, "which", lambda name: compiler)
     assert c_loop.library.__wrapped__() is None
+
+
+@pytest.mark.skipif(c_loop.library() is None, reason="no C compiler, or no AVX2")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_compiled_cap_is_as_exact_as_float32_allows(threads):
+    torch.set_num_threads(threads)
+    softcap = 30.0
+    tiny_to_huge = torch.logspace(-30, 30, 2**20 + 77)
+    logits = torch.cat([tiny_to_huge, -tiny_to_huge, torch.linspace(-200, 200, 2**20)])
+    exact = softcap * torch.tanh(logits.double() / softcap)
+    c_loop.cap(logits, softcap)
+    assert torch.allclose(logits.double(), exact, rtol=5e-7, atol=0)
+    not_finite = torch.tensor([math.inf, -math.inf, math.nan])
+    c_loop.cap(not_finite, softcap)
+    assert not_finite.isnan().all()

@@ -1,6 +1,7 @@
 """Records and summaries: counted by plain loops, written and read back, and broken on purpose."""
 
 import dataclasses
+import io
 import json
 import math
 import os
@@ -9,7 +10,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from made_summaries import make_manifest
+from made_summaries import make_manifest, records_of
 
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import JobKey
@@ -438,3 +439,27 @@ def test_a_model_that_was_measured_under_two_names_counts_once(tmp_path):
     assert named == ["a-later-name", "first"]
     (summary,) = load_summaries(tmp_path, model="second")
     assert summary.manifest.revision == "r2"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "says"),
+    [
+        ("counts", lambda counts: -counts, "counts that are not positive"),
+        ("counts", lambda counts: 2 * counts, "counts that are not 40 in all"),
+        ("ranks", lambda steps: np.r_[0, steps[1:]], "ranks outside 1 to V"),
+        ("document_nll", lambda nll: np.full_like(nll, np.nan), "negative or not finite"),
+        ("document_tokens", lambda tokens: 2 * tokens, "documents that have not 40 tokens"),
+        ("hits", lambda hits: hits + 50, "hits that fall with k, or more than tokens"),
+    ],
+)
+def test_a_summary_that_no_measurement_gives_is_refused(name, change, says):
+    """Its numbers would go into tables without a word: an RBP above 1, a CE that is NaN."""
+    ranks = np.arange(1, 41)
+    stored = np.load(io.BytesIO(records_of(ranks, V=40).summary().to_bytes()))
+    arrays = {key: stored[key] for key in stored.files}
+    values = arrays[name]
+    arrays[name] = change(values if values.dtype.kind == "f" else values.astype(np.int64))
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    with pytest.raises(InputError, match=f"theirs: not a readable summary .*{says}"):
+        Summary.from_bytes(buffer.getvalue(), "theirs")

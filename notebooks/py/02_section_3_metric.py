@@ -50,7 +50,7 @@ from rbpkit.palette import CONTEXT, INK, OTHER, RANK_FILLS, rank_group
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
-from rbpkit.tools.look import look
+from rbpkit.tools.rank_view import look
 from rbpkit_pocket import paths
 from rbpkit_pocket.families import model_folder
 

@@ -475,4 +475,4 @@ if not own:
     print(f"the five families of ablations: {root_mean_square(five):.2f}")
 
 # %% [markdown]
-# **Related.** It is known that a task's score is a function of loss ([Schaeffer et al.](https://arxiv.org/abs/2304.15004); *Understanding Emergent Abilities from the Loss Perspective*). We have not found elsewhere that rank losses are powers of CE with one exponent for all families.
+# **Related.** It is known that a loss on one text follows from the loss on another by a shifted power law ([Brandfonbrener et al.](https://arxiv.org/abs/2411.12925)), and that size and architecture hardly move this relation ([Mayilvahanan et al.](https://arxiv.org/abs/2502.12120)). It is also known that a task's score is a function of loss (*Understanding Emergent Abilities from the Loss Perspective*). We have not found elsewhere that rank losses are powers of CE with one exponent for all families.

@@ -47,6 +47,9 @@ TABLES = DATA / "tables"
 COPYING = TABLES / "copying.csv"
 """The probe of random tokens repeated, a row for each model."""
 
+HALVES = TABLES / "halves.csv"
+"""Cross-entropy, its parts and the rank losses of each model on halves of each text (`halves`)."""
+
 DOCUMENTS = DATA / "documents.json.gz"
 """The list of files and names that the pocket corpora are cut out of."""
 HUMANEVAL = DATA / "humaneval.jsonl.gz"

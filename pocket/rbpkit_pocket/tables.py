@@ -1,10 +1,11 @@
-"""Small tables of the pocket models that need every token, for notebooks 02, 14, 17 and 18.
+"""Small tables of the pocket models that need every token, for notebooks 02, 14 and 20.
 
-`make tables` makes them again in `paths.TABLES`, in about 45 minutes on one core:
+`make tables` makes them again in `paths.TABLES`, in about an hour on one core:
 
 - precision.csv: ties and 16-bit arithmetic, ranks of the same tokens in five settings; another
   processor rounds 16-bit numbers otherwise and gives RBP_k within 5e-4
 - copying.csv: what the repetition of random tokens brings (`copying`)
+- halves.csv: cross-entropy and its parts on halves of each text (`halves`)
 - theories.csv: exponents of RBP_k in CE, measured and by theories (`theories`)
 """
 
@@ -28,6 +29,7 @@ from rbpkit.ranking import TokenRanks, logit_ranks
 from rbpkit_pocket import paths
 from rbpkit_pocket.copying import ship_copying
 from rbpkit_pocket.families import POCKET_FAMILIES, config_of
+from rbpkit_pocket.halves import halves_of_pocket_models
 from rbpkit_pocket.recipes import Run, runs_of
 from rbpkit_pocket.theories import scored_logits, theories_of
 
@@ -183,6 +185,10 @@ def _all_models() -> dict[str, LoadedModel]:
 
 
 if __name__ == "__main__":
-    tables = {"precision.csv": precision_of_pocket_models(), "theories.csv": _all_theories()}
+    tables = {
+        "precision.csv": precision_of_pocket_models(),
+        "halves.csv": halves_of_pocket_models(),
+        "theories.csv": _all_theories(),
+    }
     write_whole(paths.TABLES, {name: as_csv(table).encode() for name, table in tables.items()})
     ship_copying(_all_models())

@@ -28,7 +28,7 @@ def look(
     if target.is_dir() or (target.exists() and target.samefile(text)):
         raise InputError(f"--out {target}: is a folder, or the text itself; name another file")
     from rbpkit.models import load_model
-    from rbpkit.tools import look as view
+    from rbpkit.tools import rank_view as view
 
     loaded = load_model(model, dtype=dtype, device=device, progress=True)
     seen = view.look(loaded, words, name=text.name, top=top, max_length=max_length)

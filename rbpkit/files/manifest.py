@@ -6,13 +6,27 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationError,
+)
 
 from rbpkit.errors import InputError
 
 FORMAT: Final = 2  # of record files, their manifests and summaries, together
 
-Name = Annotated[str, Field(min_length=1)]
+
+def _writable(name: str) -> str:
+    name.encode()  # a lone surrogate, which JSON may hold, is a ValueError
+    return name
+
+
+Name = Annotated[str, Field(min_length=1), AfterValidator(_writable)]
 
 
 class JobKey(NamedTuple):
@@ -66,7 +80,7 @@ class Manifest(BaseModel):
 
     model: Name
     revision: str
-    family: str
+    family: Annotated[str, AfterValidator(_writable)]
     S: PositiveInt
     V: PositiveInt
     corpus: Name

@@ -12,7 +12,6 @@ import math
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -53,16 +52,38 @@ def count(logits: Tensor, targets: Tensor, results: Results) -> None:
 
 
 def _count(logits: Tensor, targets: Tensor, *results: Tensor) -> None:
-    one_pass = library()
-    assert one_pass is not None  # `count` is chosen only if there is one
+    compiled = library()
+    assert compiled is not None  # `count` is chosen only if there is one
     rows, V = logits.shape
     addresses = [tensor.data_ptr() for tensor in results]
-    one_pass(logits.data_ptr(), logits.stride(0), targets.data_ptr(), rows, V, *addresses)
+    compiled.one_pass(logits.data_ptr(), logits.stride(0), targets.data_ptr(), rows, V, *addresses)
+
+
+def cap(logits: Tensor, softcap: float) -> None:
+    """softcap * tanh(logits / softcap), in place; an infinite logit becomes NaN.
+
+    logits: (rows, V) float32 on the CPU, without gaps. It takes a fifth of the time of torch's
+    operations, whose last bits differ.
+    """
+    compiled = library()
+    assert compiled is not None  # asked by the caller
+    parts = logits.flatten().split(_WORTH_A_THREAD)
+
+    def cap_part(part: Tensor) -> None:
+        compiled.cap(part.data_ptr(), part.numel(), softcap)
+
+    threads = min(torch.get_num_threads(), len(parts))
+    if threads == 1:
+        for part in parts:
+            cap_part(part)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(cap_part, parts))
 
 
 @functools.cache
-def library() -> Callable[..., None] | None:
-    """The compiled function; None without a C compiler, or without vectors that are worth it."""
+def library() -> ctypes.CDLL | None:
+    """The compiled functions; None without a C compiler, or without vectors that are worth it."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     vectors = _VECTORS.get(torch.backends.cpu.get_cpu_capability())
     if compiler is None or vectors is None:
@@ -72,11 +93,13 @@ def library() -> Callable[..., None] | None:
         command = [compiler, *_FLAGS, *vectors, str(_SOURCE), "-o", str(built), "-lm"]
         try:
             subprocess.run(command, check=True, capture_output=True, timeout=60)
-            function = ctypes.CDLL(str(built)).one_pass  # stays when its file goes
+            compiled = ctypes.CDLL(str(built))  # stays when its file goes
         except (OSError, subprocess.SubprocessError):
             return None
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
     # logits, their stride, targets, rows, V, and the six results
-    function.argtypes = [pointer, integer, pointer, integer, integer, *[pointer] * 6]
-    function.restype = None
-    return function
+    compiled.one_pass.argtypes = [pointer, integer, pointer, integer, integer, *[pointer] * 6]
+    compiled.one_pass.restype = None
+    compiled.cap.argtypes = [pointer, integer, ctypes.c_float]
+    compiled.cap.restype = None
+    return compiled

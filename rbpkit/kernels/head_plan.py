@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from rbpkit.errors import InputError
+from rbpkit.kernels import c_loop
 
 MEMORY_BYTES = 512 * 2**20
 """Default bound on all temporaries of the head step together, in bytes."""
@@ -133,7 +134,10 @@ def _wide_product(states: Tensor, unembedding: Tensor, widened: int, out: Tensor
 
 
 def _cap(logits: Tensor, softcap: float) -> None:
-    """softcap * tanh(logits / softcap), in place; a row with an infinite logit becomes NaN."""
+    """softcap * tanh(logits / softcap), in place; an infinite logit, or its row, becomes NaN."""
+    if logits.device.type == "cpu" and c_loop.library() is not None:
+        c_loop.cap(logits, softcap)
+        return
     # tanh would make an infinite logit finite. Zero times infinity is NaN, and shows.
     largest = torch.maximum(logits.amax(dim=1), -logits.amin(dim=1))
     caps = softcap + 0 * largest

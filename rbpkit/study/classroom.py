@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from pydantic import ValidationError
 
 import rbpkit
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, one_line
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.plots import save, style
 from rbpkit.records import load_summaries
@@ -55,7 +55,7 @@ def run_class(
     for path in handed_in:
         try:
             tables = _tables_of(path, name, out / "runs" / path.name)
-        except (InputError, OSError, ValueError) as error:  # ValueError: damaged records
+        except Exception as error:  # whatever one file brings along, the others are run
             failures[path.name] = _faults(error)
             for fault in failures[path.name]:
                 say(f"{path.name}: failed: {fault}")
@@ -100,7 +100,9 @@ def _files_of(folder: Path) -> tuple[list[Path], list[Path]]:
 def _faults(error: Exception) -> list[str]:
     """What is wrong with a file, a line for each fault."""
     cause = error.__cause__
-    return problems(cause) if isinstance(cause, ValidationError) else [str(error)]
+    if isinstance(cause, ValidationError):
+        return problems(cause)
+    return [str(error) if isinstance(error, InputError) else one_line(error)]
 
 
 def class_figure(table: pd.DataFrame) -> Figure:

@@ -135,6 +135,29 @@ class Params(BaseModel):
         return None
 
 
+MOST_CHARACTERS = 1_000_000
+MOST_LEVELS = 20
+
+
+def _check_plain(text: str, path: str | Path) -> None:
+    """InputError for YAML that no study needs, and that could take hours or all memory to read.
+
+    The parser's events come one by one, before anything is built from them.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise InputError(f"{path}: over {MOST_CHARACTERS:,} characters; is it a parameter file?")
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            raise InputError(f"{path}: an alias (*{event.anchor}); write its value out")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > MOST_LEVELS:
+            raise InputError(f"{path}: lists inside lists, {MOST_LEVELS} deep; a study has two")
+
+
 def load_params(path: str | Path) -> Params:
     """Read and check a parameter file.
 
@@ -143,6 +166,7 @@ def load_params(path: str | Path) -> Params:
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
+        _check_plain(text, path)
         top = yaml.compose(text, Loader=yaml.SafeLoader)
         values = yaml.safe_load(text)
     except OSError as error:

@@ -27,6 +27,7 @@ def test_units_of_summaries_are_modules_of_pocket_corpora_and_documents_of_other
 def test_blocks_are_the_same_draws(monkeypatch):
     units = np.array([0, 1, 1, 2, 2, 2])
     whole = resampling.resample_weights(units, draws=20)
+    monkeypatch.setattr(resampling, "KEPT", 0)
     monkeypatch.setattr(resampling, "BLOCK", 6 * 7)
     assert [len(block) for block in resampling.weight_blocks(units, 20)] == [7, 7, 6]
     assert np.array_equal(whole, resampling.resample_weights(units, draws=20))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import json
 import re
 import shutil
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law, rbp_curve
-from rbpkit.records import load_summaries
+from rbpkit.records import load_summaries, slug
 from rbpkit.study.classroom import class_figure, run_class
 from rbpkit.study.notebooks import from_twin, notebook_names
 from rbpkit.summary import Summary
@@ -118,6 +119,26 @@ def test_a_broken_file_tells_every_fault_and_stops_no_other(hand_ins, tmp_path, 
     drawn = {one.get_label(): one.lines[0].get_ydata() for one in axes.containers}
     ann = drawn["ann: Qwen, pocket:code"].astype(float)
     np.testing.assert_allclose(ann, -table["slope"][:3])
+
+
+def test_whatever_one_student_hands_in_the_others_are_run(tmp_path, monkeypatch):
+    """Deep YAML, and records whose manifest says that no token was scored."""
+    folder = tmp_path / "hand-ins"
+    folder.mkdir()
+    (folder / "ann.yaml").write_text(STUDY.format("Qwen", "code"))
+    (folder / "deep.yaml").write_text("ks: " + "[" * 5_000)
+    (folder / "none.yaml").write_text(STUDY.format("Qwen", "code") + "records_dir: mine\n")
+    source = paths.SUMMARIES / slug("pocket:code") / "qwen-w32-l2.summary.npz"
+    stored = np.load(source)
+    manifest = json.loads(stored["manifest"].tobytes()) | {"tokens": 0}
+    text = np.frombuffer(json.dumps(manifest).encode(), np.uint8)
+    (folder / "mine").mkdir()
+    np.savez(folder / "mine" / "a.summary.npz", **dict(stored) | {"manifest": text})
+    failures = run_class(folder, tmp_path / "class")
+    assert list(failures) == ["deep.yaml", "none.yaml"]
+    assert "lists inside lists" in failures["deep.yaml"][0]
+    assert "no tokens" in failures["none.yaml"][0]
+    assert set(pd.read_csv(tmp_path / "class" / "comparison.csv")["file"]) == {"ann.yaml"}
 
 
 def test_templates_that_nobody_changed_are_no_failures(tmp_path):

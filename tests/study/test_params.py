@@ -84,6 +84,20 @@ def test_files_that_are_no_parameter_file(tmp_path, data):
         load_params(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("ks: " + "[" * 5_000 + "]" * 5_000, "lists inside lists"),
+        ("a: &a [1, 1]\nb: &b [*a, *a]\nc: &c [*b, *b]\nks: *c", "an alias"),
+        ("ks: [" + "1, " * 600_000 + "1]", "characters"),
+    ],
+    ids=["deep", "aliases", "long"],
+)
+def test_a_file_that_would_take_all_memory_is_refused_at_once(tmp_path, text, says):
+    with pytest.raises(InputError, match=rf"study\.yaml: .*{says}"):
+        load_params(write(tmp_path, text))
+
+
 def test_no_key_shadows_a_module():
     modules = {path.stem for path in Path(rbpkit.__file__).parent.glob("*.py")}
     assert not modules & set(Params.model_fields)

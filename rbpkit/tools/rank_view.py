@@ -1,6 +1,6 @@
 """A text as one model ranks it, token by token, and a page that shows it.
 
-The encoding and the ranks are those of `measure`. `look.html` is the page's layout.
+The encoding and the ranks are those of `measure`. `rank_view.html` is the page's layout.
 """
 
 from __future__ import annotations
@@ -188,6 +188,6 @@ def page(look: Look) -> str:
     for number, name in enumerate(RANK_GROUPS):
         share = groups.count(number) / len(groups)
         key.append((name, (RANK_FILLS[number], RANK_LETTERS[number]), share))
-    source = resources.files("rbpkit").joinpath("tools/look.html").read_text("utf-8")
+    source = resources.files("rbpkit").joinpath("tools/rank_view.html").read_text("utf-8")
     template = Template(source, autoescape=True, trim_blocks=True)
     return template.render(look=look, key=key, visible=visible, rank_group=rank_group, exp=math.exp)

@@ -17,7 +17,7 @@ from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.palette import rank_group
 from rbpkit.records import Records
-from rbpkit.tools.look import look, page, pieces, visible
+from rbpkit.tools.rank_view import look, page, pieces, visible
 from rbpkit_pocket import families
 
 CODE = '''def mean(values):
