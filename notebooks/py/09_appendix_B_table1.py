@@ -102,7 +102,7 @@ HTML(f"<table>{head('C4', paper.FAMILIES)}{block(C4, blank=('10', 'Qwen'))}</tab
 printed.head(3)
 
 # %% [markdown]
-# How does the exponent of a family grow with $k$? Exponents of different families differ, so divide each by the same family's exponent at $k = 1$. Then give Qwen the factor of each of the other families:
+# How does the exponent of a family grow with $k$? Exponents of different families differ, so divide each by the same family's exponent at $k = 1$. Call this ratio the family's *factor*. Multiply Qwen's exponent at $k = 1$ by the factor of each other family:
 
 # %%
 alpha = -printed["slope"].unstack("family")  # a row for each text and k
@@ -158,9 +158,9 @@ smallest = growth.min(axis=1)
 growth.assign(largest_over_smallest=largest / smallest).round(2)
 
 # %% [markdown]
-# All factors are above 1: the exponent grows, as Section 4.4 of the paper says. On the four texts of prose (Wiki, C4, AusLegal, which is law, and HotpotQA, where all factors are low) the largest factor is at most 1.14 times the smallest. The exponents at $k = 1$ differ more: the largest is 1.3 to 1.5 times the smallest. On the two texts of code, HumanEval and Github, the largest factor is 1.7 and 1.4 times the smallest. So on prose the exponent depends on the family, but its growth depends mostly on the text.
+# All factors are above 1: the exponent grows, as Section 4.4 of the paper says. Four texts are prose: Wiki, C4, AusLegal (law) and HotpotQA. On each of them the largest factor is at most 1.14 times the smallest. Their exponents at $k = 1$ differ more: the largest is 1.3 to 1.5 times the smallest. On the two texts of code, HumanEval and Github, the largest factor is 1.7 and 1.4 times the smallest. So on prose the exponent depends on the family, but its growth depends mostly on the text.
 #
-# **Exercise 1.** Divide each exponent at $k = 10$ by the same family's exponent of CE instead. On C4 the largest $\alpha_{10}$ is 1.26 times the smallest. By which factor do the four *ratios* $\alpha_{10}/\alpha_{\mathrm{CE}}$ differ? What does that suggest about the law?
+# **Exercise 1.** Divide each exponent at $k = 10$ by the same family's exponent of CE instead. On C4 the largest $\alpha_{10}$ is 1.26 times the smallest. By which factor do the four *ratios* $\alpha_{10}/\alpha_{\mathrm{CE}}$ differ? What does that suggest: which part of $\alpha_k$ is the family's, and which the text's?
 #
 # <details><summary>Hint</summary><code>alpha.xs("10", level="k") / alpha.xs("CE", level="k")</code></details>
 
@@ -171,7 +171,7 @@ print(check(1, answer_1, sealed("b6319965", digits=2)))
 # %% [markdown]
 # ## How sure is a cell?
 #
-# For 54 cells the points are published. `table1_curves()` gives two things for each cell: its points (the sizes `S` and the losses), and the figure that shows them. Fit the lines again:
+# For 54 cells the points are published. `table1_curves()` gives two things for each cell: its points (the sizes `S` and the losses), and the figure that shows them. `CELL` is the list of the three names of a cell: `dataset`, `k` and `family`. Fit the lines again:
 
 
 # %%
@@ -534,6 +534,6 @@ claims_table(
 )  # fmt: skip
 
 # %% [markdown]
-# **What this cannot show.** Slopes are printed with three decimals. By this rounding alone, the ratio of two of them is uncertain by about a percent. Cells of one block share their text, and cells of one family their models, so counts of cells describe the table and are no independent trials. The pocket models all read the same 12 million tokens, and families had different learning rates ([notebook 13](13_pocket_models.ipynb)).
+# **What this cannot show.** Slopes are printed with three decimals. By this rounding alone, the ratio of two of them is uncertain by about a percent. Cells of one block share their text, and cells of one family their models, so counts of cells are no independent trials. They only describe the table. The pocket models, small ones that come with `rbpkit`, all read the same 12 million tokens, and their families had different learning rates ([notebook 13](13_pocket_models.ipynb)).
 #
 # **Related work.** Besiroglu et al. (2024, arXiv 2404.10102) likewise compute intervals for a published scaling law, and find wider ones than it reports. [Notebook 18](18_how_sure.ipynb) goes on from these intervals.

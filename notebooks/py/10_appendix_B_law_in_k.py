@@ -109,7 +109,7 @@ for corpus in paper.PLOTTED_CORPORA:
 #
 # ## A line for each model
 #
-# > **The paper.** "The fits are highly accurate (all $R^2 \geq 0.99$)", and "the slopes with respect to $k$ are considerably steeper than those with respect to model size $S$" (Appendix B of the ICLR version, $k$ from 1 to 100). To gain as much as a small step $\Delta k$ gains, the size has to change by
+# > **The paper.** "The fits are highly accurate (all $R^2 \geq 0.99$)", and "the slopes with respect to $k$ are considerably steeper than those with respect to model size $S$" (Appendix B of the ICLR version, $k$ from 1 to 100). If $k$ changes by a small step $\Delta k$, the loss stays equal if the size changes by
 # >
 # > $$\frac{\Delta S}{S} \approx -\frac{\alpha_k}{\alpha_S}\,\frac{\Delta k}{k}$$
 #
@@ -169,7 +169,7 @@ columns = ["corpus", "family", "model", "S", "k", "rbp", "loss"]
 plots.save(figure, pythia[columns], figures_dir, "figure_9")
 
 # %% [markdown]
-# *Four Pythias on Wiki. The arrow joins the large model's loss with one guess and the small model's loss with ten.*
+# *Four Pythias on Wiki. The arrow joins the large model's loss with one guess and the small model's loss with ten. These two models have the thick lines.*
 #
 # **Exercise 1.** OPT is another family. If its largest model, `opt-6.7b`, has one guess on Wiki, `guesses_needed` gives 1.9 for the smallest, `opt-125m`. Now let the largest have ten guesses. How many does the smallest need, to the nearest whole number? Why is that more than ten times as many as before?
 #
@@ -260,9 +260,9 @@ print("doubling k is worth, median:", middle.round(1).to_dict())
 plots.save(figure, rates.reset_index(), figures_dir, "figure_9_worth")
 
 # %% [markdown]
-# *With twice as many guesses a model is as good as one so many times as large with the old number of guesses. Grey: each family on each text. Black: median.*
+# *How many times as large a model must be to gain as much as by doubling its guesses. Grey: each family on each text. Black: median.*
 #
-# In all of them $\gamma$ is positive, so the worth falls as $k$ grows. **On Wiki a second guess is worth a Pythia about 53 times as large; the step from 50 to 100 guesses is worth one about 6 times as large.** (GPT-2's 123 on Wiki is beyond its data: its largest model is 17 times its smallest.)
+# In every family on every text $\gamma$ is positive, so the worth falls as $k$ grows. **On Wiki a second guess is worth a Pythia about 53 times as large; the step from 50 to 100 guesses is worth one about 6 times as large.** (The 123 of GPT-2, 126 of OPT and 99 of Qwen on Wiki are beyond their data: the largest models are 17, 76 and 37 times the smallest.)
 #
 # **Exercise 2 (to discuss).** Section 4.4 finds that $\alpha$ grows with $k$. Figure 9 shows that $\beta$ grows with $S$. Why is neither possible without the other? (Answer: `docs/solutions/10_appendix_B_law_in_k.md`.)
 #
@@ -270,7 +270,7 @@ plots.save(figure, rates.reset_index(), figures_dir, "figure_9_worth")
 #
 # ## Where it ends
 #
-# At $k = V$, the size of the vocabulary, every token is among the $k$ best, so the loss is 0. No power of $k$ is ever zero. So the line has to fail somewhere between 100 and $V$. Figure 7 of the paper has Pythia on Wiki up to $k$ = 10,000; `paper.emergence()` holds its points. Its shares `p` are of $N$ tokens in a row, and for $N = 1$ they are $\mathrm{RBP}_k$. We fit each line to $k \leq 100$ and divide the counted loss by the loss on the line:
+# At $k = V$, the size of the vocabulary, every token is among the $k$ best, so the loss is 0. No power of $k$ is ever zero. So the line has to fail somewhere between 100 and $V$. Figure 7 of the paper has Pythia on Wiki up to $k$ = 10,000; `paper.emergence()` holds its points. There `p` is the share of windows of $N$ tokens in a row in which every token is among the $k$ best. For $N = 1$ this is $\mathrm{RBP}_k$. We fit each line to $k \leq 100$ and divide the counted loss by the loss on the line:
 
 
 # %%
@@ -685,4 +685,4 @@ claims_table(
 # %% [markdown]
 # **What this cannot show.** For the pocket models' vocabulary of 4,096, $k = 100$ is a much larger share than for the published models; that may be why they bend more. The eleven $k$ of one model are counted on the same tokens. So the usual interval of a fitted slope does not say how $\beta$ would differ on other tokens, and we print none.
 #
-# **Related work.** That the chance of success grows regularly with the number of attempts is known of whole answers, too (Brown et al. 2024, arXiv 2407.21787). [Notebook 08](08_section_5_2_two_laws.ipynb) looks at the ranks beyond $k = 100$, [notebook 17](17_one_axis.ipynb) at the curve in $k$ as a whole.
+# **Related work.** For whole answers, too, the chance of success is known to grow regularly with the number of attempts (Brown et al. 2024, arXiv 2407.21787). [Notebook 08](08_section_5_2_two_laws.ipynb) looks at the ranks beyond $k = 100$, [notebook 17](17_one_axis.ipynb) at the curve in $k$ as a whole.

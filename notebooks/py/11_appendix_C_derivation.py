@@ -47,7 +47,7 @@ from rbpkit.tools.exercises import check, sealed
 check_parameters(globals())
 
 # %% [markdown]
-# The curve is a *lognormal*. The rank $k$ is a token's place when all tokens are sorted, the most probable first. By the curve, $\ln k$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. The probability of rank $k$ is $p_k$, and $c$ is the number by which the curve is divided so that all $p_k$ add up to 1. The paper prints $\mu$ and $\sigma$ for four Pythias. The formulas for $c$ and the fraction are derived below.
+# The curve is a *lognormal*. The rank $k$ is a token's place when all tokens are sorted, the most probable first. By the curve, $\ln k$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. The probability of rank $k$ is $p_k$, and $c$ is the number by which the curve is divided so that all $p_k$ add up to 1. The paper prints $\mu$ and $\sigma$ for four Pythias. The fourth term is a fraction with $c$ below its line; we call it *the fraction*. Its formula and that of $c$ are derived below.
 
 # %%
 four = paper.lognormal_params().set_index("model")
@@ -239,7 +239,7 @@ plots.save(figure, boxes, figures_dir, "figure_C_map")
 #
 # The rest of this notebook is for readers of the appendix. Equations have their numbers in the arXiv version. Below each equation is the reason, and after each group a cell checks it.
 #
-# One assumption needs care. In Section 5.2 the lognormal describes the rank of the true token, over all contexts. Here it is also the probability of the $k$-th token in each context. Both can be true only of a model that is calibrated and equally sure in every context. Real models are surer in some contexts than in others. So their measured CE is below the CE that the curve gives.
+# One assumption needs care. In Section 5.2 the lognormal describes the rank of the true token, over all contexts. Appendix C uses the same curve for the model's probabilities, too: in each context, $p_k$ is the probability of the $k$-th most probable token. Both can be true only of a model that is calibrated and equally sure in every context. Real models are surer in some contexts than in others. So their measured CE is below the CE that the curve gives.
 #
 # **The distribution.**
 #
@@ -388,7 +388,7 @@ boxed = (1 + b) * I1 + I2 / (2 * sigma**2)
 print("Eq. 26 is the boxed line:", sp.simplify(boxed - fraction) == 0)
 
 # %% [markdown]
-# Up to here the algebra is right. The trapezoid rule is off by at most 4% at the paper's models (see the further questions).
+# Up to here the algebra is right. We call Eqs. 20 and 21, which come from the trapezoid rule, the *closed form*. It is off by at most 4.2% at the paper's models (see the further questions).
 #
 # **Exercise 1.** The trapezoid rule can fail: for $\sigma = 3$, at which $\mu$ does the closed form give $p_1 = 1$? Give two decimals.
 #
@@ -474,7 +474,7 @@ rows["limit"] = (np.log(zeta(1 + b_12b)), np.log(0.5 + 1 / b_12b))
 pd.DataFrame(rows, index=["-log p_1, sum", "-log p_1, closed form"]).T.astype(float).round(2)
 
 # %% [markdown]
-# In both columns $-\log p_1$ hardly changes. Is the fraction small next to it?
+# In both columns $-\log p_1$ changes by only about 0.1. Is the fraction small next to it?
 
 
 # %%
@@ -503,13 +503,13 @@ answer_2 = None  # nats
 print(check(2, answer_2, sealed("d2cbad71", digits=2)))
 
 # %% [markdown]
-# The two exponents differ in the end for any curve over ranks, lognormal or not. Its CE is the entropy of the rank. Whether the rank is 1 or not is a part of this uncertainty, so the entropy is at least
+# CE and $-\log p_1$ cannot fall with the same exponent for ever, by any curve over ranks, lognormal or not. By such a curve, CE is the entropy of the rank. Whether the rank is 1 or not is a part of this uncertainty, so the entropy is at least
 #
 # $$\mathrm{CE} \ge -p_1\log p_1 - (1-p_1)\log(1-p_1) \quad\Rightarrow\quad \frac{\mathrm{CE}}{-\log p_1} \to \infty \;\text{ as }\; p_1 \to 1$$
 #
 # *Why:* if $p_1$ is near 1, then $-\log p_1$ is about $1 - p_1$. The last part of the bound is $1 - p_1$ multiplied by $-\log(1-p_1)$, and this factor grows without limit.
 #
-# So by any curve over ranks CE must in the end fall more slowly than $-\log p_1$. Measured, it falls faster ([notebook 08](08_section_5_2_two_laws.ipynb)): the entropy of ranks is not the measured CE.
+# So by any curve over ranks CE must in the end fall more slowly than $-\log p_1$. But the measured CE falls faster than $-\log p_1$ ([notebook 08](08_section_5_2_two_laws.ipynb)). So the measured CE is not the entropy of the ranks.
 #
 # **Exercise 3 (to discuss).** $\mu/\sigma\to-\infty$ alone does not fix the limit. Use `rank_sums` on three paths: $\sigma = 6$ and $\mu = -6w$; $\sigma = w$ and $\mu = -0.4\,w^2$; $\sigma = w$ and $\mu = -w^{1.5}$. Let $w$ grow. Where does $-\log p_1$ go on each, and why? (Answer: `docs/solutions/11_appendix_C_derivation.md`.)
 #
@@ -711,6 +711,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Whether token probabilities within one context are lognormal is tested neither here nor in [notebook 08](08_section_5_2_two_laws.ipynb), which fits ranks. Nearly any pair of CE and $-\log p_1$ can be turned into a $\mu$ and a $\sigma$, so the ten pairs are a description. A law in $S$ needs a reason for how $\mu$ and $\sigma$ move with $S$; the appendix gives none.
+# **What this cannot show.** Whether token probabilities within one context are lognormal is tested neither here nor in [notebook 08](08_section_5_2_two_laws.ipynb), which fits ranks. Nearly any pair of CE and $-\log p_1$ can be turned into a $\mu$ and a $\sigma$, so the ten pairs describe the models and test nothing. A law in $S$ needs a reason for how $\mu$ and $\sigma$ move with $S$; the appendix gives none.
 #
 # **Related work.** Piantadosi ([2014](https://doi.org/10.3758/s13423-014-0585-6)) reviews why ranks of words are close to Zipf's law. Mixtures of contexts are one of the reasons.
