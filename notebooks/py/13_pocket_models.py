@@ -280,7 +280,7 @@ plots.save(figure, several.drop(columns=["T", "log_loss"]), figures_dir, "13_see
 # %% [markdown]
 # *Filled marks and lines: seed 0 of every size. Hollow marks: the other two seeds of four models. A pale bar joins the seeds of one model.*
 #
-# **The losses of one size of Qwen differ between seeds by a third on pair tokens, and by 1% on other tokens.** This is from two sizes, which we picked because their seed 0 was far from the line through all Qwens. So they are no fair sample. Pythia's seeds differ less, by 7% and 0.6%.
+# **The losses of one size of Qwen differ between seeds by a third on pair tokens, and by 1% on other tokens.** We trained two sizes with three seeds, and picked them because their seed 0 was far from the line through all Qwens. So they are no fair sample. Pythia's seeds differ less, by 7% and 0.6%.
 #
 # **Exercise 2.** Perhaps seeds matter so much because our training is short. A common rule asks for some twenty training tokens for each parameter. The largest Pythia has $S$ = 3,114,432. How many tokens for each parameter did it read?
 #
@@ -538,7 +538,7 @@ plots.save(figure, median, figures_dir, "13_scatter")
 # %% [markdown]
 # <details><summary>What does your own seed give?</summary>
 #
-# `params/class/own_model.yaml` trains the smallest Pythia with your seed. The table then has a row for it.
+# `params/class/own_model.yaml` trains the smallest Pythia with your seed. If `records_dir` names your records, the table has a row for it.
 #
 # </details>
 
