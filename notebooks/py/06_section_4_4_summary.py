@@ -100,7 +100,7 @@ plots.save(figure, points, figures_dir, "figure_6")
 #
 # > **The paper.** "the scaling exponent increases as k increases". It is hard to optimise $\mathrm{RBP}_1$, "as the exponent is less than 0.1", and "optimizing RBP100 shall be easy, since the exponent is close to 0.2". (Section 4.4)
 #
-# On Wikipedia $\alpha_k$ is almost four times as large at $k$ = 10,000 as at $k$ = 1. Does that make success at large $k$ easier? "Easier" can mean several things. We take one: by how much a larger model can do with fewer guesses.
+# On Wikipedia $\alpha_k$ is almost four times as large at $k$ = 10,000 as at $k$ = 1. Does that make success at large $k$ easier? "Easier" can mean several things. We take one: how many times fewer guesses a larger model needs.
 #
 # **Guess first.** A small Pythia needs 10 guesses to be right on some share of Wiki. How many guesses does a Pythia 100 times as large need for the same share? How many does it need if the small one needs 10,000?
 

@@ -125,7 +125,7 @@ row = begin[["position", "R"]].assign(token=spelt, hit=hit)
 plots.save(figure, row, figures_dir, "figure_7_row")
 
 # %% [markdown]
-# *Each box is a token; a dot is a space, and an arrow ends a line. A stretch of $N$ tokens is a window; $p_{N,k}$ is the share of all windows in a text without a miss.*
+# *Each box is a token; a dot is a space, and an arrow ends a line. A stretch of $N$ tokens is a window; $p_{N,k}$ is the share of a text's windows that have no miss.*
 
 # %% [markdown]
 # ## A smooth law, seen through a product
@@ -278,9 +278,9 @@ assert width[1][100].round(1) == width[10][100].round(1) == 6.8
 print("k = 100, N = 1 and 10: 6.8 decades")
 
 # %% [markdown]
-# *The width of the step for each series, by its fitted line. None of the 72 series goes from under 10% to over 90%, so the widths extend the fitted lines beyond the counted points.*
+# *The width of the step for the series of five of the eight $k$, by their fitted lines. None of the 72 series goes from under 10% to over 90%, so the widths extend the fitted lines beyond the counted points.*
 #
-# **At $k$ = 100 the step takes 6.8 decades of $S$ for one token, and 6.8 for ten in a row.** For $k$ up to 500 the width for ten tokens is between 3% smaller and 12% larger than for one. A hundred tokens need a wider step than one in each of these series that can be fitted. At $k$ = 2,500 the step is narrower for 2 to 100 tokens (by at most 8%) and wider for 200 and 500. At $k$ = 10,000 it is narrower for every longer task, by at most 17%.
+# **At $k$ = 100 the step takes 6.8 decades of $S$ for one token, and 6.8 for ten in a row.** For $k$ up to 500 the width for ten tokens is between 3% smaller and 12% larger than for one. For a hundred tokens the step is wider than for one token, at each of these $k$ at which it can be fitted. At $k$ = 2,500 the step is narrower for 2 to 100 tokens (by at most 8%) and wider for 200 and 500. At $k$ = 10,000 it is narrower for every longer task, by at most 17%.
 #
 # So the paper's sentence holds in part. Success at a longer task grows faster in relative terms, but the step is hardly more sudden.
 #
@@ -642,6 +642,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** There are no intervals here: the paper does not publish which windows lie in the same document. The pocket models span two decades of $S$, far less than a step needs. Whether a useful task needs $N$ right tokens in a row is another question.
+# **What this cannot show.** We give no confidence intervals: windows of one document are not independent, and the paper does not publish which windows these are. The pocket models span two decades of $S$, far less than a step needs. Whether a useful task needs $N$ right tokens in a row is another question.
 #
 # **Related work.** [Schaeffer et al.](https://arxiv.org/abs/2304.15004) argue that sudden steps come from all-or-nothing metrics such as exact match; Eq. 8 is that argument in terms of ranks.

@@ -171,7 +171,7 @@ plots.save(figure, measured_points, figures_dir, "figure_8a")
 # %% [markdown]
 # The exponents are near each other, but the 95% interval of their difference, 0.006 to 0.008, leaves out zero.
 #
-# Why are they so near? The paper assumes that all ranks follow one curve. Then $\mu$ and $\sigma$ decide how often the rank is 1, which is $p_1$. They also decide how uncertain the rank is: its entropy, $-\sum_k p_k \log p_k$. The paper puts this entropy in place of CE. (The two are equal if the true probabilities are these $p_k$ in every context, and the model gives them.)
+# Why are they so near? The paper assumes that all ranks follow one curve. Then $\mu$ and $\sigma$ decide how often the rank is 1, which is $p_1$. They also decide how uncertain the rank is: its entropy, $-\sum_k p_k \log p_k$. The paper puts this entropy in place of CE. (The two would be equal if, in every context, the token at place $k$ came with probability $p_k$, and the model gave it this probability.)
 #
 # **Exercise 2.** What is CE / ($-\log \mathrm{RBP}_1$) multiplied by when $S$ grows a thousandfold? Give two decimals.
 #
@@ -271,7 +271,7 @@ two = {"bar of rank 2": bars["mass"], "if rank 1 is left out": expected}
 pd.DataFrame(two).dropna().round(4)
 
 # %% [markdown]
-# They agree: rank 1 is left out of the figure. Is it left out of the fit, too? To fit the curve to ranks from 2 on, divide each bar's part of the curve by the part from rank 2 on. Then search for the $\mu$ and $\sigma$ with the highest `score`, as `fit_lognormal` does:
+# They agree: rank 1 is left out of the figure. Is it left out of the fit, too? The curve's shares of all bars must add up to one. So divide its area over each bar by its area from rank 2 on. Then search for the $\mu$ and $\sigma$ with the highest `score`, as `fit_lognormal` does:
 
 
 # %%
@@ -355,9 +355,9 @@ columns = ["panel", "bin_lo", "bin_hi", "share", "fitted"]
 plots.save(figure, drawn[columns], figures_dir, "figure_8c")
 
 # %% [markdown]
-# *Area: share of all tokens. Line: the printed lognormal, with the area of the light bars from rank 2 on.*
+# *Area: share of all tokens. Line: the printed lognormal, scaled so that its area from rank 2 on is that of the light bars.*
 #
-# **Of 100 tokens that Pythia-12B reads, 58 have rank 1. The curve through the other 42 leaves room for 30.** Elsewhere it follows the bars roughly: it is too low at rank 2, too high between 4 and 60, and 8 times as high as the bar in the last bin, too small to be seen.
+# **Of 100 tokens that Pythia-12B reads, 58 have rank 1. The curve through the other 42 leaves room for 30.** From rank 2 on it follows the bars roughly: it is too low at rank 2 and too high between 4 and 60. In the last bin it is 8 times as high as the bar, but both are too small to be seen.
 #
 # **Exercise 3 (to discuss).** Keep rank 1 in the fit: `lognormals(load_summaries(SUMMARIES), k_min=1)[0]` has a row for each pocket model, a small model that comes with `rbpkit`. Compare `fitted_neg_log_p1` with `neg_log_rbp1`, and `fitted_entropy` with `entropy`. What is gained at rank 1, and what is paid for it? (Answer: `docs/solutions/08_section_5_2_two_laws.md`.)
 #
@@ -753,7 +753,7 @@ if in_ln_S:
 # %% [markdown]
 # ## The paper says, we get
 #
-# "Nearly identical" exponents hold in part: 13 of 24 pairs of Table 1 are within 10%. The lognormal "hypothesis" holds in part: from rank 2 on it is close, but not singled out, and rank 1 is not in the fit.
+# "Nearly identical" exponents hold in part: 13 of 24 pairs of Table 1 are within 10%. The lognormal "hypothesis" holds in part: from rank 2 on it is close, but another law fits as well, and rank 1 is not in the fit.
 
 
 # %% tags=["hide-input", "hide-output"]
@@ -842,6 +842,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Why rank 1 was left out. Why $\alpha_1$ is the larger exponent in the pocket models: they are tiny, trained briefly, and have a small vocabulary.
+# **What this cannot show.** We do not know why rank 1 was left out. In the pocket models $-\log \mathrm{RBP}_1$ has a larger exponent than CE, and we cannot tell why. They are tiny, were trained briefly, and have a small vocabulary.
 #
 # **Related work.** Clauset et al. ([2009](https://arxiv.org/abs/0706.1062)) compare long-tailed laws; `powerlaw` ([Alstott et al. 2014](https://arxiv.org/abs/1305.0215)) is the program.
