@@ -392,6 +392,8 @@ right_answer = sealed("32209ccb", digits=1, within=2)
 print(check(3, answer_3, right_answer))
 
 # %% [markdown]
+# [Move through ten models yourself](../docs/explorables/tokens.html)
+#
 # ## What this cannot show
 #
 # - The points bend: both ends lie above their line. The choice of text does not explain this: other text would change a point's distance from its drawn line by only about a tenth. So the law is a rough description here.

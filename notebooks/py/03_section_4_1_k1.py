@@ -252,6 +252,8 @@ right_answer = sealed("8527a891", digits=0, within=0)
 print(check(3, answer_3, right_answer))
 
 # %% [markdown]
+# [Lay the line yourself](../docs/explorables/law.html)
+#
 # ## How far can the line be trusted?
 #
 # The points scatter about their line. If the law continues, 95 of 100 new models of the family would fall inside the band below. In Jupyter you can choose the text, the family and the $k$ of $\mathrm{RBP}_k$.

@@ -288,6 +288,8 @@ print("k = 100, N = 1 and 10: 6.8 decades")
 #
 # <details><summary>Hint</summary>Write $u = N C S^{-\alpha}$. The slope in $S$ is proportional to $e^{-u}\,u^{1 + 1/\alpha}$; for which $u$ is it largest?</details>
 #
+# [Move N and k yourself](../docs/explorables/knee.html)
+#
 # ## Further questions
 #
 # <details><summary>What do all shares of Figure 7 look like, and those of the pocket models or yours?</summary>
