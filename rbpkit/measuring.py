@@ -121,6 +121,7 @@ def measure(
     image: str | None = None,
     images: str | os.PathLike[str] | None = None,
     unit: str | None = None,
+    prompt: str | None = None,
     max_length: int = MAX_LENGTH,
     stride: int | None = 0,
     batch_tokens: int = BATCH_TOKENS,
@@ -144,6 +145,7 @@ def measure(
         (for a model that reads pictures), and with the name of what it was sampled with (its
         author, its repository), which intervals resample.
     images: the folder that the files of pictures are in, if they are not in the corpus's.
+    prompt: the column of the corpus with what is read before the text and not scored.
     max_length: truncate documents at this many tokens (Appendix A: 512), or at the model's context
         if that is shorter.
     stride: from 1 on, documents are scored whole, in windows of max_length tokens that are this far
@@ -167,7 +169,7 @@ def measure(
     check_whole("max_length", max_length, 2)
     check_whole("stride", 0 if stride is None else stride, 0)
     check_whole("batch_tokens", batch_tokens, 1)
-    check_names(name=name, field=field, image=image, unit=unit)
+    check_names(name=name, field=field, image=image, unit=unit, prompt=prompt)
     check_flags(changed_text=changed_text, force=force, progress=progress)
     if out is not None:
         check_path("out", out)
@@ -176,7 +178,7 @@ def measure(
     # The corpus first: its faults show at once, a model may take minutes to load.
     if images is not None:
         check_path("images", images)
-    text = opened_corpus(corpus, field, image, unit, images)
+    text = opened_corpus(corpus, field, image, unit, images, prompt)
     check_text(text, changed_text)
     with _opened(model, tokenizer, name, progress, text) as loaded:
         for what, note in loaded.notes.items():
@@ -216,13 +218,16 @@ def opened_corpus(
     image: str | None = None,
     unit: str | None = None,
     images: str | os.PathLike[str] | None = None,
+    prompt: str | None = None,
 ) -> Corpus:
     """What `measure` takes as a corpus, read."""
     if isinstance(corpus, Corpus):
         return corpus
     if isinstance(corpus, (str, os.PathLike)):
-        return load_corpus(corpus, field=field, image=image, images=images, unit=unit)
-    return Corpus.of(corpus, field=field or "text", image=image, unit=unit)
+        return load_corpus(
+            corpus, field=field, image=image, images=images, unit=unit, prompt=prompt
+        )
+    return Corpus.of(corpus, field=field or "text", image=image, unit=unit, prompt=prompt)
 
 
 @contextmanager
@@ -269,6 +274,8 @@ def _planned(
     for library in ("torch", "transformers", "tokenizers"):
         versions[library] = metadata.version(library)
     versions.update(model.notes)
+    if encoded.prompts_cut or encoded.too_long:
+        versions["prompts"] = _left_out_of_prompts(encoded)
     return Manifest(
         **key._asdict(),
         family=model.family,
@@ -347,12 +354,25 @@ def _coverage(corpus: Corpus, encoded: EncodedCorpus) -> tuple[str, bool]:
     scored = len(corpus.documents) - encoded.skipped
     line = f"{encoded.tokens:,} tokens scored in {scored:,}"
     line += f" of {available:,} documents (--documents)" if available > taken else " documents"
-    if encoded.skipped:
-        line += f", {encoded.skipped:,} skipped (nothing to score)"
+    without_tokens = encoded.skipped - encoded.too_long
+    if without_tokens:
+        line += f", {without_tokens:,} skipped (nothing to score)"
     if encoded.past:
         line += f"; {encoded.past:,} tokens past --max-length {encoded.max_length} left out"
         line += "" if encoded.captions else " (--stride scores all)"
+    if encoded.prompts_cut or encoded.too_long:
+        line += f"; {_left_out_of_prompts(encoded)}"
+        return line, False
     return line, available <= taken and not encoded.past
+
+
+def _left_out_of_prompts(encoded: EncodedCorpus) -> str:
+    """What did not fit into max_length, of prompts and of the documents after them."""
+    return (
+        f"{encoded.prompts_cut:,} prompts lost their beginning ({encoded.prompt_tokens_cut:,}"
+        f" tokens), {encoded.too_long:,} documents were left out: longer than --max-length"
+        f" {encoded.max_length} after one token of the prompt"
+    )
 
 
 # -- ranks ------------------------------------------------------------------------------------

@@ -63,6 +63,9 @@ def measure(
         str | None,
         typer.Option(help="Column with the text's author or source, which intervals resample."),
     ] = None,
+    prompt: Annotated[
+        str | None, typer.Option(help="Column that is read before the text, and not scored.")
+    ] = None,
     changed_text: Annotated[
         bool, typer.Option("--changed-text", help="Admit another text than the reference's.")
     ] = False,
@@ -95,6 +98,7 @@ def measure(
         image=image,
         images=images,
         unit=unit,
+        prompt=prompt,
         seed=seed,
     )
     check_text(text, changed_text)
