@@ -202,9 +202,8 @@ def _encode_after_prompts(
 ) -> EncodedCorpus:
     """`encode` of a corpus whose documents follow prompts."""
     if stride:
-        raise InputError(
-            f"stride={stride}: answers to prompts are not read in windows; leave it out"
-        )
+        fault = "texts after prompts are not read in windows"
+        raise InputError(f"stride={stride}: {fault}; leave it out")
     special = _special_ids(tokenizer)
     added_first = tokenizer.num_special_tokens_to_add() - _added_at_the_end(tokenizer)
 

@@ -91,9 +91,13 @@ class Measurement:
         """RBP_k = Pr(R <= k), Eq. 4; with `interval` (low, high) as `Summary.rbp_interval`."""
         return self.summary.rbp_interval(k) if interval else self.summary.rbp(k)
 
-    def ce(self) -> float:
-        """Mean negative log-likelihood of the scored tokens, nats."""
-        return self.summary.ce()
+    @overload
+    def ce(self, *, interval: Literal[False] = False) -> float: ...
+    @overload
+    def ce(self, *, interval: Literal[True]) -> tuple[float, float]: ...
+    def ce(self, *, interval: bool = False) -> Any:
+        """Mean negative log-likelihood, nats; with `interval` (low, high) as for RBP_k."""
+        return self.summary.ce_interval() if interval else self.summary.ce()
 
     def ppl(self) -> float:
         """Perplexity of a token, exp(CE)."""
