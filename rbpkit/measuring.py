@@ -197,7 +197,7 @@ def measure(
             stride=key.stride,
             captioner=loaded.captioner,
         )
-        planned = _planned(loaded, key, encoded, batch_tokens)
+        planned = planned_manifest(loaded, key, encoded, batch_tokens)
         run = functools.partial(_run, loaded, text, encoded, planned, progress=progress, say=say)
         records, path, found_done = None, None, False
         if out is None:
@@ -266,7 +266,7 @@ def _places_taken(model: LoadedModel) -> int:
     return model.captioner.places
 
 
-def _planned(
+def planned_manifest(
     model: LoadedModel, key: JobKey, encoded: EncodedCorpus, batch_tokens: int
 ) -> Manifest:
     """The manifest of the job before it is run: everything that can change its numbers."""

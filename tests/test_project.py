@@ -53,6 +53,7 @@ EXTRAS = (
     "cluster",
     "gguf",
     "gpu",
+    "harness",
     "peft",
     "pictures",
     "site",
