@@ -372,11 +372,14 @@ def _coverage(corpus: Corpus, encoded: EncodedCorpus) -> tuple[str, bool]:
 
 def _left_out_of_prompts(encoded: EncodedCorpus) -> str:
     """What did not fit into max_length, of prompts and of the documents after them."""
-    return (
-        f"{encoded.prompts_cut:,} prompts lost their beginning ({encoded.prompt_tokens_cut:,}"
-        f" tokens), {encoded.too_long:,} documents were left out: longer than --max-length"
-        f" {encoded.max_length} after one token of the prompt"
-    )
+    parts = []
+    if encoded.prompts_cut:
+        tokens = f"{encoded.prompt_tokens_cut:,} tokens"
+        parts.append(f"{encoded.prompts_cut:,} prompts lost their beginning ({tokens})")
+    if encoded.too_long:
+        reason = f"longer than --max-length {encoded.max_length} after one token of the prompt"
+        parts.append(f"{encoded.too_long:,} documents were left out: {reason}")
+    return ", ".join(parts)
 
 
 # -- ranks ------------------------------------------------------------------------------------
