@@ -27,6 +27,7 @@ from rbpkit.files.text_files import (
     Document,
     document_of,
     list_files,
+    prompts_fingerprint,
     read_documents,
     suffix_of,
     text_fingerprint,
@@ -100,9 +101,11 @@ class Corpus:
     """The documents to be measured, in the order of the protocol; never empty.
 
     id: the paper's name, "PLUGIN:NAME", the name of the file or folder, or one of your own.
-    fingerprint: `text_fingerprint(documents)`, with pictures `pictures_fingerprint`. Two corpora
-        with the same one are the same text.
+    fingerprint: `text_fingerprint(documents)`, with pictures `pictures_fingerprint`, with prompts
+        `prompts_fingerprint`. Two corpora with the same one are the same text.
     pictures: what each document is a caption of; None for plain texts.
+    prompts: what a model reads right before each document and is not scored on, with the white
+        space between them; None if there is nothing.
     units: for each document the name of what was sampled with it (a module, an author), which a
         bootstrap resamples; None if the documents themselves were sampled.
     source: where the text is from: `kind` ("hub", "file", "memory" or the name of a plugin),
@@ -122,6 +125,7 @@ class Corpus:
     protocol: Mapping[str, Any] = dataclass_field(default_factory=dict, hash=False)
     pictures: tuple[Picture, ...] | None = dataclass_field(default=None, repr=False, compare=False)
     units: tuple[str, ...] | None = dataclass_field(default=None, repr=False, compare=False)
+    prompts: tuple[str, ...] | None = dataclass_field(default=None, repr=False)
     fingerprint: str = dataclass_field(init=False)
 
     def __post_init__(self) -> None:
@@ -129,6 +133,8 @@ class Corpus:
             fingerprint = text_fingerprint(self.documents)
         if self.pictures is not None:
             fingerprint = pictures_fingerprint(fingerprint, self.pictures)
+        if self.prompts is not None:
+            fingerprint = prompts_fingerprint(fingerprint, self.prompts)
         object.__setattr__(self, "fingerprint", fingerprint)
 
     def unit_numbers(self) -> np.ndarray:
@@ -146,6 +152,7 @@ class Corpus:
         field: str = "text",
         image: str | None = None,
         unit: str | None = None,
+        prompt: str | None = None,
     ) -> Corpus:
         """A corpus of texts in memory: all of them, in their own order.
 
@@ -156,6 +163,7 @@ class Corpus:
             bytes, the path of a file.
         unit: the column with the name of what the text was sampled with (its author, its
             repository), which a bootstrap resamples.
+        prompt: the column with what is read before the text and not scored.
 
         Texts without a visible character are left out. Raises InputError for anything else, and for
         no text.
@@ -164,12 +172,15 @@ class Corpus:
         if is_one or not hasattr(texts, "__iter__"):
             kind = type(texts).__name__
             raise InputError(f"{name}: {kind} is not a list of texts; give one column or split")
-        columns = Columns(field.split("+"), image, unit)
+        _check_no_picture(image, prompt)
+        columns = Columns(field.split("+"), image, unit, prompt=prompt)
         parts = ["text"]
         if image is not None:
             parts.append("picture")
         if unit is not None:
             parts.append("unit")
+        if prompt is not None:
+            parts.append("prompt")
         needs_rows = len(parts) > 1
         kind = f"rows of {' and '.join(parts)}" if needs_rows else "strings"
         documents = []
@@ -214,6 +225,7 @@ def load_corpus(
     image: str | None = None,
     images: str | os.PathLike[str] | None = None,
     unit: str | None = None,
+    prompt: str | None = None,
     seed: int | None = 42,
     revision: str | None = None,
 ) -> Corpus:
@@ -233,6 +245,10 @@ def load_corpus(
         that of the corpus's own file. No other file is opened.
     unit: of such files, the column with the name of what the document was sampled with (its
         author, its repository), which a bootstrap resamples.
+    prompt: of such files, the column with what is read before the text and not scored. A newline is
+        put between them, unless the prompt ends or the text begins with white space. Of a corpus on
+        the hub that is made of several columns, the one that is not scored ("question" of
+        HotpotQA); they are joined as ever.
     seed: None takes documents in their own order. C4, and plugins' corpora that say so, are always
         taken in their own order.
     revision: of the hub's data set; by default its newest.
@@ -254,18 +270,26 @@ def load_corpus(
                 fixed = f"the {key} of {target} is fixed"
                 raise InputError(f"{key}={column!r}: {fixed}; leave {key} out")
         if target not in ON_HUB:
+            if prompt is not None:
+                raise InputError(f"prompt={prompt!r}: {target} has no columns; leave prompt out")
             return _from_plugin(target, documents or None, seed)
     if documents is None:
         documents = PROTOCOL_DOCUMENTS
     documents = documents or None  # None for all, from here on
     if isinstance(target, str):
-        return _from_hub(target, documents, seed, revision)
+        return _from_hub(target, documents, seed, revision, prompt)
+    _check_no_picture(image, prompt)
     pictures_in = None if images is None else Path(os.path.expanduser(images))
-    columns = Columns((field or "text").split("+"), image, unit, pictures_in)
+    columns = Columns((field or "text").split("+"), image, unit, pictures_in, prompt)
     is_imagefolder = image is not None and any(target.rglob("metadata.*"))
     files = (target,) if is_imagefolder else list_files(target)
     source = {"kind": "file", "path": str(target)}
     return _from_files(target.resolve().name, files, columns, documents, seed, source)
+
+
+def _check_no_picture(image: str | None, prompt: str | None) -> None:
+    if image is not None and prompt is not None:
+        raise InputError(f"prompt={prompt!r}: a caption has no prompt column; leave prompt out")
 
 
 def known_corpus(given: str) -> str | None:
@@ -318,6 +342,7 @@ def _make(
     source["empty"] = len(documents) - len(kept)
     pictures = tuple(document.picture for document in kept if document.picture is not None)
     units = tuple(document.unit for document in kept if document.unit is not None)
+    prompts = tuple(document.prompt for document in kept if document.prompt is not None)
     return Corpus(
         id,
         documents=tuple(document.text for document in kept),
@@ -325,6 +350,7 @@ def _make(
         protocol=protocol,
         pictures=pictures or None,
         units=units or None,
+        prompts=prompts or None,
     )
 
 
@@ -346,6 +372,8 @@ def _from_files(
     chosen = {number: document for number, document in enumerate(read()) if number in wanted}
     source["files"] = [file.name for file in files]
     source["field"] = "+".join(columns.texts)
+    if columns.prompt is not None:
+        source["prompt"] = columns.prompt
     protocol = {"seed": seed, "requested": documents, "available": available}
     return _make(id, [chosen[number] for number in order], source, protocol)
 
@@ -366,11 +394,16 @@ def _from_plugin(name: str, documents: int | None, seed: int | None) -> Corpus:
     return _make(name, chosen, source, protocol)
 
 
-def _from_hub(name: str, documents: int | None, seed: int | None, revision: str | None) -> Corpus:
+def _from_hub(
+    name: str, documents: int | None, seed: int | None, revision: str | None, prompt: str | None
+) -> Corpus:
     """The files come from the local cache of the hub; what it lacks is downloaded first."""
     from huggingface_hub import snapshot_download
 
     hub = ON_HUB[name]
+    texts = [field for field in hub.fields if field != prompt]
+    if prompt is not None and (prompt != hub.fields[0] or not texts):
+        raise InputError(f"prompt={prompt!r}: {name} is made of {' and '.join(hub.fields)}")
     with reason(f"{name}: cannot fetch {hub.path} from the Hugging Face hub; is there a network?"):
         folder = snapshot_download(
             hub.path, repo_type="dataset", revision=revision, allow_patterns=list(hub.files)
@@ -380,7 +413,7 @@ def _from_hub(name: str, documents: int | None, seed: int | None, revision: str 
         files += _parts(Path(folder), pattern)
     source = {"kind": "hub", "path": hub.path, "revision": Path(folder).name}
     seed = None if hub.in_order else seed
-    columns = Columns(hub.fields)
+    columns = Columns(texts, prompt=prompt, newline=True)
     return _from_files(name, files, columns, documents, seed, source, hub.keep)
 
 

@@ -72,6 +72,8 @@ class EncodedCorpus:
         incomplete character counts as one byte.
     captions: the corpus itself, if it has pictures.
     places: as `CaptionPrompt.places`; 0 without pictures.
+    prompts_cut, prompt_tokens_cut: how many prompts lost their beginning, and how many tokens.
+    too_long: how many documents of `skipped` do not fit after one token of their prompt.
     """
 
     corpus: str
@@ -85,6 +87,9 @@ class EncodedCorpus:
     scored_bytes: int = 0
     captions: Corpus | None = field(default=None, repr=False)
     places: int = 0
+    prompts_cut: int = 0
+    prompt_tokens_cut: int = 0
+    too_long: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,13 +139,19 @@ def encode(
         start, and the caption, which alone counts towards `max_length`. The caption's first token
         is scored too, and its position is 1.
 
+    If the corpus has prompts, prompt and document are tokenized in one piece, and scored is every
+    token that reaches past the border: one on both sides of it is, too. The first has the position
+    1. What does not fit into `max_length` is cut off the beginning of the prompt. A document that
+    does not fit after the last token of its prompt is left out.
+
     Raises InputError for a max_length without room for two tokens of the text, for a stride of
-    `max_length` or more, or of captions, and if no document has a scored token.
+    `max_length` or more, or of captions or prompts, for prompts and a tokenizer without offsets,
+    and if no document has a scored token.
     """
     _check_lengths(max_length, stride, tokenizer, captioner)
-    # None means a special token that the vocabulary does not have.
-    known_ids = [i for i in tokenizer.all_special_ids if i is not None]
-    special = np.array(known_ids, dtype=np.int64)
+    if corpus.prompts is not None:
+        return _encode_after_prompts(corpus, corpus.prompts, tokenizer, max_length, stride)
+    special = _special_ids(tokenizer)
     tail = _added_at_the_end(tokenizer)
     before_caption = _ids_before_caption(tokenizer, captioner)
 
@@ -182,6 +193,82 @@ def encode(
     )
 
 
+def _encode_after_prompts(
+    corpus: Corpus,
+    prompts: tuple[str, ...],
+    tokenizer: PreTrainedTokenizerBase,
+    max_length: int,
+    stride: int,
+) -> EncodedCorpus:
+    """`encode` of a corpus whose documents follow prompts."""
+    if stride:
+        fault = "texts after prompts are not read in windows"
+        raise InputError(f"stride={stride}: {fault}; leave it out")
+    special = _special_ids(tokenizer)
+    added_first = tokenizer.num_special_tokens_to_add() - _added_at_the_end(tokenizer)
+
+    documents: list[EncodedDocument] = []
+    prompts_cut = prompt_tokens_cut = too_long = scored_bytes = 0
+    for index, (ids, first) in enumerate(_ids_and_border(corpus, prompts, tokenizer)):
+        too_many = max(0, len(ids) - max_length)
+        # One token of the prompt has to stay: the first of the document is predicted from it.
+        if too_many and first - too_many <= added_first:
+            too_long += 1
+            continue
+        ids = np.concatenate((ids[:added_first], ids[added_first + too_many :]))
+        first -= too_many
+        scored = _scored(ids, special, first)
+        if not scored.any():
+            continue
+        if too_many:
+            prompts_cut += 1
+            prompt_tokens_cut += too_many
+        documents.append(EncodedDocument(index, ids, scored, start=1 - first))
+        scored_bytes += _decoded_bytes(tokenizer, ids[1:][scored])
+
+    if not documents:
+        raise InputError(
+            f"{corpus.id}: no document has a token to score that fits after its prompt"
+            f" (max_length={max_length})"
+        )
+    return EncodedCorpus(
+        corpus=corpus.id,
+        fingerprint=corpus.fingerprint,
+        max_length=max_length,
+        documents=tuple(documents),
+        skipped=len(corpus.documents) - len(documents),
+        tokens=sum(document.tokens for document in documents),
+        scored_bytes=scored_bytes,
+        prompts_cut=prompts_cut,
+        prompt_tokens_cut=prompt_tokens_cut,
+        too_long=too_long,
+    )
+
+
+def _ids_and_border(
+    corpus: Corpus, prompts: tuple[str, ...], tokenizer: PreTrainedTokenizerBase
+) -> Iterator[tuple[np.ndarray, int]]:
+    """The ids of each prompt with its document, and the place of the first that is scored.
+
+    Tokens may begin in the prompt and end in the document. So their places in the text decide, and
+    not how many tokens the prompt alone would have.
+    """
+    if not getattr(tokenizer, "is_fast", False):
+        raise InputError(f"{corpus.id}: prompts need a tokenizer that tells its tokens' places")
+    for begin in range(0, len(prompts), CHUNK):
+        chunk = slice(begin, begin + CHUNK)
+        borders = [len(prompt) for prompt in prompts[chunk]]
+        texts = [a + b for a, b in zip(prompts[chunk], corpus.documents[chunk], strict=True)]
+        encoded = tokenizer(texts, verbose=False, return_offsets_mapping=True)
+        for border, ids, places in zip(
+            borders, encoded["input_ids"], encoded["offset_mapping"], strict=True
+        ):
+            ends = np.array([end for _, end in places])
+            past_border = ends > border
+            first = int(past_border.argmax()) if past_border.any() else len(ids)
+            yield np.asarray(ids, dtype=np.int32), first
+
+
 def _check_lengths(
     max_length: int,
     stride: int,
@@ -194,6 +281,12 @@ def _check_lengths(
         raise InputError(f"stride={stride}: must be less than max_length, here {max_length}")
     if stride and captioner:
         raise InputError(f"stride={stride}: captions are not read in windows; leave it out")
+
+
+def _special_ids(tokenizer: PreTrainedTokenizerBase) -> np.ndarray:
+    # None means a special token that the vocabulary does not have.
+    known_ids = [i for i in tokenizer.all_special_ids if i is not None]
+    return np.array(known_ids, dtype=np.int64)
 
 
 def _added_at_the_end(tokenizer: PreTrainedTokenizerBase) -> int:

@@ -91,9 +91,13 @@ class Measurement:
         """RBP_k = Pr(R <= k), Eq. 4; with `interval` (low, high) as `Summary.rbp_interval`."""
         return self.summary.rbp_interval(k) if interval else self.summary.rbp(k)
 
-    def ce(self) -> float:
-        """Mean negative log-likelihood of the scored tokens, nats."""
-        return self.summary.ce()
+    @overload
+    def ce(self, *, interval: Literal[False] = False) -> float: ...
+    @overload
+    def ce(self, *, interval: Literal[True]) -> tuple[float, float]: ...
+    def ce(self, *, interval: bool = False) -> Any:
+        """Mean negative log-likelihood, nats; with `interval` (low, high) as for RBP_k."""
+        return self.summary.ce_interval() if interval else self.summary.ce()
 
     def ppl(self) -> float:
         """Perplexity of a token, exp(CE)."""
@@ -121,6 +125,7 @@ def measure(
     image: str | None = None,
     images: str | os.PathLike[str] | None = None,
     unit: str | None = None,
+    prompt: str | None = None,
     max_length: int = MAX_LENGTH,
     stride: int | None = 0,
     batch_tokens: int = BATCH_TOKENS,
@@ -144,6 +149,7 @@ def measure(
         (for a model that reads pictures), and with the name of what it was sampled with (its
         author, its repository), which intervals resample.
     images: the folder that the files of pictures are in, if they are not in the corpus's.
+    prompt: the column of the corpus with what is read before the text and not scored.
     max_length: truncate documents at this many tokens (Appendix A: 512), or at the model's context
         if that is shorter.
     stride: from 1 on, documents are scored whole, in windows of max_length tokens that are this far
@@ -167,7 +173,7 @@ def measure(
     check_whole("max_length", max_length, 2)
     check_whole("stride", 0 if stride is None else stride, 0)
     check_whole("batch_tokens", batch_tokens, 1)
-    check_names(name=name, field=field, image=image, unit=unit)
+    check_names(name=name, field=field, image=image, unit=unit, prompt=prompt)
     check_flags(changed_text=changed_text, force=force, progress=progress)
     if out is not None:
         check_path("out", out)
@@ -176,7 +182,7 @@ def measure(
     # The corpus first: its faults show at once, a model may take minutes to load.
     if images is not None:
         check_path("images", images)
-    text = opened_corpus(corpus, field, image, unit, images)
+    text = opened_corpus(corpus, field, image, unit, images, prompt)
     check_text(text, changed_text)
     with _opened(model, tokenizer, name, progress, text) as loaded:
         for what, note in loaded.notes.items():
@@ -191,7 +197,7 @@ def measure(
             stride=key.stride,
             captioner=loaded.captioner,
         )
-        planned = _planned(loaded, key, encoded, batch_tokens)
+        planned = planned_manifest(loaded, key, encoded, batch_tokens)
         run = functools.partial(_run, loaded, text, encoded, planned, progress=progress, say=say)
         records, path, found_done = None, None, False
         if out is None:
@@ -216,13 +222,16 @@ def opened_corpus(
     image: str | None = None,
     unit: str | None = None,
     images: str | os.PathLike[str] | None = None,
+    prompt: str | None = None,
 ) -> Corpus:
     """What `measure` takes as a corpus, read."""
     if isinstance(corpus, Corpus):
         return corpus
     if isinstance(corpus, (str, os.PathLike)):
-        return load_corpus(corpus, field=field, image=image, images=images, unit=unit)
-    return Corpus.of(corpus, field=field or "text", image=image, unit=unit)
+        return load_corpus(
+            corpus, field=field, image=image, images=images, unit=unit, prompt=prompt
+        )
+    return Corpus.of(corpus, field=field or "text", image=image, unit=unit, prompt=prompt)
 
 
 @contextmanager
@@ -257,7 +266,7 @@ def _places_taken(model: LoadedModel) -> int:
     return model.captioner.places
 
 
-def _planned(
+def planned_manifest(
     model: LoadedModel, key: JobKey, encoded: EncodedCorpus, batch_tokens: int
 ) -> Manifest:
     """The manifest of the job before it is run: everything that can change its numbers."""
@@ -269,6 +278,8 @@ def _planned(
     for library in ("torch", "transformers", "tokenizers"):
         versions[library] = metadata.version(library)
     versions.update(model.notes)
+    if encoded.prompts_cut or encoded.too_long:
+        versions["prompts"] = _left_out_of_prompts(encoded)
     return Manifest(
         **key._asdict(),
         family=model.family,
@@ -347,12 +358,28 @@ def _coverage(corpus: Corpus, encoded: EncodedCorpus) -> tuple[str, bool]:
     scored = len(corpus.documents) - encoded.skipped
     line = f"{encoded.tokens:,} tokens scored in {scored:,}"
     line += f" of {available:,} documents (--documents)" if available > taken else " documents"
-    if encoded.skipped:
-        line += f", {encoded.skipped:,} skipped (nothing to score)"
+    without_tokens = encoded.skipped - encoded.too_long
+    if without_tokens:
+        line += f", {without_tokens:,} skipped (nothing to score)"
     if encoded.past:
         line += f"; {encoded.past:,} tokens past --max-length {encoded.max_length} left out"
         line += "" if encoded.captions else " (--stride scores all)"
+    if encoded.prompts_cut or encoded.too_long:
+        line += f"; {_left_out_of_prompts(encoded)}"
+        return line, False
     return line, available <= taken and not encoded.past
+
+
+def _left_out_of_prompts(encoded: EncodedCorpus) -> str:
+    """What did not fit into max_length, of prompts and of the documents after them."""
+    parts = []
+    if encoded.prompts_cut:
+        tokens = f"{encoded.prompt_tokens_cut:,} tokens"
+        parts.append(f"{encoded.prompts_cut:,} prompts lost their beginning ({tokens})")
+    if encoded.too_long:
+        reason = f"longer than --max-length {encoded.max_length} after one token of the prompt"
+        parts.append(f"{encoded.too_long:,} documents were left out: {reason}")
+    return ", ".join(parts)
 
 
 # -- ranks ------------------------------------------------------------------------------------

@@ -147,16 +147,24 @@ class Summary:
             hits = self.document_hits[:, np.searchsorted(self.k_grid, k)]
         else:
             hits = self.document_tokens
+        return self._interval_per_token(hits, draws)
+
+    def _interval_per_token(self, sums: np.ndarray, draws: int) -> tuple[float, float]:
+        """The interval of a mean over tokens; sums: (D,), of each document's tokens."""
         if np.unique(self.document_units).size < 2:
             raise InputError(f"{self.manifest.corpus}: an interval needs two documents or more")
-        shares = []
+        means = []
         for weights in weight_blocks(self.document_units, draws):
-            shares.append(weights @ hits / (weights @ self.document_tokens))
-        return interval(np.concatenate(shares))
+            means.append(weights @ sums / (weights @ self.document_tokens))
+        return interval(np.concatenate(means))
 
     def ce(self) -> float:
         """Mean negative log-likelihood, nats."""
         return math.fsum(self.document_nll) / self.tokens
+
+    def ce_interval(self, draws: int = DRAWS) -> tuple[float, float]:
+        """The 95% interval of CE in nats, as `rbp_interval`. InputError for a single unit."""
+        return self._interval_per_token(self.document_nll, draws)
 
     @overload
     def success(self, N: int, k: int) -> float: ...

@@ -280,6 +280,18 @@ def test_hub_corpora_follow_the_protocol(hub, name):
     assert FILES.keys() == HUB_CORPORA.keys() == ON_HUB.keys() - {"Wiki:part"}
 
 
+@pytest.mark.parametrize("name", ["HotpotQA", "HumanEval"])
+def test_a_column_of_a_hub_corpus_is_its_prompt(hub, name):
+    """The text is that of the paper's protocol; only what is scored differs."""
+    first, second = FIELDS[name]
+    whole = load_corpus(name, documents=11)
+    answers = load_corpus(name, documents=11, prompt=first)
+    joined = [a + b for a, b in zip(answers.prompts, answers.documents, strict=True)]
+    assert tuple(joined) == whole.documents and answers.source["prompt"] == first
+    refused(f"{name} is made of {first} and {second}", name, prompt=second)
+    refused("Wiki is made of text", "Wiki", prompt="text")
+
+
 def test_a_hub_corpus_that_is_incomplete_or_missing_is_refused(hub):
     next(hub.rglob("train-00001-of-00002.parquet")).unlink()
     refused("only 1 of 2 files", "Wiki")

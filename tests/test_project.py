@@ -54,6 +54,7 @@ EXTRAS = (
     "cluster",
     "gguf",
     "gpu",
+    "harness",
     "peft",
     "pictures",
     "site",

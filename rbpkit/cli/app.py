@@ -16,6 +16,7 @@ from rbpkit import plugins
 from rbpkit.cli.bench import bench
 from rbpkit.cli.classroom import classroom
 from rbpkit.cli.common import SeveralValues
+from rbpkit.cli.compare import compare
 from rbpkit.cli.fetch import fetch
 from rbpkit.cli.look import look
 from rbpkit.cli.measure import fit, measure, show
@@ -67,7 +68,7 @@ def _help(context: typer.Context) -> None:
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(measure, show, fit, bench, classroom, look, fetch),
-    *(predict, sweep, status, reproduce),
+    *(compare, predict, sweep, status, reproduce),
 )
 for command in COMMANDS:
     app.command(cls=SeveralValues)(command)

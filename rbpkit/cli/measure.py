@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,6 +64,9 @@ def measure(
         str | None,
         typer.Option(help="Column with the text's author or source, which intervals resample."),
     ] = None,
+    prompt: Annotated[
+        str | None, typer.Option(help="Column that is read before the text, and not scored.")
+    ] = None,
     changed_text: Annotated[
         bool, typer.Option("--changed-text", help="Admit another text than the reference's.")
     ] = False,
@@ -95,6 +99,7 @@ def measure(
         image=image,
         images=images,
         unit=unit,
+        prompt=prompt,
         seed=seed,
     )
     check_text(text, changed_text)
@@ -167,7 +172,7 @@ def show(
     k: Ks = None,
     as_json: AsJson = False,
 ) -> None:
-    """CE, RBP_k and its 95% interval (other documents) of every model and corpus in a folder."""
+    """CE and RBP_k with 95% intervals (other documents) of every model and corpus in a folder."""
     from rbpkit.records import load_summaries
 
     summaries = load_summaries(records, several=True, **settings)
@@ -216,9 +221,8 @@ def measured_table(
 
     Columns:
     - corpus, family, model, S, V, documents, max_length, tokens (scored);
-    - CE (nats);
-    - RBP_<k> for each of `ks`; with `intervals` also RBP_<k>_low and RBP_<k>_high, empty for a k or
-      a text that has none;
+    - CE (nats), and RBP_<k> for each of `ks`; with `intervals` each of them also with _low and
+      _high, empty for a k or a text that has no interval;
     - other settings, only if a model has several of them on one corpus.
 
     Raises InputError if there is nothing to show, and for k < 1.
@@ -232,10 +236,13 @@ def measured_table(
         manifest = summary.manifest
         row = {name: getattr(manifest, name) for name in (*names, *other_settings, "tokens")}
         row["CE"] = summary.ce()
+        if intervals:
+            row["CE_low"], row["CE_high"] = _interval_or_nan(summary.ce_interval)
         for k in ks:
             row[f"RBP_{k}"] = summary.rbp(k)
             if intervals:
-                row[f"RBP_{k}_low"], row[f"RBP_{k}_high"] = _interval(summary, k)
+                of_k = functools.partial(summary.rbp_interval, k)
+                row[f"RBP_{k}_low"], row[f"RBP_{k}_high"] = _interval_or_nan(of_k)
         rows.append(row)
     if not rows:
         raise InputError("no measured model to show")
@@ -249,9 +256,9 @@ def measured_table(
     return frame.sort_values(["corpus", "family", "S", "model"], ignore_index=True)
 
 
-def _interval(summary: Summary, k: int) -> tuple[float, float]:
-    """The 95% interval of RBP_k, NaN if there is none for this k or this text."""
+def _interval_or_nan(interval: Callable[[], tuple[float, float]]) -> tuple[float, float]:
+    """A 95% interval, NaN if there is none for this k or this text."""
     try:
-        return summary.rbp_interval(k)
+        return interval()
     except InputError:
         return math.nan, math.nan

@@ -27,11 +27,13 @@ class Document(NamedTuple):
     """A document: its text, the picture that the text describes, and the name of its unit.
 
     unit: what was sampled with it (an author, a repository), if that is known.
+    prompt: what a model reads before the text and is not scored on, if there is one.
     """
 
     text: str
     picture: Picture | None = None
     unit: str | None = None
+    prompt: str | None = None
 
 
 class Columns(NamedTuple):
@@ -42,12 +44,16 @@ class Columns(NamedTuple):
     unit: the one with the name of the document's unit.
     pictures_in: the folder that pictures are read from, by names relative to it; None for the
         folder of the corpus's file.
+    prompt: the one with what is read before the text and not scored.
+    newline: whether a newline stands between prompt and text even if there is white space.
     """
 
     texts: Sequence[str]
     picture: str | None = None
     unit: str | None = None
     pictures_in: Path | None = None
+    prompt: str | None = None
+    newline: bool = False
 
 
 LONGEST_TEXT = 64 * 2**20
@@ -110,10 +116,13 @@ def read_documents(
             if path.is_dir() and columns.picture is not None:
                 yield from _imagefolder_rows(path, columns.picture, make)
             elif suffix == ".txt":
+                if columns.prompt is not None:
+                    raise InputError(f"{path}: a .txt file has no columns, so no prompt")
                 row = {"text": read_txt(path)}
                 yield document_of(columns._replace(texts=["text"]), row, row, path, path.parent)
             elif suffix == ".parquet":
-                optional = [name for name in (columns.picture, columns.unit) if name is not None]
+                others = (columns.picture, columns.unit, columns.prompt)
+                optional = [name for name in others if name is not None]
                 yield from _parquet_rows(path, [*columns.texts, *optional], make)
             else:
                 yield from _json_rows(path, keep, make)
@@ -179,7 +188,10 @@ def document_of(
     where: object,
     folder: Path | None = None,
 ) -> Document:
-    """The document of a row: its text, and its picture and unit if there are columns for them.
+    """The document of a row: its text, and what else there are columns for.
+
+    A newline is put between prompt and text, unless the prompt ends or the text begins with white
+    space.
 
     known, where: the names of all columns of the row, and its place, for errors.
     folder: of the corpus's file. A picture's file must be inside it, or in `columns.pictures_in`.
@@ -204,7 +216,19 @@ def document_of(
             source = _source_inside(source, columns.pictures_in or folder, where)
         picture = Picture(str(where), source)
     unit = None if columns.unit is None else str(row[columns.unit])
-    return Document(text, picture, unit)
+    prompt = None
+    if columns.prompt is not None:
+        prompt = row.get(columns.prompt)
+        if not isinstance(prompt, str) or not prompt.strip():
+            fault = f"no prompt in field {columns.prompt!r}"
+            raise InputError(f"{where}: {fault}; its fields are {[*known]}")
+        prompt.encode()
+        if len(prompt) > LONGEST_WORD:
+            _check_words(prompt, where)
+        has_white_space = prompt[-1].isspace() or text[:1].isspace()
+        if columns.newline or not has_white_space:
+            prompt += "\n"
+    return Document(text, picture, unit, prompt)
 
 
 def _check_words(text: str, where: object) -> None:
@@ -230,6 +254,11 @@ def _source_inside(source: Any, folder: Path, where: object) -> Any:
             " pictures are in, --images (images=)"
         )
     return path
+
+
+def prompts_fingerprint(texts: str, prompts: Iterable[str]) -> str:
+    """sha256 (hex) over the fingerprint of the texts and that of their prompts."""
+    return hashlib.sha256(f"{texts} after {text_fingerprint(prompts)}".encode()).hexdigest()
 
 
 def text_fingerprint(documents: Iterable[str]) -> str:

@@ -129,6 +129,7 @@ def read_corpora(params: Params) -> dict[str, Corpus]:
             field=None if is_named else params.text_field,
             image=None if is_named else params.picture_field,
             unit=None if is_named else params.unit_field,
+            prompt=None if is_named else params.prompt_field,
             seed=params.seed,
             revision=params.revision_of(repository) if repository else None,
         )

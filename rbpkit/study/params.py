@@ -54,6 +54,7 @@ class Params(BaseModel):
             shows whatever was measured.
         text_field, picture_field, unit_field: the columns of your own files with the text, with its
             picture (for captioners), and with what it was sampled with (its author).
+        prompt_field: the column with what is read before the text and not scored.
         documents: how many of a corpus are measured, 0 for all; null for the protocol's 1,000, and
             for all of a plugin's corpus.
         seed: of their shuffle.
@@ -85,6 +86,7 @@ class Params(BaseModel):
     text_field: str | None = None
     picture_field: str | None = None
     unit_field: str | None = None
+    prompt_field: str | None = None
     max_length: Annotated[int, Field(ge=2)] = 512
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     device: str | None = None

@@ -35,7 +35,7 @@ class RBPCallback(TrainerCallback):
     `eval_rbp_1`, ..., `eval_ce` go through `trainer.log` to every reporter, and into the metrics of
     the evaluation, for `metric_for_best_model`. `result` is the last measurement.
 
-    - corpus, field, options (max_length, stride, batch_tokens): as for `measure`.
+    - corpus, field, prompt, options (max_length, stride, batch_tokens): as for `measure`.
     - tokenizer: by default the Trainer's `processing_class`.
     - ks: the k of RBP_k.
 
@@ -61,14 +61,14 @@ class RBPCallback(TrainerCallback):
         self.result: Measurement | None = None
         self._trainer = trainer
         self._ks = tuple(ks)
-        self._corpus = opened_corpus(corpus, options.pop("field", None))
+        columns = {name: options.pop(name, None) for name in ("field", "prompt")}
+        self._corpus = opened_corpus(corpus, **columns)
         self._options = {"tokenizer": tokenizer or trainer.processing_class, **options}
         if trainer.is_world_process_zero():
             # What `measure` refuses, it refuses now and not after hours of training.
             model = cast(PreTrainedModel, trainer.model)
-            longest = Corpus.of([max(self._corpus.documents, key=len)])
             with _undisturbed(model):
-                measure(model, longest, **self._options)
+                measure(model, _trial(self._corpus), **self._options)
 
     def on_evaluate(
         self,
@@ -103,6 +103,15 @@ class RBPCallback(TrainerCallback):
         logs["eval_ce"] = result.ce()
         self.result = result
         return logs
+
+
+def _trial(corpus: Corpus) -> Corpus:
+    """The longest document alone; after prompts the shortest, as a long one may not fit."""
+    if corpus.prompts is None:
+        return Corpus(corpus.id, (max(corpus.documents, key=len),))
+    pairs = zip(corpus.documents, corpus.prompts, strict=True)
+    document, prompt = min(pairs, key=lambda pair: len(pair[0]))
+    return Corpus(corpus.id, (document,), prompts=(prompt,))
 
 
 @contextmanager

@@ -1,0 +1,80 @@
+"""Two models on the same documents: the difference in CE and RBP_k, with its interval.
+
+Both are measured on the same text, so what makes a document hard for both cancels in the
+difference. Its interval is narrower than those of the two models suggest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from rbpkit.errors import InputError
+from rbpkit.stats.bootstrap import interval, resample
+from rbpkit.summary import Summary
+
+MUST_AGREE = ("corpus", "fingerprint", "documents", "max_length", "stride")
+
+
+def check_comparable(a: Summary, b: Summary) -> None:
+    """InputError, one line, unless both models scored the same tokens of the same documents.
+
+    Summaries have no tokens. Two tokenizers are told apart by how many tokens a document has.
+    """
+    names = f"{a.manifest.model} and {b.manifest.model}"
+    for setting in MUST_AGREE:
+        of_a, of_b = getattr(a.manifest, setting), getattr(b.manifest, setting)
+        if of_a != of_b:
+            found = f"{str(of_a)[:15]} and {str(of_b)[:15]}"
+            raise InputError(f"{names} were not measured on the same text: {setting} {found}")
+    same_documents = np.array_equal(a.document, b.document)
+    if not same_documents or not np.array_equal(a.document_tokens, b.document_tokens):
+        raise InputError(
+            f"{names}: their tokenizers cut the documents differently, so figures per token do not"
+            " compare; compare measure(...).bits_per_byte()"
+        )
+
+
+def differences(a: Summary, b: Summary, ks: Sequence[int]) -> pd.DataFrame:
+    """B minus A in CE (nats) and in RBP_k, one row each: quantity, A, B, B-A, low, high.
+
+    low, high: the 95% interval of the difference for other documents like these. Documents (or
+    their units) are resampled, the same ones for both models. Raises InputError for models that
+    do not compare, a k that is not on the summaries' grid, and fewer than two documents or units.
+    """
+    check_comparable(a, b)
+    drawn = resample([a, b], ks)
+    rows = [_row("CE", a.ce(), b.ce(), drawn.ce)]
+    for place, k in enumerate(ks):
+        rows.append(_row(f"RBP_{k}", a.rbp(k), b.rbp(k), drawn.rbp[:, :, place]))
+    return pd.DataFrame(rows)
+
+
+def _row(quantity: str, of_a: float, of_b: float, draws: np.ndarray) -> dict[str, object]:
+    """draws: (B, 2), of both models."""
+    low, high = interval(draws[:, 1] - draws[:, 0])
+    numbers = {"A": of_a, "B": of_b, "B-A": of_b - of_a, "low": low, "high": high}
+    return {"quantity": quantity, **numbers}
+
+
+def most_different(a: Summary, b: Summary, count: int) -> pd.DataFrame:
+    """The documents whose nats differ most, the most first.
+
+    Columns: document (its number in the order of the protocol, from 0), tokens (scored), CE_A and
+    CE_B of the document, nats (B minus A, summed over its tokens). Raises InputError for models
+    that do not compare.
+    """
+    check_comparable(a, b)
+    nats = b.document_nll - a.document_nll
+    order = np.argsort(-np.abs(nats), kind="stable")[:count]
+    tokens = a.document_tokens[order]
+    columns = {
+        "document": a.document[order],
+        "tokens": tokens,
+        "CE_A": a.document_nll[order] / tokens,
+        "CE_B": b.document_nll[order] / tokens,
+        "nats": nats[order],
+    }
+    return pd.DataFrame(columns)

@@ -1,0 +1,168 @@
+"""Corpora with prompts: what is read and not scored, to the token."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import torch
+from conftest import TEXTS, study_file
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
+
+from rbpkit.corpora import Corpus, load_corpus
+from rbpkit.encoding import encode
+from rbpkit.errors import InputError
+from rbpkit.files.text_files import text_fingerprint
+from rbpkit.measuring import measure
+from rbpkit.models import load_model
+from rbpkit.records import load_summaries
+
+ROWS = (
+    {"q": "Which token is ranked first?", "a": "the most likely one"},
+    {"q": "Complete: a model that is twice as", "a": " large"},  # white space: no newline is added
+    {"q": TEXTS[4], "a": "Figure 5."},  # longer than max_length: loses its beginning
+    {"q": "Say x:\n", "a": "x"},  # a single token, scored after the prompt's last
+    {"q": "Say nothing.", "a": "  "},  # empty
+    {"q": "Write a program.", "a": TEXTS[2] * 9},  # does not fit at all
+    {"q": "Ünïcödé 漢字?", "a": "🙂 漢"},
+)
+
+
+@pytest.fixture
+def rows_file(tmp_path):
+    path = tmp_path / "questions.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+def naive(model, corpus, max_length) -> np.ndarray:
+    """Rows of document, position, target, greater, nll: one at a time, in float64.
+
+    The border is where the decoded text grows past the prompt.
+    """
+    out = []
+    for number, (prompt, text) in enumerate(zip(corpus.prompts, corpus.documents, strict=True)):
+        ids = model.tokenizer(prompt + text)["input_ids"]
+        size = len(prompt.encode())
+        lengths = [len(model.tokenizer.decode(ids[:n]).encode()) for n in range(len(ids) + 1)]
+        first = next(n for n in range(len(ids)) if lengths[n + 1] > size)
+        if len(ids) - first >= max_length:
+            continue
+        for place in range(first, len(ids)):
+            start = max(0, len(ids) - max_length)
+            with torch.no_grad():
+                logits = model.logits(torch.tensor([ids[start:place]]))[0, -1].double()
+            greater = int((logits > logits[ids[place]]).sum())
+            nll = float(torch.logsumexp(logits, 0) - logits[ids[place]])
+            out.append((number, place - first + 1, ids[place], greater, nll))
+    return np.array(out)
+
+
+def test_only_the_continuation_is_scored_as_a_naive_loop_says(llama_folder, rows_file):
+    model = load_model(llama_folder)
+    corpus = load_corpus(rows_file, field="a", prompt="q", seed=None)
+    assert corpus.prompts[0].endswith("?\n") and corpus.prompts[1].endswith("as")
+    said = []
+    result = measure(model, corpus, max_length=60, say=said.append)
+    document, position, target, greater, nll = naive(model, corpus, 60).T
+    records = result.records
+    np.testing.assert_array_equal(records.document, document)
+    np.testing.assert_array_equal(records.position, position)
+    np.testing.assert_array_equal(records.target, target)
+    assert np.abs(records.n_greater - greater).max() <= 1
+    np.testing.assert_allclose(records.nll, nll, atol=2e-4)
+    length = len(model.tokenizer(corpus.prompts[2] + corpus.documents[2])["input_ids"])
+    left_out = f"1 prompts lost their beginning ({length - 60} tokens), 1 documents were left out"
+    assert left_out in said[0] and left_out in result.summary.manifest.versions["prompts"]
+    assert "nothing to score" not in said[0] and result.summary.manifest.skipped_documents == 1
+    text = "".join(corpus.documents[n] for n in np.unique(document).astype(int))
+    space = 1  # of " Figure": a token on both sides of the border is scored whole
+    assert result.scored_bytes == len(text.encode()) + space
+
+
+def words(template: str, pattern: str) -> PreTrainedTokenizerFast:
+    """A tokenizer that cuts at a pattern, and puts <s> and <x> where the template says."""
+    pieces = ["a", "b", "\n", "?\n", "?", "\n\n", "c"]
+    vocabulary = {"<s>": 0, "<x>": 1} | {piece: n + 2 for n, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<x>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
+    tokenizer.post_processor = processors.TemplateProcessing(
+        template, special_tokens=[("<s>", 0), ("<x>", 1)]
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="<x>")
+
+
+@pytest.mark.parametrize("pattern", [r"\?\n|\n\n|.|\n", r".|\n"])
+def test_the_border_is_that_of_the_text_and_not_of_the_tokens_of_the_prompt(pattern):
+    """A question mark and a newline may be one token, and so may the newlines of both sides."""
+    corpus = Corpus.of(
+        [{"q": "a?", "a": "bc"}, {"q": "a\n", "a": "\nc"}, {"q": "b", "a": "c"}],
+        field="a",
+        prompt="q",
+    )
+    tokenizer = words("<s> $A <x>", pattern)
+    encoded = encode(corpus, tokenizer)
+    scored = [
+        tokenizer.convert_ids_to_tokens(one.input_ids[1:][one.scored]) for one in encoded.documents
+    ]
+    on_both_sides = ["\n\n", "c"] if "n\\n" in pattern else ["\n", "c"]
+    assert scored == [["b", "c"], on_both_sides, ["c"]]
+    assert [one.start + np.flatnonzero(one.scored)[0] for one in encoded.documents] == [0, 0, 0]
+    # Five tokens with the two that the tokenizer adds: one of the prompt is left, and <s> stays.
+    cut = encode(corpus, tokenizer, max_length=5)
+    first = cut.documents[0].input_ids.tolist()
+    assert tokenizer.convert_ids_to_tokens(first)[0] == "<s>" and len(first) == 5
+    assert cut.tokens == encoded.tokens and cut.prompts_cut >= 1
+    assert encode(corpus, tokenizer, max_length=4).too_long == 2
+
+
+def test_a_prompted_corpus_is_another_job(rbpkit, llama_folder, rows_file, tmp_path):
+    joined = load_corpus(rows_file, field="q+a", seed=None)
+    prompted = load_corpus(rows_file, field="a", prompt="q", seed=None)
+    alone = load_corpus(rows_file, field="a", seed=None)
+    assert len({joined.fingerprint, prompted.fingerprint, alone.fingerprint}) == 3
+    assert alone.fingerprint == text_fingerprint(alone.documents)
+    moved = dataclasses.replace(prompted, prompts=prompted.prompts[::-1])
+    assert moved.fingerprint != prompted.fingerprint
+    in_memory = Corpus.of(ROWS, field="a", prompt="q")
+    assert in_memory.fingerprint == prompted.fingerprint
+
+    out = tmp_path / "out"
+    settings = {"text_field": "a", "prompt_field": "q", "max_length": 60}
+    study = study_file(tmp_path, [llama_folder], [rows_file], **settings)
+    assert rbpkit("sweep", study, "--out", out)[0] == 0
+    arguments = ["measure", "--model", llama_folder, "--corpus", rows_file, "--field", "a"]
+    arguments += ["--max-length", 60, "--out", out]
+    status, _, err = rbpkit(*arguments, "--prompt", "q")
+    assert status == 0 and "done before, not measured again" in err
+    assert rbpkit(*arguments)[0] == 0
+    assert len(load_summaries(out, several=True)) == 2
+
+
+def test_what_cannot_be_is_one_line(rbpkit, llama_folder, rows_file, tmp_path):
+    measured = ["measure", "--model", llama_folder, "--out", tmp_path / "out", "--field", "a"]
+    given = [*measured, "--corpus", rows_file, "--prompt", "q"]
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text(json.dumps({"q": " ", "a": "b"}) + "\n")
+    long = tmp_path / "long.jsonl"
+    long.write_text(json.dumps(ROWS[5]) + "\n")
+    text = tmp_path / "text.txt"
+    text.write_text("a")
+    cases = {
+        "no prompt in field 'Q'": [*measured, "--corpus", rows_file, "--prompt", "Q"],
+        "no prompt in field 'q'": [*measured, "--corpus", empty, "--prompt", "q"],
+        "no columns": [*measured, "--corpus", text, "--prompt", "q"],
+        "not read in windows": [*given, "--stride", 5],
+        "fits after its prompt": [*measured, "--corpus", long, "--prompt", "q"],
+        "leave prompt out": [*given, "--image", "picture"],
+    }
+    for part, arguments in cases.items():
+        status, _, err = rbpkit(*arguments)
+        assert status == 2 and part in err.splitlines()[-1], (part, err)
+    with pytest.raises(InputError, match="pocket:prose has no columns"):
+        load_corpus("pocket:prose", prompt="text")
+    with pytest.raises(InputError, match="rows of text and prompt"):
+        Corpus.of(TEXTS, prompt="q")
