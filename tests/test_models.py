@@ -327,7 +327,7 @@ FAULTS = {
     ),
     "sentencepiece": (
         lambda folder: (folder / "tokenizer.json").rename(folder / "tokenizer.model"),
-        "pip install sentencepiece",
+        "pip install ",  # which package, says the library
     ),
     "Inf": (lambda folder: change(folder, OUT, math.inf), f"{OUT} holds NaN or Inf"),
 }

@@ -185,7 +185,7 @@ t = stats.t.ppf(0.975, n - 2)  # 95% of Student's t lie within -t and t
 print(f"alpha = {-b:.4f}, from {-b - t * s:.4f} to {-b + t * s:.4f}; R2 = {R2:.4f}")
 
 # %% [markdown]
-# Figure 3 has four texts and four families of models, so sixteen curves. `published` has them all, each with the sizes `S`, the shares `value`, and the losses `loss`. `fit_curves` fits a line to each curve, and its table has one row for each line. The numbers are those of the paper's Table 1, which has two more texts than Figure 3. So Table 1 has 24 lines at $k = 1$.
+# Figure 3 has four texts and four families of models, so sixteen curves. `published` has them all, each with the sizes `S`, the shares `value`, and the losses `loss`. `fit_curves` fits a line to each curve, and its table has one row for each line. The slopes agree with those printed in the paper's Table 1. Table 1 also has two more texts, so it has 24 lines at $k = 1$.
 
 # %%
 lines = fit_curves(published.values()).table
@@ -386,7 +386,7 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Four points prove little: the interval of GPT-2's exponent on HumanEval contains zero. Tokens of one document are alike, so true sampling errors are larger than the formula says that we give below, under "Does the line through the smaller models predict the largest?".
+# **What this cannot show.** Four points prove little: the interval of GPT-2's exponent on HumanEval contains zero. Tokens of one document are alike, so the true sampling errors are larger than those of the formula that is used below, under "Does the line through the smaller models predict the largest?".
 #
 # **Related work.** Kaplan et al. (2020, arXiv 2001.08361) and Hoffmann et al. (2022, arXiv 2203.15556) fit power laws to the cross-entropy. Michaud et al. (2023, arXiv 2303.13506) derive them from skills that are learnt one by one.
 #

@@ -271,7 +271,7 @@ two = {"bar of rank 2": bars["mass"], "if rank 1 is left out": expected}
 pd.DataFrame(two).dropna().round(4)
 
 # %% [markdown]
-# They agree: rank 1 is left out of the figure. Is it left out of the fit, too? The curve's shares of all bars must add up to one. So divide its area over each bar by its area from rank 2 on. Then search for the $\mu$ and $\sigma$ with the highest `score`, as `fit_lognormal` does:
+# They agree: rank 1 is left out of the figure. Is it left out of the fit, too? Suppose that it is. Then the fitted curve covers only ranks of 2 and more, and its shares of these must add up to one. So divide its area over each bar by its area from rank 2 on. Then search for the $\mu$ and $\sigma$ with the highest `score`, as `fit_lognormal` does:
 
 
 # %%
@@ -304,7 +304,9 @@ others = 100 - first  # the tokens that were fitted
 mu, sigma = printed["mu"], printed["sigma"]
 fitted_part = at_least(2, mu, sigma)
 part_of_1 = at_least(1, mu, sigma) - fitted_part
-by_curve = others * part_of_1 / fitted_part  # so large that the fitted part is the others
+by_curve = (
+    others * part_of_1 / fitted_part
+)  # scaled so that its part from rank 2 on equals the others
 of_100 = {"have rank 1": first, "others": others, "rank 1 by the curve": by_curve}
 pd.DataFrame(of_100).round(0).astype(int)
 

@@ -260,7 +260,7 @@ print("doubling k is worth, median:", middle.round(1).to_dict())
 plots.save(figure, rates.reset_index(), figures_dir, "figure_9_worth")
 
 # %% [markdown]
-# *How many times as large a model must be to gain as much as by doubling its guesses. Grey: each family on each text. Black: median.*
+# *How many times as large a model must become to lower its loss as much as twice as many guesses would. Grey: each family on each text. Black: median.*
 #
 # In every family on every text $\gamma$ is positive, so the worth falls as $k$ grows. **On Wiki a second guess is worth a Pythia about 53 times as large; the step from 50 to 100 guesses is worth one about 6 times as large.** (The 123 of GPT-2, 126 of OPT and 99 of Qwen on Wiki are beyond their data: the largest models are 17, 76 and 37 times the smallest.)
 #
@@ -270,7 +270,7 @@ plots.save(figure, rates.reset_index(), figures_dir, "figure_9_worth")
 #
 # ## Where it ends
 #
-# At $k = V$, the size of the vocabulary, every token is among the $k$ best, so the loss is 0. No power of $k$ is ever zero. So the line has to fail somewhere between 100 and $V$. Figure 7 of the paper has Pythia on Wiki up to $k$ = 10,000; `paper.emergence()` holds its points. There `p` is the share of windows of $N$ tokens in a row in which every token is among the $k$ best. For $N = 1$ this is $\mathrm{RBP}_k$. We fit each line to $k \leq 100$ and divide the counted loss by the loss on the line:
+# At $k = V$, the size of the vocabulary, every token is among the $k$ best, so the loss is 0. No power of $k$ is ever zero. So the line has to fail somewhere between 100 and $V$. Figure 7 of the paper has Pythia on Wiki up to $k$ = 10,000; `paper.emergence()` holds its points. In that table we need only the rows with $N = 1$, in which `p` is $\mathrm{RBP}_k$. We fit each line to $k \leq 100$ and divide the counted loss by the loss on the line:
 
 
 # %%
@@ -362,7 +362,7 @@ with plots.style():
 plots.save(figure, far, figures_dir, "figure_9_beyond")
 
 # %% [markdown]
-# *Median over models. Green: the paper's. Grey: pocket models, small ones that come with `rbpkit`, a line for each text.*
+# *Median over models. Green: the paper's. Grey: pocket models (small models that we trained), one line for each of three texts.*
 #
 # At $k$ = 2,500 a published Pythia has about a third of the loss that its line promises. The law in $k$ describes two decades and then ends. For the law in $S$ no such end is seen at these sizes.
 #
@@ -623,7 +623,7 @@ plots.save(figure, shares, figures_dir, "figure_9_why")
 # %% [markdown]
 # ## The paper says, we get
 #
-# "The fits are highly accurate (all $R^2 \geq 0.99$)" holds: 0.993 at least. The slopes in $k$ are also steeper than those in $S$. A family has a slope in $S$ at each of $k$ = 1, 10 and 100. On the same text, each slope in $k$ is 1.5 to 4.1 times as steep as the steepest of these three.
+# "The fits are highly accurate (all $R^2 \geq 0.99$)" holds: 0.993 at least. The slopes in $k$ are also steeper than those in $S$. A family has a slope in $S$ at each of $k$ = 1, 10 and 100. Compare each model's slope in $k$ with the steepest of its family's three slopes in $S$ on the same text: it is 1.5 to 4.1 times as steep.
 
 # %% tags=["hide-input", "hide-output"]
 # The claims as a table
