@@ -171,7 +171,7 @@ plots.save(figure, measured_points, figures_dir, "figure_8a")
 # %% [markdown]
 # The exponents are near each other, but the 95% interval of their difference, 0.006 to 0.008, leaves out zero.
 #
-# Why are they so near? The paper assumes that all ranks follow one curve. Then $\mu$ and $\sigma$ decide how often the rank is 1, which is $p_1$. They also decide how uncertain the rank is: its entropy, $-\sum_k p_k \log p_k$. The paper puts this entropy in place of CE. (The two would be equal if, in every context, the token at place $k$ came with probability $p_k$, and the model gave it this probability.)
+# Why are they so near? The paper assumes that all ranks follow one curve. Then $\mu$ and $\sigma$ decide how often the rank is 1, which is $p_1$. Let $p_k$ be the share of tokens whose rank is exactly $k$. The curve also gives the entropy of the rank, $-\sum_k p_k \log p_k$, which says how uncertain the rank is. The paper puts this entropy in place of CE. (They are equal if a model gives its $k$-th token the same probability $p_k$ in every context, and is right about it.)
 #
 # **Exercise 2.** What is CE / ($-\log \mathrm{RBP}_1$) multiplied by when $S$ grows a thousandfold? Give two decimals.
 #
