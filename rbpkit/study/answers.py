@@ -65,7 +65,7 @@ def student_of_notebook(file: str) -> str:
     """ "ann" of ann_03_section_4_1_k1.ipynb; of a file in a folder of the student's, the folder."""
     folder, _, base = file.rpartition("/")
     if folder:
-        return folder
+        return folder.removeprefix("work-")  # of `make class`
     stem = re.sub(r"\.ipynb$", "", base, flags=re.IGNORECASE)
     for name in notebook_names():
         stem = stem.replace(name, "")

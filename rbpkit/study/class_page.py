@@ -96,7 +96,7 @@ def student_of(file: str) -> str:
     for ending in (".txt", ".yaml", ".yml"):
         if file.lower().endswith(ending):
             file = file[: -len(ending)]
-    return file
+    return file.removeprefix("work-")  # of `make class`
 
 
 def class_page(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib.util
 import io
 import json
 import re
 import shutil
 from pathlib import Path
+from types import ModuleType
 
 import matplotlib
 import nbformat
@@ -127,7 +129,7 @@ def hand_ins(tmp_path, shipped) -> Path:
 
 
 def hand_in_notebook(path: Path, answers: dict[int, tuple[str, str]]) -> None:
-    """The quickstart with these answers and what their checks said, and a note in the first cell."""
+    """The quickstart with these answers, what their checks said, and a note in the first cell."""
     notebook = nbformat.read(ROOT / "notebooks" / "00_quickstart.ipynb", 4)
     notebook.cells[0].source += f"\n{path.name}"
     for cell in notebook.cells:
@@ -208,6 +210,35 @@ def test_a_panel_shows_each_exponent_at_its_height(hand_ins, tmp_path):
     slope, middle = np.polyfit(alphas, heights, 1)  # one scale, upwards
     np.testing.assert_allclose(heights, slope * np.array(alphas) + middle, atol=1e-3)
     assert slope < 0
+
+
+def script(name: str) -> ModuleType:
+    """A script of docs/class, which is in no package."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "class" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_folder_to_work_in_is_laid_out_once(tmp_path):
+    for name in ("params/class", "notebooks"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("1*", "2*"))
+    lay_out = script("folder").lay_out
+    folder = lay_out("ann", tmp_path)
+    (folder / "own_k.yaml").write_text("mine")
+    assert lay_out("ann", tmp_path) == folder and (folder / "own_k.yaml").read_text() == "mine"
+    assert len(list(folder.glob("*.yaml"))) == 4 and len(list(folder.glob("*.ipynb"))) == 3
+    with pytest.raises(ValueError, match="letters"):
+        lay_out("../ann", tmp_path)
+
+
+def test_the_slides_are_made_from_their_text():
+    folder = ROOT / "docs" / "class"
+    made = script("make_slides").slides_page((folder / "slides.md").read_text(encoding="utf-8"))
+    picture = re.compile(r"base64,[^\"]*")  # the figures may be drawn again
+    kept = (folder / "slides.html").read_text(encoding="utf-8")
+    assert picture.sub("", made) == picture.sub("", kept)
 
 
 def test_whatever_one_student_hands_in_the_others_are_run(tmp_path, monkeypatch):
