@@ -25,7 +25,7 @@ $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	exit 1; }
 endef
 
-.PHONY: help lab reproduce real test test-slow test-gpu-dry gpu mutants notebooks tables site lint release lowest clean own-python
+.PHONY: help lab class reproduce real test test-slow test-gpu-dry gpu mutants notebooks tables site lint release lowest clean own-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,8 +33,13 @@ help: ## list the targets
 
 # The server's folder is the repository, so that pictures, docs/ and params/ are in reach.
 # LAB: options of jupyterlab, such as LAB="--no-browser --port=8899"
+OPEN ?= notebooks/00_quickstart.ipynb
 lab: $(READY) ## open the quickstart in JupyterLab
-	@$(PYTHON) -m jupyterlab --ServerApp.root_dir="$(CURDIR)" $(LAB) notebooks/00_quickstart.ipynb
+	@$(PYTHON) -m jupyterlab --ServerApp.root_dir="$(CURDIR)" --LabApp.news_url=None $(LAB) $(OPEN)
+
+NAME ?=
+class: $(READY) ## a student's folder to work in: make class NAME=ann makes work-ann
+	@$(PYTHON) docs/class/folder.py "$(NAME)"
 
 reproduce: $(READY) ## measure the pocket models, run the notebooks on that, compare: all in out/
 	@echo "== reproduce: params/pocket.yaml"

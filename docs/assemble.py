@@ -61,11 +61,16 @@ def assemble(sources: Path) -> list[str]:
     in_root = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")]
     for path in [*DOCS.glob("*.md"), *filter(Path.is_file, in_root)]:
         _write_page(sources / path.name, path, names)
-    (sources / "solutions").mkdir()
-    for path in DOCS.glob("solutions/*_*.md"):
+    for path in [*DOCS.glob("solutions/*_*.md"), *DOCS.glob("class/*.md")]:
+        if path.name == "slides.md":  # which is copied as a whole page, below
+            continue
         text = path.read_text(encoding="utf-8").replace("](../../", "](../")
-        # In no table of contents: the check of an exercise and the notebook lead there.
-        (sources / "solutions" / path.name).write_text(f"---\norphan: true\n---\n{text}", "utf-8")
+        text = text.replace("[slides.html](slides.html)", '<a href="slides.html">slides.html</a>')
+        target = sources / path.parent.name / path.name
+        target.parent.mkdir(exist_ok=True)
+        # In no table of contents: the check of an exercise and the notebook lead there, and the
+        # page on classes.
+        target.write_text(f"---\norphan: true\n---\n{text}", "utf-8")
     index = sources / "index.md"
     text = index.read_text(encoding="utf-8")
     index.write_text(with_others(text), encoding="utf-8")
@@ -73,6 +78,8 @@ def assemble(sources: Path) -> list[str]:
     shutil.copy(DOCS / "references.bib", sources)  # a page links it, for download
     shutil.copytree(DOCS / "_static", sources / "_static")
     _copy_explorables(sources / "extra" / "explorables")
+    (sources / "extra" / "class").mkdir()
+    shutil.copy(DOCS / "class" / "slides.html", sources / "extra" / "class")
     return names
 
 

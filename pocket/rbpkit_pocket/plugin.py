@@ -157,7 +157,8 @@ def _summaries() -> list[Summary]:
 def _totals() -> list[Totals]:
     from rbpkit_pocket.ablations import load_totals
 
-    return load_totals(paths.GRID)
+    seeds = [model for model in load_totals(paths.ABLATIONS) if "-seed" in model.manifest.model]
+    return [*load_totals(paths.GRID), *seeds]
 
 
 def _command() -> Typer:

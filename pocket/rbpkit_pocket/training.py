@@ -14,7 +14,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -38,6 +38,8 @@ from rbpkit_pocket.scan import training_scan
 ORDER_SEED = 42
 HEAD_ROWS = 128  # rows of a block of the loss: its logits stay in a core's cache
 LOG_EVERY = 20
+DOCUMENTS_AT_ONCE = 1_000  # that become tokens
+SAY_EVERY = 15.0  # seconds between lines on a training, where there is no bar
 CHECKPOINT_SECONDS = 60.0
 VALIDATIONS = 8
 
@@ -64,8 +66,13 @@ def token_stream(split: str) -> Tensor:
     tokenizer = load_tokenizer()
     end = tokenizer.convert_tokens_to_ids(END_OF_TEXT)
     order = np.random.default_rng(ORDER_SEED).permutation(len(texts))
-    encoded = tokenizer([texts[i] for i in order], add_special_tokens=False, verbose=False)
-    documents = [np.array([*ids, end], dtype=np.int64) for ids in encoded["input_ids"]]
+    documents: list[np.ndarray] = []
+    # Some at a time: all at once would need 5 GB. The bar is shown on a terminal only.
+    starts = range(0, len(order), DOCUMENTS_AT_ONCE)
+    for start in tqdm(starts, desc=f"{split} text into tokens", leave=False, disable=None):
+        some = [texts[i] for i in order[start : start + DOCUMENTS_AT_ONCE]]
+        encoded = tokenizer(some, add_special_tokens=False, verbose=False)
+        documents += [np.array([*ids, end], dtype=np.int64) for ids in encoded["input_ids"]]
     return torch.from_numpy(np.concatenate(documents))
 
 
@@ -433,11 +440,18 @@ def train_runs(
 ) -> list[TrainedModel]:
     """Train models into `out`/NAME, one after the other.
 
-    A finished run is not trained again; an interrupted one resumes. `say` gets a line for each
-    model; `progress` shows a bar with loss and tokens/s on standard error.
+    A finished run is not trained again; an interrupted one resumes. `say` gets lines on what is to
+    be done and what was done; `progress` shows a bar with loss, tokens/s and the time left on
+    standard error. Without it, `say` gets these too, every `SAY_EVERY` seconds.
     """
     models = []
     for run in runs:
+        steps, tokens = run.recipe.steps, run.recipe.tokens
+        say(
+            f"{run.name}: {steps:,} steps of training on {tokens / 1e6:g} million tokens. First the"
+            " text becomes tokens, a minute or two, and then the time left is shown. Needs some"
+            f" 2 GB of memory. Ctrl-C stops it, and the same command resumes."
+        )
         with tqdm(
             total=run.recipe.steps, desc=run.name, unit=" steps", disable=not progress
         ) as bar:
@@ -447,7 +461,7 @@ def train_runs(
                 run.recipe,
                 out / run.name,
                 device=device,
-                watch=partial(_advance, bar),
+                watch=_Watch(bar, say),
             )
         minutes = model.seconds / 60
         numbers = f"validation CE {model.valid_ce:.4f} nats, {minutes:.1f} min"
@@ -456,7 +470,27 @@ def train_runs(
     return models
 
 
-def _advance(bar: tqdm, row: dict[str, Any]) -> None:
-    """Move a bar to the step of a row of the log."""
-    bar.set_postfix(loss=row["loss"], tokens_per_s=row["tokens_per_second"])
-    bar.update(row["step"] - bar.n)
+@dataclass
+class _Watch:
+    """What shows a training: a bar, or a line now and then where no bar is shown."""
+
+    bar: tqdm
+    say: Callable[[str], None]
+    said: float = -math.inf  # when the last line was
+
+    def __call__(self, row: dict[str, Any]) -> None:
+        """Show a row of the log."""
+        step, steps = row["step"], self.bar.total
+        rate, loss = row["tokens_per_second"], row["loss"]
+        self.bar.set_postfix(loss=loss, tokens_per_s=rate)
+        self.bar.update(step - self.bar.n)
+        now = time.perf_counter()
+        if not self.bar.disable or now - self.said < SAY_EVERY:
+            return
+        self.said = now
+        tokens_left = row["tokens"] / step * (steps - step)
+        left = tokens_left / max(1.0, float(rate))
+        self.say(
+            f"step {step:,} of {steps:,}: loss {float(loss):.2f} nats,"
+            f" {float(rate):,.0f} tokens/s, {left:.0f} s left"
+        )

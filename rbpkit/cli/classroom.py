@@ -1,4 +1,4 @@
-"""`rbpkit classroom`: the studies of a folder of parameter files, in one table and one figure."""
+"""`rbpkit classroom`: the studies and answers of a class, in tables and on one page."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rbpkit.study.checks import folder_to_write
 
 
 def classroom(
-    folder: Annotated[Path, typer.Argument(help="A folder of parameter files, one a student.")],
-    out: Annotated[str, typer.Option("--out", help="The folder for the figure and the tables.")],
+    folder: Annotated[Path, typer.Argument(help="A folder of parameter files and notebooks.")],
+    out: Annotated[str, typer.Option("--out", help="The folder for the page and the tables.")],
     notebook: Annotated[str | None, typer.Option(help="Run one on each file, as 03.")] = None,
 ) -> None:
-    """Gather the slopes of all parameter files of a folder in one table and one figure."""
+    """Gather a class's parameter files and notebooks in tables and on one page."""
     target = folder_to_write(out)
     from rbpkit.study.classroom import run_class
 

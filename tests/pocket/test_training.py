@@ -347,7 +347,10 @@ def test_runs_are_trained_into_folders_of_their_names(tiny_run, tmp_path):
     recipe = dataclasses.replace(TINY, tokens=2 * POCKET_CONTEXT)  # one step
     runs = [dataclasses.replace(recipes.runs_of("Pythia")[i], recipe=recipe) for i in (1, 0)]
     trained = train_runs(runs, tmp_path, say=lines.append)
-    for name, one, line in zip(("pythia-w48-l3", "pythia-w32-l2"), trained, lines, strict=True):
+    assert sum("1 steps of training" in line for line in lines) == 2
+    assert sum(line.startswith("step 1 of 1: loss ") for line in lines) == 2
+    last = [line for line in lines if "validation CE" in line]
+    for name, one, line in zip(("pythia-w48-l3", "pythia-w32-l2"), trained, last, strict=True):
         assert one.folder == tmp_path / name / "model" and (one.folder / "config.json").is_file()
         assert line.startswith(f"{name}: validation CE {one.valid_ce:.4f} nats")
 

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib.util
 import io
 import json
 import re
 import shutil
 from pathlib import Path
+from types import ModuleType
 
 import matplotlib
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law, rbp_curve
 from rbpkit.records import load_summaries, slug
-from rbpkit.study.classroom import class_figure, run_class
+from rbpkit.study.class_page import panels_of
+from rbpkit.study.classroom import run_class
 from rbpkit.study.notebooks import from_twin, notebook_names
 from rbpkit.summary import Summary
 from rbpkit_pocket import paths
@@ -80,45 +85,160 @@ def test_every_solution_is_right(name):
 STUDY = 'source: pocket\nfamilies: [{}]\ncorpus_names: ["pocket:{}"]\nks: [1, 10]\n'
 
 
+FAULTY = ("bob.yaml", "dee.yaml", "eve.yaml", "flo.yaml", "gus.yaml", "hal_00_quickstart.ipynb")
+
+
 @pytest.fixture
-def hand_ins(tmp_path) -> Path:
-    """Copies of the templates, and six students' files, two of which can be run."""
+def hand_ins(tmp_path, shipped) -> Path:
+    """The hand-ins of a class of thirty, six of which are faulty, and what else lies there."""
     folder = tmp_path / "hand-ins"
     shutil.copytree(ROOT / "params" / "class", folder)
     (folder / "ann.yaml").write_text(STUDY.format("Qwen", "code"))
     (folder / "bob.yaml").write_text(STUDY.format("Qwen", "code") + "famlies: []\nseed: -1\n")
     (folder / "cy.yml").write_text(STUDY.format("OPT", "prose"))
     (folder / "dee.yaml").write_text(STUDY.format("OPT", "prose") + "records_dir: mine\n")
-    (folder / "eve.yaml").write_text(
-        STUDY.format("OPT", "prose") + "model_ids: [opt-w32-l2-seed7]\n"
-    )
+    not_measured = STUDY.format("OPT", "prose") + "model_ids: [opt-w32-l2-seed7]\n"
+    (folder / "eve.yaml").write_text(not_measured)
     (folder / "flo.yaml").write_text(STUDY.format("Llama", "prose"))
+    (folder / "fred.yaml.txt").write_text(STUDY.format("GPT2", "qa"))  # as Notepad saves it
+    (folder / "gus.yaml").write_bytes(b"\xff\xfe s o u r c e")
+    (folder / "ivo.yaml").write_text(STUDY.format("Mamba", "prose"))
     (folder / "notes.txt").write_text("not a study")
+    (folder / "zoe.yaml").write_text(STUDY.format("Qwen", "code"))  # Ann's, byte for byte
+    for number in range(6):  # own k
+        study = STUDY.replace("[1, 10]", f"[{number + 2}, {30 * (number + 1)}, 1000]")
+        (folder / f"k_{number}.yaml").write_text(study.format("Pythia", "prose"))
+    prose = [one for one in shipped if one.manifest.corpus == "pocket:prose"]
+    pythias = [one for one in prose if one.manifest.family == "Pythia"]
+    for number in range(12):  # own sizes: three of the eight, each student others
+        records = folder / f"sizes_{number}"
+        records.mkdir()
+        for size in (number % 3, 3 + number % 2, 5 + number % 3):
+            (records / f"{size}.summary.npz").write_bytes(pythias[size].to_bytes())
+        study = STUDY.format("Pythia", "prose") + f"records_dir: sizes_{number}\n"
+        (folder / f"sizes_{number}.yaml").write_text(study)
+    hand_in_notebook(
+        folder / "ann_00_quickstart.ipynb", {1: ("144", "right"), 2: ("0.52", "not yet")}
+    )
+    hand_in_notebook(folder / "cy_00_quickstart.ipynb", {})
+    (folder / "Ida Moe").mkdir()
+    hand_in_notebook(folder / "Ida Moe" / "Untitled.ipynb", {3: ("4.5", "not answered yet")})
+    (folder / "hal_00_quickstart.ipynb").write_text('{"cells": [')
+    shutil.copy(ROOT / "notebooks" / "00_quickstart.ipynb", folder)
     return folder
 
 
-def test_a_broken_file_tells_every_fault_and_stops_no_other(hand_ins, tmp_path, rbpkit):
+def hand_in_notebook(path: Path, answers: dict[int, tuple[str, str]]) -> None:
+    """The quickstart with these answers, what their checks said, and a note in the first cell."""
+    notebook = nbformat.read(ROOT / "notebooks" / "00_quickstart.ipynb", 4)
+    notebook.cells[0].source += f"\n{path.name}"
+    for cell in notebook.cells:
+        for number, (answer, verdict) in answers.items():
+            if f"answer_{number} = None" in cell.source:
+                unanswered = f"answer_{number} = None"
+                cell.source = cell.source.replace(unanswered, f"answer_{number} = {answer}")
+                [output] = cell.outputs
+                output.text = f"{number}: {verdict}\n   and what it says of it\n"
+    nbformat.write(notebook, path)
+
+
+def test_a_class_of_thirty(hand_ins, tmp_path, rbpkit):
+    """A faulty file tells every fault and stops no other; the page and the tables have them all."""
     out = tmp_path / "class"
     status, _, said = rbpkit("classroom", hand_ins, "--out", out)
-    assert status == 1 and "2 ran, 4 failed, 4 not handed in" in said
+    assert status == 1 and "26 files read, 6 failed, 5 not handed in" in said
     listed = pd.read_csv(out / "failures.csv")
     reasons = listed.groupby("file")["reason"].apply(list)
-    assert list(reasons.index) == ["bob.yaml", "dee.yaml", "eve.yaml", "flo.yaml"]
+    assert tuple(reasons.index) == FAULTY
     assert sorted(line.split()[0] for line in reasons["bob.yaml"]) == ["seed:", "unknown"]
     assert str(hand_ins / "mine") in reasons["dee.yaml"][0]  # next to its file
     assert "rbpkit reproduce" in reasons["eve.yaml"][0] and "Llama" in reasons["flo.yaml"][0]
+
     table = pd.read_csv(out / "comparison.csv")
-    assert list(table["file"]) == ["ann.yaml"] * 3 + ["cy.yml"] * 3
-    assert list(table["quantity"]) == ["CE", "RBP_1", "RBP_10"] * 2
+    assert table["file"].nunique() == 23 and {"cy.yml", "fred.yaml.txt"} <= set(table["file"])
+    ann = table.query("file == 'ann.yaml'").set_index("quantity")
+    assert list(ann.index) == ["CE", "RBP_1", "RBP_10"]
     curve = rbp_curve(load_summaries(paths.SUMMARIES), 1, "pocket:code", "Qwen")
-    assert table.loc[1, "slope"] == pytest.approx(
-        fit_power_law(curve.S, curve.loss).slope, rel=1e-5
-    )
-    assert (out / "comparison.png").is_file()
-    [axes] = class_figure(table).axes
-    drawn = {one.get_label(): one.lines[0].get_ydata() for one in axes.containers}
-    ann = drawn["ann: Qwen, pocket:code"].astype(float)
-    np.testing.assert_allclose(ann, -table["slope"][:3])
+    slope = fit_power_law(curve.S, curve.loss).slope
+    assert ann.loc["RBP_1", "slope"] == pytest.approx(slope, rel=1e-5)
+
+    page = BeautifulSoup((out / "class.html").read_text("utf-8"), "html.parser")
+    assert not page.find_all(["script", "link", "img"])
+    drawn = {title.text for title in page.select("g.s > title")}
+    assert drawn == {file.split(".")[0] for file in table["file"]}
+    notes = [row.get_text(" ") for row in page.select("table.notes tr")]
+    for words in (
+        *FAULTY,
+        "notes.txt",
+        "own_k.yaml",
+        "zoe.yaml the same bytes as ann.yaml",
+        "fred.yaml.txt read as fred.yaml",
+        "00_quickstart.ipynb not handed in",
+    ):
+        assert any(words in note for note in notes), words
+
+
+def test_answers_are_read_from_notebooks(hand_ins, tmp_path):
+    run_class(hand_ins, tmp_path / "class")
+    table = pd.read_csv(tmp_path / "class" / "answers.csv", dtype={"notebook": str})
+    assert set(table["notebook"]) == {"00"} and len(table) == 3 * 3
+    given = table.set_index(["student", "exercise"])["verdict"]
+    assert list(given["ann"]) == ["right", "not yet", "not answered yet"]
+    assert list(given["cy"]) == ["not answered yet"] * 3
+    assert given["Ida Moe", 3] == "not run"  # an answer whose check still says that there is none
+    assert table.query("student == 'ann'")["answer"].iloc[1] == 0.52
+
+
+def test_a_panel_shows_each_exponent_at_its_height(hand_ins, tmp_path):
+    run_class(hand_ins, tmp_path / "class")
+    table = pd.read_csv(tmp_path / "class" / "comparison.csv", dtype={"trained": str})
+    table["trained"] = table["trained"].fillna("")
+    panels = {panel.title: panel for panel in panels_of(table)}
+    assert list(panels) == [
+        "GPT2 on qa",
+        "Mamba on prose",
+        "OPT on prose",
+        "Pythia on prose",
+        "Qwen on code",
+    ]
+    heights, alphas = [], []
+    for student in panels["Pythia on prose"].students:
+        rows = table[table["file"].str.startswith(f"{student.name}.")]
+        alphas += list(-rows["slope"])
+        heights += [dot.y for dot in student.dots if not dot.beyond]
+    assert len(heights) == len(alphas) == 6 * 4 + 12 * 3
+    slope, middle = np.polyfit(alphas, heights, 1)  # one scale, upwards
+    np.testing.assert_allclose(heights, slope * np.array(alphas) + middle, atol=1e-3)
+    assert slope < 0
+
+
+def script(name: str) -> ModuleType:
+    """A script of docs/class, which is in no package."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "class" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_folder_to_work_in_is_laid_out_once(tmp_path):
+    for name in ("params/class", "notebooks"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("1*", "2*"))
+    lay_out = script("folder").lay_out
+    folder = lay_out("ann", tmp_path)
+    (folder / "own_k.yaml").write_text("mine")
+    assert lay_out("ann", tmp_path) == folder and (folder / "own_k.yaml").read_text() == "mine"
+    assert len(list(folder.glob("*.yaml"))) == 4 and len(list(folder.glob("*.ipynb"))) == 3
+    with pytest.raises(ValueError, match="letters"):
+        lay_out("../ann", tmp_path)
+
+
+def test_the_slides_are_made_from_their_text():
+    folder = ROOT / "docs" / "class"
+    made = script("make_slides").slides_page((folder / "slides.md").read_text(encoding="utf-8"))
+    picture = re.compile(r"base64,[^\"]*")  # the figures may be drawn again
+    kept = (folder / "slides.html").read_text(encoding="utf-8")
+    assert picture.sub("", made) == picture.sub("", kept)
 
 
 def test_whatever_one_student_hands_in_the_others_are_run(tmp_path, monkeypatch):
@@ -184,8 +304,9 @@ def test_a_notebook_is_run_on_each_file(tmp_path):
 
 
 def test_faults_before_anything_is_run(hand_ins, tmp_path):
+    (tmp_path / "empty").mkdir()
     for folder, notebook, words in (
-        (tmp_path, "03", "no parameter files"),
+        (tmp_path / "empty", "03", "no parameter files"),
         (hand_ins, "03_section_4_1_k2", "did you mean 03_section_4_1_k1"),
     ):
         with pytest.raises(InputError, match=words):

@@ -18,6 +18,7 @@ from rbpkit.study.params import Params, load_params
 from rbpkit.study.reproduce import (
     CE_TOLERANCE,
     RBP_TOLERANCE,
+    compare_with_other_seeds,
     compare_with_reference,
     comparison,
     reproduce,
@@ -119,6 +120,16 @@ def test_a_model_trained_again_is_fitted_among_the_pocket_models(shipped):
         assert row["reference"] == pytest.approx(fit_power_law(S, loss[1:]).slope)
         assert row["slope"] == pytest.approx(fit_power_law(S, [loss[0], *loss[2:]]).slope)
         assert row["slope"] > row["reference"] + 0.01  # the smallest is better: a flatter line
+
+
+def test_a_model_trained_again_is_compared_with_other_seeds(shipped):
+    """A stand-in again; three seeds of that name ship."""
+    named = [one for one in shipped if one.manifest.model == "pythia-w32-l2"]
+    own = [with_manifest(one, model="pythia-w32-l2-3m-seed7") for one in named]
+    said = []
+    assert compare_with_other_seeds([*own, *shipped], say=said.append) == own
+    assert all("other seeds (0, 1, 2)" in line and "below all" in line for line in said)
+    assert f"CE {own[0].ce():.3f} nats" in said[0]
 
 
 def test_train_models_trains_once_and_names_the_models(tmp_path, monkeypatch):
