@@ -215,6 +215,21 @@ print(check(3, answer_3, sealed("32209ccb", digits=1)))
 # ## Further questions
 
 # %% [markdown]
+# <details><summary>And with $\mathrm{RBP}_{10}$ as the axis?</summary>
+#
+# The margin asks which axis leaves the smaller differences. By its number it is $\mathrm{RBP}_{10}$: 1.9%, against 2.3% for CE. At $k$ = 1 and 100 alone, where both axes are judged by the same numbers, it is 2.3 against 2.6%. So CE has no special place here either. With this axis dropout acts through it, and shape and rate act beyond it.</details>
+
+# %% tags=["hide-input", "hide-output"]
+# Folded: the same pairs with RBP_10 as the axis
+by_RBP = contrasts.pair_differences(finished, ordinary, "RBP_10", ("RBP_1", "RBP_100", "CE"))
+display(contrasts.verdicts(by_RBP).round(3))
+for axis, table in (("CE", differences), ("RBP_10", by_RBP)):
+    mean = table.groupby(["contrast", "quantity"])["difference"].mean()
+    shared = mean[mean.index.isin(["RBP_1", "RBP_100"], level="quantity")]
+    print(f"axis {axis}: {np.sqrt(np.mean(mean**2)):.1%}, at k = 1 and 100 alone "
+          f"{np.sqrt(np.mean(shared**2)):.1%}")  # fmt: skip
+
+# %% [markdown]
 # <details><summary>Does it matter that the line is straight?</summary>
 #
 # For smoothing it does not, since CE hardly changes. The deep models' CE is 5 to 8% higher than the wide ones', and the points of the ordinary models bend a little. With a parabola in place of the line the differences for depth are smaller at $k$ = 10 and 100 (1.4 and 3.9%, not 2.4 and 5.5%), and keep their signs.</details>
