@@ -24,7 +24,7 @@ MOST_NAMED = 8  # students of a panel whose names and intervals are drawn
 LINE_HEIGHT = 13  # of names
 TICK_APART = 38  # the least distance of two ticks of k
 FEW_TICKS = 7  # most of them on the vertical axis
-VERDICTS = {"right": "\u2713", "not yet": "\u2717", "not answered yet": "\u2013"}
+CHECK_MARKS = {"right": "\u2713", "not yet": "\u2717", "not answered yet": "\u2013"}
 """What a check says -> its sign in the table of answers."""
 
 
@@ -116,7 +116,7 @@ def class_page(
         rows=[] if table is None else table.to_dict("records"),
         exercises=exercises,
         answers=rows,
-        verdicts=VERDICTS,
+        verdicts=CHECK_MARKS,
         notes=notes,
         student_of=student_of,
         finite=math.isfinite,
