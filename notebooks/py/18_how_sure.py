@@ -425,7 +425,7 @@ print(check(2, answer_2, sealed("bcb1e823", digits=1), mistakes))
 #
 # ## Further questions
 #
-# <details><summary>How sure are the exponents of larger $k$, and of CE?</summary>
+# <details><summary>How sure are the exponents of larger k, and of CE?</summary>
 #
 # Exponents of large $k$ are less sure: at $k$ = 10,000 half the interval of one Pythia line is 56% of the exponent. Those of CE (the mean of $-\ln p$, with $p$ the probability of the true token) are about as sure as those of small $k$, except for GPT-2.
 #

@@ -215,7 +215,7 @@ print(check(3, answer_3, sealed("32209ccb", digits=1)))
 # ## Further questions
 
 # %% [markdown]
-# <details><summary>And with $\mathrm{RBP}_{10}$ as the axis?</summary>
+# <details><summary>And with RBP_10 as the axis?</summary>
 #
 # The margin asks which axis leaves the smaller differences. By its number it is $\mathrm{RBP}_{10}$: 1.9%, against 2.3% for CE. At $k$ = 1 and 100 alone, where both axes are judged by the same numbers, it is 2.3 against 2.6%. So CE has no special place here either. With this axis dropout acts through it, and shape and rate act beyond it.</details>
 
