@@ -154,23 +154,24 @@ def page(
 ) -> nbformat.NotebookNode:
     """A notebook as a page: numbered equations, links, sharp figures with alternative texts."""
     heading, before = name, ""
+    shown: set[str] = set()  # numbers of equations
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             before = cell.source
             titles = re.findall(r"^#+ (.*)$", cell.source, re.MULTILINE)
             if titles:
                 heading = titles[-1]
-            cell.source = _page_text(cell.source, equations, notebooks)
+            cell.source = _page_text(cell.source, equations, notebooks, shown)
         else:
             _sharpen(cell, heading, before)
     return notebook
 
 
-def _page_text(text: str, equations: dict[str, str], notebooks: list[str]) -> str:
+def _page_text(text: str, equations: dict[str, str], notebooks: list[str], shown: set[str]) -> str:
     text = HINT.sub(":::{admonition} Hint\n:collapsible: closed\n\\1\n:::", text)
     text = EXPLORABLE.sub(_explorable, text)
     text = text.replace("](../docs/", "](../")  # the site's pages are in its root
-    return _linked(_targets(text), equations, notebooks, "")
+    return _linked(_targets(text, shown), equations, notebooks, "")
 
 
 def _explorable(match: re.Match) -> str:
@@ -270,11 +271,19 @@ def _target(numbers: str) -> str:
     return "eq-" + numbers.replace(", ", "-")
 
 
-def _targets(text: str) -> str:
-    """A target before each display with a number."""
+def _targets(text: str, shown: set[str]) -> str:
+    """A target before each display with a number, where the page shows it first."""
+
+    def with_target(match: re.Match) -> str:
+        quote, numbers = match[1] or "", match[2]
+        if numbers in shown:
+            return match[0]
+        shown.add(numbers)
+        return f"{quote}({_target(numbers)})=\n{match[0]}"
+
     return re.sub(
         r"^(> )?\$\$(?:(?!\$\$).)*?\\tag\{([\d, ]+)\}(?:(?!\$\$).)*?\$\$",
-        lambda m: f"{m[1] or ''}({_target(m[2])})=\n{m[0]}",
+        with_target,
         text,
         flags=re.DOTALL | re.MULTILINE,
     )
