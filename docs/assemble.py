@@ -163,8 +163,23 @@ def page(
                 heading = titles[-1]
             cell.source = _page_text(cell.source, equations, notebooks, shown)
         else:
+            _name_fold(cell)
             _sharpen(cell, heading, before)
     return notebook
+
+
+def _name_fold(cell: nbformat.NotebookNode) -> None:
+    """A fold says what is inside: the first line of a folded cell, which is a comment."""
+    tags = cell.metadata.get("tags", [])
+    if "hide-input" not in tags:
+        return
+    first = cell.source.partition("\n")[0]
+    inside = first.removeprefix("# ").removeprefix("Folded: ") if first.startswith("# ") else ""
+    if "parameters" in tags:
+        inside = "Parameters"
+    if inside:
+        prompts = {"code_prompt_show": f"Show: {inside}", "code_prompt_hide": f"Hide: {inside}"}
+        cell.metadata["mystnb"] = prompts
 
 
 def _page_text(text: str, equations: dict[str, str], notebooks: list[str], shown: set[str]) -> str:
@@ -210,7 +225,7 @@ def _sharpen(cell: nbformat.NotebookNode, heading: str, before: str) -> None:
             data["image/png"] = base64.b64encode(sharp(figure)).decode()
         # An image with a width is a link to itself in full size.
         image = {"alt": alt_text(figure, heading, before), "width": "100%"}
-        cell.metadata["mystnb"] = {"image": image}
+        cell.metadata.setdefault("mystnb", {})["image"] = image
 
 
 def sharp(figure: str) -> bytes:
