@@ -280,7 +280,7 @@ print("k = 100, N = 1 and 10: 6.8 decades")
 # %% [markdown]
 # *The width of the step for the series of five of the eight $k$, by their fitted lines. None of the 72 series goes from under 10% to over 90%, so the widths extend the fitted lines beyond the counted points.*
 #
-# **At $k$ = 100 the step takes 6.8 decades of $S$ for one token, and 6.8 for ten in a row.** For $k$ up to 500 the width for ten tokens is between 3% smaller and 12% larger than for one. For a hundred tokens the step is wider than for one token, at each of these $k$ at which it can be fitted. At $k$ = 2,500 the step is narrower for 2 to 100 tokens (by at most 8%) and wider for 200 and 500. At $k$ = 10,000 it is narrower for every longer task, by at most 17%.
+# **At $k$ = 100 the step takes 6.8 decades of $S$ for one token, and 6.8 for ten in a row.** For $k$ up to 500 the width for ten tokens is between 3% smaller and 12% larger than for one. For a hundred tokens it is wider than for one token, wherever it can be fitted for these $k$. At $k$ = 2,500 the step is narrower for 2 to 100 tokens (by at most 8%) and wider for 200 and 500. At $k$ = 10,000 it is narrower for every longer task, by at most 17%.
 #
 # So the paper's sentence holds in part. Success at a longer task grows faster in relative terms, but the step is hardly more sudden.
 #

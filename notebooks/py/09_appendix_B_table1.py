@@ -477,7 +477,7 @@ if our_curves:
 # %% [markdown]
 # ## The paper says, we get
 #
-# Table 1 follows from the published points: in all 54 cells that have any. "Clear scaling patterns on all these corpora" hold in part: 69 of 72 lines with $k$ up to 100 have an $R^2$ above 0.9.
+# In all 54 cells whose points are published, Table 1 follows from these points. "Clear scaling patterns on all these corpora" hold in part: 69 of 72 lines with $k$ up to 100 have an $R^2$ above 0.9.
 
 # %% tags=["hide-input", "hide-output"]
 # The claims as a table

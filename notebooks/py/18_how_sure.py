@@ -272,7 +272,7 @@ plots.show(figure)
 # %% [markdown]
 # *A sketch with invented points, equally scattered. Pale: where one more model should lie (95%).*
 #
-# The line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, and $\alpha$ is its *exponent*. Suppose that models scatter independently about it. Then a 95% interval is $\alpha \pm \Delta\alpha$, by the 97.5% quantile $t_{n-2}$ of Student's $t$. Two numbers decide its relative width: the number $n$ of models, and $R^2$, the share of the variance of $\ln$ loss that the line explains:
+# The line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, and $\alpha$ is its *exponent*. Suppose that models scatter independently about it. Then the 95% interval of the exponent is $\alpha \pm \Delta\alpha$. The formula below gives $\Delta\alpha$, with $t_{n-2}$ the 97.5% quantile of Student's $t$. Two numbers decide its relative width: the number $n$ of models, and $R^2$, the share of the variance of $\ln$ loss that the line explains:
 #
 # $$\frac{\Delta\alpha}{\alpha} = t_{n-2}\sqrt{\frac{1/R^2 - 1}{n - 2}}.$$
 #
