@@ -108,7 +108,7 @@ def tokens_of(model: LoadedModel, text: str) -> list[dict[str, Any]]:
             for _, piece, p in token.alternatives:
                 likeliest.append([piece.decode("utf-8", "replace"), round(p, 4)])
             p = float(f"{np.exp(-token.nll):.2g}")
-            shown |= {"rank": token.rank, "p": p, "top": likeliest}
+            shown.update(rank=token.rank, p=p, top=likeliest)
         tokens.append(shown)
     return tokens
 
