@@ -685,4 +685,4 @@ claims_table(
 # %% [markdown]
 # **What this cannot show.** For the pocket models' vocabulary of 4,096, $k = 100$ is a much larger share than for the published models; that may be why they bend more. The eleven $k$ of one model are counted on the same tokens. So the usual interval of a fitted slope does not say how $\beta$ would differ on other tokens, and we print none.
 #
-# **Related work.** For whole answers, too, the chance of success is known to grow regularly with the number of attempts (Brown et al. 2024, arXiv 2407.21787). [Notebook 08](08_section_5_2_two_laws.ipynb) looks at the ranks beyond $k = 100$, [notebook 17](17_one_axis.ipynb) at the curve in $k$ as a whole.
+# **Related work.** For whole answers, too, the chance of success is known to grow regularly with the number of attempts (Brown et al. 2024, arXiv 2407.21787). Schaeffer et al. (2025, arXiv 2502.17578) explain it by a few tasks that are very hard. [Notebook 08](08_section_5_2_two_laws.ipynb) looks at the ranks beyond $k = 100$, [notebook 17](17_one_axis.ipynb) at the curve in $k$ as a whole.
