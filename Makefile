@@ -35,7 +35,7 @@ help: ## list the targets
 # LAB: options of jupyterlab, such as LAB="--no-browser --port=8899"
 OPEN ?= notebooks/00_quickstart.ipynb
 lab: $(READY) ## open the quickstart in JupyterLab
-	@$(PYTHON) -m jupyterlab --ServerApp.root_dir="$(CURDIR)" --LabApp.news_url=None $(LAB) $(OPEN)
+	@$(PYTHON) -m jupyterlab --ServerApp.root_dir="$(CURDIR)" --LabApp.app_settings_dir="$(CURDIR)/docs/lab" $(LAB) $(OPEN)
 
 NAME ?=
 class: $(READY) ## a student's folder to work in: make class NAME=ann makes work-ann

@@ -176,7 +176,7 @@ for (corpus, k), models in enough.groupby(["corpus", "k"], sort=False):
     rows.append(row)
 columns = ["text", "k", "S, all", "S, ordinary", "CE, all", "CE, ordinary"]
 missed = pd.DataFrame(rows, columns=columns)
-missed.round(3)
+missed.round(3) if rows else "no line to be off"
 
 # %% [markdown]
 # *Root mean square distance of all models, and of the ordinary ones, from a line in $S$ and from a line in CE. It is a distance in the logarithm of the rank loss: 0.01 is about 1%.*

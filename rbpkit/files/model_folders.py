@@ -385,7 +385,7 @@ def put_adapter(network: PreTrainedModel, folder: Path) -> PreTrainedModel:
         adapted = get_peft_model(network, config)
         # The library gives some models' weights other names than their files have.
         renamed = getattr(network, "_checkpoint_conversion_mapping", {})
-        loaded = adapted.load_adapter(folder, "default", key_mapping=renamed)
+        loaded = adapted.load_adapter(str(folder), "default", key_mapping=renamed)
     for fault, keys in (("missing", loaded.missing_keys), ("unused", loaded.unexpected_keys)):
         if keys:
             raise InputError(f"{folder}: {len(keys)} weight(s) of the adapter {fault}: {keys[0]}")
