@@ -180,6 +180,7 @@ for corpus in asked_corpora:
                 rows.append((mine, corpus, family, f"RBP_{k}", *point, loss))
 measured = pd.DataFrame(rows, columns="source corpus family quantity model S loss".split())
 # An RBP of 1 or 0 has no place on the line
+measured = measured.astype({"loss": float})  # without rows it would be of no type
 measured = measured[(measured.loss > 0) & np.isfinite(measured.loss)]
 losses = pd.concat([published, measured]) if len(measured) else published
 if absent:
