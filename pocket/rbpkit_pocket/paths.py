@@ -49,6 +49,8 @@ COPYING = TABLES / "copying.csv"
 
 HALVES = TABLES / "halves.csv"
 """Cross-entropy, its parts and the rank losses of each model on halves of each text (`halves`)."""
+VOCABULARIES = TABLES / "vocabularies.csv"
+"""Counts of runs that differ in the number of tokens V, a row for each run and text."""
 
 DOCUMENTS = DATA / "documents.json.gz"
 """The list of files and names that the pocket corpora are cut out of."""

@@ -204,7 +204,7 @@ def _share_seen(document: PackageDocument, seen: np.ndarray) -> float:
 # -- what is written -----------------------------------------------------------------------------
 
 
-def train_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
+def train_tokenizer(texts: list[str], V: int = V) -> PreTrainedTokenizerFast:
     """Byte-level BPE with V tokens; the same texts give the same merges."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

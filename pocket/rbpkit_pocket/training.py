@@ -49,10 +49,17 @@ VALIDATIONS = 8
 
 @lru_cache(maxsize=2)
 def token_stream(split: str) -> Tensor:
-    """All documents of a split, of the four corpora together, as one stream of token ids.
+    """A split's documents (`shuffled_texts`) in the tokens of the pocket models (`as_stream`).
 
-    The documents are shuffled with a fixed seed; the end-of-text token follows each of them.
-    Returns int64 of shape (tokens,). Raises InputError if the installed packages lack some.
+    Raises InputError if the installed packages lack some.
+    """
+    return as_stream(shuffled_texts(split), load_tokenizer(), f"{split} text into tokens")
+
+
+def shuffled_texts(split: str) -> list[str]:
+    """All documents of a split, of the four corpora together, shuffled with a fixed seed.
+
+    Raises InputError if the installed packages lack some.
     """
     texts: list[str] = []
     for corpus in PACKAGE_CORPORA:
@@ -63,14 +70,21 @@ def token_stream(split: str) -> Tensor:
                 " packages: install the versions of constraints.txt"
             )
         texts += loaded.documents
-    tokenizer = load_tokenizer()
-    end = tokenizer.convert_tokens_to_ids(END_OF_TEXT)
     order = np.random.default_rng(ORDER_SEED).permutation(len(texts))
+    return [texts[i] for i in order]
+
+
+def as_stream(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, description: str) -> Tensor:
+    """Documents as one stream of token ids, int64; the end-of-text token follows each of them.
+
+    A bar with the description is shown on a terminal.
+    """
+    end = tokenizer.convert_tokens_to_ids(END_OF_TEXT)
     documents: list[np.ndarray] = []
-    # Some at a time: all at once would need 5 GB. The bar is shown on a terminal only.
-    starts = range(0, len(order), DOCUMENTS_AT_ONCE)
-    for start in tqdm(starts, desc=f"{split} text into tokens", leave=False, disable=None):
-        some = [texts[i] for i in order[start : start + DOCUMENTS_AT_ONCE]]
+    # Some at a time: all at once would need 5 GB.
+    starts = range(0, len(texts), DOCUMENTS_AT_ONCE)
+    for start in tqdm(starts, desc=description, leave=False, disable=None):
+        some = list(texts[start : start + DOCUMENTS_AT_ONCE])
         encoded = tokenizer(some, add_special_tokens=False, verbose=False)
         documents += [np.array([*ids, end], dtype=np.int64) for ids in encoded["input_ids"]]
     return torch.from_numpy(np.concatenate(documents))
