@@ -13,15 +13,15 @@
 # %% [markdown]
 # # Appendix C: a sum of four terms
 #
-# In Appendix C the paper computes the cross-entropy (CE) of a model from a curve through the ranks of its tokens. By the curve, CE is a sum of four terms. For Pythia-12B they are, in nats (the unit of natural logarithms),
+# A model gives every token a probability. A token's *rank* $k$ is its place when all tokens are sorted, the most probable first. In Appendix C the paper assumes a curve that gives rank $k$ the probability $p_k$. By this curve, the cross-entropy (CE) is a sum of four terms. For Pythia-12B they are, in nats (the unit of natural logarithms),
 #
 # $$-4.81 \;+\; 2.67 \;+\; 3.08 \;+\; 2.23 \;=\; 3.17 .$$
 #
-# (The measured CE of Pythia-12B is 1.96. [Notebook 08](08_section_5_2_two_laws.ipynb) asks why the curve has more.) The paper calls one of the terms "the dominant part of CE" as models grow, and another "asymptotically negligible".
+# (The measured CE is 1.96. [Notebook 08](08_section_5_2_two_laws.ipynb) asks why the curve has more.) The paper calls one of the terms "the dominant part of CE" as models grow, and another "asymptotically negligible".
 #
 # **Guess first.** Which one is called dominant, and which negligible?
 #
-# *[Glossary](../docs/glossary.md). All logarithms are natural. No model is run here.*
+# *[Glossary](../docs/glossary.md). All logarithms are natural.*
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -47,24 +47,25 @@ from rbpkit.tools.exercises import check, sealed
 check_parameters(globals())
 
 # %% [markdown]
-# The curve is a *lognormal*. The rank $k$ is a token's place when all tokens are sorted, the most probable first. By the curve, $\ln k$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. The probability of rank $k$ is $p_k$, and $c$ is the number by which the curve is divided so that all $p_k$ add up to 1. The paper prints $\mu$ and $\sigma$ for four Pythias. The fourth term is a fraction with $c$ below its line; we call it *the fraction*. Its formula and that of $c$ are derived below.
+# The curve is a *lognormal*: $\ln k$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. The paper prints $\mu$ and $\sigma$ for four Pythias. The curve is divided by a number $c$, so that all $p_k$ add up to 1. The four terms are $\log c$, $\log\sqrt{2\pi}\,\sigma$, $\mu^2/2\sigma^2$, and a fraction with the denominator $c$, which we call *the fraction*. We take the formulas of $c$ and of the fraction from the paper, and derive them below.
 
 # %%
-four = paper.lognormal_params().set_index("model")
+four = paper.lognormal_params().set_index("model")  # what the paper prints
 m, s = four["mu"], four["sigma"]  # one of each for each model
 
-root_2pi = np.sqrt(2 * np.pi)
-square = m**2 / (2 * s**2)
-Phi = norm.cdf(m / s)  # the share of a normal distribution below m / s
-phi = norm.pdf(m / s)  # its density there
-c = Phi + phi / (2 * s)  # Eq. 20
-with_Phi = Phi * (0.5 - square + m)
-with_phi = phi * (s - m / (2 * s))
-fraction = (with_Phi + with_phi) / c  # Eq. 26
+mu_term = m**2 / (2 * s**2)
+below = norm.cdf(m / s)  # the share of a normal distribution below m / s
+height = norm.pdf(m / s)  # the height of its bell there
+c = below + height / (2 * s)  # Eq. 20
+with_below = below * (0.5 - mu_term + m)
+with_height = height * (s - m / (2 * s))
+fraction = (with_below + with_height) / c  # Eq. 26
 
+# %%
+root_2pi = np.sqrt(2 * np.pi)
 terms = pd.DataFrame({"log c": np.log(c)})
 terms["log sqrt(2 pi) sigma"] = np.log(root_2pi * s)
-terms["mu^2 / 2 sigma^2"] = square
+terms["mu^2 / 2 sigma^2"] = mu_term
 terms["fraction"] = fraction
 terms["CE"] = terms.sum(axis=1)
 terms.round(2)
@@ -116,13 +117,15 @@ print(f"12B: the fraction is {last['fraction'] / last['CE']:.0%} of CE")
 # %% [markdown]
 # *Each term begins where the one before ends.*
 #
-# **The "dominant" term is $\log c$, which is negative. The "negligible" one is the fraction, and at 12B it is 70% of CE.** What went wrong?
+# **The "dominant" term is $\log c$, which is negative. The "negligible" one is the fraction, and at 12B it is 70% of CE.**
 #
-# > **The paper** wants to explain why CE and $-\log p_1$ fall almost alike when models grow. ($p_1$ is the probability of rank 1, so $-\log p_1$ is the curve's $-\log \mathrm{RBP}_1$.) It says: "as |µ| increases, log(c) becomes the dominant part of CE", and the fraction is "asymptotically negligible compared to log(c)".
+# > **The paper** wants to explain why CE and $-\log p_1$ fall almost alike when models grow. It says: "as |µ| increases, log(c) becomes the dominant part of CE", and the fraction is "asymptotically negligible compared to log(c)".
+#
+# ($p_1$ is the probability of rank 1: the curve's value for $\mathrm{RBP}_1$, the share of tokens with rank 1.)
 #
 # ## What went wrong
 #
-# Only two equations of the appendix are needed. The first is the curve at whole ranks:
+# Two equations of the appendix are needed. The first is the curve at whole ranks:
 #
 # $$p_k = \frac{\psi(k)}{c}, \qquad \psi(x) = \frac{1}{x\,\sigma\sqrt{2\pi}}\,e^{-(\ln x-\mu)^2/2\sigma^2}, \qquad c = \sum_{k\ge1}\psi(k) \tag{10, 11}$$
 #
@@ -130,11 +133,17 @@ print(f"12B: the fraction is {last['fraction'] / last['CE']:.0%} of CE")
 #
 # $$-\log p_1 = \log c + \log\sqrt{2\pi}\,\sigma + \frac{\mu^2}{2\sigma^2} \tag{16}$$
 #
-# So the first three terms are $-\log p_1$, and the fraction is all that CE has in addition. Next, write $c$ as $\psi(1)$ times $c/\psi(1)$. The factor $\psi(1)$ is $e^{-\mu^2/2\sigma^2}/(\sigma\sqrt{2\pi})$. So $\log c$ contains $-\mu^2/2\sigma^2$ and $-\log\sqrt{2\pi}\,\sigma$, and Eq. 16 adds both back:
+# So the first three terms together are $-\log p_1$, and the fraction is all that CE has in addition. But $\log c$ contains the second and the third term with a minus sign. To see this, write $c$ as $\psi(1)$ times $c/\psi(1)$:
+#
+# $$\log c = \log\psi(1) + \log\frac{c}{\psi(1)}, \qquad \log\psi(1) = -\log\sqrt{2\pi}\,\sigma - \frac{\mu^2}{2\sigma^2}$$
+#
+# *Why:* the second is the logarithm of Eq. 11 at $x = 1$.
+#
+# So they cancel in Eq. 16, and the large number $\mu^2/2\sigma^2$ is gone:
 #
 # $$-\log p_1 = \log\frac{c}{\psi(1)}, \qquad \frac{c}{\psi(1)} = \sum_{k\ge1} k^{-(1+b)}\,e^{-(\ln k)^2/2\sigma^2}, \qquad b = -\frac{\mu}{\sigma^2}$$
 #
-# *Why:* divide Eq. 11 at $k$ by Eq. 11 at 1, and expand the square. The large number $\mu^2/2\sigma^2$ is gone.
+# *Why:* divide $\psi(k)$ by $\psi(1)$, and expand the square.
 
 # %%
 change = terms.loc["pythia-12b"] - terms.loc["pythia-14m"]
@@ -185,9 +194,9 @@ print(f"the fraction is {share.iloc[0]:.0%} (14M) to {share.iloc[-1]:.0%} (12B) 
 plots.save(figure, drawn, figures_dir, "figure_C2")
 
 # %% [markdown]
-# *The ten Pythias, with the $\mu$ and $\sigma$ that give the paper's Figure 8b. $S$: parameters without embeddings.*
+# *The ten Pythias, with the $\mu$ and $\sigma$ that give the paper's Figure 8b.*
 #
-# All other steps of the appendix are right in the limit that it takes. In this map the two crossed arrows are the gap:
+# All other steps of the appendix are right in the limit that it takes. In this map of the argument the two crossed arrows are the steps that do not follow:
 
 # %% tags=["hide-input"]
 # Draw the idea: what follows from what in Appendix C
@@ -237,9 +246,9 @@ plots.save(figure, boxes, figures_dir, "figure_C_map")
 # %% [markdown]
 # ## The derivation, equation by equation
 #
-# The rest of this notebook is for readers of the appendix. Equations have their numbers in the arXiv version. Below each equation is the reason, and after each group a cell checks it.
+# This section is for readers of the appendix (arXiv version). Below each equation is the reason, and after each group a cell checks it.
 #
-# One assumption needs care. In Section 5.2 the lognormal describes the rank of the true token, over all contexts. Appendix C uses the same curve for the model's probabilities, too: in each context, $p_k$ is the probability of the $k$-th most probable token. Both can be true only of a model that is calibrated and equally sure in every context. Real models are surer in some contexts than in others. So their measured CE is below the CE that the curve gives.
+# One assumption needs care. In Section 5.2 the lognormal describes the rank of the true token, over all contexts. Appendix C uses it also in a single context, for the probability of the $k$-th most probable token. Both can be true only of a model that is calibrated (its probabilities match frequencies) and equally sure in every context. Real models are surer in some contexts, so their measured CE is below the CE of the curve.
 #
 # **The distribution.**
 #
@@ -256,18 +265,18 @@ plots.save(figure, boxes, figures_dir, "figure_C_map")
 # *Why:* with $t = (\ln x - \mu)/\sigma$, $\psi(x)\,dx$ becomes $\varphi(t)\,dt$.
 
 # %%
-m, s = -14.29, 5.76  # from here on, those of Pythia-12B
-K = 10**6
+m_12b, s_12b = -14.29, 5.76  # mu and sigma of Pythia-12B
+K = 10**6  # the ranks that are added one by one
 k = np.arange(1, K + 1)
 log_k = np.log(k)
 
-t = (log_k - m) / s
-psi = norm.pdf(t) / (k * s)  # Eq. 11, with the bell of Eq. 12
-end = (np.log(K + 0.5) - m) / s
-beyond = norm.sf(end)  # the sum over larger k, as an integral
-c = psi.sum() + beyond
-p = psi / c  # Eq. 10
-total = p.sum() + beyond / c
+t = (log_k - m_12b) / s_12b
+psi = norm.pdf(t) / (k * s_12b)  # Eq. 11, with the bell of Eq. 12
+end = (np.log(K + 0.5) - m_12b) / s_12b
+beyond = norm.sf(end)  # the larger ranks, by an integral in place of the sum
+c_12b = psi.sum() + beyond
+p = psi / c_12b  # Eq. 10
+total = p.sum() + beyond / c_12b
 print(f"Eqs. 10 to 12: all p together are {total:.6f}")
 
 # %% [markdown]
@@ -285,7 +294,7 @@ print(f"Eqs. 10 to 12: all p together are {total:.6f}")
 #
 # *Why:* the same with $(\mu + \sigma t)^2$, by parts.
 #
-# In code, `m` and `s` remain the numbers of Pythia-12B. But `mu` and `sigma`, and from here on `Phi`, `phi` and `square`, are symbols of SymPy, and so is `L` for $\ln x$:
+# SymPy checks the integrals. From here on `mu`, `sigma`, `Phi`, `phi` and `L` (for $\ln x$) are symbols, and names with `_12b` are numbers of Pythia-12B:
 
 # %%
 mu = sp.symbols("mu", real=True)
@@ -297,7 +306,7 @@ bell = sp.exp(-(T**2) / 2) / (root * sigma)  # psi(x) dx, as a density of L
 start = mu / sigma
 phi = sp.exp(-(start**2) / 2) / root
 z = start / sp.sqrt(2)
-Phi = (1 + sp.erf(z)) / 2
+Phi = (1 + sp.erf(z)) / 2  # SymPy writes Phi with the error function erf
 
 
 def agrees(weight, stated):
@@ -325,26 +334,27 @@ print("Eq. 15:", agrees(L**2, squares * Phi + mu * sigma * phi))
 #
 # $$\boxed{\;\mathrm{CE} + \log p_1 = (1+b)\,\mathrm E[\ln k] + \frac{\mathrm E[(\ln k)^2]}{2\sigma^2}, \qquad b = -\frac{\mu}{\sigma^2}\;}$$
 #
-# *Why:* subtract Eq. 16 from Eq. 17, and expand the square: $\mu^2$ drops out. The paper does not have this line. We use it twice: for Eq. 26 and for the limit.
+# *Why:* subtract Eq. 16 from Eq. 17, and expand the square: $\mu^2$ drops out. The paper does not have this *boxed line*. We use it for Eq. 26 and for the limit.
 
 # %%
-# Eqs. 16 and 17 as numbers, with c, p and t of the first group
-common = np.log(c) + np.log(root_2pi * s)
+# Eqs. 16 and 17 as numbers, with p and t of the first group
+common = np.log(c_12b) + np.log(root_2pi * s_12b)
 neg_log_p = -np.log(p)
-eq_16 = common + m**2 / (2 * s**2)
+eq_16 = common + m_12b**2 / (2 * s_12b**2)
 print("Eq. 16:", np.isclose(neg_log_p[0], eq_16))
 in_eq_17 = common + log_k + t**2 / 2  # t is (ln k - mu) / sigma
 print("Eq. 17:", np.allclose(neg_log_p, in_eq_17))  # for each k, so for the mean, too
 
-# The boxed line with symbols
+# %%
+# The boxed line, with symbols
 square = mu**2 / (2 * sigma**2)
-left = L + T**2 / 2 - square  # in the mean of Eq. 17, less Eq. 16
+left = L + T**2 / 2 - square  # Eq. 17 at one k (L is ln k), minus Eq. 16
 b = -mu / sigma**2
 right = (1 + b) * L + L**2 / (2 * sigma**2)
 print("boxed:", sp.expand(left - right) == 0)
 
 # %% [markdown]
-# **Sums become integrals.** For a sum the paper takes $\sum_{k\ge1} f(k) \approx \int_1^\infty f(x)\,dx + \tfrac12 f(1)$. This is the trapezoid rule.
+# **Sums become integrals.** The paper replaces each sum by the trapezoid rule, $\sum_{k\ge1} f(k) \approx \int_1^\infty f(x)\,dx + \tfrac12 f(1)$.
 #
 # $$\mathrm{CE} \approx \log c + \log\sqrt{2\pi}\,\sigma + \frac1c\Big[\frac{I_2 - 2\mu I_1 + \mu^2 c}{2\sigma^2} + I_1\Big] \tag{18}$$
 #
@@ -362,7 +372,7 @@ print("boxed:", sp.expand(left - right) == 0)
 #
 # *Why:* collect $P$ and $\varphi$ in Eq. 19. Eq. 26 is the fraction alone. By the boxed line it is also $\big[(1+b)\,I_1 + I_2/2\sigma^2\big]/c$.
 #
-# The next cell has $P$ and $\varphi$ as free symbols `P` and `f`, since only the algebra is to be checked. `square` and `b` are those of the cell above.
+# Only the algebra is checked, so `P` and `f` are free symbols for $P$ and $\varphi$. `square` and `b` are those of the boxed line.
 
 # %%
 P, f = sp.symbols("P varphi", positive=True)
@@ -378,19 +388,23 @@ with_P = P * (square + half + mu)
 with_f = f * (mu / (2 * sigma) + sigma)
 eq_19 = square + (with_P + with_f - mu / sigma**2 * I1) / c_20
 print("Eq. 18 is Eq. 19:", sp.simplify(eq_18 - eq_19) == 0)
-phi_12b = norm.pdf(m / s)  # a number again
-print("Eq. 20:", np.isclose(psi[0], phi_12b / s))  # psi(1) is phi / sigma
 
-fraction = P * (half - square + mu) + f * (sigma - mu / (2 * sigma))
-eq_21 = square + fraction / c_20
+# %%
+phi_12b = norm.pdf(m_12b / s_12b)
+print("Eq. 20:", np.isclose(psi[0], phi_12b / s_12b))  # psi(1) is phi / sigma
+
+with_P = P * (half - square + mu)
+with_f = f * (sigma - mu / (2 * sigma))
+eq_26 = (with_P + with_f) / c_20
+eq_21 = square + eq_26
 print("Eq. 19 is Eq. 21:", sp.simplify(eq_19 - eq_21) == 0)
-boxed = (1 + b) * I1 + I2 / (2 * sigma**2)
-print("Eq. 26 is the boxed line:", sp.simplify(boxed - fraction) == 0)
+boxed = ((1 + b) * I1 + I2 / (2 * sigma**2)) / c_20
+print("Eq. 26 is the boxed line:", sp.simplify(boxed - eq_26) == 0)
 
 # %% [markdown]
-# Up to here the algebra is right. We call Eqs. 20 and 21, which come from the trapezoid rule, the *closed form*. It is off by at most 4.2% at the paper's models (see the further questions).
+# Up to here the algebra is right. We call Eqs. 20 and 21, by the trapezoid rule, the *closed form*. It is off by at most 4.2% at the paper's models (see the further questions). `closed_form` computes it, and calls the results `log_c`, `neg_log_p1`, `fraction` and `CE`.
 #
-# **Exercise 1.** The trapezoid rule can fail: for $\sigma = 3$, at which $\mu$ does the closed form give $p_1 = 1$? Give two decimals.
+# **Exercise 1.** The trapezoid rule can fail. For $\sigma = 3$, at which $\mu$ does the closed form give $p_1 = 1$? Give two decimals.
 #
 # <details><summary>Hint</summary><code>scipy.optimize.brentq</code> finds a zero of <code>closed_form(mu, 3).neg_log_p1</code>.</details>
 
@@ -403,7 +417,7 @@ print(check(1, answer_1, sealed("bd4fd00c", digits=2)))
 #
 # $$\Phi(x) = o(\varphi(x)) \quad\text{as } x \to -\infty \tag{22}$$
 #
-# *Why:* $o$ means that the ratio goes to 0. By L'Hôpital's rule it goes as $-1/x$.
+# *Why:* $o$ means that the ratio goes to 0. By L'Hôpital's rule it goes to 0 as $-1/x$ does.
 #
 # $$\psi(1) = \frac{\varphi}{\sigma} = o(\varphi) \quad\text{"as } \sigma\to\infty\text{"} \tag{23}$$
 #
@@ -411,13 +425,11 @@ print(check(1, answer_1, sealed("bd4fd00c", digits=2)))
 #
 # $$c = o(\varphi) \tag{24}$$
 #
-# *Why:* by Eq. 20, $c/\varphi = \Phi/\varphi + 1/2\sigma$, and both parts go to 0 if **both** conditions hold. At fixed $\sigma = 6$ it goes to $1/12$.
+# *Why:* by Eq. 20, $c/\varphi = P/\varphi + 1/2\sigma$, and both parts go to 0 if **both** conditions hold. At fixed $\sigma = 6$ it goes to $1/12$.
 #
 # $$-\log c > -\log\varphi = \tfrac12\log 2\pi + \frac{\mu^2}{2\sigma^2} \tag{25}$$
 #
 # *Why:* $c$ is below $\varphi$ as soon as the ratio in Eq. 24 is below 1, and for the seven largest Pythias it is. So $\log c \to -\infty$.
-#
-# `closed_form` has the formulas of this notebook's first cell, also for very small $\Phi$. Its results have names: `log_c`, `neg_log_p1`, `fraction` and `CE`.
 
 # %%
 x = sp.symbols("x", positive=True)
@@ -427,54 +439,60 @@ print("Eq. 22: x times the ratio goes to", sp.limit(x * upper / density, x, sp.o
 print("Eq. 23: the ratio goes to", sp.limit(1 / sigma, sigma, sp.oo))
 
 far = closed_form(-600, 6)  # sigma is 6, mu / sigma is -100
-log_ratio = far.log_c - norm.logpdf(-100)
-print(f"Eq. 24, at fixed sigma: {np.exp(log_ratio):.3f}, and 1/100 + 1/12 is 0.093")
+c_over_phi = np.exp(far.log_c - norm.logpdf(-100))
+print(f"Eq. 24, at fixed sigma: {c_over_phi:.3f}, and 1/100 + 1/12 is 0.093")
 
 laws = published_laws()  # with mu and sigma of ten Pythias, the smallest first
 at_ten = closed_form(laws["mu"], laws["sigma"])
-above = -at_ten.log_c > -norm.logpdf(laws["ratio"])  # ratio: mu / sigma
-print("Eq. 25: true of the largest", above.sum())
-assert above[3:].all()
+neg_log_phi = -norm.logpdf(laws["ratio"])  # ratio: mu / sigma
+is_true = -at_ten.log_c > neg_log_phi
+print("Eq. 25: true of the largest", is_true.sum())
+assert is_true[3:].all()
 
 # %% [markdown]
-# **And $-\log p_1$?** Divide Eq. 20 by $\psi(1) = \varphi/\sigma$:
+# **And $-\log p_1$?** By the closed form it is Eq. 20 divided by $\psi(1) = \varphi/\sigma$:
 #
-# $$-\log p_1 = \log\frac{c}{\psi(1)} = \log\Big(\frac12 + \sigma\,\frac{\Phi(\mu/\sigma)}{\varphi(\mu/\sigma)}\Big) \;\to\; \log\Big(\frac12 + \frac1b\Big)$$
+# $$-\log p_1 = \log\frac{c}{\psi(1)} = \log\Big(\frac12 + \sigma\,\frac P\varphi\Big) \;\to\; \log\Big(\frac12 + \frac1b\Big)$$
 #
-# *Why:* by Eq. 22, $\Phi/\varphi$ goes as $\sigma/|\mu|$. Multiplied by $\sigma$ this is $1/b$, and we keep $b$ fixed. So while $\log c \to -\infty$, $-\log p_1$ has a finite limit.
+# *Why:* by Eq. 22, $P/\varphi$ goes as $\sigma/|\mu|$. Multiplied by $\sigma$ this is $1/b$, and we keep $b$ fixed.
+#
+# **Here the paper's conclusion does not follow:** $-\log p_1$ has a finite limit while $\log c$ goes to $-\infty$.
 
 # %%
-ratio = norm.cdf(m / s) / phi_12b
-without_mu = np.log(0.5 + s * ratio)
-by_eq_16 = closed_form(m, s).neg_log_p1
+ratio = norm.cdf(m_12b / s_12b) / phi_12b
+without_mu = np.log(0.5 + s_12b * ratio)
+by_eq_16 = closed_form(m_12b, s_12b).neg_log_p1
 print("the line above:", np.isclose(without_mu, by_eq_16))
 
 # %% [markdown]
 # ## What the limit is
 #
-# As seen above, $\;p_k/p_1 = k^{-(1+b)}\,e^{-(\ln k)^2/2\sigma^2}$. Let $\sigma\to\infty$ at fixed $b$: the last factor goes to 1. So the lognormal becomes **Zipf's law**, $p_k \propto k^{-(1+b)}$, and the second term of the boxed line vanishes. The sum of all $k^{-(1+b)}$ is Riemann's function $\zeta(1+b)$, `zeta` in SciPy:
+# As seen above, $\;p_k/p_1 = k^{-(1+b)}\,e^{-(\ln k)^2/2\sigma^2}$. Let $\sigma\to\infty$ at fixed $b$: the last factor goes to 1, and what is left is **Zipf's law**, $p_k \propto k^{-(1+b)}$. The sum of all $k^{-(1+b)}$ is Riemann's function $\zeta(1+b)$, `zeta` in SciPy:
 #
 # $$-\log p_1 \to \log\zeta(1+b), \qquad \text{fraction} \to (1+b)\,\mathrm E[\ln k] = -(1+b)\,\frac{\zeta'(1+b)}{\zeta(1+b)}$$
 #
-# *Why:* each term $k^{-(1+b)}$ has the derivative $-\ln k$ times itself.
+# *Why:* the fraction is the left side of the boxed line; on the right the second term vanishes, and $k^{-(1+b)}$ has the derivative $-\ln k$ times itself.
 #
-# `rank_sums` has the same results as `closed_form`, but by sums over all ranks in place of the trapezoid rule:
+# `rank_sums` is `closed_form` with sums over all ranks in place of the trapezoid rule:
 
 # %%
-b_12b = -m / s**2  # 0.43
-log_ratio = -(1 + b_12b) * log_k - log_k**2 / (2 * s**2)
+b_12b = -m_12b / s_12b**2  # 0.43
+last_factor = -(log_k**2) / (2 * s_12b**2)  # its logarithm
+log_ratio = -(1 + b_12b) * log_k + last_factor
 print("p_k / p_1:", np.allclose(np.log(p / p[0]), log_ratio))
 
+# %%
 rows = {}
 for width in (5.76, 30, 300):  # sigma of 12B, and larger ones at the same b
     mean = -b_12b * width**2
     by_sum = rank_sums(mean, width).neg_log_p1.item()
     rows[f"sigma = {width}"] = (by_sum, closed_form(mean, width).neg_log_p1)
-rows["limit"] = (np.log(zeta(1 + b_12b)), np.log(0.5 + 1 / b_12b))
-pd.DataFrame(rows, index=["-log p_1, sum", "-log p_1, closed form"]).T.astype(float).round(2)
+rows["limit"] = (np.log(zeta(1 + b_12b)), np.log(0.5 + 1 / b_12b))  # by sum, by closed form
+by_both = pd.DataFrame(rows, index=["-log p_1, sum", "-log p_1, closed form"])
+by_both.T.astype(float).round(2)
 
 # %% [markdown]
-# In both columns $-\log p_1$ changes by only about 0.1. Is the fraction small next to it?
+# On the way to the limit $-\log p_1$ changes by only about 0.1, in both columns. Is the fraction small compared with it?
 
 
 # %%
@@ -487,12 +505,12 @@ def zipf(b, h=1e-5):
 
 
 many_b = np.geomspace(0.01, 20, 400)
-neg_log_p1, rest = zipf(many_b)
-least = (rest / neg_log_p1).min()
+neg_log_p1, zipf_fraction = zipf(many_b)
+least = (zipf_fraction / neg_log_p1).min()
 print(f"fraction over -log p_1, in the limit: at least {least:.2f}")
 
 # %% [markdown]
-# Compared with $\log c$ the fraction is negligible in the limit, as the paper says, because $\log c \to -\infty$. But the paper's conclusion is about CE and $-\log p_1$. Compared with $-\log p_1$ the fraction is never negligible: it is more than twice as large.
+# Compared with $\log c$ the fraction is negligible in the limit, as the paper says, because $\log c \to -\infty$. But the paper's conclusion is about CE and $-\log p_1$. **Compared with $-\log p_1$ the fraction is not negligible in the limit: at all 400 values of $b$, from 0.01 to 20, it is more than twice as large.**
 #
 # **Exercise 2.** What is $-\log p_1$ for Zipf's law with $b = 1$? Give two decimals.
 #
@@ -503,19 +521,23 @@ answer_2 = None  # nats
 print(check(2, answer_2, sealed("d2cbad71", digits=2)))
 
 # %% [markdown]
-# CE and $-\log p_1$ cannot fall with the same exponent for ever, by any curve over ranks, lognormal or not. By such a curve, CE is the entropy of the rank. Whether the rank is 1 or not is a part of this uncertainty, so the entropy is at least
-#
-# $$\mathrm{CE} \ge -p_1\log p_1 - (1-p_1)\log(1-p_1) \quad\Rightarrow\quad \frac{\mathrm{CE}}{-\log p_1} \to \infty \;\text{ as }\; p_1 \to 1$$
-#
-# *Why:* if $p_1$ is near 1, then $-\log p_1$ is about $1 - p_1$. The last part of the bound is $1 - p_1$ multiplied by $-\log(1-p_1)$, and this factor grows without limit.
-#
-# So by any curve over ranks CE must in the end fall more slowly than $-\log p_1$. But the measured CE falls faster than $-\log p_1$ ([notebook 08](08_section_5_2_two_laws.ipynb)). So the measured CE is not the entropy of the ranks.
-#
-# **Exercise 3 (to discuss).** $\mu/\sigma\to-\infty$ alone does not fix the limit. Use `rank_sums` on three paths: $\sigma = 6$ and $\mu = -6w$; $\sigma = w$ and $\mu = -0.4\,w^2$; $\sigma = w$ and $\mu = -w^{1.5}$. Let $w$ grow. Where does $-\log p_1$ go on each, and why? (Answer: `docs/solutions/11_appendix_C_derivation.md`.)
+# **Exercise 3 (to discuss).** $\mu/\sigma\to-\infty$ alone does not fix the limit. Use `rank_sums` on three paths: $\sigma = 6$ and $\mu = -6w$; $\sigma = w$ and $\mu = -0.4\,w^2$; $\sigma = w$ and $\mu = -w^{1.5}$. Let $w$ grow. Where does $-\log p_1$ go on each, and why? (No check; see [the solutions](../docs/solutions/11_appendix_C_derivation.md).)
 #
 # <details><summary>Hint</summary>Work out b on each path.</details>
 #
 # ## Further questions
+#
+# <details><summary>Could another curve make CE and $-\log p_1$ fall alike?</summary>
+#
+# Not for ever. By any curve over ranks CE is the entropy of the rank. Whether the rank is 1 is a part of this uncertainty, so
+#
+# $$\mathrm{CE} \ge -p_1\log p_1 - (1-p_1)\log(1-p_1) \quad\Rightarrow\quad \frac{\mathrm{CE}}{-\log p_1} \to \infty \;\text{ as }\; p_1 \to 1$$
+#
+# *Why:* $-\log p_1$ is then about $1 - p_1$, and the last part of the bound is this times $-\log(1-p_1)$, which grows without limit.
+#
+# So CE must in the end fall more slowly than $-\log p_1$. But the measured CE falls faster ([notebook 08](08_section_5_2_two_laws.ipynb)): it is not the entropy of the ranks.
+#
+# </details>
 #
 # <details><summary>Is the closed form what Figure 8b shows?</summary>
 #
@@ -542,7 +564,7 @@ print(
 # %% [markdown]
 # <details><summary>How good is the trapezoid rule?</summary>
 #
-# At the paper's models it errs by at most about 4%, but in one direction: $-\log p_1$ comes out too low and CE too high, more so for larger models. A third of the gap between Figure 8b's two exponents comes from it; the rest belongs to the lognormal, so even the exact sums do not give one exponent.
+# At the paper's models it errs by at most about 4%: $-\log p_1$ comes out too low and CE too high, more so for larger models. A third of the gap between Figure 8b's two exponents comes from it; the rest remains with exact sums.
 #
 # </details>
 
@@ -615,7 +637,7 @@ slopes.set_index("by").round(4)
 # %% [markdown]
 # <details><summary>How do the terms move with size, and towards the limit?</summary>
 #
-# $\log c$ and $\mu^2/2\sigma^2$ move against each other. In the limit the fraction stays above $-\log p_1$ for every $b$. (The band holds the eight Pythias with $\mu < 0$; the two smallest have $\mu > 0$.)
+# $\log c$ and $\mu^2/2\sigma^2$ move against each other. In the limit the fraction stays above $-\log p_1$. (The band holds the eight Pythias with $\mu < 0$.)
 #
 # </details>
 
@@ -674,7 +696,7 @@ path.drop(columns=["S", "b"]).round(2)
 # %% [markdown]
 # ## The paper says, we get
 #
-# "log(c) becomes the dominant part of CE" does not hold: at 12B $\log c$ is $-4.81$, and $\mu^2/2\sigma^2$ gives 3.08 of it back. "Asymptotically negligible compared to log(c)" holds in part: compared with $\log c$ it is, compared with $-\log p_1$ it is not.
+# "log(c) becomes the dominant part of CE" does not hold: at 12B $\log c$ is $-4.81$, and $\mu^2/2\sigma^2$ gives 3.08 of it back. "Asymptotically negligible compared to log(c)" holds in part: compared with $\log c$ the fraction is negligible, compared with $-\log p_1$ it is not.
 
 # %% tags=["hide-input", "hide-output"]
 # The claims as a table
@@ -700,7 +722,7 @@ claims_table(
             "claim": "asymptotically negligible compared to log(c)",
             "where": "Appendix C, Eq. 26",
             "test": "fraction over |log c|; fraction over -log p_1, which the conclusion needs",
-            "published": f"times |log c|: {shares.iloc[0]:.1f} (14M) down to {shares.iloc[-1]:.1f} (12B); times -log p_1: at least {(rest / neg_log_p1).min():.1f} in the limit",
+            "published": f"times |log c|: {shares.iloc[0]:.1f} (14M) down to {shares.iloc[-1]:.1f} (12B); times -log p_1: at least {least:.1f} in the limit",
             "measured": "mathematics",
             "verdict": "holds in part",
             "main": True,
@@ -711,6 +733,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Whether token probabilities within one context are lognormal is tested neither here nor in [notebook 08](08_section_5_2_two_laws.ipynb), which fits ranks. Nearly any pair of CE and $-\log p_1$ can be turned into a $\mu$ and a $\sigma$, so the ten pairs describe the models and test nothing. A law in $S$ needs a reason for how $\mu$ and $\sigma$ move with $S$; the appendix gives none.
+# **What this cannot show.** Whether token probabilities within one context are lognormal is not tested here, nor in [notebook 08](08_section_5_2_two_laws.ipynb). Nearly any pair of CE and $-\log p_1$ can be turned into a $\mu$ and a $\sigma$, so the ten pairs describe the models and test nothing. A law in $S$ needs a reason for how $\mu$ and $\sigma$ move with $S$; the appendix gives none.
 #
 # **Related work.** Piantadosi ([2014](https://doi.org/10.3758/s13423-014-0585-6)) reviews why ranks of words are close to Zipf's law. Mixtures of contexts are one of the reasons.

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Beyond the paper: which tokens make families differ?
 #
-# Here is the first problem of HumanEval, cut into tokens. Take each token together with the token in front of it. If the same two tokens stood side by side earlier in the text, the token repeats a **pair** and has a dark box.
+# Here is the first problem of HumanEval, cut into tokens (words or their parts). If a token and the one in front of it followed each other earlier in the text, too, the token *completes a pair* and has a dark box. In code, `problem` is the text, and `tokenizer` cuts it.
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -48,7 +48,7 @@ tokenizer = load_tokenizer()
 # %%
 tokens = tokenizer.encode(problem)
 seen = set()
-is_pair_token = [False]  # the first token completes nothing
+is_pair_token = [False]  # the first token has none in front of it
 for before, token in pairwise(tokens):
     is_pair_token.append((before, token) in seen)
     seen.add((before, token))
@@ -87,41 +87,46 @@ with plots.style():
 plots.save(figure, pd.DataFrame({"token": tokens, "pair": is_pair_token}), figures_dir, "14_text")
 
 # %% [markdown]
-# At each place a model can look up what followed the same token earlier in the text. If the next token has a box, it is one of those. We call them *pair tokens*, and all tokens without a box *other tokens*. In most texts about a quarter are pair tokens.
+# A model can find such a token by *copying*: it looks for an earlier place of the token in front of it, and takes what followed there. We call the tokens with a box *pair tokens*, and all others *other tokens*.
 #
-# $\mathrm{RBP}_1$ is the share of tokens that a model ranks first. On one text, $-\log \mathrm{RBP}_1 \propto S^{-\alpha}$ in a family of models, where $S$ is the number of parameters without embeddings. The exponent $\alpha$ says how much a larger model helps. All our pocket models, the small ones that we trained, read the same tokens. Measured on the same text, Pythia's exponent is 1.3 to 1.9 times that of GPT-2 or OPT.
+# A family is one design of model in several sizes. $S$ is the number of parameters without embeddings. $\mathrm{RBP}_1$ is the share of tokens that a model ranks first. On one text, $-\log \mathrm{RBP}_1 \propto S^{-\alpha}$ in a family. The exponent $\alpha$ says how much a larger model helps.
 #
-# **Guess.** Split all tokens of a text into the two kinds, and fit $\alpha$ to each. Where do the families differ: on pair tokens, on other tokens, or on both alike?
+# The pocket models, the small ones that we trained, have all read the same tokens. On each of five texts Pythia's exponent is 1.3 to 1.9 times that of GPT-2 or OPT.
+#
+# **Guess.** Split the tokens of a text into the two kinds, and fit $\alpha$ to each. Where do the families differ: on pair tokens, on other tokens, or on both alike?
 #
 # *[Glossary](../docs/glossary.md). Logarithms are natural.*
 #
 # ## Two kinds of token, two exponents
 #
-# We counted ranks of both kinds for every pocket model. `load_totals` reads the counts, and `size_and_tokens` makes a table of them. It has a row for each model, text and quantity ($\mathrm{RBP}_k$ or cross-entropy).
+# We counted the ranks of both kinds for every pocket model. `load_totals` reads the counts, and `size_and_tokens` makes a table of them. A row is one model, text and quantity: $\mathrm{RBP}_1$, $\mathrm{RBP}_{10}$, $\mathrm{RBP}_{100}$ and cross-entropy (CE). The column `loss` is $-\log \mathrm{RBP}_k$ or CE, and `T` is the number of training tokens.
 
 # %%
-pair_tokens = size_and_tokens(load_totals(paths.PAIR_TOKENS), (1, 10, 100))
-other_tokens = size_and_tokens(load_totals(paths.OTHER_TOKENS), (1, 10, 100))
-kinds = {"other": other_tokens, "pair": pair_tokens}
+at_k = (1, 10, 100)
+pair_totals = load_totals(paths.PAIR_TOKENS)
+other_totals = load_totals(paths.OTHER_TOKENS)
+kinds = {
+    "other": size_and_tokens(other_totals, at_k),
+    "pair": size_and_tokens(pair_totals, at_k),
+}
 models = pd.concat(kinds, names=["kind"]).reset_index("kind")
-models["corpus"] = models["corpus"].map(plots.short)
+models["corpus"] = models["corpus"].map(plots.short)  # "prose" for "pocket:prose"
 models = models[models["seed"] == 0]  # notebook 13 has other seeds
-finished = models[models["T"] == 12e6]  # T, the training tokens: the same for all families
+finished = models[models["T"] == 12e6]  # every family is trained on 12 million tokens
 
 # %% [markdown]
-# Fit the exponents of three families at $k = 1$. We leave Qwen out: its three smaller models use one matrix for embedding and output, its three larger ones two, so it is really two families of three models each. (We decided this after we had seen that the exponents of Qwen, taken as one family, do not agree with those of the other three.)
+# Fit the exponents of three families at $k = 1$. We leave out Qwen: its three smaller models use one matrix for embedding and output, its three larger ones two, so it is really two families. (We decided this after we had seen that Qwen's exponents, as one family, do not agree with the others.)
 
 # %%
 FAMILIES = ["GPT2", "OPT", "Pythia"]
+first_guess = finished.query("family in @FAMILIES and quantity == 'RBP_1'")
 rows = []
-for (kind, corpus, family), part in finished.query("quantity == 'RBP_1'").groupby(
-    ["kind", "corpus", "family"]
-):
+for (kind, corpus, family), part in first_guess.groupby(["kind", "corpus", "family"]):
     line = fit_power_law(part["S"], part["loss"])
     rows.append((kind, corpus, family, line.alpha))
 alpha = pd.DataFrame(rows, columns=["kind", "corpus", "family", "alpha"])
 alpha = alpha.pivot(index="corpus", columns=["kind", "family"], values="alpha")
-alpha[[(kind, family) for kind in ("other", "pair") for family in FAMILIES]].round(3)
+alpha.round(3)
 
 # %% tags=["hide-input"]
 # Draw the two kinds on one text, with one range
@@ -149,12 +154,34 @@ spread = alpha["other"][FAMILIES].max(axis=1) / alpha["other"][FAMILIES].min(axi
 print(f"other tokens: steepest over flattest family {spread.min():.2f} to {spread.max():.2f}")
 print(f"pair tokens: Pythia over the next family {ratio.min():.1f} to {ratio.max():.1f}")
 
+# The same for all tokens together, and how many of them are pair tokens
+all_totals = [one.plus(two) for one, two in zip(pair_totals, other_totals, strict=True)]
+all_tokens = size_and_tokens(all_totals, at_k).assign(kind="all")
+all_tokens["corpus"] = all_tokens["corpus"].map(plots.short)
+all_tokens = all_tokens[all_tokens["seed"] == 0]
+together = all_tokens[(all_tokens["T"] == 12e6) & (all_tokens["quantity"] == "RBP_1")]
+together = together.groupby(["corpus", "family"])[["S", "loss"]].apply(
+    lambda p: fit_power_law(p["S"], p["loss"]).alpha
+)
+together = together.unstack("family")
+of_all = together["Pythia"] / together[["GPT2", "OPT"]].T
+print(
+    f"all tokens: Pythia over GPT-2 or OPT {of_all.min(axis=None):.1f} to {of_all.max(axis=None):.1f}"
+)
+share = {
+    plots.short(one.manifest.corpus): one.manifest.tokens / both_kinds.manifest.tokens
+    for one, both_kinds in zip(pair_totals, all_totals, strict=True)
+}
+print("pair tokens among all:", ", ".join(f"{name} {part:.0%}" for name, part in share.items()))
+
 # %% [markdown]
-# **One exponent hides two. On other tokens the steepest family's exponent is at most 1.18 times the flattest one's, on each of five texts. On pair tokens Pythia's exponent is 2.2 to 3.9 times that of the next family.** Pythia's points on pair tokens are no straight line, so this exponent is only a summary (exercise 3).
+# **One exponent hides two. On other tokens the steepest family's exponent is at most 1.18 times the flattest one's, on each of five texts. On pair tokens Pythia's exponent is 2.2 to 3.9 times that of the next family.** Pythia's points on pair tokens are not on a straight line, so its exponent there is only a summary (exercise 3).
 #
-# **Exercise 1.** On a text 20% of the tokens are pair tokens. Their cross-entropy is 2 nats and falls as $S^{-0.20}$; that of the other tokens is 4 nats and falls as $S^{-0.05}$. With which exponent does the cross-entropy of all tokens fall at this size? To three decimals.
+# Pair tokens are 8% of `qa` and 23 to 28% of the other texts. How can so few change the exponent of all tokens?
 #
-# <details><summary>Hint</summary>Cross-entropy is a mean over tokens: $0.2 \cdot 2 + 0.8 \cdot 4$. Each part falls at its own rate, so weight each exponent by its part of the loss.</details>
+# **Exercise 1.** In a text 20% of the tokens are pair tokens. Their cross-entropy is 2 nats and falls as $S^{-0.20}$; that of the other tokens is 4 nats and falls as $S^{-0.05}$. With which exponent does the cross-entropy of all tokens fall at this size? Give three decimals.
+#
+# <details><summary>Hint</summary>The cross-entropy of all tokens is $0.2 \cdot 2 + 0.8 \cdot 4$. Weight each exponent by its part.</details>
 
 # %%
 answer_1 = None  # an exponent
@@ -163,37 +190,42 @@ print(check(1, answer_1, sealed("896cba10", digits=3)))
 # %% [markdown]
 # ## Do the models copy?
 #
-# Whether a token is a pair token depends on the true token alone, and not on how a model finds it. So a model could get it right without copying. So here is a probe that needs no text: 40 random tokens, and then the same 40 again. Only the context can predict the second 40.
+# Which tokens have a box depends on the text alone, so a model could get one right without copying. So we test copying without a text: 40 random tokens, and then the same 40 again. Only the first 40 help to predict the second 40.
 #
-# A model might simply expect any token that it has seen. So we also show the first 40 in another order. To copy is to remember what followed what. A model that copies gains only if the order is the same.
+# They can help in two ways. A model may just expect any token that it has seen, or it may copy. To tell these apart, we put the first 40 into another order: then copying fails, but a model can still expect what it has seen. The *gain from the order* is the loss of the second 40 after the other order, minus their loss after the same order.
 
 
 # %%
-def mean_nll(model, ids, from_place):
-    """Mean -log p of the tokens from a place on, in nats."""
-    logits = model.logits(ids)[:, :-1].float()
+def mean_loss(model, ids, start):
+    """Mean -log p in nats of the tokens from number start on; the first token has number 0."""
+    logits = model.logits(ids)[:, :-1].float()  # what follows the last token is not known
+    targets = ids[:, 1:]
     # torch wants the vocabulary as the second dimension.
-    nll = cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
-    return float(nll[:, from_place - 1 :].mean())
+    loss = cross_entropy(logits.transpose(1, 2), targets, reduction="none")
+    return float(loss[:, start - 1 :].mean())  # token number i is the target in column i - 1
 
-
-made = torch.Generator().manual_seed(0)
-x = torch.randint(1, 4096, (64, 40), generator=made)  # 64 sequences of 40 random tokens
-random_order = torch.rand(x.shape, generator=made).argsort(1)
-shuffled = x.gather(1, random_order)  # each sequence in an order of its own
-same_order = torch.cat([x, x], dim=1)
-other_order = torch.cat([shuffled, x], dim=1)
 
 # %%
-for family, size in (("GPT2", 4), ("Pythia", 2), ("Pythia", 5)):  # 0 is the smallest
+generator = torch.Generator().manual_seed(0)
+forty = torch.randint(1, 4096, (64, 40), generator=generator)  # 64 sequences of 40 tokens
+random_order = torch.rand(forty.shape, generator=generator).argsort(1)
+shuffled = forty.gather(1, random_order)  # each sequence in another random order
+same_order = torch.cat([forty, forty], dim=1)
+other_order = torch.cat([shuffled, forty], dim=1)
+
+# %%
+# GPT-2's largest model, Pythia's third and sixth (size 0 is the smallest). Token number 40 is
+# the first of the second 40. What is in front of it has no earlier place, so we begin with 41.
+for family, size in (("GPT2", 4), ("Pythia", 2), ("Pythia", 5)):
     model = load_model(model_folder(family, size), device="cpu")
     with torch.no_grad():
-        repeated = mean_nll(model, same_order, from_place=41)
-        reordered = mean_nll(model, other_order, from_place=41)
-    print(f"{model.name:15} gain from the order: {reordered - repeated:.2f} nats")
+        repeated = mean_loss(model, same_order, start=41)
+        reordered = mean_loss(model, other_order, start=41)
+    gain = reordered - repeated
+    print(f"{model.name:15} gain from the order: {gain:.2f} nats")
 
 # %% [markdown]
-# GPT-2 gains hardly anything from the order. The Pythias copy. Here is the same gain for all pocket models, measured earlier with 256 sequences instead of 64:
+# GPT-2 gains hardly anything from the order. The Pythias copy. Here is the same gain for all pocket models, measured with 256 sequences instead of 64:
 
 # %% tags=["hide-input"]
 # Draw what the order is worth, for every pocket model
@@ -217,9 +249,9 @@ with plots.style():
 plots.save(figure, ours, figures_dir, "14_copying")
 
 # %% [markdown]
-# *With 95% intervals. Pythia begins to copy between its second and its fourth size, where its pair tokens improve most. Mamba is a fifth family, without attention.*
+# *Bars: 95% intervals. Pythia begins to copy between its second and its fourth size, where its loss on pair tokens falls most. Mamba is a fifth family, without attention.*
 #
-# **Exercise 2.** A model that has seen 40 different tokens gives each of them the probability 1/40. Before, it gave each of the $V$ = 4,096 tokens the same probability. By how many nats does the repetition lower its loss? How much of that does it owe to the order? Give the first number, to one decimal.
+# **Exercise 2.** At first a model gives each of the $V$ = 4,096 tokens the same probability. After 40 different tokens, it gives each of these 40 the probability 1/40. By how many nats is its loss on them now lower? Give one decimal. How much of this is a gain from the order?
 #
 # <details><summary>Hint</summary>The loss of a token with probability p is -log p.</details>
 
@@ -230,7 +262,7 @@ print(check(2, answer_2, sealed("8bf40d05", digits=1)))
 # %% [markdown]
 # ## The architecture, or the learning rate?
 #
-# At each width, Pythia was trained at four times the learning rate of GPT-2 and OPT. So we trained three Pythias again at GPT-2's rate, and three GPT-2 at Pythia's. The table has their gain from the order, in nats.
+# At each width, Pythia was trained at four times the learning rate of GPT-2 and OPT. So we trained three Pythias again at GPT-2's rate, and three GPT-2s at Pythia's. The table `rates` has their gain from the order, in nats, as `order`.
 
 # %% tags=["hide-input"]
 # Which of the probed models were trained at which rate
@@ -238,25 +270,29 @@ pattern = r"pythia-w(32-l2|48-l3|64-l4)(-rate0.175)?|gpt2-w(32-l2|48-l4|64-l6)(-
 rates = probed[probed["model"].str.fullmatch(pattern)]
 is_high = (rates["family"] == "Pythia") ^ rates["model"].str.contains("rate")
 rates = rates.assign(rate=np.where(is_high, "Pythia's rate", "GPT-2's rate"))
+few_tokens = probed[(probed["family"] == "Pythia") & probed["model"].str.contains("-3m")]
+assert len(few_tokens) == 11 and few_tokens["order"].max() < 0.01
 
 # %%
 rates.pivot(index=["family", "S"], columns="rate", values="order").round(2)
 
 # %% [markdown]
-# **At GPT-2's rate the third Pythia no longer copies (-0.01 instead of 0.87 nats).** At Pythia's rate the third GPT-2 still gains hardly anything (0.05 instead of 0.01). So the third Pythia needs the higher rate to copy. It also needs enough tokens: Pythias that read only 3 million tokens do not copy. (We probed them too; the table leaves them out.) GPT-2 may also need a larger size. We tried one seed and three sizes.
+# **At GPT-2's rate the third Pythia no longer copies (-0.01 instead of 0.87 nats).** At Pythia's rate the third GPT-2 still gains hardly anything (0.05 instead of 0.01). So the third Pythia needs the higher rate to copy. We tried one seed and three sizes.
+#
+# The number of training tokens may matter, too: none of eleven Pythias that read only 3 million tokens copies. (They also differ in shape or training targets, so the table leaves them out.)
 #
 # ## What we found
 #
-# These families differ by their pair tokens. The learning rate decides whether the third Pythia copies. It is likely, but not shown, that the pair tokens of real text are *copied*. We do not know whether the paper's families differ in the same way, because the paper publishes shares over all tokens and not the rank of each token.
+# These families differ by their pair tokens. The learning rate decides whether the third Pythia copies. It is likely, but not shown, that Pythia copies the pair tokens of real text. We do not know whether the paper's families differ in the same way: the paper publishes no ranks of single tokens.
 #
-# **Exercise 3, to discuss** (no check; see [the solutions](../docs/solutions/14_repeated_pairs.md)). Number the eight Pythias by size. On pair tokens, draw a line through numbers 3 to 6. Does it predict numbers 7 and 8 better than a line through 1 to 6? What does that say about a power law on pair tokens?
+# **Exercise 3, to discuss** (no check; see [the solutions](../docs/solutions/14_repeated_pairs.md)). On pair tokens, does a line through the third to the sixth Pythia predict the seventh and the eighth better than a line through the first six? What does that say about a power law there?
 #
 # ## Further questions
 
 # %% [markdown]
 # <details><summary>Are pair tokens simply common pairs of tokens?</summary>
 #
-# No. We count how often the pair occurs in the <em>other</em> documents of HumanEval. Among pairs of similar frequency the families nearly agree on other tokens. On pair tokens Pythia's exponent is far larger, most of all if no other document has the pair. (We did not count how common a pair was in training.)</details>
+# No. Among pairs that are equally frequent in the <em>other</em> documents of HumanEval, the families nearly agree on other tokens. On pair tokens Pythia's exponent is far larger, most of all if no other document has the pair. (We did not count pairs in the training text.)</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: exponents by how often the pair occurs in other documents; three sizes of each family
@@ -290,7 +326,7 @@ display(by_frequency.unstack(["kind", "family"]).round(2))
 # %% [markdown]
 # <details><summary>Is it the same at other k, and for cross-entropy?</summary>
 #
-# Yes. On other tokens the steepest family's exponent is at most 1.2 times the flattest one's, on every text, for CE and $k$ = 1, 10, 100. On pair tokens the median factor is above two.</details>
+# Yes. For CE and $k$ = 1, 10, 100, on every text, the steepest exponent is at most 1.2 times the flattest on other tokens. On pair tokens the median of this factor is above two.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: steepest over flattest of the three families
@@ -303,17 +339,12 @@ factor = every[FAMILIES].max(axis=1) / every[FAMILIES].min(axis=1)
 display(factor.groupby(["kind", "quantity"]).agg(["median", "max"]).unstack("kind").round(2))
 
 # %% [markdown]
-# <details><summary>Whose is the jump of the exponent with the training tokens?</summary>
+# <details><summary>Which tokens make the exponent jump when Pythia reads more?</summary>
 #
-# Six sizes of Pythia were trained on 1.5, 3, 6 and 12 million tokens ([notebook 15](15_size_and_tokens.ipynb)). From 6 to 12 million the exponent jumps. The other tokens have about a third of the jump; only on `qa`, with few pair tokens, do they have more than half.</details>
+# Mostly the pair tokens. From 6 to 12 million training tokens ([notebook 15](15_size_and_tokens.ipynb)) other tokens have about a third of the change of all tokens; only on `qa`, with few pair tokens, more than half.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: the change of the exponent from 6 to 12 million tokens, of all tokens and of each kind
-pair_totals, other_totals = load_totals(paths.PAIR_TOKENS), load_totals(paths.OTHER_TOKENS)
-all_totals = [one.plus(two) for one, two in zip(pair_totals, other_totals, strict=True)]
-all_tokens = size_and_tokens(all_totals, (1, 10, 100)).assign(kind="all")
-all_tokens["corpus"] = all_tokens["corpus"].map(plots.short)
-all_tokens = all_tokens[all_tokens["seed"] == 0]
 pythia = pd.concat([models, all_tokens]).query("family == 'Pythia'")
 rows = {}
 for key, part in pythia[pythia["S"] < 1e6].groupby(["kind", "quantity", "corpus"]):
@@ -324,9 +355,9 @@ display(change.groupby(level=1).median().round(3))
 print(f"other tokens over all, median: {(change['other'] / change['all']).median():.2f}")
 
 # %% [markdown]
-# <details><summary>Whose is the bend at the largest sizes?</summary>
+# <details><summary>Which tokens bend the line at the largest sizes?</summary>
 #
-# Two larger Pythias read the same 12 million tokens. A line through the six smaller ones promises too much: on all tokens, and most on pair tokens, the larger two fall short. On other tokens little of the bend is left.</details>
+# Mostly the pair tokens. A line through the six smaller Pythias promises the two larger ones too low a loss: far too low on pair tokens, slightly on other tokens.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: predicted over measured loss of the two larger Pythias, in percent
@@ -341,7 +372,7 @@ display(bend.groupby(level=0).median().round(1))
 # %% [markdown]
 # <details><summary>Does a law in size and training tokens hold better without pair tokens?</summary>
 #
-# Yes. We fit two laws of [notebook 15](15_size_and_tokens.ipynb) to a part of the models and predict the rest. On other tokens the better one, Kaplan's, predicts twice the training tokens to 2.0% and the two larger models to 0.9%; on all tokens it is several times as far off. As a yardstick we also predict "no change": the loss of the next smaller model, or of half the training. For the largest of the six sizes Kaplan's law is only a third better than that, and the other law is worse.</details>
+# Yes. On other tokens the better of two laws, Kaplan's ([notebook 15](15_size_and_tokens.ipynb)), predicts twice the training tokens to 2.0% and two larger models to 0.9%; on all tokens it is several times as far off. For the largest of the six sizes it is only a third better than "no change" (the loss of the next smaller model), and the other law is worse than that.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: errors of two laws and of "no change", in percent
@@ -361,7 +392,7 @@ display(summary.unstack("kind")[["other", "all", "pair"]].round(1))
 # %% [markdown]
 # <details><summary>And a family without attention?</summary>
 #
-# Mamba passes what came before through a small state. On other tokens it gains most from size. On pair tokens it gains less than half as much as Pythia. So the agreement on other tokens is one of these three families, not a constant of the text.</details>
+# Mamba passes what came before through a small state. It gains most from size on other tokens, and less than half as much as Pythia on pair tokens. So the agreement on other tokens is one of these three families only.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: exponents of models up to Mamba's largest size, medians over texts, CE and k
