@@ -13,11 +13,11 @@
 # %% [markdown]
 # # Section 5.2: one curve for two laws
 #
-# Figure 8c of the paper shows how the ranks of four Pythia models are spread, with a curve through each. Next to the curve of the largest, Pythia-12B, are two numbers: $\mu = -14.29$ and $\sigma = 5.76$.
+# Next to a curve in the paper's Figure 8c are two numbers: $\mu=-14.29$ and $\sigma=5.76$. The curve says how often each *rank* occurs when the model Pythia-12B reads Wikipedia. The rank $R$ of a token (a piece of text) is its place if the model sorts all tokens, the most probable first.
 #
-# The rank $R$ of a token is its place when all tokens are sorted, the most probable first. The curve is a *lognormal*: the natural logarithm $\ln R$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. Half of a bell lies below its middle. So by this curve, half of all ranks are below $e^{-14.29} = 0.0000006$. But a rank is 1, 2, 3 and so on.
+# The curve is a *lognormal*: the natural logarithm $\ln R$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. Half of a bell is below its middle, so by this curve half of all ranks are below $e^{-14.29}=0.0000006$. But ranks are 1, 2, 3 and so on.
 #
-# **Guess first.** The curve was fitted to tokens of rank 2 and more. Which part of the bell's area lies at these ranks: a half, a tenth, one in thirty, or one in two hundred?
+# **Guess first.** The curve was fitted to tokens of rank 2 and more (checked below). Which part of its area lies there: a half, a tenth, one in thirty, or one in two hundred?
 #
 # *[Glossary](../docs/glossary.md)*
 
@@ -49,7 +49,7 @@ check_parameters(globals())
 ours = "your models" if records_dir else "pocket models"
 
 # %% [markdown]
-# A rank is a whole number, but the curve runs over all numbers. So, as in the authors' program, rank $k$ gets the area between $k - \tfrac12$ and $k + \tfrac12$.
+# Ranks are whole numbers. So rank $k$ gets the area between $k-\tfrac12$ and $k+\tfrac12$, as in the authors' program.
 
 
 # %%
@@ -100,24 +100,22 @@ print(f"at ranks of 2 and more: {at_fitted_ranks:.1%}")
 # %% [markdown]
 # **Half of the curve lies below a rank of 0.0000006, and only 0.5% of it at the ranks to which it was fitted.**
 #
-# **Exercise 1.** For Pythia-14M the paper prints $\mu = 1.19$, $\sigma = 3.69$. Which share of that curve lies at ranks of 2 and more? Give two decimals.
+# **Exercise 1.** For Pythia-14M the paper prints $\mu=1.19$ and $\sigma=3.69$. Which share of that curve lies at ranks of 2 and more?
 #
-# <details><summary>Hint</summary><code>at_least</code> has three arguments. How many standard deviations is ln 1.5 from the middle?</details>
+# <details><summary>Hint</summary>Use <code>at_least</code>.</details>
 
 # %%
-answer_1 = None  # a share
+answer_1 = None  # a share, two decimals
 print(check(1, answer_1, sealed("74fd51f1", digits=2)))
 
 # %% [markdown]
 # ## What the curve is for
 #
-# > **The paper.** "when k = 1, the decay exponents of cross-entropy (absolute-based) and $- \log p_1$ (relative-based) are nearly identical" (Section 5.2). To explain this, "our hypothesis is that the rank distribution follows a lognormal distribution":
-# >
-# > $$\ln R \sim \mathcal N(\mu, \sigma^2) \tag{9}$$
+# > **The paper.** "when k = 1, the decay exponents of cross-entropy (absolute-based) and $-\log p_1$ (relative-based) are nearly identical". To explain this, "our hypothesis is that the rank distribution follows a lognormal distribution" (Section 5.2, Eq. 9).
 #
-# Let $p$ be the probability that a model gives the true token. Cross-entropy (CE) is the mean of $-\log p$, in nats (natural logarithms). It is *absolute-based*: it uses $p$ itself. $\mathrm{RBP}_k$ is the share of tokens of rank $k$ or less. It is *relative-based*: it uses only the order of the tokens. The paper's $p_1$ is $\mathrm{RBP}_1$.
+# Cross-entropy (CE) is the mean of $-\log p$ in nats (natural logarithms), where $p$ is the probability that a model gives the true token. It is *absolute-based*: it uses $p$ itself. $\mathrm{RBP}_k$, the share of tokens of rank $k$ or less, is *relative-based*: it uses only the order of the tokens. The paper's $p_1$ is $\mathrm{RBP}_1$.
 #
-# Let $S$ be the number of parameters without embeddings. Both losses fall as a power, $S^{-\alpha}$. On logarithmic axes such a law is a line with slope $-\alpha$. Here are both for ten Pythias on Wikipedia (Wiki):
+# Let $S$ be the number of parameters without embeddings. Both losses fall as $S^{-\alpha}$: on logarithmic axes, a line with slope $-\alpha$. For ten Pythias on Wikipedia (Wiki):
 
 # %%
 laws = published_laws()  # the points of Figures 8a and 8b, a row for each model
@@ -169,22 +167,22 @@ measured_points = laws[["model", "S", "CE", "neg_log_rbp1"]]
 plots.save(figure, measured_points, figures_dir, "figure_8a")
 
 # %% [markdown]
-# The exponents are near each other, but the 95% interval of their difference, 0.006 to 0.008, leaves out zero.
+# The exponents are close but not equal: the 95% interval of their difference, 0.006 to 0.008, leaves out zero.
 #
-# Why are they so near? The paper assumes that all ranks follow one curve. Then $\mu$ and $\sigma$ decide how often the rank is 1, which is $p_1$. Let $p_k$ be the share of tokens whose rank is exactly $k$. The curve also gives the entropy of the rank, $-\sum_k p_k \log p_k$, which says how uncertain the rank is. The paper puts this entropy in place of CE. (They are equal if a model gives its $k$-th token the same probability $p_k$ in every context, and is right about it.)
+# Why are they so close? The paper assumes that one curve gives the share $p_k$ of tokens of each rank $k$. Then $\mu$ and $\sigma$ decide $-\log p_1$. They also decide the entropy of the rank, $-\sum_k p_k\log p_k$, which the paper puts in place of CE. (The two are equal if in every context the model gives its $k$-th most probable token the probability $p_k$.)
 #
-# **Exercise 2.** What is CE / ($-\log \mathrm{RBP}_1$) multiplied by when $S$ grows a thousandfold? Give two decimals.
+# **Exercise 2.** If $S$ grows a thousandfold, by which factor does $\mathrm{CE}/(-\log\mathrm{RBP}_1)$ change?
 #
-# <details><summary>Hint</summary>The ratio is a power of S. Its exponent is the difference of the two.</details>
+# <details><summary>Hint</summary>It is a power of S, too.</details>
 
 # %%
-answer_2 = None  # a factor
+answer_2 = None  # a factor, two decimals
 print(check(2, answer_2, sealed("22fa3ce4", digits=2)))
 
 # %% [markdown]
 # ## From ranks to a curve
 #
-# Count how often each rank occurs, and add up from the left:
+# Count how often each rank occurs (the area of its bar). Add up from the left:
 
 # %% tags=["hide-input"]
 # Draw the idea: a histogram of ranks, and its running sum
@@ -252,33 +250,34 @@ with plots.style():
 plots.save(figure, largest_bins.assign(summed=summed), figures_dir, "figure_8_idea")
 
 # %% [markdown]
-# *Above, the area of a bar is a share of the tokens.*
-#
-# Figure 8c of the paper has bars from rank 2 on. A bar is for the ranks from `bin_lo` up to `bin_hi`, which is not in it, and `mass` is its share:
+# The paper's Figure 8c begins at rank 2. A bar has ranks `bin_lo` to `bin_hi` - 1, and `mass` is its share:
 
 # %%
 paper.rank_density().head(3)
 
 # %% [markdown]
-# Is rank 1 left out, or only not drawn? If it is left out, the bar of rank 2 is a share of the tokens that do not have rank 1, $(\mathrm{RBP}_2 - \mathrm{RBP}_1) / (1 - \mathrm{RBP}_1)$. Figure 9 of the paper's ICLR version has both RBP for three of the models:
+# Is rank 1 left out, or only not drawn? If it is left out, the bar of rank 2 is a share of the other tokens only. Figure 9 of the paper's ICLR version has $\mathrm{RBP}_1$ and $\mathrm{RBP}_2$ for three of the models:
 
 # %%
-by_k = paper.rbp_by_k().query("dataset == 'Wiki' and k in [1, 2]")
-by_k = by_k.pivot(index="model", columns="k", values="rbp")
+RBP = paper.rbp_by_k().query("dataset == 'Wiki' and k in [1, 2]")
+RBP = RBP.pivot(index="model", columns="k", values="rbp")
+rank_2 = RBP[2] - RBP[1]
+other_than_1 = 1 - RBP[1]
+expected = rank_2 / other_than_1
+
 bars = paper.rank_density().query("bin_lo == 2").set_index("model")
-expected = (by_k[2] - by_k[1]) / (1 - by_k[1])
-two = {"bar of rank 2": bars["mass"], "if rank 1 is left out": expected}
-pd.DataFrame(two).dropna().round(4)
+table = pd.DataFrame({"bar of rank 2": bars["mass"], "if rank 1 is left out": expected})
+table.dropna().round(4)  # without the models that only one of the two figures has
 
 # %% [markdown]
-# They agree: rank 1 is left out of the figure. Is it left out of the fit, too? Suppose that it is. Then the fitted curve covers only ranks of 2 and more, and its shares of these must add up to one. So divide its area over each bar by its area from rank 2 on. Then search for the $\mu$ and $\sigma$ with the highest `score`, as `fit_lognormal` does:
+# They agree, so rank 1 is left out of the figure. Is it left out of the fit, too? If it is, the curve's share for a bar is its area at the bar's ranks, divided by its area from rank 2 on. The best curve has the highest `score`:
 
 
 # %%
 def score(bins, mu, sigma):
     """The mean log probability of a token in these bars, by the curve from rank 2 on."""
-    in_bar = at_least(bins["bin_lo"], mu, sigma) - at_least(bins["bin_hi"], mu, sigma)
-    probability = in_bar / at_least(2, mu, sigma)
+    area = at_least(bins["bin_lo"], mu, sigma) - at_least(bins["bin_hi"], mu, sigma)
+    probability = area / at_least(2, mu, sigma)
     return (bins["mass"] * np.log(probability)).sum()
 
 
@@ -286,28 +285,32 @@ largest = paper.rank_density().query("model == 'pythia-12b'")
 print(f"12B, as printed: {score(largest, -14.29, 5.76):.4f}")
 print(f"12B, with a sigma of 5.5: {score(largest, -14.29, 5.5):.4f}")
 
+# %% [markdown]
+# `fit_lognormal` searches for that curve:
+
+# %%
 refits = {}
 for model, bins in paper.rank_density().groupby("model"):
     fit = fit_lognormal(bins["bin_lo"], bins["mass"], upto=bins["bin_hi"], k_min=2)
-    refits[model] = (fit.mu, fit.sigma)
-refits = pd.DataFrame(refits, index=["mu, refitted", "sigma, refitted"]).T
+    refits[model] = {"mu, refitted": fit.mu, "sigma, refitted": fit.sigma}
+refits = pd.DataFrame(refits).T  # a row for each model
 printed[["mu", "sigma"]].join(refits).round(2)
 
 # %% [markdown]
-# The refitted parameters are the printed ones. **So rank 1, which a third to more than a half of all tokens have, is neither in the figure nor in the fit.** The curve was fitted to tokens that the model got wrong. It is then used to say how often the model is right. Continue it to rank 1:
+# They differ from the printed ones by at most 0.03. **So rank 1 is neither in the figure nor in the fit.** The curve was fitted only to tokens at which the model's first guess is wrong. It is then used to say how often the first guess is right. Continue it to rank 1:
 
 # %%
-log_RBP_1 = -laws.set_index("model")["neg_log_rbp1"]
-first = 100 * np.exp(log_RBP_1[printed.index])  # of 100 tokens, those of rank 1
-others = 100 - first  # the tokens that were fitted
+neg_log_RBP_1 = laws.set_index("model")["neg_log_rbp1"]
+RBP_1 = np.exp(-neg_log_RBP_1[printed.index])  # of these four models
+have_rank_1 = 100 * RBP_1  # of 100 tokens
+others = 100 - have_rank_1  # to these the curve was fitted
 
-mu, sigma = printed["mu"], printed["sigma"]
-fitted_part = at_least(2, mu, sigma)
-part_of_1 = at_least(1, mu, sigma) - fitted_part
-by_curve = (
-    others * part_of_1 / fitted_part
-)  # scaled so that its part from rank 2 on equals the others
-of_100 = {"have rank 1": first, "others": others, "rank 1 by the curve": by_curve}
+mu, sigma = printed["mu"], printed["sigma"]  # of all four models
+area_of_others = at_least(2, mu, sigma)
+area_of_rank_1 = at_least(1, mu, sigma) - area_of_others
+by_curve = others * area_of_rank_1 / area_of_others  # the curve is scaled to the others
+
+of_100 = {"have rank 1": have_rank_1, "others": others, "rank 1 by the curve": by_curve}
 pd.DataFrame(of_100).round(0).astype(int)
 
 
@@ -357,17 +360,17 @@ columns = ["panel", "bin_lo", "bin_hi", "share", "fitted"]
 plots.save(figure, drawn[columns], figures_dir, "figure_8c")
 
 # %% [markdown]
-# *Area: share of all tokens. Line: the printed lognormal, scaled so that its area from rank 2 on is that of the light bars.*
+# *Line: the printed lognormal, scaled so that its area from rank 2 on is that of the bars.*
 #
-# **Of 100 tokens that Pythia-12B reads, 58 have rank 1. The curve through the other 42 leaves room for 30.** From rank 2 on it follows the bars roughly: it is too low at rank 2 and too high between 4 and 60. In the last bin it is 8 times as high as the bar, but both are too small to be seen.
+# **Of 100 tokens that Pythia-12B reads, 58 have rank 1. The curve through the other 42, continued to rank 1, leaves room for 30.** From rank 2 on it follows the bars roughly.
 #
-# **Exercise 3 (to discuss).** Keep rank 1 in the fit: `lognormals(load_summaries(SUMMARIES), k_min=1)[0]` has a row for each pocket model, a small model that comes with `rbpkit`. Compare `fitted_neg_log_p1` with `neg_log_rbp1`, and `fitted_entropy` with `entropy`. What is gained at rank 1, and what is paid for it? (Answer: `docs/solutions/08_section_5_2_two_laws.md`.)
+# **Exercise 3 (to discuss).** Keep rank 1 in the fit: `lognormals(load_summaries(SUMMARIES), k_min=1)[0]` has a row for each of our small *pocket models* and texts. Compare `fitted_neg_log_p1` with `neg_log_rbp1`, and `fitted_entropy` with `entropy`. What is gained at rank 1, and what is lost? ([Our answer](../docs/solutions/08_section_5_2_two_laws.md).)
 #
-# <details><summary>Hint</summary>Draw both curves and look at both ends.</details>
+# <details><summary>Hint</summary>Do the same with k_min=2.</details>
 #
 # ## From the curve back to the laws
 #
-# The curve is wrong at rank 1. Does it still give both laws? From a model's $\mu$ and $\sigma$, the formulas of the paper's Appendix C compute the curve's $-\log p_1$ and the entropy of its ranks. These two are the *simulated* losses of Figure 8b.
+# Does a curve that is wrong at rank 1 give both laws? From $\mu$ and $\sigma$, the paper's Appendix C computes $-\log p_1$ and the entropy of the ranks, the *simulated* losses of Figure 8b.
 
 # %%
 exponents = {}
@@ -427,17 +430,15 @@ parameters = parameters[columns].astype({"S": "Int64"})
 plots.save(figure, parameters, figures_dir, "figure_8b")
 
 # %% [markdown]
-# *Green: measured. Black: computed from the curve. Dashed: CE.*
+# The simulated losses are power laws too ("similar scaling patterns", says the paper). But $-\log p_1$ is too high by a factor of 1.7, and CE by 1.2 nats. A constant factor does not change an exponent: $-\log p_1$ has 0.080 in place of 0.079. An added constant makes it smaller: CE has 0.061 in place of 0.087. So by the curve CE falls more slowly than $-\log p_1$. As measured, it falls faster.
 #
-# The simulated losses are power laws too ("similar scaling patterns", says the paper). But CE is too high by 1.2 nats, and $-\log p_1$ by a factor of 1.7. A factor hardly changes an exponent: $-\log p_1$ has 0.080 in place of 0.079. An added constant makes it smaller: CE has 0.061 in place of 0.087. So by the curve CE falls more slowly than $-\log p_1$. Measured, it falls faster.
-#
-# The lognormal describes the long tail of wrong guesses. It does not explain why CE and $\mathrm{RBP}_1$ fall almost alike.
+# The lognormal describes the long tail of wrong guesses, but does not explain why CE and $\mathrm{RBP}_1$ fall almost alike.
 #
 # ## Further questions
 #
-# <details><summary>Are the two exponents near each other on other texts?</summary>
+# <details><summary>Are the exponents near each other on other texts?</summary>
 #
-# Mostly: 13 of Table 1's 24 pairs are within 10% of each other, 20 within 20%. $-\log \mathrm{RBP}_1$ is the steeper law in all four pairs of HotpotQA and in all twelve pairs of pocket models below. On the paper's other texts CE is steeper in 17 of 20 pairs.
+# Of Table 1's 24 pairs, 13 are within 10%, 20 within 20%. $-\log\mathrm{RBP}_1$ is steeper in all 4 pairs of HotpotQA and all 12 of pocket models, CE in 17 of the paper's other 20.
 #
 # </details>
 
@@ -517,7 +518,7 @@ plots.save(figure, saved, figures_dir, "figure_8a_all")
 # %% [markdown]
 # <details><summary>Does CE decide RBP_1?</summary>
 #
-# Not in principle: give each true token $e^{-2} = 0.135$ and every other token less, and CE is 2, $\mathrm{RBP}_1$ is 1. ($\mathrm{RBP}_k \ge 1 - \mathrm{CE}/\ln(k+1)$ only promises an $\mathrm{RBP}_{10}$ of 0.17.) In practice nearly, within one text: a parabola in $\log \mathrm{CE}$ gives $-\log \mathrm{RBP}_1$ of the ten Pythias to 0.6%, and it goes about as $\mathrm{CE}^{0.92}$ (on our texts 1.2 to 1.4; see [notebook 17](17_one_axis.ipynb)).
+# Not in principle: if each true token gets $e^{-2}=0.135$ and every other token less, CE is 2, but $\mathrm{RBP}_1$ is 1. ($\mathrm{RBP}_k\ge1-\mathrm{CE}/\ln(k+1)$ only promises an $\mathrm{RBP}_{10}$ of 0.17.) Within one text, nearly: a parabola in $\log\mathrm{CE}$ gives $-\log\mathrm{RBP}_1$ of the Pythias to 0.6%. The loss goes about as $\mathrm{CE}^{0.92}$ (on our texts 1.2 to 1.4; [notebook 17](17_one_axis.ipynb)).
 #
 # </details>
 
@@ -536,9 +537,9 @@ off = pd.DataFrame({"log CE": by_CE, "log S": by_S}, index=["line", "parabola"])
 (100 * off).round(1).add_suffix(", % of the loss")
 
 # %% [markdown]
-# <details><summary>Which predicts better whether N tokens in a row have rank 1?</summary>
+# <details><summary>What predicts whether N tokens in a row have rank 1?</summary>
 #
-# Neither: a line through the smaller models, in $\log \mathrm{CE}$ ([Schaeffer et al.](https://arxiv.org/abs/2304.15004)) or in $\log(-\log \mathrm{RBP}_1)$, misses the largest model's share by the same root mean square. Eq. 6, $\mathrm{RBP}_1^N$, misses by more: it takes tokens for independent.
+# Lines through the smaller Pythias, in $\log\mathrm{CE}$ ([Schaeffer et al.](https://arxiv.org/abs/2304.15004)) or in $\log(-\log\mathrm{RBP}_1)$, miss the largest one's share almost equally. Eq. 6, $\mathrm{RBP}_1^N$, misses by more: it takes tokens for independent.
 #
 # </details>
 
@@ -588,9 +589,9 @@ tasks = tasks.groupby(["source", "N", "from"], sort=False)["error"]
 tasks.agg(lambda error: np.sqrt((error**2).mean())).unstack("from").round(3)
 
 # %% [markdown]
-# <details><summary>Would another law do as well as a lognormal?</summary>
+# <details><summary>Would another law do as well?</summary>
 #
-# A Weibull is ahead on all four models, by at most 0.006 nats per token; a log-logistic is behind. (All are scored on the bars to which they were fitted.) Moving the cuts between ranks by half a rank matters as much, so Figure 8c singles out no law.
+# A Weibull is ahead on all four models, by at most 0.006 nats per token on the bars that were fitted; a log-logistic is behind. Moving the cuts between ranks by 1/2 matters as much, so Figure 8c singles out no law.
 #
 # </details>
 
@@ -638,7 +639,7 @@ ahead.T.round(4)
 # %% [markdown]
 # <details><summary>Where do the 1.2 nats come from?</summary>
 #
-# Mostly from the missing rank 1: made to add up to 1, the curve gives it 41% for 12B, where 58% are right (14M: 16% and 33%). The rest: a histogram mixes sure and unsure contexts, so its entropy is above CE; and the fit gives a rank the area around it, the closed form the height at it.
+# Mostly from rank 1: made to add up to 1, the curve gives it 41% for 12B and 16% for 14M, instead of 58% and 33%. Also, ranks mix sure and unsure contexts, which raises their entropy, and Appendix C takes the curve's height for its area.
 #
 # </details>
 
@@ -664,7 +665,7 @@ steps.round(2)
 # %% [markdown]
 # <details><summary>What do other models look like?</summary>
 #
-# The same, but CE of the pocket models is too high by 0.51 to 1.20 nats, which is no constant ($-\log p_1$: 1.3 to 1.7 times).
+# The same, but CE of pocket models is too high by varying amounts, 0.51 to 1.20 nats ($-\log p_1$: 1.3 to 1.7 times).
 #
 # </details>
 
@@ -719,7 +720,7 @@ if len(fits):
 # %% [markdown]
 # <details><summary>How do the parameters move with S (Figure 8d)?</summary>
 #
-# $\mu/\sigma$, "approximately linear in S" in the ICLR version, is linear in $\ln S$ ($R^2$ 0.993) and not in $S$ (0.51). For pocket Qwen on code $R^2$ on $\ln S$ is 0.90.
+# $\mu/\sigma$, "approximately linear in S" in the ICLR version, is linear in $\ln S$ ($R^2$ 0.993; pocket models: at least 0.90), not in $S$ (0.51).
 #
 # </details>
 
@@ -755,7 +756,7 @@ if in_ln_S:
 # %% [markdown]
 # ## The paper says, we get
 #
-# "Nearly identical" exponents hold in part: 13 of 24 pairs of Table 1 are within 10%. The lognormal "hypothesis" holds in part: from rank 2 on it is close, but another law fits as well, and rank 1 is not in the fit.
+# "Nearly identical" holds in part: 13 of 24 pairs of exponents in Table 1 are within 10%. The lognormal "hypothesis" holds in part: from rank 2 on it is close, but another law fits as well, and rank 1 is not in the fit.
 
 
 # %% tags=["hide-input", "hide-output"]
@@ -844,6 +845,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** We do not know why rank 1 was left out. In the pocket models $-\log \mathrm{RBP}_1$ has a larger exponent than CE, and we cannot tell why. They are tiny, were trained briefly, and have a small vocabulary.
+# **What this cannot show.** We do not know why rank 1 was left out, nor why $-\log\mathrm{RBP}_1$ has the larger exponent in pocket models (tiny, briefly trained, with a small vocabulary).
 #
 # **Related work.** Clauset et al. ([2009](https://arxiv.org/abs/0706.1062)) compare long-tailed laws; `powerlaw` ([Alstott et al. 2014](https://arxiv.org/abs/1305.0215)) is the program.

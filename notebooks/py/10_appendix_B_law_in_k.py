@@ -13,9 +13,9 @@
 # %% [markdown]
 # # Appendix B: the law in $k$
 #
-# A contest on Wikipedia. The small model is Pythia-14M. It may name its most probable tokens (pieces of words) until the true one is among them. With one guess it is right 33 times in 100, with two 42 times, with five 52 times. The large model is Pythia-12B, with a single guess. Outside the embeddings (the table of token vectors) it has 9,500 times as many parameters.
+# A contest on Wikipedia: two models guess each next token (a word or a piece of one). The large model is Pythia-12B, and it has one guess. The small model is Pythia-14M, and it may name several tokens, its most probable ones. It is right 33 times in 100 with one guess, 42 times with two, and 52 times with five. The large model has 9,500 times as many parameters, not counting embeddings.
 #
-# **Guess first.** How many guesses does the small model need to be right as often as the large one?
+# **Guess first.** How many guesses does the small model need to be right as often as the large one: about 10, 100, or 1,000?
 #
 # *[Glossary](../docs/glossary.md)*
 
@@ -48,7 +48,7 @@ check_parameters(globals())
 ours = "your models" if records_dir else "pocket models"
 
 # %% [markdown]
-# $\mathrm{RBP}_k$ is the share of tokens that are among a model's $k$ most probable: the share that $k$ guesses get right. Figure 9 of the paper's ICLR version has it for eleven $k$ and sixteen models on four texts.
+# $\mathrm{RBP}_k$ is the share of tokens that $k$ guesses get right: the true token is among the model's $k$ most probable ones. Figure 9 of the paper's ICLR version has it for eleven $k$ and sixteen models on four texts. Our loss is $-\log\mathrm{RBP}_k$ (natural logarithm). The size $S$ is the number of parameters without embeddings.
 
 # %%
 published = paper.rbp_by_k()
@@ -81,9 +81,9 @@ stairs = steps.rename("rbp").reset_index().assign(model="pythia-14m", goal=goal)
 plots.save(figure, stairs, figures_dir, "figure_9_stairs")
 
 # %% [markdown]
-# *$\mathrm{RBP}_k$ on Wikipedia (Wiki). The figure of the paper leaves out $k$ = 4, 6, 8 and 9.*
+# *$\mathrm{RBP}_k$ on Wikipedia (Wiki), for the $k$ of the paper's figure.*
 #
-# The small model needs about ten guesses. For a more exact number we join the points of the small model by straight lines, in $\log k$ and the logarithm of the loss $-\log \mathrm{RBP}_k$:
+# The small model needs about ten guesses. For a more exact number, join its points by straight lines on logarithmic axes, and read off where they reach the large model's loss:
 
 
 # %%
@@ -97,7 +97,7 @@ def guesses_needed(small, loss):
     return np.exp(needed)
 
 
-for corpus in paper.PLOTTED_CORPORA:
+for corpus in published["corpus"].unique():
     pythia = published.query("corpus == @corpus and family == 'Pythia'")
     small = pythia.query("model == 'pythia-14m'")
     large = pythia.query("model == 'pythia-12b' and k == 1")
@@ -109,18 +109,18 @@ for corpus in paper.PLOTTED_CORPORA:
 #
 # ## A line for each model
 #
-# > **The paper.** "The fits are highly accurate (all $R^2 \geq 0.99$)", and "the slopes with respect to $k$ are considerably steeper than those with respect to model size $S$" (Appendix B of the ICLR version, $k$ from 1 to 100). If $k$ changes by a small step $\Delta k$, the loss stays equal if the size changes by
+# > **The paper.** "The fits are highly accurate (all $R^2 \geq 0.99$)", and "the slopes with respect to $k$ are considerably steeper than those with respect to model size $S$" (Appendix B of the ICLR version, $k$ from 1 to 100). Small steps $\Delta k$ and $\Delta S$ together leave the loss unchanged if
 # >
 # > $$\frac{\Delta S}{S} \approx -\frac{\alpha_k}{\alpha_S}\,\frac{\Delta k}{k}$$
 #
-# So more guesses can replace size. $S$ counts parameters without embeddings. The paper's $\alpha_S$ is the exponent in $S$, which we call $\alpha$. Its $\alpha_k$ is here the exponent in $k$, which we call $\beta$: the loss of one model goes as $k^{-\beta}$. On logarithmic axes such a law is a line with slope $-\beta$. Fit it to each model:
+# So more guesses can replace size. The paper's $\alpha_S$ is the exponent in $S$, which we call $\alpha$. Its $\alpha_k$ is here the exponent in $k$, which we call $\beta$: the loss of one model goes as $k^{-\beta}$. On logarithmic axes such a law is a line with slope $-\beta$, and $R^2$ is 1 if all points lie on it. Fit a line to each model:
 
 
 # %%
 def line_in_k(points):
     """The line of log loss on log k through one model's points."""
     line = fit_power_law(points["k"], points["loss"])  # alpha is minus the slope
-    values = [line.alpha, line.intercept, line.r2]
+    values = [line.alpha, line.intercept, line.r2]  # the intercept: log of the loss at k = 1
     return pd.Series(values, index=["beta", "log_c", "R2"])
 
 
@@ -135,11 +135,10 @@ lines.query("corpus == 'Wiki' and family == 'Pythia'").round(3)
 printed = paper.table_k_law().rename(columns={"dataset": "corpus"})
 both = printed.merge(lines, on=["corpus", "family", "model"])
 off_beta, off_R2 = (both.slope + both.beta).abs().max(), (both.r2 - both.R2).abs().max()
-print(f"{len(both)} of {len(printed)} printed lines have points; ", end="")
-print(f"we differ by at most {off_beta:.4f} in slope and {off_R2:.4f} in R2")
-print(
-    f"printed beta: {-printed.slope.max()} to {-printed.slope.min()}; R2 at least {printed.r2.min()}"
-)
+print(f"The paper prints {len(printed)} lines, and the points of {len(both)} of them.")
+print(f"There we differ by at most {off_beta:.4f} in slope and {off_R2:.4f} in R2.")
+low, high = -printed.slope.max(), -printed.slope.min()
+print(f"Printed beta: {low} to {high}; printed R2: at least {printed.r2.min()}.")
 
 # %% tags=["hide-input"]
 # Draw Figure 9 for Pythia on Wiki
@@ -169,11 +168,11 @@ columns = ["corpus", "family", "model", "S", "k", "rbp", "loss"]
 plots.save(figure, pythia[columns], figures_dir, "figure_9")
 
 # %% [markdown]
-# *Four Pythias on Wiki. The arrow joins the large model's loss with one guess and the small model's loss with ten. These two models have the thick lines.*
+# *Four Pythias on Wiki, the two of the contest with thick lines. The arrow joins their equal losses: with one guess for the large model, and with ten for the small one.*
 #
-# **Exercise 1.** OPT is another family. If its largest model, `opt-6.7b`, has one guess on Wiki, `guesses_needed` gives 1.9 for the smallest, `opt-125m`. Now let the largest have ten guesses. How many does the smallest need, to the nearest whole number? Why is that more than ten times as many as before?
+# **Exercise 1.** OPT is another family. If its largest model, `opt-6.7b`, has one guess on Wiki, `guesses_needed` gives 1.9 for the smallest, `opt-125m`. Now let the largest have ten guesses. How many does the smallest need? Why is that more than ten times as many as before?
 #
-# <details><summary>Hint</summary>Give <code>guesses_needed</code> the largest model's loss at k = 10. Then look at which of the two lines is steeper. Parallel lines would give 19.</details>
+# <details><summary>Hint</summary>Give <code>guesses_needed</code> the largest model's loss at k = 10. Which of the two lines is steeper? Parallel lines would give 19.</details>
 
 # %%
 answer_1 = None  # a whole number
@@ -182,14 +181,14 @@ print(check(1, answer_1, sealed("9f14025a", digits=0)))
 # %% [markdown]
 # ## What is a guess worth?
 #
-# Why does the paper's formula hold, and for which $k$? Let $L$ be the loss, $s = \log(S/S_0)$ with a typical size $S_0$, and $\kappa = \log k$.
+# Why does the paper's formula hold, and for which $k$? Let $L$ be the loss, $\kappa = \log k$ and $s = \log(S/S_0)$, with a typical size $S_0$.
 #
 # 1. A law with two fixed exponents is $\log L = a - \alpha s - \beta \kappa$. To let each exponent change with the other quantity, add a product: $\log L = a - \alpha s - \beta \kappa - \gamma s \kappa$. *Why:* Section 4.4 finds that the exponent in $S$ grows with $k$, and the lines above fan out.
 # 2. The exponent in $S$ is $\alpha + \gamma\kappa$. *Why:* it is minus the derivative in $s$.
 # 3. The exponent in $k$ is $\beta + \gamma s$. *Why:* it is minus the derivative in $\kappa$.
-# 4. Change $s$ and $\kappa$ so that the loss remains equal. Then $(\alpha + \gamma\kappa)\,ds + (\beta + \gamma s)\,d\kappa = 0$. *Why:* $\log L$ does not change.
+# 4. If small changes $ds$ and $d\kappa$ leave the loss unchanged, then $(\alpha + \gamma\kappa)\,ds + (\beta + \gamma s)\,d\kappa = 0$. *Why:* the left side is the fall of $\log L$.
 # 5. So $\dfrac{ds}{d\kappa} = -\dfrac{\beta + \gamma s}{\alpha + \gamma\kappa}$. This is the paper's formula. *Why:* $ds = \Delta S/S$ and $d\kappa = \Delta k/k$ for small steps, and the fraction is the exponent in $k$ over that in $S$.
-# 6. For a model of size $S_0$, doubling $k$ is worth a model $2^{\beta/(\alpha + \gamma\kappa)}$ times as large, exactly. *Why:* at $s = 0$ doubling lowers $\log L$ by $\beta\log 2$, and a larger model with the old $k$ lowers it by $(\alpha + \gamma\kappa)\,s$. These are equal if $s = \beta\log 2/(\alpha + \gamma\kappa)$.
+# 6. For a model of size $S_0$, doubling $k$ is worth a model $2^{\beta/(\alpha + \gamma\kappa)}$ times as large, exactly. *Why:* at $s = 0$ doubling lowers $\log L$ by $\beta\log 2$, and a larger model with the old $k$ lowers it by $(\alpha + \gamma\kappa)\,s$. These are equal if $s = \beta\log 2/(\alpha + \gamma\kappa)$, and $S/S_0 = e^s$.
 
 # %%
 a, alpha, beta, gamma, s, kappa = sp.symbols("a alpha beta gamma s kappa")
@@ -260,17 +259,17 @@ print("doubling k is worth, median:", middle.round(1).to_dict())
 plots.save(figure, rates.reset_index(), figures_dir, "figure_9_worth")
 
 # %% [markdown]
-# *How many times as large a model must become to lower its loss as much as twice as many guesses would. Grey: each family on each text. Black: median.*
+# *How many times as large must a model become to gain what twice as many guesses would gain? Grey: each family on each text. Black: median.*
 #
-# In every family on every text $\gamma$ is positive, so the worth falls as $k$ grows. **On Wiki a second guess is worth a Pythia about 53 times as large; the step from 50 to 100 guesses is worth one about 6 times as large.** (The 123 of GPT-2, 126 of OPT and 99 of Qwen on Wiki are beyond their data: the largest models are 17, 76 and 37 times the smallest.)
+# In every family on every text $\gamma$ is positive, so the worth falls as $k$ grows. **For a Pythia of size $S_0$ on Wiki, a second guess is worth a model about 53 times as large, and the step from 50 to 100 guesses one about 6 times as large.** (The table's 123, 126 and 99 are beyond the data: the largest GPT-2, OPT and Qwen are 17, 76 and 37 times the smallest.)
 #
-# **Exercise 2 (to discuss).** Section 4.4 finds that $\alpha$ grows with $k$. Figure 9 shows that $\beta$ grows with $S$. Why is neither possible without the other? (Answer: `docs/solutions/10_appendix_B_law_in_k.md`.)
+# **Exercise 2 (to discuss).** Section 4.4 finds that $\alpha$ grows with $k$. Figure 9 shows that $\beta$ grows with $S$. Why is neither possible without the other? ([Our answer](../docs/solutions/10_appendix_B_law_in_k.md).)
 #
-# <details><summary>Hint</summary>Steps 2 and 3. Or differentiate twice, once in log S and once in log k, in either order.</details>
+# <details><summary>Hint</summary>Which letter do steps 2 and 3 share?</details>
 #
 # ## Where it ends
 #
-# At $k = V$, the size of the vocabulary, every token is among the $k$ best, so the loss is 0. No power of $k$ is ever zero. So the line has to fail somewhere between 100 and $V$. Figure 7 of the paper has Pythia on Wiki up to $k$ = 10,000; `paper.emergence()` holds its points. In that table we need only the rows with $N = 1$, in which `p` is $\mathrm{RBP}_k$. We fit each line to $k \leq 100$ and divide the counted loss by the loss on the line:
+# The vocabulary has $V$ tokens. At $k = V$ every token is among the $k$ most probable, so the loss is 0. But no power of $k$ is ever zero, so the line has to fail somewhere between 100 and $V$. Figure 7 of the paper has $\mathrm{RBP}_k$ of Pythia on Wiki up to $k=10{,}000$: the column `p` of `paper.emergence()` in the rows with $N=1$ (single tokens). We fit each line to $k \leq 100$ and divide the loss that was counted by that on the line:
 
 
 # %%
@@ -364,9 +363,9 @@ plots.save(figure, far, figures_dir, "figure_9_beyond")
 # %% [markdown]
 # *Median over models. Green: the paper's. Grey: pocket models (small models that we trained), one line for each of three texts.*
 #
-# At $k$ = 2,500 a published Pythia has about a third of the loss that its line promises. The law in $k$ describes two decades and then ends. For the law in $S$ no such end is seen at these sizes.
+# **At $k=2{,}500$ the published Pythias have about a third of the loss that their lines promise.** The law describes $k$ from 1 to 100 and then ends. For the law in $S$ no such end is seen at these sizes.
 #
-# **Exercise 3.** Fit Pythia-12B on Wiki again with $k \leq 10$ only. What is $\beta$, to three decimals?
+# **Exercise 3.** Fit Pythia-12B on Wiki again with $k \leq 10$ only. What is $\beta$?
 #
 # <details><summary>Hint</summary>Choose the rows with <code>query</code>, and give them to <code>line_in_k</code>.</details>
 
@@ -377,9 +376,9 @@ print(check(3, answer_3, sealed("87a96679", digits=3)))
 # %% [markdown]
 # ## Further questions
 #
-# <details><summary>What do the lines of all sixteen models look like, and those of the pocket models?</summary>
+# <details><summary>What do the lines of all models look like?</summary>
 #
-# Every line is nearly straight, and larger models of a family have steeper lines. The one exception is GPT-2 on HumanEval, with equal slopes (0.53).
+# Nearly straight, and steeper for larger models of a family. The paper's one exception is GPT-2 on HumanEval, with equal slopes (0.53). Among pocket models, neighbours in size are out of order three times, by at most 0.004.
 #
 # </details>
 
@@ -423,9 +422,9 @@ else:
     print("No measured model has a line in k.")
 
 # %% [markdown]
-# <details><summary>How many guesses do the other smaller models need, and what is a guess worth to pocket models?</summary>
+# <details><summary>How many guesses do other models need, and what is one worth to pocket models?</summary>
 #
-# The next picture has a mark for each smaller model and text. For pocket models, doubling $k$ is worth a model 29 times as large at $k = 1$ and 10 times at $k = 50$ (medians); for the paper's models, 32 and 7 times.
+# The picture has a mark for each smaller model and text. For pocket models, doubling $k$ is worth a model 29 times as large at $k=1$ and 10 times at $k=50$ (medians; for the paper's, 32 and 7 times).
 #
 # </details>
 
@@ -466,9 +465,9 @@ if len(three_sizes):
 pd.DataFrame(medians).T.round(1)
 
 # %% [markdown]
-# <details><summary>Is it a line? Does an R2 of 0.99 not prove it?</summary>
+# <details><summary>Does an R2 of 0.99 prove that it is a line?</summary>
 #
-# No. Fit a curve that is no power law, a lognormal over ranks, to each model's points; take the curve for data and fit a line: $R^2$ is still at least 0.986, as every smooth curve is close to some line. The distances from the line have a pattern: at $k = 30$ the points are above it on all seven texts, at $k = 100$ below it on six (published HumanEval is the exception, and 5% above it at $k = 1$). The error is a few percent, and larger than other documents could make it (bars: 95%). As a description for $k$ up to 100 the line is good.
+# No: every smooth curve is close to some line. A lognormal is no power law. But if we fit one to each model's points, a line through the lognormal has an $R^2$ of at least 0.986. The points leave their lines in a pattern: as a mean over models, they are above at $k=30$ on all seven texts, and below at $k=100$ on six (on the paper's HumanEval above, and 5% above at $k=1$). For pocket models these few percent are more than other documents could cause (bars: 95%). For $k$ up to 100 the line is a good description.
 #
 # </details>
 
@@ -542,7 +541,7 @@ plots.save(figure, residuals, figures_dir, "figure_9_residuals")
 # %% [markdown]
 # <details><summary>Why does the exponent in S grow with k?</summary>
 #
-# [Notebook 06](06_section_4_4_summary.ipynb) asks this for Pythia on Wiki. If a model needs $k_q \propto S^{-b}$ guesses to be right with probability $q$, then $\alpha = b\,\beta$ at that $k$. *Why:* along $k = k_q(S)$ the loss does not change, so $\alpha\,ds + \beta\,d\kappa = 0$, and $d\kappa = -b\,ds$. So $\alpha$ can grow because larger models save more guesses (larger $b$) or because the curve in $k$ is steeper there (larger $\beta$). Up to $k$ of about 50 the split depends on how whole $k$ are interpolated, for the paper's models too; beyond, $b$ falls and $\beta$ doubles. (Between Figure 7's few $k$ the product is up to 28% above $\alpha$.)
+# [Notebook 06](06_section_4_4_summary.ipynb) shows that $\alpha = b\,\beta$ if the guesses needed for a fixed $\mathrm{RBP}_k$ fall as $S^{-b}$. So $\alpha$ can grow because larger models save more guesses (larger $b$) or because the curve in $k$ is steeper there (larger $\beta$). Up to $k$ of about 50 the split depends on how whole $k$ are interpolated; beyond, $b$ falls and $\beta$ doubles. (Between Figure 7's few $k$ the product is up to 28% above $\alpha$.)
 #
 # </details>
 
@@ -623,7 +622,7 @@ plots.save(figure, shares, figures_dir, "figure_9_why")
 # %% [markdown]
 # ## The paper says, we get
 #
-# "The fits are highly accurate (all $R^2 \geq 0.99$)" holds: 0.993 at least. The slopes in $k$ are also steeper than those in $S$. A family has a slope in $S$ at each of $k$ = 1, 10 and 100. Compare each model's slope in $k$ with the steepest of its family's three slopes in $S$ on the same text: it is 1.5 to 4.1 times as steep.
+# "The fits are highly accurate (all $R^2 \geq 0.99$)" holds: 0.993 at least. The slopes in $k$ are also steeper than those in $S$: each model's slope in $k$ is 1.5 to 4.1 times the steepest of its family's slopes in $S$ (at $k=1$, 10 and 100) on the same text.
 
 # %% tags=["hide-input", "hide-output"]
 # The claims as a table
@@ -683,6 +682,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** For the pocket models' vocabulary of 4,096, $k = 100$ is a much larger share than for the published models; that may be why they bend more. The eleven $k$ of one model are counted on the same tokens. So the usual interval of a fitted slope does not say how $\beta$ would differ on other tokens, and we print none.
+# **What this cannot show.** $k=100$ is a much larger share of the pocket models' vocabulary of 4,096, which may be why their lines bend more. The eleven $k$ of one model are counted on the same tokens, so the usual interval of a fitted slope does not say how $\beta$ would differ on other tokens. We print none.
 #
-# **Related work.** For whole answers, too, the chance of success is known to grow regularly with the number of attempts (Brown et al. 2024, arXiv 2407.21787). Schaeffer et al. (2025, arXiv 2502.17578) explain it by a few tasks that are very hard. [Notebook 08](08_section_5_2_two_laws.ipynb) looks at the ranks beyond $k = 100$, [notebook 17](17_one_axis.ipynb) at the curve in $k$ as a whole.
+# **Related work.** For whole answers, too, success grows regularly with the number of attempts ([Brown et al. 2024](https://arxiv.org/abs/2407.21787)). [Schaeffer et al. (2025)](https://arxiv.org/abs/2502.17578) explain it by a few tasks that are very hard. [Notebook 08](08_section_5_2_two_laws.ipynb) looks at ranks beyond 100, [notebook 17](17_one_axis.ipynb) at the curve in $k$ as a whole.
