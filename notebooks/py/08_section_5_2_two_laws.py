@@ -115,7 +115,7 @@ print(check(1, answer_1, sealed("74fd51f1", digits=2)))
 #
 # Cross-entropy (CE) is the mean of $-\log p$ in nats (natural logarithms), where $p$ is the probability that a model gives the true token. It is *absolute-based*: it uses $p$ itself. $\mathrm{RBP}_k$, the share of tokens of rank $k$ or less, is *relative-based*: it uses only the order of the tokens. The paper's $p_1$ is $\mathrm{RBP}_1$.
 #
-# Let $S$ be the number of parameters without embeddings. Both losses fall as $S^{-\alpha}$: on logarithmic axes, a line with slope $-\alpha$. For ten Pythias on Wikipedia (Wiki):
+# Let $S$ be the number of parameters without embeddings. Both losses fall as $S^{-\alpha}$: on logarithmic axes, a line with slope $-\alpha$. Here are both for ten Pythias on Wikipedia (Wiki):
 
 # %%
 laws = published_laws()  # the points of Figures 8a and 8b, a row for each model
@@ -250,13 +250,13 @@ with plots.style():
 plots.save(figure, largest_bins.assign(summed=summed), figures_dir, "figure_8_idea")
 
 # %% [markdown]
-# The paper's Figure 8c begins at rank 2. A bar has ranks `bin_lo` to `bin_hi` - 1, and `mass` is its share:
+# Figure 8c begins at rank 2. A bar has ranks `bin_lo` to `bin_hi` - 1, and `mass` is its share:
 
 # %%
 paper.rank_density().head(3)
 
 # %% [markdown]
-# Is rank 1 left out, or only not drawn? If it is left out, the bar of rank 2 is a share of the other tokens only. Figure 9 of the paper's ICLR version has $\mathrm{RBP}_1$ and $\mathrm{RBP}_2$ for three of the models:
+# Is rank 1 left out, or only not drawn? If it is left out, the bar of rank 2 is a share of the other tokens only. Figure 9 of the paper's ICLR version has $\mathrm{RBP}_1$ and $\mathrm{RBP}_2$ for three models:
 
 # %%
 RBP = paper.rbp_by_k().query("dataset == 'Wiki' and k in [1, 2]")
@@ -276,8 +276,9 @@ table.dropna().round(4)  # without the models that only one of the two figures h
 # %%
 def score(bins, mu, sigma):
     """The mean log probability of a token in these bars, by the curve from rank 2 on."""
-    area = at_least(bins["bin_lo"], mu, sigma) - at_least(bins["bin_hi"], mu, sigma)
-    probability = area / at_least(2, mu, sigma)
+    from_first = at_least(bins["bin_lo"], mu, sigma)
+    beyond_last = at_least(bins["bin_hi"], mu, sigma)
+    probability = (from_first - beyond_last) / at_least(2, mu, sigma)
     return (bins["mass"] * np.log(probability)).sum()
 
 
