@@ -47,7 +47,7 @@ from rbpkit.tools.exercises import check, sealed
 check_parameters(globals())
 
 # %% [markdown]
-# The curve is a *lognormal*: $\ln k$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. The paper prints $\mu$ and $\sigma$ for four Pythias. The curve is divided by a number $c$, so that all $p_k$ add up to 1. The four terms are $\log c$, $\log\sqrt{2\pi}\,\sigma$, $\mu^2/2\sigma^2$, and a fraction with the denominator $c$, which we call *the fraction*. We take the formulas of $c$ and of the fraction from the paper, and derive them below.
+# The curve is a *lognormal*: $\ln k$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. The paper prints $\mu$ and $\sigma$ for four Pythias. The curve is divided by a number $c$, so that all $p_k$ add up to 1. The four terms are $\log c$, $\log\sqrt{2\pi}\,\sigma$, $\mu^2/2\sigma^2$, and a fraction with the denominator $c$, which we call *the fraction*. The formulas of $c$ and of the fraction are derived below.
 
 # %%
 four = paper.lognormal_params().set_index("model")  # what the paper prints
@@ -196,7 +196,7 @@ plots.save(figure, drawn, figures_dir, "figure_C2")
 # %% [markdown]
 # *The ten Pythias, with the $\mu$ and $\sigma$ that give the paper's Figure 8b.*
 #
-# All other steps of the appendix are right in the limit that it takes. In this map of the argument the two crossed arrows are the steps that do not follow:
+# All other steps of the appendix are right in the limit that it takes. In this map the two crossed arrows are the steps that do not follow:
 
 # %% tags=["hide-input"]
 # Draw the idea: what follows from what in Appendix C
@@ -492,7 +492,7 @@ by_both = pd.DataFrame(rows, index=["-log p_1, sum", "-log p_1, closed form"])
 by_both.T.astype(float).round(2)
 
 # %% [markdown]
-# On the way to the limit $-\log p_1$ changes by only about 0.1, in both columns. Is the fraction small compared with it?
+# On the way to the limit $-\log p_1$ changes by only about 0.1. Is the fraction small compared with it?
 
 
 # %%
@@ -521,7 +521,7 @@ answer_2 = None  # nats
 print(check(2, answer_2, sealed("d2cbad71", digits=2)))
 
 # %% [markdown]
-# **Exercise 3 (to discuss).** $\mu/\sigma\to-\infty$ alone does not fix the limit. Use `rank_sums` on three paths: $\sigma = 6$ and $\mu = -6w$; $\sigma = w$ and $\mu = -0.4\,w^2$; $\sigma = w$ and $\mu = -w^{1.5}$. Let $w$ grow. Where does $-\log p_1$ go on each, and why? (No check; see [the solutions](../docs/solutions/11_appendix_C_derivation.md).)
+# **Exercise 3, to discuss** (no check; see [the solutions](../docs/solutions/11_appendix_C_derivation.md)). $\mu/\sigma\to-\infty$ alone does not fix the limit. Use `rank_sums` on three paths: $\sigma = 6$ and $\mu = -6w$; $\sigma = w$ and $\mu = -0.4\,w^2$; $\sigma = w$ and $\mu = -w^{1.5}$. Let $w$ grow. Where does $-\log p_1$ go on each, and why?
 #
 # <details><summary>Hint</summary>Work out b on each path.</details>
 #
@@ -529,7 +529,7 @@ print(check(2, answer_2, sealed("d2cbad71", digits=2)))
 #
 # <details><summary>Could another curve make CE and $-\log p_1$ fall alike?</summary>
 #
-# Not for ever. By any curve over ranks CE is the entropy of the rank. Whether the rank is 1 is a part of this uncertainty, so
+# Not for ever. By any curve over ranks CE is the entropy of the rank. Whether the rank is 1 is part of this uncertainty, so
 #
 # $$\mathrm{CE} \ge -p_1\log p_1 - (1-p_1)\log(1-p_1) \quad\Rightarrow\quad \frac{\mathrm{CE}}{-\log p_1} \to \infty \;\text{ as }\; p_1 \to 1$$
 #

@@ -87,9 +87,9 @@ with plots.style():
 plots.save(figure, pd.DataFrame({"token": tokens, "pair": is_pair_token}), figures_dir, "14_text")
 
 # %% [markdown]
-# A model can find such a token by *copying*: it looks for an earlier place of the token in front of it, and takes what followed there. We call the tokens with a box *pair tokens*, and all others *other tokens*.
+# A model can predict such a token by *copying*: it looks for an earlier place of the token just read, and takes what followed there. We call the tokens with a box *pair tokens*, and all others *other tokens*.
 #
-# A family is one design of model in several sizes. $S$ is the number of parameters without embeddings. $\mathrm{RBP}_1$ is the share of tokens that a model ranks first. On one text, $-\log \mathrm{RBP}_1 \propto S^{-\alpha}$ in a family. The exponent $\alpha$ says how much a larger model helps.
+# A family is one architecture in several sizes. $S$ is the number of parameters without embeddings. $\mathrm{RBP}_1$ is the share of tokens that a model ranks first. On one text, $-\log \mathrm{RBP}_1 \propto S^{-\alpha}$ in a family. The exponent $\alpha$ says how much a larger model helps.
 #
 # The pocket models, the small ones that we trained, have all read the same tokens. On each of five texts Pythia's exponent is 1.3 to 1.9 times that of GPT-2 or OPT.
 #
@@ -119,9 +119,9 @@ finished = models[models["T"] == 12e6]  # every family is trained on 12 million 
 
 # %%
 FAMILIES = ["GPT2", "OPT", "Pythia"]
-first_guess = finished.query("family in @FAMILIES and quantity == 'RBP_1'")
+at_rank_1 = finished.query("family in @FAMILIES and quantity == 'RBP_1'")
 rows = []
-for (kind, corpus, family), part in first_guess.groupby(["kind", "corpus", "family"]):
+for (kind, corpus, family), part in at_rank_1.groupby(["kind", "corpus", "family"]):
     line = fit_power_law(part["S"], part["loss"])
     rows.append((kind, corpus, family, line.alpha))
 alpha = pd.DataFrame(rows, columns=["kind", "corpus", "family", "alpha"])
@@ -190,7 +190,7 @@ print(check(1, answer_1, sealed("896cba10", digits=3)))
 # %% [markdown]
 # ## Do the models copy?
 #
-# Which tokens have a box depends on the text alone, so a model could get one right without copying. So we test copying without a text: 40 random tokens, and then the same 40 again. Only the first 40 help to predict the second 40.
+# Which tokens have a box depends on the text alone, so a model could get one right without copying. We therefore test copying without a text: 40 random tokens, and then the same 40 again. Only the first 40 help to predict the second 40.
 #
 # They can help in two ways. A model may just expect any token that it has seen, or it may copy. To tell these apart, we put the first 40 into another order: then copying fails, but a model can still expect what it has seen. The *gain from the order* is the loss of the second 40 after the other order, minus their loss after the same order.
 
@@ -214,8 +214,9 @@ same_order = torch.cat([forty, forty], dim=1)
 other_order = torch.cat([shuffled, forty], dim=1)
 
 # %%
-# GPT-2's largest model, Pythia's third and sixth (size 0 is the smallest). Token number 40 is
-# the first of the second 40. What is in front of it has no earlier place, so we begin with 41.
+# GPT-2's largest model, Pythia's third and sixth (size 0 is the smallest). In a name w is the
+# width and l the number of layers. We begin with token number 41: number 40 is the first of the
+# second 40, and what is in front of it occurred nowhere earlier.
 for family, size in (("GPT2", 4), ("Pythia", 2), ("Pythia", 5)):
     model = load_model(model_folder(family, size), device="cpu")
     with torch.no_grad():
@@ -262,7 +263,7 @@ print(check(2, answer_2, sealed("8bf40d05", digits=1)))
 # %% [markdown]
 # ## The architecture, or the learning rate?
 #
-# At each width, Pythia was trained at four times the learning rate of GPT-2 and OPT. So we trained three Pythias again at GPT-2's rate, and three GPT-2s at Pythia's. The table `rates` has their gain from the order, in nats, as `order`.
+# At each width, Pythia was trained at four times the learning rate of GPT-2 and OPT. So we trained three Pythias again at GPT-2's rate, and three GPT-2s at Pythia's. The table `rates` has their gain from the order (`order`, in nats, with 256 sequences).
 
 # %% tags=["hide-input"]
 # Which of the probed models were trained at which rate
@@ -290,7 +291,7 @@ rates.pivot(index=["family", "S"], columns="rate", values="order").round(2)
 # ## Further questions
 
 # %% [markdown]
-# <details><summary>Are pair tokens simply common pairs of tokens?</summary>
+# <details><summary>Are pair tokens just common pairs?</summary>
 #
 # No. Among pairs that are equally frequent in the <em>other</em> documents of HumanEval, the families nearly agree on other tokens. On pair tokens Pythia's exponent is far larger, most of all if no other document has the pair. (We did not count pairs in the training text.)</details>
 
