@@ -49,6 +49,9 @@ def main() -> int:
         )
         return 2
     import assemble
+
+    sys.path.append(str(assemble.DOCS / "explorables"))
+    import make
     from sphinx.cmd.build import main as sphinx
 
     site = assemble.ROOT / "out" / "site"
@@ -62,6 +65,7 @@ def main() -> int:
     shutil.rmtree(site, ignore_errors=True)
     names = assemble.assemble(sources)
     copy_mathjax(sources / "_static" / "mathjax")
+    make.write_own(sources / "extra" / "explorables")
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     flags = ["-q", "-W", "--keep-going", "-b", "html", "-d", f"{sources}/_build"]
     status = sphinx([*flags, str(sources), str(site)])

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import json
+import random
 import re
 import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+from safetensors.numpy import load_file
 
-from rbpkit.tools.rank_view import look
-from rbpkit_pocket.families import model_folder
+from rbpkit.errors import InputError
+from rbpkit.tools.rank_view import look, pieces
+from rbpkit_pocket.families import POCKET_CONTEXT, V, load_tokenizer, model_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "explorables"
@@ -74,6 +80,57 @@ def test_what_is_vendored_comes_with_its_licence():
     assert licences.count("Permission to use, copy, modify") == 2
 
 
+# -- your own text ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def own(maker, tmp_path_factory) -> Path:
+    """A folder with *Your own text*, which is made for the site and never committed."""
+    folder = tmp_path_factory.mktemp("own")
+    maker.write_own(folder)
+    return folder
+
+
+def own_data(folder: Path) -> dict:
+    page = (folder / "own.html").read_text(encoding="utf-8")
+    [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)
+    return json.loads(data)
+
+
+def test_the_page_without_its_models_is_light(own):
+    page = (own / "own.html").read_text(encoding="utf-8")
+    loads = re.findall(r'<(?:script|link|img)[^>]* (?:src|href)="([^"]+)"', page)
+    assert set(loads) == {path.name for path in own.iterdir()} - {
+        "own.html",
+        *(f"own_{one['name']}.js" for one in own_data(own)["models"]),
+    }
+    assert sum((own / name).stat().st_size for name in ["own.html", *loads]) < MOST_BYTES
+    assert "alt=" in page and "<noscript>" in page
+
+
+def test_the_page_s_models_hold_the_shipped_values(own):
+    for size in range(3):
+        folder = model_folder("Pythia", size)
+        script = (own / f"own_{folder.name}.js").read_text(encoding="utf-8")
+        file = json.loads(script.split(" = ")[1].rstrip(";\n"))
+        values = np.frombuffer(base64.b64decode(file["base64"]), dtype="<f2")
+        shipped = load_file(folder / "model.safetensors")
+        place = 0
+        for name, count in file["tensors"]:
+            assert np.array_equal(values[place : place + count], shipped[name].ravel())
+            place += count
+        assert place == len(values)
+        assert len(shipped) == len(file["tensors"])
+
+
+def test_the_page_s_tokens_are_the_tokenizer_s(own):
+    data = own_data(own)["tokenizer"]
+    spelt = [data["special"].encode(), *(bytes([byte]) for byte in data["alphabet"])]
+    for left, right in zip(data["merges"][::2], data["merges"][1::2], strict=True):
+        spelt.append(spelt[left] + spelt[right])
+    assert spelt == pieces(load_tokenizer(), range(V))
+
+
 # -- in a browser ----------------------------------------------------------------------------
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -107,9 +164,9 @@ def browser(request, tmp_path_factory):
 class Opened:
     """A page in the browser: its controls by name, and what it says."""
 
-    def __init__(self, driver, name: str):
+    def __init__(self, driver, name: str, folder: Path = FOLDER):
         self.driver = driver
-        driver.get((FOLDER / f"{name}.html").as_uri())
+        driver.get((folder / f"{name}.html").as_uri())
 
     def all(self, selector: str):
         return self.driver.find_elements("css selector", selector)
@@ -194,4 +251,147 @@ def test_in_cross_entropy_the_points_lie_on_one_line(browser):
     WebDriverWait(browser, 10).until(lambda _: "cross-entropy" in page.said)
     by_ce = float(re.search(r"by ([\d.]+)%", page.said)[1])
     assert by_size > 15 and by_ce < 2
+    page.close()
+
+
+OWN_TEXTS = {
+    "English": "I'm sure they'll say it's DON'T, and 'tis what she'd do. We've 3 of 1,234.5! 'S",
+    "code": "def f(x, *y):\n\tif x<=0:\n        return {'a': -1e-5}\n\n\n    # _done_\n" * 3,
+    "facts": "The capital of France is Paris. Water boils at 100 degrees Celsius.\n- a\n- b\n",
+    "accents": "Ça coûte 12 €, à Zürich; e\u0301te\u0301. Привет, мир! Ελληνικά, עברית, हिन्दी",
+    "numbers": "½ ² Ⅷ ① ٣ 10² x₁ 1st \uff11\uff12 三百",
+    "CJK and emoji": "東京は日本の首都です。約1400万人。👩\u200d👧 👍🏽 🇫🇷 ❤\ufe0f \U0001d4b3 𠀋",
+    "letters newer than the tokenizer": "\u088f\u0c5c\ua7ce \U00010d4a\U000105c0 \U00032000",
+    "empty": "",
+    "one token": "a",
+    "two tokens": "a b",
+    "longer than the context": "The committee said that it would not agree, and so on. " * 60,
+    "a long word": "Abcdefghij0" * 300,
+    "spaces": "  a \t b\u00a0c\u3000 d\u2003\u2003e\x85f\ufeffg \ufeff h\x1ci\x1f \n\n n  \n ",
+    "ends of lines": "a\r\nb\rc\x0bd\x0ce\u2028f\u2029 \r\n\r\n  g\n",
+    "controls": "\x00a\x01\u200bb\u2060\ufffd\ufffe\U0010ffff ~`^",
+    "special": "a<|endoftext|>b c <|endoftext|><|endoftext|> d<|endoftext|",
+    "special alone": "<|endoftext|>",
+    "special first": "<|endoftext|> <|endoftext|>x< |endoftext|>",
+}
+NEAR = 1e-4  # logits so close may change places when sums are added in another order
+READ_ALL = """
+const [texts, long, done] = arguments;
+const finish = (work) => {
+  let step = work.next();
+  while (!step.done) step = work.next();
+  return step.value;
+};
+const readWith = async (name) => {
+  const network = await networkOf(name);
+  return texts.map((text) => {
+    const reading = readText(TOKENIZER, network, text, DATA.context);
+    const { ids, ranks, nll, isCut, logitsBefore } = finish(reading);
+    const last = ranks.findLastIndex((rank) => rank !== null);
+    const first = last < 0 ? [] : firstOf(logitsBefore(last), ids[last], TOP);
+    return { ids, ranks, nll, isCut, first };
+  });
+};
+(async () => {
+  const runs = {};
+  for (const { name } of DATA.models) runs[name] = await readWith(name);
+  done({ runs, long: finish(TOKENIZER.encode(long, 1e9)).ids });
+})();
+"""
+
+
+def mixed_characters() -> str:
+    """Many kinds of characters in a random order, with spaces: for the tokenizer alone."""
+    chance = random.Random(0)
+    kinds = [range(1, 128), range(128, 0x3000), range(0x3000, 0xD800), range(0xE000, 0x33000)]
+    drawn = [chr(chance.choice(chance.choice(kinds))) for _ in range(20_000)]
+    signs = [chance.choice([" ", "  ", "\n", "'s", "a", "1", ""]) for _ in drawn]
+    return "".join(a + b for a, b in zip(drawn, signs, strict=True))
+
+
+def near_ties(logits: torch.Tensor, target: int) -> int:
+    """How many logits may change places with the target's."""
+    distance = (logits - logits[target]).abs()
+    return int((distance < NEAR).sum()) - 1  # the target is no tie of itself
+
+
+@pytest.mark.parametrize("browser", WIDTHS[:1], indirect=True)
+def test_the_page_reads_texts_as_the_package_does(browser, own):
+    from rbpkit import load_model
+
+    Opened(browser, "own", own)
+    browser.set_script_timeout(120)
+    texts, long = list(OWN_TEXTS.values()), mixed_characters()
+    read = browser.execute_async_script(READ_ALL, texts, long)
+    assert read["long"] == load_tokenizer()(long, verbose=False)["input_ids"]
+
+    for size in range(3):
+        model = load_model(model_folder("Pythia", size), device="cpu")
+        exchanged = ranked = 0
+        for (kind, text), shown in zip(OWN_TEXTS.items(), read["runs"][model.name], strict=True):
+            ids = model.tokenizer(text, verbose=False)["input_ids"]
+            assert shown["ids"] == ids[:POCKET_CONTEXT], kind
+            assert shown["isCut"] == (len(ids) > POCKET_CONTEXT), kind
+            if all(rank is None for rank in shown["ranks"]):
+                with pytest.raises(InputError, match="two tokens to score"):
+                    look(model, text)
+                continue
+            tokens = look(model, text, top=10).tokens
+            logits = model.logits(torch.tensor([shown["ids"]]))[0]
+            for place, token in enumerate(tokens):
+                rank = shown["ranks"][place]
+                assert (rank is None) == (token.rank is None), (kind, place)
+                if rank is None:
+                    continue
+                difference = abs(rank - token.rank)
+                most = near_ties(logits[place - 1], token.id)
+                assert difference <= most, (model.name, kind, place, rank, token.rank)
+                assert shown["nll"][place] == pytest.approx(token.nll, abs=1e-4)
+                exchanged += difference > 0
+                ranked += 1
+                last = token
+            shares = [one["p"] for one in shown["first"]]
+            assert shares == pytest.approx([p for _, _, p in last.alternatives], abs=1e-5)
+        print(f"{model.name}: {exchanged} of {ranked} ranks differ, at near ties")
+        assert ranked > 900 and exchanged <= ranked / 100
+
+
+def test_a_typed_text_is_ranked(browser, own):
+    from selenium.webdriver import Keys
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    from rbpkit import load_model
+
+    page = Opened(browser, "own", own)
+    wait = WebDriverWait(browser, 20)
+    wait.until(lambda _: "RBP" in page.said)
+    [area] = page.all('textarea[name="own"]')
+    area.send_keys(Keys.CONTROL, "a")
+    area.send_keys(Keys.DELETE)
+    wait.until(lambda _: "Nothing to rank" in page.said)
+    text = "for i in range(10):\n    print(i)"
+    area.send_keys(text)
+    page.choose("model", "pythia-w48-l3")
+    wait.until(lambda _: "RBP" in page.said)
+    looked = look(load_model(model_folder("Pythia", 1), device="cpu"), text)
+    wait.until(lambda _: page.said.startswith(f"{len(looked.ranks)} ranked tokens"))
+    for k in (1, 10, 100):
+        assert re.search(rf"RBP\s*{k}\s*=\s*{looked.rbp(k):.2f}", page.said)
+    assert f"CE = {looked.ce():.2f}" in page.said
+
+    spans = page.all(".tokens span")
+    assert [span.get_attribute("role") for span in spans[:2]] == [None, "button"]
+    spans[3].click()
+    assert page.all(".queue tr.true td")[0].text == str(looked.tokens[3].rank)
+    assert spans[3].get_attribute("aria-current") == "true"
+    browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    assert browser.switch_to.active_element == spans[4]
+    assert page.all(".queue tr.true td")[0].text == str(looked.tokens[4].rank)
+
+    page.choose("text", "1")
+    wait.until(lambda _: "is_prime" in page.all(".tokens")[0].text)
+    page.choose("text", "own")
+    wait.until(lambda _: len(page.all(".tokens span")) == len(looked.tokens))
+    area.send_keys(" and so on" * 100)
+    wait.until(lambda _: "256 tokens at most" in page.all('[role="status"]')[0].text)
     page.close()

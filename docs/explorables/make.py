@@ -4,18 +4,26 @@ A page holds its data. It needs the scripts beside it, and nothing from elsewher
 file. The data of `tokens` are made by running the pocket models. Two real models are too large to
 ship: what they gave is in real_tokens.json, which `make.py real FOLDER` writes. It looks for them
 in the folder, and downloads what is not there (330 MB).
+
+`own`, *Your own text*, is part of the site alone, because its models are too large to commit:
+`make.py own FOLDER` writes the page and its models into a folder, and docs/build.py into the site.
 """
 
 from __future__ import annotations
 
+import base64
 import html
 import json
+import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import load_file
+from transformers import AutoConfig
+from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from rbpkit import load_model, load_summaries, paper
 from rbpkit.models import LoadedModel
@@ -24,12 +32,24 @@ from rbpkit.plots import name_of
 from rbpkit.tools.rank_view import look
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import load_totals
-from rbpkit_pocket.families import model_folder
+from rbpkit_pocket.families import END_OF_TEXT, POCKET_CONTEXT, load_tokenizer, model_folder
 
 HERE = Path(__file__).resolve().parent
+FIGURES = HERE.parents[1] / "figures"
 REAL = HERE / "real_tokens.json"
 TOP = 10
 SIZES = range(8)  # all Pythias
+LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
+MOVED = "With scripts, this picture can be moved."
+
+OWN_SIZES = range(3)  # the Pythias of `own`
+OWN_FILES = ("explorable.css", "explorable.js", "own_model.js", "own.js")
+OWN_SAMPLES = ("how to sort", "a function", "a list of facts", "a letter")
+OWN_NOTE = (
+    "S counts a model's parameters without embeddings. For 256 tokens, the three models took 0.08,"
+    " 0.13 and 0.19 seconds of one processor core in Chromium 156; a busy machine needs more."
+    " The models learned from Python packages: code is easier for them than a letter."
+)
 
 
 def texts() -> list[dict[str, str]]:
@@ -113,6 +133,16 @@ def tokens_of(model: LoadedModel, text: str) -> list[dict[str, Any]]:
     return tokens
 
 
+def _groups() -> dict[str, Sequence[Any]]:
+    """The groups of ranks with their colours."""
+    return {
+        "names": RANK_GROUPS,
+        "ends": RANK_ENDS,
+        "fills": RANK_FILLS,
+        "letters": RANK_LETTERS,
+    }
+
+
 def tokens_data() -> dict[str, Any]:
     """The texts under the eight pocket Pythias, and under real models."""
     models, runs = [], []
@@ -126,12 +156,7 @@ def tokens_data() -> dict[str, Any]:
             about = {"name": real["name"], "label": real["label"], "S": real["S"], "ladder": False}
             models.append(about)
             runs.append(real["texts"])
-    groups = {
-        "names": RANK_GROUPS,
-        "ends": RANK_ENDS,
-        "fills": RANK_FILLS,
-        "letters": RANK_LETTERS,
-    }
+    groups = _groups()
     titles = [{"title": one["title"]} for one in texts()]
     colour = FAMILY_COLOURS["Pythia"]
     return {"models": models, "runs": runs, "texts": titles, "groups": groups, "colour": colour}
@@ -166,24 +191,166 @@ PAGES: dict[str, tuple[str, str, str, Callable[[], dict[str, Any]]]] = {
 }
 
 
-def write(name: str) -> Path:
-    """Write one page."""
-    title, still, alt, data = PAGES[name]
+def page_of(
+    name: str,
+    title: str,
+    still: str,
+    alt: str,
+    data: dict[str, Any],
+    scripts: Sequence[str] = LIBRARIES,
+    without: str = MOVED,
+) -> str:
+    """One page.
+
+    still: the address of the picture. without: the sentence for readers without scripts.
+    """
     # "<" inside of JSON would end the script element; \u003c is the same to JSON.
-    encoded = json.dumps(data(), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    encoded = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     page = (HERE / "page.html").read_text(encoding="utf-8")
     filled = {
         "%TITLE%": html.escape(title),
-        "%STILL%": f"../../figures/{still}.png",
+        "%STILL%": still,
         "%ALT%": html.escape(alt),
+        "%WITHOUT%": html.escape(without),
+        "%SCRIPTS%": "\n".join(f'<script src="{script}"></script>' for script in scripts),
         "%NAME%": name,
         "%DATA%": encoded,
     }
     for key, value in filled.items():
         page = page.replace(key, value)
+    return page
+
+
+def write(name: str) -> Path:
+    """Write one page."""
+    title, still, alt, data = PAGES[name]
+    page = page_of(name, title, f"../../figures/{still}.png", alt, data())
     target = HERE / f"{name}.html"
     target.write_text(page, encoding="utf-8")
     return target
+
+
+# -- your own text ---------------------------------------------------------------------------
+
+
+def _ranges(points: Sequence[int]) -> list[int]:
+    """Ascending numbers as [first, last, first, last, ...] of their unbroken ranges."""
+    ends: list[int] = []
+    for point in points:
+        if ends and point == ends[-1] + 1:
+            ends[-1] = point
+        else:
+            ends += [point, point]
+    return ends
+
+
+def _continuing(sample: str) -> list[int]:
+    """The code points that the tokenizer's rule of words puts into one word with `sample` before.
+
+    With a letter before, they are all letters; with a digit, all numbers.
+    """
+    rule = load_tokenizer().backend_tokenizer.pre_tokenizer
+    planes = range(0x40000)  # Unicode has no letters and no numbers in later ones
+    points = [point for point in planes if not 0xD800 <= point < 0xE000]  # no surrogates
+    found = []
+    for begin in range(0, len(points), 256):  # the time of one call grows with its square
+        chunk = points[begin : begin + 256]
+        text = "".join(f"{sample}{chr(point)}\n" for point in chunk)
+        starts = {start for _, (start, _) in rule.pre_tokenize_str(text)}
+        found += [point for i, point in enumerate(chunk) if 3 * i + 1 not in starts]
+    return found
+
+
+def tokenizer_data() -> dict[str, Any]:
+    """The pocket models' tokenizer for own_model.js, in the order of its tokens' ids.
+
+    Token 0 is special, then come the bytes of `alphabet`, and each pair of `merges` (two ids, flat)
+    makes one more.
+    """
+    tokenizer = load_tokenizer()
+    model = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
+    vocabulary: dict[str, int] = model["vocab"]
+    pairs = model["merges"]
+    in_order = sorted(vocabulary, key=vocabulary.__getitem__)
+    singles = in_order[1 : len(in_order) - len(pairs)]
+    made = ["".join(pair) for pair in pairs]
+    assert in_order == [END_OF_TEXT, *singles, *made], "tokens are not in the order of merges"
+
+    byte_of_character = {character: byte for byte, character in bytes_to_unicode().items()}
+    return {
+        "special": END_OF_TEXT,
+        "alphabet": [byte_of_character[character] for character in singles],
+        "merges": [vocabulary[half] for pair in pairs for half in pair],
+        "letters": _ranges(_continuing("a")),
+        "numbers": _ranges(_continuing("1")),
+    }
+
+
+def own_data() -> dict[str, Any]:
+    """The page `own` without its models."""
+    models = []
+    for size in OWN_SIZES:
+        model = load_model(model_folder("Pythia", size), device="cpu")
+        models.append({"name": model.name, "S": model.S})
+    text_of = {one["title"]: one["text"] for one in texts()}
+    return {
+        "tokenizer": tokenizer_data(),
+        "context": POCKET_CONTEXT,
+        "models": models,
+        "samples": [{"title": title, "text": text_of[title]} for title in OWN_SAMPLES],
+        "groups": _groups(),
+        "note": OWN_NOTE,
+    }
+
+
+def weights_of(folder: Path) -> dict[str, Any]:
+    """A pocket Pythia for own_model.js: its shape, and its float16 values as they are."""
+    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    tensors = load_file(folder / "model.safetensors")
+    for name, values in tensors.items():
+        assert values.dtype == np.float16 and np.isfinite(values).all(), name
+    head_width = config.hidden_size // config.num_attention_heads
+    binary = b"".join(values.astype("<f2").tobytes() for values in tensors.values())
+    return {
+        "config": {
+            "width": config.hidden_size,
+            "layers": config.num_hidden_layers,
+            "heads": config.num_attention_heads,
+            "rotary": int(head_width * config.rope_parameters["partial_rotary_factor"]),
+            "theta": config.rope_parameters["rope_theta"],
+            "epsilon": config.layer_norm_eps,
+        },
+        "tensors": [[name, values.size] for name, values in tensors.items()],
+        "base64": base64.b64encode(binary).decode(),
+    }
+
+
+def write_own(folder: Path) -> list[Path]:
+    """Write *Your own text* with all that it needs into a folder; returns the page and its models.
+
+    A model is a script, because a page that is opened from a file may load nothing else.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in OWN_FILES:
+        shutil.copy(HERE / name, folder)
+    still = folder / "quickstart_sentence.png"
+    if not still.exists():  # the site has a smaller one
+        shutil.copy(FIGURES / still.name, still)
+    page = folder / "own.html"
+    alt = PAGES["tokens"][2]
+    data = own_data()
+    scripts = ("own_model.js",)
+    without = "With scripts, a text that you type here is coloured in the same way."
+    filled = page_of("own", "Your own text", still.name, alt, data, scripts, without)
+    page.write_text(filled, encoding="utf-8")
+    written = [page]
+    for size in OWN_SIZES:
+        source = model_folder("Pythia", size)
+        target = folder / f"own_{source.name}.js"
+        weights = json.dumps(weights_of(source), separators=(",", ":"))
+        target.write_text(f'WEIGHTS["{source.name}"] = {weights};\n', encoding="utf-8")
+        written.append(target)
+    return written
 
 
 def write_real(folder: Path) -> None:
@@ -208,10 +375,17 @@ def write_real(folder: Path) -> None:
     REAL.write_text(json.dumps(runs, ensure_ascii=False, separators=(",", ":")), "utf-8")
 
 
+def main(arguments: list[str]) -> None:
+    if arguments[:1] == ["own"]:
+        written = write_own(Path(arguments[1]))
+    elif arguments[:1] == ["real"]:
+        write_real(Path(arguments[1]))
+        written = [write("tokens")]
+    else:
+        written = [write(name) for name in arguments or PAGES]
+    for path in written:
+        print(f"{path.name}: {path.stat().st_size:,} bytes")
+
+
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["real"]:
-        write_real(Path(sys.argv[2]))
-        sys.argv[1:] = ["tokens"]
-    for chosen in sys.argv[1:] or PAGES:
-        written = write(chosen)
-        print(f"{written.name}: {written.stat().st_size:,} bytes")
+    main(sys.argv[1:])
