@@ -29,7 +29,8 @@ from rbpkit.corpora import Corpus, check_text, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
 from rbpkit.errors import InputError, check_flags, check_names, check_path, check_whole
 from rbpkit.files.architectures import family_of
-from rbpkit.files.manifest import JobKey, Manifest
+from rbpkit.files.job_key import JobKey
+from rbpkit.files.manifest import Manifest
 from rbpkit.memory import by_batches
 from rbpkit.models import LoadedModel, load_model, model_in_memory
 from rbpkit.planning import job_key

@@ -24,7 +24,8 @@ import pyarrow.parquet as pq
 from filelock import FileLock
 
 from rbpkit.errors import InputError, check_ties
-from rbpkit.files.manifest import SETTINGS, JobKey, Manifest
+from rbpkit.files.job_key import SETTINGS, JobKey
+from rbpkit.files.manifest import Manifest
 from rbpkit.files.names import AnyPath, run_and_step
 from rbpkit.files.writing import write_whole
 from rbpkit.summary import Histogram, Summary, document_index, summarise

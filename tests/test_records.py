@@ -13,7 +13,7 @@ import pytest
 from made_summaries import make_manifest, records_of
 
 from rbpkit.errors import InputError
-from rbpkit.files.manifest import JobKey
+from rbpkit.files.job_key import JobKey
 from rbpkit.files.writing import as_csv
 from rbpkit.records import (
     Records,

@@ -79,6 +79,8 @@ def main() -> None:
     # Threads that wait for one another sleep rather than spin: on cores that other programs use
     # too, spinning made measuring tens of times slower. Read when torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # numpy's products are small here, and its threads can only spin. Read when numpy is imported.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A polite kill ends as Ctrl-C does: temporary files go, and the status is 130.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):

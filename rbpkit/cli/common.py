@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 
 from rbpkit.files.devices import check_device, check_dtype
-from rbpkit.files.manifest import SETTINGS, Manifest
+from rbpkit.files.job_key import SETTINGS, JobKey
 from rbpkit.study.checks import MOST_THREADS
 
 if TYPE_CHECKING:
@@ -68,9 +69,10 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     # typer reads the options from the signature.
     own = signature(command, eval_str=True).parameters.values()
     parameters = [parameter for parameter in own if parameter.name != "settings"]
+    types = get_type_hints(JobKey)
     for name in SETTINGS:
         option = typer.Option(help=f"Choose by {name.replace('_', ' ')}.")
-        value_type: Any = Manifest.model_fields[name].annotation
+        value_type: Any = types.get(name, str)
         annotation = Annotated[value_type | None, option]
         parameters.append(
             Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
@@ -117,3 +119,31 @@ def print_table(frame: pd.DataFrame, as_json: bool, digits: int = 4) -> None:
         return f"{value:.{digits}f}"
 
     typer.echo(frame.to_string(index=False, float_format=rounded, na_rep=""))
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], as_json: bool, digits: int = 4) -> None:
+    """As `print_table`, of rows by column, without pandas: that takes half a second to load."""
+    if as_json:
+        numbered = [{name: _or_null(value) for name, value in row.items()} for row in rows]
+        typer.echo(json.dumps(numbered))
+        return
+    columns = []
+    for name, first in rows[0].items():
+        title = name if isinstance(first, str) else f" {name}"  # as pandas does, for a wider gap
+        cells = [title, *(_cell(row[name], digits) for row in rows)]
+        width = max(map(len, cells))
+        columns.append([cell.rjust(width) for cell in cells])
+    for line in zip(*columns, strict=True):
+        typer.echo(" ".join(line))
+
+
+def _cell(value: object, digits: int) -> str:
+    """A value as people read it; nothing for NaN."""
+    if not isinstance(value, float):
+        return str(value)
+    return "" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _or_null(value: object) -> object:
+    """A value as JSON has it, which knows no NaN."""
+    return None if isinstance(value, float) and math.isnan(value) else value

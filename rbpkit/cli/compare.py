@@ -10,7 +10,6 @@ import typer
 
 from rbpkit.cli.common import AsJson, Ks, print_table, say, with_settings
 from rbpkit.errors import InputError
-from rbpkit.summary import DEFAULT_KS
 
 if TYPE_CHECKING:
     from rbpkit.summary import Summary
@@ -33,6 +32,7 @@ def compare(
     Then the documents in which they differ most, by their number in the order of the protocol.
     """
     from rbpkit.stats.paired import differences, most_different
+    from rbpkit.summary import DEFAULT_KS
 
     if settings.pop("model") is not None:
         raise InputError("--model: the two models are named without it, as rbpkit compare A B")

@@ -12,10 +12,11 @@ import typer
 
 from rbpkit.cli.common import ParamsFile, print_table, say
 from rbpkit.errors import InputError, reason
-from rbpkit.study.params import Params, load_params
 
 if TYPE_CHECKING:
     from huggingface_hub import DryRunFileInfo
+
+    from rbpkit.study.params import Params
 
 
 def fetch(
@@ -23,6 +24,8 @@ def fetch(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List; download nothing.")] = False,
 ) -> None:
     """Download the models and corpora of a parameter file into the Hugging Face cache."""
+    from rbpkit.study.params import load_params
+
     study = load_params(params)
     import pandas as pd
     from huggingface_hub import snapshot_download

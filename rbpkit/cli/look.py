@@ -9,8 +9,6 @@ import typer
 
 from rbpkit.cli.common import Device, Dtype, Model, say
 from rbpkit.errors import InputError
-from rbpkit.files.text_files import read_txt
-from rbpkit.files.writing import write_whole
 
 
 def look(
@@ -23,10 +21,13 @@ def look(
     device: Device = None,
 ) -> None:
     """Colour each token of a text by its rank under a model: one HTML page."""
+    from rbpkit.files.text_files import read_txt
+
     words = read_txt(text)
     target = out or Path(f"{text.name}.look.html")
     if target.is_dir() or (target.exists() and target.samefile(text)):
         raise InputError(f"--out {target}: is a folder, or the text itself; name another file")
+    from rbpkit.files.writing import write_whole
     from rbpkit.models import load_model
     from rbpkit.tools import rank_view as view
 

@@ -24,6 +24,7 @@ from rbpkit.cli.common import (
     Out,
     RecordsDir,
     Threads,
+    print_rows,
     print_table,
     say,
     with_settings,
@@ -31,14 +32,12 @@ from rbpkit.cli.common import (
 from rbpkit.errors import InputError
 from rbpkit.files.devices import set_threads
 from rbpkit.study.checks import folder_to_write
-from rbpkit.summary import DEFAULT_KS, Summary
 
-# pandas, torch and all that imports them are imported in the functions that need them: they take
+# numpy, torch and all that imports them are imported in the functions that need them: they take
 # seconds, and help and refusals should not.
 if TYPE_CHECKING:
-    import pandas as pd
-
     from rbpkit.corpora import Corpus
+    from rbpkit.summary import Summary
 
 
 def measure(
@@ -132,7 +131,7 @@ def measure(
                 raise
             say(f"{source}: not measured: {error}")
     if summaries:
-        print_table(measured_table(summaries, DEFAULT_KS), as_json)
+        print_rows(measured_rows(summaries, _ks(None)), as_json)
     if len(summaries) < len(model):
         say(f"{len(summaries)} of {len(model)} models measured")
         raise typer.Exit(1)
@@ -176,7 +175,7 @@ def show(
     from rbpkit.records import load_summaries
 
     summaries = load_summaries(records, several=True, **settings)
-    print_table(measured_table(summaries, _ks(k), intervals=True), as_json)
+    print_rows(measured_rows(summaries, _ks(k), intervals=True), as_json)
 
 
 @with_settings
@@ -211,30 +210,32 @@ def fit(
 
 def _ks(asked: list[int] | None) -> tuple[int, ...]:
     """The k that were asked for, each once, or the default."""
+    from rbpkit.summary import DEFAULT_KS
+
     return tuple(dict.fromkeys(asked or DEFAULT_KS))
 
 
-def measured_table(
+def measured_rows(
     summaries: Iterable[Summary], ks: Sequence[int], intervals: bool = False
-) -> pd.DataFrame:
+) -> list[dict[str, Any]]:
     """One row per model and corpus, sorted by corpus, family, S.
 
     Columns:
     - corpus, family, model, S, V, documents, max_length, tokens (scored);
     - CE (nats), and RBP_<k> for each of `ks`; with `intervals` each of them also with _low and
-      _high, empty for a k or a text that has no interval;
+      _high, NaN for a k or a text that has no interval;
     - other settings, only if a model has several of them on one corpus.
 
     Raises InputError if there is nothing to show, and for k < 1.
     """
-    import pandas as pd
-
     names = ("corpus", "family", "model", "S", "V", "documents", "max_length")
     other_settings = ["revision", "fingerprint", "seed", "stride", "dtype"]
     rows = []
     for summary in summaries:
         manifest = summary.manifest
         row = {name: getattr(manifest, name) for name in (*names, *other_settings, "tokens")}
+        for name in ("revision", "fingerprint"):  # hashes, of which the beginning is enough
+            row[name] = row[name][:15]
         row["CE"] = summary.ce()
         if intervals:
             row["CE_low"], row["CE_high"] = _interval_or_nan(summary.ce_interval)
@@ -246,14 +247,19 @@ def measured_table(
         rows.append(row)
     if not rows:
         raise InputError("no measured model to show")
-    frame = pd.DataFrame(rows)
-    for name in ("revision", "fingerprint"):  # hashes, of which the beginning is enough
-        frame[name] = frame[name].str[:15]
-    values = frame.groupby(["model", "corpus"])[other_settings].nunique()
-    # A setting that all jobs of a model share tells nothing.
-    alike = [name for name in other_settings if values[name].max() <= 1]
-    frame = frame.drop(columns=alike)
-    return frame.sort_values(["corpus", "family", "S", "model"], ignore_index=True)
+    for name in other_settings:
+        if not _differs(rows, name):  # it tells nothing
+            for row in rows:
+                del row[name]
+    return sorted(rows, key=lambda row: [row[name] for name in ("corpus", "family", "S", "model")])
+
+
+def _differs(rows: Iterable[dict[str, Any]], setting: str) -> bool:
+    """Whether a model was measured on one corpus with several values of a setting."""
+    values: dict[tuple[str, str], set[Any]] = {}
+    for row in rows:
+        values.setdefault((row["model"], row["corpus"]), set()).add(row[setting])
+    return any(len(of_model) > 1 for of_model in values.values())
 
 
 def _interval_or_nan(interval: Callable[[], tuple[float, float]]) -> tuple[float, float]:

@@ -9,7 +9,6 @@ import typer
 
 from rbpkit.cli.common import AsJson, Checkpoint, Ks, print_table, say, with_settings
 from rbpkit.errors import InputError
-from rbpkit.summary import DEFAULT_KS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +34,7 @@ def predict(
     from rbpkit.fit import curves_of_all, family_lines
     from rbpkit.records import choose_checkpoints, load_summaries
     from rbpkit.stats.prediction import predict_sizes
+    from rbpkit.summary import DEFAULT_KS
 
     ks = tuple(dict.fromkeys(k or DEFAULT_KS))  # each once, in the order given
     sizes = tuple(dict.fromkeys(size))

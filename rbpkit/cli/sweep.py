@@ -9,7 +9,6 @@ import typer
 
 from rbpkit.cli.common import AsJson, Out, ParamsFile, print_table, say
 from rbpkit.study.checks import folder_to_write
-from rbpkit.study.params import load_params
 
 
 def sweep(
@@ -26,6 +25,8 @@ def sweep(
     ] = None,
 ) -> None:
     """Measure all models of a parameter file on all of its corpora."""
+    from rbpkit.study.params import load_params
+
     loaded = load_params(params)
     folder = folder_to_write(out)
     from rbpkit.study.sweep import sweep as run
@@ -52,6 +53,8 @@ def sweep(
 
 def status(params: ParamsFile, out: Out, as_json: AsJson = False) -> None:
     """Count the jobs of a parameter file that are done, failed or left. Exit 1: some failed."""
+    from rbpkit.study.params import load_params
+
     loaded = load_params(params)
     folder = folder_to_write(out)
     from rbpkit.study.jobs import study_status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     AfterValidator,
@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from rbpkit.errors import InputError
+from rbpkit.files.job_key import PREFIXES, JobKey
 
 FORMAT: Final = 2  # of record files, their manifests and summaries, together
 
@@ -27,28 +28,6 @@ def _writable(name: str) -> str:
 
 
 Name = Annotated[str, Field(min_length=1), AfterValidator(_writable)]
-
-
-class JobKey(NamedTuple):
-    """What tells jobs apart. Two jobs with one key give the same numbers, except for last bits.
-
-    Versions, device, threads and batch size can change last bits: they are recorded, and are not
-    in the key.
-    """
-
-    model: str
-    revision: str
-    corpus: str
-    fingerprint: str
-    documents: int
-    seed: int
-    max_length: int
-    stride: int
-    dtype: str
-
-
-SETTINGS = ("family", *JobKey._fields)  # what readers of a folder can choose jobs by
-PREFIXES = ("revision", "fingerprint")  # hashes, of which the first digits are enough
 
 
 class Manifest(BaseModel):

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND_LINE, save_model, study_file
+from test_records import make_records
 from transformers import GPT2Config
 
-from rbpkit.records import Records
+from rbpkit.records import Records, write_records
 from rbpkit_pocket import families, recipes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,6 +109,25 @@ try:
 finally:
     assert not {"torch", "transformers", "datasets"} & sys.modules.keys()
 """
+
+
+# A name -> the arguments, and what they must not load: it takes a part of a second each.
+STARTS = {
+    "help": (["--help"], {"numpy", "pydantic", "pandas", "yaml", "pyarrow"}),
+    "a refusal": (["measure", "--model", "x", "--corpus", "nosuch", "--out", "o"], {"pandas"}),
+    "show": (["show", "{folder}"], {"pandas", "scipy", "torch"}),
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_what_a_command_does_not_load(start, tmp_path):
+    arguments, unwanted = STARTS[start]
+    write_records(tmp_path / "records", make_records([5, 1, 2, 9]))
+    given = [one.format(folder=tmp_path / "records") for one in arguments]
+    code = WITHOUT_TORCH.replace('{"torch", "transformers", "datasets"}', repr(unwanted))
+    run = subprocess.run([sys.executable, "-c", code, *given], capture_output=True, text=True)
+    assert run.returncode == (2 if start == "a refusal" else 0), run.stderr
+    assert "Traceback" not in run.stderr
 
 
 @pytest.mark.parametrize(
