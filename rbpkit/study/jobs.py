@@ -118,22 +118,23 @@ def corpus_names(params: Params) -> dict[str, str]:
 
 def read_corpora(params: Params) -> dict[str, Corpus]:
     """The study's corpora, by the names of `corpus_names`. Raises InputError as `load_corpus`."""
-    corpora = {}
-    for name, given in corpus_names(params).items():
-        # The columns of a named corpus are known; those of one's own files are in the parameters.
-        is_named = known_corpus(given) is not None
-        repository = ON_HUB[name].path if name in ON_HUB else None
-        corpora[name] = load_corpus(
-            given,
-            documents=params.documents,
-            field=None if is_named else params.text_field,
-            image=None if is_named else params.picture_field,
-            unit=None if is_named else params.unit_field,
-            prompt=None if is_named else params.prompt_field,
-            seed=params.seed,
-            revision=params.revision_of(repository) if repository else None,
-        )
-    return corpora
+    return {name: _read_corpus(params, name, given) for name, given in corpus_names(params).items()}
+
+
+def _read_corpus(params: Params, name: str, given: str) -> Corpus:
+    # The columns of a named corpus are known; those of one's own files are in the parameters.
+    is_named = known_corpus(given) is not None
+    repository = ON_HUB[name].path if name in ON_HUB else None
+    return load_corpus(
+        given,
+        documents=params.documents,
+        field=None if is_named else params.text_field,
+        image=None if is_named else params.picture_field,
+        unit=None if is_named else params.unit_field,
+        prompt=None if is_named else params.prompt_field,
+        seed=params.seed,
+        revision=params.revision_of(repository) if repository else None,
+    )
 
 
 def job_path(out: str | Path, job: Job) -> Path:
@@ -146,11 +147,16 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
 
     Columns: model, corpus, state ("done", "failed" or "left"), tokens and seconds of what is done
     (else missing), and the reason of a failure. Done is a finished manifest with the study's
-    settings, as far as the parameters tell them; a sweep also compares text and weights.
+    settings, as far as the parameters tell them, and with the text of the study's own files, so
+    that another prompt_field counts as left; a sweep also compares other texts, and weights.
     Raises InputError when the study is at fault.
     """
     failures = read_failures(Path(out))
     corpora = corpus_names(params)
+    fingerprints = {}
+    for name, given in corpora.items():
+        if known_corpus(given) is None:  # the others may have to be downloaded first
+            fingerprints[name] = _read_corpus(params, name, given).fingerprint
     finished = [file.manifest for file in iter_manifests(out)]
     finished.sort(key=lambda manifest: (manifest.max_length, manifest.documents))
     rows = []
@@ -161,7 +167,11 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
             row["tokens"] = None
             row["seconds"] = None
             row["reason"] = ""
-            done = [manifest for manifest in finished if _is_of(manifest, job, params)]
+            done = []
+            for manifest in finished:
+                fingerprint = fingerprints.get(corpus, manifest.fingerprint)
+                if manifest.fingerprint == fingerprint and _is_of(manifest, job, params):
+                    done.append(manifest)
             if job in failures:
                 row["state"] = "failed"
                 row["reason"] = failures[job].reason

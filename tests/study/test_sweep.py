@@ -99,6 +99,20 @@ def test_other_settings_and_another_text_are_measured_again(study, calls, tmp_pa
         assert list(study_status(one, tmp_path / "out")["state"]) == ["done"] * 4
 
 
+def test_the_status_of_changed_columns_and_of_a_changed_text_is_left(study, tmp_path):
+    rows = [{"text": f"text {i}, of a few words", "question": f"What is {i}?"} for i in range(4)]
+    (tmp_path / "one.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    out, one = tmp_path / "out", study.model_copy(update={"corpus_names": study.corpus_names[:1]})
+    with_prompt = one.model_copy(update={"prompt_field": "question"})
+    sweep(one, out)
+    assert list(study_status(one, out)["state"]) == ["done"] * 2
+    assert list(study_status(with_prompt, out)["state"]) == ["left"] * 2
+    sweep(with_prompt, out)
+    assert list(study_status(with_prompt, out)["state"]) == ["done"] * 2
+    (tmp_path / "one.jsonl").write_text('{"text": "another", "question": "text?"}\n')
+    assert list(study_status(one, out)["state"]) == ["left"] * 2
+
+
 def test_one_folder_holds_every_setting(rbpkit, text_file, tmp_path):
     """Another corpus of the same name, another length; other threads are the same job."""
     out, other = tmp_path / "out", tmp_path / "b" / text_file.name
