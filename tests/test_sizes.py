@@ -32,7 +32,7 @@ def S_of_text_model(config) -> int:
     left_out = set() if head is None else set(head.parameters())
     for module in model.modules():
         if isinstance(module, torch.nn.Embedding):
-            left_out.update(module.parameters())
+            left_out.update(module.parameters(recurse=False))
     return size(set(model.base_model.parameters()) - left_out)
 
 
@@ -102,6 +102,14 @@ def test_S_of_reformer_leaves_out_the_factors_of_its_positions():
     )
     base = on_meta(AutoModelForCausalLM, config).reformer
     assert parameter_counts(config).S == size(base.encoder.parameters())
+
+
+def test_S_has_the_norm_inside_an_embedding():
+    model = on_meta(AutoModelForCausalLM, small_config("inkling_text"))
+    names = [name for name, _ in model.named_parameters() if "embed_tokens" in name]
+    assert names == ["model.embed_tokens.weight", "model.embed_tokens.embed_norm.weight"]
+    tables = {model.model.embed_tokens.weight, *model.get_output_embeddings().parameters()}
+    assert parameter_counts(model).S == size(set(model.parameters()) - tables)
 
 
 COUNT_FROM_PADDING = (

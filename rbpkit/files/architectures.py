@@ -253,7 +253,9 @@ def _embedding_parameters(base: nn.Module) -> set[nn.Parameter]:
 
     parameters: set[nn.Parameter] = set()
     for name, module in base.named_modules():
-        if isinstance(module, nn.Embedding) or name.endswith("position_embeddings"):
+        if isinstance(module, nn.Embedding):
+            parameters.update(module.parameters(recurse=False))  # a norm inside is no table
+        elif name.endswith("position_embeddings"):
             parameters.update(module.parameters())
     return parameters
 
