@@ -13,9 +13,9 @@
 # %% [markdown]
 # # GPT-3 off its line
 #
-# GPT-3 came in eight sizes. $S$ counts a model's parameters without its *embeddings*, the tables that turn *tokens* (words or parts of words) into numbers. The makers of GPT-3 gave each model the 5,153 passages of a test called LAMBADA, and counted how often it found the last word. We take $-\ln$ of that share as the model's *loss*.
+# GPT-3 came in eight sizes. Its makers tested each on LAMBADA, 5,153 passages whose last word has to be guessed. The share of right guesses is the *accuracy*, and $-\ln$ of it is the *loss*.
 #
-# The figure below shows the eight losses, with a line through the seven smaller models. In logarithms a line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, with the *exponent* $\alpha$.
+# The figure shows the eight losses, and a line through the seven smaller models. $S$ counts a model's parameters without its *embeddings*, the tables that turn *tokens* (words or parts of words) into numbers. Both axes are logarithmic, so the line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, with the *exponent* $\alpha$.
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -59,8 +59,42 @@ twenty = openlm[openlm.ratio == 1].assign(series=lambda t: "OpenLM on " + t.corp
 models = pd.concat([load("models"), ended, twenty], ignore_index=True)
 models["loss"] = -np.log(models.share)
 
+# %% tags=["hide-input"]
+# Draw GPT-3 and its line
+
+
+def draw_series(axes, name, colour, marker="o"):
+    """A series, the line through all but its largest model, dotted where it predicts."""
+    series = models[models.series == name].sort_values("S")
+    S = series.S.to_numpy(float)
+    line = fit_power_law(S[:-1], series.loss[:-1])
+    axes.plot(S[:-1], line.predict(S[:-1]).loss, color=colour, lw=1.2)
+    axes.plot(S[-2:], line.predict(S[-2:]).loss, ":", color=colour, lw=1.2)
+    axes.plot(S[:-1], series.loss[:-1], marker, color=colour, ms=6, mec="white", mew=0.6)
+    axes.plot(S[-1], series.loss.iloc[-1], marker, color=colour, mfc="white", ms=7)
+    return S[-1], series.loss.iloc[-1], line.predict(S[-1])
+
+
+with plots.style():
+    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.6), layout="constrained")
+S, loss, promised = draw_series(axes, "GPT-3", INK)
+above = 100 * (loss / promised.loss - 1)
+axes.plot([S, S], [promised.low, promised.high], color=CONTEXT, lw=9, zorder=0)
+axes.annotate(
+    "", (S * 1.3, loss), (S * 1.3, promised.loss), arrowprops={"arrowstyle": "->", "color": INK}
+)
+axes.text(S * 1.45, np.sqrt(loss * promised.loss), f"+{above:.0f}%", va="center")
+axes.text(S * 0.8, promised.low * 1.02, "95% interval", ha="right", va="bottom", color=OTHER)
+axes.set(xscale="log", yscale="log", xlim=(5e7, 6e11), ylim=(0.12, 0.95))
+plots.log_ticks(axes)
+axes.set(xlabel="$S$ (parameters)", ylabel="$-\\ln$ accuracy on LAMBADA")
+axes.set_title("The largest GPT-3 is far above the line of the others", loc="left")
+plots.show(figure)
+
 # %% [markdown]
-# `models` has a row for each published model: its series, its task (`group`), its size `S` and its loss. `fit_power_law` fits the line, and `predict` also gives the ends of a 95% interval for one more model.
+# *The line is fitted without the hollow mark.*
+#
+# `models` has a row for each published model: its series, its task (`group`), its size `S` and its loss. `fit_power_law` fits a line. `predict` gives its loss at a size, and `high`, the upper end of a 95% interval for one more model.
 
 
 # %%
@@ -83,52 +117,17 @@ above, by_chance = above_line(gpt3)
 print(f"The largest GPT-3 is {above:.0f}% above the line.")
 print(f"By chance it could be {by_chance:.0f}% above.")
 
-# %% tags=["hide-input"]
-# Draw GPT-3 and its line
-
-
-def draw_series(axes, name, colour, marker="o"):
-    """A series, the line through all but its largest model, dotted where it predicts."""
-    series = models[models.series == name].sort_values("S")
-    S = series.S.to_numpy(float)
-    line = fit_power_law(S[:-1], series.loss[:-1])
-    axes.plot(S[:-1], line.predict(S[:-1]).loss, color=colour, lw=1.2)
-    axes.plot(S[-2:], line.predict(S[-2:]).loss, ":", color=colour, lw=1.2)
-    axes.plot(S[:-1], series.loss[:-1], marker, color=colour, ms=6, mec="white", mew=0.6)
-    axes.plot(S[-1], series.loss.iloc[-1], marker, color=colour, mfc="white", ms=7)
-    return S[-1], series.loss.iloc[-1], line.predict(S[-1])
-
-
-with plots.style():
-    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.6), layout="constrained")
-S, loss, promised = draw_series(axes, "GPT-3", INK)
-axes.plot([S, S], [promised.low, promised.high], color=CONTEXT, lw=9, zorder=0)
-axes.annotate(
-    "", (S * 1.3, loss), (S * 1.3, promised.loss), arrowprops={"arrowstyle": "->", "color": INK}
-)
-axes.text(S * 1.45, np.sqrt(loss * promised.loss), f"+{above:.0f}%", va="center")
-axes.text(S * 0.8, promised.low * 1.02, "95% interval", ha="right", va="bottom", color=OTHER)
-axes.set(xscale="log", yscale="log", xlim=(5e7, 6e11), ylim=(0.12, 0.95))
-plots.log_ticks(axes)
-axes.set(xlabel="$S$ (parameters)", ylabel="$-\\ln$ accuracy on LAMBADA")
-axes.set_title("The largest GPT-3 is far above the line of the others", loc="left")
-plots.show(figure)
-
 # %% [markdown]
-# *The line is fitted without the hollow mark.*
-#
 # ## 1. Does the law hold elsewhere?
 #
 # > **The paper.** "Across all model series and all datasets, RBP1 exhibits precise power-law relationship with model sizes" (Figure 3)
-# >
-# > $$-\log \mathrm{RBP}_1 = C\,S^{-\alpha}$$
 #
-# In the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) $\mathrm{RBP}_1$ is the share of tokens for which the model's first guess is the true next token. Others have published four more kinds of such shares:
+# In the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) $\mathrm{RBP}_1$ is the share of true next tokens that are the model's first guess, and $-\log \mathrm{RBP}_1$ its loss. Others published four kinds of such shares:
 #
-# - *next token*: on web text
-# - *last sub-token*: the last token of each passage of LAMBADA, not its whole last word
-# - *masked residues*: hidden parts of proteins, guessed by ESM-2
-# - *memorised windows*: pieces of training text of which Pythia repeats 32 tokens in a row (the paper calls this share $p_{32,1}$).
+# - *next token* on web text, by Fairseq
+# - *last sub-token*: the last token of each LAMBADA passage, by GPT-2
+# - *masked residues*: hidden parts of proteins, by ESM-2
+# - *memorised windows*: pieces of training text of which Pythia repeats 32 tokens in a row (the paper's $p_{32,1}$).
 
 # %%
 rows = []
@@ -136,38 +135,46 @@ elsewhere = models[models.group != "LAMBADA"]
 for name, series in elsewhere.groupby("series"):
     above, by_chance = above_line(series)
     line = fit_power_law(series.S, series.loss)
-    rows.append((name, line.n, line.r2, above, by_chance))
+    row = (name, line.n, line.r2, above, by_chance)
+    rows.append(row)
 
 # %%
 columns = ["series", "models", "R2", "above", "chance"]
 table = pd.DataFrame(rows, columns=columns)
-table = table.round({"R2": 3, "above": 1, "chance": 0})
-print(table.to_string(index=False))
+decimals = {"R2": 3, "above": 1, "chance": 0}
+print(table.round(decimals).to_string(index=False))
 
 # %% [markdown]
-# *above: how far the largest model is above the line through the others, in percent. chance: how far it could be above by chance (95%).*
+# *R2: 1 if all models are on the line. above: how far the largest model is above the line of the others, in percent. chance: how far it could be by chance (95%).*
 #
-# **In six series the largest model is within 5.1% of its line.** With four to eight models each, they support the law only weakly.
+# **In all six series the largest model is within 5.1% of its line.** With four to eight models each, that is weak support.
 #
 # ## 2. Why is GPT-3 off?
 #
-# Cerebras-GPT has seven sizes, up to 13 billion parameters (13B).
+# Cerebras-GPT has seven sizes, up to 13 billion parameters (13B). We compare it with GPT-3, BLOOM and Pythia. (Pythia has versions v0 and v1. *Deduplicated*: trained on text without duplicates.)
 #
-# **Guess first.** How far is its largest model above the line of the others on LAMBADA: 50%, 20% or not at all?
+# **Guess first.** On LAMBADA, how far is the largest Cerebras-GPT above the line of the others: 50%, 20% or not at all?
 
 # %%
 compared = {}
 for name in ["GPT-3", "BLOOM", "Pythia v1, deduplicated", "Cerebras-GPT"]:
     compared[name] = models[models.series == name]
-# A line that ends at 6.7B, as that of Cerebras does
+# Without its largest model, GPT-3 ends at 13B, as Cerebras-GPT does
 compared["GPT-3 up to 13B"] = gpt3[gpt3.S < 1e11]
 
 # %%
+rows = []
 for name, series in compared.items():
     above, by_chance = above_line(series)
-    second, largest = series.S.nlargest(2)[::-1]
-    times = largest / second  # how far the line is extended
-    print(f"{name:24} {times:4.1f} times as large: {above:+4.0f}%  (by chance: {by_chance:.0f}%)")
+    sizes = np.sort(series.S)
+    step = sizes[-1] / sizes[-2]
+    rows.append((name, step, above, by_chance))
+
+# %%
+columns = ["series", "step", "above", "chance"]
+table = pd.DataFrame(rows, columns=columns)
+decimals = {"step": 1, "above": 0, "chance": 0}
+print(table.round(decimals).to_string(index=False))
 
 # %% tags=["hide-input"]
 # Draw three families on LAMBADA
@@ -211,13 +218,13 @@ names = ["series", "model", "S", "tokens", "share", "source", "decades", "above"
 plots.save(figure, points[names], figures_dir, "16_lambada")
 
 # %% [markdown]
-# *Each line goes through all models but the largest (hollow).*
+# *step: the size of the largest model over that of the one before it. Hollow marks are not fitted.*
 #
-# **Cerebras-GPT's largest model is 3% below its line, and GPT-3's is 48% above.** But GPT-3's line is extended 14-fold and Cerebras' 2-fold, so this is no fair comparison. Over a 2-fold step GPT-3 (13B) is 11% above its line and Pythia (12B) 20%, both within chance.
+# **Cerebras-GPT's largest model is 3% below its line, and GPT-3's is 48% above.** But the step is 14 for GPT-3 and only 2 for Cerebras-GPT, so this comparison is not fair. With a step of 2, GPT-3 (up to 13B) is 11% above and Pythia 20%. Both can be chance.
 #
-# Are training tokens the reason? All sizes of GPT-3 read 300 billion tokens, while each Cerebras-GPT reads 20 tokens for each of its parameters. In five of 17 series on LAMBADA tokens grow with size, and the largest model is below its line. In the other twelve it is above. But only GPT-3 and BLOOM (whose tokens are not stated) are beyond chance, and the five are of two families, Cerebras-GPT and OpenLM. So there is a pattern, and no proof.
+# Are training tokens the reason? Each GPT-3 read 300 billion tokens. A larger Cerebras-GPT read more: 20 tokens for each parameter. In five of 17 series on LAMBADA tokens grow with size, and all five end below their line. The other twelve end above. That is a pattern, no proof. The five are of two families, Cerebras-GPT and OpenLM. Only GPT-3 and BLOOM (whose tokens are not stated) are off by more than chance allows.
 #
-# Perhaps a loss is a sum: one part because the model is too small, and one because it has read too little.
+# Perhaps a loss is a sum, as in [notebook 15](15_size_and_tokens.ipynb): one part is there because the model is too small, and one because it has read too little.
 
 # %% tags=["hide-input"]
 # Draw the idea: a floor that stays, or falls with size
@@ -245,32 +252,34 @@ plots.show(figure)
 # %% [markdown]
 # *A sketch. On the left one part does not shrink with size, so the loss leaves its line.*
 #
-# If so, a law needs size and tokens. Two sources vary both: Pythia's *checkpoints*, models saved during training, and OpenLM, which trained each size to the end on several numbers of tokens. We predict the largest sizes from the others by three forms: size alone ($A\,S^{-a}$), a product ($A\,S^{-a}\,T^{-b}$) and a sum for the two parts,
+# Let $T$ be the training tokens and $p$ the accuracy. We compare three forms of $-\ln p$:
 #
-# $$-\ln p = A\,S^{-a} + B\,T^{-b},$$
+# - *size*: $A\,S^{-a}$, without tokens
+# - *product*: $A\,S^{-a}\,T^{-b}$
+# - *sum*: $A\,S^{-a} + B\,T^{-b}$, the two parts.
 #
-# with $p$ the accuracy and $T$ the training tokens.
+# Two sources vary $S$ and $T$. Pythia has *checkpoints* (models saved during training) of four versions. OpenLM trained each size on three texts, with several numbers of tokens.
 
 # %% tags=["hide-input"]
 # Collect the seven tests: a table, and which of its rows are held out
 from_3000 = pythia[pythia.tokens >= 6e9]  # earlier steps follow none of these forms
 along = dict(iter(from_3000.groupby(["suite", "shots"])))
-parts = {}
+tests = {}
 for suite, name in suites.items():
     rows = along[suite, 0]
-    parts[f"{name}: 12B along training"] = rows, rows.S == rows.S.max()
+    tests[f"{name}: 12B along training"] = rows, rows.S == rows.S.max()
 for corpus, rows in openlm.groupby("corpus"):
     rows = rows.assign(loss=-np.log(rows.share))
-    parts[f"OpenLM on {corpus}: models above 1B"] = rows, rows.S > 1e9
+    tests[f"OpenLM on {corpus}: models above 1B"] = rows, rows.S > 1e9
 
 # %% [markdown]
-# Each of the seven tests in `parts` is a table of models and a mark for the rows that are held out. `leave_out` fits each form to the other rows, and gives the error $\ln(\text{predicted}/\text{measured})$ of those held out.
+# Each version and each text is a test: can a form predict the largest models from the others? `tests` holds a table of models for each, and `held`, a mark for its largest models. `leave_out` fits the forms to the other models, and gives the error $\ln(\text{predicted}/\text{measured})$ of the largest.
 
 # %%
+forms = ["size", "product", "sum"]
 rows = []
-for name, (table, held) in parts.items():
-    # The laws are fitted to the rows that are not held out
-    by_form = leave_out(table.S, table.tokens, table.loss, held, ["size", "product", "sum"])
+for name, (table, held) in tests.items():
+    by_form = leave_out(table.S, table.tokens, table.loss, held, forms)
     for form, error in by_form.items():
         percent = 100 * np.sqrt(np.mean(error**2))  # root mean square
         rows.append((name, form, percent))
@@ -278,16 +287,17 @@ for name, (table, held) in parts.items():
 # %%
 errors = pd.DataFrame(rows, columns=["held out", "form", "percent"])
 errors = errors.pivot(index="held out", columns="form", values="percent")
+errors = errors.round(0).astype(int)
 print("error of the models that were held out, % of the loss")
-print(errors.round(0).astype(int).to_string())
+print(errors.to_string())
 
 # %% [markdown]
-# **With tokens in the law, the error for the larger models is 3 to 20%.** With size alone it is 24 to 36%, but that is no fair rival: it gives one loss to models that read different amounts. So the test says nothing about GPT-3. Checkpoints favour the sum and OpenLM the product, so the form is undecided.
+# **With tokens in the law, the error for the largest models is 3 to 20%.** With size alone it is 24 to 36%. But that form must fail here: it gives one loss to models that read different amounts. And all sizes of GPT-3 read the same amount, so the tests do not explain GPT-3. Pythia favours the sum and OpenLM the product: the form is undecided.
 #
-# `fit_joint` fits the sum, here to one suite, Pythia v1 (deduplicated), without its 12B model.
+# `fit_joint` fits the sum, here to Pythia v1 (deduplicated) without 12B.
 
 # %%
-table, held = parts["Pythia v1, deduplicated: 12B along training"]
+table, held = tests["Pythia v1, deduplicated: 12B along training"]
 fitted = table[~held]
 joint = fit_joint(fitted.S, fitted.tokens, fitted.loss, "sum")
 print(f"A = {joint.A:.3f}, a = {joint.a:.3f}, B = {joint.B:.3f}, b = {joint.b:.3f}")
@@ -318,7 +328,7 @@ plots.save(figure, points[names], figures_dir, "16_training")
 # %% [markdown]
 # *Curves: the sum. Dotted: its prediction of 12B.*
 #
-# **Exercise 1.** For $S = 10^9$, at how many billion training tokens is the token term of `joint` as large as its size term?
+# **Exercise 1.** For $S = 10^9$, at how many billion training tokens are the two terms of `joint` equal?
 #
 # <details><summary>Hint</summary>`joint` also has `S_unit` and `T_unit`, the units of $S$ and $T$.</details>
 
@@ -334,15 +344,15 @@ mistakes = [
 print(check(1, answer_1, sealed("5316ca1c", digits=0), mistakes))
 
 # %% [markdown]
-# **Exercise 2, to discuss.** Why may a line in $S$ hold well when $T = 20\,S$, although the loss is a sum of two terms? Use the two exponents just printed.
+# **Exercise 2, to discuss.** Let the loss be the sum, and $T = 20\,S$. Why may a line in $S$ still hold well? Use the two printed exponents.
 #
 # <details><summary>Hint</summary>Put $T = 20\,S$ into the sum.</details>
 #
 # ## 3. Were the blind predictions right?
 #
-# Before we saw the final accuracies of Pythia v1 (at 300 billion tokens), we wrote down a prediction and a 95% interval for each of its eight models. To predict a model we used only models of other sizes, and of v1 only checkpoints up to 279 billion tokens. We predicted $\ln(-\ln p)$ in two ways, by a line through the three nearest sizes and by the sum, and took the mean.
+# Pythia v1 has eight sizes. Before we saw their final accuracies (at 300 billion tokens), we wrote down a prediction and a 95% interval for each. We used only models of other sizes, and of v1 only checkpoints up to 279 billion tokens.
 #
-# This rule was the best of some fifty in a *rehearsal*: each size of six suites was left out in turn and predicted from the others. The errors there set the widths of the intervals.
+# Our rule predicts $\ln(-\ln p)$ by a line through the three nearest sizes and by the sum, and takes the mean. Of some fifty rules it was the best in a *rehearsal*, in which we predicted each size of six series of Pythia from the others. The errors there set the widths of the intervals.
 
 
 # %%
@@ -351,7 +361,9 @@ def by_line(table, S, nearest):
     last = table[table.tokens == table.tokens.max()]
     distance = np.abs(np.log(last.S / S))
     near = last.loc[distance.nsmallest(nearest).index]
-    line = linregress(np.log(near.S), np.log(near.loss))
+    log_S = np.log(near.S)
+    log_loss = np.log(near.loss)
+    line = linregress(log_S, log_loss)  # least squares
     return line.intercept + line.slope * np.log(S)
 
 
@@ -410,14 +422,14 @@ print("the rule gives the predictions and intervals as they were written down")
 print(f"rehearsal: rms error of the log loss {np.sqrt(np.mean(np.square(each))):.3f}")
 
 # %% [markdown]
-# **Guess again.** How many of the seven known accuracies are inside their intervals: seven, five or three?
+# **Guess again.** Seven of the eight final accuracies are known. How many are inside their intervals: seven, five or three?
 #
-# `load` reads a published table. `blind` has the predictions and `truth` the accuracies (`acc`, with standard error), both by size. The error is predicted less true $\ln(-\ln p)$. Unlike *above*, it is positive if the predicted loss is too high, that is, the predicted accuracy too low.
+# `load` reads a published table. `blind` has the predictions, `truth` the accuracies (`acc`). An error is the predicted $\ln(-\ln p)$ less the true one.
 
 # %%
 truth = load("pythia_lambada_zero_shot")
 truth = truth.set_index("S")
-scored = blind.join(truth[["acc", "acc_stderr"]])
+scored = blind.join(truth[["acc", "acc_stderr"]])  # with its standard error
 scored = scored.dropna()  # 1B has no known truth
 shares = scored[["predicted", "low", "high", "acc"]]
 log_loss = np.log(-np.log(shares))
@@ -429,7 +441,8 @@ inside = (above_low & below_high).sum()
 
 # %%
 print(f"inside: {inside} of {len(scored)}; error of ln(-ln p), root mean square: {rms:.3f}")
-table = scored.set_index("model")[["predicted", "low", "high", "acc", "error"]]
+columns = ["predicted", "low", "high", "acc", "error"]
+table = scored.set_index("model")[columns]
 print(table.round(3).to_string())
 
 # %% tags=["hide-input"]
@@ -462,9 +475,9 @@ plots.save(figure, points.reset_index()[columns], figures_dir, "16_blind")
 # %% [markdown]
 # *Pale: the 95% intervals.*
 #
-# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$.** That is close to the error of the rehearsal, 0.06. A line in size alone has 0.14. But the five inner sizes lie between others that the rule has seen. For these the rule has an error of 0.079, and a line through the two nearest sizes 0.089. So this is a success of interpolation, on one suite. The sum cannot follow the 160M model, which got worse late in its training, because both terms only shrink.
+# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$** (0.06 in the rehearsal). A line through all other sizes has 0.14. But five of the seven sizes lie between others. For these our rule has an error of 0.079, and a line through the two nearest sizes 0.089. So this is a success of interpolation, on one version of Pythia. The sum cannot follow the 160M model, which got worse late in its training: both terms only shrink.
 #
-# **Exercise 3.** If seven correct 95% intervals were independent, how probable would it be that all seven contain the truth? Give two decimals.
+# **Exercise 3.** If seven correct 95% intervals were independent, how probable would it be that all contain the truth? Give two decimals.
 #
 # <details><summary>Hint</summary>Probabilities of independent events multiply.</details>
 
@@ -483,9 +496,7 @@ print(check(3, answer_3, sealed("973b372a", digits=2), mistakes))
 #
 # <details><summary>What do the lines of the four kinds look like?</summary>
 #
-# In the upper panels the smallest and the largest model are above the line, so the points curve.
-#
-# </details>
+# In the upper two panels the smallest and largest model are above the line, so the points curve.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Figure: four kinds of accuracy against size
@@ -527,9 +538,7 @@ plots.save(figure, points[names], figures_dir, "16_ranks")
 # %% [markdown]
 # <details><summary>How do all 17 series on LAMBADA behave?</summary>
 #
-# The more decades (powers of ten) of $S$ a series spans, the farther its largest model tends to be above the line. If tokens grow with $S$, the largest model is 3 to 9% below the line, within chance.
-#
-# </details>
+# In series that span more decades (powers of ten) of $S$, the largest model tends to be farther above the line. If tokens grow with $S$, it is 3 to 9% below, within chance.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Table and figure: how far the largest model is above the line, for every series
@@ -557,9 +566,7 @@ plots.save(figure, law, figures_dir, "16_decades")
 # %% [markdown]
 # <details><summary>How good were other ways to predict?</summary>
 #
-# The line through three sizes alone and the sum alone have slightly larger errors than their mean. The model's own last checkpoint and its deduplicated twin, which were not allowed, have half to a third of the error. All come from one repository, so they were probably measured alike.
-#
-# </details>
+# The rule's two parts have slightly larger errors than their mean. The model's own last checkpoint and its deduplicated twin, which were not allowed, have a third to half of its error. All are of one repository, probably measured alike.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Table: errors of other ways; figure: the errors of the rule
@@ -618,9 +625,7 @@ plots.save(figure, points, figures_dir, "16_blind_errors")
 # %% [markdown]
 # <details><summary>Is the exponent of accuracy that of CE?</summary>
 #
-# Not here. On LAMBADA's words it is larger than that of CE (the mean of $-\ln p$ of the word) in all nine series, by 5 to 21%.
-#
-# </details>
+# Not here. In all nine series it is larger than that of CE (the mean of $-\ln$ of the last word's probability), by 5 to 21%.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Table: exponents of accuracy and of CE on LAMBADA
@@ -635,8 +640,8 @@ pd.DataFrame(rows, columns=["series", "accuracy", "CE", "ratio"]).round(3)
 # %% [markdown]
 # ## The paper says, and we get
 #
-# The power law fits six series of other kinds. In six series on LAMBADA all sizes read equally many tokens. There the largest model's loss is above its line, in GPT-3 beyond chance. [Notebook 18](18_how_sure.ipynb) finds this for Pythia, too. Sources: `rbpkit/data/evidence`.
+# The power law fits six series of other kinds. In six series on LAMBADA all sizes read equally many tokens. There the largest model is above its line, in GPT-3 beyond chance. We cannot say why. Sources: `rbpkit/data/evidence`.
 #
-# **Related.** [Hoffmann et al.](https://arxiv.org/abs/2203.15556) fit such a sum to the mean of $-\ln p$; [Gadre et al.](https://arxiv.org/abs/2403.08540) made the models of OpenLM. [Notebook 15](15_size_and_tokens.ipynb) varies size and tokens in the pocket models.
+# **Related.** [Hoffmann et al.](https://arxiv.org/abs/2203.15556) fit such a sum to the mean of $-\ln p$; [Gadre et al.](https://arxiv.org/abs/2403.08540) made the models of OpenLM.
 #
 # [Glossary](../docs/glossary.md)
