@@ -398,7 +398,8 @@ with_f = f * (sigma - mu / (2 * sigma))
 eq_26 = (with_P + with_f) / c_20
 eq_21 = square + eq_26
 print("Eq. 19 is Eq. 21:", sp.simplify(eq_19 - eq_21) == 0)
-boxed = ((1 + b) * I1 + I2 / (2 * sigma**2)) / c_20
+numerator = (1 + b) * I1 + I2 / (2 * sigma**2)
+boxed = numerator / c_20
 print("Eq. 26 is the boxed line:", sp.simplify(boxed - eq_26) == 0)
 
 # %% [markdown]
@@ -478,8 +479,9 @@ print("the line above:", np.isclose(without_mu, by_eq_16))
 # %%
 b_12b = -m_12b / s_12b**2  # 0.43
 last_factor = -(log_k**2) / (2 * s_12b**2)  # its logarithm
-log_ratio = -(1 + b_12b) * log_k + last_factor
-print("p_k / p_1:", np.allclose(np.log(p / p[0]), log_ratio))
+log_ratio = np.log(p / p[0])
+by_formula = -(1 + b_12b) * log_k + last_factor
+print("p_k / p_1:", np.allclose(log_ratio, by_formula))
 
 # %%
 rows = {}
@@ -487,7 +489,9 @@ for width in (5.76, 30, 300):  # sigma of 12B, and larger ones at the same b
     mean = -b_12b * width**2
     by_sum = rank_sums(mean, width).neg_log_p1.item()
     rows[f"sigma = {width}"] = (by_sum, closed_form(mean, width).neg_log_p1)
-rows["limit"] = (np.log(zeta(1 + b_12b)), np.log(0.5 + 1 / b_12b))  # by sum, by closed form
+limit_by_sum = np.log(zeta(1 + b_12b))
+limit_in_closed_form = np.log(0.5 + 1 / b_12b)
+rows["limit"] = (limit_by_sum, limit_in_closed_form)
 by_both = pd.DataFrame(rows, index=["-log p_1, sum", "-log p_1, closed form"])
 by_both.T.astype(float).round(2)
 
@@ -501,7 +505,8 @@ def zipf(b, h=1e-5):
     above = np.log(zeta(1 + b + h))
     below = np.log(zeta(1 + b - h))
     slope = (above - below) / (2 * h)  # of log zeta, which is zeta' / zeta
-    return np.log(zeta(1 + b)), -(1 + b) * slope
+    neg_log_p1 = np.log(zeta(1 + b))
+    return neg_log_p1, -(1 + b) * slope
 
 
 many_b = np.geomspace(0.01, 20, 400)

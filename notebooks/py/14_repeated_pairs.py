@@ -120,11 +120,12 @@ finished = models[models["T"] == 12e6]  # every family is trained on 12 million 
 # %%
 FAMILIES = ["GPT2", "OPT", "Pythia"]
 at_rank_1 = finished.query("family in @FAMILIES and quantity == 'RBP_1'")
+keys = ["kind", "corpus", "family"]
 rows = []
-for (kind, corpus, family), part in at_rank_1.groupby(["kind", "corpus", "family"]):
+for (kind, corpus, family), part in at_rank_1.groupby(keys):
     line = fit_power_law(part["S"], part["loss"])
     rows.append((kind, corpus, family, line.alpha))
-alpha = pd.DataFrame(rows, columns=["kind", "corpus", "family", "alpha"])
+alpha = pd.DataFrame(rows, columns=[*keys, "alpha"])
 alpha = alpha.pivot(index="corpus", columns=["kind", "family"], values="alpha")
 alpha.round(3)
 
