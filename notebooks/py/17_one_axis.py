@@ -279,7 +279,7 @@ if halves:
     print(f"same half {from_same:.4f}, other half {from_other:.4f}: {farther:.0%} farther")
 
 # %% [markdown]
-# With CE from other files, the models are only a little farther from the line. So shared tokens do not make it.
+# With CE from other files, the models are a little farther from the line. So shared tokens do not make it.
 #
 # **Exercise 1.** On one text, $-\log \mathrm{RBP}_{10} = 0.38$ at CE = 3.2, and 0.50 at CE = 3.8. A model has CE = 3.4. Which $\mathrm{RBP}_{10}$ do you expect, to two decimals?
 #
@@ -292,7 +292,7 @@ print(check(1, answer_1, sealed("1778e316", digits=2)))
 # %% [markdown]
 # ## The paper's models
 #
-# The paper's models have different tokenizers, so their CEs cannot share a line. But we can compare exponents. With size, the rank loss falls as $S^{-\alpha_k}$, and CE as $S^{-\alpha_{\mathrm{CE}}}$. Is their ratio $\varepsilon_k = \alpha_k / \alpha_{\mathrm{CE}}$ the same for all families? (By the paper, $\varepsilon_1$ is near 1; [notebook 08](08_section_5_2_two_laws.ipynb) tests that.) It would be if on each text the rank loss were one power of CE for all of them:
+# The paper's models have different tokenizers, so their CEs cannot share a line. But we can compare exponents. With size, the rank loss falls as $S^{-\alpha_k}$, and CE as $S^{-\alpha_{\mathrm{CE}}}$. Their ratio is $\varepsilon_k = \alpha_k / \alpha_{\mathrm{CE}}$. (By the paper, $\varepsilon_1$ is near 1; [notebook 08](08_section_5_2_two_laws.ipynb) tests that.) Is $\varepsilon_k$ the same for all families? It is if on each text the rank loss is one power of CE for all of them:
 #
 # $$-\log \mathrm{RBP}_k \propto \mathrm{CE}^{\,\varepsilon_k} \propto \big(S^{-\alpha_{\mathrm{CE}}}\big)^{\varepsilon_k}, \quad\text{so}\quad \alpha_k = \varepsilon_k\,\alpha_{\mathrm{CE}}.$$
 #
