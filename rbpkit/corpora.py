@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from rbpkit import plugins
-from rbpkit.errors import InputError, check_whole, reason
+from rbpkit.errors import InputError, check_names, check_path, check_whole, reason
 from rbpkit.files.pictures import Picture, pictures_fingerprint, undecoded
 from rbpkit.files.text_files import (
     SUFFIXES,
@@ -168,12 +168,13 @@ class Corpus:
         Texts without a visible character are left out. Raises InputError for anything else, and for
         no text.
         """
+        check_names(name=name, field=field, image=image, unit=unit, prompt=prompt)
         is_one = isinstance(texts, (str, bytes, bytearray, Mapping)) or hasattr(texts, "columns")
         if is_one or not hasattr(texts, "__iter__"):
             kind = type(texts).__name__
             raise InputError(f"{name}: {kind} is not a list of texts; give one column or split")
         _check_no_picture(image, prompt)
-        columns = Columns(field.split("+"), image, unit, prompt=prompt)
+        columns = Columns((field or "text").split("+"), image, unit, prompt=prompt)
         parts = ["text"]
         if image is not None:
             parts.append("picture")
@@ -256,6 +257,11 @@ def load_corpus(
     Raises InputError for an unknown name, a hub that does not answer, files that cannot be read
     as text, a field that is missing, a corpus without text.
     """
+    if not isinstance(name_or_path, str):
+        check_path("the corpus", name_or_path)
+    if images is not None:
+        check_path("images", images)
+    check_names(field=field, image=image, unit=unit, prompt=prompt, revision=revision)
     if documents is not None:
         check_whole("documents", documents, 0)
     if seed is not None:

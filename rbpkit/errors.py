@@ -35,30 +35,39 @@ def check_whole(key: str, value: object, least: int) -> None:
     """InputError that names the key, unless the value is a whole number >= `least`."""
     # True and False are ints in Python, and a slip here.
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InputError(f"{key}={_shown(value)}: must be a whole number, {least} or more")
+        raise InputError(f"{key}={shown(value)}: must be a whole number, {least} or more")
 
 
 def check_names(**values: object) -> None:
     """InputError that names the first value that is not None, nor a string that is not empty."""
     for key, value in values.items():
         if value is not None and (not isinstance(value, str) or not value.strip()):
-            raise InputError(f"{key}={_shown(value)}: must be a name, or None")
+            raise InputError(f"{key}={shown(value)}: must be a name, or None")
 
 
 def check_flags(**values: object) -> None:
     """InputError that names the first value that is not True or False."""
     for key, value in values.items():
         if not isinstance(value, bool):
-            raise InputError(f"{key}={_shown(value)}: must be True or False")
+            raise InputError(f"{key}={shown(value)}: must be True or False")
 
 
 def check_path(key: str, value: object) -> None:
     """InputError that names the key, unless the value is a path or a name, and not empty."""
-    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
-        raise InputError(f"{key}={_shown(value)}: must be a path, and not empty")
+    is_path = isinstance(value, str | os.PathLike)
+    if not is_path or not os.fspath(value) or not _can_be_a_path(os.fspath(value)):
+        raise InputError(f"{key}={shown(value)}: must be a path, and not empty")
 
 
-def _shown(value: object) -> str:
+def _can_be_a_path(name: str) -> bool:
+    """Whether the system can be asked for it: not with a NUL, nor half of a character."""
+    try:
+        return b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+
+
+def shown(value: object) -> str:
     """A value in one short line; a tensor's numbers would take many."""
     shown = " ".join(repr(value).split())
     return shown if len(shown) <= 60 else f"{shown[:50]}... ({type(value).__name__})"
@@ -66,8 +75,8 @@ def _shown(value: object) -> str:
 
 def check_ties(ties: str) -> None:
     """InputError unless `ties` is "pessimistic" (Eq. 3) or "optimistic"."""
-    if ties not in ("pessimistic", "optimistic"):
-        raise InputError(f"ties must be 'pessimistic' or 'optimistic', got {ties!r}")
+    if not isinstance(ties, str) or ties not in ("pessimistic", "optimistic"):
+        raise InputError(f"ties must be 'pessimistic' or 'optimistic', got {shown(ties)}")
 
 
 @contextmanager

@@ -90,6 +90,7 @@ class Measurement:
     def rbp(self, k: int, *, interval: Literal[True]) -> tuple[float, float]: ...
     def rbp(self, k: Any, *, interval: bool = False) -> Any:
         """RBP_k = Pr(R <= k), Eq. 4; with `interval` (low, high) as `Summary.rbp_interval`."""
+        check_flags(interval=interval)
         return self.summary.rbp_interval(k) if interval else self.summary.rbp(k)
 
     @overload
@@ -98,6 +99,7 @@ class Measurement:
     def ce(self, *, interval: Literal[True]) -> tuple[float, float]: ...
     def ce(self, *, interval: bool = False) -> Any:
         """Mean negative log-likelihood, nats; with `interval` (low, high) as for RBP_k."""
+        check_flags(interval=interval)
         return self.summary.ce_interval() if interval else self.summary.ce()
 
     def ppl(self) -> float:

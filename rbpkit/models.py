@@ -29,7 +29,7 @@ from transformers import (
 )
 
 from rbpkit.captions import PROBE_TEXT, Captioner, load_processor, opened_captioner
-from rbpkit.errors import InputError, check_names, reason
+from rbpkit.errors import InputError, check_flags, check_names, check_path, reason
 from rbpkit.files.architectures import (
     base_of,
     context_of,
@@ -164,7 +164,15 @@ def load_model(
     missing, left over or not finite, for a tokenizer that is missing or has ids over V, and for a
     model that looks ahead.
     """
-    check_names(device=device, revision=revision, family=family)
+    check_path("model", model)
+    check_names(dtype=dtype, device=device, revision=revision, family=family)
+    check_flags(
+        allow_pickle=allow_pickle,
+        trust_remote_code=trust_remote_code,
+        local_files_only=local_files_only,
+        progress=progress,
+        image=image,
+    )
     check_dtype(dtype)
     place = _main_device(device, device_map)
     if device == SPREAD:

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock
 
-from rbpkit.errors import InputError, check_ties
+from rbpkit.errors import InputError, check_path, check_ties
 from rbpkit.files.job_key import SETTINGS, JobKey
 from rbpkit.files.manifest import Manifest
 from rbpkit.files.names import AnyPath, run_and_step
@@ -350,6 +350,7 @@ def load_summaries(
     names counts once, unless one of the names is asked for. InputError for a damaged file that
     cannot be made again, and if there is nothing at all, or nothing with these settings.
     """
+    check_path("the folder of records", directory)
     unknown = settings.keys() - set(SETTINGS)
     if unknown:
         raise InputError(f"no setting {min(unknown)!r}; there are {', '.join(SETTINGS)}")

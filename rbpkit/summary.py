@@ -15,7 +15,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from rbpkit.errors import InputError, check_ties, one_line
+from rbpkit.errors import InputError, check_ties, one_line, shown
 from rbpkit.files.manifest import Manifest
 from rbpkit.resampling import DRAWS, interval, weight_blocks
 
@@ -44,7 +44,7 @@ def check_k(k: int | np.ndarray) -> np.ndarray:
     """`k` as an integer array; InputError unless every k is a whole number >= 1."""
     array = np.asarray(k)
     if array.dtype.kind not in "iu":
-        raise InputError(f"k must be a whole number, got {k!r}")
+        raise InputError(f"k must be a whole number, got {shown(k)}")
     if array.size and array.min() < 1:
         raise InputError(f"k must be at least 1, got {array.min()}")
     return array
@@ -172,8 +172,9 @@ class Summary:
     def success(self, N: int, k: np.ndarray) -> np.ndarray: ...
     def success(self, N: int, k: int | np.ndarray) -> float | np.ndarray:
         """p_{N,k}, Section 5.1. InputError for an N that is not stored or has no window."""
-        if N not in self.windows:
-            raise InputError(f"N = {N} is not in a summary (there are {sorted(self.windows)})")
+        if not isinstance(N, int | np.integer) or N not in self.windows:
+            known = sorted(self.windows)
+            raise InputError(f"N = {shown(N)} is not in a summary (there are {known})")
         if not self.windows[N].total:
             name = f"{self.manifest.model} on {self.manifest.corpus}"
             raise InputError(f"no document of {name} has {N} consecutive scored tokens")

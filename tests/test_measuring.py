@@ -362,6 +362,8 @@ WRONG_ARGUMENTS = {
     "name=''": {"name": ""},
     "out=3": {"out": 3},
     "out=''": {"out": ""},
+    "out='a\\x00b'": {"out": "a\0b"},
+    "out='\\udc00'": {"out": "\udc00"},
     "force=array": {"force": np.zeros(3)},
     "progress='x'": {"progress": "x"},
     "say: must be a function": {"say": None},

@@ -569,4 +569,6 @@ def test_arguments(neox):
     refused(neox, "device 'abacus' is not known", device="abacus")
     refused(neox, "device=3: must be a name", device=3)
     refused(neox, "not both", device="cpu", device_map="auto")
+    refused(neox, "image=array([0., 0., 0.]): must be True or False", image=np.zeros(3))
+    refused(None, "model=None: must be a path")
     refused(neox, "has no revision", revision="main")

@@ -146,7 +146,7 @@ def test_k_is_a_whole_number_from_1(few, k):
 
 
 def test_windows_that_are_not_there(few):
-    for N, why in ((20, "has 20 consecutive"), (3, "N = 3 is not in")):
+    for N, why in ((20, "has 20 consecutive"), (3, "N = 3 is not in"), ([1], r"N = \[1\] is not")):
         with pytest.raises(InputError, match=why):
             few.summary().success(N, 1)
 

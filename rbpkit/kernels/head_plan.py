@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+import numbers
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, shown
 from rbpkit.kernels import c_loop
 
 MEMORY_BYTES = 512 * 2**20
@@ -76,6 +77,8 @@ def _check_head(hidden: Tensor, unembedding: Tensor, bias: Tensor | None) -> Non
         raise InputError(f"hidden is (T, {d}) but unembedding is (V, {width}): widths differ")
     devices = {hidden.device, unembedding.device}
     if bias is not None:
+        if not isinstance(bias, Tensor):
+            raise InputError(f"bias must be a tensor or None, not a {type(bias).__name__}")
         if bias.shape != (V,) or bias.dtype not in _DTYPES:
             raise InputError(f"bias must be ({V},) floats, not {tuple(bias.shape)} {bias.dtype}")
         devices.add(bias.device)
@@ -103,8 +106,8 @@ def logit_chunks(
     if plan is None:
         plan = plan_head(hidden, unembedding, bias, memory_bytes)
     for name, value in (("scale", scale), ("softcap", 1.0 if softcap is None else softcap)):
-        if not 0 < value < math.inf:
-            raise InputError(f"{name} must be a positive, finite number, not {value!r}")
+        if not isinstance(value, numbers.Real) or not 0 < value < math.inf:
+            raise InputError(f"{name} must be a positive, finite number, not {shown(value)}")
     T, V = len(hidden), len(unembedding)
     buffer = hidden.new_empty((min(plan.rows, T), V), dtype=torch.float32)
     if plan.widened == V:
@@ -171,6 +174,8 @@ def _has_wide_product(device: torch.device, dtype: torch.dtype) -> bool:
 
 def check_matrix(name: str, tensor: Tensor, shape: str = "a matrix") -> None:
     """InputError unless it is a matrix of floats (or of another `shape`) with a column or more."""
+    if not isinstance(tensor, Tensor):
+        raise InputError(f"{name} must be a tensor, not a {type(tensor).__name__}")
     right_shape = tensor.dim() == 2 if shape == "a matrix" else tensor.dim() > 0
     if not right_shape or tensor.dtype not in _DTYPES or tensor.shape[-1] == 0:
         given = f"{tuple(tensor.shape)} {tensor.dtype}"
@@ -179,6 +184,8 @@ def check_matrix(name: str, tensor: Tensor, shape: str = "a matrix") -> None:
 
 def check_targets(targets: Tensor, rows: Tensor) -> None:
     """InputError unless there is an integer target for each of the rows, on their device."""
+    if not isinstance(targets, Tensor):
+        raise InputError(f"targets must be a tensor, not a {type(targets).__name__}")
     shape = rows.shape[:-1]
     fits = targets.shape == shape and targets.device == rows.device
     if not fits or targets.dtype not in (torch.int64, torch.int32):
