@@ -252,8 +252,18 @@ class Summary:
         tokens, V = self.tokens, self.manifest.V
         ranks, counts = self.ranks.values, self.ranks.counts
         documents = self.document_tokens
-        hits = np.diff(self.document_hits, axis=1, prepend=0, append=documents[:, None])
         sums = (self.document_nll, self.document_p_max, self.document_entropy)
+        by_document = (documents, self.document_units, *sums)
+        D, K = self.document.size, self.k_grid.size
+        fit = all(array.shape == (D,) for array in by_document)
+        if not fit or self.document_hits.shape != (D, K):
+            raise ValueError("it has arrays of lengths that do not fit together")
+        hits = np.diff(self.document_hits, axis=1, prepend=0, append=documents[:, None])
+        hits_in_all = self.document_hits.sum(axis=0)
+        least_nll = counts @ np.log(np.maximum(ranks, 1))  # no token's is below ln R
+        optimistic = self.ranks_optimistic
+        ties_can_be = self._can_be(optimistic) and optimistic.total == tokens
+        windows_can_be = all(self._can_be(window) for window in self.windows.values())
         faults = {
             "no tokens": tokens < 1,
             f"ranks outside 1 to V = {V}": ranks[0] < 1 or ranks[-1] > V,
@@ -265,10 +275,27 @@ class Summary:
             "sums that are negative or not finite": any(
                 not (np.isfinite(values) & (values >= 0)).all() for values in sums
             ),
+            "documents out of order": (np.diff(self.document, prepend=-1) < 1).any(),
+            "k out of order": (np.diff(self.k_grid, prepend=0) < 1).any(),
+            "hits that are not those of its ranks": (hits_in_all != self._hits_of_ranks()).any(),
+            "losses below ln R": self.document_nll.sum() < 0.999 * least_nll,
+            "probabilities above 1": (self.document_p_max > 1.001 * documents).any(),
+            "counts of windows that cannot be": not windows_can_be,
+            "counts of ties that cannot be": not ties_can_be,
         }
         for fault, found in faults.items():
             if found:
                 raise ValueError(f"it has {fault}")
+
+    def _hits_of_ranks(self) -> np.ndarray:
+        """How many ranks are at most each k of the grid, (K,)."""
+        return self.ranks.at_most(np.maximum(self.k_grid, 1))
+
+    def _can_be(self, histogram: Histogram) -> bool:
+        """Whether ranks of a part of the tokens, or of windows, could be seen so often."""
+        in_range = (histogram.values >= 1) & (histogram.values <= self.manifest.V)
+        positive = histogram.counts >= 1
+        return bool(in_range.all() and positive.all()) and histogram.total <= self.tokens
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:

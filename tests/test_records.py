@@ -450,6 +450,15 @@ def test_a_model_that_was_measured_under_two_names_counts_once(tmp_path):
         ("document_nll", lambda nll: np.full_like(nll, np.nan), "negative or not finite"),
         ("document_tokens", lambda tokens: 2 * tokens, "documents that have not 40 tokens"),
         ("hits", lambda hits: hits + 50, "hits that fall with k, or more than tokens"),
+        ("hits", lambda hits: 0 * hits, "hits that are not those of its ranks"),
+        ("hits", lambda hits: hits[:2], "arrays of lengths that do not fit"),
+        ("document_entropy", lambda entropy: entropy[:0], "arrays of lengths that do not fit"),
+        ("document_nll", lambda nll: 0 * nll, "losses below ln R"),
+        ("document_p_max", lambda p_max: p_max + 1000, "probabilities above 1"),
+        ("document", lambda document: document - 1, "documents out of order"),
+        ("k_grid", lambda k: k[::-1], "k out of order"),
+        ("counts_2", lambda counts: -counts, "counts of windows that cannot be"),
+        ("tied", lambda tied: np.array([3]), "counts of ties that cannot be"),
     ],
 )
 def test_a_summary_that_no_measurement_gives_is_refused(name, change, says):
@@ -459,6 +468,8 @@ def test_a_summary_that_no_measurement_gives_is_refused(name, change, says):
     arrays = {key: stored[key] for key in stored.files}
     values = arrays[name]
     arrays[name] = change(values if values.dtype.kind == "f" else values.astype(np.int64))
+    if name == "tied":
+        arrays["tied_change"] = np.array([5])
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
     with pytest.raises(InputError, match=f"theirs: not a readable summary .*{says}"):
