@@ -173,6 +173,9 @@ def test_what_is_no_document_is_refused_before_it_is_read_whole(tmp_path, monkey
     text = tmp_path / "long.txt"
     text.write_text("a " * 2**22 + "b")
     refused(f"{text}: over 64 MiB", text)
+    blank = tmp_path / "blank.jsonl.gz"
+    blank.write_bytes(gzip.compress(b"\n" * 1_000_001))
+    refused(f"{blank}:1000001: over 1,000,000 blank lines", blank)
     os.mkfifo(tmp_path / "pipe.jsonl")
     refused("no corpus file", tmp_path / "pipe.jsonl")
     os.mkfifo(tmp_path / "pipe.txt")

@@ -64,6 +64,9 @@ LONGEST_WORD = 1_000_000
 """Characters: a tokenizer takes minutes for a longer one, or fails."""
 _WORD = re.compile(r"\w+|[^\w\s]+")
 
+MOST_BLANK_LINES = 1_000_000
+"""Of a file of JSON lines: a small file may unpack to billions of them."""
+
 Row = Mapping[str, Any]
 Make = Callable[[Row, Iterable[str], object, Path], Document]
 """`document_of` for certain columns."""
@@ -153,6 +156,7 @@ def _json_rows(path: Path, keep: Callable[[Row], bool] | None, make: Make) -> It
         # Bytes, so that only \n ends a line: str.splitlines would also cut at U+2028, which JSON
         # allows inside a string.
         reader = io.BufferedReader(stream)
+        blank = 0
         for number in itertools.count(start=1):
             line = reader.readline(LONGEST_TEXT + 1)
             if not line:
@@ -161,6 +165,9 @@ def _json_rows(path: Path, keep: Callable[[Row], bool] | None, make: Make) -> It
             if len(line) > LONGEST_TEXT:
                 raise InputError(f"{where}: {_TOO_LONG}")
             if not line.strip():
+                blank += 1
+                if blank > MOST_BLANK_LINES:
+                    raise InputError(f"{where}: over {MOST_BLANK_LINES:,} blank lines; is it text?")
                 continue  # blank lines are not rows, as in `datasets`
             with reason(f"{where}: not a JSON object in UTF-8"):
                 row = json.loads(line.decode("utf-8-sig"))

@@ -46,6 +46,7 @@ def read_answers(path: Path) -> list[Answer]:
     said: dict[int, str] = {}
     for source, output in zip(sources, outputs, strict=True):
         for number, answer in ANSWER.findall(source):
+            answer = answer.encode(errors="backslashreplace").decode()  # half a character is none
             written[int(number)] = answer.partition("  #")[0].strip()
         for number, verdict in SAID.findall(output):
             said[int(number)] = verdict

@@ -135,6 +135,7 @@ def hand_ins(folder: Path) -> HandIns:
     some = False
     for path in sorted([*folder.glob("*"), *folder.glob("*/*")]):
         name = path.relative_to(folder).as_posix()
+        name = name.encode(errors="backslashreplace").decode()  # bytes that are no text
         ending = path.name.lower()
         is_study, is_notebook = ending.endswith(STUDIES), ending.endswith(NOTEBOOKS)
         if not path.is_file() or name.startswith(".") or "/." in name:

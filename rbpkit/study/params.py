@@ -166,6 +166,8 @@ def load_params(path: str | Path) -> Params:
     Raises InputError, one line that names the file and every key at fault, if the file is missing
     or is not YAML, and for unknown, repeated, missing or wrongly typed keys.
     """
+    if Path(path).exists() and not Path(path).is_file():  # a pipe would be waited for
+        raise InputError(f"{path}: not a file; give a parameter file")
     try:
         text = Path(path).read_text(encoding="utf-8")
         _check_plain(text, path)

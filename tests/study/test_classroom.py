@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import io
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -259,6 +260,21 @@ def test_whatever_one_student_hands_in_the_others_are_run(tmp_path, monkeypatch)
     assert "lists inside lists" in failures["deep.yaml"][0]
     assert "no tokens" in failures["none.yaml"][0]
     assert set(pd.read_csv(tmp_path / "class" / "comparison.csv")["file"]) == {"ann.yaml"}
+
+
+def test_a_name_and_an_answer_that_are_no_text(tmp_path):
+    """A file name in Latin-1, and half a character in an answer."""
+    folder = tmp_path / "hand-ins"
+    folder.mkdir()
+    (folder / os.fsdecode(b"ann\xe9.yaml")).write_text(STUDY.format("Qwen", "code"))
+    cell = {"cell_type": "code", "source": ['answer_1 = "\ud800"'], "outputs": []}
+    (folder / "ben_03.ipynb").write_text(json.dumps({"cells": [cell]}))
+    assert run_class(folder, tmp_path / "class") == {}
+    tables = {
+        name: pd.read_csv(tmp_path / "class" / f"{name}.csv") for name in ("comparison", "answers")
+    }
+    assert set(tables["comparison"]["file"]) == {"ann\\udce9.yaml"}
+    assert tables["answers"]["answer"].tolist() == ['"\\ud800"']
 
 
 def test_templates_that_nobody_changed_are_no_failures(tmp_path):

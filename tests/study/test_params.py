@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -82,6 +83,12 @@ def test_files_that_are_no_parameter_file(tmp_path, data):
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"study\.yaml"):
         load_params(path)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "study.yaml")
+    with pytest.raises(InputError, match=r"study\.yaml: not a file"):
+        load_params(tmp_path / "study.yaml")
 
 
 @pytest.mark.parametrize(
