@@ -1,69 +1,34 @@
 """Pairs of runs that differ in one thing, at the same shape and seed (`docs/margins.md`).
 
-    python -m rbpkit_pocket.contrasts train FOLDER  # trains what is not finished; may be killed
-    python -m rbpkit_pocket.contrasts ship FOLDER   # puts what is finished into the package
-
 A contrast asks whether a change moves the ranks by more, or by less, than its cross-entropy says.
-What was measured ships as `Totals`, without weights.
+Here are the plan of the runs and the number that is judged; `contrast_runs` trains them. What was
+measured ships as `Totals`, without weights.
 """
 
 from __future__ import annotations
 
-import hashlib
-import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import torch
 from scipy import stats
-from torch import Tensor, nn
 
-from rbpkit.corpora import load_corpus
 from rbpkit.fit import fit_power_law
-from rbpkit.measuring import measure
-from rbpkit.models import load_model
 from rbpkit_pocket import paths
-from rbpkit_pocket.ablations import (
-    ABLATION_TOKENS,
-    FAMILY,
-    Totals,
-    load_totals,
-    save_totals,
-    totals_of,
-)
+from rbpkit_pocket.ablations import ABLATION_TOKENS, FAMILY, Totals, load_totals
 from rbpkit_pocket.documents import PACKAGE_CORPORA
-from rbpkit_pocket.families import (
-    POCKET_CONTEXT,
-    POCKET_FAMILIES,
-    initial_model,
-    load_tokenizer,
-    model_name,
-)
+from rbpkit_pocket.families import POCKET_FAMILIES, model_name
 from rbpkit_pocket.recipes import Recipe, Run
-from rbpkit_pocket.training import (
-    TrainedModel,
-    mean_nll,
-    rows_of,
-    run_steps,
-    token_stream,
-    train,
-    validation_ce,
-)
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
-
     from rbpkit.summary import Summary
 
 TEXTS = tuple(f"pocket:{corpus}" for corpus in (*PACKAGE_CORPORA, "humaneval"))
 SIZES = (0, 1, 2)
 SEEDS = (1, 2, 3)
-DROPOUT = 0.1
 TOLERANCE = 0.01
 LEAST_PAIRS = 6
 CHANGES = ("unchanged", "smoothed", "dropout", "rate", "deep", "wide", "tokens")
@@ -122,91 +87,12 @@ def plan() -> list[Planned]:
     return runs
 
 
-# --- training --------------------------------------------------------------------------------
-
-
-def with_dropout(run: Run) -> PreTrainedModel:
-    """The untrained model with dropout; no weight differs from that of the model without."""
-    network = initial_model(run.family, run.shape, run.recipe.seed)
-    for module in network.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = DROPOUT
-        if hasattr(module, "attention_dropout"):
-            module.attention_dropout = DROPOUT  # type: ignore[assignment]  # a plain number
-    return network
-
-
-def train_with_dropout(run: Run, folder: Path) -> TrainedModel:
-    """`training.train` with dropout on attention and hidden states, on the CPU."""
-    torch.set_num_threads(run.recipe.threads)
-    torch.use_deterministic_algorithms(True)
-    stream, valid = token_stream("train"), token_stream("valid")
-
-    def loss(model: PreTrainedModel, step: int) -> Tensor:
-        model.train()
-        # What is dropped depends on the step alone, so a run that was killed goes on as it would.
-        torch.manual_seed(1_000_000 * run.recipe.seed + step)
-        inputs, targets = rows_of(stream, step * run.recipe.batch_rows, run.recipe.batch_rows)
-        return mean_nll(model, inputs, targets)
-
-    def ce_without_dropout(model: PreTrainedModel) -> float:
-        return validation_ce(model.eval(), valid)
-
-    key = {"family": run.family, **asdict(run.shape), **asdict(run.recipe), "dropout": DROPOUT}
-    key["torch"] = torch.__version__
-    key["text"] = hashlib.sha256(stream.numpy().tobytes()).hexdigest()
-    return run_steps(
-        folder,
-        key,
-        run.recipe,
-        run.shape.width,
-        ("tokens", run.recipe.batch_rows * POCKET_CONTEXT),
-        model=lambda: with_dropout(run),
-        loss=loss,
-        valid=ce_without_dropout,
-        tokenizer=load_tokenizer(),
-        watch=lambda row: None,
-    )
-
-
-def train_plan(folder: Path) -> None:
-    """Train each run of the plan that is neither shipped nor finished in `folder`."""
-    shipped = {totals.manifest.model for totals in shipped_totals()}
-    for item in plan():
-        run = item.run
-        if run.name in shipped:
-            continue
-        if item.change == "dropout":
-            trained = train_with_dropout(run, folder / run.name)
-        else:
-            trained = train(run.family, run.shape, run.recipe, folder / run.name)
-        print(f"{run.name}: CE {trained.valid_ce:.4f}, {trained.seconds:.0f} s", flush=True)
-
-
 # --- what ships ------------------------------------------------------------------------------
 
 
 def shipped_totals() -> list[Totals]:
     """The totals of all runs that ship, on each text; none if no run ships yet."""
     return load_totals(paths.CONTRASTS) if paths.CONTRASTS.is_file() else []
-
-
-def ship(folder: Path) -> None:
-    """Measure the finished runs of `folder` that do not ship yet, and put their totals there."""
-    totals = shipped_totals()
-    shipped = {model.manifest.model for model in totals}
-    finished = {result.parent.name for result in folder.glob("*/result.json")}
-    corpora = [load_corpus(text) for text in TEXTS]
-    for item in plan():
-        name = item.run.name
-        if name in shipped or name not in finished:
-            continue
-        model = replace(load_model(folder / name / "model", device="cpu"), name=name)
-        for corpus in corpora:
-            measured = measure(model, corpus, max_length=POCKET_CONTEXT)
-            totals.append(totals_of(measured.summary))
-        print(f"measured {name}", flush=True)
-    save_totals(totals, paths.CONTRASTS)
 
 
 # --- the number of the margin ----------------------------------------------------------------
@@ -281,8 +167,3 @@ def verdicts(differences: pd.DataFrame) -> pd.DataFrame:
             verdict = "beyond"
         table.loc[contrast, "verdict"] = verdict
     return table.drop(columns="sd")
-
-
-if __name__ == "__main__":
-    command, target = sys.argv[1:]
-    {"train": train_plan, "ship": ship}[command](Path(target))

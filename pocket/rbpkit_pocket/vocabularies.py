@@ -46,11 +46,11 @@ from rbpkit_pocket.training import (
     validation_ce,
 )
 
-VOCABULARIES = (512, 4096, 16_384)
-SIZES = (0, 2)
+_VOCABULARIES = (512, 4096, 16_384)
+_SIZES = (0, 2)
 """Widths 32 and 64."""
-SEED = 1
-KS = (1, 10, 100)
+_SEED = 1
+_KS = (1, 10, 100)
 
 
 def training_documents() -> list[str]:
@@ -67,7 +67,7 @@ def train_one(
     """Train one size on a stream of tokens, once through, into `out`; errors as `train`."""
     family = POCKET_FAMILIES[FAMILY]
     shape = family.shapes[size]
-    recipe = Recipe(tokens=len(stream) - 1, rate=family.rate, seed=SEED)
+    recipe = Recipe(tokens=len(stream) - 1, rate=family.rate, seed=_SEED)
     torch.set_num_threads(recipe.threads)
     torch.use_deterministic_algorithms(True)
 
@@ -84,7 +84,7 @@ def train_one(
         recipe,
         shape.width,
         ("tokens", recipe.tokens_a_step),
-        model=lambda: initial_model(FAMILY, shape, SEED, V),
+        model=lambda: initial_model(FAMILY, shape, _SEED, V),
         loss=loss,
         valid=lambda model: validation_ce(model, valid),
         tokenizer=tokenizer,
@@ -109,7 +109,7 @@ def measured_rows(V: int, size: int, trained: TrainedModel) -> list[dict[str, ob
         row["bytes"] = int(bytes_of_token[records.target].sum())
         row["nll"] = float(records.nll.sum(dtype=np.float64))
         ranks = records.n_greater + records.n_equal + 1
-        for k in KS:
+        for k in _KS:
             row[f"hits_{k}"] = int((ranks <= k).sum())
         rows.append(row)
     return rows
@@ -120,12 +120,12 @@ def make_table(folder: Path) -> None:
     documents, valid_documents = training_documents(), shuffled_texts("valid")
     all_documents = shuffled_texts("train")
     rows = []
-    for V in VOCABULARIES:
+    for V in _VOCABULARIES:
         tokenizer = train_tokenizer(all_documents, V)
         assert tokenizer.convert_tokens_to_ids(END_OF_TEXT) == 0
         stream = as_stream(documents, tokenizer, f"text into {V} tokens")
         valid = as_stream(valid_documents, tokenizer, f"validation text into {V} tokens")
-        for size in SIZES:
+        for size in _SIZES:
             trained = train_one(V, size, stream, valid, tokenizer, folder / f"V{V}-size{size}")
             print(f"V = {V}, size {size}: {trained.seconds:.0f} s", flush=True)
             rows += measured_rows(V, size, trained)

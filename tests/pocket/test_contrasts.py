@@ -9,18 +9,10 @@ import pytest
 import torch
 
 from rbpkit import load_summaries
-from rbpkit_pocket import contrasts, paths
+from rbpkit_pocket import contrast_runs, contrasts, paths
 from rbpkit_pocket.ablations import totals_of
-from rbpkit_pocket.contrasts import (
-    PAIRS,
-    log_loss,
-    pair_differences,
-    plan,
-    planned,
-    train_with_dropout,
-    verdicts,
-    with_dropout,
-)
+from rbpkit_pocket.contrast_runs import train_with_dropout, with_dropout
+from rbpkit_pocket.contrasts import PAIRS, log_loss, pair_differences, plan, planned, verdicts
 from rbpkit_pocket.families import POCKET_CONTEXT, V, initial_model
 from rbpkit_pocket.recipes import Recipe
 
@@ -71,11 +63,11 @@ def test_a_run_with_dropout_goes_on_as_if_it_had_not_been_killed(tmp_path, monke
     monkeypatch.setattr("rbpkit_pocket.training.LOG_EVERY", 2)
     monkeypatch.setattr("rbpkit_pocket.training.CHECKPOINT_SECONDS", 0.0)
     stream = random_tokens(12 * POCKET_CONTEXT + 1)
-    monkeypatch.setattr(contrasts, "token_stream", lambda split: stream)
+    monkeypatch.setattr(contrast_runs, "token_stream", lambda split: stream)
     whole = train_with_dropout(run, tmp_path / "whole")
 
     steps = 0
-    mean_nll = contrasts.mean_nll
+    mean_nll = contrast_runs.mean_nll
 
     def stops_at_the_fifth_step(*arguments):
         nonlocal steps
@@ -84,10 +76,10 @@ def test_a_run_with_dropout_goes_on_as_if_it_had_not_been_killed(tmp_path, monke
             raise KeyboardInterrupt
         return mean_nll(*arguments)
 
-    monkeypatch.setattr(contrasts, "mean_nll", stops_at_the_fifth_step)
+    monkeypatch.setattr(contrast_runs, "mean_nll", stops_at_the_fifth_step)
     with pytest.raises(KeyboardInterrupt):
         train_with_dropout(run, tmp_path / "killed")
-    monkeypatch.setattr(contrasts, "mean_nll", mean_nll)
+    monkeypatch.setattr(contrast_runs, "mean_nll", mean_nll)
     assert train_with_dropout(run, tmp_path / "killed").valid_ce == whole.valid_ce
 
 
