@@ -100,6 +100,12 @@ def main() -> None:
         if not needs:
             raise
         _fail(needs)
+    except MemoryError:
+        _fail("out of memory: give the process more")
+    except ImportError as error:
+        if "failed to map segment" not in str(error):
+            raise
+        _fail(f"out of memory: give the process more ({error})")
     except OSError as error:  # disk full, no permission, a file where a folder should be
         _fail(f"{error.filename or 'writing'}: {error.strerror or error}")
     except RuntimeError as error:

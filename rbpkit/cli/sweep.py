@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rbpkit.cli.common import AsJson, Out, ParamsFile, print_table, say
+from rbpkit.errors import InputError
 from rbpkit.study.checks import folder_to_write
 
 
@@ -29,6 +30,11 @@ def sweep(
 
     loaded = load_params(params)
     folder = folder_to_write(out)
+    from rbpkit.study.jobs import corpus_names, study_models
+
+    # A name that is not known shows now: the next line loads torch, which takes seconds.
+    study_models(loaded)
+    corpus_names(loaded)
     from rbpkit.study.sweep import sweep as run
 
     try:
@@ -51,12 +57,21 @@ def sweep(
         raise typer.Exit(1)
 
 
-def status(params: ParamsFile, out: Out, as_json: AsJson = False) -> None:
+def status(
+    params: ParamsFile,
+    out: Annotated[
+        str | None, typer.Option("--out", help="The records; by default the file's records_dir.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Count the jobs of a parameter file that are done, failed or left. Exit 1: some failed."""
     from rbpkit.study.params import load_params
 
     loaded = load_params(params)
-    folder = folder_to_write(out)
+    records = loaded.records_dir if out is None else out
+    if out is None and not records:
+        raise InputError(f"{params}: give --out, or records_dir in the file")
+    folder = folder_to_write(records)
     from rbpkit.study.jobs import study_status
 
     jobs = study_status(loaded, folder)

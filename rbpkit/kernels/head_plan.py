@@ -122,9 +122,9 @@ def logit_chunks(
         if bias is not None:
             logits.add_(bias)
         if scale != 1:
-            logits.mul_(scale)
+            logits.mul_(float(scale))
         if softcap is not None:
-            _cap(logits, softcap)
+            _cap(logits, float(softcap))
         yield start, logits
 
 

@@ -232,6 +232,18 @@ def test_a_missing_extra_is_named_in_one_line(rbpkit, monkeypatch):
     assert status == 2 and notes.count("\n") == 1 and "pip install 'rbpkit[notebooks]'" in notes
 
 
+@pytest.mark.parametrize(
+    "error", [MemoryError(), ImportError("libtorch.so: failed to map segment from shared object")]
+)
+def test_too_little_memory_is_one_line(error, rbpkit, monkeypatch):
+    def starved(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr("rbpkit.study.params.load_params", starved)
+    status, _, notes = rbpkit("reproduce", ROOT / "params" / "pocket.yaml")
+    assert status == 2 and notes.count("\n") == 1 and "out of memory" in notes
+
+
 def test_checkpoints_of_runs_from_a_folder_to_a_fit(rbpkit, tmp_path, text_file):
     """runs/*/checkpoint-*: all measured by one command, and the last of each run fitted."""
     runs, out = tmp_path / "runs", tmp_path / "records"

@@ -210,6 +210,10 @@ def test_a_failure_is_on_file_until_the_job_is_done(study, rbpkit, tmp_path):
     assert rbpkit("sweep", file, "--out", out)[0] == 0
     assert not (out / "failures.csv").exists()
     assert rbpkit("status", file, "--out", out)[::2] == (0, "4 jobs: 4 done, 0 failed, 0 left\n")
+    status, _, err = rbpkit("status", file)
+    assert status == 2 and err.endswith("give --out, or records_dir in the file\n")
+    file.write_text(file.read_text() + f"records_dir: {out}\n")
+    assert rbpkit("status", file)[::2] == (0, "4 jobs: 4 done, 0 failed, 0 left\n")
 
 
 @pytest.mark.parametrize(
