@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Beyond the paper: is cross-entropy all there is?
 #
-# Two Pythias have the same size, the same first weights and the same training text. The second was trained with *smoothed* targets: the true token gets 90% of the probability, and all tokens share the rest. CE, the cross-entropy, is the mean of $-\log p$, with $p$ a model's probability of the true token. How much does smoothing change it on our five texts (`TEXTS`)? `totals` has what was measured, by model and text.
+# Two Pythias have the same size, the same first weights and the same training text. The second was trained with *smoothed* targets: the true token gets 90% of the probability, and all tokens share the rest. CE, the cross-entropy, is the mean of $-\log p$, with $p$ a model's probability of the true token. How much does smoothing change CE on our five texts (`TEXTS`)? `totals` has what was measured, by model and text.
 
 # %% tags=["parameters", "hide-input"]
 records_dir = ""  # records of your own are not used here: the runs are ours
@@ -84,7 +84,7 @@ for k in (1, 10, 100):
     print(f"k = {k:3}: rank loss {np.mean(counted):+.1%}; by the line {np.mean(by_line):+.1%}")
 
 # %% [markdown]
-# At $k$ = 1 and 10 the rank losses are almost the same, and at $k$ = 100 the second is a little higher. So CE can change while the first guesses do not. What else moves the ranks by more or less than CE says?
+# At $k$ = 1 and 10 the rank losses are almost the same, and at $k$ = 100 the second model's is a little higher. So CE can change while the first guesses do not. What else moves the ranks by more or less than CE says?
 #
 # ## A ruler for what is beyond cross-entropy
 #
@@ -107,7 +107,7 @@ def difference(changed, unchanged, k):
 
 
 # %% [markdown]
-# We make two comparisons, with one seed each. *Smoothed* runs are compared with unchanged ones, at five sizes. *Deep* runs, with 8 layers, are compared with *wide* ones, with 2 layers and twice the width, at four sizes. Deep and wide runs have nearly the same number of parameters, but the deep ones have twice the learning rate (it is a constant divided by the width). `ABLATION_FAMILIES` lists these runs, smallest first.
+# We compare *smoothed* runs with unchanged ones, at five sizes, and *deep* runs (8 layers) with *wide* ones (2 layers, twice the width), at four sizes. Each run has one seed. Deep and wide runs have the same $S$ to within 2%. But the deep ones have twice the learning rate, because it is a constant divided by the width. `ABLATION_FAMILIES` lists these runs, smallest first.
 
 # %%
 smoothed = [run.name for run in ABLATION_FAMILIES["Pythia, smoothed"]]
@@ -162,7 +162,7 @@ print(f"CE of deep runs against wide ones: {min(CE_changes):+.0%} to {max(CE_cha
 # %% [markdown]
 # *Thick: mean over sizes. Thin: each size. Grey band: within 1%, which we count as none.*
 #
-# **At the same CE, deep models have a rank loss that is 3% lower than that of wide ones at $k = 1$, and 5.5% higher at $k = 100$. Smoothing lowers it by about 2% for $k$ up to 200** (and raises it by 1% at $k = 500$). In themselves deep models are worse at every $k$, since their CE is higher. At $k$ = 1 and 100 all sizes agree in sign. But each size has one seed, and we had seen these runs before we planned the test below.
+# **At the same CE, deep models have a rank loss that is 3% lower than that of wide ones at $k = 1$, and 5.5% higher at $k = 100$. Smoothed models have one that is about 2% lower than that of unchanged ones, for $k$ up to 200** (1% higher at $k = 500$). In themselves deep models are worse at every $k$, since their CE is higher. At $k$ = 1 and 100 all sizes agree in sign. But each size has one seed, and we had seen these runs before we planned the test below.
 #
 # **Exercise 1.** A run's rank loss is 0.580, and the line says 0.600. Its unchanged twin has 0.560, and the line says 0.570. What is the difference of the excesses, in percent, to one decimal?
 #
@@ -177,9 +177,9 @@ print(check(1, answer_1, sealed("c144de0e", digits=1)))
 #
 # Before the new runs we fixed a test and calculated its power ([margins](../docs/margins.md)). It has five *contrasts*: *smoothed* and *deep*, as above; *dropout* (training sets a random tenth of the hidden states and of the attention to 0); *rate* (a quarter of the learning rate); and *tokens* (twice the training tokens). Each was planned with nine pairs of runs: three new seeds at three sizes.
 #
-# At $k$ = 1, 10 and 100 we take the mean difference over the pairs, with a 95% interval (Student's $t$). A change acts *through* CE if all three intervals lie within ±1%. It acts *beyond* CE if at least one interval lies wholly above +1% or below -1%. Otherwise, or with fewer than six pairs or one size only, the test cannot tell.
+# At $k$ = 1, 10 and 100 we take the mean difference over the pairs, with a 95% interval (Student's $t$). A change acts *through* CE if all three intervals lie within ±1%. It acts *beyond* CE if at least one interval lies wholly above +1% or below -1%. Otherwise the test cannot tell, also with fewer than six pairs or with one size only.
 #
-# `pair_differences` subtracts excesses as above, and `verdicts` applies the rule to the finished runs.
+# In the module `contrasts`, `pair_differences` subtracts excesses as above, and `verdicts` applies the rule.
 
 # %%
 finished = contrasts.shipped_totals()
@@ -232,9 +232,9 @@ print(f"{len(finished_runs)} of {len(contrasts.plan())} planned runs are finishe
 # %% [markdown]
 # *Percent. CE: its mean change. $k$: difference of excesses. A star: the whole interval is beyond 1%.*
 #
-# **With new seeds, smoothing and depth act beyond CE, as before. So does a lower learning rate: at the same CE, its rank loss is about 2% lower at $k = 1$ and 4% higher at $k = 100$.** For dropout the test cannot tell: one interval ends just above 1%.
+# **With new seeds, smoothing and depth act beyond CE, as before. So does a lower learning rate: at the same CE, the rank loss is then about 2% lower at $k = 1$ and 4% higher at $k = 100$.** For dropout the test cannot tell: one interval ends just above 1%.
 #
-# Two cautions. The pairs are not quite one sample, since sizes differ a little. And depth and rate raise CE by about 6%, so part of their effect is due to the straight line (further questions).
+# The pairs are not quite one sample, since sizes differ a little. And depth and rate raise CE by about 6%, so a part of their numbers is due to the straight line (further questions).
 #
 # **Exercise 2, to discuss** ([solutions](../docs/solutions/20_beyond_cross_entropy.md)). Why does smoothing raise CE, although the model's favourite tokens stay the same?
 #
@@ -288,14 +288,14 @@ print(check(3, answer_3, sealed("32209ccb", digits=1)))
 # %% [markdown]
 # ## What we found
 #
-# CE tells most about ranks, but not all. Smoothing raises it and hardly changes the first ranks. Deep, narrow models have more first guesses right than their CE says, and more true tokens beyond the first hundred. A lower learning rate does the same. These are small models of few sizes, and short runs.
+# CE tells most about ranks, but not all. Smoothing raises it and hardly changes the first ranks. Deep, narrow models have more first guesses right than their CE says, and more true tokens beyond the first hundred. So do models with a lower learning rate. These are small models of few sizes, and short runs.
 #
 # ## Further questions
 
 # %% [markdown]
 # <details><summary>And with RBP_10 as the axis?</summary>
 #
-# The mean differences are smaller than with CE (1.9 against 2.3%; at $k$ = 1 and 100 alone, 2.3 against 2.6%), so CE has no special place. Dropout acts through this axis, rate and depth beyond it.</details>
+# The mean differences are smaller than with CE (1.9 against 2.3%, root mean square), so CE has no special place. Dropout acts through this axis, rate and depth beyond it.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: the same pairs with RBP_10 as the axis, and the root mean square of the means
@@ -423,7 +423,7 @@ print("range in nats:", whole[parts].agg(["min", "max"]).round(2).to_dict("list"
 # %% [markdown]
 # <details><summary>Does bad calibration make the two exponents differ?</summary>
 #
-# No. With perfect calibration, $\mathrm{RBP}_1$ would be the mean largest probability and CE the mean entropy, and the exponents of these two differ even more.</details>
+# No. With perfect calibration, $\mathrm{RBP}_1$ would be the mean of the largest probability and CE the mean entropy, and the exponents of these two differ even more.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: epsilon_1 measured, and as the models believe it
@@ -456,4 +456,4 @@ error = theories[names].sub(theories["measured"], axis=0).div(theories["measured
 display(error.groupby(theories["family"]).agg(["median", "max"]).mul(100).round().astype(int))
 
 # %% [markdown]
-# **Related.** [Patel et al.](https://arxiv.org/abs/2605.18607) forecast success on tasks from token ranks, top-$k$ accuracy and entropy, better than from CE. [Szegedy et al.](https://arxiv.org/abs/1512.00567) introduced label smoothing.
+# **Related.** [Patel et al.](https://arxiv.org/abs/2605.18607) forecast success on tasks from ranks, top-$k$ accuracy and entropy, better than from CE. [Szegedy et al.](https://arxiv.org/abs/1512.00567) introduced label smoothing.
