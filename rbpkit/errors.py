@@ -54,8 +54,8 @@ def check_flags(**values: object) -> None:
 
 def check_path(key: str, value: object) -> None:
     """InputError that names the key, unless the value is a path or a name, and not empty."""
-    is_path = isinstance(value, str | os.PathLike)
-    if not is_path or not os.fspath(value) or not _can_be_a_path(os.fspath(value)):
+    name = os.fspath(value) if isinstance(value, str | os.PathLike) else ""
+    if not name or not _can_be_a_path(name):
         raise InputError(f"{key}={shown(value)}: must be a path, and not empty")
 
 
