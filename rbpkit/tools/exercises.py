@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
-# What a wrong answer often is: how it is undone, and what to say of it.
-MISTAKES: tuple[tuple[Callable[[float], float], str], ...] = (
+# A common mistake, and what to say of it. The function undoes the mistake, so that a right answer
+# is left, or it says whether the answer is this mistake (True or False).
+Mistake = tuple[Callable[[float], float | bool], str]
+
+MISTAKES: tuple[Mistake, ...] = (
     (lambda answer: -answer, "Nearly: the sign is wrong."),
     (lambda answer: 1 / answer, "Nearly: this is the inverse."),
     (lambda answer: answer / 100, "Nearly: this is a percentage; give a share."),
@@ -28,38 +31,61 @@ def check(
     number: int,
     answer: Any,
     is_right: Callable[[Any], object],
-    mistakes: Sequence[tuple[Callable[[float], float], str]] = (),
+    mistakes: Sequence[Mistake] = (),
 ) -> str:
     """`NUMBER: right`, `not yet`, or `not answered yet` while the answer is None.
 
-    - is_right gets the answer; an answer that it cannot read (TypeError, ValueError) is wrong
-    - mistakes: of this exercise, how each is undone and what to say of it; the general
-      `MISTAKES` are tried after them
+    - is_right gets the answer; an answer that it cannot read (TypeError, ValueError) is wrong. An
+      array or a tensor with one element is taken as its number
+    - mistakes: of this exercise; the general `MISTAKES` are tried after them
 
     A right answer is followed by a line that says where it is explained, a wrong one by a line on
-    the first mistake that accounts for it, or on text in place of a number.
+    the first mistake that accounts for it, or on text or several numbers in place of one.
     """
     if answer is None:
         return f"{number}: not answered yet"
+    answer = _plain(answer)
     if _holds(is_right, answer):
         return f"{number}: right\n   The worked answer: docs/solutions, under this notebook's name."
     if isinstance(answer, str):
         return f"{number}: not yet\n   This is text: give a number, without quotation marks."
-    for undo, says in (*mistakes, *MISTAKES):
-        try:
-            with np.errstate(all="ignore"):  # the logarithm of a negative answer is no answer
-                undone = undo(answer)
-        except (TypeError, ValueError, ArithmeticError):
-            continue
-        if _holds(is_right, undone):
+    if isinstance(answer, tuple):  # Python reads 0,5 as the two numbers 0 and 5
+        return f"{number}: not yet\n   Decimals have a point, not a comma: 0.5 and not 0,5."
+    for mistake, says in (*mistakes, *MISTAKES):
+        if _accounts_for(mistake, answer, is_right):
             return f"{number}: not yet\n   {says}"
     return f"{number}: not yet"
+
+
+def _plain(answer: Any) -> Any:
+    """The Python number of an array, a tensor or a NumPy number with one element."""
+    if not hasattr(answer, "item"):
+        return answer
+    try:
+        return answer.item()
+    except (TypeError, ValueError, RuntimeError):  # several elements
+        return answer
+
+
+def _accounts_for(
+    mistake: Callable[[float], float | bool], answer: Any, is_right: Callable[[Any], object]
+) -> bool:
+    """Whether a wrong answer is this mistake."""
+    try:
+        as_float = float(answer)  # NumPy has no logarithm of an integer as large as 10**25
+        with np.errstate(all="ignore"):  # the logarithm of a negative answer is no answer
+            undone = _plain(mistake(as_float))
+    except (TypeError, ValueError, ArithmeticError, LookupError):
+        return False
+    if isinstance(undone, bool):
+        return undone
+    return _holds(is_right, undone)
 
 
 def _holds(is_right: Callable[[Any], object], answer: Any) -> bool:
     try:
         return bool(is_right(answer))
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # RuntimeError: of torch
         return False
 
 

@@ -6,7 +6,10 @@ import math
 
 import ipywidgets
 import matplotlib
+import numpy as np
+import pandas as pd
 import pytest
+import torch
 
 from rbpkit import plots
 from rbpkit.tools import explorers
@@ -74,6 +77,7 @@ def test_a_self_check_says_right_or_wrong(answer, says):
         (2e6, "millions"),
         (2 / math.log(10), "natural"),
         ("2", "text"),
+        ((2, 0), "not a comma"),
     ],
 )
 def test_a_self_check_names_the_common_mistakes(answer, mistake):
@@ -82,3 +86,40 @@ def test_a_self_check_names_the_common_mistakes(answer, mistake):
 
 def test_a_right_answer_is_told_where_it_is_explained():
     assert "docs/solutions" in check(1, 2.0, close(2.0, 0.01))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        torch.tensor(2),
+        torch.tensor([2.0]),
+        torch.tensor([[2.0]], requires_grad=True),
+        np.array(2),
+        np.array([2.0]),
+        np.int64(2),
+        np.float32(2),
+        pd.Series([2.0]),
+    ],
+    ids=repr,
+)
+def test_one_number_in_any_form_is_a_number(answer):
+    for is_right in (close(2.0, 0.05), sealed(digest_of(2.0), digits=2, within=5)):
+        assert check(1, answer, is_right).startswith("1: right")
+        assert "sign" in check(1, -answer, is_right)
+    assert check(1, answer, close(3.0, 0.05)) == "1: not yet"
+
+
+@pytest.mark.parametrize("answer", [torch.tensor([2.0, 2.0]), np.array([2.0, 2.0]), np.array([])])
+def test_several_numbers_are_no_answer(answer):
+    assert check(1, answer, close(2.0, 0.05)) == "1: not yet"
+
+
+def test_mistakes_of_one_exercise():
+    """One that is undone, also of a very large integer; one that is recognised."""
+    is_right = close(25.0, 0.1)
+    undone = [(lambda answer: np.log10(answer), "the factor")]
+    assert "the factor" in check(1, 10**25, is_right, undone)
+    recognised = [(lambda answer: answer == torch.tensor(258), "another model")]
+    assert "another model" in check(1, torch.tensor(258), is_right, recognised)
+    assert check(1, 257, is_right, recognised) == "1: not yet"
+    assert check(1, 10**400, is_right, undone) == "1: not yet"
