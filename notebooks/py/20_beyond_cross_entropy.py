@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Beyond the paper: is cross-entropy all there is?
 #
-# Two Pythias have the same size, the same first weights and the same training text. The second was trained with *smoothed* targets: the true token gets 90% of the probability, and all tokens share the rest. CE, the cross-entropy, is the mean of $-\log p$, with $p$ a model's probability of the true token. How much does smoothing change CE on our five texts (`TEXTS`)? `totals` has what was measured, by model and text.
+# Two Pythias have the same size, first weights and training text. The second was trained with *smoothed* targets: the true token gets 90% of the probability, and all tokens share the rest. CE, the cross-entropy, is the mean of $-\log p$, with $p$ a model's probability of the true token. How much does smoothing change CE on our five texts (`TEXTS`)? `totals` has what was measured, by model and text.
 
 # %% tags=["parameters", "hide-input"]
 records_dir = ""  # records of your own are not used here: the runs are ours
@@ -88,7 +88,7 @@ for k in (1, 10, 100):
 #
 # ## A ruler for what is beyond cross-entropy
 #
-# The *excess* of a run is how far its rank loss lies above the line. If the line says 0.600 and we count 0.580, the excess is log(0.580/0.600) = -3.4%. For two runs, we subtract one excess from the other. If the difference is 0, the ranks change as CE lets us expect.
+# The *excess* of a run is how far its rank loss lies above the line. If the line says 0.600 and we count 0.580, it is log(0.580/0.600) = -3.4%. For two runs, we subtract one excess from the other. If the difference is 0, the ranks change as CE lets us expect.
 
 
 # %%
@@ -107,7 +107,7 @@ def difference(changed, unchanged, k):
 
 
 # %% [markdown]
-# We compare *smoothed* runs with unchanged ones, at five sizes, and *deep* runs (8 layers) with *wide* ones (2 layers, twice the width), at four sizes. Each run has one seed. Deep and wide runs have the same $S$ to within 2%. But the deep ones have twice the learning rate, because it is a constant divided by the width. `ABLATION_FAMILIES` lists these runs, smallest first.
+# We compare *smoothed* runs with unchanged ones, at five sizes, and *deep* runs (8 layers) with *wide* ones (2 layers, twice the width), at four sizes. Deep and wide runs have the same $S$ to within 2%. But the deep ones have twice the learning rate, because it is a constant divided by the width. `ABLATION_FAMILIES` lists these runs, smallest first.
 
 # %%
 smoothed = [run.name for run in ABLATION_FAMILIES["Pythia, smoothed"]]
@@ -162,7 +162,7 @@ print(f"CE of deep runs against wide ones: {min(CE_changes):+.0%} to {max(CE_cha
 # %% [markdown]
 # *Thick: mean over sizes. Thin: each size. Grey band: within 1%, which we count as none.*
 #
-# **At the same CE, deep models have a rank loss that is 3% lower than that of wide ones at $k = 1$, and 5.5% higher at $k = 100$. Smoothed models have one that is about 2% lower than that of unchanged ones, for $k$ up to 200** (1% higher at $k = 500$). In themselves deep models are worse at every $k$, since their CE is higher. At $k$ = 1 and 100 all sizes agree in sign. But each size has one seed, and we had seen these runs before we planned the test below.
+# **At the same CE, deep models have a rank loss that is 3% lower than that of wide ones at $k = 1$, and 5.5% higher at $k = 100$. Smoothed models have one that is about 2% lower than that of unchanged ones, for $k$ up to 200** (1% higher at $k = 500$). In themselves deep models are worse at every $k$, since their CE is higher. At $k$ = 1 and 100 all sizes agree in sign, but each has one seed, and we had seen these runs before we planned the test below.
 #
 # **Exercise 1.** A run's rank loss is 0.580, and the line says 0.600. Its unchanged twin has 0.560, and the line says 0.570. What is the difference of the excesses, in percent, to one decimal?
 #
@@ -175,7 +175,7 @@ print(check(1, answer_1, sealed("c144de0e", digits=1)))
 # %% [markdown]
 # ## The same with new seeds
 #
-# Before the new runs we fixed a test and calculated its power ([margins](../docs/margins.md)). It has five *contrasts*: *smoothed* and *deep*, as above; *dropout* (training sets a random tenth of the hidden states and of the attention to 0); *rate* (a quarter of the learning rate); and *tokens* (twice the training tokens). Each was planned with nine pairs of runs: three new seeds at three sizes.
+# Before the new runs we fixed a test and calculated its power ([margins](../docs/margins.md)). It has five *contrasts*: *smoothed* and *deep*, as above; *dropout* (training sets a random tenth of the hidden states and of the attention to 0); *rate* (a quarter of the learning rate); and *tokens* (twice the training tokens). Each was planned with nine pairs: three new seeds at three sizes.
 #
 # At $k$ = 1, 10 and 100 we take the mean difference over the pairs, with a 95% interval (Student's $t$). A change acts *through* CE if all three intervals lie within ±1%. It acts *beyond* CE if at least one interval lies wholly above +1% or below -1%. Otherwise the test cannot tell, also with fewer than six pairs or with one size only.
 #
@@ -275,7 +275,7 @@ for source, ratios in (("published", all_published), ("pocket", np.array(all_poc
     print(f"{source}: above 1 in {(ratios > 1).sum()} of {len(ratios)} pairs of text and family")
 
 # %% [markdown]
-# Our models agree with each other (1.33 to 1.38), but not with the paper's (0.74 to 1.02). On all texts together, ours are above 1 and the paper's mostly below. Our tokenizer has 4,096 tokens and the paper's have about 50,000 or more. Whether that explains the difference is **open**: we planned runs with 512 and 16,384 tokens, and have not trained them.
+# Our models agree with each other (1.33 to 1.38), but not with the paper's (0.74 to 1.02). On all texts, ours are above 1 and the paper's mostly below. Our tokenizer has 4,096 tokens and the paper's have about 50,000 or more. Whether that explains the difference is **open**: runs with 512 and 16,384 tokens were planned, and are not trained.
 #
 # **Exercise 3.** A text has $\varepsilon_1 = 0.9$. A family's CE falls by 5% for each tenfold size. By how many percent does its rank loss at $k = 1$ fall, to one decimal?
 #
@@ -446,7 +446,7 @@ display(believed.groupby("family", sort=False).mean().round(2))
 # %% [markdown]
 # <details><summary>Can a theory give the exponents?</summary>
 #
-# Not well enough: none of five (`rbpkit_pocket/theories.py`) is within the margin of 15% at every $k$. The best without a fitted number, self-prediction, misses by 5% for Pythia (median).</details>
+# Not well enough: none of five (`rbpkit_pocket/theories.py`) is within the margin of 15% at every $k$. The best without a fitted number, self-prediction, misses Pythia's by 5% (median).</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: error of each theory's exponent, in percent
