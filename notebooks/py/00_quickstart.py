@@ -254,7 +254,10 @@ print(f"under the smallest model, {spelt[hardest]!r} has rank {ranks[hardest]}")
 # %%
 answer_1 = None  # a rank
 right_answer = sealed("5ec1a0c9", digits=0, within=3)
-print(check(1, answer_1, right_answer))
+mistakes = [
+    (lambda answer: answer == ranks[hardest], "This is the rank under the smallest model."),
+]
+print(check(1, answer_1, right_answer, mistakes))
 
 # %% [markdown]
 # ## A share of tokens
@@ -272,7 +275,10 @@ print(check(1, answer_1, right_answer))
 # %%
 answer_2 = None  # a number
 right_answer = sealed("77ac319b", digits=2)
-print(check(2, answer_2, right_answer))
+mistakes = [
+    (lambda answer: -np.log(1 - answer), "This is the share of misses, not the loss."),
+]
+print(check(2, answer_2, right_answer, mistakes))
 
 # %% [markdown]
 # **Guess first.** By how much is the loss at $k = 1$ lower for a model of twice the size: by half, by a quarter, or by less than a tenth?
@@ -389,7 +395,12 @@ law.round(3) if len(law) else None
 # %%
 answer_3 = None  # millions
 right_answer = sealed("32209ccb", digits=1, within=2)
-print(check(3, answer_3, right_answer))
+too_small = (0.8 / -np.log(0.8)) ** (1 / 0.133)  # by this factor, if the loss is taken as 0.8
+mistakes = [
+    (lambda answer: answer * too_small, "The loss is -log 0.8, not 0.8."),
+    (lambda answer: answer * too_small / 1e6, "The loss is -log 0.8, not 0.8; give millions."),
+]
+print(check(3, answer_3, right_answer, mistakes))
 
 # %% [markdown]
 # [Move through ten models yourself](../docs/explorables/tokens.html)

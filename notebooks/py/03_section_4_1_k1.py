@@ -93,7 +93,11 @@ plots.save(figure, plots.curve_points("published", [pythia])[:2], figures_dir, "
 # %%
 answer_1 = None  # alpha
 right_answer = sealed("a9c56ded", digits=3)
-print(check(1, answer_1, right_answer))
+plain_slope = (1.1000 - 0.9905) / (4.74 - 1.19)
+mistakes = [
+    (lambda answer: abs(abs(answer) - plain_slope) < 0.001, "Take the logarithms first."),
+]
+print(check(1, answer_1, right_answer, mistakes))
 
 # %% tags=["hide-input"]
 # Draw Figure 3 of the paper on Wiki
@@ -239,7 +243,10 @@ plots.save(figure, lines, figures_dir, "figure_3_exponents")
 # %%
 answer_2 = None  # a power of ten
 right_answer = sealed("0fa04adf", digits=1, within=0)
-print(check(2, answer_2, right_answer))
+mistakes = [
+    (lambda answer: np.log10(answer), "This is the factor. Give its logarithm to base 10."),
+]
+print(check(2, answer_2, right_answer, mistakes))
 
 # %% [markdown]
 # **Exercise 3.** Do straight lines show that $-\log$ is the right loss? Fit the plain miss rate, $1 - \mathrm{RBP}_1$, in place of the loss. On how many of the sixteen published lines does $R^2$ rise?

@@ -50,11 +50,18 @@ torch.set_num_threads(1)  # small models are slower on several
 MISTAKES = {
     1: [
         (lambda a: a - 1, "Does a run of 20 tokens hold one window, or none?"),
+        (
+            lambda a: a + 1,
+            "One too few: a run of 20 tokens holds one window, a run of 21 holds two.",
+        ),
         (lambda a: a + 19, "Count tokens, not windows."),
+        (lambda a: a / 20 + 19, "The windows overlap, so their lengths do not add up."),
     ],
     2: [
         (lambda a: a / np.log(10), "This is in ln S. A decade is ln 10."),
         (lambda a: np.log10(a), "This is the factor in S. Give decades."),
+        (lambda a: a / 0.08, "This is the slide times alpha. Divide by alpha."),
+        (lambda a: 2 * a / np.log(10), "This is ln 10/alpha. By which factor does N grow?"),
         (lambda a: -a, "Mind the sign: a longer task needs larger models."),
     ],
 }
