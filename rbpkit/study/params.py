@@ -109,6 +109,19 @@ class Params(BaseModel):
             raise ValueError("names something twice")
         return tuple(value)
 
+    @field_validator("model_ids")
+    @classmethod
+    def _seeds(cls, models: tuple[str, ...]) -> tuple[str, ...]:
+        for model in models:
+            # "pythia-w32-l2-3m-seed7", and not a folder, nor a name of the hub ("owner/name").
+            pocket_model = re.fullmatch(r"(pocket:)?\w+-w\d+-l\d+(-[\d.]+m)?-?seed(.*)", model)
+            if pocket_model is None or Path(model).exists():
+                continue
+            if "-seed" not in model or not re.fullmatch(r"[1-9][0-9]*", pocket_model[3]):
+                words = "the seed is a whole number without leading zeros, such as -seed42"
+                raise ValueError(words)
+        return models
+
     @field_validator("source")
     @classmethod
     def _a_source(cls, source: str) -> str:
@@ -173,13 +186,14 @@ def load_params(path: str | Path) -> Params:
         _check_plain(text, path)
         top = yaml.compose(text, Loader=yaml.SafeLoader)
         values = yaml.safe_load(text)
+    except InputError:  # of _check_plain; it is a ValueError too
+        raise
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: cannot be read (not UTF-8 text)") from error
     except (yaml.YAMLError, ValueError) as error:
-        problem = getattr(error, "problem", None) or str(error)
-        raise InputError(f"{path}: {' '.join(problem.split())}") from error
+        raise InputError(f"{path}: {_what_is_broken(error)}") from error
     if not isinstance(values, dict):
         raise InputError(f"{path}: not a list of `key: value` lines")
     keys = [key.value for key, _ in top.value]
@@ -189,6 +203,16 @@ def load_params(path: str | Path) -> Params:
         return Params(**{str(key): value for key, value in values.items()})
     except ValidationError as error:
         raise InputError(f"{path}: {'; '.join(problems(error))}") from error
+
+
+def _what_is_broken(error: Exception) -> str:
+    """A fault of YAML in a line, with the number of the line where the parser found it."""
+    problem = getattr(error, "problem", None) or str(error)
+    problem = " ".join(problem.split())
+    if "'\\t'" in problem:
+        problem = "use spaces, not tabs"
+    mark = getattr(error, "problem_mark", None)
+    return f"line {mark.line + 1}: {problem}" if mark is not None else problem
 
 
 INJECTED = "# Parameters\n"  # the first line of the cell that papermill adds
