@@ -268,15 +268,26 @@ def compare_with_other_seeds(
         seeds = ", ".join(sorted(one.manifest.model.partition("-seed")[2] or "0" for one in others))
         ce, ces = job.ce(), [one.ce() for one in others]
         rbp, rbps = 100 * job.rbp(1), [100 * one.rbp(1) for one in others]
-        place = "between them" if min(ces) <= ce <= max(ces) else "below all of them, so better"
-        if ce > max(ces):
-            place = "above all of them, so worse"
+        place = _among(ce, ces)
         say(
             f"your {model} on {corpus}: CE {ce:.3f} nats and RBP_1 {rbp:.1f}%. The same size with"
             f" other seeds ({seeds}) has {min(ces):.3f} to {max(ces):.3f} nats and"
             f" {min(rbps):.1f} to {max(rbps):.1f}%: in CE yours is {place}."
         )
     return compared
+
+
+def _among(ce: float, others: Sequence[float]) -> str:
+    """Where a cross-entropy is among those of other seeds, and whether that means anything."""
+    if min(others) <= ce <= max(others):
+        return "between them"
+    side, meaning, beyond = "below", "so better", min(others) - ce
+    if ce > max(others):
+        side, meaning, beyond = "above", "so worse", ce - max(others)
+    range_of_others = max(others) - min(others)
+    if beyond < range_of_others:
+        meaning = f"which is less than those seeds differ ({range_of_others:.3f})"
+    return f"{side} all of them by {beyond:.3f}, {meaning}"
 
 
 def fitted_and_reference(

@@ -18,6 +18,7 @@ from rbpkit.study.params import Params, load_params
 from rbpkit.study.reproduce import (
     CE_TOLERANCE,
     RBP_TOLERANCE,
+    _among,
     compare_with_other_seeds,
     compare_with_reference,
     comparison,
@@ -130,6 +131,13 @@ def test_a_model_trained_again_is_compared_with_other_seeds(shipped):
     assert compare_with_other_seeds([*own, *shipped], say=said.append) == own
     assert all("other seeds (0, 1, 2)" in line and "below all" in line for line in said)
     assert f"CE {own[0].ce():.3f} nats" in said[0]
+
+
+def test_a_model_a_little_beyond_other_seeds_is_not_called_worse():
+    assert _among(4.072, [4.045, 4.067, 4.071]).endswith("less than those seeds differ (0.026)")
+    assert _among(4.2, [4.045, 4.071]) == "above all of them by 0.129, so worse"
+    assert _among(4.0, [4.045, 4.071]) == "below all of them by 0.045, so better"
+    assert _among(4.05, [4.045, 4.071]) == "between them"
 
 
 def test_train_models_trains_once_and_names_the_models(tmp_path, monkeypatch):
