@@ -16,6 +16,8 @@ SAID = re.compile(r"^(\d+): (right|not yet|not answered yet)$", re.MULTILINE)
 UNANSWERED = "not answered yet"
 NOT_RUN = "not run"
 """The verdict on an answer whose cell was not run, or not run again since it was written."""
+MOST_CHARACTERS = 5_000
+"""How much of a student's text is shown on the page."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,20 @@ def read_answers(path: Path) -> list[Answer]:
             verdict = NOT_RUN
         answers.append(Answer(number, exercise, answer, verdict))
     return answers
+
+
+def read_text(path: Path) -> str:
+    """What a student wrote in answers.md. Raises InputError, one line, if it is no text."""
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path.name}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path.name}: cannot be read (not UTF-8 text)") from error
+    if len(text) > MOST_CHARACTERS:
+        text = text[:MOST_CHARACTERS] + " ..."
+    return text.strip()
 
 
 def student_of_notebook(file: str) -> str:

@@ -1,4 +1,4 @@
-"""The page of a class: a panel for each family and text, the answers, the files to look at.
+"""The page of a class: a panel for each family and text, answers, texts, the files to look at.
 
 Everything is drawn here in the coordinates of a panel; `class_page.html` is the page's layout. The
 page needs no script and no network.
@@ -100,13 +100,20 @@ def student_of(file: str) -> str:
 
 
 def class_page(
-    table: pd.DataFrame | None, answers: pd.DataFrame, notes: Sequence[tuple[str, str]]
+    table: pd.DataFrame | None,
+    answers: pd.DataFrame,
+    *,
+    notes: Sequence[tuple[str, str]] = (),
+    texts: Sequence[tuple[str, str]] = (),
+    not_handed_in: Sequence[tuple[str, Sequence[str]]] = (),
 ) -> str:
     """The page as HTML.
 
-    table: `comparison` with the columns file and trained ("3m", or "" for the usual number of
-    training tokens); None if no file could be run. answers: file, student, notebook, exercise,
-    answer, verdict. notes: (file, what to know about it).
+    table: `comparison` with the columns file, trained ("3m", or "" for the usual number of
+    training tokens) and reference_text (the corpus of the reference); None if no file could be
+    run. answers: file, student, notebook, exercise, answer, verdict. notes: (file, what to know
+    about it), failures first. texts: (student, what the student wrote). not_handed_in: (student,
+    files that were not changed).
     """
     source = resources.files("rbpkit").joinpath("study/class_page.html").read_text("utf-8")
     template = Template(source, autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -118,6 +125,8 @@ def class_page(
         answers=rows,
         verdicts=CHECK_MARKS,
         notes=notes,
+        texts=texts,
+        not_handed_in=not_handed_in,
         student_of=student_of,
         finite=math.isfinite,
         size={"width": WIDTH, "height": HEIGHT, "left": LEFT, "top": TOP, "bottom": BOTTOM},
@@ -135,6 +144,9 @@ def panels_of(table: pd.DataFrame) -> list[Panel]:
         title = f"{family} on {corpus.removeprefix('pocket:')}"
         if trained:
             title += f", {trained.removesuffix('m')} million training tokens"
+        of_reference = set(rows["reference_text"]) - {corpus}
+        if of_reference and rows["reference"].notna().any():
+            title += f"; black: {', '.join(sorted(of_reference)).removeprefix('pocket:')}"
         panels.append(_panel(title, FAMILY_COLOURS.get(family, OTHER), rows, axes))
     return panels
 
@@ -196,7 +208,8 @@ def _student(name: str, rows: pd.DataFrame, axes: Axes, right: float, aside: flo
         words = f"{name}, {row.quantity}: {alpha:.3f} ({-row.high:.3f} to {-row.low:.3f})"
         words += f", {row.n} sizes"
         if math.isfinite(row.reference):
-            words += f"; all sizes {-row.reference:.3f}"
+            text = "" if row.reference_text == row.corpus else f" on {row.reference_text}"
+            words += f"; all sizes{text} {-row.reference:.3f}"
         low = axes.y(max(-row.high, axes.low))
         high = axes.y(min(-row.low, axes.high))
         x = axes.x(row.quantity, right) + aside

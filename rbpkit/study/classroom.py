@@ -15,11 +15,12 @@ from pydantic import ValidationError
 import rbpkit
 from rbpkit.errors import InputError, one_line
 from rbpkit.files.writing import as_csv, write_whole
+from rbpkit.fit import fit_all
 from rbpkit.records import load_summaries
-from rbpkit.study.answers import Answer, read_answers, student_of_notebook
-from rbpkit.study.class_page import class_page
+from rbpkit.study.answers import Answer, read_answers, read_text, student_of_notebook
+from rbpkit.study.class_page import class_page, student_of
 from rbpkit.study.notebooks import notebook_called, run
-from rbpkit.study.params import load_params, problems
+from rbpkit.study.params import Params, load_params, problems
 from rbpkit.study.reproduce import TRAINING_TOKENS, comparison, reference_summaries
 from rbpkit.summary import Summary
 
@@ -27,6 +28,10 @@ COMPARISON = "comparison"
 STUDIES = (".yaml", ".yml", ".yaml.txt", ".yml.txt")
 """Endings of parameter files. Windows hides endings, and Notepad adds .txt to what it saves."""
 NOTEBOOKS = (".ipynb",)
+TEXTS = ("answers.md", "answers.md.txt", "answers.txt")
+"""Endings of what a student wrote about a study."""
+PROSE = "pocket:prose"
+"""The text whose exponents a text of one's own is compared with."""
 ANSWERS = ["file", "student", "notebook", "exercise", "answer", "verdict"]
 
 
@@ -34,15 +39,16 @@ ANSWERS = ["file", "student", "notebook", "exercise", "answer", "verdict"]
 class HandIns:
     """What is in a folder: path of each file by its name below the folder, and what to know.
 
-    - studies, notebooks: what students handed in.
+    - studies, notebooks, texts: what students handed in.
     - notes: (file, what to know about it), of the others and of files that are alike.
-    - unchanged: how many templates nobody changed.
+    - unchanged: the files of the repository that nobody changed, by their student.
     """
 
     studies: dict[str, Path] = field(default_factory=dict)
     notebooks: dict[str, Path] = field(default_factory=dict)
+    texts: dict[str, Path] = field(default_factory=dict)
     notes: list[tuple[str, str]] = field(default_factory=list)
-    unchanged: int = 0
+    unchanged: dict[str, list[str]] = field(default_factory=dict)
 
 
 def run_class(
@@ -60,13 +66,13 @@ def run_class(
     - answers.csv: of each exercise of a handed-in notebook the answer and what its check said.
       The notebooks are read and not run.
     - failures.csv: file, reason; a row for each fault.
-    - class.html: all of it, drawn (`class_page`).
+    - class.html: all of it, drawn, and what students wrote in answers.md (`class_page`).
 
     With a notebook also runs/FILE/, with that notebook executed on each parameter file and its
     figures, and NAME.csv for each table that it writes. A relative records_dir is looked up next to
     its file. Nothing is measured: what a file asks for must be there, or come with a plugin. A file
     that cannot be read or run does not stop the others, and a file of the repository that was not
-    changed counts as not handed in.
+    changed counts as not handed in, unless its study has records.
 
     Returns what is wrong with the files that failed: file -> a line for each fault.
     Raises InputError, before anything is run, if the notebook or the folder is missing.
@@ -75,14 +81,18 @@ def run_class(
     found = hand_ins(folder)
     for file, what in found.notes:
         say(f"{file}: {what}")
+    not_handed_in = sorted(found.unchanged.items())
+    for student, names in not_handed_in:
+        say(f"{student}: not handed in, since not changed: {', '.join(names)}")
     failures: dict[str, list[str]] = {}
+    faults: list[tuple[str, str]] = []  # the same, for the page
 
     def failed(file: str, error: Exception) -> None:
         failures[file] = _faults(error)
         for fault in failures[file]:
             say(f"{file}: failed: {fault}")
             brief = fault.removeprefix(f"{file}: ").replace(f"{folder.resolve()}{os.sep}", "")
-            found.notes.append((file, f"failed: {brief}"))
+            faults.append((file, f"failed: {brief}"))
 
     parts: dict[str, list[pd.DataFrame]] = {}
     for file, path in found.studies.items():
@@ -101,21 +111,34 @@ def run_class(
             answers[file] = read_answers(path)
         except InputError as error:
             failed(file, error)
+    texts: list[tuple[str, str]] = []
+    for file, path in found.texts.items():
+        try:
+            texts.append((_student_of_text(file), read_text(path)))
+        except InputError as error:
+            failed(file, error)
 
     gathered = {table: pd.concat(rows, ignore_index=True) for table, rows in parts.items()}
     gathered["failures"] = pd.DataFrame(
-        [(file, fault) for file, faults in failures.items() for fault in faults],
+        [(file, fault) for file, of_file in failures.items() for fault in of_file],
         columns=["file", "reason"],
     )
     gathered["answers"] = _answers_table(answers)
     files = {f"{table}.csv": as_csv(rows).encode() for table, rows in gathered.items()}
-    page = class_page(gathered.get(COMPARISON), gathered["answers"], sorted(found.notes))
+    page = class_page(
+        gathered.get(COMPARISON),
+        gathered["answers"],
+        notes=[*sorted(faults), *sorted(found.notes)],
+        texts=texts,
+        not_handed_in=not_handed_in,
+    )
     files["class.html"] = page.encode()
     write_whole(out, files)
-    ran = len(found.studies) + len(found.notebooks) - len(failures)
+    handed_in = len(found.studies) + len(found.notebooks) + len(found.texts)
+    unchanged = sum(len(names) for _, names in not_handed_in)
     say(
-        f"{ran} files read, {len(failures)} failed, {found.unchanged} not handed in;"
-        f" open {out / 'class.html'}"
+        f"{handed_in - len(failures)} files read, {len(failures)} failed,"
+        f" {unchanged} not handed in; open {out / 'class.html'}"
     )
     return failures
 
@@ -128,7 +151,7 @@ def hand_ins(folder: Path) -> HandIns:
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder")
     root = Path(rbpkit.__file__).resolve().parent.parent
-    of_repository = [*root.glob("params/class/*.yaml"), *root.glob("notebooks/*.ipynb")]
+    of_repository = [*root.glob("params/class/*.*"), *root.glob("notebooks/*.ipynb")]
     unchanged = {path.read_bytes() for path in of_repository}
     found = HandIns()
     same: dict[str, str] = {}  # digest of the bytes -> the first file that has them
@@ -138,30 +161,58 @@ def hand_ins(folder: Path) -> HandIns:
         name = name.encode(errors="backslashreplace").decode()  # bytes that are no text
         ending = path.name.lower()
         is_study, is_notebook = ending.endswith(STUDIES), ending.endswith(NOTEBOOKS)
+        is_text = ending.endswith(TEXTS)
         if not path.is_file() or name.startswith(".") or "/." in name:
             continue
-        if not is_study and not is_notebook:
+        if not is_study and not is_notebook and not is_text:
             if "/" not in name:  # folders hold records
                 what = "ignored: neither a parameter file (.yaml) nor a notebook (.ipynb)"
                 found.notes.append((name, what))
             continue
-        some = True
         data = path.read_bytes()
-        if data in unchanged:
-            kind = "a template" if is_study else "a notebook of the repository"
-            found.notes.append((name, f"not handed in ({kind}, not changed)"))
-            found.unchanged += 1
+        is_template = data in unchanged
+        some = some or not is_text
+        if is_template and not (is_study and _has_records(path)):
+            in_folder, _, base = name.rpartition("/")
+            student = student_of(in_folder) or "files in no folder"
+            found.unchanged.setdefault(student, []).append(base)
             continue
         first = same.setdefault(hashlib.sha256(data).hexdigest(), name)
-        if first != name:
+        if first != name and not is_template:
             found.notes.append((name, f"the same bytes as {first}"))
         if ending.endswith(".txt"):
             what = f"read as {path.stem}; the ending .txt is Notepad's, and Windows hides it"
             found.notes.append((name, what))
-        (found.studies if is_study else found.notebooks)[name] = path
+        if is_study:
+            found.studies[name] = path
+        elif is_notebook:
+            found.notebooks[name] = path
+        else:
+            found.texts[name] = path
     if not some:
         raise InputError(f"{folder}: no parameter files (.yaml) and no notebooks (.ipynb) in it")
     return found
+
+
+def _has_records(path: Path) -> bool:
+    """Whether a parameter file's records_dir, which is next to it, has anything in it."""
+    folder = _records_folder(path, load_params(path))
+    return folder is not None and any(file.is_file() for file in folder.rglob("*"))
+
+
+def _records_folder(path: Path, params: Params) -> Path | None:
+    if not params.records_dir:
+        return None
+    return (path.parent / os.path.expanduser(params.records_dir)).resolve()
+
+
+def _student_of_text(file: str) -> str:
+    """ "ann" of work-ann/answers.md, and of ann_answers.md."""
+    folder, _, base = file.rpartition("/")
+    if folder:
+        return student_of(folder)
+    name = base.lower().rpartition("answers")[0].strip(" _-.")
+    return base[: len(name)] or base
 
 
 def _answers_table(answers: dict[str, list[Answer]]) -> pd.DataFrame:
@@ -196,10 +247,15 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
     """The tables of one file: the comparison, and those of its notebook."""
     params = load_params(path)
     values = params.model_dump(mode="json")
-    if params.records_dir:
-        folder = path.parent / os.path.expanduser(params.records_dir)
-        values["records_dir"] = str(folder.resolve())
-        summaries = load_summaries(folder.resolve())
+    folder = _records_folder(path, params)
+    if folder is not None:
+        values["records_dir"] = str(folder)
+        try:
+            summaries = load_summaries(folder)
+        except InputError as error:
+            if any(folder.rglob("*.json")) or any(folder.rglob("*.npz")):
+                raise  # they are damaged, for example
+            raise InputError(f"{error}; {_how_to_run(path, params)}") from error
     elif params.source == "hub" or params.model_ids:
         raise InputError(
             f"{path.name}: asks for models that were not measured; run `rbpkit reproduce "
@@ -222,6 +278,9 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
     if slopes.empty:
         raise InputError("fewer than three sizes were measured, so there is no line to fit")
     slopes.insert(3, "trained", _trained(chosen))
+    slopes["reference_text"] = slopes["corpus"]
+    if params.source != "hub":
+        slopes = _compared_with_prose(slopes, chosen, params.ks)
     tables = {COMPARISON: slopes}
     if notebook is not None:
         shutil.rmtree(out, ignore_errors=True)  # no table of an earlier run may be gathered
@@ -231,6 +290,40 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
         for file in sorted(figures.glob("*.csv")):
             tables[file.stem] = pd.read_csv(file)
     return tables
+
+
+def _how_to_run(path: Path, params: Params) -> str:
+    """The study has no records: the command that makes them."""
+    command, out = "sweep", Path(params.records_dir)
+    if out.name == "records":  # as `rbpkit reproduce` calls them
+        command, out = "reproduce", out.parent
+    command = f"rbpkit {command} {path.name} --out {out.as_posix()}"
+    return f"the study has not been run, or is not done: run `{command}`"
+
+
+def _compared_with_prose(
+    slopes: pd.DataFrame, measured: Sequence[Summary], ks: Sequence[int]
+) -> pd.DataFrame:
+    """The slopes of pocket models on a text that has no reference, next to those on `PROSE`.
+
+    Only for families all of whose models here ship as they are, trained on as much text.
+    """
+    shipped = [one for one in reference_summaries([PROSE]) if one.manifest.corpus == PROSE]
+    names = {one.manifest.model for one in shipped}
+    others = {one.manifest.family for one in measured if one.manifest.model not in names}
+    known = [one for one in shipped if one.manifest.family not in others]
+    missing = slopes["reference"].isna() & slopes["family"].isin(
+        {one.manifest.family for one in known}
+    )
+    if not missing.any():
+        return slopes
+    on_prose = fit_all(known, ks).table.set_index(["family", "quantity"])["slope"]
+    keys = pd.MultiIndex.from_frame(slopes[["family", "quantity"]])
+    slopes = slopes.copy()
+    slopes.loc[missing, "reference"] = on_prose.reindex(keys).to_numpy()[missing]
+    slopes.loc[missing, "reference_text"] = PROSE
+    slopes["difference"] = slopes["slope"] - slopes["reference"]
+    return slopes
 
 
 def _trained(summaries: Sequence[Summary]) -> str:

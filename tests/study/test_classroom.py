@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dataclasses
 import importlib.util
 import io
 import json
@@ -21,6 +22,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from rbpkit.errors import InputError
+from rbpkit.files.manifest import Manifest
 from rbpkit.fit import fit_power_law, rbp_curve
 from rbpkit.records import load_summaries, slug
 from rbpkit.study.class_page import panels_of
@@ -126,6 +128,7 @@ def hand_ins(tmp_path, shipped) -> Path:
     hand_in_notebook(folder / "Ida Moe" / "Untitled.ipynb", {3: ("4.5", "not answered yet")})
     (folder / "hal_00_quickstart.ipynb").write_text('{"cells": [')
     shutil.copy(ROOT / "notebooks" / "00_quickstart.ipynb", folder)
+    (folder / "Ida Moe" / "answers.md").write_text("- Study: own k\n- Exponent: <b>0.1</b>\n")
     return folder
 
 
@@ -147,7 +150,7 @@ def test_a_class_of_thirty(hand_ins, tmp_path, rbpkit):
     """A faulty file tells every fault and stops no other; the page and the tables have them all."""
     out = tmp_path / "class"
     status, _, said = rbpkit("classroom", hand_ins, "--out", out)
-    assert status == 1 and "26 files read, 6 failed, 5 not handed in" in said
+    assert status == 1 and "27 files read, 6 failed, 6 not handed in" in said
     listed = pd.read_csv(out / "failures.csv")
     reasons = listed.groupby("file")["reason"].apply(list)
     assert tuple(reasons.index) == FAULTY
@@ -171,12 +174,16 @@ def test_a_class_of_thirty(hand_ins, tmp_path, rbpkit):
     for words in (
         *FAULTY,
         "notes.txt",
-        "own_k.yaml",
         "zoe.yaml the same bytes as ann.yaml",
         "fred.yaml.txt read as fred.yaml",
-        "00_quickstart.ipynb not handed in",
     ):
         assert any(words in note for note in notes), words
+    failed = ["failed: " in note for note in notes[1:]]
+    assert failed == sorted(failed, reverse=True)  # failures come first
+    [text] = page.select("td.text")
+    assert text.text == "- Study: own k\n- Exponent: <b>0.1</b>" and not text.find("b")
+    [unchanged] = [row.get_text(" ") for row in page.select("details table.unchanged tr")[1:]]
+    assert "own_k.yaml" in unchanged and "00_quickstart.ipynb" in unchanged
 
 
 def test_answers_are_read_from_notebooks(hand_ins, tmp_path):
@@ -230,6 +237,7 @@ def test_a_folder_to_work_in_is_laid_out_once(tmp_path):
     (folder / "own_k.yaml").write_text("mine")
     assert lay_out("ann", tmp_path) == folder and (folder / "own_k.yaml").read_text() == "mine"
     assert len(list(folder.glob("*.yaml"))) == 4 and len(list(folder.glob("*.ipynb"))) == 3
+    assert (folder / "answers.md").is_file()
     with pytest.raises(ValueError, match="letters"):
         lay_out("../ann", tmp_path)
 
@@ -278,11 +286,59 @@ def test_a_name_and_an_answer_that_are_no_text(tmp_path):
 
 
 def test_templates_that_nobody_changed_are_no_failures(tmp_path):
-    shutil.copytree(ROOT / "params" / "class", tmp_path / "hand-ins")
+    for student in ("work-ann", "work-bob"):
+        shutil.copytree(ROOT / "params" / "class", tmp_path / "hand-ins" / student)
     said = []
     assert run_class(tmp_path / "hand-ins", tmp_path / "class", say=said.append) == {}
-    assert sum("not handed in (a template, not changed)" in line for line in said) == 4
+    assert [line.split(":")[0] for line in said if "not handed in, " in line] == ["ann", "bob"]
     assert (tmp_path / "class" / "failures.csv").read_text() == "file,reason\n"
+
+
+def own_text_in(folder: Path, shipped: list[Summary]) -> Path:
+    """The template own_text in a student's folder, with records of a text of that name."""
+    records = folder / "own_text"
+    records.mkdir(parents=True)
+    shutil.copy(ROOT / "params" / "class" / "own_text.yaml", folder)
+    for number, one in enumerate(shipped):
+        if (one.manifest.corpus, one.manifest.family) == ("pocket:code", "Pythia"):
+            of_own_text = {"corpus": "my_text.jsonl", "fingerprint": "mine"}
+            manifest = Manifest(**{**vars(one.manifest), **of_own_text})
+            own_summary = dataclasses.replace(one, manifest=manifest)
+            (records / f"{number}.summary.npz").write_bytes(own_summary.to_bytes())
+    return folder
+
+
+def test_a_template_with_records_is_handed_in_and_compared_with_prose(tmp_path, shipped):
+    """It is enough to call the text as the template does."""
+    for student in ("work-ann", "work-bob"):
+        own_text_in(tmp_path / "hand-ins" / student, shipped)
+    said = []
+    assert run_class(tmp_path / "hand-ins", tmp_path / "class", say=said.append) == {}
+    assert not any("the same bytes" in line for line in said)
+    table = pd.read_csv(tmp_path / "class" / "comparison.csv").query("quantity == 'RBP_10'")
+    assert list(table["file"]) == [f"work-{name}/own_text.yaml" for name in ("ann", "bob")]
+    pythias = [one for one in shipped if one.manifest.family == "Pythia"]
+    for column, corpus in (("slope", "pocket:code"), ("reference", "pocket:prose")):
+        curve = rbp_curve(pythias, 10, corpus, "Pythia")
+        expected = fit_power_law(curve.S, curve.loss).slope
+        assert table[column].iloc[0] == pytest.approx(expected, rel=1e-5)
+    assert set(table["reference_text"]) == {"pocket:prose"}
+    page = (tmp_path / "class" / "class.html").read_text("utf-8")
+    assert "Pythia on my_text.jsonl; black: prose" in page
+
+
+def test_a_study_that_was_not_run_is_told_its_command(tmp_path):
+    folder = tmp_path / "hand-ins" / "work-ann"
+    shutil.copytree(ROOT / "params" / "class", folder)
+    for name in ("own_model", "own_sizes"):
+        with (folder / f"{name}.yaml").open("a") as file:
+            file.write("# mine\n")
+    (folder / "own_model" / "models").mkdir(parents=True)  # the training was begun
+    failures = run_class(tmp_path / "hand-ins", tmp_path / "class")
+    [trained], [measured] = failures.values()
+    assert "not been run, or is not done" in trained and "no records" in trained
+    assert "`rbpkit reproduce own_model.yaml --out own_model`" in trained
+    assert "`rbpkit sweep own_sizes.yaml --out own_sizes`" in measured
 
 
 def test_own_sizes_are_compared_with_all_sizes(tmp_path, monkeypatch, shipped):
