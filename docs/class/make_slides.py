@@ -30,7 +30,7 @@ section {{ box-sizing: border-box; min-height: 100vh; padding: 6vh 8vw; scroll-s
   border-bottom: 1px solid #D9DDE2; break-after: page; }}
 h1 {{ font-size: 1.7em; line-height: 1.2; margin: 0 0 .6em; }}
 p, ul, ol {{ margin: .4em 0; max-width: 40em; }}
-img {{ max-width: 100%; max-height: 58vh; object-fit: contain; }}
+img {{ max-width: 100%; max-height: 52vh; object-fit: contain; }}
 table {{ border-collapse: collapse; margin: .5em 0; align-self: flex-start; }}
 th, td {{ padding: .2em .8em; border-bottom: 1px solid #D9DDE2; text-align: left; }}
 pre {{ background: #f4f5f6; padding: .6em 1em; overflow-x: auto; font-size: .8em; }}
