@@ -43,7 +43,7 @@ function draw() {
 
 MAIN.replaceChildren(
   make("h1", {}, "Does a longer task make success come more suddenly?"),
-  make("p", {}, "The dark curve is the paper's formula for N tokens in a row, −log p = N·A/Sᵅ, which takes tokens as independent. Pale: a single token. Move N."),
+  make("p", {}, "The strong curve is the paper's formula for N tokens in a row, −log p = N·A/Sᵅ, which takes tokens as independent. The faint one is a single token. Move N."),
   make("div", { class: "controls" }, N.element, k.element),
   figure,
   said,

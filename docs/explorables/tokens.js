@@ -42,7 +42,7 @@ function draw() {
   drawLaw(model);
   const scored = tokens.filter((token) => token.rank);
   const first = scored.filter((token) => token.rank === 1).length;
-  said.innerHTML = `<b>${first} of ${scored.length}</b> tokens have rank 1: RBP<sub>1</sub> = <b>${(first / scored.length).toFixed(2)}</b>. Over all six texts, −log RBP<sub>1</sub> = <b>${lossOf(model).toFixed(2)}</b>: the black point.`;
+  said.innerHTML = `<b>${first} of ${scored.length}</b> tokens have rank 1: RBP<sub>1</sub> = <b>${(first / scored.length).toFixed(2)}</b>. Over all six texts, −log RBP<sub>1</sub> = <b>${lossOf(model).toFixed(2)}</b>: the large point.`;
 }
 
 function tokenSpan(token, i) {
@@ -102,7 +102,7 @@ function shownWord(word) {
     .replaceAll(" ", "␣");
 }
 
-/** All models in one frame, so that only the black point moves. The line is the pocket models'. */
+/** All models in one frame, so that only the large point moves. The line is the pocket models'. */
 function drawLaw(model) {
   const all = DATA.models.map((one, i) => ({ ...one, loss: lossOf(i) }));
   const points = all.filter((one) => one.ladder), others = all.filter((one) => !one.ladder);
