@@ -309,6 +309,16 @@ def known_corpus(given: str) -> str | None:
     return plugins.corpus_called(given)
 
 
+def _near_file(path: Path) -> Path | None:
+    """The file or folder next to a path that is not there whose name is nearest to its name."""
+    try:
+        names = os.listdir(path.parent)
+    except (OSError, ValueError):
+        return None
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return path.with_name(near[0]) if near else None
+
+
 def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     """A corpus's name as we spell it, or a path that exists."""
     given = os.fspath(name_or_path)
@@ -318,8 +328,10 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     path = Path(os.path.expanduser(given))
     if given.strip() and os.path.exists(path):
         return path
-    if os.sep in given or suffix_of(Path(given)):
-        raise InputError(f"{given}: no such file or folder; check the path of the corpus")
+    near_file = _near_file(path)
+    if os.sep in given or suffix_of(path) or (path.suffix and near_file):
+        hint = f"did you mean {near_file}?" if near_file else "check the path of the corpus"
+        raise InputError(f"{given}: no such file or folder; {hint}")
     known = (*ON_HUB, *plugins.plugin_corpora())
     by_word = {name.lower(): name for name in known if name != "Wiki:part"}
     for name in plugins.plugin_corpora():

@@ -21,6 +21,7 @@ from scipy.stats import linregress
 
 from rbpkit.errors import InputError, reason
 from rbpkit.files.manifest import Manifest
+from rbpkit.files.names import run_and_step
 from rbpkit.summary import DEFAULT_KS
 
 Array = NDArray[np.float64]
@@ -306,13 +307,15 @@ def curve_of(
     """`quantity` of each model of `family` on `corpus`, ascending in S; called `name`.
 
     None means the only corpus or family there is. Raises InputError if nothing matches, if
-    several do and one was asked for, if one model was measured twice, and if the models were
-    measured on different text (fingerprint) or truncated at different lengths.
+    several do and one was asked for, if one model was measured twice, if there are several
+    checkpoints of one training run, and if the models were measured on different text (fingerprint)
+    or truncated at different lengths.
     """
     measured = list(measured)
     corpus, family = _only_pair(measured, corpus, family)
     chosen = [model for model in measured if corpus_and_family(model) == (corpus, family)]
     _check_same_settings(chosen, corpus, family)
+    _check_one_checkpoint(model.manifest for model in chosen)
     chosen.sort(key=lambda model: (model.manifest.S, model.manifest.model))
     names = tuple(model.manifest.model for model in chosen)
     repeated = sorted({model for model in names if names.count(model) > 1})
@@ -361,13 +364,32 @@ def _check_same_settings(models: Sequence[Measured], corpus: str, family: str) -
             )
 
 
+def _check_one_checkpoint(manifests: Iterable[Manifest]) -> None:
+    """InputError for a training run with several checkpoints: they have one S."""
+    steps: dict[tuple[str, str], set[int]] = {}
+    for manifest in manifests:
+        of_run = run_and_step(manifest.model)
+        if of_run is not None:
+            run, step = of_run
+            steps.setdefault((run, manifest.corpus), set()).add(step)
+    for (run, _), known in steps.items():
+        if len(known) > 1:
+            listed = ", ".join(map(str, sorted(known)))
+            raise InputError(
+                f"{run} has several checkpoints: {listed}; choose one of each run, as --checkpoint"
+                f" last or --checkpoint {max(known)} (in Python: load_summaries(folder,"
+                ' checkpoint="last"))'
+            )
+
+
 def family_lines(measured: Iterable[Measured]) -> list[str]:
     """For each family and corpus a line that says how many models there are; if few, which.
 
     Raises InputError for two models of one S in a family: no single line in S goes through models
-    of two recipes.
+    of two recipes, or through several checkpoints of one run.
     """
     manifests = [model.manifest for model in measured]
+    _check_one_checkpoint(manifests)
     manifests.sort(key=lambda manifest: (manifest.corpus, manifest.family, manifest.S))
     groups: dict[str, list[Manifest]] = {}
     for manifest in manifests:

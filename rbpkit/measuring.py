@@ -39,7 +39,9 @@ from rbpkit.records import (
     RecordFile,
     Records,
     find_done,
+    job_files,
     job_lock,
+    of_other_weights,
     rename_family,
     summary_of,
     write_records,
@@ -213,7 +215,9 @@ def measure(
     changed = _changed_since(summary, planned, text)
     if changed:
         say(f"done before with other {', '.join(changed)}; --force (force=True) measures it again")
-    coverage, is_whole = _coverage(text, encoded)
+    cut_by_context = encoded.max_length < max_length and not key.stride
+    cut_at = f"the model's context of {loaded.context}" if cut_by_context else None
+    coverage, is_whole = _coverage(text, encoded, cut_at)
     if not is_whole:
         say(coverage)
     return Measurement(summary, path, found_done, coverage, encoded.scored_bytes, records)
@@ -335,12 +339,28 @@ def _run_once(
     with job_lock(out, planned.key):
         done = None if force else find_done(out, planned.key)
         if done is None:
+            _say_if_of_other_weights(out, planned, say)
             return write_records(out, run()), False
         family_before = done.manifest.family
         if planned.family not in (family_before, default_family):
             say(f"{planned.model} was of family {family_before}, and is now of {planned.family}")
             done = rename_family(done, planned.family)
         return done, True
+
+
+def _say_if_of_other_weights(
+    out: str | os.PathLike[str], planned: Manifest, say: Callable[[str], None]
+) -> None:
+    """A line if a model of this name was measured with other weights: nothing replaces it."""
+    older = of_other_weights(out, planned.key)
+    if older:
+        which = " and ".join(job.manifest.revision[:15] for job in older)
+        files = "; ".join(job_files(job.path) for job in older)
+        say(
+            f"{planned.model} was measured with other weights before (revision {which}); both are"
+            f" kept, and a fit asks for one, as --revision {planned.revision[:15]}. To remove the"
+            f" older records, delete {files}"
+        )
 
 
 def _changed_since(summary: Summary, planned: Manifest, corpus: Corpus) -> list[str]:
@@ -354,18 +374,25 @@ def _changed_since(summary: Summary, planned: Manifest, corpus: Corpus) -> list[
     return changed
 
 
-def _coverage(corpus: Corpus, encoded: EncodedCorpus) -> tuple[str, bool]:
-    """What is scored and what is left out, in one line; whether nothing is left out."""
+def _coverage(corpus: Corpus, encoded: EncodedCorpus, cut_at: str | None) -> tuple[str, bool]:
+    """What is scored and what is left out, in one line; whether nothing is left out.
+
+    cut_at: what cut the documents, if it was not --max-length.
+    """
     taken = len(corpus.documents) + corpus.source.get("empty", 0)
     available = corpus.protocol.get("available", taken)
     scored = len(corpus.documents) - encoded.skipped
     line = f"{encoded.tokens:,} tokens scored in {scored:,}"
-    line += f" of {available:,} documents (--documents)" if available > taken else " documents"
+    if available > taken:
+        line += f" of {available:,} documents (--documents)"
+    else:
+        line += " document" if scored == 1 else " documents"
     without_tokens = encoded.skipped - encoded.too_long
     if without_tokens:
         line += f", {without_tokens:,} skipped (nothing to score)"
     if encoded.past:
-        line += f"; {encoded.past:,} tokens past --max-length {encoded.max_length} left out"
+        cut_at = cut_at or f"--max-length {encoded.max_length}"
+        line += f"; {encoded.past:,} tokens past {cut_at} left out"
         line += "" if encoded.captions else " (--stride scores all)"
     if encoded.prompts_cut or encoded.too_long:
         line += f"; {_left_out_of_prompts(encoded)}"
@@ -378,10 +405,13 @@ def _left_out_of_prompts(encoded: EncodedCorpus) -> str:
     parts = []
     if encoded.prompts_cut:
         tokens = f"{encoded.prompt_tokens_cut:,} tokens"
-        parts.append(f"{encoded.prompts_cut:,} prompts lost their beginning ({tokens})")
+        one = encoded.prompts_cut == 1
+        who = "prompt lost its" if one else "prompts lost their"
+        parts.append(f"{encoded.prompts_cut:,} {who} beginning ({tokens})")
     if encoded.too_long:
         reason = f"longer than --max-length {encoded.max_length} after one token of the prompt"
-        parts.append(f"{encoded.too_long:,} documents were left out: {reason}")
+        who = "document was" if encoded.too_long == 1 else "documents were"
+        parts.append(f"{encoded.too_long:,} {who} left out: {reason}")
     return ", ".join(parts)
 
 

@@ -342,9 +342,11 @@ def _check_finite(network: PreTrainedModel, name: str, dtype: str) -> None:
             continue
         # The least and the greatest are NaN if any weight is: one pass, no copy.
         least, greatest = torch.aminmax(parameter)
+        if least.isnan():  # no conversion makes one: the file has it
+            raise InputError(f"{name}: weight {key} holds NaN in its file, so no dtype helps")
         if not least.isfinite() or not greatest.isfinite():
             hint = " (does it fit? try float32)" if dtype == "float16" else ""
-            raise InputError(f"{name}: weight {key} holds NaN or Inf in {dtype}{hint}")
+            raise InputError(f"{name}: weight {key} holds Inf in {dtype}{hint}")
 
 
 def _embedding_weight(network: PreTrainedModel) -> Tensor:
@@ -363,6 +365,12 @@ def _check_tokenizer(tokenizer: Any, network: PreTrainedModel, V: int, folder: P
     largest = max(tokenizer.get_vocab().values(), default=0)
     only_special = set(ids) <= set(tokenizer.all_special_ids)
     if largest >= rows or only_special:
+        patterns = ("tokenizer*", "vocab*", "*.model", "*.tiktoken")
+        if folder.is_dir() and not any(any(folder.glob(pattern)) for pattern in patterns):
+            raise InputError(
+                f"{folder}: no tokenizer files, such as tokenizer.json; save the model's own"
+                " tokenizer there"
+            )
         raise InputError(
             f"{folder}: no tokenizer of this model there: it encodes text to {len(ids)} tokens, has"
             f" ids up to {largest}, and the model has {rows} rows; save the model's own tokenizer"

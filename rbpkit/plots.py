@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -365,17 +366,19 @@ def curve_points(source: str, curves: Iterable[Curve]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype(types)  # also if there is no curve
 
 
-def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> None:
+def save(
+    figure: Figure, points: pd.DataFrame, figures_dir: str, name: str, form: str | None = None
+) -> None:
     """Show the figure; write `name.png` and `name.csv` (its points) into a folder, if one is named.
 
-    `name.pdf` or `name.svg` instead if the environment's RBPKIT_FIGURE_FORMAT says so.
+    `name.pdf` or `name.svg` instead if `form` or the environment's RBPKIT_FIGURE_FORMAT says so.
     In a notebook it is shown once, wherever in the cell this is called; elsewhere not at all.
     Values carry six significant digits, S all of its digits.
     """
     show(figure)
     if not figures_dir:
         return
-    form = figure_format()
+    form = figure_format(form)
     look = RcParams() if form == "png" else VECTOR
     picture = io.BytesIO()
     with plt.rc_context(look):
@@ -389,6 +392,9 @@ def save(figure: Figure, points: pd.DataFrame, figures_dir: str, name: str) -> N
 def show(figure: Figure) -> None:
     """Display the figure in a notebook, and close it, so that no cell shows it again."""
     plt.close(figure)
+    # A notebook has loaded it already; elsewhere it need not be installed.
+    if "IPython" not in sys.modules:
+        return
     from IPython import get_ipython
 
     if get_ipython() is not None:

@@ -8,11 +8,12 @@ sha256 of the Parquet file, which holds a copy of it.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
@@ -25,8 +26,8 @@ from filelock import FileLock
 
 from rbpkit.errors import InputError, check_path, check_ties
 from rbpkit.files.job_key import SETTINGS, JobKey
-from rbpkit.files.manifest import Manifest
-from rbpkit.files.names import AnyPath, run_and_step
+from rbpkit.files.manifest import Manifest, Setting
+from rbpkit.files.names import AnyPath, folder_name, run_and_step
 from rbpkit.files.writing import write_whole
 from rbpkit.summary import Histogram, Summary, document_index, summarise
 
@@ -310,6 +311,22 @@ def find_done(directory: AnyPath, key: JobKey) -> RecordFile | None:
     return RecordFile(path, manifest)
 
 
+def of_other_weights(directory: AnyPath, key: JobKey) -> list[RecordFile]:
+    """The finished jobs of a model of this name on this corpus that had another revision."""
+    folder = record_path(directory, key).parent
+    found = []
+    for path in sorted(folder.glob(f"{slug(key.model)}.*parquet")):
+        if not _finished(path):
+            continue
+        try:
+            manifest = read_manifest(path)
+        except InputError:  # damaged: it must not stop another job
+            continue
+        if manifest.model == key.model and manifest.revision != key.revision:
+            found.append(RecordFile(path, manifest))
+    return found
+
+
 def rename_family(job: RecordFile, family: str) -> RecordFile:
     """Give a finished job another family, in its manifest and summary. Raises OSError.
 
@@ -336,14 +353,23 @@ def iter_manifests(directory: AnyPath) -> Iterator[RecordFile]:
 
 
 def load_summaries(
-    directory: AnyPath, *, several: bool = False, **settings: str | int | None
+    directory: AnyPath,
+    *,
+    checkpoint: str | int | None = None,
+    several: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+    **settings: Setting,
 ) -> list[Summary]:
     """The summaries under `directory` that have these settings, sorted by path.
 
+    checkpoint: of each training run, take "last", or the step of this number; None for all.
     several: admit a model that was measured on a corpus under several settings; else that is an
         error, which names them.
-    settings: those of SETTINGS, as `max_length=512`; None for any, and of a hash the first digits
-        are enough.
+    say: gets a line if checkpoints are left out.
+    settings: those of SETTINGS, as `max_length=512`; None for any, a list for one of several. Of a
+        hash the first digits are enough. A model may be given as the path of its folder. Unless
+        `several`, a revision chooses among the weights of a model that was measured with several,
+        and leaves other models alone.
 
     Read from .summary.npz, which may be there without its records; made from the records if
     that file is missing, damaged or of an earlier measurement. A model that was measured under two
@@ -359,7 +385,10 @@ def load_summaries(
         raise InputError(f"{directory}: no records or summaries in this folder")
     if settings.get("model") is None:
         summaries = _without_renamed(summaries)
-    chosen = [summary for summary in summaries.values() if summary.manifest.has(settings)]
+    else:
+        known = {summary.manifest.model for summary in summaries.values()}
+        settings["model"] = _names_there(settings["model"], known, directory)
+    chosen = _with_settings(summaries, settings, one_revision=not several)
     if not chosen:
         asked = ", ".join(f"{name} {v}" for name, v in settings.items() if v is not None)
         kinds = {f"{s.manifest.corpus} / {s.manifest.family}" for s in summaries.values()}
@@ -367,9 +396,50 @@ def load_summaries(
             f"{directory}: nothing measured with {asked}; there is (corpus / family):"
             f" {'; '.join(sorted(kinds))}"
         )
+    if checkpoint is not None:
+        chosen = _one_checkpoint(chosen, str(checkpoint), say)
     if not several:
-        check_one_setting(summary.manifest for summary in chosen)
-    return chosen
+        _check_one_setting(chosen)
+    return list(chosen.values())
+
+
+def _names_there(asked: Setting, known: set[str], directory: AnyPath) -> list[str]:
+    """The models asked for as the records call them; a folder's path is admitted.
+
+    InputError for one that is not there, which names those that are.
+    """
+    models = asked if isinstance(asked, Sequence) and not isinstance(asked, str) else [str(asked)]
+    names = []
+    for model in models:
+        found = model if model in known else folder_name(Path(model))
+        if found not in known:
+            near = difflib.get_close_matches(model, known, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            there = sorted(known)
+            more = f" and {len(there) - 20} more" if len(there) > 20 else ""
+            listed = ", ".join(there[:20]) + more
+            raise InputError(f"{directory}: no model {model!r}{hint}; there are {listed}")
+        names.append(found)
+    return names
+
+
+def _with_settings(
+    summaries: Mapping[Path, Summary], settings: Mapping[str, Setting], one_revision: bool
+) -> dict[Path, Summary]:
+    """Those with these settings.
+
+    one_revision: a revision is one of a model's several, and leaves models that have one alone.
+    """
+    chosen = {path: one for path, one in summaries.items() if one.manifest.has(settings)}
+    if not (one_revision and chosen and settings.get("revision")):
+        return chosen
+    others = {**settings, "revision": None}
+    decided = {(one.manifest.model, one.manifest.corpus) for one in chosen.values()}
+    for path, one in summaries.items():
+        undecided = (one.manifest.model, one.manifest.corpus) not in decided
+        if undecided and one.manifest.has(others):
+            chosen[path] = one
+    return dict(sorted(chosen.items()))
 
 
 def _all_summaries(directory: Path) -> dict[Path, Summary]:
@@ -417,55 +487,71 @@ def _time_written(path: Path) -> float:
     return (marker if marker.exists() else path).stat().st_mtime
 
 
-def choose_checkpoints(summaries: Sequence[Summary], checkpoint: str | None) -> list[Summary]:
+def _one_checkpoint(
+    summaries: Mapping[Path, Summary], checkpoint: str, say: Callable[[str], None]
+) -> dict[Path, Summary]:
     """One checkpoint of each run, and all models that are of no run.
 
-    checkpoint: "last", or the number of a step ("300"). None if each run has only one.
-
-    Raises InputError, which names the checkpoints, for a run with several if none is asked for; and
-    if no model is left.
+    checkpoint: "last", or the number of a step ("300"). InputError if no run has it.
     """
-    if checkpoint not in (None, "last") and not checkpoint.isdecimal():
+    if checkpoint != "last" and not checkpoint.isdecimal():
         raise InputError(f"checkpoint {checkpoint!r}: give last, or the number of a step")
-    steps: dict[tuple[str, str], list[int]] = {}  # of each run on each corpus
-    for summary in summaries:
+    last: dict[tuple[str, str], int] = {}  # of each run on each corpus
+    for summary in summaries.values():
         of_run = run_and_step(summary.manifest.model)
         if of_run is not None:
             run, step = of_run
-            steps.setdefault((run, summary.manifest.corpus), []).append(step)
-    wanted = {}
-    for (run, corpus), known in steps.items():
-        if checkpoint is None and len(known) > 1:
-            listed = ", ".join(map(str, sorted(known)))
-            raise InputError(
-                f"{run} has several checkpoints: {listed}; choose one of each run, as --checkpoint"
-                f" last or --checkpoint {max(known)}"
-            )
-        wanted[run, corpus] = max(known) if checkpoint in (None, "last") else int(checkpoint)
+            place = run, summary.manifest.corpus
+            last[place] = max(step, last.get(place, 0))
 
-    chosen = []
-    for summary in summaries:
+    chosen = {}
+    for path, summary in summaries.items():
         of_run = run_and_step(summary.manifest.model)
-        if of_run is None or of_run[1] == wanted[of_run[0], summary.manifest.corpus]:
-            chosen.append(summary)
-    if not chosen:
-        raise InputError(f"no run has the checkpoint {checkpoint}")
+        if of_run is not None:
+            run, step = of_run
+            wanted = last[run, summary.manifest.corpus] if checkpoint == "last" else int(checkpoint)
+            if step != wanted:
+                continue
+        chosen[path] = summary
+    runs_left = any(run_and_step(summary.manifest.model) for summary in chosen.values())
+    if last and not runs_left:
+        steps = ", ".join(map(str, sorted(set(last.values()))))
+        raise InputError(f"no run has the checkpoint {checkpoint}; the last ones are {steps}")
+    names = {summary.manifest.model for summary in summaries.values()}
+    left_out = sorted(names - {summary.manifest.model for summary in chosen.values()})
+    if left_out:
+        which = "the last checkpoint" if checkpoint == "last" else f"checkpoint {checkpoint}"
+        more = f" and {len(left_out) - 8} more" if len(left_out) > 8 else ""
+        listed = ", ".join(left_out[:8]) + more
+        say(f"Of each training run only {which} is used; left out: {listed}.")
     return chosen
 
 
-def check_one_setting(manifests: Iterable[Manifest]) -> None:
+def _check_one_setting(summaries: Mapping[Path, Summary]) -> None:
     """InputError if a model was measured on one corpus under several settings; it names them."""
-    keys: dict[tuple[str, str], set[JobKey]] = {}
-    for manifest in manifests:
-        keys.setdefault((manifest.model, manifest.corpus), set()).add(manifest.key)
-    for (model, corpus), keys_of_model in keys.items():
-        if len(keys_of_model) > 1:
+    jobs: dict[tuple[str, str], dict[JobKey, Path]] = {}
+    for path, summary in summaries.items():
+        manifest = summary.manifest
+        jobs.setdefault((manifest.model, manifest.corpus), {})[manifest.key] = path
+    for (model, corpus), path_of in jobs.items():
+        if len(path_of) > 1:
+            newest_first = sorted(path_of, key=lambda key: _time_written(path_of[key]))[::-1]
             fault = f"{model} on {corpus} was measured under several settings"
-            raise InputError(f"{fault}: {_choices(sorted(keys_of_model))}")
+            fault = f"{fault}: {_choices(newest_first)}"
+            if len({key.revision for key in path_of}) > 1:
+                older = path_of[newest_first[-1]]
+                fault += f", or delete the older records: {job_files(older)}"
+            raise InputError(fault)
+
+
+def job_files(path: Path) -> str:
+    """The names of a job's files, for people; path: of its records or its summary."""
+    name = path.name.removesuffix(".summary.npz").removesuffix(".parquet")
+    return f"{path.parent / name}.parquet, .json and .summary.npz"
 
 
 def _choices(keys: Sequence[JobKey]) -> str:
-    """In which settings jobs differ, and how to choose one of them."""
+    """In which settings jobs differ, and how to choose one of them; the newest job first."""
     values: dict[str, list[str]] = {}
     for name in JobKey._fields:
         different = dict.fromkeys(getattr(key, name) for key in keys)
@@ -474,8 +560,9 @@ def _choices(keys: Sequence[JobKey]) -> str:
     listed = "; ".join(f"{name} {' or '.join(some)}" for name, some in values.items())
     options = " ".join(f"--{name.replace('_', '-')} {some[0]}" for name, some in values.items())
     in_python = f"load_summaries(folder, {next(iter(values))}=...)"
+    newer = "the newer is named first; " if "revision" in values else ""
     other_name = ", or measure one under another --name" if "revision" in values else ""
-    return f"{listed}; choose one, as {options} (in Python: {in_python}){other_name}"
+    return f"{listed}; {newer}choose one, as {options} (in Python: {in_python}){other_name}"
 
 
 def summary_of(job: RecordFile) -> Summary:

@@ -197,6 +197,7 @@ def test_wrong_paths_and_arguments(tmp_path):
     refused("unknown corpus", "x" * 5000)
     path = tmp_path / "a.txt"
     path.write_text("text")
+    refused(f"did you mean {path}", tmp_path / "b.txt")
     refused("revision", path, revision="main")
     refused("leave field out", "pocket:qa", field="text")
     refused("field=3: must be a name", path, field=3)

@@ -264,12 +264,10 @@ def test_what_is_left_out_is_said(rbpkit, llama_folder, tmp_path):
     common = ["measure", "--model", llama_folder, "--corpus", path, "--out", tmp_path / "out"]
     status, _, err = rbpkit(*common, "--max-length", 100)
     assert status == 0
-    left = (
-        f"99 tokens scored in 1 documents; {tokens - 100:,} tokens past --max-length 100 left out"
-    )
+    left = f"99 tokens scored in 1 document; {tokens - 100:,} tokens past --max-length 100 left out"
     assert err.count(left + " (--stride scores all)\n") == 1
     status, _, err = rbpkit(*common, "--max-length", 100, "--stride", 60)
-    assert status == 0 and f"{tokens - 1:,} tokens scored in 1 documents; " in err
+    assert status == 0 and f"{tokens - 1:,} tokens scored in 1 document; " in err
     status, _, err = rbpkit(*common, "--max-length", 100, "--stride", 100)
     assert status == 2 and "--stride" in err
     corpus = dataclasses.replace(Corpus.of(TEXTS), protocol={"available": 10_000})

@@ -309,7 +309,7 @@ FAULTS = {
     "hardly any weights": (lambda folder: os.truncate(folder / WEIGHTS, 9_000), "are they whole?"),
     "no tokenizer": (
         lambda folder: [path.unlink() for path in folder.glob("*token*")],
-        "no tokenizer of this model",
+        "no tokenizer files, such as tokenizer.json",
     ),
     "a larger tokenizer": (larger_tokenizer, f"ids up to {V}, and the model has {V} rows"),
     "a missing weight": (lambda folder: change(folder, UP, None), f"missing: {UP}"),
@@ -329,7 +329,8 @@ FAULTS = {
         lambda folder: (folder / "tokenizer.json").rename(folder / "tokenizer.model"),
         "pip install ",  # which package, says the library
     ),
-    "Inf": (lambda folder: change(folder, OUT, math.inf), f"{OUT} holds NaN or Inf"),
+    "NaN": (lambda folder: change(folder, OUT, math.nan), f"{OUT} holds NaN in its file"),
+    "Inf": (lambda folder: change(folder, OUT, math.inf), f"{OUT} holds Inf in float32"),
 }
 
 

@@ -75,7 +75,7 @@ def test_only_the_continuation_is_scored_as_a_naive_loop_says(llama_folder, rows
     assert np.abs(records.n_greater - greater).max() <= 1
     np.testing.assert_allclose(records.nll, nll, atol=2e-4)
     length = len(model.tokenizer(corpus.prompts[2] + corpus.documents[2])["input_ids"])
-    left_out = f"1 prompts lost their beginning ({length - 60} tokens), 1 documents were left out"
+    left_out = f"1 prompt lost its beginning ({length - 60} tokens), 1 document was left out"
     assert left_out in said[0] and left_out in result.summary.manifest.versions["prompts"]
     assert "nothing to score" not in said[0] and result.summary.manifest.skipped_documents == 1
     text = "".join(corpus.documents[n] for n in np.unique(document).astype(int))

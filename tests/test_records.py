@@ -276,7 +276,8 @@ def test_jobs_that_differ_in_a_setting_live_side_by_side(setting, few, tmp_path)
             load_summaries(tmp_path)
         assert "\n" not in str(caught.value)
     for wrong in ({setting: "nothing"}, {"threads": 1}):
-        with pytest.raises(InputError, match=r"nothing measured with|no setting 'threads'"):
+        says = "no model 'nothing'|nothing measured with|no setting 'threads'"
+        with pytest.raises(InputError, match=says):
             load_summaries(tmp_path, **wrong)
 
 
@@ -424,7 +425,7 @@ def test_a_model_that_was_measured_under_two_names_counts_once(tmp_path):
     runs = [make_records([4, 9], seed=i, model="checkpoint-300", revision=f"r{i}") for i in (1, 2)]
     for records in runs:
         write_records(tmp_path, records)
-    with pytest.raises(InputError, match="several settings: revision r1 or r2"):
+    with pytest.raises(InputError, match=r"several settings: revision r[12] or r[12]"):
         load_summaries(tmp_path)
     write_records(tmp_path, with_manifest(runs[0], model="first"))
     named = [summary.manifest.model for summary in load_summaries(tmp_path)]
@@ -474,3 +475,38 @@ def test_a_summary_that_no_measurement_gives_is_refused(name, change, says):
     np.savez_compressed(buffer, **arrays)
     with pytest.raises(InputError, match=f"theirs: not a readable summary .*{says}"):
         Summary.from_bytes(buffer.getvalue(), "theirs")
+
+
+def test_checkpoints_and_weights_are_chosen_only_where_there_are_several(tmp_path):
+    """Two runs, two checkpoints each, of which one was trained once more, and a model of no run."""
+    names = [f"{run}/checkpoint-{step}" for run in "ab" for step in (100, 20)]
+    for number, name in enumerate([*names, "other"]):
+        records = make_records([4, 9], seed=number, model=name, revision=f"r{number}")
+        write_records(tmp_path, records)
+    retrained = make_records([4, 9], seed=9, model="a/checkpoint-20", revision="s1")
+    newer = write_records(tmp_path, retrained).path
+    os.utime(newer.with_suffix(".json"), (2e9, 2e9))
+
+    def models(**settings):
+        return {one.manifest.model for one in load_summaries(tmp_path, **settings)}
+
+    said: list[str] = []
+    last = {"a/checkpoint-100", "b/checkpoint-100", "other"}
+    assert models(checkpoint="last", say=said.append) == last  # other weights of another one: fine
+    assert said == [
+        "Of each training run only the last checkpoint is used;"
+        " left out: a/checkpoint-20, b/checkpoint-20."
+    ]
+    first = {"a/checkpoint-20", "b/checkpoint-20", "other"}
+    assert models(checkpoint=20, revision="s1") == first  # chooses between the two, leaves the rest
+    with pytest.raises(InputError, match="revision s1 or r1; the newer is named first") as error:
+        models(checkpoint=20)
+    [older] = set(tmp_path.rglob("a+checkpoint-20*.parquet")) - {newer}
+    assert f"delete the older records: {older}, .json" in str(error.value)
+    with pytest.raises(InputError, match="the last ones are 100"):
+        models(checkpoint=7)
+    # A model by the path of its folder; several; one that is not there.
+    assert models(model="runs/b/checkpoint-20") == {"b/checkpoint-20"}
+    assert models(model=["other", "a/checkpoint-100"]) == {"other", "a/checkpoint-100"}
+    with pytest.raises(InputError, match=r"no model 'othr' \(did you mean other\?\); there are a/"):
+        models(model=["other", "othr"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -19,6 +19,8 @@ from rbpkit.study.checks import MOST_THREADS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from rbpkit.summary import Summary
 
 Models = Annotated[
     list[str],
@@ -58,12 +60,18 @@ def say(line: str) -> None:
     typer.echo(line, err=True)
 
 
+# An option of these may be given several times: one of the values is enough.
+REPEATED_SETTINGS = ("model", "revision")
+
+
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command an option for each of SETTINGS; it gets their values as `settings`."""
 
     @functools.wraps(command)
     def run(**given: object) -> None:
         settings = {name: given.pop(name) for name in SETTINGS}
+        for name in REPEATED_SETTINGS:
+            settings[name] = settings[name] or None  # not an empty list
         command(**given, settings=settings)
 
     # typer reads the options from the signature.
@@ -71,14 +79,27 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     parameters = [parameter for parameter in own if parameter.name != "settings"]
     types = get_type_hints(JobKey)
     for name in SETTINGS:
-        option = typer.Option(help=f"Choose by {name.replace('_', ' ')}.")
+        text = f"Choose by {name.replace('_', ' ')}"
         value_type: Any = types.get(name, str)
+        if name in REPEATED_SETTINGS:
+            text += "; may be repeated"
+            value_type = list[value_type]
+        option = typer.Option(f"--{name.replace('_', '-')}", help=f"{text}.")
         annotation = Annotated[value_type | None, option]
         parameters.append(
             Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
         )
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # read by `signature`
     return run
+
+
+def say_if_k_is_all(summaries: Iterable[Summary], ks: Sequence[int]) -> None:
+    """A line for each k that is at least V, so that RBP_k is 1."""
+    vocabularies = {summary.manifest.V for summary in summaries}
+    for k in ks:
+        reached = [V for V in vocabularies if k >= V]
+        if reached:
+            say(f"k = {k:,} is at least V = {max(reached):,}, all of the vocabulary: RBP_{k} is 1")
 
 
 class SeveralValues(TyperCommand):

@@ -45,7 +45,8 @@ def compare(
         rows = {name: json.loads(one.to_json(orient="records")) for name, one in both.items()}
         typer.echo(json.dumps(rows))
         return
-    say(f"A is {a}, B is {b}, on {of_a.manifest.corpus}: {of_a.tokens:,} tokens")
+    names = f"A is {of_a.manifest.model}, B is {of_b.manifest.model}"
+    say(f"{names}, on {of_a.manifest.corpus}: {of_a.tokens:,} tokens")
     print_table(table, as_json)
     if show_documents:
         say("the documents that differ most (nats: B minus A, all tokens of the document):")

@@ -14,24 +14,29 @@ from rbpkit.errors import InputError
 def look(
     model: Model,
     text: Annotated[Path, typer.Option(help="A text file, UTF-8; all of it is one document.")],
-    out: Annotated[Path | None, typer.Option(help="The page; by default NAME.look.html.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The page; by default TEXT.MODEL.look.html.")
+    ] = None,
     top: Annotated[int, typer.Option(help="Alternatives to each token.", min=1, max=50)] = 5,
     max_length: Annotated[int, typer.Option(help="Cut the text at this many tokens.", min=2)] = 512,
     dtype: Dtype = "float32",
     device: Device = None,
 ) -> None:
     """Colour each token of a text by its rank under a model: one HTML page."""
-    from rbpkit.files.text_files import read_txt
+    from rbpkit.files.text_files import read_txt, suffix_of
 
     words = read_txt(text)
-    target = out or Path(f"{text.name}.look.html")
-    if target.is_dir() or (target.exists() and target.samefile(text)):
-        raise InputError(f"--out {target}: is a folder, or the text itself; name another file")
+    if out is not None and (out.is_dir() or (out.exists() and out.samefile(text))):
+        raise InputError(f"--out {out}: is a folder, or the text itself; name another file")
+    if suffix_of(text) not in (None, ".txt"):
+        say(f"{text.name}: read as raw text, the names and quotation marks of JSON included")
     from rbpkit.files.writing import write_whole
     from rbpkit.models import load_model
+    from rbpkit.records import slug
     from rbpkit.tools import rank_view as view
 
     loaded = load_model(model, dtype=dtype, device=device, progress=True)
+    target = out or Path(f"{text.name}.{slug(loaded.name)}.look.html")
     seen = view.look(loaded, words, name=text.name, top=top, max_length=max_length)
     page = view.page(seen)
     write_whole(target.parent, {target.name: page.encode()})

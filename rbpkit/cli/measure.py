@@ -27,6 +27,7 @@ from rbpkit.cli.common import (
     print_rows,
     print_table,
     say,
+    say_if_k_is_all,
     with_settings,
 )
 from rbpkit.errors import InputError
@@ -37,6 +38,7 @@ from rbpkit.study.checks import folder_to_write
 # seconds, and help and refusals should not.
 if TYPE_CHECKING:
     from rbpkit.corpora import Corpus
+    from rbpkit.fit import Curve
     from rbpkit.summary import Summary
 
 
@@ -159,8 +161,13 @@ def _measured(
     else:
         speed = summary.tokens / max(summary.manifest.seconds, 1e-9)
         state = f"{speed:,.0f} tokens/s"
-    said_before = measurement.coverage in lines_shown  # it is, if text is left out
-    say(state if said_before else f"{measurement.coverage}; {state}")
+    new = []  # what no line has said yet
+    if measurement.coverage not in lines_shown:  # it has been said if text is left out
+        new.append(measurement.coverage)
+    if not any(line.startswith("done before") for line in lines_shown):
+        new.append(state)
+    if new:
+        say("; ".join(new))
     return summary
 
 
@@ -169,12 +176,14 @@ def show(
     records: RecordsDir,
     settings: dict[str, Any],
     k: Ks = None,
+    checkpoint: Checkpoint = None,
     as_json: AsJson = False,
 ) -> None:
     """CE and RBP_k with 95% intervals (other documents) of every model and corpus in a folder."""
     from rbpkit.records import load_summaries
 
-    summaries = load_summaries(records, several=True, **settings)
+    summaries = load_summaries(records, several=True, checkpoint=checkpoint, **settings)
+    say_if_k_is_all(summaries, _ks(k))
     print_rows(measured_rows(summaries, _ks(k), intervals=True), as_json)
 
 
@@ -184,6 +193,9 @@ def fit(
     settings: dict[str, Any],
     k: Ks = None,
     checkpoint: Checkpoint = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw the lines into this file: .png, .pdf or .svg.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """The law -log RBP_k ~ S^-alpha (and CE) of every family and corpus in a folder.
@@ -191,14 +203,18 @@ def fit(
     Standard error tells which models each line has, and up to which k there are enough missed
     tokens to trust a line.
     """
-    from rbpkit.fit import family_lines, fit_all
-    from rbpkit.records import choose_checkpoints, load_summaries
+    if figure is not None:
+        _check_figure(figure)
+    from rbpkit.fit import curves_of_all, family_lines, fit_curves
+    from rbpkit.records import load_summaries
     from rbpkit.stats.noise import trust_lines
 
-    summaries = choose_checkpoints(load_summaries(records, **settings), checkpoint)
+    summaries = load_summaries(records, checkpoint=checkpoint, **settings)
     for line in family_lines(summaries):
         say(line)
-    fits = fit_all(summaries, _ks(k))
+    say_if_k_is_all(summaries, _ks(k))
+    curves = curves_of_all(summaries, _ks(k))
+    fits = fit_curves(curves)
     if fits.table.empty:
         raise InputError(f"{records}: nothing could be fitted; {fits.refused[0]}")
     for reason in fits.refused:
@@ -206,6 +222,32 @@ def fit(
     print_table(fits.table, as_json)
     for line in trust_lines(summaries):
         say(line)
+    if figure is not None:
+        _draw(curves, figure)
+        say(f"drawn: {figure}, and its points in {figure.with_suffix('.csv')}")
+
+
+def _check_figure(figure: Path) -> None:
+    """InputError unless it is the name of a figure; ModuleNotFoundError without the extra."""
+    from rbpkit.plots import FORMATS
+
+    folder_to_write(str(figure.parent))
+    if figure.suffix.lstrip(".") not in FORMATS:
+        raise InputError(f"--figure {figure}: end the name in .{', .'.join(FORMATS)}")
+
+
+def _draw(curves: Sequence[Curve], figure: Path) -> None:
+    """A panel for each corpus and quantity, with the line of each family."""
+    from rbpkit import plots
+
+    points = plots.curve_points("measured", curves)
+    points["panel"] = points["corpus"] + ": " + points["quantity"]
+    label = r"$-\log\,\mathrm{RBP}_k$, or CE in nats"
+    columns = min(points["quantity"].nunique(), 4)  # a row for each corpus
+    picture = plots.law_grid(points, panel="panel", columns=columns, ylabel=label, share=False)
+    points = points.drop(columns="panel")
+    form = figure.suffix.lstrip(".")
+    plots.save(picture, points, str(figure.parent), figure.stem, form)
 
 
 def _ks(asked: list[int] | None) -> tuple[int, ...]:

@@ -14,12 +14,29 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+def _size(given: str) -> float:
+    """A size as people write it: 7e9, 7B, 500M."""
+    factors = {"k": 1e3, "m": 1e6, "b": 1e9}
+    number, factor = given, 1.0
+    if given and given[-1].lower() in factors:
+        number, factor = given[:-1], factors[given[-1].lower()]
+    try:
+        return float(number) * factor
+    except ValueError:
+        raise typer.BadParameter(f"{given!r}: give a number, as 7e9 or 7B") from None
+
+
 @with_settings
 def predict(
     records: Annotated[Path, typer.Option("--records", help="A folder of records or summaries.")],
     size: Annotated[
         list[float],
-        typer.Option("--size", help="Non-embedding parameters, as 7e9; may be repeated."),
+        typer.Option(
+            "--size",
+            help="Non-embedding parameters, as 7e9 or 7B; may be repeated.",
+            parser=_size,
+            metavar="NUMBER",
+        ),
     ],
     settings: dict,
     k: Ks = None,
@@ -32,13 +49,13 @@ def predict(
     The interval is for one new model of the family on the same documents.
     """
     from rbpkit.fit import curves_of_all, family_lines
-    from rbpkit.records import choose_checkpoints, load_summaries
+    from rbpkit.records import load_summaries
     from rbpkit.stats.prediction import predict_sizes
     from rbpkit.summary import DEFAULT_KS
 
     ks = tuple(dict.fromkeys(k or DEFAULT_KS))  # each once, in the order given
     sizes = tuple(dict.fromkeys(size))
-    chosen = choose_checkpoints(load_summaries(records, **settings), checkpoint)
+    chosen = load_summaries(records, checkpoint=checkpoint, **settings)
     family_lines(chosen)  # refuses two models of one size
     predicted = predict_sizes(curves_of_all(chosen, ks), sizes, level)
     table = predicted.table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
@@ -19,6 +19,7 @@ from pydantic import (
 from rbpkit.errors import InputError
 from rbpkit.files.job_key import PREFIXES, JobKey
 
+Setting = str | int | Sequence[str] | None  # a value, several of which one is enough, or any
 FORMAT: Final = 2  # of record files, their manifests and summaries, together
 
 
@@ -92,15 +93,18 @@ class Manifest(BaseModel):
         """The job's key."""
         return JobKey(*(getattr(self, name) for name in JobKey._fields))
 
-    def has(self, settings: Mapping[str, str | int | None]) -> bool:
-        """Whether the job has these SETTINGS (name -> value, None for any)."""
+    def has(self, settings: Mapping[str, Setting]) -> bool:
+        """Whether the job has these SETTINGS (name -> value, or a list of them; None for any)."""
         for name, value in settings.items():
             if value is None:
                 continue
             recorded = getattr(self, name)
-            if name in PREFIXES and value:
-                recorded = recorded[: len(str(value))]
-            if value != recorded:
+            values = [value] if isinstance(value, str | int) else value
+            if name in PREFIXES:
+                found = any(recorded.startswith(str(one)) for one in values if one)
+            else:
+                found = recorded in values
+            if not found:
                 return False
         return True
 

@@ -59,31 +59,23 @@ def trust_lines(summaries: Iterable[Summary]) -> list[str]:
     """For each family and corpus a line that says up to which k its law can be trusted.
 
     That is the k up to which its models miss as many tokens as `misses_needed` asks (`trusted_k`),
-    with the law at k = 100 or the largest k <= SMALL_K of the summaries' grid. Left out: fewer than
-    three models, and what cannot be fitted.
+    with the law at k = 100 or the largest k <= SMALL_K of the summaries' grid. If the interval of
+    that law's exponent reaches down to 0, no k can be trusted. Left out: fewer than three models,
+    and what cannot be fitted.
     """
     summaries = list(summaries)
     lines = []
     for corpus, family in sorted({corpus_and_family(summary) for summary in summaries}):
         models = models_of(summaries, corpus, family)
         try:
-            k, needed = _trusted_and_needed(models)
+            lines.append(f"{family} on {corpus}: {_trust(models)}")
         except InputError:
             continue
-        upto = f"k up to {k:,.0f}"
-        if np.isnan(k):
-            upto = "no k"
-        elif np.isinf(k):
-            upto = "every k"
-        lines.append(
-            f"{family} on {corpus}: with {models[0].tokens:,} tokens and these {len(models)} sizes"
-            f" trust {upto} (R2 of 0.9 needs {needed:,.0f} misses a model)"
-        )
     return lines
 
 
-def _trusted_and_needed(models: Sequence[Summary]) -> tuple[float, float]:
-    """`trusted_k` of the models of one family, and `misses_needed` by its law."""
+def _trust(models: Sequence[Summary]) -> str:
+    """Up to which k the law of the models of one family can be trusted, in words."""
     grids = [set(model.k_grid.tolist()) for model in models]
     ks = np.array(sorted(set.intersection(*grids)))
 
@@ -92,7 +84,23 @@ def _trusted_and_needed(models: Sequence[Summary]) -> tuple[float, float]:
     rbp = np.array([model.rbp(ks) for model in models]).T  # (K, n)
 
     small = max((ks <= SMALL_K).sum() - 1, 0)  # the place of the largest k <= SMALL_K
-    alpha = fit_rbp_law(S, rbp[small]).alpha
-    needed = misses_needed(alpha, S)
-    misses = (1 - rbp) * tokens
-    return trusted_k(ks, misses, needed), needed
+    law = fit_rbp_law(S, rbp[small])
+    low, high = law.alpha_interval
+    if low <= 0:
+        fault = f"the 95% interval of alpha at k = {ks[small]}"
+        fault += " contains 0" if high >= 0 else " is below 0"
+        return (
+            f"no k can be trusted, because these {len(models)} models do not show that the losses"
+            f" fall with size ({fault})"
+        )
+    needed = misses_needed(law.alpha, S)
+    k = trusted_k(ks, (1 - rbp) * tokens, needed)
+    upto = f"k up to {k:,.0f}"
+    if np.isnan(k):
+        upto = "no k"
+    elif np.isinf(k):
+        upto = "every k"
+    return (
+        f"with {models[0].tokens:,} tokens and these {len(models)} sizes trust {upto}"
+        f" (with alpha as at k = {ks[small]}, an R2 of 0.9 needs {needed:,.0f} misses a model)"
+    )

@@ -55,13 +55,17 @@ def test_measure_show_fit(rbpkit, ladder, text_file, tmp_path):
     status, table, notes = rbpkit("fit", out, "--k", 2000, "--json")
     assert status == 0
     assert {row["quantity"] for row in json.loads(table)} == {"CE", "RBP_2000"}
-    assert notes.count("these 3 sizes trust") == 1
+    assert notes.count("no k can be trusted, because these 3 models do not show") == 1
     config = GPT2Config(vocab_size=families.V, n_embd=16, n_layer=1, n_head=2, n_positions=64)
     twin = save_model(config, tmp_path / "elsewhere" / "small", seed=1)
     measure = ["measure", "--corpus", text_file, "--out", out, "--max-length", 64, "--model"]
     status, _, notes = rbpkit(*measure, ladder[0])
     assert status == 0 and "done before" in notes
-    assert rbpkit(*measure, twin)[0] == 0  # other weights of the same name: another job
+    status, _, notes = rbpkit(*measure, twin)  # other weights of the same name: another job
+    assert status == 0 and "small was measured with other weights before" in notes
+    revision = notes.split("--revision ")[1].split(".")[0]
+    status, _, notes = rbpkit("fit", out, "--k", 2000, "--revision", revision)
+    assert status == 0 and "3 models (small, middle, large)" in notes
     status, _, err = rbpkit("fit", out)
     assert status == 2 and "--revision sha256:" in err and "--name" in err
     status, table, _ = rbpkit(*measure, twin, "--name", "run2")
@@ -265,6 +269,19 @@ def test_checkpoints_of_runs_from_a_folder_to_a_fit(rbpkit, tmp_path, text_file)
         assert status == 0 and f"3 models ({named})" in notes
     assert rbpkit("fit", out, "--checkpoint", "first")[0] == 2
     assert rbpkit("fit", out, "--checkpoint", "7")[0] == 2
+    status, table, _ = rbpkit("show", out, "--checkpoint", 20)
+    assert status == 0 and table.count("checkpoint-20") == 3 and "checkpoint-100" not in table
+    asked = ["--model", "small/checkpoint-20", "--model", runs / "large" / "checkpoint-100"]
+    status, table, _ = rbpkit("show", out, *asked)
+    assert status == 0 and table.count("checkpoint") == 2
+    picture = tmp_path / "law.svg"
+    drawn = ("--checkpoint", "last", "--k", 100, "--k", 4096, "--figure", picture)
+    status, _, notes = rbpkit("fit", out, *drawn)
+    assert status == 0 and "k = 4,096 is at least V = 4,096" in notes
+    assert "<svg" in picture.read_text() and "small/checkpoint-100" in (
+        picture.with_suffix(".csv").read_text()
+    )
+    assert rbpkit("fit", out, "--checkpoint", "last", "--figure", "law.jpg")[0] == 2
     # One that is not there does not stop the others.
     status, table, err = rbpkit("measure", *common, runs / "none", folders[0], "--documents", 3)
     assert status == 1 and "none: not measured" in err and "1 of 2 models measured" in err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_summaries import made
@@ -29,6 +31,25 @@ def test_trusted_k_is_where_the_misses_run_out():
     assert noise.trusted_k(ks, misses, 100) == pytest.approx(100)
     assert noise.trusted_k(ks, misses, 10**2.5) == pytest.approx(10**1.5)
     assert noise.trusted_k(ks, misses, 1) == np.inf and np.isnan(noise.trusted_k(ks, misses, 1e5))
+
+
+def test_without_a_law_no_k_is_trusted():
+    rng = np.random.default_rng(1)
+    scales = (2.0, 1.9, 2.1, 1.95, 2.05)  # in no order of size
+    models = [
+        made(10 ** (5 + i), np.minimum(np.exp(rng.exponential(scales[i], 5000)).astype(int), 4096))
+        for i in range(5)
+    ]
+    (line,) = noise.trust_lines(models)
+    assert "no k can be trusted, because these 5 models do not show" in line
+    assert line.endswith("(the 95% interval of alpha at k = 100 contains 0)")
+    growing = sorted(models, key=lambda one: one.ce())
+    larger_is_worse = [
+        replace(one, manifest=one.manifest.model_copy(update={"S": 10 ** (5 + i)}))
+        for i, one in enumerate(growing)
+    ]
+    (line,) = noise.trust_lines(larger_is_worse)
+    assert line.endswith("(the 95% interval of alpha at k = 100 is below 0)")
 
 
 def test_each_family_gets_a_line_of_trust():

@@ -123,9 +123,9 @@ def test_command(rbpkit, model, tmp_path, monkeypatch):
     Path("mean.py").write_bytes(b"\xef\xbb\xbf" + CODE.encode())
     asked = ["look", "--model", families.model_folder("Pythia", 0), "--text", "mean.py"]
     status, out, err = rbpkit(*asked, "--device", "cpu")
-    assert (status, out) == (0, "mean.py.look.html\n"), err
+    assert (status, out) == (0, f"mean.py.{model.name}.look.html\n"), err
     seen = look(model, CODE, name="mean.py")
-    assert Path("mean.py.look.html").read_text(encoding="utf-8") == page(seen)
+    assert Path(out.strip()).read_text(encoding="utf-8") == page(seen)
     assert f"RBP_10 {seen.rbp(10):.4f}" in err
     Path("empty.py").touch()
     for flag, value in (("--top", 0), ("--out", "."), ("--out", "mean.py"), ("--text", "empty.py")):
