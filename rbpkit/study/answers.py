@@ -16,7 +16,7 @@ SAID = re.compile(r"^(\d+): (right|not yet|not answered yet)$", re.MULTILINE)
 UNANSWERED = "not answered yet"
 NOT_RUN = "not run"
 """The verdict on an answer whose cell was not run, or not run again since it was written."""
-MOST_CHARACTERS = 5_000
+MOST_SHOWN = 5_000
 """How much of a student's text is shown on the page."""
 
 
@@ -73,8 +73,8 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path.name}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path.name}: cannot be read (not UTF-8 text)") from error
-    if len(text) > MOST_CHARACTERS:
-        text = text[:MOST_CHARACTERS] + " ..."
+    if len(text) > MOST_SHOWN:
+        text = text[:MOST_SHOWN] + " ..."
     return text.strip()
 
 

@@ -28,7 +28,7 @@ COMPARISON = "comparison"
 STUDIES = (".yaml", ".yml", ".yaml.txt", ".yml.txt")
 """Endings of parameter files. Windows hides endings, and Notepad adds .txt to what it saves."""
 NOTEBOOKS = (".ipynb",)
-TEXTS = ("answers.md", "answers.md.txt", "answers.txt")
+WRITTEN = ("answers.md", "answers.md.txt", "answers.txt")
 """Endings of what a student wrote about a study."""
 PROSE = "pocket:prose"
 """The text whose exponents a text of one's own is compared with."""
@@ -161,7 +161,7 @@ def hand_ins(folder: Path) -> HandIns:
         name = name.encode(errors="backslashreplace").decode()  # bytes that are no text
         ending = path.name.lower()
         is_study, is_notebook = ending.endswith(STUDIES), ending.endswith(NOTEBOOKS)
-        is_text = ending.endswith(TEXTS)
+        is_text = ending.endswith(WRITTEN)
         if not path.is_file() or name.startswith(".") or "/." in name:
             continue
         if not is_study and not is_notebook and not is_text:
@@ -294,10 +294,10 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
 
 def _how_to_run(path: Path, params: Params) -> str:
     """The study has no records: the command that makes them."""
-    command, out = "sweep", Path(params.records_dir)
+    command, out, notebook = "sweep", Path(params.records_dir), ""
     if out.name == "records":  # as `rbpkit reproduce` calls them
-        command, out = "reproduce", out.parent
-    command = f"rbpkit {command} {path.name} --out {out.as_posix()}"
+        command, out, notebook = "reproduce", out.parent, " --notebook 13"
+    command = f"rbpkit {command} {path.name} --out {out.as_posix()}{notebook}"
     return f"the study has not been run, or is not done: run `{command}`"
 
 

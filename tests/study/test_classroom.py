@@ -337,7 +337,7 @@ def test_a_study_that_was_not_run_is_told_its_command(tmp_path):
     failures = run_class(tmp_path / "hand-ins", tmp_path / "class")
     [trained], [measured] = failures.values()
     assert "not been run, or is not done" in trained and "no records" in trained
-    assert "`rbpkit reproduce own_model.yaml --out own_model`" in trained
+    assert "`rbpkit reproduce own_model.yaml --out own_model --notebook 13`" in trained
     assert "`rbpkit sweep own_sizes.yaml --out own_sizes`" in measured
 
 
