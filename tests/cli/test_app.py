@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
@@ -234,6 +235,18 @@ def test_a_missing_extra_is_named_in_one_line(rbpkit, monkeypatch):
     monkeypatch.setattr("rbpkit.study.params.load_params", absent)
     status, _, notes = rbpkit("reproduce", ROOT / "params" / "pocket.yaml")
     assert status == 2 and notes.count("\n") == 1 and "pip install 'rbpkit[notebooks]'" in notes
+
+
+def test_a_figure_without_seaborn_names_the_extra(rbpkit, monkeypatch, tmp_path):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    requires = []  # as an installation has them
+    for extra, lines in project["optional-dependencies"].items():
+        requires += [f'{line}; extra == "{extra}"' for line in lines]
+    monkeypatch.setattr(metadata, "requires", lambda name: requires)
+    monkeypatch.delitem(sys.modules, "rbpkit.plots", raising=False)
+    monkeypatch.setitem(sys.modules, "seaborn", None)
+    status, _, notes = rbpkit("fit", tmp_path, "--figure", tmp_path / "law.png")
+    assert status == 2 and notes.count("\n") == 1 and "pip install 'rbpkit[figures]'" in notes
 
 
 @pytest.mark.parametrize(
