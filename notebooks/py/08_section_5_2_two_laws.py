@@ -169,7 +169,7 @@ plots.save(figure, measured_points, figures_dir, "figure_8a")
 # %% [markdown]
 # The exponents are close but not equal: the 95% interval of their difference, 0.006 to 0.008, leaves out zero.
 #
-# Why are they so close? The paper assumes that one curve gives the share $p_k$ of tokens of each rank $k$. Then $\mu$ and $\sigma$ decide $-\log p_1$. They also decide the entropy of the rank, $-\sum_k p_k\log p_k$, which the paper puts in place of CE. (The two are equal if in every context the model gives its $k$-th most probable token the probability $p_k$.)
+# Why are they so close? The paper assumes that one curve gives the share $p_k$ of tokens of each rank $k$. Then $\mu$ and $\sigma$ decide $-\log p_1$. They also decide the entropy of the rank, $-\sum_k p_k\log p_k$, which the paper puts in place of CE. (CE and this entropy are equal if in every context the model gives its $k$-th most probable token the probability $p_k$.)
 #
 # **Exercise 2.** If $S$ grows a thousandfold, by which factor does $\mathrm{CE}/(-\log\mathrm{RBP}_1)$ change?
 #
@@ -270,7 +270,7 @@ table = pd.DataFrame({"bar of rank 2": bars["mass"], "if rank 1 is left out": ex
 table.dropna().round(4)  # without the models that only one of the two figures has
 
 # %% [markdown]
-# They agree, so rank 1 is left out of the figure. Is it left out of the fit, too? If it is, the curve's share for a bar is its area at the bar's ranks, divided by its area from rank 2 on. The best curve has the highest `score`:
+# They agree, so rank 1 is left out of the figure. Is it left out of the fit, too? If it is, take the curve's area at the bar's ranks and divide it by the curve's area from rank 2 on. This is the share that the curve gives to the bar. The best curve has the highest `score`:
 
 
 # %%
@@ -363,7 +363,7 @@ plots.save(figure, drawn[columns], figures_dir, "figure_8c")
 # %% [markdown]
 # *Line: the printed lognormal, scaled so that its area from rank 2 on is that of the bars.*
 #
-# **Of 100 tokens that Pythia-12B reads, 58 have rank 1. The curve through the other 42, continued to rank 1, leaves room for 30.** From rank 2 on it follows the bars roughly.
+# **Of 100 tokens that Pythia-12B reads, 58 have rank 1. The curve through the other 42, continued to rank 1, leaves room for 30.** From rank 2 on it follows the bars roughly, but in the last bin it is 8 times too high.
 #
 # **Exercise 3 (to discuss).** Keep rank 1 in the fit: `lognormals(load_summaries(SUMMARIES), k_min=1)[0]` has a row for each of our small *pocket models* and texts. Compare `fitted_neg_log_p1` with `neg_log_rbp1`, and `fitted_entropy` with `entropy`. What is gained at rank 1, and what is lost? ([Our answer](../docs/solutions/08_section_5_2_two_laws.md).)
 #
@@ -431,15 +431,15 @@ parameters = parameters[columns].astype({"S": "Int64"})
 plots.save(figure, parameters, figures_dir, "figure_8b")
 
 # %% [markdown]
-# The simulated losses are power laws too ("similar scaling patterns", says the paper). But $-\log p_1$ is too high by a factor of 1.7, and CE by 1.2 nats. A constant factor does not change an exponent: $-\log p_1$ has 0.080 in place of 0.079. An added constant makes it smaller: CE has 0.061 in place of 0.087. So by the curve CE falls more slowly than $-\log p_1$. As measured, it falls faster.
+# The simulated losses are power laws too ("similar scaling patterns"). But $-\log p_1$ is too high by a factor of 1.7, and CE by 1.2 nats. A constant factor does not change an exponent: $-\log p_1$ has 0.080 in place of 0.079. An added constant makes it smaller: CE has 0.061 in place of 0.087. So by the curve CE falls more slowly than $-\log p_1$. As measured, it falls faster.
 #
-# The lognormal describes the long tail of wrong guesses, but does not explain why CE and $\mathrm{RBP}_1$ fall almost alike.
+# The lognormal roughly describes the ranks of wrong guesses, worst in the far tail. It does not explain why CE and $\mathrm{RBP}_1$ fall almost alike.
 #
 # ## Further questions
 #
 # <details><summary>Are the exponents near each other on other texts?</summary>
 #
-# Of Table 1's 24 pairs, 13 are within 10%, 20 within 20%. $-\log\mathrm{RBP}_1$ is steeper in all 4 pairs of HotpotQA and all 12 of pocket models, CE in 17 of the paper's other 20.
+# Of Table 1's 24 pairs, 13 are within 10%. $-\log\mathrm{RBP}_1$ is steeper in all 4 pairs of HotpotQA and all 12 of pocket models, CE in 17 of the paper's other 20.
 #
 # </details>
 
@@ -519,7 +519,7 @@ plots.save(figure, saved, figures_dir, "figure_8a_all")
 # %% [markdown]
 # <details><summary>Does CE decide RBP_1?</summary>
 #
-# Not in principle: if each true token gets $e^{-2}=0.135$ and every other token less, CE is 2, but $\mathrm{RBP}_1$ is 1. ($\mathrm{RBP}_k\ge1-\mathrm{CE}/\ln(k+1)$ only promises an $\mathrm{RBP}_{10}$ of 0.17.) Within one text, nearly: a parabola in $\log\mathrm{CE}$ gives $-\log\mathrm{RBP}_1$ of the Pythias to 0.6%. The loss goes about as $\mathrm{CE}^{0.92}$ (on our texts 1.2 to 1.4; [notebook 17](17_one_axis.ipynb)).
+# Not in principle: if each true token gets $e^{-2}=0.135$ and every other token less, CE is 2, but $\mathrm{RBP}_1$ is 1. Within one text, nearly: a parabola in $\log\mathrm{CE}$ gives $-\log\mathrm{RBP}_1$ of the Pythias to 0.6%.
 #
 # </details>
 
@@ -540,7 +540,7 @@ off = pd.DataFrame({"log CE": by_CE, "log S": by_S}, index=["line", "parabola"])
 # %% [markdown]
 # <details><summary>What predicts whether N tokens in a row have rank 1?</summary>
 #
-# Lines through the smaller Pythias, in $\log\mathrm{CE}$ ([Schaeffer et al.](https://arxiv.org/abs/2304.15004)) or in $\log(-\log\mathrm{RBP}_1)$, miss the largest one's share almost equally. Eq. 6, $\mathrm{RBP}_1^N$, misses by more: it takes tokens for independent.
+# A line through the smaller Pythias, in $\log\mathrm{CE}$ ([Schaeffer et al.](https://arxiv.org/abs/2304.15004)) or in $\log(-\log\mathrm{RBP}_1)$, predicts the largest one's share. Both miss almost equally. The paper's Eq. 6 gives $\mathrm{RBP}_1^N$, as if tokens were independent, and misses by far more.
 #
 # </details>
 
@@ -592,7 +592,7 @@ tasks.agg(lambda error: np.sqrt((error**2).mean())).unstack("from").round(3)
 # %% [markdown]
 # <details><summary>Would another law do as well?</summary>
 #
-# A Weibull is ahead on all four models, by at most 0.006 nats per token on the bars that were fitted; a log-logistic is behind. Moving the cuts between ranks by 1/2 matters as much, so Figure 8c singles out no law.
+# A Weibull scores higher on all four models, by at most 0.006 nats per token. A log-logistic scores lower. If rank $k$ gets the area from $k-1$ to $k$ instead, scores change about as much. So Figure 8c singles out no law.
 #
 # </details>
 
@@ -635,12 +635,13 @@ for cut_at, cut in (("k + 1/2", 0.5), ("k", 1.0)):
 scores = pd.DataFrame(columns)
 ahead = scores - scores.loc["lognormal"]  # nats per token ahead of the lognormal
 rounding = (scores["k"] - scores["k + 1/2"]).loc["lognormal"]  # what the place of the cut is worth
+print(f"moving the cuts by 1/2: {rounding.min():.4f} to {rounding.max():.4f} nats per token")
 ahead.T.round(4)
 
 # %% [markdown]
 # <details><summary>Where do the 1.2 nats come from?</summary>
 #
-# Mostly from rank 1: made to add up to 1, the curve gives it 41% for 12B and 16% for 14M, instead of 58% and 33%. Also, ranks mix sure and unsure contexts, which raises their entropy, and Appendix C takes the curve's height for its area.
+# Mostly from rank 1. Made to add up to 1, the curve gives it 41% for 12B and 16% for 14M, instead of 58% and 33%. Ranks mix sure and unsure contexts, which raises their entropy. And Appendix C uses the curve's height at a rank in place of its area there.
 #
 # </details>
 
@@ -666,7 +667,7 @@ steps.round(2)
 # %% [markdown]
 # <details><summary>What do other models look like?</summary>
 #
-# The same, but CE of pocket models is too high by varying amounts, 0.51 to 1.20 nats ($-\log p_1$: 1.3 to 1.7 times).
+# The same, but CE of pocket models is too high by 0.51 to 1.20 nats.
 #
 # </details>
 
@@ -721,7 +722,7 @@ if len(fits):
 # %% [markdown]
 # <details><summary>How do the parameters move with S (Figure 8d)?</summary>
 #
-# $\mu/\sigma$, "approximately linear in S" in the ICLR version, is linear in $\ln S$ ($R^2$ 0.993; pocket models: at least 0.90), not in $S$ (0.51).
+# $\mu/\sigma$, "approximately linear in S" in the ICLR version, is linear in $\ln S$ ($R^2$ 0.993), not in $S$ (0.51).
 #
 # </details>
 
@@ -757,7 +758,7 @@ if in_ln_S:
 # %% [markdown]
 # ## The paper says, we get
 #
-# "Nearly identical" holds in part: 13 of 24 pairs of exponents in Table 1 are within 10%. The lognormal "hypothesis" holds in part: from rank 2 on it is close, but another law fits as well, and rank 1 is not in the fit.
+# "Nearly identical" holds in part: 13 of 24 pairs of exponents in Table 1 are within 10%. The lognormal "hypothesis" holds in part. From rank 2 on it is roughly right, but another distribution (a Weibull) fits as well. Rank 1 is not in the fit.
 
 
 # %% tags=["hide-input", "hide-output"]
@@ -846,6 +847,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** We do not know why rank 1 was left out, nor why $-\log\mathrm{RBP}_1$ has the larger exponent in pocket models (tiny, briefly trained, with a small vocabulary).
+# **What this cannot show.** We do not know why rank 1 was left out, nor why $-\log\mathrm{RBP}_1$ has the larger exponent in pocket models.
 #
-# **Related work.** Clauset et al. ([2009](https://arxiv.org/abs/0706.1062)) compare long-tailed laws; `powerlaw` ([Alstott et al. 2014](https://arxiv.org/abs/1305.0215)) is the program.
+# **Related work.** Clauset et al. ([2009](https://arxiv.org/abs/0706.1062)) compare long-tailed laws. `powerlaw` ([Alstott et al. 2014](https://arxiv.org/abs/1305.0215)) is a Python program for this.

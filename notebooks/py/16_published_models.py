@@ -94,7 +94,7 @@ plots.show(figure)
 # %% [markdown]
 # *The line is fitted without the hollow mark.*
 #
-# `models` has a row for each published model: its series, its task (`group`), its size `S` and its loss. `fit_power_law` fits a line. `predict` gives its loss at a size, and `high`, the upper end of a 95% interval for one more model.
+# `models` has a row for each published model: its series, its task (`group`), its size `S` and its loss. `fit_power_law` fits a line. `predict` gives the line's loss at a size, and a 95% interval for one more model. The interval ends at `high`.
 
 
 # %%
@@ -122,12 +122,12 @@ print(f"By chance it could be {by_chance:.0f}% above.")
 #
 # > **The paper.** "Across all model series and all datasets, RBP1 exhibits precise power-law relationship with model sizes" (Figure 3)
 #
-# In the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) $\mathrm{RBP}_1$ is the share of true next tokens that are the model's first guess, and $-\log \mathrm{RBP}_1$ its loss. Others published four kinds of such shares:
+# In the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) $\mathrm{RBP}_1$ is the share of true next tokens that are the model's first guess. Its loss is $-\log \mathrm{RBP}_1$. Others published four kinds of such shares:
 #
 # - *next token* on web text, by Fairseq
 # - *last sub-token*: the last token of each LAMBADA passage, by GPT-2
 # - *masked residues*: hidden parts of proteins, by ESM-2
-# - *memorised windows*: pieces of training text of which Pythia repeats 32 tokens in a row (the paper's $p_{32,1}$).
+# - *memorised windows*: pieces of training text in which Pythia guesses 32 tokens in a row.
 
 # %%
 rows = []
@@ -145,13 +145,13 @@ decimals = {"R2": 3, "above": 1, "chance": 0}
 print(table.round(decimals).to_string(index=False))
 
 # %% [markdown]
-# *R2: 1 if all models are on the line. above: how far the largest model is above the line of the others, in percent. chance: how far it could be by chance (95%).*
+# *R2: 1 if all models are on the line. above and chance: the two percentages, as for GPT-3.*
 #
-# **In all six series the largest model is within 5.1% of its line.** With four to eight models each, that is weak support.
+# **In all six series the largest model is within 5.1% of its line.** Each series has only four to eight models, so this is weak support.
 #
 # ## 2. Why is GPT-3 off?
 #
-# Cerebras-GPT has seven sizes, up to 13 billion parameters (13B). We compare it with GPT-3, BLOOM and Pythia. (Pythia has versions v0 and v1. *Deduplicated*: trained on text without duplicates.)
+# Cerebras-GPT has seven sizes, up to 13 billion parameters (13B). We compare it with GPT-3, BLOOM and Pythia. (Pythia has four versions: v0 and v1, both also *deduplicated*, trained on text without duplicates.)
 #
 # **Guess first.** On LAMBADA, how far is the largest Cerebras-GPT above the line of the others: 50%, 20% or not at all?
 
@@ -220,11 +220,11 @@ plots.save(figure, points[names], figures_dir, "16_lambada")
 # %% [markdown]
 # *step: the size of the largest model over that of the one before it. Hollow marks are not fitted.*
 #
-# **Cerebras-GPT's largest model is 3% below its line, and GPT-3's is 48% above.** But the step is 14 for GPT-3 and only 2 for Cerebras-GPT, so this comparison is not fair. With a step of 2, GPT-3 (up to 13B) is 11% above and Pythia 20%. Both can be chance.
+# **Cerebras-GPT's largest model is 3% below its line, and GPT-3's is 48% above.** But GPT-3's step is 14, and Cerebras-GPT's only 2, so this comparison is not fair. Up to 13B, GPT-3 also has a step of 2, and ends 11% above. Pythia, with a step of 1.8, ends 20% above. Both can be chance.
 #
-# Are training tokens the reason? Each GPT-3 read 300 billion tokens. A larger Cerebras-GPT read more: 20 tokens for each parameter. In five of 17 series on LAMBADA tokens grow with size, and all five end below their line. The other twelve end above. That is a pattern, no proof. The five are of two families, Cerebras-GPT and OpenLM. Only GPT-3 and BLOOM (whose tokens are not stated) are off by more than chance allows.
+# Are training tokens the reason? Each GPT-3 model read 300 billion tokens. Larger Cerebras-GPT models read more: 20 tokens for each parameter. We have 17 series on LAMBADA. In five of them the larger models read more, and all five end below their line. The other twelve end above. But the five are of two families only. And only GPT-3 and BLOOM are off by more than chance. (How much BLOOM read is not stated.) So this is no proof.
 #
-# Perhaps a loss is a sum, as in [notebook 15](15_size_and_tokens.ipynb): one part is there because the model is too small, and one because it has read too little.
+# Perhaps the loss is a sum of two parts, as in [notebook 15](15_size_and_tokens.ipynb). One is there because the model is too small, the other because it has read too little.
 
 # %% tags=["hide-input"]
 # Draw the idea: a floor that stays, or falls with size
@@ -258,7 +258,7 @@ plots.show(figure)
 # - *product*: $A\,S^{-a}\,T^{-b}$
 # - *sum*: $A\,S^{-a} + B\,T^{-b}$, the two parts.
 #
-# Two sources vary $S$ and $T$. Pythia has *checkpoints* (models saved during training) of four versions. OpenLM trained each size on three texts, with several numbers of tokens.
+# We need models that differ in $S$ and $T$. Pythia has *checkpoints*, models saved during training. OpenLM trained each size on three texts, with several numbers of tokens.
 
 # %% tags=["hide-input"]
 # Collect the seven tests: a table, and which of its rows are held out
@@ -273,7 +273,7 @@ for corpus, rows in openlm.groupby("corpus"):
     tests[f"OpenLM on {corpus}: models above 1B"] = rows, rows.S > 1e9
 
 # %% [markdown]
-# Each version and each text is a test: can a form predict the largest models from the others? `tests` holds a table of models for each, and `held`, a mark for its largest models. `leave_out` fits the forms to the other models, and gives the error $\ln(\text{predicted}/\text{measured})$ of the largest.
+# Each version and each text is a test: can a form predict the largest models from the smaller ones? For each test, `tests` has a table of models, and `held`, which is true for the largest. `leave_out` fits each form to the smaller models. It returns the errors $\ln(\text{predicted}/\text{measured})$ of the largest.
 
 # %%
 forms = ["size", "product", "sum"]
@@ -292,7 +292,9 @@ print("error of the models that were held out, % of the loss")
 print(errors.to_string())
 
 # %% [markdown]
-# **With tokens in the law, the error for the largest models is 3 to 20%.** With size alone it is 24 to 36%. But that form must fail here: it gives one loss to models that read different amounts. And all sizes of GPT-3 read the same amount, so the tests do not explain GPT-3. Pythia favours the sum and OpenLM the product: the form is undecided.
+# **With tokens in the law, the error for the largest models is 3 to 20%** (checkpoints from 6 billion tokens on). With size alone it is 24 to 36%. But that form must fail here: it gives one loss to models that read different amounts.
+#
+# The tests do not explain GPT-3, all of whose sizes read the same amount. For them the sum bends, but the product is straight. Pythia favours the sum, and OpenLM the product (on redpajama only just). So the form is undecided.
 #
 # `fit_joint` fits the sum, here to Pythia v1 (deduplicated) without 12B.
 
@@ -344,15 +346,15 @@ mistakes = [
 print(check(1, answer_1, sealed("5316ca1c", digits=0), mistakes))
 
 # %% [markdown]
-# **Exercise 2, to discuss.** Let the loss be the sum, and $T = 20\,S$. Why may a line in $S$ still hold well? Use the two printed exponents.
+# **Exercise 2, to discuss.** Let the loss be the sum, and $T = 20\,S$. Why can a line in $S$ still fit well? Use the two printed exponents.
 #
 # <details><summary>Hint</summary>Put $T = 20\,S$ into the sum.</details>
 #
 # ## 3. Were the blind predictions right?
 #
-# Pythia v1 has eight sizes. Before we saw their final accuracies (at 300 billion tokens), we wrote down a prediction and a 95% interval for each. We used only models of other sizes, and of v1 only checkpoints up to 279 billion tokens.
+# Pythia v1 has eight sizes. Before we saw their final accuracies (at 300 billion tokens), we wrote down a prediction and a 95% interval for each. For each prediction we used only v1's seven other sizes, up to 279 billion tokens.
 #
-# Our rule predicts $\ln(-\ln p)$ by a line through the three nearest sizes and by the sum, and takes the mean. Of some fifty rules it was the best in a *rehearsal*, in which we predicted each size of six series of Pythia from the others. The errors there set the widths of the intervals.
+# Our rule predicts $\ln(-\ln p)$ by a line through the three nearest sizes, and by the sum. Then it takes the mean. Of some fifty rules it was the best in a *rehearsal*. There we predicted each size of six series of Pythia from the other sizes: of four versions, and of two again with five examples in the prompt. The errors there set the widths of the intervals.
 
 
 # %%
@@ -424,11 +426,11 @@ print(f"rehearsal: rms error of the log loss {np.sqrt(np.mean(np.square(each))):
 # %% [markdown]
 # **Guess again.** Seven of the eight final accuracies are known. How many are inside their intervals: seven, five or three?
 #
-# `load` reads a published table. `blind` has the predictions, `truth` the accuracies (`acc`). An error is the predicted $\ln(-\ln p)$ less the true one.
+# `load` reads a table. `blind` has our predictions, and `truth` the accuracies (`acc`). An error is the predicted $\ln(-\ln p)$ minus the true one.
 
 # %%
 truth = load("pythia_lambada_zero_shot")
-truth = truth.set_index("S")
+truth = truth.set_index("S")  # as in `blind`: the row of a size is found by S
 scored = blind.join(truth[["acc", "acc_stderr"]])  # with its standard error
 scored = scored.dropna()  # 1B has no known truth
 shares = scored[["predicted", "low", "high", "acc"]]
@@ -473,16 +475,14 @@ columns = ["model", "S", "predicted", "low", "high", "share", "line"]
 plots.save(figure, points.reset_index()[columns], figures_dir, "16_blind")
 
 # %% [markdown]
-# *Pale: the 95% intervals.*
+# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$** (0.06 in the rehearsal). A line through all other sizes has 0.14. But five of the seven sizes lie between others. For these our rule has 0.079. A line through three sizes (0.083) and a parabola through all others (0.084) are about as good. So this is a success of interpolation, on one version of Pythia. The 160M model got worse late in its training. The sum cannot: both its terms only shrink.
 #
-# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$** (0.06 in the rehearsal). A line through all other sizes has 0.14. But five of the seven sizes lie between others. For these our rule has an error of 0.079, and a line through the two nearest sizes 0.089. So this is a success of interpolation, on one version of Pythia. The sum cannot follow the 160M model, which got worse late in its training: both terms only shrink.
-#
-# **Exercise 3.** If seven correct 95% intervals were independent, how probable would it be that all contain the truth? Give two decimals.
+# **Exercise 3.** If seven correct 95% intervals were independent, how probable would it be that all seven contain the truth?
 #
 # <details><summary>Hint</summary>Probabilities of independent events multiply.</details>
 
 # %%
-answer_3 = None  # a probability
+answer_3 = None  # a probability, two decimals
 
 # %% tags=["hide-input"]
 # Check exercise 3
@@ -538,7 +538,7 @@ plots.save(figure, points[names], figures_dir, "16_ranks")
 # %% [markdown]
 # <details><summary>How do all 17 series on LAMBADA behave?</summary>
 #
-# In series that span more decades (powers of ten) of $S$, the largest model tends to be farther above the line. If tokens grow with $S$, it is 3 to 9% below, within chance.</details>
+# In series that span more decades (powers of ten) of $S$, the largest model tends to be farther above the line.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Table and figure: how far the largest model is above the line, for every series
@@ -566,7 +566,7 @@ plots.save(figure, law, figures_dir, "16_decades")
 # %% [markdown]
 # <details><summary>How good were other ways to predict?</summary>
 #
-# The rule's two parts have slightly larger errors than their mean. The model's own last checkpoint and its deduplicated twin, which were not allowed, have a third to half of its error. All are of one repository, probably measured alike.</details>
+# The model's own last checkpoint and its deduplicated twin have a third to half of the rule's error.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Table: errors of other ways; figure: the errors of the rule
@@ -625,7 +625,7 @@ plots.save(figure, points, figures_dir, "16_blind_errors")
 # %% [markdown]
 # <details><summary>Is the exponent of accuracy that of CE?</summary>
 #
-# Not here. In all nine series it is larger than that of CE (the mean of $-\ln$ of the last word's probability), by 5 to 21%.</details>
+# No. In all nine series it is 5 to 21% larger. (CE is the mean of $-\ln$ of the last word's probability.)</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Table: exponents of accuracy and of CE on LAMBADA
@@ -640,8 +640,8 @@ pd.DataFrame(rows, columns=["series", "accuracy", "CE", "ratio"]).round(3)
 # %% [markdown]
 # ## The paper says, and we get
 #
-# The power law fits six series of other kinds. In six series on LAMBADA all sizes read equally many tokens. There the largest model is above its line, in GPT-3 beyond chance. We cannot say why. Sources: `rbpkit/data/evidence`.
+# The power law fits six series of other kinds. In six series on LAMBADA all sizes read equally many tokens. There the largest model is above its line, but only in GPT-3 beyond chance. We cannot say why. The sources are in `rbpkit/data/evidence`.
 #
-# **Related.** [Hoffmann et al.](https://arxiv.org/abs/2203.15556) fit such a sum to the mean of $-\ln p$; [Gadre et al.](https://arxiv.org/abs/2403.08540) made the models of OpenLM.
+# **Related.** [Hoffmann et al.](https://arxiv.org/abs/2203.15556) fit such a sum to the mean of $-\ln p$. [Gadre et al.](https://arxiv.org/abs/2403.08540) made the models of OpenLM.
 #
 # [Glossary](../docs/glossary.md)
