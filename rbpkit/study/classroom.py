@@ -251,7 +251,7 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
     if folder is not None:
         values["records_dir"] = str(folder)
         try:
-            summaries = load_summaries(folder)
+            summaries = load_summaries(folder, checkpoint="last")
         except InputError as error:
             if any(folder.rglob("*.json")) or any(folder.rglob("*.npz")):
                 raise  # they are damaged, for example

@@ -239,7 +239,7 @@ def check_parameters(names: Mapping[str, Any]) -> None:
         raise InputError(f"papermill: {'; '.join(problems(error))}") from None
     records_dir = names.get("records_dir")
     if records_dir:
-        manifests = [summary.manifest for summary in load_summaries(records_dir)]
+        manifests = [summary.manifest for summary in load_summaries(records_dir, checkpoint="last")]
         models = {manifest.model for manifest in manifests}
         families = sorted({manifest.family for manifest in manifests})
         corpora = sorted({manifest.corpus for manifest in manifests})

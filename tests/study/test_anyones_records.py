@@ -100,6 +100,29 @@ def test_records_of_two_unknown_families(name, tmp_path):
     check_case(name, MIXED, tmp_path)
 
 
+def test_of_each_training_run_the_last_checkpoint_is_drawn(tmp_path):
+    """Three runs with two checkpoints each: three points a line, and a sentence on the others."""
+    for run_name, model in zip("abc", PYTHIA, strict=True):
+        path = paths.SUMMARIES / slug("pocket:prose") / f"{model}.summary.npz"
+        summary = Summary.from_bytes(path.read_bytes(), path)
+        for step in (20, 100):
+            name = f"{run_name}/checkpoint-{step}"
+            fields = {**vars(summary.manifest), "model": name, "revision": name}
+            renamed = dataclasses.replace(summary, manifest=Manifest(**fields))
+            target = tmp_path / "records" / f"{slug(name)}.summary.npz"
+            target.parent.mkdir(exist_ok=True)
+            target.write_bytes(renamed.to_bytes())
+    figures = tmp_path / "figures"
+    figures.mkdir()
+    given = {**WHATEVER, "records_dir": str(tmp_path / "records"), "figures_dir": str(figures)}
+    notebook = next(name for name in NAMES if name.startswith("03"))
+    text, _ = outputs_of(run(notebook, given, tmp_path / "out"))
+    left_out = "left out: a/checkpoint-20, b/checkpoint-20, c/checkpoint-20."
+    assert text.count(f"only the last checkpoint is used; {left_out}") == 1
+    points = (figures / "figure_3.csv").read_text()
+    assert points.count("/checkpoint-100") == 3 and "/checkpoint-20" not in points
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", NAMES)
