@@ -345,7 +345,7 @@ def test_own_sizes_are_compared_with_all_sizes(tmp_path, monkeypatch, shipped):
     names = ("pythia-w32-l2", "pythia-w48-l3", "pythia-w64-l4")
     here = [one for one in shipped if one.manifest.corpus == "pocket:prose"]
     chosen = [one for one in here if one.manifest.model in names]
-    monkeypatch.setattr("rbpkit.study.classroom.load_summaries", lambda folder: chosen)
+    monkeypatch.setattr("rbpkit.study.classroom.load_summaries", lambda folder, **_: chosen)
     text = (ROOT / "params" / "class" / "own_sizes.yaml").read_text(encoding="utf-8")
     (tmp_path / "ann.yaml").write_text(text + "# mine\n", encoding="utf-8")
     assert run_class(tmp_path, tmp_path / "class") == {}
