@@ -50,7 +50,7 @@ from rbpkit.tools.exercises import check, sealed
 from rbpkit_pocket.paths import SUMMARIES
 
 check_parameters(globals())
-summaries = load_summaries(records_dir or SUMMARIES)
+summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
 manifests = [summary.manifest for summary in summaries]
 families = families or sorted({manifest.family for manifest in manifests})
 corpus_names = corpus_names or sorted({manifest.corpus for manifest in manifests})

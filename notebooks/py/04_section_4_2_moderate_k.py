@@ -394,7 +394,7 @@ print("not steeper at each larger k:", "; ".join(" ".join(name) for name in fall
 
 # %% tags=["hide-input", "hide-output"]
 # Measure the same on the pocket models, or on your records
-summaries = load_summaries(records_dir or SUMMARIES)
+summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
 there = [one.manifest for one in summaries]
 shown_corpora = asked_and_there(
     corpus_names, sorted({one.corpus for one in there}), "corpus", bool(records_dir)

@@ -379,7 +379,7 @@ print(f"R2 is lower at 30,000 than at 20,000 in {lower} of {len(R2)} cases")
 
 # %% tags=["hide-input", "hide-output"]
 # Measure the same on the pocket models, or on your records
-summaries = load_summaries(records_dir or SUMMARIES)
+summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
 there = [one.manifest for one in summaries]
 corpora_there = sorted({one.corpus for one in there})
 families_there = sorted({one.family for one in there})

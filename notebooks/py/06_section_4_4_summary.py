@@ -264,7 +264,7 @@ print("Figure 6, Table 1 and the points of Figures 3 and 4 agree.")
 
 # %% tags=["hide-input", "hide-output"]
 # Fit the pocket models, or your records, at the k of Figure 6
-summaries = load_summaries(records_dir or SUMMARIES)
+summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
 there = [one.manifest for one in summaries]
 shown_corpora = asked_and_there(
     corpus_names, sorted({one.corpus for one in there}), "corpus", bool(records_dir)

@@ -307,7 +307,7 @@ print("k = 100, N = 1 and 10: 6.8 decades")
 
 # %% tags=["hide-input", "hide-output"]
 # Count windows in the records
-summaries = load_summaries(records_dir or SUMMARIES)
+summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
 there = [one.manifest for one in summaries]
 shown_corpora = asked_and_there(
     corpus_names, sorted({one.corpus for one in there}), "corpus", bool(records_dir)

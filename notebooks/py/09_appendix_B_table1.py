@@ -392,7 +392,7 @@ plots.save(figure, long[long["dataset"].isin(others)], figures_dir, "table_1_exp
 
 # %% tags=["hide-input", "hide-output"]
 # Fit the same cells for what was measured
-summaries = load_summaries(records_dir or SUMMARIES)
+summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
 
 
 def asked_and_there(asked, there, what):

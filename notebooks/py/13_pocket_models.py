@@ -392,7 +392,7 @@ overview
 
 # %% tags=["hide-input", "hide-output"]
 # Figure: the families and their lines; how straight they are
-summaries = load_summaries(records_dir) if records_dir else pocket
+summaries = load_summaries(records_dir, checkpoint="last", say=print) if records_dir else pocket
 asked_families = list(families)
 if not families:
     asked_families = sorted({summary.manifest.family for summary in summaries})

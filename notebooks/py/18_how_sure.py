@@ -163,7 +163,7 @@ def ahead(series):
 # %% tags=["hide-input"]
 # Add the pocket models, or yours, to the paper's points
 mine = "yours" if records_dir else "pocket"
-summaries = load_summaries(records_dir or SUMMARIES)
+summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
 asked_families = families or sorted({summary.manifest.family for summary in summaries})
 asked_corpora = corpus_names or sorted({summary.manifest.corpus for summary in summaries})
 rows, absent = [], []
