@@ -31,6 +31,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import sympy as sp
+from matplotlib.patheffects import withStroke
 from scipy.stats import norm
 
 from rbpkit import fit_power_law, paper, plots
@@ -48,7 +49,7 @@ check_parameters(globals())
 ours = "your models" if records_dir else "pocket models"
 
 # %% [markdown]
-# $\mathrm{RBP}_k$ is the share of tokens that $k$ guesses get right: the true token is among the model's $k$ most probable ones. Figure 9 of the paper's ICLR version has it for eleven $k$ and sixteen models on four texts. Our loss is $-\log\mathrm{RBP}_k$ (natural logarithm). The size $S$ is the number of parameters without embeddings.
+# $\mathrm{RBP}_k$ is the share of tokens that $k$ guesses get right: the true token is among the model's $k$ most probable ones. Figure 9 of the paper's ICLR version shows it for eleven $k$ and sixteen models on four texts. Our loss is $-\log\mathrm{RBP}_k$ (natural logarithm). The size $S$ is the number of parameters without embeddings.
 
 # %%
 published = paper.rbp_by_k()
@@ -83,7 +84,7 @@ plots.save(figure, stairs, figures_dir, "figure_9_stairs")
 # %% [markdown]
 # *$\mathrm{RBP}_k$ on Wikipedia (Wiki), for the $k$ of the paper's figure.*
 #
-# The small model needs about ten guesses. For a more exact number, join its points by straight lines on logarithmic axes, and read off where they reach the large model's loss:
+# The small model needs about ten guesses. For a more exact number, join its points by straight lines on logarithmic axes. Read off where these lines reach the large model's loss:
 
 
 # %%
@@ -113,7 +114,7 @@ for corpus in published["corpus"].unique():
 # >
 # > $$\frac{\Delta S}{S} \approx -\frac{\alpha_k}{\alpha_S}\,\frac{\Delta k}{k}$$
 #
-# So more guesses can replace size. The paper's $\alpha_S$ is the exponent in $S$, which we call $\alpha$. Its $\alpha_k$ is here the exponent in $k$, which we call $\beta$: the loss of one model goes as $k^{-\beta}$. On logarithmic axes such a law is a line with slope $-\beta$, and $R^2$ is 1 if all points lie on it. Fit a line to each model:
+# So more guesses can replace size. Here $\alpha_S$ is the exponent in $S$, our $\alpha$, and $\alpha_k$ is the exponent in $k$, our $\beta$. (In Section 4.2 the paper writes $\alpha_k$ for the exponent in $S$.) The loss of one model goes as $k^{-\beta}$. On logarithmic axes such a law is a line with slope $-\beta$. $R^2$ is 1 if all points lie on it. Fit a line to each model:
 
 
 # %%
@@ -168,9 +169,9 @@ columns = ["corpus", "family", "model", "S", "k", "rbp", "loss"]
 plots.save(figure, pythia[columns], figures_dir, "figure_9")
 
 # %% [markdown]
-# *Four Pythias on Wiki, the two of the contest with thick lines. The arrow joins their equal losses: with one guess for the large model, and with ten for the small one.*
+# *Four Pythias on Wiki (thick: the two of the contest). The arrow joins equal losses: one guess of the large model, and ten of the small one.*
 #
-# **Exercise 1.** OPT is another family. If its largest model, `opt-6.7b`, has one guess on Wiki, `guesses_needed` gives 1.9 for the smallest, `opt-125m`. Now let the largest have ten guesses. How many does the smallest need? Why is that more than ten times as many as before?
+# **Exercise 1.** If the largest OPT, `opt-6.7b`, has one guess on Wiki, `guesses_needed` gives 1.9 for the smallest, `opt-125m`. Now let the largest have ten guesses. How many does the smallest need? Why is that more than ten times as many as before?
 #
 # <details><summary>Hint</summary>Give <code>guesses_needed</code> the largest model's loss at k = 10. Which of the two lines is steeper? Parallel lines would give 19.</details>
 
@@ -181,7 +182,7 @@ print(check(1, answer_1, sealed("9f14025a", digits=0)))
 # %% [markdown]
 # ## What is a guess worth?
 #
-# Why does the paper's formula hold, and for which $k$? Let $L$ be the loss, $\kappa = \log k$ and $s = \log(S/S_0)$, with a typical size $S_0$.
+# Why does the paper's formula hold, and for which $k$? Let $L$ be the loss, $\kappa = \log k$ and $s = \log(S/S_0)$. Here $S_0$ is a typical size of the family, the geometric mean of its sizes.
 #
 # 1. A law with two fixed exponents is $\log L = a - \alpha s - \beta \kappa$. To let each exponent change with the other quantity, add a product: $\log L = a - \alpha s - \beta \kappa - \gamma s \kappa$. *Why:* Section 4.4 finds that the exponent in $S$ grows with $k$, and the lines above fan out.
 # 2. The exponent in $S$ is $\alpha + \gamma\kappa$. *Why:* it is minus the derivative in $s$.
@@ -207,7 +208,7 @@ larger = log_L.subs(s, larger_by)  # the larger model, with the old k
 print("step 6:", sp.simplify(doubled - larger) == 0)
 
 # %% [markdown]
-# So one exchange rate for all $k$ exists only if $\gamma$ is 0. We fit the law of step 1 by least squares to each family on each text:
+# So doubling $k$ is worth the same for all $k$ only if $\gamma$ is 0. We fit the law of step 1 by least squares to each family on each text:
 
 
 # %%
@@ -237,39 +238,69 @@ rates = of_family[["S", "k", "loss"]].apply(exponents)
 rates = add_worth(rates)
 rates.loc["Wiki"].round(3)
 
+# %% [markdown]
+# How many times $S_0$ is each family's largest model?
+
+
+# %%
+def reach(points):
+    """S_0, and how many times as large the largest model is."""
+    S = points["S"].unique()
+    S_0 = np.exp(np.log(S).mean())
+    return pd.Series([S_0 / 1e6, S.max() / S_0], ["S_0, millions", "largest / S_0"])
+
+
+reaches = of_family[["S"]].apply(reach)
+reaches.loc["Wiki"].round(1)
+
 # %% tags=["hide-input"]
-# Draw what doubling k is worth
+# Count the values beyond the data, and draw what doubling k is worth
 KS_OF_WORTH = (1, 10, 50)
 WORTH = [f"at k = {k}" for k in KS_OF_WORTH]
-middle = rates[WORTH].median()
+HALO = [withStroke(linewidth=2.5, foreground="white")]
+is_beyond = rates[WORTH].gt(reaches["largest / S_0"], axis=0)
+print("beyond the largest model:", is_beyond.sum().to_dict(), "of", len(rates))
+print("on Wiki:", is_beyond.loc["Wiki"].sum().to_dict(), "of 4")
+of_pythia = is_beyond.index.get_level_values("family") == "Pythia"
+print("Pythia's values beyond it:", is_beyond[of_pythia].sum().sum(), "of 12")
+middle = rates.loc[of_pythia, WORTH].median()
 with plots.style():
     figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.4), layout="constrained")
-    for _, worth in rates[WORTH].iterrows():
-        axes.plot(KS_OF_WORTH, worth, color=CONTEXT, linewidth=1)
-    axes.plot(KS_OF_WORTH, middle, "o-", color=INK)
+    for (_, family), worth in rates[WORTH].iterrows():
+        look = {"color": ink.colour, "zorder": 3} if family == "Pythia" else {"color": CONTEXT}
+        axes.plot(KS_OF_WORTH, worth, linewidth=1, **look)
+    axes.plot(KS_OF_WORTH, middle, ink.marker + "-", color=ink.colour, linewidth=2.5, ms=7)
     for k, times in zip(KS_OF_WORTH, middle, strict=True):
-        axes.annotate(f"{times:.0f} times", (k, times), (6, 6), textcoords="offset points")
+        label = f"{times:.0f} times"
+        offset = (4, -36) if k == 1 else (6, 8)
+        look = {"color": ink.colour, "path_effects": HALO}
+        axes.annotate(label, (k, times), offset, textcoords="offset points", **look)
+    axes.text(1.35, 105, "other families, mostly beyond their data", color=OTHER)
     axes.set(xscale="log", yscale="log", xlim=(0.85, 110), ylabel="times as large")
     axes.set_xlabel("guesses $k$, doubled")
     axes.set_xticks(KS_OF_WORTH, ["1 to 2", "10 to 20", "50 to 100"])
     axes.minorticks_off()
     axes.set_yticks([3, 10, 30, 100], ["3", "10", "30", "100"])
-    axes.set_title("A second guess is worth a model about 30 times as large")
-print("doubling k is worth, median:", middle.round(1).to_dict())
-plots.save(figure, rates.reset_index(), figures_dir, "figure_9_worth")
+    axes.set_title("To a Pythia, a second guess is worth about 34 times the size")
+print("doubling k is worth, Pythia's median:", middle.round(1).to_dict())
+print("all families, with lines extended:", rates[WORTH].median().round(1).to_dict())
+print("smallest gamma:", rates["gamma"].idxmin(), rates["gamma"].min().round(4))
+plots.save(figure, rates.join(reaches).reset_index(), figures_dir, "figure_9_worth")
 
 # %% [markdown]
-# *How many times as large must a model become to gain what twice as many guesses would gain? Grey: each family on each text. Black: median.*
+# *How many times as large must a model of size $S_0$ become to gain what doubling $k$ gains? Green: Pythia on four texts (thick: median). Grey: the others.*
 #
-# In every family on every text $\gamma$ is positive, so the worth falls as $k$ grows. **For a Pythia of size $S_0$ on Wiki, a second guess is worth a model about 53 times as large, and the step from 50 to 100 guesses one about 6 times as large.** (The table's 123, 126 and 99 are beyond the data: the largest GPT-2, OPT and Qwen are 17, 76 and 37 times the smallest.)
+# The worth falls as $k$ grows, because $\gamma$ is positive in every family on every text (for GPT-2 on HumanEval only just: 0.0003). **To a Pythia of 174 million parameters ($S_0$), on Wiki, a second guess is worth as much as about 53 times the size. Going from 50 to 100 guesses is worth as much as about 6 times the size.**
 #
-# **Exercise 2 (to discuss).** Section 4.4 finds that $\alpha$ grows with $k$. Figure 9 shows that $\beta$ grows with $S$. Why is neither possible without the other? ([Our answer](../docs/solutions/10_appendix_B_law_in_k.md).)
+# Pythia's values are within the data. Most others are not: of all sixteen values, twelve at $k=1$ and nine at $k=50$ are larger than the family's largest model over $S_0$.
+#
+# **Exercise 2 (to discuss).** Section 4.4 finds that the exponent in $S$ grows with $k$. Figure 9 shows that the exponent in $k$ grows with $S$. Why is neither possible without the other? ([Our answer](../docs/solutions/10_appendix_B_law_in_k.md).)
 #
 # <details><summary>Hint</summary>Which letter do steps 2 and 3 share?</details>
 #
 # ## Where it ends
 #
-# The vocabulary has $V$ tokens. At $k = V$ every token is among the $k$ most probable, so the loss is 0. But no power of $k$ is ever zero, so the line has to fail somewhere between 100 and $V$. Figure 7 of the paper has $\mathrm{RBP}_k$ of Pythia on Wiki up to $k=10{,}000$: the column `p` of `paper.emergence()` in the rows with $N=1$ (single tokens). We fit each line to $k \leq 100$ and divide the loss that was counted by that on the line:
+# The vocabulary has $V$ tokens. At $k = V$ every token is among the $k$ most probable, so the loss is 0. But no power of $k$ is zero, so the line must fail before $V$. Larger $k$ are in the paper's Figure 7, which is about emergence ([notebook 07](07_section_5_1_emergence.ipynb)). `paper.emergence()` reads it, for Pythia on Wiki and $k$ up to 10,000. Its column `p` is the share of places at which $N$ tokens in a row are all among the $k$ most probable. For $N=1$ this is $\mathrm{RBP}_k$. We fit each line to $k \leq 100$. Then we divide the counted loss by the loss on the line:
 
 
 # %%
@@ -361,9 +392,9 @@ with plots.style():
 plots.save(figure, far, figures_dir, "figure_9_beyond")
 
 # %% [markdown]
-# *Median over models. Green: the paper's. Grey: pocket models (small models that we trained), one line for each of three texts.*
+# *Median over models. Green: the paper's Pythias. Grey: pocket models (small models that we trained), one line for each of three texts.*
 #
-# **At $k=2{,}500$ the published Pythias have about a third of the loss that their lines promise.** The law describes $k$ from 1 to 100 and then ends. For the law in $S$ no such end is seen at these sizes.
+# **At $k=2{,}500$ the published Pythias have about a third of the loss that their lines promise.** The law describes $k$ from 1 to 100 and then ends.
 #
 # **Exercise 3.** Fit Pythia-12B on Wiki again with $k \leq 10$ only. What is $\beta$?
 #
@@ -378,7 +409,7 @@ print(check(3, answer_3, sealed("87a96679", digits=3)))
 #
 # <details><summary>What do the lines of all models look like?</summary>
 #
-# Nearly straight, and steeper for larger models of a family. The paper's one exception is GPT-2 on HumanEval, with equal slopes (0.53). Among pocket models, neighbours in size are out of order three times, by at most 0.004.
+# Nearly straight, and steeper for larger models of a family. In the paper GPT-2 on HumanEval is the one exception: its slopes are equal (0.53).
 #
 # </details>
 
@@ -424,7 +455,7 @@ else:
 # %% [markdown]
 # <details><summary>How many guesses do other models need, and what is one worth to pocket models?</summary>
 #
-# The picture has a mark for each smaller model and text. For pocket models, doubling $k$ is worth a model 29 times as large at $k=1$ and 10 times at $k=50$ (medians; for the paper's, 32 and 7 times).
+# The picture has a mark for each smaller model and text. For pocket models, doubling $k$ is worth a model 29 times as large at $k=1$ and 10 times at $k=50$ (medians; for the paper's models, 32 and 7 times). Most of these values are beyond the data.
 #
 # </details>
 
@@ -457,17 +488,20 @@ plots.save(figure, needed, figures_dir, "figure_9_guesses")
 
 three_sizes = measured.groupby(["corpus", "family"]).filter(lambda group: group["S"].nunique() >= 3)
 medians = {"published": rates[WORTH].median()}
+print(f"published: {is_beyond.sum().sum()} of {is_beyond.size} values are beyond the data")
 pocket_rates = pd.DataFrame()
 if len(three_sizes):
     of_pair = three_sizes.groupby(["corpus", "family"], sort=False)[["S", "k", "loss"]]
     pocket_rates = add_worth(of_pair.apply(exponents))
     medians[ours] = pocket_rates[WORTH].median()
+    too_large = pocket_rates[WORTH].gt(of_pair.apply(reach)["largest / S_0"], axis=0)
+    print(f"{ours}: {too_large.sum().sum()} of {too_large.size}")
 pd.DataFrame(medians).T.round(1)
 
 # %% [markdown]
 # <details><summary>Does an R2 of 0.99 prove that it is a line?</summary>
 #
-# No: every smooth curve is close to some line. A lognormal is no power law. But if we fit one to each model's points, a line through the lognormal has an $R^2$ of at least 0.986. The points leave their lines in a pattern: as a mean over models, they are above at $k=30$ on all seven texts, and below at $k=100$ on six (on the paper's HumanEval above, and 5% above at $k=1$). For pocket models these few percent are more than other documents could cause (bars: 95%). For $k$ up to 100 the line is a good description.
+# No: every smooth curve is close to some line. Lognormals fitted to the models' points are no power laws, but their lines have an $R^2$ of at least 0.986. The points leave their lines in a pattern. Averaged over models, they are above at $k=30$ on all seven texts, and below at $k=100$ on six. For pocket models these few percent are more than other documents could cause.
 #
 # </details>
 
@@ -541,7 +575,7 @@ plots.save(figure, residuals, figures_dir, "figure_9_residuals")
 # %% [markdown]
 # <details><summary>Why does the exponent in S grow with k?</summary>
 #
-# [Notebook 06](06_section_4_4_summary.ipynb) shows that $\alpha = b\,\beta$ if the guesses needed for a fixed $\mathrm{RBP}_k$ fall as $S^{-b}$. So $\alpha$ can grow because larger models save more guesses (larger $b$) or because the curve in $k$ is steeper there (larger $\beta$). Up to $k$ of about 50 the split depends on how whole $k$ are interpolated; beyond, $b$ falls and $\beta$ doubles. (Between Figure 7's few $k$ the product is up to 28% above $\alpha$.)
+# Either larger models save a larger share of the guesses as $k$ grows (the rate $b$ of [notebook 06](06_section_4_4_summary.ipynb) grows), or the loss falls faster with more guesses ($\beta$ grows). Up to $k$ of about 50 we cannot tell which, because it depends on how whole $k$ are interpolated. Beyond, $b$ falls and $\beta$ doubles. (The exponent in $S$ is $b\,\beta$.)
 #
 # </details>
 
@@ -622,7 +656,7 @@ plots.save(figure, shares, figures_dir, "figure_9_why")
 # %% [markdown]
 # ## The paper says, we get
 #
-# "The fits are highly accurate (all $R^2 \geq 0.99$)" holds: 0.993 at least. The slopes in $k$ are also steeper than those in $S$: each model's slope in $k$ is 1.5 to 4.1 times the steepest of its family's slopes in $S$ (at $k=1$, 10 and 100) on the same text.
+# "The fits are highly accurate (all $R^2 \geq 0.99$)" holds: 0.993 at least. The slopes in $k$ are also steeper than those in $S$. We took the steepest of a family's slopes in $S$ on a text, at $k=1$, 10 and 100. The slope in $k$ of each of its models is 1.5 to 4.1 times as steep.
 
 # %% tags=["hide-input", "hide-output"]
 # The claims as a table
@@ -682,6 +716,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** $k=100$ is a much larger share of the pocket models' vocabulary of 4,096, which may be why their lines bend more. The eleven $k$ of one model are counted on the same tokens, so the usual interval of a fitted slope does not say how $\beta$ would differ on other tokens. We print none.
+# **What this cannot show.** $k=100$ is 2% of the pocket models' vocabulary of 4,096 tokens, and 0.2% of Pythia's 50,304. This may be why lines of pocket models bend more. The eleven $k$ of one model are counted on the same tokens, so the usual interval of a fitted slope does not say how $\beta$ would differ on other tokens. We print no intervals.
 #
-# **Related work.** For whole answers, too, success grows regularly with the number of attempts ([Brown et al. 2024](https://arxiv.org/abs/2407.21787)). [Schaeffer et al. (2025)](https://arxiv.org/abs/2502.17578) explain it by a few tasks that are very hard. [Notebook 08](08_section_5_2_two_laws.ipynb) looks at ranks beyond 100, [notebook 17](17_one_axis.ipynb) at the curve in $k$ as a whole.
+# **Related work.** For whole answers, too, success grows regularly with the number of attempts ([Brown et al. 2024](https://arxiv.org/abs/2407.21787)). [Schaeffer et al. (2025)](https://arxiv.org/abs/2502.17578) explain it by a few tasks that are very hard.

@@ -17,7 +17,7 @@
 #
 # $$-4.81 \;+\; 2.67 \;+\; 3.08 \;+\; 2.23 \;=\; 3.17 .$$
 #
-# (The measured CE is 1.96. [Notebook 08](08_section_5_2_two_laws.ipynb) asks why the curve has more.) The paper calls one of the terms "the dominant part of CE" as models grow, and another "asymptotically negligible".
+# (The measured CE is 1.96: see [notebook 08](08_section_5_2_two_laws.ipynb).) The paper calls one of the terms "the dominant part of CE" as models grow, and another "asymptotically negligible".
 #
 # **Guess first.** Which one is called dominant, and which negligible?
 #
@@ -47,10 +47,16 @@ from rbpkit.tools.exercises import check, sealed
 check_parameters(globals())
 
 # %% [markdown]
-# The curve is a *lognormal*: $\ln k$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. The paper prints $\mu$ and $\sigma$ for four Pythias. The curve is divided by a number $c$, so that all $p_k$ add up to 1. The four terms are $\log c$, $\log\sqrt{2\pi}\,\sigma$, $\mu^2/2\sigma^2$, and a fraction with the denominator $c$, which we call *the fraction*. The formulas of $c$ and of the fraction are derived below.
+# The curve is a *lognormal*: $\ln k$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. The paper prints $\mu$ and $\sigma$ for four Pythias. $\mu$ may be negative. Then only the right tail of the bell is used, from $\ln k = 0$ on:
 
 # %%
 four = paper.lognormal_params().set_index("model")  # what the paper prints
+four[["mu", "sigma"]]
+
+# %% [markdown]
+# We divide the curve by a number $c$, so that all $p_k$ add up to 1. The four terms are $\log c$, $\log(\sqrt{2\pi}\,\sigma)$, $\mu^2/2\sigma^2$, and a fraction with the denominator $c$, which we call *the fraction*. (The formulas are derived below.)
+
+# %%
 m, s = four["mu"], four["sigma"]  # one of each for each model
 
 mu_term = m**2 / (2 * s**2)
@@ -133,13 +139,13 @@ print(f"12B: the fraction is {last['fraction'] / last['CE']:.0%} of CE")
 #
 # $$-\log p_1 = \log c + \log\sqrt{2\pi}\,\sigma + \frac{\mu^2}{2\sigma^2} \tag{16}$$
 #
-# So the first three terms together are $-\log p_1$, and the fraction is all that CE has in addition. But $\log c$ contains the second and the third term with a minus sign. To see this, write $c$ as $\psi(1)$ times $c/\psi(1)$:
+# So the first three terms together are $-\log p_1$, and the fraction is all that CE has in addition. But $\log c$ contains the second and the third term of Eq. 16 with a minus sign. To see this, write $c$ as $\psi(1)$ times $c/\psi(1)$:
 #
 # $$\log c = \log\psi(1) + \log\frac{c}{\psi(1)}, \qquad \log\psi(1) = -\log\sqrt{2\pi}\,\sigma - \frac{\mu^2}{2\sigma^2}$$
 #
-# *Why:* the second is the logarithm of Eq. 11 at $x = 1$.
+# *Why:* the second equation is the logarithm of Eq. 11 at $x = 1$.
 #
-# So they cancel in Eq. 16, and the large number $\mu^2/2\sigma^2$ is gone:
+# Put this into Eq. 16. Then $\log\psi(1)$ cancels its second and third term, and the large number $\mu^2/2\sigma^2$ is gone:
 #
 # $$-\log p_1 = \log\frac{c}{\psi(1)}, \qquad \frac{c}{\psi(1)} = \sum_{k\ge1} k^{-(1+b)}\,e^{-(\ln k)^2/2\sigma^2}, \qquad b = -\frac{\mu}{\sigma^2}$$
 #
@@ -194,9 +200,9 @@ print(f"the fraction is {share.iloc[0]:.0%} (14M) to {share.iloc[-1]:.0%} (12B) 
 plots.save(figure, drawn, figures_dir, "figure_C2")
 
 # %% [markdown]
-# *The ten Pythias, with the $\mu$ and $\sigma$ that give the paper's Figure 8b.*
+# *The ten Pythias, with the $\mu$ and $\sigma$ behind Figure 8b.*
 #
-# All other steps of the appendix are right in the limit that it takes. In this map the two crossed arrows are the steps that do not follow:
+# In this map the two crossed arrows are the steps that do not follow. All other steps of the appendix are right in its limit:
 
 # %% tags=["hide-input"]
 # Draw the idea: what follows from what in Appendix C
@@ -246,9 +252,9 @@ plots.save(figure, boxes, figures_dir, "figure_C_map")
 # %% [markdown]
 # ## The derivation, equation by equation
 #
-# This section is for readers of the appendix (arXiv version). Below each equation is the reason, and after each group a cell checks it.
+# This section is for readers of the appendix (arXiv version). Below each equation is the reason. After each group a cell checks it.
 #
-# One assumption needs care. In Section 5.2 the lognormal describes the rank of the true token, over all contexts. Appendix C uses it also in a single context, for the probability of the $k$-th most probable token. Both can be true only of a model that is calibrated (its probabilities match frequencies) and equally sure in every context. Real models are surer in some contexts, so their measured CE is below the CE of the curve.
+# In Section 5.2 the lognormal describes the rank of the true token, over all contexts. Appendix C uses it also in a single context, for the probability of the $k$-th most probable token. Both can be true only of a model that is calibrated (its probabilities match frequencies) and equally sure in every context. Real models are surer in some contexts, which may be why their measured CE is below the curve's.
 #
 # **The distribution.**
 #
@@ -403,7 +409,7 @@ boxed = numerator / c_20
 print("Eq. 26 is the boxed line:", sp.simplify(boxed - eq_26) == 0)
 
 # %% [markdown]
-# Up to here the algebra is right. We call Eqs. 20 and 21, by the trapezoid rule, the *closed form*. It is off by at most 4.2% at the paper's models (see the further questions). `closed_form` computes it, and calls the results `log_c`, `neg_log_p1`, `fraction` and `CE`.
+# We call Eqs. 20 and 21, by the trapezoid rule, the *closed form*. It is off by at most 4.2% at the paper's models. `closed_form` computes it, and calls the results `log_c`, `neg_log_p1`, `fraction` and `CE`.
 #
 # **Exercise 1.** The trapezoid rule can fail. For $\sigma = 3$, at which $\mu$ does the closed form give $p_1 = 1$? Give two decimals.
 #
@@ -451,7 +457,7 @@ print("Eq. 25: true of the largest", is_true.sum())
 assert is_true[3:].all()
 
 # %% [markdown]
-# **And $-\log p_1$?** By the closed form it is Eq. 20 divided by $\psi(1) = \varphi/\sigma$:
+# **And $-\log p_1$?** By the closed form it is the logarithm of Eq. 20 divided by $\psi(1) = \varphi/\sigma$:
 #
 # $$-\log p_1 = \log\frac{c}{\psi(1)} = \log\Big(\frac12 + \sigma\,\frac P\varphi\Big) \;\to\; \log\Big(\frac12 + \frac1b\Big)$$
 #
@@ -468,13 +474,11 @@ print("the line above:", np.isclose(without_mu, by_eq_16))
 # %% [markdown]
 # ## What the limit is
 #
-# As seen above, $\;p_k/p_1 = k^{-(1+b)}\,e^{-(\ln k)^2/2\sigma^2}$. Let $\sigma\to\infty$ at fixed $b$: the last factor goes to 1, and what is left is **Zipf's law**, $p_k \propto k^{-(1+b)}$. The sum of all $k^{-(1+b)}$ is Riemann's function $\zeta(1+b)$, `zeta` in SciPy:
+# We have $p_k/p_1 = k^{-(1+b)}\,e^{-(\ln k)^2/2\sigma^2}$. Let $\sigma\to\infty$ at fixed $b$: the last factor goes to 1, and what is left is **Zipf's law**, $p_k \propto k^{-(1+b)}$. The sum of all $k^{-(1+b)}$ is Riemann's function $\zeta(1+b)$, `zeta` in SciPy:
 #
 # $$-\log p_1 \to \log\zeta(1+b), \qquad \text{fraction} \to (1+b)\,\mathrm E[\ln k] = -(1+b)\,\frac{\zeta'(1+b)}{\zeta(1+b)}$$
 #
-# *Why:* the fraction is the left side of the boxed line; on the right the second term vanishes, and $k^{-(1+b)}$ has the derivative $-\ln k$ times itself.
-#
-# `rank_sums` is `closed_form` with sums over all ranks in place of the trapezoid rule:
+# *Why:* the fraction is the left side of the boxed line. On the right the second term vanishes. The derivative of $k^{-(1+b)}$ in $b$ is $-\ln k$ times itself. Summed over $k$ it is $\zeta'(1+b)$, and divided by $\zeta(1+b)$ it is $-\mathrm E[\ln k]$.
 
 # %%
 b_12b = -m_12b / s_12b**2  # 0.43
@@ -482,6 +486,9 @@ last_factor = -(log_k**2) / (2 * s_12b**2)  # its logarithm
 log_ratio = np.log(p / p[0])
 by_formula = -(1 + b_12b) * log_k + last_factor
 print("p_k / p_1:", np.allclose(log_ratio, by_formula))
+
+# %% [markdown]
+# `rank_sums` is `closed_form` with sums over all ranks in place of the trapezoid rule:
 
 # %%
 rows = {}
@@ -496,7 +503,7 @@ by_both = pd.DataFrame(rows, index=["-log p_1, sum", "-log p_1, closed form"])
 by_both.T.astype(float).round(2)
 
 # %% [markdown]
-# On the way to the limit $-\log p_1$ changes by only about 0.1. Is the fraction small compared with it?
+# On the way to the limit $-\log p_1$ changes by about 0.1. Is the fraction small compared with it?
 
 
 # %%
@@ -540,7 +547,7 @@ print(check(2, answer_2, sealed("d2cbad71", digits=2)))
 #
 # *Why:* $-\log p_1$ is then about $1 - p_1$, and the last part of the bound is this times $-\log(1-p_1)$, which grows without limit.
 #
-# So CE must in the end fall more slowly than $-\log p_1$. But the measured CE falls faster ([notebook 08](08_section_5_2_two_laws.ipynb)): it is not the entropy of the ranks.
+# So CE must in the end fall more slowly than $-\log p_1$. The measured CE falls faster ([notebook 08](08_section_5_2_two_laws.ipynb)), so it is not the entropy of the ranks.
 #
 # </details>
 #
@@ -569,7 +576,7 @@ print(
 # %% [markdown]
 # <details><summary>How good is the trapezoid rule?</summary>
 #
-# At the paper's models it errs by at most about 4%: $-\log p_1$ comes out too low and CE too high, more so for larger models. A third of the gap between Figure 8b's two exponents comes from it; the rest remains with exact sums.
+# At the paper's models it errs by up to 4%: $-\log p_1$ comes out too low and CE too high, more so for larger models. It accounts for a third of the gap between Figure 8b's two exponents.
 #
 # </details>
 
@@ -738,6 +745,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Whether token probabilities within one context are lognormal is not tested here, nor in [notebook 08](08_section_5_2_two_laws.ipynb). Nearly any pair of CE and $-\log p_1$ can be turned into a $\mu$ and a $\sigma$, so the ten pairs describe the models and test nothing. A law in $S$ needs a reason for how $\mu$ and $\sigma$ move with $S$; the appendix gives none.
+# **What this cannot show.** Whether token probabilities within one context are lognormal is not tested here, nor in [notebook 08](08_section_5_2_two_laws.ipynb). Nearly any CE and $-\log p_1$ can be turned into a $\mu$ and a $\sigma$. So the ten pairs describe the models and test nothing. The appendix gives no reason why $\mu$ and $\sigma$ should move with $S$ as they do.
 #
-# **Related work.** Piantadosi ([2014](https://doi.org/10.3758/s13423-014-0585-6)) reviews why ranks of words are close to Zipf's law. Mixtures of contexts are one of the reasons.
+# **Related work.** Piantadosi ([2014](https://doi.org/10.3758/s13423-014-0585-6)) reviews why the frequencies of words follow their ranks nearly by Zipf's law.
