@@ -400,7 +400,7 @@ with plots.style():
     axes.set_title("By the curve both losses are too high")
     plots.label_ends(axes, ends)
 
-summaries = load_summaries(records_dir or SUMMARIES)
+summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
 
 
 def asked_and_there(asked, there, what):

@@ -41,7 +41,7 @@ from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import ABLATION_FAMILIES, load_totals
 
 check_parameters(globals())
-every = load_summaries(records_dir or paths.SUMMARIES)
+every = load_summaries(records_dir or paths.SUMMARIES, checkpoint="last", say=print)
 corpora = corpus_names or sorted({summary.manifest.corpus for summary in every})
 shown_families = families or sorted({summary.manifest.family for summary in every})
 summaries = in_order(every, corpora, shown_families)
