@@ -321,7 +321,7 @@ ratios.groupby("k")["ratio"].median().round(2)
 
 # %% tags=["hide-input"]
 # Load what was measured, and do the same with it
-summaries = load_summaries(records_dir or SUMMARIES)
+summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
 KS = np.sort(published["k"].unique())
 
 
