@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
 from pydantic import ValidationError
@@ -23,6 +24,8 @@ from rbpkit.study.notebooks import notebook_called, run
 from rbpkit.study.params import Params, load_params, problems
 from rbpkit.study.reproduce import TRAINING_TOKENS, comparison, reference_summaries
 from rbpkit.summary import Summary
+
+Content = TypeVar("Content")
 
 COMPARISON = "comparison"
 STUDIES = (".yaml", ".yml", ".yaml.txt", ".yml.txt")
@@ -84,56 +87,34 @@ def run_class(
     not_handed_in = sorted(found.unchanged.items())
     for student, names in not_handed_in:
         say(f"{student}: not handed in, since not changed: {', '.join(names)}")
-    failures: dict[str, list[str]] = {}
-    faults: list[tuple[str, str]] = []  # the same, for the page
 
-    def failed(file: str, error: Exception) -> None:
-        failures[file] = _faults(error)
-        for fault in failures[file]:
-            say(f"{file}: failed: {fault}")
-            brief = fault.removeprefix(f"{file}: ").replace(f"{folder.resolve()}{os.sep}", "")
-            faults.append((file, f"failed: {brief}"))
-
-    parts: dict[str, list[pd.DataFrame]] = {}
-    for file, path in found.studies.items():
-        try:
-            tables = _tables_of(path, name, out / "runs" / file)
-        except Exception as error:  # whatever one file brings along, the others are run
-            failed(file, error)
-            continue
+    def tables_of(file: str, path: Path) -> dict[str, pd.DataFrame]:
+        tables = _tables_of(path, name, out / "runs" / file)
         say(f"{file}: done")
-        for table_name, rows in tables.items():
-            rows.insert(0, "file", file)
-            parts.setdefault(table_name, []).append(rows)
-    answers: dict[str, list[Answer]] = {}
-    for file, path in found.notebooks.items():
-        try:
-            answers[file] = read_answers(path)
-        except InputError as error:
-            failed(file, error)
-    texts: list[tuple[str, str]] = []
-    for file, path in found.texts.items():
-        try:
-            texts.append((_student_of_text(file), read_text(path)))
-        except InputError as error:
-            failed(file, error)
+        return tables
 
-    gathered = {table: pd.concat(rows, ignore_index=True) for table, rows in parts.items()}
-    gathered["failures"] = pd.DataFrame(
-        [(file, fault) for file, of_file in failures.items() for fault in of_file],
-        columns=["file", "reason"],
-    )
+    reader = _Reader(folder, say)
+    tables = reader.read(found.studies, tables_of)
+    answers = reader.read(found.notebooks, lambda file, path: read_answers(path))
+    texts = reader.read(found.texts, lambda file, path: read_text(path))
+
+    gathered = _joined(tables)
+    gathered["failures"] = pd.DataFrame(reader.faults, columns=["file", "reason"])
     gathered["answers"] = _answers_table(answers)
-    files = {f"{table}.csv": as_csv(rows).encode() for table, rows in gathered.items()}
     page = class_page(
         gathered.get(COMPARISON),
         gathered["answers"],
-        notes=[*sorted(faults), *sorted(found.notes)],
-        texts=texts,
+        notes=[*sorted(reader.brief_faults), *sorted(found.notes)],
+        texts=[(_student_of_text(file), text) for file, text in texts.items()],
         not_handed_in=not_handed_in,
     )
+    files = {f"{table}.csv": as_csv(rows).encode() for table, rows in gathered.items()}
     files["class.html"] = page.encode()
     write_whole(out, files)
+
+    failures: dict[str, list[str]] = {}
+    for file, fault in reader.faults:
+        failures.setdefault(file, []).append(fault)
     handed_in = len(found.studies) + len(found.notebooks) + len(found.texts)
     unchanged = sum(len(names) for _, names in not_handed_in)
     say(
@@ -141,6 +122,49 @@ def run_class(
         f" {unchanged} not handed in; open {out / 'class.html'}"
     )
     return failures
+
+
+class _Reader:
+    """Reads the files of a class. A fault in one is said and kept, and the others are read.
+
+    - faults: (file, fault), a row for each fault.
+    - brief_faults: the same for the page, without the path of the class's folder.
+    """
+
+    def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
+        self._root = f"{folder.resolve()}{os.sep}"
+        self._say = say
+        self.faults: list[tuple[str, str]] = []
+        self.brief_faults: list[tuple[str, str]] = []
+
+    def read(
+        self, files: Mapping[str, Path], read_one: Callable[[str, Path], Content]
+    ) -> dict[str, Content]:
+        """What `read_one(file, path)` gives for each file that has no fault."""
+        contents = {}
+        for file, path in files.items():
+            try:
+                contents[file] = read_one(file, path)
+            except Exception as error:  # whatever one file brings along
+                self._keep(file, error)
+        return contents
+
+    def _keep(self, file: str, error: Exception) -> None:
+        for fault in _faults(error):
+            self._say(f"{file}: failed: {fault}")
+            self.faults.append((file, fault))
+            brief = fault.removeprefix(f"{file}: ").replace(self._root, "")
+            self.brief_faults.append((file, f"failed: {brief}"))
+
+
+def _joined(tables: Mapping[str, Mapping[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
+    """file -> its tables by name, as one table for each name, with the column file in front."""
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for file, of_file in tables.items():
+        for name, rows in of_file.items():
+            rows.insert(0, "file", file)
+            parts.setdefault(name, []).append(rows)
+    return {name: pd.concat(rows, ignore_index=True) for name, rows in parts.items()}
 
 
 def hand_ins(folder: Path) -> HandIns:
