@@ -151,7 +151,7 @@ print(table.round(decimals).to_string(index=False))
 #
 # ## 2. Why is GPT-3 off?
 #
-# Cerebras-GPT has seven sizes, up to 13 billion parameters (13B). We compare it with GPT-3, BLOOM and Pythia. (Pythia has four versions: v0 and v1, both also *deduplicated*, trained on text without duplicates.)
+# Cerebras-GPT has seven sizes, up to 13 billion parameters (13B). We compare it with GPT-3, BLOOM and Pythia. (Pythia has four versions. v0 and v1 were each trained twice: on the full text, and on text without duplicates, *deduplicated*.)
 #
 # **Guess first.** On LAMBADA, how far is the largest Cerebras-GPT above the line of the others: 50%, 20% or not at all?
 
@@ -222,7 +222,7 @@ plots.save(figure, points[names], figures_dir, "16_lambada")
 #
 # **Cerebras-GPT's largest model is 3% below its line, and GPT-3's is 48% above.** But GPT-3's step is 14, and Cerebras-GPT's only 2, so this comparison is not fair. Up to 13B, GPT-3 also has a step of 2, and ends 11% above. Pythia, with a step of 1.8, ends 20% above. Both can be chance.
 #
-# Are training tokens the reason? Each GPT-3 model read 300 billion tokens. Larger Cerebras-GPT models read more: 20 tokens for each parameter. We have 17 series on LAMBADA. In five of them the larger models read more, and all five end below their line. The other twelve end above. But the five are of two families only. And only GPT-3 and BLOOM are off by more than chance. (How much BLOOM read is not stated.) So this is no proof.
+# Are training tokens the reason? Each GPT-3 model read 300 billion tokens. Larger Cerebras-GPT models read more: 20 tokens for each parameter. We have 17 series on LAMBADA. In five of them the larger models read more, and all five end below their line. The other twelve end above. But the five are of two families only. For six of the twelve, the tokens are not stated. And only GPT-3 and BLOOM are off by more than chance. So this is no proof.
 #
 # Perhaps the loss is a sum of two parts, as in [notebook 15](15_size_and_tokens.ipynb). One is there because the model is too small, the other because it has read too little.
 
@@ -273,7 +273,7 @@ for corpus, rows in openlm.groupby("corpus"):
     tests[f"OpenLM on {corpus}: models above 1B"] = rows, rows.S > 1e9
 
 # %% [markdown]
-# Each version and each text is a test: can a form predict the largest models from the smaller ones? For each test, `tests` has a table of models, and `held`, which is true for the largest. `leave_out` fits each form to the smaller models. It returns the errors $\ln(\text{predicted}/\text{measured})$ of the largest.
+# There are seven tests: four versions of Pythia, and three texts of OpenLM. Can a form predict the largest models from the smaller ones? For each test, `tests` has a table of models, and `held`, which is true for the largest. `leave_out` fits each form to the smaller models. It returns the errors $\ln(\text{predicted}/\text{measured})$ of the largest.
 
 # %%
 forms = ["size", "product", "sum"]
@@ -294,7 +294,7 @@ print(errors.to_string())
 # %% [markdown]
 # **With tokens in the law, the error for the largest models is 3 to 20%** (checkpoints from 6 billion tokens on). With size alone it is 24 to 36%. But that form must fail here: it gives one loss to models that read different amounts.
 #
-# The tests do not explain GPT-3, all of whose sizes read the same amount. For them the sum bends, but the product is straight. Pythia favours the sum, and OpenLM the product (on redpajama only just). So the form is undecided.
+# If all sizes read the same amount, as in GPT-3, the sum bends and the product is straight. So only the sum could explain GPT-3. But the tests do not agree on it: Pythia favours the sum, and OpenLM the product (on redpajama only just).
 #
 # `fit_joint` fits the sum, here to Pythia v1 (deduplicated) without 12B.
 
@@ -354,7 +354,7 @@ print(check(1, answer_1, sealed("5316ca1c", digits=0), mistakes))
 #
 # Pythia v1 has eight sizes. Before we saw their final accuracies (at 300 billion tokens), we wrote down a prediction and a 95% interval for each. For each prediction we used only v1's seven other sizes, up to 279 billion tokens.
 #
-# Our rule predicts $\ln(-\ln p)$ by a line through the three nearest sizes, and by the sum. Then it takes the mean. Of some fifty rules it was the best in a *rehearsal*. There we predicted each size of six series of Pythia from the other sizes: of four versions, and of two again with five examples in the prompt. The errors there set the widths of the intervals.
+# Our rule predicts $\ln(-\ln p)$ by a line through the three nearest sizes, and by the sum. Then it takes the mean. Of some fifty rules it was the best in a *rehearsal*. There we predicted each size from the other sizes, in six series: the four versions of Pythia, and two of them again with five examples in the prompt. The errors there set the widths of the intervals.
 
 
 # %%
@@ -475,7 +475,7 @@ columns = ["model", "S", "predicted", "low", "high", "share", "line"]
 plots.save(figure, points.reset_index()[columns], figures_dir, "16_blind")
 
 # %% [markdown]
-# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$** (0.06 in the rehearsal). A line through all other sizes has 0.14. But five of the seven sizes lie between others. For these our rule has 0.079. A line through three sizes (0.083) and a parabola through all others (0.084) are about as good. So this is a success of interpolation, on one version of Pythia. The 160M model got worse late in its training. The sum cannot: both its terms only shrink.
+# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$** (0.06 in the rehearsal). A line through all other sizes has 0.14. But five of the seven sizes lie between others. For these our rule has 0.079. A line through three sizes (0.083) and a parabola through all others (0.084) are about as good. So this is a success of interpolation, on one version of Pythia. The 160M model got worse late in its training. The sum cannot describe this, because both its terms only shrink.
 #
 # **Exercise 3.** If seven correct 95% intervals were independent, how probable would it be that all seven contain the truth?
 #
@@ -642,6 +642,6 @@ pd.DataFrame(rows, columns=["series", "accuracy", "CE", "ratio"]).round(3)
 #
 # The power law fits six series of other kinds. In six series on LAMBADA all sizes read equally many tokens. There the largest model is above its line, but only in GPT-3 beyond chance. We cannot say why. The sources are in `rbpkit/data/evidence`.
 #
-# **Related.** [Hoffmann et al.](https://arxiv.org/abs/2203.15556) fit such a sum to the mean of $-\ln p$. [Gadre et al.](https://arxiv.org/abs/2403.08540) made the models of OpenLM.
+# **Related.** [Hoffmann et al.](https://arxiv.org/abs/2203.15556) fit such a sum, with a constant, to the mean of $-\ln p$. [Gadre et al.](https://arxiv.org/abs/2403.08540) made the models of OpenLM.
 #
 # [Glossary](../docs/glossary.md)

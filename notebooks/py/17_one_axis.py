@@ -15,7 +15,7 @@
 #
 # A language model gives every *token* (a word or part of one) a probability to come next. The model's *cross-entropy*, CE, is the mean of $-\log p$ in nats (natural logarithms), with $p$ the probability of the true token. $\mathrm{RBP}_{10}$ is the share of true tokens that are among the model's ten most probable ones. $S$, the model's size, counts its parameters without embeddings (the tables that turn tokens into numbers).
 #
-# Here are two *pocket models* (small models that we trained), of the families OPT and Pythia. They read `pocket:prose`, descriptions inside Python programs.
+# Here are two *pocket models* (small models that we trained), of the families OPT and Pythia. Both were measured on `pocket:prose`, descriptions inside Python programs.
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -300,11 +300,11 @@ print(check(1, answer_1, sealed("1778e316", digits=2)))
 # %% [markdown]
 # ## The paper's models
 #
-# The paper's models cut text into different tokens, so their CEs cannot share a line. But we can compare exponents. With size, the rank loss falls as $S^{-\alpha_k}$, and CE as $S^{-\alpha_{\mathrm{CE}}}$. The ratio of the two exponents is $\varepsilon_k = \alpha_k / \alpha_{\mathrm{CE}}$. On one text, $\varepsilon_k$ is the same for all families if their rank loss is one power of CE:
+# The paper's models cut text into different tokens, so their CEs cannot share a line. But we can compare exponents. With size, the rank loss falls as $S^{-\alpha_k}$, and CE as $S^{-\alpha_{\mathrm{CE}}}$. The ratio of the two exponents is $\varepsilon_k = \alpha_k / \alpha_{\mathrm{CE}}$. Suppose that on one text the rank loss of each family is a constant times a power of CE, the same power for all. Then $\varepsilon_k$ is this power:
 #
 # $$-\log \mathrm{RBP}_k \propto \mathrm{CE}^{\,\varepsilon_k} \propto \big(S^{-\alpha_{\mathrm{CE}}}\big)^{\varepsilon_k}, \quad\text{so}\quad \alpha_k = \varepsilon_k\,\alpha_{\mathrm{CE}}.$$
 #
-# The paper's Table 1 (`paper.table1`) has both exponents for four families on six texts. By how many percent do the families differ (standard deviation)?
+# The paper's Table 1 (`paper.table1`) has both exponents for four families on six texts. By how many percent do the families differ in $\alpha_k$, and by how many in $\varepsilon_k$ (standard deviation)?
 
 # %%
 slopes = paper.table1().pivot(index=["dataset", "family"], columns="k", values="slope")
@@ -337,9 +337,9 @@ print(check(2, answer_2, sealed("81e7e8f8", digits=3)))
 #
 # ## What we found
 #
-# **On a given text, the CE of a small model gives its rank losses at $k$ = 1, 10 and 100, typically to 1 to 4%: all move along one axis of quality.** (Root mean square of 69 models, 25 of them fitted. Single models are up to 10% off.) Size, family and training decide how far along the axis a model is.
+# **Whoever knows the CE of a small model on a text knows its rank losses at $k$ = 1, 10 and 100, typically to within 1 to 4%. So the models move along one axis of quality.** (Root mean square of 69 models, 25 of them fitted. Single models are up to 10% off.) Size, family and training decide how far along the axis a model is.
 #
-# Very short training (1.5 million tokens) moves models off the axis by 6 to 9% at $k = 100$. Another shape at the same size, a lower learning rate, and targets that give wrong tokens some probability do so by up to 6% ([notebook 20](20_beyond_cross_entropy.ipynb)). All this is observed. It proves no cause.
+# Very short training (1.5 million tokens) moves models off the axis by 6 to 9% at $k = 100$. So do another shape at the same size, a lower learning rate, and smoothed targets, which give wrong tokens some probability: by 5.5, 4 and 2% in [notebook 20](20_beyond_cross_entropy.ipynb). All this is observed. It proves no cause.
 #
 # ## Further questions
 
@@ -505,4 +505,4 @@ if not own:
     print(f"the first 12 models: {root_mean_square(first_step):.2f}")
 
 # %% [markdown]
-# **Related.** A loss on one text follows from the loss on another by a shifted power law ([Brandfonbrener et al.](https://arxiv.org/abs/2411.12925)). Size and architecture hardly move this law ([Mayilvahanan et al.](https://arxiv.org/abs/2502.12120)). A task's score is a function of loss ([Du et al.](https://arxiv.org/abs/2403.15796)). We have not found elsewhere that rank losses of all families are one power of CE.
+# **Related.** A loss on one text follows from the loss on another by a shifted power law ([Brandfonbrener et al.](https://arxiv.org/abs/2411.12925)). Size and architecture hardly move this law ([Mayilvahanan et al.](https://arxiv.org/abs/2502.12120)). A task's score is a function of loss ([Du et al.](https://arxiv.org/abs/2403.15796)). We have not found elsewhere that rank losses of several families follow one power of CE, as our small models do.
