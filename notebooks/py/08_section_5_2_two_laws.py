@@ -115,7 +115,7 @@ print(check(1, answer_1, sealed("74fd51f1", digits=2)))
 #
 # Cross-entropy (CE) is the mean of $-\log p$ in nats (natural logarithms), where $p$ is the probability that a model gives the true token. It is *absolute-based*: it uses $p$ itself. $\mathrm{RBP}_k$, the share of tokens of rank $k$ or less, is *relative-based*: it uses only the order of the tokens. The paper's $p_1$ is $\mathrm{RBP}_1$.
 #
-# Let $S$ be the number of parameters without embeddings. Both losses fall as $S^{-\alpha}$: on logarithmic axes, a line with slope $-\alpha$. Here are both for ten Pythias on Wikipedia (Wiki):
+# Let $S$ be the number of parameters without embeddings. CE and $-\log\mathrm{RBP}_1$ are two losses. Both fall as $S^{-\alpha}$: on logarithmic axes, a line with slope $-\alpha$. Here they are for ten Pythias on Wikipedia (Wiki):
 
 # %%
 laws = published_laws()  # the points of Figures 8a and 8b, a row for each model
@@ -182,7 +182,7 @@ print(check(2, answer_2, sealed("22fa3ce4", digits=2)))
 # %% [markdown]
 # ## From ranks to a curve
 #
-# Count how often each rank occurs (the area of its bar). Add up from the left:
+# Count how often each rank occurs. In the picture above, this share is the area of a bar. Add up from the left:
 
 # %% tags=["hide-input"]
 # Draw the idea: a histogram of ranks, and its running sum
@@ -270,7 +270,7 @@ table = pd.DataFrame({"bar of rank 2": bars["mass"], "if rank 1 is left out": ex
 table.dropna().round(4)  # without the models that only one of the two figures has
 
 # %% [markdown]
-# They agree, so rank 1 is left out of the figure. Is it left out of the fit, too? If it is, take the curve's area at the bar's ranks and divide it by the curve's area from rank 2 on. This is the share that the curve gives to the bar. The best curve has the highest `score`:
+# They agree, so rank 1 is left out of the figure. Is it left out of the fit, too? Suppose that it is. Then the curve gives a bar this share: its area at the bar's ranks, divided by its area from rank 2 on. The best curve has the highest `score`:
 
 
 # %%
@@ -431,9 +431,9 @@ parameters = parameters[columns].astype({"S": "Int64"})
 plots.save(figure, parameters, figures_dir, "figure_8b")
 
 # %% [markdown]
-# The simulated losses are power laws too ("similar scaling patterns"). But $-\log p_1$ is too high by a factor of 1.7, and CE by 1.2 nats. A constant factor does not change an exponent: $-\log p_1$ has 0.080 in place of 0.079. An added constant makes it smaller: CE has 0.061 in place of 0.087. So by the curve CE falls more slowly than $-\log p_1$. As measured, it falls faster.
+# The simulated losses are power laws too ("similar scaling patterns"). But $-\log p_1$ is too high by a factor of 1.7, and CE by 1.2 nats. (Appendix C takes shares that add up to 1. So rank 1 gets more than the 30 of 100 above, but still too little.) A constant factor does not change an exponent: $-\log p_1$ has 0.080 in place of 0.079. An added constant makes it smaller: CE has 0.061 in place of 0.087. So by the curve CE falls more slowly than $-\log p_1$. As measured, it falls faster.
 #
-# The lognormal roughly describes the ranks of wrong guesses, worst in the far tail. It does not explain why CE and $\mathrm{RBP}_1$ fall almost alike.
+# The lognormal roughly describes the ranks of wrong guesses. It is worst in the far tail. It does not explain why CE and $\mathrm{RBP}_1$ fall almost alike.
 #
 # ## Further questions
 #
@@ -847,6 +847,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** We do not know why rank 1 was left out, nor why $-\log\mathrm{RBP}_1$ has the larger exponent in pocket models.
+# **What this cannot show.** We do not know why rank 1 was left out. In pocket models $-\log\mathrm{RBP}_1$ has the larger exponent (first further question), and we do not know why.
 #
 # **Related work.** Clauset et al. ([2009](https://arxiv.org/abs/0706.1062)) compare long-tailed laws. `powerlaw` ([Alstott et al. 2014](https://arxiv.org/abs/1305.0215)) is a Python program for this.

@@ -290,9 +290,9 @@ plots.save(figure, rates.join(reaches).reset_index(), figures_dir, "figure_9_wor
 # %% [markdown]
 # *How many times as large must a model of size $S_0$ become to gain what doubling $k$ gains? Green: Pythia on four texts (thick: median). Grey: the others.*
 #
-# The worth falls as $k$ grows, because $\gamma$ is positive in every family on every text (for GPT-2 on HumanEval only just: 0.0003). **To a Pythia of 174 million parameters ($S_0$), on Wiki, a second guess is worth as much as about 53 times the size. Going from 50 to 100 guesses is worth as much as about 6 times the size.**
+# The worth falls as $k$ grows, because $\gamma$ is positive in every family on every text (for GPT-2 on HumanEval only just: 0.0003). **On Wiki, to a Pythia of 174 million parameters ($S_0$), a second guess is worth about 53 times the size. Going from 50 to 100 guesses is worth about 6 times the size.** (The medians of four texts are 34 and 7.)
 #
-# Pythia's values are within the data. Most others are not: of all sixteen values, twelve at $k=1$ and nine at $k=50$ are larger than the family's largest model over $S_0$.
+# Pythia's values are within the data. Most others are not. The other three families have twelve values at each $k$. All twelve at $k=1$, and nine at $k=50$, ask for a model that is larger than the family's largest.
 #
 # **Exercise 2 (to discuss).** Section 4.4 finds that the exponent in $S$ grows with $k$. Figure 9 shows that the exponent in $k$ grows with $S$. Why is neither possible without the other? ([Our answer](../docs/solutions/10_appendix_B_law_in_k.md).)
 #
@@ -656,7 +656,7 @@ plots.save(figure, shares, figures_dir, "figure_9_why")
 # %% [markdown]
 # ## The paper says, we get
 #
-# "The fits are highly accurate (all $R^2 \geq 0.99$)" holds: 0.993 at least. The slopes in $k$ are also steeper than those in $S$. We took the steepest of a family's slopes in $S$ on a text, at $k=1$, 10 and 100. The slope in $k$ of each of its models is 1.5 to 4.1 times as steep.
+# "The fits are highly accurate (all $R^2 \geq 0.99$)" holds: 0.993 at least. The slopes in $k$ are also steeper than those in $S$. On a text a family has three slopes in $S$, at $k=1$, 10 and 100. We took the steepest of the three. The slope in $k$ of each of its models is 1.5 to 4.1 times as steep.
 
 # %% tags=["hide-input", "hide-output"]
 # The claims as a table

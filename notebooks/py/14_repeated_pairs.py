@@ -117,7 +117,7 @@ models = models[models["seed"] == 0]  # notebook 13 has other seeds
 finished = models[models["T"] == 12e6]  # every family is trained on 12 million tokens
 
 # %% [markdown]
-# Fit the exponents of three families at $k = 1$. We leave out Qwen, which is really two families: its three smaller models use one matrix for embedding and output, its three larger ones two. (We decided this after seeing that Qwen's exponents do not agree with the others.)
+# Fit the exponents of three families at $k = 1$. We leave out Qwen, which is really two families. Its three smaller models use the same matrix for embedding and output; its three larger models have two different ones. (We decided this after seeing that Qwen's exponents do not agree with the others.)
 
 # %%
 FAMILIES = ["GPT2", "OPT", "Pythia"]
@@ -195,7 +195,7 @@ print("pair tokens among all:", ", ".join(f"{name} {part:.0%}" for name, part in
 #
 # Pair tokens are 8% of `qa` and 23 to 28% of the other texts. How can so few change the exponent of all tokens?
 #
-# **Exercise 1.** In a text 20% of the tokens are pair tokens. Their cross-entropy is 2 nats and falls as $S^{-0.20}$; that of the other tokens is 4 nats and falls as $S^{-0.05}$. With which exponent does the cross-entropy of all tokens fall at this size? Give three decimals.
+# **Exercise 1.** In a text 20% of the tokens are pair tokens. Their cross-entropy is 2 nats and falls as $S^{-0.20}$; that of the other tokens is 4 nats and falls as $S^{-0.05}$. With which exponent does the cross-entropy of all tokens fall at the size where the two are 2 and 4 nats? Give three decimals.
 #
 # <details><summary>Hint</summary>The cross-entropy of all tokens is $0.2 \cdot 2 + 0.8 \cdot 4$. Weight each exponent by its part.</details>
 
@@ -206,9 +206,9 @@ print(check(1, answer_1, sealed("896cba10", digits=3)))
 # %% [markdown]
 # ## Do the models copy?
 #
-# The boxes depend on the text alone, and a model could be right there without copying. So we test copying without a text: 40 random tokens, and then the same 40 again.
+# The boxes depend on the text alone. A model could predict such a token correctly without copying. So we test copying without a text: 40 random tokens, and then the same 40 again.
 #
-# The first 40 can help to predict the second 40 in two ways. A model may just expect any token that it has seen, or it may copy. To tell these apart, we put the first 40 into another order. Then copying fails, but a model can still expect what it has seen. The *gain from the order* is a difference: the loss of the second 40 after the other order, minus that after the same order.
+# The first 40 can help to predict the second 40 in two ways. A model may just expect any token that it has seen, or it may copy. To tell these apart, we put the first 40 into another order. Then copying fails, but a model can still expect what it has seen. We measure the loss on the second 40 twice: once after the first 40 in another order, and once after them in the same order. The first loss minus the second is the *gain from the order*.
 
 
 # %%
@@ -302,11 +302,11 @@ rates.pivot(index=["family", "S"], columns="rate", values="order").round(2)
 # %% [markdown]
 # **At GPT-2's rate the third Pythia no longer copies (-0.01 instead of 0.87 nats).** At Pythia's rate the third GPT-2 still gains hardly anything (0.05 instead of 0.01). We tried one seed and three sizes.
 #
-# The number of training tokens may matter, too: none of eleven Pythias that read only 3 million tokens copies (largest gain: -0.001 nats). They also differ in shape or training targets.
+# The number of training tokens may matter, too: none of eleven Pythias that read only 3 million tokens copies (largest gain: -0.001 nats). But these eleven also differ from the Pythias above in shape or training targets.
 #
 # ## What we found
 #
-# The exponents of these families differ on pair tokens and hardly on other tokens. The learning rate decides whether the third Pythia copies. Whether Pythia copies pair tokens of real text is not shown. We do not know whether the paper's families differ in this way: the paper publishes no ranks of single tokens.
+# On pair tokens Pythia's exponent differs from the others, and on other tokens hardly. In our one run, the learning rate decides whether the third Pythia copies. Whether Pythia copies pair tokens of real text is not shown. We do not know whether the paper's families differ in this way: the paper publishes no ranks of single tokens.
 #
 # **Exercise 3, to discuss** (no check; see [the solutions](../docs/solutions/14_repeated_pairs.md)). On pair tokens, does a line through the third to the sixth Pythia predict the seventh and the eighth better than a line through the first six? What does that say about a power law there?
 #
