@@ -100,6 +100,7 @@ def test_records_of_two_unknown_families(name, tmp_path):
     check_case(name, MIXED, tmp_path)
 
 
+@pytest.mark.slow
 def test_of_each_training_run_the_last_checkpoint_is_drawn(tmp_path):
     """Three runs with two checkpoints each: three points a line, and a sentence on the others."""
     for run_name, model in zip("abc", PYTHIA, strict=True):
