@@ -539,7 +539,7 @@ print(check(2, answer_2, sealed("d2cbad71", digits=2)))
 #
 # ## Further questions
 #
-# <details><summary>Could another curve make CE and $-\log p_1$ fall alike?</summary>
+# <details><summary>Could another curve make CE and -log p<sub>1</sub> fall alike?</summary>
 #
 # Not for ever. By any curve over ranks CE is the entropy of the rank. Whether the rank is 1 is part of this uncertainty, so
 #
