@@ -182,7 +182,7 @@ print(check(2, answer_2, sealed("22fa3ce4", digits=2)))
 # %% [markdown]
 # ## From ranks to a curve
 #
-# Count how often each rank occurs. In the picture above, this share is the area of a bar. Add up from the left:
+# Count how often each rank occurs. In the upper panel below, this share is the area of a bar. The lower panel adds the shares up from the left:
 
 # %% tags=["hide-input"]
 # Draw the idea: a histogram of ranks, and its running sum
@@ -270,7 +270,7 @@ table = pd.DataFrame({"bar of rank 2": bars["mass"], "if rank 1 is left out": ex
 table.dropna().round(4)  # without the models that only one of the two figures has
 
 # %% [markdown]
-# They agree, so rank 1 is left out of the figure. Is it left out of the fit, too? Suppose that it is. Then the curve gives a bar this share: its area at the bar's ranks, divided by its area from rank 2 on. The best curve has the highest `score`:
+# They agree, so rank 1 is left out of the figure. Is it left out of the fit, too? Suppose that it is. Then the share of a bar, by the curve, is the curve's area over the ranks of the bar, divided by the curve's whole area from rank 2 on. The best curve has the highest `score`:
 
 
 # %%

@@ -302,7 +302,7 @@ rates.pivot(index=["family", "S"], columns="rate", values="order").round(2)
 # %% [markdown]
 # **At GPT-2's rate the third Pythia no longer copies (-0.01 instead of 0.87 nats).** At Pythia's rate the third GPT-2 still gains hardly anything (0.05 instead of 0.01). We tried one seed and three sizes.
 #
-# The number of training tokens may matter, too: none of eleven Pythias that read only 3 million tokens copies (largest gain: -0.001 nats). But these eleven also differ from the Pythias above in shape or training targets.
+# The number of training tokens may matter, too: none of eleven Pythias that read only 3 million tokens copies (largest gain: -0.001 nats). But these eleven also differ from the Pythias above: six in depth and width, and five in their training targets.
 #
 # ## What we found
 #

@@ -296,13 +296,14 @@ print(errors.to_string())
 #
 # If all sizes read the same amount, as in GPT-3, the sum bends and the product is straight. So only the sum could explain GPT-3. But the tests do not agree on it: Pythia favours the sum, and OpenLM the product (on redpajama only just).
 #
-# `fit_joint` fits the sum, here to Pythia v1 (deduplicated) without 12B.
+# `fit_joint` fits the sum, here to Pythia v1 (deduplicated) without 12B. It counts $S$ and $T$ in units, `S_unit` and `T_unit`.
 
 # %%
 table, held = tests["Pythia v1, deduplicated: 12B along training"]
 fitted = table[~held]
 joint = fit_joint(fitted.S, fitted.tokens, fitted.loss, "sum")
 print(f"A = {joint.A:.3f}, a = {joint.a:.3f}, B = {joint.B:.3f}, b = {joint.b:.3f}")
+print(f"S_unit = {joint.S_unit:.3g} parameters, T_unit = {joint.T_unit:.3g} tokens")
 
 # %% tags=["hide-input"]
 # Draw one suite along its training
@@ -475,7 +476,7 @@ columns = ["model", "S", "predicted", "low", "high", "share", "line"]
 plots.save(figure, points.reset_index()[columns], figures_dir, "16_blind")
 
 # %% [markdown]
-# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$** (0.06 in the rehearsal). A line through all other sizes has 0.14. But five of the seven sizes lie between others. For these our rule has 0.079. A line through three sizes (0.083) and a parabola through all others (0.084) are about as good. So this is a success of interpolation, on one version of Pythia. The 160M model got worse late in its training. The sum cannot describe this, because both its terms only shrink.
+# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$** (0.06 in the rehearsal). A line through all other sizes has 0.14. That comparison flatters our rule, because five of the seven sizes lie between others. For these five our rule has an error of 0.079. A line through three sizes (0.083) and a parabola through all others (0.084) are about as good. So this is a success of interpolation, on one version of Pythia. The 160M model got worse late in its training. The sum cannot describe this, because both its terms only shrink.
 #
 # **Exercise 3.** If seven correct 95% intervals were independent, how probable would it be that all seven contain the truth?
 #
@@ -640,8 +641,8 @@ pd.DataFrame(rows, columns=["series", "accuracy", "CE", "ratio"]).round(3)
 # %% [markdown]
 # ## The paper says, and we get
 #
-# The power law fits six series of other kinds. In six series on LAMBADA all sizes read equally many tokens. There the largest model is above its line, but only in GPT-3 beyond chance. We cannot say why. The sources are in `rbpkit/data/evidence`.
+# The power law fits six series of other kinds. Of the 17 series on LAMBADA, six are known to have read equally many tokens at all sizes. There the largest model is above its line, but only in GPT-3 beyond chance. We cannot say why. The sources are in `rbpkit/data/evidence`.
 #
-# **Related.** [Hoffmann et al.](https://arxiv.org/abs/2203.15556) fit such a sum, with a constant, to the mean of $-\ln p$. [Gadre et al.](https://arxiv.org/abs/2403.08540) made the models of OpenLM.
+# **Related.** [Hoffmann et al.](https://arxiv.org/abs/2203.15556) fit such a sum, with a constant, to cross-entropy. [Gadre et al.](https://arxiv.org/abs/2403.08540) made the models of OpenLM.
 #
 # [Glossary](../docs/glossary.md)
