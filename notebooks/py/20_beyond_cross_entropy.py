@@ -162,7 +162,7 @@ print(f"CE of deep runs against wide ones: {min(CE_changes):+.0%} to {max(CE_cha
 # %% [markdown]
 # *Thick: mean over sizes. Thin: each size. Grey band: within 1%, which we count as none.*
 #
-# **At the same CE, deep models have a rank loss that is 3% lower than that of wide ones at $k = 1$, and 5.5% higher at $k = 100$. The rank loss of smoothed models is about 2% lower than that of unchanged models, for $k$ up to 200** (1% higher at $k = 500$). Without this correction deep models are worse at every $k$, since their CE is 5 to 9% higher. At $k$ = 1 and 100 all sizes agree in sign, but each has one seed, and we had seen these runs before we planned the test below.
+# **At the same CE, deep models have a rank loss that is 3% lower than that of wide ones at $k = 1$, and 5.5% higher at $k = 100$. The rank loss of smoothed models is about 2% lower than that of unchanged models, for $k$ up to 200** (1% higher at $k = 500$). If we compare the rank losses themselves, and not at the same CE, deep models are worse at every $k$, since their CE is 5 to 9% higher. At $k$ = 1 and 100 all sizes agree in sign, but each has one seed, and we had seen these runs before we planned the test below.
 #
 # **Exercise 1.** A run's rank loss is 0.580, and the line says 0.600. Its unchanged twin has 0.560, and the line says 0.570. What is the difference of the excesses, in percent, to one decimal?
 #
@@ -232,7 +232,7 @@ print(f"{len(finished_runs)} of {len(contrasts.plan())} planned runs are finishe
 # %% [markdown]
 # *Percent. CE: its mean change. $k$: difference of excesses. A star: the whole interval is beyond 1%.*
 #
-# **With new seeds, smoothing and depth act beyond CE, as before. So does the learning rate: at the same CE, the rank loss at $k = 100$ is 4% higher with a quarter of the rate.** For dropout the test cannot tell: one interval ends just above 1%. By the rule, twice the tokens act beyond CE, too. But that hangs on the straight line: with a parabola in its place, the test cannot tell (further questions).
+# **With new seeds, smoothing and depth act beyond CE, as before. So does the learning rate: at the same CE, the rank loss at $k = 100$ is 4% higher with a quarter of the rate.** For dropout the test cannot tell: one interval ends just above 1%. By the rule, twice the tokens act beyond CE, too. But with a parabola in place of the straight line, the test cannot tell for tokens. The other verdicts stay, with smaller numbers at $k = 100$: 2.3% in place of 4.1% for the rate, 3.2% in place of 4.9% for depth (further questions).
 #
 # The interval treats the pairs as one sample, although the differences depend a little on size. A third of the runs is still missing.
 #
@@ -287,7 +287,7 @@ epsilon_1 = (larger["log loss"] - smaller["log loss"]) / (larger["log CE"] - sma
 epsilon_1.unstack().round(1)
 
 # %% [markdown]
-# On HumanEval $\varepsilon_1$ does not fall as $V$ grows. On most other texts it falls and then rises. So these runs, with one seed each, do not show that a small vocabulary is the reason. What explains the difference is **open**.
+# On HumanEval $\varepsilon_1$ does not fall as $V$ grows. On the other four it falls and then rises. These values are noisy: each has two sizes and one seed. So they do not show that a small vocabulary is the reason. What explains the difference is **open**.
 #
 # **Exercise 3.** A text has $\varepsilon_1 = 0.9$. A family's CE falls by 5% for each tenfold size. By how many percent does its rank loss at $k = 1$ fall, to one decimal?
 #
@@ -300,7 +300,7 @@ print(check(3, answer_3, sealed("32209ccb", digits=1)))
 # %% [markdown]
 # ## What we found
 #
-# CE tells most about ranks, but not all. Smoothing raises it and hardly changes the first ranks. Deep, narrow models have more first guesses right than their CE says, but also more true tokens at ranks above 100. So have models with a lower learning rate. These are small models of few sizes, and short runs.
+# CE tells most about ranks, but not all. Smoothing raises it and hardly changes the first ranks. Deep, narrow models have more first guesses right than their CE says, but also more true tokens at ranks above 100. At $k = 100$ a lower learning rate does the same. These are small models of few sizes, and short runs.
 #
 # ## Further questions
 
