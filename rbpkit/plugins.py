@@ -77,10 +77,12 @@ class Train(Protocol):
 class Plugin:
     """What a distribution offers. All names are without the prefix; everything has a default.
 
-    corpora: name -> a function that reads the documents.
+    corpora: name -> a function that reads the documents. In a class, exponents on a student's own
+        text are compared with those on the first.
     models: name -> the model's folder in hub layout, which has that name.
     families: name of a family -> the names of its models, smallest first.
-    can_train: whether a name that is not in `models` is a model that `train` makes.
+    can_train: whether a name that is not in `models` is a model that `train` makes. It may raise
+        InputError if it knows what is wrong with the name.
     train: trains models by their names.
     summaries: the reference of `rbpkit reproduce` and `rbpkit classroom`, which compare what they
         measure with the summary of the same model and corpus. A model with another seed is called

@@ -6,6 +6,7 @@ Importing this module imports no torch. It only names things; each function impo
 from __future__ import annotations
 
 import functools
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -114,6 +115,14 @@ def _run_called(name: str) -> Run:
 
 
 def _can_train(name: str) -> bool:
+    """Whether it is a training run. InputError for one whose seed is written in another way."""
+    base, marker, seed = name.partition("-seed")
+    is_a_seed = re.fullmatch(r"[1-9]\d{0,8}", seed) is not None
+    if marker and not is_a_seed and _can_train(base):
+        raise InputError(
+            f"{name}: the seed is a whole number without leading zeros, such as -seed42, and of"
+            " nine digits at most"
+        )
     try:
         _run_called(name)
     except InputError:

@@ -130,27 +130,23 @@ class SeveralValues(TyperCommand):
 
 
 def print_table(frame: pd.DataFrame, as_json: bool, digits: int = 4) -> None:
-    """One table on standard output: rounded for people, with all decimals as JSON."""
-    if as_json:
-        rows = json.loads(frame.to_json(orient="records", double_precision=15))
-        typer.echo(json.dumps(rows))
-        return
-
-    def rounded(value: float) -> str:
-        return f"{value:.{digits}f}"
-
-    typer.echo(frame.to_string(index=False, float_format=rounded, na_rep=""))
+    """A table as `print_rows` shows its rows."""
+    print_rows(json.loads(frame.to_json(orient="records", double_precision=15)), as_json, digits)
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], as_json: bool, digits: int = 4) -> None:
-    """As `print_table`, of rows by column, without pandas: that takes half a second to load."""
+    """Rows by column on standard output: rounded for people, with all decimals as JSON.
+
+    Without pandas, which takes half a second to load.
+    """
     if as_json:
         numbered = [{name: _or_null(value) for name, value in row.items()} for row in rows]
         typer.echo(json.dumps(numbered))
         return
     columns = []
-    for name, first in rows[0].items():
-        title = name if isinstance(first, str) else f" {name}"  # as pandas does, for a wider gap
+    for name in rows[0] if rows else ():
+        is_text = any(isinstance(row[name], str) for row in rows)
+        title = name if is_text else f" {name}"  # as pandas does, for a wider gap
         cells = [title, *(_cell(row[name], digits) for row in rows)]
         width = max(map(len, cells))
         columns.append([cell.rjust(width) for cell in cells])
@@ -159,7 +155,9 @@ def print_rows(rows: Sequence[Mapping[str, Any]], as_json: bool, digits: int = 4
 
 
 def _cell(value: object, digits: int) -> str:
-    """A value as people read it; nothing for NaN."""
+    """A value as people read it; nothing for NaN and null."""
+    if value is None:
+        return ""
     if not isinstance(value, float):
         return str(value)
     return "" if math.isnan(value) else f"{value:.{digits}f}"

@@ -17,6 +17,7 @@ import rbpkit
 from rbpkit.errors import InputError, one_line
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import fit_all
+from rbpkit.plugins import load_plugin
 from rbpkit.records import load_summaries
 from rbpkit.study.answers import Answer, read_answers, read_text, student_of_notebook
 from rbpkit.study.class_page import class_page, student_of
@@ -33,8 +34,6 @@ STUDIES = (".yaml", ".yml", ".yaml.txt", ".yml.txt")
 NOTEBOOKS = (".ipynb",)
 WRITTEN = ("answers.md", "answers.md.txt", "answers.txt")
 """Endings of what a student wrote about a study."""
-PROSE = "pocket:prose"
-"""The text whose exponents a text of one's own is compared with."""
 ANSWERS = ["file", "student", "notebook", "exercise", "answer", "verdict"]
 
 
@@ -304,7 +303,7 @@ def _tables_of(path: Path, notebook: str | None, out: Path) -> dict[str, pd.Data
     slopes.insert(3, "trained", _trained(chosen))
     slopes["reference_text"] = slopes["corpus"]
     if params.source != "hub":
-        slopes = _compared_with_prose(slopes, chosen, params.ks)
+        slopes = _compared_with_first_corpus(slopes, chosen, params)
     tables = {COMPARISON: slopes}
     if notebook is not None:
         shutil.rmtree(out, ignore_errors=True)  # no table of an earlier run may be gathered
@@ -325,14 +324,16 @@ def _how_to_run(path: Path, params: Params) -> str:
     return f"the study has not been run, or is not done: run `{command}`"
 
 
-def _compared_with_prose(
-    slopes: pd.DataFrame, measured: Sequence[Summary], ks: Sequence[int]
+def _compared_with_first_corpus(
+    slopes: pd.DataFrame, measured: Sequence[Summary], params: Params
 ) -> pd.DataFrame:
-    """The slopes of pocket models on a text that has no reference, next to those on `PROSE`.
+    """The slopes on a text that has no reference, next to those on the plugin's first corpus.
 
-    Only for families all of whose models here ship as they are, trained on as much text.
+    Only for families all of whose models here are the plugin's, trained on as much text.
     """
-    shipped = [one for one in reference_summaries([PROSE]) if one.manifest.corpus == PROSE]
+    first_corpus = f"{params.source}:{next(iter(load_plugin(params.source).corpora))}"
+    references = reference_summaries([first_corpus])
+    shipped = [one for one in references if one.manifest.corpus == first_corpus]
     names = {one.manifest.model for one in shipped}
     others = {one.manifest.family for one in measured if one.manifest.model not in names}
     known = [one for one in shipped if one.manifest.family not in others]
@@ -341,11 +342,11 @@ def _compared_with_prose(
     )
     if not missing.any():
         return slopes
-    on_prose = fit_all(known, ks).table.set_index(["family", "quantity"])["slope"]
+    fitted = fit_all(known, params.ks).table.set_index(["family", "quantity"])["slope"]
     keys = pd.MultiIndex.from_frame(slopes[["family", "quantity"]])
     slopes = slopes.copy()
-    slopes.loc[missing, "reference"] = on_prose.reindex(keys).to_numpy()[missing]
-    slopes.loc[missing, "reference_text"] = PROSE
+    slopes.loc[missing, "reference"] = fitted.reindex(keys).to_numpy()[missing]
+    slopes.loc[missing, "reference_text"] = first_corpus
     slopes["difference"] = slopes["slope"] - slopes["reference"]
     return slopes
 

@@ -109,19 +109,6 @@ class Params(BaseModel):
             raise ValueError("names something twice")
         return tuple(value)
 
-    @field_validator("model_ids")
-    @classmethod
-    def _seeds(cls, models: tuple[str, ...]) -> tuple[str, ...]:
-        for model in models:
-            # "pythia-w32-l2-3m-seed7", and not a folder, nor a name of the hub ("owner/name").
-            pocket_model = re.fullmatch(r"(pocket:)?\w+-w\d+-l\d+(-[\d.]+m)?-?seed(.*)", model)
-            if pocket_model is None or Path(model).exists():
-                continue
-            if "-seed" not in model or not re.fullmatch(r"[1-9][0-9]*", pocket_model[3]):
-                words = "the seed is a whole number without leading zeros, such as -seed42"
-                raise ValueError(words)
-        return models
-
     @field_validator("source")
     @classmethod
     def _a_source(cls, source: str) -> str:

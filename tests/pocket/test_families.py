@@ -14,6 +14,7 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import ARCHITECTURES, family_of, paper_config, parameter_counts
 from rbpkit.models import load_model
+from rbpkit.plugins import model_called
 from rbpkit_pocket import families, paths, recipes
 from rbpkit_pocket.ablations import ABLATION_RUNS, ABLATION_TOKENS, ablation_named
 from rbpkit_pocket.documents import PACKAGE_CORPORA, load_pocket_documents
@@ -197,6 +198,14 @@ def test_ablations_change_one_thing_each():
     assert own == recipes.runs_of("Pythia", tokens=1_500_000, seed=7)[2]
     for name in ("gpt2-w32-l2", "qwen-w64-l4-6m", "mamba-w32-l4-seed3"):
         assert recipes.run_named(name).name == name
+
+
+@pytest.mark.parametrize(
+    "name", ["3m-seedanna", "3m-seed-3", "3m-seed07", "3m-seed3.14", "seed0", "seed1234567890"]
+)
+def test_a_seed_that_is_no_seed_is_told_so(name):
+    with pytest.raises(InputError, match="the seed is a whole number without leading zeros"):
+        model_called(f"pocket:pythia-w32-l2-{name}")
 
 
 def test_families_and_sizes_that_are_not_there_are_refused():

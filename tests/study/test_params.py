@@ -64,10 +64,6 @@ def test_defaults_lists_and_revisions(tmp_path):
         ("device: !!python/object/apply:os.system ['true']", "constructor"),
         ("records_dir: [", "line 5: "),
         ("ks:\n\t- 1", "line 5: use spaces, not tabs"),
-        ("model_ids: [pythia-w32-l2-3m-seedanna]", "such as -seed42"),
-        ("model_ids: [pythia-w32-l2-3m-seed-3]", "such as -seed42"),
-        ("model_ids: [pythia-w32-l2-3m-seed07]", "such as -seed42"),
-        ("model_ids: [pythia-w32-l2-seed0]", "such as -seed42"),
         ("revisions: ['a/b@']", "'a/b@' is not owner/name@revision"),
         ("revisions: ['a/b@v1', 'a/b@v2']", "pins a repository twice"),
         ("ks: [0]\nsede: 1", "unknown key 'sede'; did you mean seed?"),  # every fault is told
