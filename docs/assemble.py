@@ -198,7 +198,7 @@ def _explorable(match: re.Match) -> str:
 
 
 def _copy_explorables(target: Path) -> None:
-    """The pages with what they need, and the pictures that stand in for them without scripts."""
+    """The pages with what they need, and the pictures that replace them without scripts."""
     source = DOCS / "explorables"
     target.mkdir(parents=True)
     shutil.copytree(source / "vendor", target / "vendor")

@@ -2,7 +2,7 @@
 
     python docs/class/folder.py ann
 
-makes work-ann in the repository's folder. It lies beside notebooks/, so that relative links and
+makes work-ann in the repository's folder. It lies next to notebooks/, so that relative links and
 pictures work, and git ignores it. A file that is there already is left as it is.
 """
 

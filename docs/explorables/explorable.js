@@ -111,6 +111,16 @@ try {
   if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
 } catch { /* a page opened from a file may not look at the page around it */ }
 
+/** What each colour of a token means. */
+function rankKey(groups) {
+  const key = make("p", { class: "key" });
+  groups.names.forEach((name, i) => {
+    const colour = make("i", { style: `background:${groups.fills[i]}` });
+    key.append(make("span", {}, colour, name));
+  });
+  return key;
+}
+
 /** Draw again when the width changes. */
 function onResize(draw) {
   let last = width();

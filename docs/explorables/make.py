@@ -1,6 +1,6 @@
-"""The explorables: `python docs/explorables/make.py [NAME ...]` writes NAME.html beside this file.
+"""The explorables: `python docs/explorables/make.py [NAME ...]` writes NAME.html next to this file.
 
-A page holds its data. It needs the scripts beside it, and nothing from elsewhere: it opens from a
+A page holds its data. It needs the scripts next to it, and nothing from elsewhere: it opens from a
 file. The data of `tokens` are made by running the pocket models. Two real models are too large to
 ship: what they gave is in real_tokens.json, which `make.py real FOLDER` writes. It looks for them
 in the folder, and downloads what is not there (330 MB).

@@ -26,13 +26,13 @@ let timer;
 
 const networks = new Map(); // name -> promise of a network
 
-/** A model, from its file beside this page. It is a script, because a page opened from a file may load nothing else. */
+/** A model, from its file next to this page. It is a script, because a page opened from a file may load nothing else. */
 function networkOf(name) {
   if (!networks.has(name)) {
     networks.set(name, new Promise((resolve, reject) => {
       const script = make("script", { src: `own_${name}.js` });
       script.addEventListener("load", () => resolve(makeNetwork(WEIGHTS[name])));
-      script.addEventListener("error", () => reject(new Error(`own_${name}.js is not beside this page.`)));
+      script.addEventListener("error", () => reject(new Error(`own_${name}.js is not next to this page.`)));
       document.head.append(script);
     }));
   }
@@ -191,8 +191,7 @@ function queueRow({ id, rank, p }, isTrue) {
     make("td", {}, bar, ` ${share}`));
 }
 
-const key = make("p", { class: "key" });
-GROUPS.names.forEach((name, i) => key.append(make("span", {}, make("i", { style: `background:${GROUPS.fills[i]}` }), name)));
+const key = rankKey(GROUPS);
 MAIN.replaceChildren(
   make("h1", {}, "Your own text"),
   make("p", {}, "Type or paste a text. A small model reads it in this page and colours each token by its rank: its place when the model lines up all tokens, the most probable first. A click on a token, or Tab and then the arrow keys, shows the queue at its place. The text stays in your browser."),

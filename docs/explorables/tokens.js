@@ -124,8 +124,7 @@ function drawLaw(model) {
   figure.replaceChildren(plot);
 }
 
-const key = make("p", { class: "key" });
-GROUPS.names.forEach((name, i) => key.append(make("span", {}, make("i", { style: `background:${GROUPS.fills[i]}` }), name)));
+const key = rankKey(GROUPS);
 MAIN.replaceChildren(
   make("h1", {}, "The same text under growing models"),
   make("p", {}, "Each token is coloured by its rank: its place when the model lines up all tokens, the most probable first. Move the slider, then choose a token."),

@@ -38,6 +38,7 @@ from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.palette import CONTEXT, INK
 from rbpkit.stats.curves import measured_curves, models_of, table1_curves
 from rbpkit.study.params import check_parameters
+from rbpkit.tools.choices import asked_and_there
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
 from rbpkit_pocket.paths import SUMMARIES
@@ -394,22 +395,13 @@ plots.save(figure, long[long["dataset"].isin(others)], figures_dir, "table_1_exp
 # Fit the same cells for what was measured
 summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
 
-
-def asked_and_there(asked, there, what):
-    """Those asked for; all that are there if none of these was measured or none was named."""
-    absent = [name for name in asked if name not in there]
-    if absent:
-        print(f"No records of the {what} {', '.join(absent)}.")
-    found = [name for name in asked if name in there] or there
-    others = [name for name in there if name not in found]
-    if others and records_dir:
-        print(f"Not asked for, and not shown: the {what} {', '.join(others)}.")
-    return found
-
-
 there = [one.manifest for one in summaries]
-shown_corpora = asked_and_there(corpus_names, sorted({one.corpus for one in there}), "corpus")
-shown_families = asked_and_there(families, sorted({one.family for one in there}), "family")
+shown_corpora = asked_and_there(
+    corpus_names, sorted({one.corpus for one in there}), "corpus", bool(records_dir)
+)
+shown_families = asked_and_there(
+    families, sorted({one.family for one in there}), "family", bool(records_dir)
+)
 with_line, too_few = [], []
 for corpus, family in product(shown_corpora, shown_families):
     models = models_of(summaries, corpus, family)

@@ -41,6 +41,7 @@ from rbpkit.records import load_summaries
 from rbpkit.stats.bootstrap import resample
 from rbpkit.stats.curves import in_order
 from rbpkit.study.params import check_parameters
+from rbpkit.tools.choices import asked_and_there
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
 from rbpkit_pocket.paths import SUMMARIES
@@ -324,22 +325,13 @@ ratios.groupby("k")["ratio"].median().round(2)
 summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
 KS = np.sort(published["k"].unique())
 
-
-def asked_and_there(asked, there, what):
-    """Those asked for; all that are there if none of these was measured or none was named."""
-    absent = [name for name in asked if name not in there]
-    if absent:
-        print(f"No records of the {what} {', '.join(absent)}.")
-    found = [name for name in asked if name in there] or there
-    others = [name for name in there if name not in found]
-    if others and records_dir:
-        print(f"Not asked for, and not shown: the {what} {', '.join(others)}.")
-    return found
-
-
 there = [one.manifest for one in summaries]
-corpora = asked_and_there(corpus_names, sorted({one.corpus for one in there}), "corpus")
-shown_families = asked_and_there(families, sorted({one.family for one in there}), "family")
+corpora = asked_and_there(
+    corpus_names, sorted({one.corpus for one in there}), "corpus", bool(records_dir)
+)
+shown_families = asked_and_there(
+    families, sorted({one.family for one in there}), "family", bool(records_dir)
+)
 found = []
 for one in in_order(summaries, corpora, shown_families):
     if 0 < one.rbp(1) and one.rbp(100) < 1:

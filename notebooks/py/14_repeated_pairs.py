@@ -93,7 +93,7 @@ plots.save(figure, pd.DataFrame({"token": tokens, "pair": is_pair_token}), figur
 #
 # A family is one architecture in several sizes. $S$ is the number of parameters without embeddings. $\mathrm{RBP}_1$ is the share of tokens that a model ranks first. On one text, $-\log \mathrm{RBP}_1 \propto S^{-\alpha}$ in a family. The exponent $\alpha$ says how much a larger model helps.
 #
-# The *pocket models*, the small ones that we trained, have all read the same tokens. On each of five texts Pythia's exponent is 1.3 to 1.9 times that of GPT-2 or OPT.
+# The *pocket models* compared here are small ones that we trained. All read the same 12 million tokens. On each of five texts Pythia's exponent is 1.3 to 1.9 times that of GPT-2 or OPT.
 #
 # **Guess.** Split the tokens of a text into the two kinds, and fit $\alpha$ to each. Where do the families differ: on pair tokens, on other tokens, or on both alike?
 #
@@ -195,7 +195,7 @@ print("pair tokens among all:", ", ".join(f"{name} {part:.0%}" for name, part in
 #
 # Pair tokens are 8% of `qa` and 23 to 28% of the other texts. How can so few change the exponent of all tokens?
 #
-# **Exercise 1.** In a text 20% of the tokens are pair tokens. Their cross-entropy is 2 nats and falls as $S^{-0.20}$; that of the other tokens is 4 nats and falls as $S^{-0.05}$. With which exponent does the cross-entropy of all tokens fall at the size where the two are 2 and 4 nats? Give three decimals.
+# **Exercise 1.** In a text 20% of the tokens are pair tokens. Their cross-entropy is 2 nats and falls as $S^{-0.20}$; that of the other tokens is 4 nats and falls as $S^{-0.05}$. The cross-entropy of all tokens is no power law, but at this one size it has a slope on logarithmic axes. What is the exponent there, the slope without its minus sign? Give three decimals.
 #
 # <details><summary>Hint</summary>The cross-entropy of all tokens is $0.2 \cdot 2 + 0.8 \cdot 4$. Weight each exponent by its part.</details>
 
@@ -429,4 +429,4 @@ exponents = small.groupby(cell)[["S", "loss"]].apply(
 display(exponents.groupby(["kind", "family"]).median().unstack().round(3))
 
 # %% [markdown]
-# **Related.** [Olsson et al.](https://arxiv.org/abs/2209.11895) describe induction heads, which complete such pairs and form suddenly during training. [Arora et al.](https://arxiv.org/abs/2312.04927) find most of the gap between attention and gated convolutions in such tokens.
+# **Related.** [Olsson et al.](https://arxiv.org/abs/2209.11895) describe induction heads, which complete such pairs and form suddenly during training. [Arora et al.](https://arxiv.org/abs/2312.04927) compare models with attention to models without it (gated convolutions), and find most of the difference in loss on such tokens.

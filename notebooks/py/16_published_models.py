@@ -292,7 +292,7 @@ print("error of the models that were held out, % of the loss")
 print(errors.to_string())
 
 # %% [markdown]
-# **With tokens in the law, the error for the largest models is 3 to 20%** (checkpoints from 6 billion tokens on). With size alone it is 24 to 36%. But that form must fail here: it gives one loss to models that read different amounts.
+# **With tokens in the law, the error for the largest models is 3 to 20%**. (Pythia's checkpoints below 6 billion tokens are left out, because they follow none of the forms.) With size alone it is 24 to 36%. But that form must fail here: it gives one loss to models that read different amounts.
 #
 # If all sizes read the same amount, as in GPT-3, the sum bends and the product is straight. So only the sum could explain GPT-3. But the tests do not agree on it: Pythia favours the sum, and OpenLM the product (on redpajama only just).
 #

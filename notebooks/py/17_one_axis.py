@@ -198,7 +198,7 @@ if len(enough):
 #
 # [Move the models from size to cross-entropy](../docs/explorables/line.html)
 #
-# Now all texts and $k$: their points are in `enough` (texts with fewer than three models are left out).
+# Now all texts and $k$: their points are in `enough` (a text needs three models).
 
 
 # %%

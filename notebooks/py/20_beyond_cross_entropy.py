@@ -175,7 +175,14 @@ print(check(1, answer_1, sealed("c144de0e", digits=1)))
 # %% [markdown]
 # ## The same with new seeds
 #
-# Before the new runs we fixed a test ([margins](../docs/margins.md)). It has five *contrasts*: *smoothed* and *deep*, as above; *dropout* (training sets a random tenth of the hidden states and of the attention to 0); *rate* (a quarter of the learning rate); and *tokens* (twice the training tokens). Each was planned with nine pairs: three new seeds at three sizes.
+# Before the new runs we fixed a test ([margins](../docs/margins.md)). It has five *contrasts*:
+#
+# - *smoothed* and *deep*, as above
+# - *dropout*: in training, a random tenth of the network's inner numbers is set to 0
+# - *rate*: a quarter of the learning rate
+# - *tokens*: twice the training tokens
+#
+# Each was planned with nine pairs: three new seeds at three sizes.
 #
 # At $k$ = 1, 10 and 100 we take the mean difference over the pairs, with a 95% interval (Student's $t$). A change acts *through* CE if all three intervals lie within ±1%. It acts *beyond* CE if at least one interval lies wholly above +1% or below -1%. Otherwise the test cannot tell. Nor can it with fewer than six pairs, or with one size only.
 #

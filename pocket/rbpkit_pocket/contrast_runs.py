@@ -1,7 +1,9 @@
 """Trains the runs of `contrasts`, and puts what is measured on them into the package.
 
-python -m rbpkit_pocket.contrast_runs train FOLDER  # trains what is not finished; may be killed
-python -m rbpkit_pocket.contrast_runs ship FOLDER   # measures what is finished and does not ship
+    python -m rbpkit_pocket.contrast_runs train FOLDER  # trains what is not finished
+    python -m rbpkit_pocket.contrast_runs ship FOLDER   # measures what is finished, unless it ships
+
+A training that was killed goes on from its last checkpoint.
 """
 
 from __future__ import annotations

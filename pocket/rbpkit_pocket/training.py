@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -88,6 +88,14 @@ def as_stream(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, descript
         encoded = tokenizer(some, add_special_tokens=False, verbose=False)
         documents += [np.array([*ids, end], dtype=np.int64) for ids in encoded["input_ids"]]
     return torch.from_numpy(np.concatenate(documents))
+
+
+class TrainingText(NamedTuple):
+    """What a run reads, and the tokenizer that cut it into tokens."""
+
+    stream: Tensor
+    valid: Tensor
+    tokenizer: PreTrainedTokenizerBase
 
 
 def rows_of(stream: Tensor, first: int, count: int) -> tuple[Tensor, Tensor]:
@@ -209,13 +217,15 @@ def train(
     recipe: Recipe,
     folder: Path,
     *,
+    text: TrainingText | None = None,
     device: str = "cpu",
     watch: Callable[[dict], None] = lambda row: None,
 ) -> TrainedModel:
     """Train one pocket model into `folder`, going on from its last checkpoint if there is one.
 
-    `watch` gets each row of the log. Sets torch's thread count and deterministic algorithms for the
-    process, because the weights depend on them.
+    text: by default the text of the pocket models, in their tokens. watch: gets each row of the
+    log. Sets torch's thread count and deterministic algorithms for the process, because the weights
+    depend on them.
 
     Raises InputError for a device that is not here, a recipe shorter than a step or longer than
     the text, a loss that diverges, and a checkpoint that is damaged or of another recipe.
@@ -227,7 +237,9 @@ def train(
     torch.set_num_threads(recipe.threads)
     # A GPU has no deterministic program for some of these operations.
     torch.use_deterministic_algorithms(device == "cpu")
-    stream, valid = token_stream("train"), token_stream("valid")
+    if text is None:
+        text = TrainingText(token_stream("train"), token_stream("valid"), load_tokenizer())
+    stream, valid, tokenizer = text
     needed = recipe.steps * tokens_a_step + 1
     if len(stream) < needed:
         raise InputError(f"the training text has {len(stream):,} tokens, {needed:,} are asked for")
@@ -249,7 +261,7 @@ def train(
     }
 
     def untrained() -> PreTrainedModel:
-        model = initial_model(family, shape, recipe.seed)
+        model = initial_model(family, shape, recipe.seed, len(tokenizer))
         return model.to(device)  # type: ignore[arg-type]  # transformers' wrapper hides `self`
 
     return run_steps(
@@ -261,7 +273,7 @@ def train(
         model=untrained,
         loss=loss,
         valid=lambda model: validation_ce(model, valid),
-        tokenizer=load_tokenizer(),
+        tokenizer=tokenizer,
         watch=watch,
     )
 

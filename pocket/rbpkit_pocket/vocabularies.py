@@ -8,16 +8,12 @@ trained alike. Everything else is equal: two sizes of Pythia, one seed (`docs/ma
 
 from __future__ import annotations
 
-import hashlib
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
-from torch import Tensor
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from rbpkit.corpora import load_corpus
 from rbpkit.files.writing import as_csv, write_whole
@@ -30,20 +26,17 @@ from rbpkit_pocket.families import (
     END_OF_TEXT,
     POCKET_CONTEXT,
     POCKET_FAMILIES,
-    initial_model,
     model_name,
 )
 from rbpkit_pocket.recipes import Recipe
 from rbpkit_pocket.split import train_tokenizer
 from rbpkit_pocket.training import (
     TrainedModel,
+    TrainingText,
     as_stream,
-    mean_nll,
-    rows_of,
-    run_steps,
     shuffled_texts,
     token_stream,
-    validation_ce,
+    train,
 )
 
 _VOCABULARIES = (512, 4096, 16_384)
@@ -59,37 +52,6 @@ def training_documents() -> list[str]:
     usual = token_stream("train")[:ABLATION_TOKENS]
     whole_documents = int((usual == end).sum())
     return shuffled_texts("train")[:whole_documents]
-
-
-def train_one(
-    V: int, size: int, stream: Tensor, valid: Tensor, tokenizer: PreTrainedTokenizerBase, out: Path
-) -> TrainedModel:
-    """Train one size on a stream of tokens, once through, into `out`; errors as `train`."""
-    family = POCKET_FAMILIES[FAMILY]
-    shape = family.shapes[size]
-    recipe = Recipe(tokens=len(stream) - 1, rate=family.rate, seed=_SEED)
-    torch.set_num_threads(recipe.threads)
-    torch.use_deterministic_algorithms(True)
-
-    def loss(model: PreTrainedModel, step: int) -> Tensor:
-        inputs, targets = rows_of(stream, step * recipe.batch_rows, recipe.batch_rows)
-        return mean_nll(model, inputs, targets)
-
-    key = {"family": FAMILY, **asdict(shape), **asdict(recipe), "V": V}
-    key["torch"] = torch.__version__
-    key["text"] = hashlib.sha256(stream.numpy().tobytes()).hexdigest()
-    return run_steps(
-        out,
-        key,
-        recipe,
-        shape.width,
-        ("tokens", recipe.tokens_a_step),
-        model=lambda: initial_model(FAMILY, shape, _SEED, V),
-        loss=loss,
-        valid=lambda model: validation_ce(model, valid),
-        tokenizer=tokenizer,
-        watch=lambda row: None,
-    )
 
 
 def measured_rows(V: int, size: int, trained: TrainedModel) -> list[dict[str, object]]:
@@ -119,14 +81,19 @@ def make_table(folder: Path) -> None:
     """Train what is not finished in `folder`, measure all of it, and write the table that ships."""
     documents, valid_documents = training_documents(), shuffled_texts("valid")
     all_documents = shuffled_texts("train")
+    family = POCKET_FAMILIES[FAMILY]
     rows = []
     for V in _VOCABULARIES:
         tokenizer = train_tokenizer(all_documents, V)
         assert tokenizer.convert_tokens_to_ids(END_OF_TEXT) == 0
         stream = as_stream(documents, tokenizer, f"text into {V} tokens")
         valid = as_stream(valid_documents, tokenizer, f"validation text into {V} tokens")
+        text = TrainingText(stream, valid, tokenizer)
+        recipe = Recipe(tokens=len(stream) - 1, rate=family.rate, seed=_SEED)
         for size in _SIZES:
-            trained = train_one(V, size, stream, valid, tokenizer, folder / f"V{V}-size{size}")
+            trained = train(
+                FAMILY, family.shapes[size], recipe, folder / f"V{V}-size{size}", text=text
+            )
             print(f"V = {V}, size {size}: {trained.seconds:.0f} s", flush=True)
             rows += measured_rows(V, size, trained)
     table = as_csv(pd.DataFrame(rows))

@@ -10,6 +10,7 @@ import torch
 from rbpkit import load_summaries
 from rbpkit_pocket import paths, training, vocabularies
 from rbpkit_pocket.families import POCKET_CONTEXT, SHAPES, V, initial_model, load_tokenizer
+from rbpkit_pocket.recipes import Recipe
 from rbpkit_pocket.split import train_tokenizer
 
 SENTENCES = ["def rank(logits, target):\n    return 1\n", "Naïve façades: 漢字 🙂"] * 3
@@ -48,13 +49,18 @@ def test_the_documents_are_those_of_the_usual_tokens(monkeypatch):
 
 def test_a_run_is_measured_with_its_own_tokens(tmp_path, monkeypatch):
     tokenizer = train_tokenizer(SENTENCES, 300)
+    tokens = len(tokenizer)
+    assert 256 < tokens <= 300
     random = torch.Generator().manual_seed(0)
-    stream = torch.randint(300, (16 * POCKET_CONTEXT + 1,), generator=random)
-    trained = vocabularies.train_one(300, 0, stream, stream, tokenizer, tmp_path)
+    stream = torch.randint(tokens, (16 * POCKET_CONTEXT + 1,), generator=random)
+    text = training.TrainingText(stream, stream, tokenizer)
+    recipe = Recipe(tokens=len(stream) - 1)
+    trained = training.train("Pythia", SHAPES["Pythia"][0], recipe, tmp_path, text=text)
     monkeypatch.setattr(vocabularies, "TEXTS", ("pocket:humaneval",))
-    [row] = vocabularies.measured_rows(300, 0, trained)
+    [row] = vocabularies.measured_rows(tokens, 0, trained)
     assert row["tokens"] > 164 and row["bytes"] >= row["tokens"]
-    assert row["nll"] / row["tokens"] == pytest.approx(np.log(300), rel=0.1)  # one step of training
+    # After one step of training the model is still near the uniform distribution.
+    assert row["nll"] / row["tokens"] == pytest.approx(np.log(tokens), rel=0.1)
     assert 0 <= row["hits_1"] <= row["hits_10"] <= row["hits_100"] <= row["tokens"]
 
 
