@@ -169,7 +169,7 @@ plots.save(figure, points, figures_dir, "quickstart_sentence")
 # %% [markdown]
 # *The paler a token, the earlier its place in the model's queue of guesses. The first token is not predicted.*
 #
-# Size $S$ is the number of a model's parameters without its embeddings (the tables that turn tokens into numbers and back). The first two models are **pocket models**: small models that we trained on Python packages and run here without a GPU or a network. Their design is that of Pythia, a family of real models. The third, SmolLM2-135M-Instruct, is real and saw far more text, so only the first two can be compared by size. (It cuts the text differently; its 53 tokens are a coincidence.) Change `text` and run the cells again. [Glossary](../docs/glossary.md)
+# Size $S$ is the number of a model's parameters without its embeddings (the tables that turn tokens into numbers and back). The first two models are **pocket models**: small models that we trained on Python packages and run here. Their design is that of Pythia, a family of real models. The third, SmolLM2-135M-Instruct, is real and saw far more text, so only the first two can be compared by size. (It cuts the text differently; its 53 tokens are a coincidence.) Change `text` and run the cells again. [Glossary](../docs/glossary.md)
 #
 # ## A place in a queue
 #
@@ -388,7 +388,7 @@ law.round(3) if len(law) else None
 # >
 # > $$-\log \mathrm{RBP}_k \propto S^{-\alpha}, \qquad \alpha > 0 \tag{1}$$
 #
-# **Exercise 3.** Follow the line at $k = 10$. At which $S$ does the line reach $\mathrm{RBP}_{10} = 0.8$? Answer in millions, to one decimal. (This is beyond the largest model.)
+# **Exercise 3.** Follow the line at $k = 10$. At which $S$ does the line reach $\mathrm{RBP}_{10} = 0.8$? Answer in millions, to one decimal.
 #
 # <details><summary>Hint</summary>The table has alpha and C. Solve C S^-alpha = -log 0.8 for S.</details>
 
@@ -419,4 +419,4 @@ for k in ks:
 table.round(3)
 
 # %% [markdown]
-# Next: [the metric](02_section_3_metric.ipynb) in detail, or the paper's own points in [Section 4.1](03_section_4_1_k1.ipynb).
+# Next: [the metric](02_section_3_metric.ipynb).

@@ -507,7 +507,7 @@ plots.save(figure, both_counts, figures_dir, "figure_A_size")
 # %% [markdown]
 # <details><summary>How many sizes does a straight line take?</summary>
 #
-# It is not the number of sizes that raises $R^2$, but their range. There are 638 ways to choose five or more of Pythia's ten sizes. On HumanEval the worst choice of five has an $R^2$ of 0.95, the best 0.9999. Choices of five that span more decades of $S$ tend to have a higher $R^2$ (correlation 0.39 to 0.66, by text). The median $R^2$ of ten sizes is a little lower than that of five, because a line of two numbers can follow five points more closely.
+# It is not the number of sizes that raises $R^2$, but their range. There are 638 ways to choose five or more of Pythia's ten sizes. On HumanEval the worst choice of five has an $R^2$ of 0.95, the best 0.9999. Choices of five that span more decades of $S$ tend to have a higher $R^2$ (correlation 0.39 to 0.66, by text).
 #
 # </details>
 

@@ -459,8 +459,6 @@ plots.save(
 )
 
 # %% [markdown]
-# *One point for each model.*
-#
 # **On Wikipedia the Pythias lie more than five times closer to a line in cross-entropy than to one in size.** Which $\mathrm{RBP}_1$ do such lines give at a cross-entropy of 3 nats? `everything` has the points of Wikipedia and of the pocket models. `fit_power_law` puts a line through the logarithms, and `line.predict` reads the loss at a CE off this line.
 
 # %%
@@ -594,7 +592,7 @@ claims_table(
 # %% [markdown]
 # **What this cannot show.** If all logits are divided by one number (a temperature), CE changes and no rank does. Trained models do not differ in this way. $\mathrm{RBP}_1$ and CE come from the same tokens and share noise. So in the figure above the points lie a little too close to the lines in cross-entropy ([notebook 17](17_one_axis.ipynb) measures how much).
 #
-# **Related work.** Ranks of the true token go back to Shannon's guessing game (*Prediction and Entropy of Printed English*, 1951). Shannon also bounds the entropy of a text by how often each rank occurs.
+# **Related work.** Ranks of the true token go back to Shannon's guessing game (*Prediction and Entropy of Printed English*, 1951).
 #
 # ## Further questions
 #

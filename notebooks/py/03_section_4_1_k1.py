@@ -351,7 +351,7 @@ if still is not None:  # None: Jupyter shows the sliders
 # %% [markdown]
 # *The band is the 95% prediction interval of the line through all models, to ten times the largest.*
 #
-# The ruler of the two smallest models hit the largest by luck. The line through all nine smaller models (dashed) promises too much: on every text of Figure 3 the loss of the largest Pythia is 2 to 8% higher. Two things would do this: a loss that cannot fall to zero, or large models that read too little.
+# The line through the nine smaller models (dashed) promises too much: on every text of Figure 3 the loss of the largest Pythia is 2 to 8% higher. Two things would do this: a loss that cannot fall to zero, or large models that read too little.
 #
 # ## The paper says, we get
 #
@@ -401,7 +401,7 @@ claims_table(
 #
 # <details><summary>How do the other texts look, and the pocket models?</summary>
 #
-# Most published points are close to their lines; GPT-2 on HumanEval scatters most. The pocket models, small ones that we trained on 12 million tokens each, follow the law less closely: Pythia's points bend and Qwen's scatter. The bend is larger than other text could make it (notebook 00), but each size is one training run. [Notebook 13](13_pocket_models.ipynb) trains four of them twice more. Even so, a bend cannot be told from chance in training.
+# Most published points are close to their lines; GPT-2 on HumanEval scatters most. The pocket models, small ones that we trained on 12 million tokens each, follow the law less closely: Pythia's points bend and Qwen's scatter. Whether the law bends cannot be told, because most sizes were trained only once ([notebook 13](13_pocket_models.ipynb)).
 #
 # </details>
 
@@ -451,7 +451,7 @@ pd.DataFrame(
 #
 # <details><summary>Does the line through the smaller models predict the largest?</summary>
 #
-# For Pythia and OPT it is too optimistic: on every published text the loss of the largest model is higher than predicted, by more than the sampling error. The largest Qwen does about as well as predicted. Of the pocket models the largest Pythia, OPT and GPT-2 also fall short; pocket Qwen does better than its line. GPT-2 has four models, and without the largest only three are left for a line.
+# For Pythia and OPT it is too optimistic: on every published text the loss of the largest model is higher than predicted, by more than the sampling error. The largest Qwen does about as well as predicted. Of the pocket models the largest Pythia, OPT and GPT-2 also fall short; pocket Qwen does better than its line.
 #
 # The sampling error is what another sample of text would change. If $p = \mathrm{RBP}_1$ is measured on $T$ independent tokens, it is $\sqrt{p(1-p)/T}$ for $p$, and for the loss, as a share of it,
 #

@@ -279,7 +279,7 @@ plots.save(figure, saved, figures_dir, "figure_5_chance")
 # %% [markdown]
 # *Each mark is one line of Figure 5; 20k means $k$ = 20,000. A grey bar holds the $R^2$ of 95% of the draws. A line whose misses rise is in the last group, whatever its $R^2$.*
 #
-# The conjecture is right in part. For ten of the 18 lines chance is enough. One of them is OPT on Wiki at 30k, with an $R^2$ of only 0.83: chance alone can make it so low. Four lines scatter more than chance allows, three of them on AusLegal. In the other four lines, all of GPT-2, the misses rise by our test ($z > 2$).
+# The conjecture is right in part. For ten of the 18 lines chance is enough. One of them is OPT on Wiki at 30k, with an $R^2$ of only 0.83: chance alone can make it so low. Four lines scatter more than chance allows, three of them on AusLegal. In the other four, all of GPT-2, the misses rise ($z > 2$).
 #
 # Two of the ten lines are GPT-2 on HotpotQA. They are flat, and a flat line always has an $R^2$ near 0. Without them, chance is enough for eight of 16.
 #
@@ -351,7 +351,7 @@ plots.save(figure, pd.concat(saved), figures_dir, "figure_5_line_up")
 #
 # <details><summary>What do all lines of Figure 5 look like?</summary>
 #
-# OPT and Pythia fall. "The case for k = 30, 000 becomes much more random than the case for k = 20, 000", the paper adds. Fewer misses leave more to chance.
+# OPT and Pythia fall. "The case for k = 30, 000 becomes much more random than the case for k = 20, 000", the paper adds.
 #
 # </details>
 
@@ -427,7 +427,7 @@ else:
 #
 # Exercise 3 has the formula for $m$. Score at least $m / (1 - \mathrm{RBP}_k)$ tokens, **and five times as many** if you can.
 #
-# `rbpkit fit` prints the $k$ up to which your models miss enough. Qwen on `humaneval` is far from its line even at small $k$, so more tokens would not help.
+# `rbpkit fit` prints the $k$ up to which your models miss enough.
 #
 # </details>
 

@@ -374,7 +374,7 @@ plots.save(figure, every[["source", *published.columns]], figures_dir, "figure_7
 # %% [markdown]
 # <details><summary>Are tokens in a row independent?</summary>
 #
-# No: windows of ten tokens succeed as often as 5.1 to 9.0 independent tokens would. This *effective number of tokens* is $m = \log p_{N,k} / \log \mathrm{RBP}_k$. In the smallest GPT-2 at $k$ = 1, windows of ten succeed 19 times as often as Eq. 6 says.
+# No: windows of ten tokens succeed as often as 5.1 to 9.0 independent tokens would. This *effective number of tokens* is $m = \log p_{N,k} / \log \mathrm{RBP}_k$.
 #
 # </details>
 

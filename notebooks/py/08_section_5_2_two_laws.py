@@ -423,7 +423,7 @@ parameters = parameters[columns].astype({"S": "Int64"})
 plots.save(figure, parameters, figures_dir, "figure_8b")
 
 # %% [markdown]
-# The simulated losses are power laws too ("similar scaling patterns"). But $-\log p_1$ is too high by a factor of 1.7, and CE by 1.2 nats. (Above, the curve explains only 30 + 42 = 72 of 100 tokens. Appendix C scales its shares so that they add up to 1. Then rank 1 gets more than 30, but still too little.) A constant factor does not change an exponent: $-\log p_1$ has 0.080 in place of 0.079. An added constant makes it smaller: CE has 0.061 in place of 0.087. So by the curve CE falls more slowly than $-\log p_1$. As measured, it falls faster.
+# The simulated losses are power laws too ("similar scaling patterns"). But $-\log p_1$ is too high by a factor of 1.7, and CE by 1.2 nats. (Appendix C scales the curve's shares so that they add up to 1. Then rank 1 gets 41 of 100.) A constant factor does not change an exponent: $-\log p_1$ has 0.080 in place of 0.079. An added constant makes it smaller: CE has 0.061 in place of 0.087. So by the curve CE falls more slowly than $-\log p_1$. As measured, it falls faster.
 #
 # The lognormal roughly describes the ranks of wrong guesses. It is worst in the far tail. It does not explain why CE and $\mathrm{RBP}_1$ fall almost alike.
 #
@@ -584,7 +584,7 @@ tasks.agg(lambda error: np.sqrt((error**2).mean())).unstack("from").round(3)
 # %% [markdown]
 # <details><summary>Would another law do as well?</summary>
 #
-# A Weibull scores higher on all four models, by at most 0.006 nats per token. A log-logistic scores lower. If rank $k$ gets the area from $k-1$ to $k$ instead, scores change about as much. So Figure 8c singles out no law.
+# A Weibull scores higher on all four models, by at most 0.006 nats per token. A log-logistic scores lower. So Figure 8c singles out no law.
 #
 # </details>
 
@@ -750,7 +750,7 @@ if in_ln_S:
 # %% [markdown]
 # ## The paper says, we get
 #
-# "Nearly identical" holds in part: 13 of 24 pairs of exponents in Table 1 are within 10%. The lognormal "hypothesis" holds in part. From rank 2 on it is roughly right, but another distribution (a Weibull) fits as well. Rank 1 is not in the fit.
+# "Nearly identical" holds in part: 13 of 24 pairs of exponents in Table 1 are within 10%. The lognormal "hypothesis" holds in part. From rank 2 on it is roughly right, but a Weibull distribution fits as well. Rank 1 is not in the fit.
 
 
 # %% tags=["hide-input", "hide-output"]
@@ -839,6 +839,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** We do not know why rank 1 was left out. In pocket models $-\log\mathrm{RBP}_1$ has the larger exponent (first further question), and we do not know why.
+# **What this cannot show.** We do not know why rank 1 was left out.
 #
 # **Related work.** Clauset et al. ([2009](https://arxiv.org/abs/0706.1062)) compare long-tailed laws. `powerlaw` ([Alstott et al. 2014](https://arxiv.org/abs/1305.0215)) is a Python program for this.

@@ -85,7 +85,7 @@ plots.save(figure, stairs, figures_dir, "figure_9_stairs")
 # %% [markdown]
 # *$\mathrm{RBP}_k$ on Wikipedia (Wiki), for the $k$ of the paper's figure.*
 #
-# The small model needs about ten guesses. For a more exact number, join its points by straight lines on logarithmic axes. Read off where these lines reach the large model's loss:
+# The small model needs about ten guesses. More exactly: join its points by straight lines on logarithmic axes. Read off where these lines reach the large model's loss:
 
 
 # %%
@@ -567,7 +567,7 @@ plots.save(figure, residuals, figures_dir, "figure_9_residuals")
 # %% [markdown]
 # <details><summary>Why does the exponent in S grow with k?</summary>
 #
-# Either larger models save a larger share of the guesses as $k$ grows (the rate $b$ of [notebook 06](06_section_4_4_summary.ipynb) grows), or the loss falls faster with more guesses ($\beta$ grows). Up to $k$ of about 50 we cannot tell which, because it depends on how whole $k$ are interpolated. Beyond, $b$ falls and $\beta$ doubles. (The exponent in $S$ is $b\,\beta$.)
+# Either larger models save a larger share of the guesses as $k$ grows (the rate $b$ of [notebook 06](06_section_4_4_summary.ipynb) grows), or the loss falls faster with more guesses ($\beta$ grows). Up to $k$ of about 50 we cannot tell which, because it depends on how whole $k$ are interpolated. Beyond, $b$ falls and $\beta$ doubles.
 #
 # </details>
 
@@ -708,6 +708,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** $k=100$ is 2% of the pocket models' vocabulary of 4,096 tokens, and 0.2% of Pythia's 50,304. This may be why lines of pocket models bend more. The eleven $k$ of one model are counted on the same tokens, so the usual interval of a fitted slope does not say how $\beta$ would differ on other tokens. We print no intervals.
+# **What this cannot show.** $k=100$ is 2% of the pocket models' vocabulary of 4,096 tokens, and 0.2% of Pythia's 50,304. The eleven $k$ of one model are counted on the same tokens, so the usual interval of a fitted slope does not say how $\beta$ would differ on other tokens. We print no intervals.
 #
 # **Related work.** For whole answers, too, success grows regularly with the number of attempts ([Brown et al. 2024](https://arxiv.org/abs/2407.21787)). [Schaeffer et al. (2025)](https://arxiv.org/abs/2502.17578) explain it by a few tasks that are very hard.

@@ -545,7 +545,7 @@ print(check(2, answer_2, sealed("d2cbad71", digits=2)))
 #
 # $$\mathrm{CE} \ge -p_1\log p_1 - (1-p_1)\log(1-p_1) \quad\Rightarrow\quad \frac{\mathrm{CE}}{-\log p_1} \to \infty \;\text{ as }\; p_1 \to 1$$
 #
-# *Why:* $-\log p_1$ is then about $1 - p_1$, and the last part of the bound is this times $-\log(1-p_1)$, which grows without limit.
+# *Why:* $-\log p_1$ is then about $1 - p_1$, and the last part of the bound is this times $-\log(1-p_1)$.
 #
 # So CE must in the end fall more slowly than $-\log p_1$. The measured CE falls faster ([notebook 08](08_section_5_2_two_laws.ipynb)), so it is not the entropy of the ranks.
 #
@@ -576,7 +576,7 @@ print(
 # %% [markdown]
 # <details><summary>How good is the trapezoid rule?</summary>
 #
-# At the paper's models it errs by up to 4%: $-\log p_1$ comes out too low and CE too high, more so for larger models. It accounts for a third of the gap between Figure 8b's two exponents.
+# At the paper's models it errs by up to 4%: $-\log p_1$ comes out too low and CE too high, more so for larger models.
 #
 # </details>
 
@@ -745,6 +745,6 @@ claims_table(
 )
 
 # %% [markdown]
-# **What this cannot show.** Whether token probabilities within one context are lognormal is not tested here, nor in [notebook 08](08_section_5_2_two_laws.ipynb). Nearly any CE and $-\log p_1$ can be turned into a $\mu$ and a $\sigma$. So the ten pairs describe the models and test nothing. The appendix gives no reason why $\mu$ and $\sigma$ should move with $S$ as they do.
+# **What this cannot show.** Whether token probabilities within one context are lognormal is not tested here. Nearly any CE and $-\log p_1$ can be turned into a $\mu$ and a $\sigma$. So the ten pairs describe the models and test nothing.
 #
 # **Related work.** Piantadosi ([2014](https://doi.org/10.3758/s13423-014-0585-6)) reviews why the frequencies of words follow their ranks nearly by Zipf's law.

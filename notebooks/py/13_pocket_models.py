@@ -386,7 +386,7 @@ overview
 # %% [markdown]
 # <details><summary>Do they follow the law, even without attention? Do the lines bend?</summary>
 #
-# They do, with $R^2$ of 0.82 or more. Mamba, a fifth family without attention and over one decade of $S$, does as well as OPT. Pythia's points curve: both ends lie above the line. Whether the law bends is undecided, as in [notebook 15](15_size_and_tokens.ipynb).
+# They do, with $R^2$ of 0.82 or more. Mamba, a fifth family without attention, does as well as OPT. Pythia's points curve: both ends lie above the line. Whether the law bends is undecided, as in [notebook 15](15_size_and_tokens.ipynb).
 #
 # </details>
 
@@ -473,7 +473,7 @@ else:
 # %% [markdown]
 # <details><summary>Did this happen only once?</summary>
 #
-# Twice in six runs of Qwen. At $S$ = 138,864 seed 0 gets 59% of the pair tokens of `code`, the others 47 and 44%. The Pythias differed less.
+# Twice in six runs of Qwen. At $S$ = 138,864 seed 0 gets 59% of the pair tokens of `code`, the others 47 and 44%.
 #
 # </details>
 
@@ -563,6 +563,6 @@ smallest.pivot(index="seed", columns=["corpus", "quantity"], values="loss").roun
 #
 # The paper's lines go through models that were trained once, so they cannot show how much a seed decides. For Qwen other seeds changed an exponent by up to 12%. Three seeds at two sizes cannot tell how often twins part.
 #
-# **Related.** With many seeds, [Zhao et al.](https://arxiv.org/abs/2502.17356) find that some have a skill and others do not, and [Van der Wal et al.](https://arxiv.org/abs/2503.09543) find Pythias much alike, with a few outliers. [Olsson et al.](https://arxiv.org/abs/2209.11895) describe how heads that copy form within a short stretch of training.
+# **Related.** With many seeds, [Zhao et al.](https://arxiv.org/abs/2502.17356) find that some have a skill and others do not, and [Van der Wal et al.](https://arxiv.org/abs/2503.09543) find Pythias much alike, with a few outliers.
 #
 # [Glossary](../docs/glossary.md)

@@ -292,17 +292,12 @@ pattern = r"pythia-w(32-l2|48-l3|64-l4)(-rate0.175)?|gpt2-w(32-l2|48-l4|64-l6)(-
 rates = probed[probed["model"].str.fullmatch(pattern)]
 is_high = (rates["family"] == "Pythia") ^ rates["model"].str.contains("rate")
 rates = rates.assign(rate=np.where(is_high, "Pythia's rate", "GPT-2's rate"))
-few_tokens = probed[(probed["family"] == "Pythia") & probed["model"].str.contains("-3m")]
-most = few_tokens["order"].max()
-print(f"{len(few_tokens)} Pythias with 3 million training tokens: largest gain {most:.3f} nats")
 
 # %%
 rates.pivot(index=["family", "S"], columns="rate", values="order").round(2)
 
 # %% [markdown]
 # **At GPT-2's rate the third Pythia no longer copies (-0.01 instead of 0.87 nats).** At Pythia's rate the third GPT-2 still gains hardly anything (0.05 instead of 0.01). We tried one seed and three sizes.
-#
-# The number of training tokens may matter, too: none of eleven Pythias that read only 3 million tokens copies (largest gain: -0.001 nats). But these eleven also differ from the Pythias above: six in depth and width, and five in their training targets.
 #
 # ## What we found
 #
@@ -397,7 +392,7 @@ display(bend.groupby(level=0).median().round(1))
 # %% [markdown]
 # <details><summary>Does a law in size and training tokens hold better without pair tokens?</summary>
 #
-# Yes. [Notebook 15](15_size_and_tokens.ipynb) fits two laws to Pythias of six sizes below a million parameters: Kaplan's law, and a sum of a term in size and one in tokens. On other tokens Kaplan's law predicts twice the training tokens to 2.0% and two larger models to 0.9%. On all tokens it is several times as far off. For the largest of the six sizes it is only a third better than the loss of the next smaller model ("no change"). The sum is worse than that.</details>
+# Kaplan's law does ([notebook 15](15_size_and_tokens.ipynb)). On other tokens it predicts twice the training tokens to 2.0% and two larger models to 0.9%. On all tokens it is several times as far off. For the largest size it is only a third better than "no change".</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: errors of two laws and of "no change", in percent

@@ -395,7 +395,7 @@ plots.save(figure, points, figures_dir, "15_grid")
 # %% [markdown]
 # <details><summary>Is it the same at other k, and for CE?</summary>
 #
-# Yes: the lines get 2.9 to 7.2 times as steep. Of 60 doublings 58 raise the exponent, and in 19 of 20 cases the last one adds most. The three doublings add 49, 76 and 87% (medians). From 6 million tokens on, $R^2$ is at least 0.94. A steeper line has a larger $R^2$ at the same scatter, which is about 2%.
+# Yes: the lines get 2.9 to 7.2 times as steep. Of 60 doublings 58 raise the exponent, and in 19 of 20 cases the last one adds most. The three doublings add 49, 76 and 87% (medians). From 6 million tokens on, $R^2$ is at least 0.94.
 #
 # </details>
 
@@ -440,7 +440,7 @@ plots.save(figure, at_fixed, figures_dir, "15_exponents")
 # %% [markdown]
 # <details><summary>Given CE, does size matter to the ranks?</summary>
 #
-# Hardly. With $x = \ln \mathrm{CE}$ we fit $\ln(-\ln \mathrm{RBP}_k) = g_0 + g_1 x + g_2 x^2 + \gamma \ln S$. At equal CE, ten times the size changes the loss by less than 3%. Two of 15 intervals exclude zero, both on `code` and with opposite signs. That is weak evidence, since all share 24 models.
+# Hardly. With $x = \ln \mathrm{CE}$ we fit $\ln(-\ln \mathrm{RBP}_k) = g_0 + g_1 x + g_2 x^2 + \gamma \ln S$. At equal CE, ten times the size changes the loss by less than 3%. Two of 15 intervals exclude zero, both on `code` and with opposite signs.
 #
 # </details>
 

@@ -294,7 +294,7 @@ print(errors.to_string())
 # %% [markdown]
 # **With tokens in the law, the error for the largest models is 3 to 20%**. (Pythia's checkpoints below 6 billion tokens are left out, because they follow none of the forms.) With size alone it is 24 to 36%. But that form must fail here: it gives one loss to models that read different amounts.
 #
-# If all sizes read the same amount, as in GPT-3, the sum bends and the product is straight. So only the sum could explain GPT-3. But the tests do not agree on it: Pythia favours the sum, and OpenLM the product (on redpajama only just).
+# If all sizes read the same amount, as in GPT-3, the sum bends and the product is straight. So only the sum could explain GPT-3. But the tests do not agree on it: Pythia favours the sum, and OpenLM the product.
 #
 # `fit_joint` fits the sum, here to Pythia v1 (deduplicated) without 12B. It counts $S$ and $T$ in units, `S_unit` and `T_unit`.
 
@@ -355,7 +355,7 @@ print(check(1, answer_1, sealed("5316ca1c", digits=0), mistakes))
 #
 # Pythia v1 has eight sizes. Before we saw their final accuracies (at 300 billion tokens), we wrote down a prediction and a 95% interval for each. For each prediction we used only v1's seven other sizes, up to 279 billion tokens.
 #
-# Our rule predicts $\ln(-\ln p)$ by a line through the three nearest sizes, and by the sum. Then it takes the mean. Of some fifty rules it was the best in a *rehearsal*. There we predicted each size from the other sizes, in six series: the four versions of Pythia, and two of them again with five examples in the prompt. The errors there set the widths of the intervals.
+# Our rule predicts $\ln(-\ln p)$ by a line through the three nearest sizes, and by the sum. Then it takes the mean. Of some fifty rules it was the best in a *rehearsal*. There we predicted each size from the others, in six series of Pythia's checkpoints. The errors there set the widths of the intervals.
 
 
 # %%
@@ -476,7 +476,7 @@ columns = ["model", "S", "predicted", "low", "high", "share", "line"]
 plots.save(figure, points.reset_index()[columns], figures_dir, "16_blind")
 
 # %% [markdown]
-# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$** (0.06 in the rehearsal). A line through all other sizes has 0.14. That comparison flatters our rule, because five of the seven sizes lie between others. For these five our rule has an error of 0.079. A line through three sizes (0.083) and a parabola through all others (0.084) are about as good. So this is a success of interpolation, on one version of Pythia. The 160M model got worse late in its training. The sum cannot describe this, because both its terms only shrink.
+# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$**. A line through all other sizes has 0.14. That comparison flatters our rule, because five of the seven sizes lie between others. For these five our rule has an error of 0.079. A line through three sizes (0.083) and a parabola through all others (0.084) are about as good. So this is a success of interpolation, on one version of Pythia.
 #
 # **Exercise 3.** If seven correct 95% intervals were independent, how probable would it be that all seven contain the truth?
 #

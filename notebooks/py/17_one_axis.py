@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Beyond the paper: size or cross-entropy?
 #
-# A language model gives every *token* (a word or part of one) a probability to come next. The model's *cross-entropy*, CE, is the mean of $-\log p$ in nats (natural logarithms), with $p$ the probability of the true token. $\mathrm{RBP}_{10}$ is the share of true tokens that are among the model's ten most probable ones. $S$, the model's size, counts its parameters without embeddings (the tables that turn tokens into numbers).
+# A language model gives every *token* (a word or part of one) a probability to come next. The model's *cross-entropy*, CE, is the mean of $-\log p$ in nats (natural logarithms), with $p$ the probability of the true token. $\mathrm{RBP}_k$ is the share of true tokens that are among the model's $k$ most probable ones. $S$, the model's size, counts its parameters without embeddings (the tables that turn tokens into numbers).
 #
 # Here are two *pocket models* (small models that we trained), of the families OPT and Pythia. Both were measured on `pocket:prose`, descriptions inside Python programs.
 
@@ -71,7 +71,7 @@ if not summaries:
 # - 18 Pythias with fewer training tokens
 # - 21 *ablations*, with one thing changed: learning rate, depth, random seed or targets (what the model is trained to predict).
 #
-# $\mathrm{RBP}_k$ is the share of true tokens among the $k$ most probable ones. We call $-\log \mathrm{RBP}_k$ the *rank loss*. `corpora` names three texts. `ordinary` and `others` hold pairs: a model's kind, and its measurements on one text.
+# We call $-\log \mathrm{RBP}_k$ the *rank loss*. `corpora` names three texts. `ordinary` and `others` hold pairs: a model's kind, and its measurements on one text.
 
 # %% tags=["hide-input"]
 # The other 44 models; with records of your own, only your models are shown
@@ -198,7 +198,7 @@ if len(enough):
 #
 # [Move the models from size to cross-entropy](../docs/explorables/line.html)
 #
-# Now all texts and $k$: their points are in `enough` (a text needs three models).
+# `enough` has all texts and $k$ (a text needs three models).
 
 
 # %%
@@ -337,7 +337,7 @@ print(check(2, answer_2, sealed("81e7e8f8", digits=3)))
 #
 # ## What we found
 #
-# **Whoever knows the CE of a small model on a text knows its rank losses at $k$ = 1, 10 and 100, typically to within 1 to 4%. So the models move along one axis of quality.** (The 1 to 4% are root mean squares over 69 models; the line was fitted to 25 of them. Single models are up to 10% off.) Size, family and training decide how far along the axis a model is.
+# **Whoever knows the CE of a small model on a text knows its rank losses at $k$ = 1, 10 and 100, typically to within 1 to 4%. So the models move along one axis of quality.** (The 1 to 4% are root mean squares; single models are up to 10% off.) Size, family and training decide how far along the axis a model is.
 #
 # Very short training (1.5 million tokens) moves models off the axis by 6 to 9% at $k = 100$. In pairs of runs ([notebook 20](20_beyond_cross_entropy.ipynb)), three other changes move the rank loss away from what CE says. At $k = 100$ it is 4.9% higher in a deep, narrow model than in a wide one, and 4.1% higher at a quarter of the learning rate. At $k = 1$ it is 2.2% lower with smoothed targets, which give wrong tokens some probability. All this is observed. It proves no cause.
 #

@@ -536,7 +536,7 @@ print(f"too low: {too_low}; inside: {longest.inside.sum()}")
 # %% [markdown]
 # <details><summary>From which distance on is the line better than "no change"?</summary>
 #
-# From half a decade on, in every family. Nearer, "no change" is sometimes better. From a quarter to half a decade its error for pocket Pythia is 6.1%, and the line's 7.5%. Up to a quarter it is also better for pocket OPT. The line is too low for the large pocket Pythias, as for the published ones. For GPT-2 and OPT it is mostly too low too, by 4% at most. For Qwen it stays within 3%.
+# From half a decade on, in every family. Nearer, "no change" is sometimes better. From a quarter to half a decade its error for pocket Pythia is 6.1%, and the line's 7.5%. The line is too low for the large pocket Pythias, as for the published ones.
 #
 # </details>
 
