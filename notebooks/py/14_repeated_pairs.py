@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Beyond the paper: which tokens make families differ?
 #
-# Here is the first problem of HumanEval, cut into tokens (words or their parts). Take a token and the token just before it. If these two already occurred next to each other, in this order, earlier in the text, the token *completes a pair*. It has a dark box. In code, the text is `problem`.
+# Here is the first problem of HumanEval, cut into tokens (words or their parts). Take a token and the token just before it. If these two already occurred next to each other, in this order, earlier in the text, the token *completes a pair*. Such tokens have a dark box below. In code, the text is `problem`.
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -91,9 +91,9 @@ plots.save(figure, pd.DataFrame({"token": tokens, "pair": is_pair_token}), figur
 #
 # A model can predict such a token by *copying*: it looks for an earlier place of the token just read, and takes what followed there. We call the tokens with a box *pair tokens*, and all others *other tokens*.
 #
-# A family is one architecture in several sizes. $S$ is the number of parameters without embeddings. $\mathrm{RBP}_1$ is the share of tokens that a model ranks first. On one text, $-\log \mathrm{RBP}_1 \propto S^{-\alpha}$ in a family. The exponent $\alpha$ says how much a larger model helps.
+# $S$ is the number of parameters without embeddings. $\mathrm{RBP}_1$ is the share of tokens that a model ranks first. On one text, $-\log \mathrm{RBP}_1 \propto S^{-\alpha}$ in a family of models.
 #
-# The *pocket models* compared here are small ones that we trained. All read the same 12 million tokens. On each of five texts Pythia's exponent is 1.3 to 1.9 times that of GPT-2 or OPT.
+# The *pocket models* compared here are small ones that we trained, with the designs of GPT-2, OPT, Pythia and Qwen. All read the same 12 million tokens. On each of five texts our Pythia's exponent is 1.3 to 1.9 times that of our GPT-2 or OPT.
 #
 # **Guess.** Split the tokens of a text into the two kinds, and fit $\alpha$ to each. Where do the families differ: on pair tokens, on other tokens, or on both alike?
 #
@@ -113,8 +113,8 @@ kinds = {
 }
 models = pd.concat(kinds, names=["kind"]).reset_index("kind")
 models["corpus"] = models["corpus"].map(plots.short)  # "prose" for "pocket:prose"
-models = models[models["seed"] == 0]  # notebook 13 has other seeds
-finished = models[models["T"] == 12e6]  # every family is trained on 12 million tokens
+models = models[models["seed"] == 0]  # without the repeated runs of notebook 13
+finished = models[models["T"] == 12e6]  # without shorter trainings
 
 # %% [markdown]
 # Fit the exponents of three families at $k = 1$. We leave out Qwen, which is really two families. Its three smaller models use the same matrix for embedding and output; its three larger models have two different ones. (We decided this after seeing that Qwen's exponents do not agree with the others.)
@@ -191,11 +191,11 @@ print("pair tokens among all:", ", ".join(f"{name} {part:.0%}" for name, part in
 # %% [markdown]
 # *Prose is one of five texts. On all five Pythia's loss on other tokens is 6 to 15% below that of a GPT-2 or OPT of equal size.*
 #
-# **One exponent hides two. On other tokens the steepest family's exponent is at most 1.18 times the flattest one's, on each text. On pair tokens Pythia's exponent is 2.2 to 3.9 times that of the next family.** Pythia's points on pair tokens do not lie on a straight line, so the exponent only sums them up (exercise 3).
+# **One exponent hides two. On other tokens the steepest family's exponent is at most 1.18 times the flattest one's, on each text. On pair tokens Pythia's exponent is 2.2 to 3.9 times that of the next family.** But Pythia's points on pair tokens do not lie on a straight line. We come back to this.
 #
-# Pair tokens are 8% of `qa` and 23 to 28% of the other texts. How can so few change the exponent of all tokens?
+# Pair tokens are 8% of `qa` and 23 to 28% of the other texts.
 #
-# **Exercise 1.** In a text 20% of the tokens are pair tokens. Their cross-entropy is 2 nats and falls as $S^{-0.20}$; that of the other tokens is 4 nats and falls as $S^{-0.05}$. The cross-entropy of all tokens is no power law, but at this one size it has a slope on logarithmic axes. What is the exponent there, the slope without its minus sign? Give three decimals.
+# **Exercise 1.** In a text 20% of the tokens are pair tokens. At one size their cross-entropy is 2 nats, and it falls as $S^{-0.20}$; that of the other tokens is 4 nats, and it falls as $S^{-0.05}$. The cross-entropy of all tokens is no power law, but at this size it has a slope on logarithmic axes. What is the exponent there, the slope without its minus sign? Give three decimals.
 #
 # <details><summary>Hint</summary>The cross-entropy of all tokens is $0.2 \cdot 2 + 0.8 \cdot 4$. Weight each exponent by its part.</details>
 
@@ -206,9 +206,9 @@ print(check(1, answer_1, sealed("896cba10", digits=3)))
 # %% [markdown]
 # ## Do the models copy?
 #
-# The boxes depend on the text alone. A model could predict such a token correctly without copying. So we test copying without a text: 40 random tokens, and then the same 40 again.
+# The boxes say nothing about a model. It could predict such a token correctly without copying. So we test copying without a text: 40 random tokens, and then the same 40 again.
 #
-# The first 40 can help to predict the second 40 in two ways. A model may just expect any token that it has seen, or it may copy. To tell these apart, we put the first 40 into another order. Then copying fails, but a model can still expect what it has seen. We measure the loss on the second 40 twice: once after the first 40 in another order, and once after them in the same order. The first loss minus the second is the *gain from the order*.
+# The first 40 can help to predict the second 40 in two ways. A model may just expect any token that it has seen, or it may copy. To tell these apart, we put the first 40 into another order. Then copying fails, or even misleads, but a model can still expect what it has seen. We measure the loss on the second 40 twice: once after the first 40 in another order, and once after them in the same order. The first loss minus the second is the *gain from the order*.
 
 
 # %%
@@ -243,7 +243,7 @@ for family, size in (("GPT2", 4), ("Pythia", 5)):
     print(f"{model.name:15} gain from the order: {gain:.1f} nats")
 
 # %% [markdown]
-# GPT-2 gains hardly anything from the order. Pythia copies. To save time we probed only these two, with 32 sequences. Here are all pocket models, with 256 sequences:
+# GPT-2 gains hardly anything from the order. Pythia copies. Here is the gain of all pocket models, which we measured with 256 sequences:
 
 # %% tags=["hide-input"]
 # Draw what the order is worth, for every pocket model
@@ -266,12 +266,28 @@ with plots.style():
             ends.append((*last, plots.name_of(family), ink.colour))
     axes.set(xscale="log", xlabel="$S$", xlim=(2e4, 1.2e7), ylabel="gain from the order (nats)")
     axes.set_ylim(bottom=-0.25)
-    axes.set_title("Pythia copies, and three of six Qwens copy less")
+    axes.set_title("Pythia copies; three of six Qwens do, too, but less")
     plots.label_ends(axes, ends)
 plots.save(figure, ours, figures_dir, "14_copying")
 
 # %% [markdown]
-# *Bars: 95% intervals. Pythia begins to copy between its second and its fourth size. There its loss on pair tokens falls fastest. The second Qwen gains 0.31 nats, and the next two nothing. We cannot explain it. Mamba is a fifth family, without attention.*
+# *Bars: 95% intervals. Mamba is a fifth family, without attention. The second Qwen gains 0.31 nats, and the next two nothing. We cannot explain it.*
+#
+# Pythia begins to copy between its second and its fourth size. How fast does its loss on pair tokens fall there, and how fast afterwards?
+
+# %%
+pair_tokens = at_rank_1[at_rank_1["kind"] == "pair"]
+pythia = pair_tokens[pair_tokens["family"] == "Pythia"]
+for corpus, on_text in pythia.groupby("corpus"):
+    by_size = on_text.sort_values("S")
+    where_copying_begins = by_size[1:4]  # the second to the fourth size
+    afterwards = by_size[3:]
+    begins = fit_power_law(where_copying_begins["S"], where_copying_begins["loss"])
+    after = fit_power_law(afterwards["S"], afterwards["loss"])
+    print(f"{corpus:10} alpha {begins.alpha:.2f}, and {after.alpha:.2f} afterwards")
+
+# %% [markdown]
+# **So Pythia's large exponent on pair tokens is one step down, where copying begins ($\alpha$ from 0.41 to 0.69). From the fourth size on, $\alpha$ is 0.10 to 0.12, hardly more than that of GPT-2 and OPT (0.07 to 0.12).** (We chose these sizes after we had seen the figure.)
 #
 # **Exercise 2.** At first a model gives each of the $V$ = 4,096 tokens the same probability. After 40 different tokens, it gives each of these 40 the probability 1/40. By how many nats is its loss on them now lower? Give one decimal. How much of this is a gain from the order?
 #
@@ -297,11 +313,11 @@ rates = rates.assign(rate=np.where(is_high, "Pythia's rate", "GPT-2's rate"))
 rates.pivot(index=["family", "S"], columns="rate", values="order").round(2)
 
 # %% [markdown]
-# **At GPT-2's rate the third Pythia no longer copies (-0.01 instead of 0.87 nats).** At Pythia's rate the third GPT-2 still gains hardly anything (0.05 instead of 0.01). We tried one seed and three sizes.
+# **At GPT-2's rate the third Pythia no longer copies (-0.01 instead of 0.87 nats).** But at Pythia's rate the third GPT-2 still gains hardly anything (0.05 instead of 0.01). So neither the rate nor the architecture alone makes a model copy, as far as one seed and three sizes can tell.
 #
 # ## What we found
 #
-# On pair tokens Pythia's exponent differs from the others, and on other tokens hardly. In our one run, the learning rate decides whether the third Pythia copies. Whether Pythia copies pair tokens of real text is not shown. We do not know whether the paper's families differ in this way: the paper publishes no ranks of single tokens.
+# The exponents of GPT-2, OPT and Pythia differ on pair tokens, and hardly on other tokens. On pair tokens Pythia's loss makes a step at the sizes at which Pythia begins to copy random tokens. Whether Pythia copies pair tokens of real text is not shown. We do not know whether the families of the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) differ in this way: it publishes no ranks of single tokens.
 #
 # **Exercise 3, to discuss** (no check; see [the solutions](../docs/solutions/14_repeated_pairs.md)). On pair tokens, does a line through the third to the sixth Pythia predict the seventh and the eighth better than a line through the first six? What does that say about a power law there?
 #
@@ -310,7 +326,7 @@ rates.pivot(index=["family", "S"], columns="rate", values="order").round(2)
 # %% [markdown]
 # <details><summary>Are pair tokens just common pairs?</summary>
 #
-# No. Take pairs that are equally frequent in the <em>other</em> of 40 HumanEval documents. Pythia's exponent on pair tokens is still far larger. (We did not count pairs in the training text.)</details>
+# Hardly. Take pairs that are equally frequent in the <em>other</em> of 40 HumanEval documents. Pythia's exponent on pair tokens is still far larger. (We did not count pairs in the training text.)</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: exponents by how often the pair occurs in other documents; three sizes of each
@@ -361,7 +377,7 @@ display(factor.groupby(["kind", "quantity"]).agg(["median", "max"]).unstack("kin
 # %% [markdown]
 # <details><summary>Which tokens make the exponent jump when Pythia reads more?</summary>
 #
-# Mostly the pair tokens. From 6 to 12 million training tokens the exponent on other tokens changes about a third as much as that on all tokens (on `qa` more than half).</details>
+# Mostly the pair tokens. From 6 to 12 million training tokens the exponent on other tokens changes about a third as much as that on all tokens.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: the change of the exponent from 6 to 12 million tokens, of all tokens and of each kind
@@ -377,7 +393,7 @@ print(f"other tokens over all, median: {(change['other'] / change['all']).median
 # %% [markdown]
 # <details><summary>Which tokens bend the line at the largest sizes?</summary>
 #
-# Mostly the pair tokens. There a line through the six smaller Pythias promises the two larger ones far too low a loss.</details>
+# Mostly the pair tokens.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: predicted over measured loss of the two larger Pythias, in percent
@@ -392,7 +408,7 @@ display(bend.groupby(level=0).median().round(1))
 # %% [markdown]
 # <details><summary>Does a law in size and training tokens hold better without pair tokens?</summary>
 #
-# Kaplan's law does ([notebook 15](15_size_and_tokens.ipynb)). On other tokens it predicts twice the training tokens to 2.0% and two larger models to 0.9%. On all tokens it is several times as far off. For the largest size it is only a third better than "no change".</details>
+# Kaplan's law does ([notebook 15](15_size_and_tokens.ipynb)). On other tokens it predicts twice the training tokens to 2.0% and two larger models to 0.9%. On all tokens it is several times as far off.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: errors of two laws and of "no change", in percent
@@ -424,4 +440,4 @@ exponents = small.groupby(cell)[["S", "loss"]].apply(
 display(exponents.groupby(["kind", "family"]).median().unstack().round(3))
 
 # %% [markdown]
-# **Related.** [Olsson et al.](https://arxiv.org/abs/2209.11895) describe induction heads, which complete such pairs and form suddenly during training. [Arora et al.](https://arxiv.org/abs/2312.04927) compare models with attention to models without it (gated convolutions), and find most of the difference in loss on such tokens.
+# **Related.** [Olsson et al.](https://arxiv.org/abs/2209.11895) describe induction heads, which complete such pairs and form suddenly during training. [Arora et al.](https://arxiv.org/abs/2312.04927) compare models with attention to models without it (gated convolutions). Such tokens make most of the difference in loss.
