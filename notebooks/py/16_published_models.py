@@ -220,9 +220,9 @@ plots.save(figure, points[names], figures_dir, "16_lambada")
 # %% [markdown]
 # *step: the size of the largest model over that of the one before it. Hollow marks are not fitted.*
 #
-# **Cerebras-GPT's largest model is 3% below its line, and GPT-3's is 48% above.** But GPT-3's step is 14, and Cerebras-GPT's only 2, so this comparison is not fair. Up to 13B, GPT-3 also has a step of 2, and ends 11% above. Pythia, with a step of 1.8, ends 20% above. Both are within chance.
+# **Cerebras-GPT's largest model is 3% below its line, and GPT-3's is 48% above.** But GPT-3's step is 14, and Cerebras-GPT's only 2, so this comparison is not fair. Up to 13B, GPT-3 has a step of 2, and ends 11% above. Pythia, with a step of 1.8, ends 20% above. Both are within chance.
 #
-# Are training tokens the reason? Each GPT-3 model read 300 billion tokens. Larger Cerebras-GPT models read more: 20 tokens for each parameter. We have 17 series on LAMBADA. In five of them the larger models read more, and all five end below their line. The other twelve end above. But the five are of two families only. For six of the twelve, BLOOM among them, our sources state no tokens. And only GPT-3 and BLOOM are off by more than chance. So this is no proof.
+# Are training tokens the reason? Each GPT-3 model read 300 billion tokens. Larger Cerebras-GPT models read more: 20 tokens for each parameter. We have 17 series on LAMBADA. In five of them the larger models read more, and all five end below their line. The other twelve end above. But the five are of two families only. For six of the twelve, BLOOM among them, our sources state no tokens. And only GPT-3 and BLOOM are off by more than chance. This is no proof.
 #
 # Perhaps the loss is a sum of two parts, as in [notebook 15](15_size_and_tokens.ipynb). One is there because the model is too small, the other because it has read too little.
 
