@@ -195,7 +195,7 @@ print(check(1, answer_1, sealed("c144de0e", digits=1)))
 # - *rate*: a quarter of the learning rate
 # - *tokens*: twice the training tokens
 #
-# Each was planned with nine pairs: three new seeds at three sizes.
+# Each has nine pairs: three new seeds at three sizes.
 #
 # At $k$ = 1, 10 and 100 we take the mean difference over the pairs, with a 95% interval (Student's $t$). A change acts *through* CE if all three intervals lie within ±1%. It acts *beyond* CE if at least one interval lies wholly above +1% or below -1%. Otherwise the test cannot tell. Nor can it with fewer than six pairs, or with one size only.
 #
@@ -229,23 +229,15 @@ rows = {}
 for contrast in contrasts.PAIRS:
     found = differences[differences["contrast"] == contrast]
     found_pairs = found[["size", "seed"]].drop_duplicates()
-    row = {"pairs": len(found_pairs), "sizes": found["size"].nunique(), "CE": ""}
-    if len(found_pairs):
-        CE_changes = [CE_change(contrast, size, seed) for size, seed in found_pairs.to_numpy()]
-        row["CE"] = f"{100 * np.mean(CE_changes):+.1f}"
+    CE_changes = [CE_change(contrast, size, seed) for size, seed in found_pairs.to_numpy()]
+    row = {"pairs": len(found_pairs), "CE": f"{100 * np.mean(CE_changes):+.1f}"}
     for k in TESTED_KS:
-        row[f"k = {k}"] = ""
-        if len(found_pairs) > 1:
-            mean, low, high = 100 * judged.loc[(contrast, f"RBP_{k}"), ["mean", "low", "high"]]
-            star = "*" if low > 1 or high < -1 else ""
-            row[f"k = {k}"] = f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]{star}"
-    row["verdict"] = "no pairs"
-    if len(found_pairs):
-        row["verdict"] = judged.loc[(contrast, "RBP_1"), "verdict"]
+        mean, low, high = 100 * judged.loc[(contrast, f"RBP_{k}"), ["mean", "low", "high"]]
+        star = "*" if low > 1 or high < -1 else ""
+        row[f"k = {k}"] = f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]{star}"
+    row["verdict"] = judged.loc[(contrast, "RBP_1"), "verdict"]
     rows[contrast] = row
 display(pd.DataFrame(rows).T)
-# `python -m rbpkit_pocket.contrast_runs train FOLDER` trains the missing runs.
-# If it is stopped, the same command goes on from there.
 finished_runs = {run.manifest.model for run in finished}
 print(f"{len(finished_runs)} of {len(contrasts.plan())} planned runs are finished.")
 
