@@ -337,9 +337,9 @@ print(check(2, answer_2, sealed("81e7e8f8", digits=3)))
 #
 # ## What we found
 #
-# **On one text, the CE of one of our small models gives its rank losses at $k$ = 1, 10 and 100, typically to within 1 to 4%. So the models move along one axis of quality.** (Single models are up to 10% off.) The paper's exponents agree with such an axis on four texts, and not on its two texts of code. A first test, fixed beforehand, failed (last further question).
+# **On one text, the CE of one of our small models gives its rank losses at $k$ = 1, 10 and 100, typically to within 1 to 4%. So the models move along one axis of quality.** (Single models are up to 10% off.) The paper's exponents agree with such an axis on four texts, and not on its two texts of code. A first test, fixed beforehand, failed.
 #
-# Very short training (1.5 million tokens) moves models off the axis by 6 to 9% at $k = 100$. In pairs of runs ([notebook 20](20_beyond_cross_entropy.ipynb)), three other changes move the rank loss away from what CE says. At $k = 100$ it is 4.9% higher in a deep, narrow model than in a wide one, and 4.1% higher at a quarter of the learning rate. At $k = 1$ it is 2.2% lower with smoothed targets, which give wrong tokens some probability. None of this shows that CE causes the ranks.
+# Very short training (1.5 million tokens) moves models off the axis by 6 to 9% at $k = 100$. In pairs of runs ([notebook 20](20_beyond_cross_entropy.ipynb)), three other changes move the rank loss away from what CE says. At the same CE and $k = 100$ it is 5.0% higher in a deep, narrow model than in a wide one, and 4.2% higher at a quarter of the learning rate. At $k = 1$ it is 2.1% lower with smoothed targets. Dropout changes nothing beyond CE. None of this shows that CE causes the ranks.
 #
 # ## Further questions
 
@@ -367,7 +367,7 @@ if rows:
 # %% [markdown]
 # <details><summary>Which models are farthest from the axis?</summary>
 #
-# At $k = 100$ the Pythias of 1.5 million tokens. Some of their CEs are beyond the fitted ones. Mambas are 1 to 3% off.</details>
+# At $k = 100$ the Pythias of 1.5 million tokens. Some of their CEs are beyond the fitted ones.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: distance from the line in CE at k = 100, by kind of model, and for the shortest training
