@@ -89,11 +89,11 @@ plots.save(figure, pd.DataFrame({"token": tokens, "pair": is_pair_token}), figur
 # %% [markdown]
 # *A black block without letters is white space.*
 #
-# A model can predict such a token by *copying*: it looks for an earlier place of the token just read, and takes what followed there. We call the tokens with a box *pair tokens*, and all others *other tokens*.
+# A model can predict such a token by *copying*: it finds an earlier occurrence of the token just read, and repeats what followed there. We call the tokens with a box *pair tokens*, and all others *other tokens*.
 #
 # $S$ is the number of parameters without embeddings. $\mathrm{RBP}_k$ is the share of true next tokens that are among a model's $k$ first guesses. On one text, $-\log \mathrm{RBP}_1 \propto S^{-\alpha}$ in a family of models.
 #
-# The *pocket models* compared here are small ones that we trained, with the designs of GPT-2, OPT, Pythia and Qwen. All families read the same 12 million tokens. On each of five texts our Pythia's exponent is 1.3 to 1.9 times that of our GPT-2 or OPT.
+# The *pocket models* compared here are small ones that we trained, with the designs of GPT-2, OPT, Pythia and Qwen. All families read the same 12 million tokens. Over five texts, our Pythia's exponent is 1.3 to 1.9 times that of our GPT-2 or OPT.
 #
 # **Guess.** Split the tokens of a text into the two kinds, and fit $\alpha$ to each. Where do the exponents differ: on pair tokens, on other tokens, or on both alike?
 #
@@ -101,7 +101,7 @@ plots.save(figure, pd.DataFrame({"token": tokens, "pair": is_pair_token}), figur
 #
 # ## Two kinds of token, two exponents
 #
-# We counted the ranks of both kinds for every pocket model. `load_totals` reads the counts, and `size_and_tokens` makes a table of them. A row is one model, text and quantity: $\mathrm{RBP}_1$, $\mathrm{RBP}_{10}$, $\mathrm{RBP}_{100}$ and cross-entropy (CE). The column `loss` is $-\log \mathrm{RBP}_k$ or CE, and `T` is the number of training tokens.
+# We counted the ranks of both kinds for every pocket model. `load_totals` reads the counts, and `size_and_tokens` makes a table of them. Each row has one model, one text and one quantity ($\mathrm{RBP}_1$, $\mathrm{RBP}_{10}$, $\mathrm{RBP}_{100}$ or the cross-entropy, CE). The column `loss` is $-\log \mathrm{RBP}_k$ or CE, and `T` is the number of training tokens.
 
 # %%
 at_k = (1, 10, 100)
@@ -191,11 +191,11 @@ print("pair tokens among all:", ", ".join(f"{name} {part:.0%}" for name, part in
 # %% [markdown]
 # *Prose is one of five texts. On all five Pythia's loss on other tokens is 6 to 15% below that of a GPT-2 or OPT of equal size.*
 #
-# **One exponent hides two. On other tokens the steepest family's exponent is at most 1.18 times the flattest one's, on each text. On pair tokens Pythia's exponent is 2.2 to 3.9 times that of the next family.** But Pythia's points on pair tokens do not lie on a straight line. We come back to this.
+# **One exponent hides two. On other tokens, the largest exponent on a text is at most 1.18 times the smallest. On pair tokens Pythia's exponent is 2.2 to 3.9 times that of the next family.** But Pythia's points on pair tokens do not lie on a straight line. We come back to this.
 #
 # Pair tokens are 8% of `qa` and 23 to 28% of the other texts.
 #
-# **Exercise 1.** In a text 20% of the tokens are pair tokens. At one size their cross-entropy is 2 nats, and it falls as $S^{-0.20}$; that of the other tokens is 4 nats, and it falls as $S^{-0.05}$. The cross-entropy of all tokens is no power law, but at this size it has a slope on logarithmic axes. What is this slope, without its minus sign? Give three decimals.
+# **Exercise 1.** In a text 20% of the tokens are pair tokens. At one size their cross-entropy is 2 nats, and it falls as $S^{-0.20}$; that of the other tokens is 4 nats, and it falls as $S^{-0.05}$. The cross-entropy of all tokens is no power law. What is its slope on logarithmic axes at this size, without the minus sign? Give three decimals.
 #
 # <details><summary>Hint</summary>The cross-entropy of all tokens is $0.2 \cdot 2 + 0.8 \cdot 4$. Weight each exponent by its part.</details>
 
@@ -231,9 +231,8 @@ other_order = torch.cat([shuffled, forty], dim=1)
 
 # %%
 # GPT-2's largest model and Pythia's sixth (size 0 is the smallest) have about a million
-# parameters each. In a name w is the width and l the number of layers. Token number 40 is the
-# first of the second 40. It follows the last of the first 40, and this pair is new. So we begin
-# with number 41.
+# parameters each. In a name w is the width and l the number of layers. The first of the second
+# 40 tokens (number 40) cannot be copied: its pair is new. So we begin with number 41.
 for family, size in (("GPT2", 4), ("Pythia", 5)):
     model = load_model(model_folder(family, size), device="cpu")
     with torch.no_grad():
@@ -293,7 +292,7 @@ steps = pd.DataFrame(rows, columns=columns).set_index("text")
 steps.round(2)
 
 # %% [markdown]
-# **So Pythia's large exponent on pair tokens comes mostly from one step down, where copying begins. From the fourth size on, it is 1.0 to 1.6 times the larger of GPT-2's and OPT's, not 2.2 to 3.9 times.** (We chose these sizes after we had seen the figure. From the fifth size on, the ratio is 1.3 to 1.8. Each size has one seed.)
+# **So Pythia's large exponent on pair tokens comes mostly from one step down, where copying begins. From the fourth size on, its exponent is 1.0 to 1.6 times the larger one of GPT-2 and OPT, not 2.2 to 3.9 times.** (We chose these sizes after we had seen the figure. From the fifth size on, the ratio is 1.3 to 1.8. Each size has one seed.)
 #
 # **Exercise 2.** At first a model gives each of the $V$ = 4,096 tokens the same probability. After 40 different tokens, it gives each of these 40 the probability 1/40. By how many nats is its loss on them now lower? Give one decimal. How much of this is a gain from the order?
 #
@@ -323,7 +322,7 @@ rates.pivot(index=["family", "S"], columns="rate", values="order").round(2)
 #
 # ## What we found
 #
-# The exponents of GPT-2, OPT and Pythia differ on pair tokens, and hardly on other tokens. On pair tokens Pythia's loss makes a step at the sizes at which Pythia begins to copy random tokens. Its learning rate has a part in this. Whether Pythia copies pair tokens of real text is not shown. We do not know whether the families of the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) differ in this way: it publishes no ranks of single tokens.
+# The exponents of GPT-2, OPT and Pythia differ on pair tokens, and hardly on other tokens. On pair tokens Pythia's loss makes a step at the sizes at which Pythia begins to copy random tokens. The learning rate has a part in the copying. Whether Pythia copies pair tokens of real text is not shown. We do not know whether the families of the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) differ in this way: it publishes no ranks of single tokens.
 #
 # **Exercise 3, to discuss** (no check; see [the solutions](../docs/solutions/14_repeated_pairs.md)). On pair tokens, does a line through the third to the sixth Pythia predict the seventh and the eighth better than a line through the first six? What does that say about a power law there?
 #

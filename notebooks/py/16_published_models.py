@@ -94,7 +94,7 @@ plots.show(figure)
 # %% [markdown]
 # *The line is fitted without the hollow mark.*
 #
-# `models` has a row for each published model: its series, its task (`group`), its size `S` and its loss. `fit_power_law` fits a line. `predict` gives the line's loss at a size, and a 95% interval for a new model there. The interval ends at `high`.
+# `models` has a row for each published model: its series, its task (`group`), its size `S` and its loss. `fit_power_law` fits a line. `predict` gives the line's loss at a size, and a 95% interval for a new model there. `high` is its upper end.
 
 
 # %%
@@ -122,7 +122,7 @@ print(f"By chance it could be {by_chance:.0f}% above.")
 #
 # > **The paper.** "Across all model series and all datasets, RBP1 exhibits precise power-law relationship with model sizes" (Figure 3)
 #
-# In the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) $\mathrm{RBP}_1$ is the share of true next tokens that are the model's first guess. Its loss is $-\log \mathrm{RBP}_1$. Others published four kinds of such shares:
+# In the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) $\mathrm{RBP}_1$ is the share of true next tokens that are the model's first guess. Its loss is $-\log \mathrm{RBP}_1$. Others published four kinds of similar shares:
 #
 # - *next token* on web text, by Fairseq
 # - *last sub-token*: the last token of each LAMBADA passage, by GPT-2
@@ -149,7 +149,7 @@ print(table.round(decimals).to_string(index=False))
 #
 # **In all six series the largest model is within 5.1% of its line.** Each series has only four to eight models, so this is weak support.
 #
-# ## 2. Why is GPT-3 off?
+# ## 2. Did the largest GPT-3 read too little?
 #
 # Cerebras-GPT has seven sizes, up to 13 billion parameters (13B). Pythia has four versions: v0 and v1, each trained on the full text or on text without duplicates (*deduplicated*).
 #
@@ -220,9 +220,9 @@ plots.save(figure, points[names], figures_dir, "16_lambada")
 # %% [markdown]
 # *step: the size of the largest model over that of the one before it. Hollow marks are not fitted.*
 #
-# **Cerebras-GPT's largest model is 3% below its line, and GPT-3's is 48% above.** But GPT-3's step is 14, and Cerebras-GPT's only 2, so this comparison is not fair. Up to 13B, GPT-3 has a step of 2, and ends 11% above. Pythia, with a step of 1.8, ends 20% above. Both are within chance.
+# Cerebras-GPT's largest model is 3% below its line, and GPT-3's is 48% above. But GPT-3's step is 14, and Cerebras-GPT's only 2, so this comparison is not fair. Up to 13B, GPT-3 has a step of 2, and ends 11% above. Pythia, with a step of 1.8, ends 20% above. Both are within chance.
 #
-# Are training tokens the reason? Each GPT-3 model read 300 billion tokens. Larger Cerebras-GPT models read more: 20 tokens for each parameter. We have 17 series on LAMBADA. In five of them the larger models read more, and all five end below their line. The other twelve end above. But the five are of two families only. For six of the twelve, BLOOM among them, our sources state no tokens. And only GPT-3 and BLOOM are off by more than chance. This is no proof.
+# Are training tokens the reason? Each GPT-3 model read 300 billion tokens. Larger Cerebras-GPT models read more: 20 tokens for each parameter. We have 17 series on LAMBADA. In five, the larger models read more, and all five end below their line. But these are only two families. The other twelve end above. For six of them, BLOOM included, our sources state no tokens. And only GPT-3 and BLOOM are off by more than chance. This is no proof.
 #
 # Perhaps the loss is a sum of two parts, as in [notebook 15](15_size_and_tokens.ipynb). One is there because the model is too small, the other because it has read too little.
 
@@ -292,7 +292,7 @@ print("error of the models that were held out, % of the loss")
 print(errors.to_string())
 
 # %% [markdown]
-# **With tokens in the law, the error for the largest models is 3 to 20%**. (Pythia's checkpoints below 6 billion tokens are left out, because they follow none of the forms.) (Size alone gives all checkpoints of a model one loss, so it must fail: by 24 to 36%.)
+# **With tokens in the law, the error for the largest models is 3 to 20%**. (Pythia's checkpoints below 6 billion tokens are left out, because they follow none of the forms.) (*Size* predicts one loss for all checkpoints of a model, so it must fail: by 24 to 36%.)
 #
 # At equal $T$, as in GPT-3, the sum bends and the product is straight. So of the three only the sum could explain GPT-3. The tests do not agree on it: Pythia favours the sum, and OpenLM the product.
 #
@@ -360,7 +360,7 @@ print("by the sum, the largest GPT-3 is above its line by, in percent:")
 print(pd.Series(by_choice).unstack(sort=False).round(0).astype(int).to_string())
 
 # %% [markdown]
-# **The sum that was fitted to deduplicated Pythia v1 puts the largest GPT-3 38% above its line. It is 48% above.** Fitted to the other three versions, the sum puts it 15, 19 and 37% above, and with other choices 14 to 49%. So the sum bends as GPT-3 does, but we cannot say how much of the 48% it explains. (We did not plan this check beforehand.)
+# **Fitted to deduplicated Pythia v1, the sum puts the largest GPT-3 38% above its line; the real one is 48% above.** Fitted to the other three versions, it gives 15, 19 and 37%, and with other choices 14 to 49% (least without 70M and 160M). So the sum bends as GPT-3 does, but we cannot say how much of the 48% it explains. (We did not plan this check beforehand.)
 #
 # **Exercise 1.** For $S = 10^9$, at how many billion training tokens are the two terms of `joint` equal?
 #
@@ -386,7 +386,7 @@ print(check(1, answer_1, sealed("5316ca1c", digits=0), mistakes))
 #
 # Pythia v1 has eight sizes. Before we saw their final accuracies, we wrote down a prediction and a 95% interval for each. Each prediction used only v1's seven other sizes, up to 279 billion tokens.
 #
-# Our rule is the mean of two predictions of $\ln(-\ln p)$: by a line through the three nearest sizes, and by the sum. Of some fifty rules it was the best in a *rehearsal* on other checkpoints of Pythia. The errors there set the widths of the intervals.
+# Our rule averages two predictions of $\ln(-\ln p)$: from a line through the three nearest sizes, and from the sum. Of some fifty rules it was the best in a *rehearsal* on other checkpoints of Pythia. The errors there set the widths of the intervals.
 
 
 # %%
@@ -507,7 +507,7 @@ columns = ["model", "S", "predicted", "low", "high", "share", "line"]
 plots.save(figure, points.reset_index()[columns], figures_dir, "16_blind")
 
 # %% [markdown]
-# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$**. A line through all other sizes has 0.14. But without 70M and 12B, the line through three sizes (0.083) is about as good as our rule (0.079).
+# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$**. A line through all other sizes has 0.14. But on the middle five of the seven, the line through three sizes (0.083) is about as good as our rule (0.079).
 #
 # **Exercise 3.** If seven correct 95% intervals were independent, how probable would it be that all seven contain the truth?
 #
@@ -657,7 +657,7 @@ plots.save(figure, points, figures_dir, "16_blind_errors")
 # %% [markdown]
 # ## The paper says, and we get
 #
-# The power law fits the six short series of section 1. In six of the 17 series on LAMBADA, all sizes are known to have read equally much. In all six the largest model is above its line, in GPT-3 by more than chance. At equal tokens, a sum of a term in size and one in tokens bends in this way. The sources are in `rbpkit/data/evidence`.
+# In the six short series of section 1 the largest model is near its line. Of the 17 series on LAMBADA, six are known to have equal tokens at all sizes. In all six the largest model is above its line, in GPT-3 by more than chance. At equal tokens, a sum of a term in size and one in tokens bends in this way. The sources are in `rbpkit/data/evidence`.
 #
 # **Related.** [Hoffmann et al.](https://arxiv.org/abs/2203.15556) fit such a sum, with a constant, to cross-entropy. [Gadre et al.](https://arxiv.org/abs/2403.08540) made the models of OpenLM.
 #

@@ -64,9 +64,9 @@ if not summaries:
 #
 # ## All models in one picture
 #
-# We have 69 pocket models, all with the same tokens:
+# We have 69 small models, all with one tokenizer:
 #
-# - 25 *ordinary* ones, of the paper's four families
+# - 25 *ordinary* ones, of the four families of the paper ([Yue et al.](https://arxiv.org/abs/2510.20387))
 # - five of another design, Mamba
 # - 18 Pythias with fewer training tokens
 # - 21 *ablations*, with one thing changed: learning rate, depth, random seed or targets (what the model is trained to predict).
@@ -192,7 +192,7 @@ if len(enough):
     )
 
 # %% [markdown]
-# *All 69 models at $k = 10$. Filled: the ordinary models (fitted). Hollow: the others. Rings: the two of the guess.*
+# *$k = 10$. Filled: the ordinary models (fitted). Hollow: the others. Rings: the two of the guess.*
 #
 # **The answer: 59.3%. On prose, a line in CE misses the 69 models by 1.5%, and a line in size by 21%** (root mean square).
 #
@@ -222,11 +222,11 @@ if len(enough):  # your own records may have too few models
 # %% [markdown]
 # *Distance of the 69 models from a line in $S$ and in CE, in percent (root mean square). farthest: the model farthest from the line in CE.*
 #
-# A line in CE misses by 1 to 4%, and a line in size by 14 to 28%. This is unfair to size. The 44 others have another design or training, and $S$ does not show that. The ordinary models alone miss the line in size by 9 to 13%, and the line in CE by 1 to 2% (further questions).
+# A line in CE misses by 1 to 4%, and a line in size by 14 to 28%. This is unfair to size. The 44 others have another design or training, and $S$ does not show that. The ordinary models alone miss the line in size by 9 to 13%, and the line in CE by 1 to 2%.
 #
 # ## Do shared tokens make the line?
 #
-# CE and $\mathrm{RBP}_k$ are counted on the same tokens. If these happen to suit a model, both numbers look better: the model moves along the line, not off it. So we split the files of `pocket:prose` into random halves, 200 times. For the ordinary models we take $\mathrm{RBP}_{10}$ from one half and CE from the other.
+# CE and $\mathrm{RBP}_k$ are counted on the same tokens. Tokens that suit a model improve both numbers: it moves along the line, not off it. So we split the files of `pocket:prose` into random halves, 200 times. For the ordinary models we take $\mathrm{RBP}_{10}$ from one half and CE from the other.
 #
 # `halves` has the pairs of halves. `CE_of` and `RBP_of` give every model's CE and $\mathrm{RBP}_{10}$ on one half. `off_line` gives the models' distance from a line through them (root mean square).
 
@@ -300,7 +300,7 @@ print(check(1, answer_1, sealed("1778e316", digits=2)))
 # %% [markdown]
 # ## The paper's models
 #
-# The paper's families have different tokenizers, so their CEs cannot share a line. But we can compare exponents. With size, the rank loss falls as $S^{-\alpha_k}$, and CE as $S^{-\alpha_{\mathrm{CE}}}$. The ratio of the two exponents is $\varepsilon_k = \alpha_k / \alpha_{\mathrm{CE}}$. Suppose that on one text the rank losses of all families go as the same power of CE, each with its own factor in front. Then $\varepsilon_k$ is this power:
+# The paper's families have different tokenizers, so their CEs cannot share a line. But we can compare exponents. With size, the rank loss falls as $S^{-\alpha_k}$, and CE as $S^{-\alpha_{\mathrm{CE}}}$. The ratio of the two exponents is $\varepsilon_k = \alpha_k / \alpha_{\mathrm{CE}}$. Suppose that on one text each family's rank loss is its own factor times the same power of CE. Then $\varepsilon_k$ is this power:
 #
 # $$-\log \mathrm{RBP}_k \propto \mathrm{CE}^{\,\varepsilon_k} \propto \big(S^{-\alpha_{\mathrm{CE}}}\big)^{\varepsilon_k}, \quad\text{so}\quad \alpha_k = \varepsilon_k\,\alpha_{\mathrm{CE}}.$$
 #
@@ -337,9 +337,9 @@ print(check(2, answer_2, sealed("81e7e8f8", digits=3)))
 #
 # ## What we found
 #
-# **On one text, the CE of one of our small models gives its rank losses at $k$ = 1, 10 and 100, typically to within 1 to 4%. So the models move along one axis of quality.** (Single models are up to 10% off.) The paper's exponents agree with such an axis on four texts, and not on its two texts of code. A first test, fixed beforehand, failed.
+# **On one text, the CE of one of our small models gives its rank losses at $k$ = 1, 10 and 100, typically to within 1 to 4%. So these models nearly move along one axis.** (Single models are up to 10% off.) The paper's exponents agree with such an axis on four texts, and not on its two texts of code. A test of $\varepsilon_k$, fixed beforehand, failed (further questions).
 #
-# Very short training (1.5 million tokens) moves models off the axis by 6 to 9% at $k = 100$. In pairs of runs ([notebook 20](20_beyond_cross_entropy.ipynb)), three other changes move the rank loss away from what CE says. At the same CE and $k = 100$ it is 5.0% higher in a deep, narrow model than in a wide one, and 4.2% higher at a quarter of the learning rate. At $k = 1$ it is 2.1% lower with smoothed targets. Dropout changes nothing beyond CE. None of this shows that CE causes the ranks.
+# Very short training (1.5 million tokens) moves models off the axis by 6 to 9% at $k = 100$. In pairs of runs ([notebook 20](20_beyond_cross_entropy.ipynb)), other changes move the rank loss away from what CE says. At the same CE and $k = 100$ it is 3.5 to 5.0% higher in deep, narrow models (at twice the rate) than in wide ones, and 2.3 to 4.2% higher at a quarter of the rate. At $k = 1$ it is 2.1% lower with smoothed targets. Twice the tokens move it only against a straight line, and dropout by less than 1%. None of this shows that CE causes the ranks.
 #
 # ## Further questions
 
@@ -505,4 +505,4 @@ if not own:
     print(f"the first 12 models: {root_mean_square(first_step):.2f}")
 
 # %% [markdown]
-# **Related.** [Brandfonbrener et al.](https://arxiv.org/abs/2411.12925) find a loss on one text from that on another by a shifted power law, [Mayilvahanan et al.](https://arxiv.org/abs/2502.12120) that size and architecture hardly move this law, and [Du et al.](https://arxiv.org/abs/2403.15796) a task's score from the loss. We have not found elsewhere that rank losses of several families follow one power of CE.
+# **Related.** A shifted power law gives the loss on one text from that on another ([Brandfonbrener et al.](https://arxiv.org/abs/2411.12925)). Size and architecture hardly move it ([Mayilvahanan et al.](https://arxiv.org/abs/2502.12120)). Loss also gives scores on tasks ([Du et al.](https://arxiv.org/abs/2403.15796)). We have not found elsewhere that rank losses of several families follow one power of CE.

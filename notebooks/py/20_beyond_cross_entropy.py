@@ -25,6 +25,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import display
+from scipy import stats
 
 from rbpkit import fit_power_law, load_summaries, paper, plots
 from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
@@ -53,7 +54,7 @@ for text in TEXTS:
 print(f"{'mean':17} CE of the smoothed one: {np.mean(changes):+.1%}")
 
 # %% [markdown]
-# $\mathrm{RBP}_k$ is the share of true tokens among a model's first $k$, and $-\log \mathrm{RBP}_k$ is the *rank loss*. In [notebook 17](17_one_axis.ipynb) we fitted a line on each text: log rank loss against log CE of 25 *ordinary* small models (`ordinary`), of the paper's four families. By that line, a CE that is 1.4% higher goes with rank losses that are 2 to 3% higher.
+# $\mathrm{RBP}_k$ is the share of true tokens among a model's first $k$, and $-\log \mathrm{RBP}_k$ is the *rank loss*. In [notebook 17](17_one_axis.ipynb) we fitted, for each text and $k$, a line of log rank loss against log CE to 25 *ordinary* small models (`ordinary`), of the four families of the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)). By that line, a CE that is 1.4% higher goes with rank losses that are 2 to 3% higher.
 #
 # **Guess.** How do the smoothed model's rank losses at $k$ = 1 and 10 compare with the first model's: 2 to 3% higher, much higher, or about the same?
 #
@@ -91,7 +92,7 @@ for k in (1, 10, 100):
     print(f"k = {k:3}: rank loss {np.mean(counted):+.1%}; by the line {np.mean(by_line):+.1%}")
 
 # %% [markdown]
-# At $k$ = 1 and 10 the rank losses are almost the same, and at $k$ = 100 the second model's is a little higher. So CE can change while the first guesses do not. What else moves the ranks by more or less than CE says?
+# At $k$ = 1 and 10 the rank losses are almost the same. So CE can change while the share of right first guesses does not. What else moves the ranks beyond what CE says?
 #
 # ## A ruler for what is beyond cross-entropy
 #
@@ -116,7 +117,7 @@ def difference(changed, unchanged, k):
 
 
 # %% [markdown]
-# We compare *smoothed* runs with unchanged ones, and *deep* runs (8 layers) with *wide* ones (2 layers, twice the width). Deep and wide runs have the same $S$ to within 2%. But the deep ones have twice the learning rate, because it is a constant divided by the width. `ABLATION_FAMILIES` lists these runs, smallest first.
+# We compare *smoothed* runs with unchanged ones, and *deep* runs (8 layers) with *wide* ones (2 layers, twice the width). Deep and wide runs have the same $S$ to within 2%. But the learning rate is inverse to the width, so the deep ones have twice the rate. `ABLATION_FAMILIES` lists these runs, smallest first.
 
 # %%
 smoothed = [run.name for run in ABLATION_FAMILIES["Pythia, smoothed"]]
@@ -175,7 +176,7 @@ print(f"CE of deep runs against wide ones: {min(CE_changes):+.0%} to {max(CE_cha
 # %% [markdown]
 # *Thick: mean over sizes. Thin: each size. Grey band: within 1%, which we count as none.*
 #
-# **At the same CE, deep models have a rank loss that is 3% lower than that of wide ones at $k = 1$, and 5.5% higher at $k = 100$. The rank loss of smoothed models is about 2% lower than that of unchanged models, for $k$ up to 200** (1% higher at $k = 500$). If we compare the rank losses themselves, and not at the same CE, deep models are worse at every $k$, since their CE is 5 to 9% higher. At $k$ = 1 and 100 all sizes agree in sign, but each has one seed, and we had seen these runs before we planned the test below.
+# **With one seed and at the same CE, deep models have a rank loss that is 3% lower than that of wide ones at $k = 1$, and 5.5% higher at $k = 100$. That of smoothed models is about 2% lower than that of unchanged ones, for $k$ up to 200** (1% higher at $k = 500$). Without regard to CE, deep models are worse at every $k$: their CE is 5 to 9% higher. At $k$ = 1 and 100 all sizes agree in sign, but we had seen these runs before we planned the test below.
 #
 # **Exercise 1.** A run's rank loss is 0.580, and the line says 0.600. Its unchanged twin has 0.560, and the line says 0.570. What is the difference of the excesses, in percent, to one decimal?
 #
@@ -197,7 +198,7 @@ print(check(1, answer_1, sealed("c144de0e", digits=1)))
 #
 # Each has nine pairs: three new seeds at three sizes.
 #
-# At $k$ = 1, 10 and 100 we take the mean difference over the pairs, with a 95% interval (Student's $t$). A change acts *through* CE if all three intervals lie within ±1%. It acts *beyond* CE if at least one interval lies wholly above +1% or below -1%. Otherwise the test cannot tell. Nor can it with fewer than six pairs, or with one size only.
+# At $k$ = 1, 10 and 100 we take the mean difference over the pairs, with a 95% interval (Student's $t$). A change acts *through* CE if all three intervals lie within ±1%. It acts *beyond* CE if at least one interval lies wholly above +1% or below -1%. Otherwise the test cannot tell. Nor can it tell with fewer than six pairs, or with one size only.
 #
 # In the module `contrasts`, `shipped_totals` loads the finished runs, `pair_differences` subtracts the excesses of each pair, and `verdicts` applies the rule.
 
@@ -244,15 +245,15 @@ print(f"{len(finished_runs)} of {len(contrasts.plan())} planned runs are finishe
 # %% [markdown]
 # *Percent. CE: its mean change. $k$: difference of excesses. A star: the whole interval is beyond 1%.*
 #
-# **With new seeds, smoothing and depth act beyond CE, as before. So does the learning rate: at the same CE, the rank loss at $k = 100$ is 4% higher with a quarter of the rate. Dropout acts through CE.** By the rule, twice the tokens act beyond CE, too. But with a parabola in place of the straight line, the test cannot tell for tokens. The other verdicts stay, with smaller numbers at $k = 100$ (further questions).
+# **With new seeds, smoothing and depth act beyond CE, as before. So does the learning rate: at the same CE, the rank loss at $k = 100$ is 4% higher with a quarter of the rate. Dropout acts through CE at these three $k$.** By the rule, twice the tokens act beyond CE, too, but with a parabola in place of the line the test cannot tell. The other verdicts stay, though not at every $k$; at $k = 100$ rate and depth shrink to 2.3 and 3.5%.
 #
-# The interval treats the pairs as one sample, although the differences depend a little on size.
+# The interval treats the pairs as one sample. With sizes as the units (three), the test could not tell for dropout; the other verdicts would stay.
 #
-# **Exercise 2, to discuss** ([solutions](../docs/solutions/20_beyond_cross_entropy.md)). Why does smoothing raise CE, although the model's favourite tokens stay the same?
+# **Exercise 2, to discuss** ([solutions](../docs/solutions/20_beyond_cross_entropy.md)). Why does smoothing raise CE, although the ranks stay almost the same?
 #
 # ## Where the paper's models and ours differ
 #
-# In notebook 17, the rank loss on a text is a power of CE. The power is $\varepsilon_k$: the exponent with which the rank loss falls with size, divided by that of CE. If it belongs to the text alone, the paper's models and ours have the same $\varepsilon_1$ on HumanEval.
+# In notebook 17, the rank loss on a text is a power of CE. This power, $\varepsilon_k$, is the exponent of the rank loss in size, divided by that of CE. If it belongs to the text alone, the paper's models and ours have the same $\varepsilon_1$ on HumanEval.
 
 # %%
 table = paper.table1()
@@ -297,17 +298,17 @@ counts = pd.read_csv(paths.VOCABULARIES)
 CE = counts["nll"] / counts["tokens"]
 RBP_1 = counts["hits_1"] / counts["tokens"]
 counts["log CE"] = np.log(CE)
-counts["log loss"] = np.log(-np.log(RBP_1))
+counts["log rank loss"] = np.log(-np.log(RBP_1))
 
-# With two sizes, a slope in log S is the difference of the larger and the smaller, divided by
-# that of log S. The latter cancels in the ratio of the two slopes.
-by_V = counts.sort_values("S").groupby(["corpus", "V"])[["log CE", "log loss"]]
+# With two sizes a slope in log S is a difference between them, over the difference of log S.
+# The latter cancels in the ratio of the two slopes.
+by_V = counts.sort_values("S").groupby(["corpus", "V"])[["log CE", "log rank loss"]]
 change = by_V.last() - by_V.first()
-epsilon_1 = change["log loss"] / change["log CE"]
+epsilon_1 = change["log rank loss"] / change["log CE"]
 epsilon_1.unstack().round(1)
 
 # %% [markdown]
-# On HumanEval $\varepsilon_1$ does not fall as $V$ grows. On the other four it falls and then rises. These values are noisy: each has two sizes and one seed. So they do not show that a small vocabulary is the reason. What explains the difference is **open**.
+# On HumanEval $\varepsilon_1$ does not fall as $V$ grows, and on the other four it falls and then rises. With two sizes and one seed, this is noisy. So we have not shown that a small vocabulary is the reason, and the question is **open**.
 #
 # **Exercise 3.** A text has $\varepsilon_1 = 0.9$. A family's CE falls by 5% for each tenfold size. By how many percent does its rank loss at $k = 1$ fall, to one decimal?
 #
@@ -320,14 +321,14 @@ print(check(3, answer_3, sealed("32209ccb", digits=1)))
 # %% [markdown]
 # ## What we found
 #
-# CE tells most about ranks, but not all. Smoothing raises it and hardly changes the first ranks. Deep, narrow models have more first guesses right than their CE says, but also more true tokens at ranks above 100. At $k = 100$ a lower learning rate does the same. Dropout moves CE and ranks together. These are small models of few sizes, and short runs.
+# CE tells much about ranks, but not all. Smoothing raises it on four texts and hardly changes the first ranks. Deep, narrow models have more first guesses right than their CE says, but also more true tokens at ranks above 100. A lower learning rate does the same. Dropout hardly does (but the rank loss is 2.3% too low at $k = 500$, as we saw afterwards). All runs are small and short.
 #
 # ## Further questions
 
 # %% [markdown]
 # <details><summary>And with RBP_10 as the axis?</summary>
 #
-# The mean differences are smaller than with CE (1.9 against 2.3%, root mean square), so CE has no special place. Dropout acts through this axis; rate, tokens and depth act beyond it. For smoothing the test cannot tell.</details>
+# On $k$ = 1 and 100 the mean differences are a little smaller than with CE (2.3 against 2.6%, root mean square; at $k = 1$ larger). By the rule, CE has no special place. Dropout acts through this axis; rate, tokens and depth act beyond it. For smoothing the test cannot tell.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: the same pairs with RBP_10 as the axis, and the root mean square of the means
@@ -343,7 +344,7 @@ for axis, of_axis in (("CE", differences), ("RBP_10", by_RBP)):
 # %% [markdown]
 # <details><summary>Does it matter that the line is straight?</summary>
 #
-# For smoothing it hardly does. Depth, rate and tokens change CE by about 6%, and the true curve bends a little. With a parabola and new seeds, the difference at $k = 100$ is 3.5% for depth (not 5.0%), 2.3% for rate (not 4.2%) and -1.3% [-1.9, -0.7] for tokens (not -2.9%). The verdicts other than that of tokens stay.</details>
+# For smoothing it hardly does. Depth, rate and tokens change CE by 6 to 7%, and the true curve bends a little. All runs at the lower rate have a CE beyond the fitted ones. With a parabola, tokens have -1.3% [-1.9, -0.7] at $k = 100$ (not -2.9%), and depth is no longer beyond CE at $k = 10$.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: mean differences with a line and with a parabola as the reference
@@ -396,6 +397,50 @@ with_parabola = every.query("seeds == 'new seeds' and reference == 'parabola'")
 of_pair = with_parabola.groupby(["contrast", "size", "seed", "quantity"], sort=False)
 display(contrasts.verdicts(of_pair["difference"].mean().reset_index()).round(3))
 
+# %% tags=["hide-input", "hide-output"]
+# Folded: how robust the verdicts are
+# With the means of sizes as units, in percent
+of_size = differences.groupby(["contrast", "quantity", "size"], sort=False)["difference"].mean()
+units = 100 * of_size.unstack("size")
+half = stats.t.ppf(0.975, 2) * units.std(axis=1) / np.sqrt(3)
+units["low"], units["high"] = units.mean(axis=1) - half, units.mean(axis=1) + half
+display(units.round(2))
+
+# How many of a change's runs have a CE beyond those of the ordinary models, over all texts
+highest = {text: max(m.ce() for m in ordinary if m.manifest.corpus == text) for text in TEXTS}
+beyond_range = pd.DataFrame(
+    [
+        (item.change, measured[item.run.name, text].ce() > highest[text])
+        for item in contrasts.plan()
+        for text in TEXTS
+    ],
+    columns=["change", "beyond"],
+)
+print(beyond_range.groupby("change", sort=False)["beyond"].agg(["sum", "count"]).T)
+
+# How far the new runs are from the line in CE, root mean square by text
+rows = [
+    (text, k, np.log(rank_loss(run, k) / loss_on_line(run, k)))
+    for (_, text), run in measured.items()
+    for k in TESTED_KS
+]
+off = pd.DataFrame(rows, columns=["text", "k", "off"])
+print(off.groupby(["text", "k"])["off"].agg(lambda v: np.sqrt(np.mean(v**2))).unstack().round(3))
+
+# Dropout at larger k
+at_large_k = contrasts.pair_differences(finished, ordinary, "CE", ("RBP_200", "RBP_500"))
+print(contrasts.verdicts(at_large_k.query("contrast == 'dropout'")).round(3))
+
+# Deep against wide without regard to CE, seed 0: the rank loss is higher at every k
+for k in KS:
+    ratios = []
+    for text in TEXTS:
+        ratios += [
+            rank_loss(totals[d, text], k) / rank_loss(totals[w, text], k)
+            for d, w in zip(deep, wide, strict=True)
+        ]
+    print(f"k = {k}: {np.mean(ratios) - 1:+.1%}")
+
 # %% [markdown]
 # <details><summary>Is there a second axis?</summary>
 #
@@ -416,7 +461,7 @@ display(pd.DataFrame(rows, index=[*(f"k = {k}" for k in ELEVEN), "share"]).T)
 # %% [markdown]
 # <details><summary>Is another number the better axis?</summary>
 #
-# Hardly. Error-Entropy, the entropy of the distribution of ranks (<a href="https://arxiv.org/abs/2510.04067">Yan et al.</a>), serves as well as CE, both as a power law in size and as an axis. $\mathrm{RBP}_1$ and $\mathrm{RBP}_{10}$ are the best axes only for themselves.</details>
+# Hardly. Error-Entropy, the entropy of the distribution of ranks (<a href="https://arxiv.org/abs/2510.04067">Yan et al.</a>), serves as well as CE, as a power law and as an axis. $\mathrm{RBP}_1$ and $\mathrm{RBP}_{10}$ are the best axes only for themselves.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: distance of the 25 models from a line, axis and loss from different halves; R2 in S
@@ -462,7 +507,7 @@ print("range in nats:", whole[parts].agg(["min", "max"]).round(2).to_dict("list"
 # %% [markdown]
 # <details><summary>Can a theory give the exponents?</summary>
 #
-# Not well enough: none of five (`rbpkit_pocket/theories.py`) is within the margin of 15% at every $k$. The best without a fitted number, self-prediction, misses Pythia's by 5% (median).</details>
+# Not well enough: none of five (`rbpkit_pocket/theories.py`) is within the margin of 15% at every $k$.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: error of each theory's exponent, in percent

@@ -58,7 +58,7 @@ def planned(change: str, size: int, seed: int) -> Planned:
     """The run with one thing changed, at one size and seed.
 
     Deep runs have 8 layers, wide ones 2 layers and twice the width: 12 d^2 weights in a layer make
-    that the same S.
+    that the same S. The rate is a constant over the width, so deep runs also have twice the rate.
     """
     shape = POCKET_FAMILIES[FAMILY].shapes[size]
     recipe = Recipe(tokens=ABLATION_TOKENS, rate=POCKET_FAMILIES[FAMILY].rate, seed=seed)
