@@ -287,7 +287,7 @@ for corpus, on_text in pythia.groupby("corpus"):
     after = fit_power_law(afterwards["S"], afterwards["loss"])
     ratio = after.alpha / next_family[corpus]
     rows.append((corpus, begins.alpha, after.alpha, ratio))
-columns = ["text", "second to fourth size", "from the fourth on", "over the next"]
+columns = ["text", "second to fourth size", "from the fourth on", "over the larger"]
 steps = pd.DataFrame(rows, columns=columns).set_index("text")
 steps.round(2)
 
