@@ -15,8 +15,9 @@ READY := own-python
 endif
 
 # Two processes with one thread each: threads of one process wait for one another on busy cores.
+# Compiled modules are kept, or each kernel and command that a test starts compiles them again.
 JOBS ?= 2
-PYTEST = OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n $(JOBS) --dist loadfile
+PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n $(JOBS) --dist loadfile
 
 # $(call check_python,INTERPRETER,VARIABLE): stop with one line unless it is Python 3.11 or later
 define check_python
