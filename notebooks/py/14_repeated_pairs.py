@@ -95,13 +95,13 @@ plots.save(figure, pd.DataFrame({"token": tokens, "pair": is_pair_token}), figur
 #
 # The *pocket models* compared here are small ones that we trained, with the designs of GPT-2, OPT, Pythia and Qwen. All families read the same 12 million tokens. Over five texts, our Pythia's exponent is 1.3 to 1.9 times that of our GPT-2 or OPT.
 #
-# **Guess.** Split the tokens of a text into the two kinds, and fit $\alpha$ to each. Where do the exponents differ: on pair tokens, on other tokens, or on both alike?
+# **Guess.** Split the tokens of a text into the two kinds, and fit $\alpha$ to each. Where do the families differ in $\alpha$: on pair tokens, on other tokens, or on both alike?
 #
 # *[Glossary](../docs/glossary.md). Logarithms are natural.*
 #
 # ## Two kinds of token, two exponents
 #
-# We counted the ranks of both kinds for every pocket model. `load_totals` reads the counts, and `size_and_tokens` makes a table of them. Each row has one model, one text and one quantity ($\mathrm{RBP}_1$, $\mathrm{RBP}_{10}$, $\mathrm{RBP}_{100}$ or the cross-entropy, CE). The column `loss` is $-\log \mathrm{RBP}_k$ or CE, and `T` is the number of training tokens.
+# For every pocket model we counted the ranks of the true tokens, by kind. `load_totals` reads the counts, and `size_and_tokens` makes a table of them. Each row has one model, one text and one quantity ($\mathrm{RBP}_1$, $\mathrm{RBP}_{10}$, $\mathrm{RBP}_{100}$ or the cross-entropy, CE). The column `loss` is $-\log \mathrm{RBP}_k$ or CE, and `T` is the number of training tokens.
 
 # %%
 at_k = (1, 10, 100)
@@ -189,7 +189,7 @@ share = {
 print("pair tokens among all:", ", ".join(f"{name} {part:.0%}" for name, part in share.items()))
 
 # %% [markdown]
-# *Prose is one of five texts. On all five Pythia's loss on other tokens is 6 to 15% below that of a GPT-2 or OPT of equal size.*
+# *Prose is one of five texts. On each text, Pythia's loss on other tokens is 6 to 15% below that of a GPT-2 or OPT of equal size.*
 #
 # **One exponent hides two. On other tokens, the largest exponent on a text is at most 1.18 times the smallest. On pair tokens Pythia's exponent is 2.2 to 3.9 times that of the next family.** But Pythia's points on pair tokens do not lie on a straight line. We come back to this.
 #
@@ -287,12 +287,12 @@ for corpus, on_text in pythia.groupby("corpus"):
     after = fit_power_law(afterwards["S"], afterwards["loss"])
     ratio = after.alpha / next_family[corpus]
     rows.append((corpus, begins.alpha, after.alpha, ratio))
-columns = ["text", "second to fourth size", "from the fourth on", "over the larger"]
+columns = ["text", "second to fourth size", "from the fourth on", "over GPT-2 or OPT"]
 steps = pd.DataFrame(rows, columns=columns).set_index("text")
 steps.round(2)
 
 # %% [markdown]
-# **So Pythia's large exponent on pair tokens comes mostly from one step down, where copying begins. From the fourth size on, its exponent is 1.0 to 1.6 times the larger one of GPT-2 and OPT, not 2.2 to 3.9 times.** (We chose these sizes after we had seen the figure. From the fifth size on, the ratio is 1.3 to 1.8. Each size has one seed.)
+# **So Pythia's large exponent on pair tokens comes mostly from one sudden drop, where copying begins. From the fourth size on, its exponent is 1.0 to 1.6 times the larger one of GPT-2 and OPT, not 2.2 to 3.9 times.** (We chose these sizes after we had seen the figure. From the fifth size on, the ratio is 1.3 to 1.8. Each size has one seed.)
 #
 # **Exercise 2.** At first a model gives each of the $V$ = 4,096 tokens the same probability. After 40 different tokens, it gives each of these 40 the probability 1/40. By how many nats is its loss on them now lower? Give one decimal. How much of this is a gain from the order?
 #
@@ -305,7 +305,7 @@ print(check(2, answer_2, sealed("8bf40d05", digits=1)))
 # %% [markdown]
 # ## The architecture, or the learning rate?
 #
-# At each width, Pythia was trained at four times the learning rate of GPT-2 and OPT. So we trained three Pythias at GPT-2's rate, and three GPT-2s at Pythia's. The table `rates` has their gain from the order (`order`, in nats).
+# At each width, Pythia was trained at four times the learning rate of GPT-2 and OPT. So we trained three Pythias at GPT-2's rate, and three GPT-2s at Pythia's. The table `rates` has the gain from the order (`order`, in nats) of these and of the originals.
 
 # %% tags=["hide-input"]
 # Which of the probed models were trained at which rate
@@ -318,7 +318,7 @@ rates = rates.assign(rate=np.where(is_high, "Pythia's rate", "GPT-2's rate"))
 rates.pivot(index=["family", "S"], columns="rate", values="order").round(2)
 
 # %% [markdown]
-# **At GPT-2's rate the third Pythia no longer copies (-0.01 instead of 0.87 nats).** But at Pythia's rate the third GPT-2 still gains hardly anything (0.05 instead of 0.01). So at these sizes neither the rate nor the architecture is enough alone. We tried one seed.
+# **At GPT-2's rate the third Pythia no longer copies (-0.01 instead of 0.87 nats).** But at Pythia's rate the third GPT-2 still gains hardly anything (0.05 instead of 0.01). So at these sizes neither the rate nor the architecture is enough alone.
 #
 # ## What we found
 #
@@ -331,7 +331,7 @@ rates.pivot(index=["family", "S"], columns="rate", values="order").round(2)
 # %% [markdown]
 # <details><summary>Are pair tokens just common pairs?</summary>
 #
-# Hardly. Take pairs that are equally frequent in the <em>other</em> of 40 HumanEval documents. Pythia's exponent on pair tokens is still far larger. (We did not count pairs in the training text.)</details>
+# Hardly. Take pairs that are equally frequent in the other 39 of 40 HumanEval documents. Pythia's exponent on pair tokens is still far larger.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: exponents by how often the pair occurs in other documents; three sizes of each
@@ -413,7 +413,7 @@ display(bend.groupby(level=0).median().round(1))
 # %% [markdown]
 # <details><summary>Does a law in size and training tokens hold better without pair tokens?</summary>
 #
-# Kaplan's law does ([notebook 15](15_size_and_tokens.ipynb)). On other tokens it predicts twice the training tokens to 2.0% and two larger models to 0.9%. On all tokens it is several times as far off.</details>
+# Kaplan's law does ([notebook 15](15_size_and_tokens.ipynb)). On other tokens it predicts the loss at twice the training tokens to 2.0%, and that of two larger models to 0.9%. On all tokens it is several times as far off.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: errors of two laws and of "no change", in percent

@@ -122,12 +122,12 @@ print(f"By chance it could be {by_chance:.0f}% above.")
 #
 # > **The paper.** "Across all model series and all datasets, RBP1 exhibits precise power-law relationship with model sizes" (Figure 3)
 #
-# In the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) $\mathrm{RBP}_1$ is the share of true next tokens that are the model's first guess. Its loss is $-\log \mathrm{RBP}_1$. Others published four kinds of similar shares:
+# In the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) $\mathrm{RBP}_1$ is the share of true next tokens that are the model's first guess. Its loss is $-\log \mathrm{RBP}_1$. Others published four kinds of similar shares (models in brackets):
 #
-# - *next token* on web text, by Fairseq
-# - *last sub-token*: the last token of each LAMBADA passage, by GPT-2
-# - *masked residues*: hidden parts of proteins, by ESM-2
-# - *memorised windows*: pieces of training text in which Pythia guesses 32 tokens in a row.
+# - *next token* on web text (Fairseq)
+# - *last sub-token*: the last token of each LAMBADA passage (GPT-2)
+# - *masked residues*: hidden parts of proteins (ESM-2)
+# - *memorised windows*: pieces of training text whose next 32 tokens are all guessed right (Pythia).
 
 # %%
 rows = []
@@ -222,7 +222,7 @@ plots.save(figure, points[names], figures_dir, "16_lambada")
 #
 # Cerebras-GPT's largest model is 3% below its line, and GPT-3's is 48% above. But GPT-3's step is 14, and Cerebras-GPT's only 2, so this comparison is not fair. Up to 13B, GPT-3 has a step of 2, and ends 11% above. Pythia, with a step of 1.8, ends 20% above. Both are within chance.
 #
-# Are training tokens the reason? Each GPT-3 model read 300 billion tokens. Larger Cerebras-GPT models read more: 20 tokens for each parameter. We have 17 series on LAMBADA. In five, the larger models read more, and all five end below their line. But these are only two families. The other twelve end above. For six of them, BLOOM included, our sources state no tokens. And only GPT-3 and BLOOM are off by more than chance. This is no proof.
+# Are training tokens the reason? Each GPT-3 model read 300 billion tokens. Larger Cerebras-GPT models read more: 20 tokens for each parameter. We have 17 series on LAMBADA. In five, the larger models read more, and all five end below their line. But these are only two families. The other twelve end above: six with equal tokens, and six, BLOOM included, whose tokens our sources do not state. And only GPT-3 and BLOOM are off by more than chance. This is no proof.
 #
 # Perhaps the loss is a sum of two parts, as in [notebook 15](15_size_and_tokens.ipynb). One is there because the model is too small, the other because it has read too little.
 
@@ -292,7 +292,7 @@ print("error of the models that were held out, % of the loss")
 print(errors.to_string())
 
 # %% [markdown]
-# **With tokens in the law, the error for the largest models is 3 to 20%**. (Pythia's checkpoints below 6 billion tokens are left out, because they follow none of the forms.) (*Size* predicts one loss for all checkpoints of a model, so it must fail: by 24 to 36%.)
+# **With tokens in the law, the error for the largest models is 3 to 20%**. (Pythia's checkpoints below 6 billion tokens are left out, because they follow none of the forms.) (*Size* predicts one loss for all $T$ at a size, so it must fail: by 24 to 36%.)
 #
 # At equal $T$, as in GPT-3, the sum bends and the product is straight. So of the three only the sum could explain GPT-3. The tests do not agree on it: Pythia favours the sum, and OpenLM the product.
 #
@@ -507,7 +507,7 @@ columns = ["model", "S", "predicted", "low", "high", "share", "line"]
 plots.save(figure, points.reset_index()[columns], figures_dir, "16_blind")
 
 # %% [markdown]
-# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$**. A line through all other sizes has 0.14. But on the middle five of the seven, the line through three sizes (0.083) is about as good as our rule (0.079).
+# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$**. A line through all other sizes has 0.14. But without 70M and 12B, the line through three sizes alone (0.083) nearly equals our rule (0.079).
 #
 # **Exercise 3.** If seven correct 95% intervals were independent, how probable would it be that all seven contain the truth?
 #

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Beyond the paper: is cross-entropy all there is?
 #
-# Two Pythias have the same size, first weights and training text. The second was trained with *smoothed* targets: the true token gets 90% of the probability, and all tokens share the rest. CE, the cross-entropy, is the mean of $-\log p$, with $p$ a model's probability of the true token. How much does smoothing change CE on our five `TEXTS`? `totals` has what was measured.
+# Two small Pythias of ours have the same size, first weights and training text. The second was trained with *smoothed* targets: the true token gets 90% of the probability, and all tokens share the rest. CE, the cross-entropy, is the mean of $-\log p$, with $p$ a model's probability of the true token. How much does smoothing change CE on our five `TEXTS`? `totals` has what was measured.
 
 # %% tags=["parameters", "hide-input"]
 records_dir = ""  # records of your own are not used here: the runs are ours
@@ -54,7 +54,7 @@ for text in TEXTS:
 print(f"{'mean':17} CE of the smoothed one: {np.mean(changes):+.1%}")
 
 # %% [markdown]
-# $\mathrm{RBP}_k$ is the share of true tokens among a model's first $k$, and $-\log \mathrm{RBP}_k$ is the *rank loss*. In [notebook 17](17_one_axis.ipynb) we fitted, for each text and $k$, a line of log rank loss against log CE to 25 *ordinary* small models (`ordinary`), of the four families of the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)). By that line, a CE that is 1.4% higher goes with rank losses that are 2 to 3% higher.
+# $\mathrm{RBP}_k$ is the share of places at which the true token is among a model's first $k$ guesses, and $-\log \mathrm{RBP}_k$ is the *rank loss*. [Notebook 17](17_one_axis.ipynb) has 25 *ordinary* small models (`ordinary`), of the four families of the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)). For each text and $k$ we fitted a line to their log rank loss against log CE. By that line, a CE that is 1.4% higher goes with rank losses that are 2 to 3% higher.
 #
 # **Guess.** How do the smoothed model's rank losses at $k$ = 1 and 10 compare with the first model's: 2 to 3% higher, much higher, or about the same?
 #
@@ -176,7 +176,7 @@ print(f"CE of deep runs against wide ones: {min(CE_changes):+.0%} to {max(CE_cha
 # %% [markdown]
 # *Thick: mean over sizes. Thin: each size. Grey band: within 1%, which we count as none.*
 #
-# **With one seed and at the same CE, deep models have a rank loss that is 3% lower than that of wide ones at $k = 1$, and 5.5% higher at $k = 100$. That of smoothed models is about 2% lower than that of unchanged ones, for $k$ up to 200** (1% higher at $k = 500$). Without regard to CE, deep models are worse at every $k$: their CE is 5 to 9% higher. At $k$ = 1 and 100 all sizes agree in sign, but we had seen these runs before we planned the test below.
+# **With one seed and at the same CE, deep models have a rank loss that is 3% lower than that of wide ones at $k = 1$, and 5.5% higher at $k = 100$. For smoothed models it is about 2% lower than for unchanged ones, for $k$ up to 200**. But the CE of deep models is 5 to 9% higher, and this outweighs the 3%: they are worse at every $k$. We had seen these runs before we planned the test below.
 #
 # **Exercise 1.** A run's rank loss is 0.580, and the line says 0.600. Its unchanged twin has 0.560, and the line says 0.570. What is the difference of the excesses, in percent, to one decimal?
 #
@@ -200,7 +200,7 @@ print(check(1, answer_1, sealed("c144de0e", digits=1)))
 #
 # At $k$ = 1, 10 and 100 we take the mean difference over the pairs, with a 95% interval (Student's $t$). A change acts *through* CE if all three intervals lie within ±1%. It acts *beyond* CE if at least one interval lies wholly above +1% or below -1%. Otherwise the test cannot tell. Nor can it tell with fewer than six pairs, or with one size only.
 #
-# In the module `contrasts`, `shipped_totals` loads the finished runs, `pair_differences` subtracts the excesses of each pair, and `verdicts` applies the rule.
+# `shipped_totals` loads the finished runs, `pair_differences` subtracts the excesses of each pair, and `verdicts` applies the rule.
 
 # %%
 finished = contrasts.shipped_totals()
@@ -245,15 +245,15 @@ print(f"{len(finished_runs)} of {len(contrasts.plan())} planned runs are finishe
 # %% [markdown]
 # *Percent. CE: its mean change. $k$: difference of excesses. A star: the whole interval is beyond 1%.*
 #
-# **With new seeds, smoothing and depth act beyond CE, as before. So does the learning rate: at the same CE, the rank loss at $k = 100$ is 4% higher with a quarter of the rate. Dropout acts through CE at these three $k$.** By the rule, twice the tokens act beyond CE, too, but with a parabola in place of the line the test cannot tell. The other verdicts stay, though not at every $k$; at $k = 100$ rate and depth shrink to 2.3 and 3.5%.
+# **With new seeds, smoothing and depth act beyond CE, as before. So does the learning rate: at the same CE, the rank loss at $k = 100$ is 4% higher with a quarter of the rate. Dropout acts through CE at these three $k$.** By the rule, twice the tokens act beyond CE, too, but with a parabola in place of the line the test cannot tell. The other verdicts stay, with fewer stars; at $k = 100$ rate and depth shrink to 2.3 and 3.5%.
 #
-# The interval treats the pairs as one sample. With sizes as the units (three), the test could not tell for dropout; the other verdicts would stay.
+# The interval treats the pairs as one sample. With the means of the three sizes instead, the test could not tell for dropout; the other verdicts would stay.
 #
 # **Exercise 2, to discuss** ([solutions](../docs/solutions/20_beyond_cross_entropy.md)). Why does smoothing raise CE, although the ranks stay almost the same?
 #
 # ## Where the paper's models and ours differ
 #
-# In notebook 17, the rank loss on a text is a power of CE. This power, $\varepsilon_k$, is the exponent of the rank loss in size, divided by that of CE. If it belongs to the text alone, the paper's models and ours have the same $\varepsilon_1$ on HumanEval.
+# In notebook 17, the rank loss on a text goes as $\mathrm{CE}^{\varepsilon_k}$. So $\varepsilon_k$ is the exponent of the rank loss in size, divided by that of CE. If it belongs to the text alone, the paper's models and ours have the same $\varepsilon_1$ on HumanEval.
 
 # %%
 table = paper.table1()
@@ -300,15 +300,15 @@ RBP_1 = counts["hits_1"] / counts["tokens"]
 counts["log CE"] = np.log(CE)
 counts["log rank loss"] = np.log(-np.log(RBP_1))
 
-# With two sizes a slope in log S is a difference between them, over the difference of log S.
-# The latter cancels in the ratio of the two slopes.
+# A slope in log S is here the change between the two sizes over that of log S. The change of
+# log S cancels in the ratio of the two slopes.
 by_V = counts.sort_values("S").groupby(["corpus", "V"])[["log CE", "log rank loss"]]
 change = by_V.last() - by_V.first()
 epsilon_1 = change["log rank loss"] / change["log CE"]
 epsilon_1.unstack().round(1)
 
 # %% [markdown]
-# On HumanEval $\varepsilon_1$ does not fall as $V$ grows, and on the other four it falls and then rises. With two sizes and one seed, this is noisy. So we have not shown that a small vocabulary is the reason, and the question is **open**.
+# On HumanEval $\varepsilon_1$ does not fall as $V$ grows, and on the other four it falls and then rises. With two sizes and one seed this is noisy: at $V$ = 4,096 two texts are not above 1. So we have not shown that a small vocabulary is the reason, and the question is **open**.
 #
 # **Exercise 3.** A text has $\varepsilon_1 = 0.9$. A family's CE falls by 5% for each tenfold size. By how many percent does its rank loss at $k = 1$ fall, to one decimal?
 #
@@ -321,14 +321,14 @@ print(check(3, answer_3, sealed("32209ccb", digits=1)))
 # %% [markdown]
 # ## What we found
 #
-# CE tells much about ranks, but not all. Smoothing raises it on four texts and hardly changes the first ranks. Deep, narrow models have more first guesses right than their CE says, but also more true tokens at ranks above 100. A lower learning rate does the same. Dropout hardly does (but the rank loss is 2.3% too low at $k = 500$, as we saw afterwards). All runs are small and short.
+# CE tells much about ranks, but not all. Smoothing raises it on four texts and hardly changes the first ranks. Deep, narrow models have more first guesses right than their CE says, but also more true tokens at ranks above 100. A lower learning rate does the same, so the doubled rate of the deep runs is not the reason. Dropout acts through CE by our test (but at $k = 500$ its rank loss is 2.3% too low, as we saw afterwards). All runs are small and short.
 #
 # ## Further questions
 
 # %% [markdown]
 # <details><summary>And with RBP_10 as the axis?</summary>
 #
-# On $k$ = 1 and 100 the mean differences are a little smaller than with CE (2.3 against 2.6%, root mean square; at $k = 1$ larger). By the rule, CE has no special place. Dropout acts through this axis; rate, tokens and depth act beyond it. For smoothing the test cannot tell.</details>
+# On $k$ = 1 and 100 the mean differences are a little smaller than with CE (2.3 against 2.6%, root mean square; at $k = 1$ larger). By the rule, CE has no special place. Dropout acts through this axis; rate, tokens and depth act beyond it.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: the same pairs with RBP_10 as the axis, and the root mean square of the means
@@ -344,7 +344,7 @@ for axis, of_axis in (("CE", differences), ("RBP_10", by_RBP)):
 # %% [markdown]
 # <details><summary>Does it matter that the line is straight?</summary>
 #
-# For smoothing it hardly does. Depth, rate and tokens change CE by 6 to 7%, and the true curve bends a little. All runs at the lower rate have a CE beyond the fitted ones. With a parabola, tokens have -1.3% [-1.9, -0.7] at $k = 100$ (not -2.9%), and depth is no longer beyond CE at $k = 10$.</details>
+# Depth, rate and tokens change CE by 6 to 7%, and the true curve bends a little. All runs at the lower rate have a CE beyond the fitted ones. With a parabola, tokens have -1.3% [-1.9, -0.7] at $k = 100$ (not -2.9%), and depth is no longer beyond CE at $k = 10$.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: mean differences with a line and with a parabola as the reference
@@ -444,7 +444,7 @@ for k in KS:
 # %% [markdown]
 # <details><summary>Is there a second axis?</summary>
 #
-# The second principal component has 0.2 to 1.1% of the variance. It changes sign at $k$ = 50 to 500, and the effect of depth at 3 to 5, so it is something else (explored without a test).</details>
+# The second principal component has 0.2 to 1.1% of the variance. It changes sign at $k$ = 50 to 500, and the effect of depth at 3 to 5, so it is something else.</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: the second component by k, and its share of the variance
