@@ -93,7 +93,7 @@ plots.save(figure, pd.DataFrame({"token": tokens, "pair": is_pair_token}), figur
 #
 # $S$ is the number of parameters without embeddings. $\mathrm{RBP}_k$ is the share of true next tokens that are among a model's $k$ first guesses. On one text, $-\log \mathrm{RBP}_1 \propto S^{-\alpha}$ in a family of models.
 #
-# The *pocket models* compared here are small ones that we trained, with the designs of GPT-2, OPT, Pythia and Qwen. All families read the same 12 million tokens. Over five texts, our Pythia's exponent is 1.3 to 1.9 times that of our GPT-2 or OPT.
+# The *pocket models* compared here are small ones that we trained, with the designs of GPT-2, OPT, Pythia, Qwen and Mamba. All families read the same 12 million tokens. Over five texts, our Pythia's exponent is 1.3 to 1.9 times that of our GPT-2 or OPT.
 #
 # **Guess.** Split the tokens of a text into the two kinds, and fit $\alpha$ to each. Where do the families differ in $\alpha$: on pair tokens, on other tokens, or on both alike?
 #
@@ -101,7 +101,7 @@ plots.save(figure, pd.DataFrame({"token": tokens, "pair": is_pair_token}), figur
 #
 # ## Two kinds of token, two exponents
 #
-# For every pocket model we counted the ranks of the true tokens, by kind. `load_totals` reads the counts, and `size_and_tokens` makes a table of them. Each row has one model, one text and one quantity ($\mathrm{RBP}_1$, $\mathrm{RBP}_{10}$, $\mathrm{RBP}_{100}$ or the cross-entropy, CE). The column `loss` is $-\log \mathrm{RBP}_k$ or CE, and `T` is the number of training tokens.
+# For every pocket model we measured the true tokens, by kind. `load_totals` reads the counts, and `size_and_tokens` makes a table of them. Each row has one model, one text and one quantity ($\mathrm{RBP}_1$, $\mathrm{RBP}_{10}$, $\mathrm{RBP}_{100}$ or the cross-entropy, CE). The column `loss` is $-\log \mathrm{RBP}_k$ or CE, and `T` is the number of training tokens.
 
 # %%
 at_k = (1, 10, 100)
@@ -292,9 +292,9 @@ steps = pd.DataFrame(rows, columns=columns).set_index("text")
 steps.round(2)
 
 # %% [markdown]
-# **So Pythia's large exponent on pair tokens comes mostly from one sudden drop, where copying begins. From the fourth size on, its exponent is 1.0 to 1.6 times the larger one of GPT-2 and OPT, not 2.2 to 3.9 times.** (We chose these sizes after we had seen the figure. From the fifth size on, the ratio is 1.3 to 1.8. Each size has one seed.)
+# **So Pythia's large exponent on pair tokens comes mostly from one sudden drop, where copying begins. From the fourth size on, Pythia's exponent is 1.0 to 1.6 times the larger one of GPT-2 and OPT (over all their sizes), not 2.2 to 3.9 times.** (We chose these sizes after we had seen the figure. From the fifth size on, the ratio is 1.3 to 1.8. Each size has one seed.)
 #
-# **Exercise 2.** At first a model gives each of the $V$ = 4,096 tokens the same probability. After 40 different tokens, it gives each of these 40 the probability 1/40. By how many nats is its loss on them now lower? Give one decimal. How much of this is a gain from the order?
+# **Exercise 2.** Before reading, a model gives each of $V$ = 4,096 tokens the same probability. After 40 different tokens, it gives each of these 40 the probability 1/40. By how many nats is its loss on them now lower? Give one decimal. How much of this is a gain from the order?
 #
 # <details><summary>Hint</summary>The loss of a token with probability p is -log p.</details>
 
@@ -445,4 +445,4 @@ exponents = small.groupby(cell)[["S", "loss"]].apply(
 display(exponents.groupby(["kind", "family"]).median().unstack().round(3))
 
 # %% [markdown]
-# **Related.** [Olsson et al.](https://arxiv.org/abs/2209.11895) describe induction heads, which complete such pairs and form suddenly during training. [Arora et al.](https://arxiv.org/abs/2312.04927) compare models with attention to models without it (gated convolutions). Repeated pairs make most of that difference.
+# **Related.** [Olsson et al.](https://arxiv.org/abs/2209.11895) describe induction heads, which complete such pairs and form suddenly during training. [Arora et al.](https://arxiv.org/abs/2312.04927) compare models with attention to models without it (gated convolutions). They differ mostly on repeated pairs.

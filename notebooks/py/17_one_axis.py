@@ -222,11 +222,11 @@ if len(enough):  # your own records may have too few models
 # %% [markdown]
 # *Distance of the 69 models from a line in $S$ and in CE, in percent (root mean square). farthest: the model farthest from the line in CE.*
 #
-# A line in CE misses by 1 to 4%, and a line in size by 14 to 28%. This is unfair to size. The 44 others have another design or training, and $S$ does not show that. The ordinary models alone miss the line in size by 9 to 13%, and the line in CE by 1 to 2%.
+# A line in CE misses by 1 to 4%, and a line in size by 14 to 28%. This is unfair to size. Most of the 44 others have another design or training, and $S$ does not show that. The ordinary models alone miss the line in size by 9 to 13%, and the line in CE by 1 to 2%.
 #
 # ## Do shared tokens make the line?
 #
-# CE and $\mathrm{RBP}_k$ are counted on the same tokens. Tokens that happen to suit a model improve both numbers, which moves the model along the line. So we split the files of `pocket:prose` into random halves, 200 times. For the ordinary models we take $\mathrm{RBP}_{10}$ from one half and CE from the other.
+# CE and $\mathrm{RBP}_k$ are counted on the same tokens. Tokens that happen to suit a model improve both numbers, so luck alone could put models on a line. So we split the files of `pocket:prose` into random halves, 200 times. For the ordinary models we take $\mathrm{RBP}_{10}$ from one half and CE from the other.
 #
 # `halves` has the pairs of halves. `CE_of` and `RBP_of` give every model's CE and $\mathrm{RBP}_{10}$ on one half. `off_line` gives the models' distance from a line through them (root mean square).
 
@@ -287,7 +287,7 @@ if halves:  # your own records may have too few documents
     print(f"same half {from_same:.4f}, other half {from_other:.4f}: {farther:.0%} farther")
 
 # %% [markdown]
-# With CE from other files, the distance grows by only 8%. So the shared tokens hardly make the line. (On other texts it grows by up to 27%: [notebook 20](20_beyond_cross_entropy.ipynb).)
+# With CE from other files, the distance grows by only 8%. So the shared tokens hardly make the line. (On other texts it grows by up to 27%: [notebook 20](20_beyond_cross_entropy.ipynb), folded.)
 #
 # **Exercise 1.** On one text, $-\log \mathrm{RBP}_{10} = 0.38$ at CE = 3.2, and 0.50 at CE = 3.8. A model has CE = 3.4. Which $\mathrm{RBP}_{10}$ do you expect, to two decimals?
 #
@@ -337,9 +337,9 @@ print(check(2, answer_2, sealed("81e7e8f8", digits=3)))
 #
 # ## What we found
 #
-# **On one text, the CE of one of our small models gives its rank losses at $k$ = 1, 10 and 100, typically to within 1 to 4%. So these models lie nearly on one axis.** (Single models are up to 10% off.) The paper's exponents agree with such an axis on four texts, and not on its two texts of code. A test of $\varepsilon_k$, fixed beforehand, failed with 12 models and was undecided with 19.
+# **On one text, the CE of one of our small models gives its rank losses at $k$ = 1, 10 and 100, typically to within 1 to 4%. So these models lie nearly on one axis.** The paper's exponents agree with such an axis on four texts, and not on its two texts of code. A test fixed beforehand, whether ablations keep $\varepsilon_k$, failed with 12 models and was undecided with 19.
 #
-# Very short training (1.5 million tokens) moves models off the axis by 6 to 9% at $k = 100$. In 63 further runs ([notebook 20](20_beyond_cross_entropy.ipynb)), other changes move the rank loss away from what CE says. At equal CE, the rank loss at $k = 100$ is 3.5 to 5.0% higher in deep, narrow models (at twice the learning rate), and 2.3 to 4.2% higher at a quarter of the usual rate. At $k = 1$ it is 2.1% lower with smoothed targets. Dropout moves it by less than 1%. None of this shows that CE causes the ranks.
+# Very short training (1.5 million tokens) moves models off the axis by 6 to 9% at $k = 100$. In 63 further runs ([notebook 20](20_beyond_cross_entropy.ipynb)), other changes move the rank loss, too. At equal CE and $k = 100$, the rank loss is 5.0% higher in deep, narrow models at twice the learning rate (3.5% by a parabola), and 4.2% (2.3%) higher at a quarter of the rate. At $k = 1$ it is 2.1% lower with smoothed targets. Dropout moves it by less than 1% at $k$ = 1, 10 and 100. None of this shows that CE causes the ranks.
 #
 # ## Further questions
 

@@ -54,7 +54,7 @@ for text in TEXTS:
 print(f"{'mean':17} CE of the smoothed one: {np.mean(changes):+.1%}")
 
 # %% [markdown]
-# $\mathrm{RBP}_k$ is the share of places at which the true token is among a model's first $k$ guesses, and $-\log \mathrm{RBP}_k$ is the *rank loss*. [Notebook 17](17_one_axis.ipynb) has 25 *ordinary* small models (`ordinary`), of the four families of the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)). For each text and $k$ we fitted a line to their log rank loss against log CE. By that line, a CE that is 1.4% higher goes with rank losses that are 2 to 3% higher.
+# $\mathrm{RBP}_k$ is the share of places at which the true token is among a model's first $k$ guesses, and $-\log \mathrm{RBP}_k$ is the *rank loss*. [Notebook 17](17_one_axis.ipynb) has 25 *ordinary* small models (`ordinary` has each on each text), of the four families of the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)). For each text and $k$ we fitted a line to their log rank loss against log CE. By that line, a CE that is 1.4% higher goes with rank losses that are 2 to 3% higher.
 #
 # **Guess.** How do the smoothed model's rank losses at $k$ = 1 and 10 compare with the first model's: 2 to 3% higher, much higher, or about the same?
 #
@@ -174,9 +174,9 @@ for deep_name, wide_name in zip(deep, wide, strict=True):
 print(f"CE of deep runs against wide ones: {min(CE_changes):+.0%} to {max(CE_changes):+.0%}")
 
 # %% [markdown]
-# *Thick: mean over sizes. Thin: each size. Grey band: within 1%, which we count as none.*
+# *Thick: mean over sizes. Thin: each size. Grey band: within 1%.*
 #
-# **With one seed and at the same CE, deep models have a rank loss that is 3% lower than that of wide ones at $k = 1$, and 5.5% higher at $k = 100$. For smoothed models it is about 2% lower than for unchanged ones, for $k$ up to 200**. But the CE of deep models is 5 to 9% higher, and this outweighs the 3%: they are worse at every $k$. We had seen these runs before we planned the test below.
+# **With one seed and at the same CE, deep models have a rank loss that is 3% lower than that of wide ones at $k = 1$, and 5.5% higher at $k = 100$. For smoothed models it is about 2% lower than for unchanged ones, for $k$ up to 200**. But deep models' CE is 5 to 9% higher, which costs more than the 3%: they are worse at every $k$. We had seen these runs before we planned the test below.
 #
 # **Exercise 1.** A run's rank loss is 0.580, and the line says 0.600. Its unchanged twin has 0.560, and the line says 0.570. What is the difference of the excesses, in percent, to one decimal?
 #
@@ -198,7 +198,7 @@ print(check(1, answer_1, sealed("c144de0e", digits=1)))
 #
 # Each has nine pairs: three new seeds at three sizes.
 #
-# At $k$ = 1, 10 and 100 we take the mean difference over the pairs, with a 95% interval (Student's $t$). A change acts *through* CE if all three intervals lie within ±1%. It acts *beyond* CE if at least one interval lies wholly above +1% or below -1%. Otherwise the test cannot tell. Nor can it tell with fewer than six pairs, or with one size only.
+# At $k$ = 1, 10 and 100 we take the mean difference over the pairs, with a 95% interval. A change acts *through* CE if all three intervals lie within ±1%. It acts *beyond* CE if at least one interval lies wholly above +1% or below -1%. Otherwise the test cannot tell. Nor can it tell with fewer than six pairs, or with one size only.
 #
 # `shipped_totals` loads the finished runs, `pair_differences` subtracts the excesses of each pair, and `verdicts` applies the rule.
 
@@ -245,15 +245,15 @@ print(f"{len(finished_runs)} of {len(contrasts.plan())} planned runs are finishe
 # %% [markdown]
 # *Percent. CE: its mean change. $k$: difference of excesses. A star: the whole interval is beyond 1%.*
 #
-# **With new seeds, smoothing and depth act beyond CE, as before. So does the learning rate: at the same CE, the rank loss at $k = 100$ is 4% higher with a quarter of the rate. Dropout acts through CE at these three $k$.** By the rule, twice the tokens act beyond CE, too, but with a parabola in place of the line the test cannot tell. The other verdicts stay, with fewer stars; at $k = 100$ rate and depth shrink to 2.3 and 3.5%.
+# **With new seeds, smoothing and depth act beyond CE, as before. So does the learning rate: at the same CE, the rank loss at $k = 100$ is 4% higher with a quarter of the rate. Dropout acts through CE at these three $k$.** By the rule, twice the tokens act beyond CE, too, but with a parabola in place of the line the test cannot tell. The parabola keeps the other verdicts, with fewer stars; at $k = 100$ it gives 2.3% for rate and 3.5% for depth.
 #
-# The interval treats the pairs as one sample. With the means of the three sizes instead, the test could not tell for dropout; the other verdicts would stay.
+# The interval treats the pairs as one sample. If the sample is the means of the three sizes, dropout becomes undecided; the other verdicts stay.
 #
 # **Exercise 2, to discuss** ([solutions](../docs/solutions/20_beyond_cross_entropy.md)). Why does smoothing raise CE, although the ranks stay almost the same?
 #
 # ## Where the paper's models and ours differ
 #
-# In notebook 17, the rank loss on a text goes as $\mathrm{CE}^{\varepsilon_k}$. So $\varepsilon_k$ is the exponent of the rank loss in size, divided by that of CE. If it belongs to the text alone, the paper's models and ours have the same $\varepsilon_1$ on HumanEval.
+# In notebook 17, the rank loss on a text goes as $\mathrm{CE}^{\varepsilon_k}$. So $\varepsilon_k$ is the exponent of the rank loss in size, divided by that of CE. If it belonged to the text alone, all models would have the same $\varepsilon_1$ on HumanEval.
 
 # %%
 table = paper.table1()
@@ -291,7 +291,7 @@ for source, ratios in (("published", all_published), ("pocket", np.array(all_poc
     print(f"{source}: above 1 in {(ratios > 1).sum()} of {len(ratios)} pairs of text and family")
 
 # %% [markdown]
-# Our models agree with each other (1.33 to 1.38), but not with the paper's (0.74 to 1.02). On all texts, ours are above 1 and the paper's mostly below. Is it the tokenizer? Ours has $V$ = 4,096 tokens, the paper's have about 50,000 or more. So we trained two sizes of Pythia on the same documents with three values of $V$.
+# Our models agree with each other (1.33 to 1.38), but not with the paper's, which do not agree either (0.74 to 1.02). On all texts ours are above 1, the paper's mostly below. Is it the tokenizer? Ours has $V$ = 4,096 tokens, the paper's have about 50,000 or more. So we trained two sizes of Pythia on the same documents with three values of $V$.
 
 # %%
 counts = pd.read_csv(paths.VOCABULARIES)
@@ -300,8 +300,8 @@ RBP_1 = counts["hits_1"] / counts["tokens"]
 counts["log CE"] = np.log(CE)
 counts["log rank loss"] = np.log(-np.log(RBP_1))
 
-# A slope in log S is here the change between the two sizes over that of log S. The change of
-# log S cancels in the ratio of the two slopes.
+# With two sizes, a slope is a change divided by the change of log S. The latter cancels in the
+# ratio of two slopes.
 by_V = counts.sort_values("S").groupby(["corpus", "V"])[["log CE", "log rank loss"]]
 change = by_V.last() - by_V.first()
 epsilon_1 = change["log rank loss"] / change["log CE"]
@@ -310,7 +310,7 @@ epsilon_1.unstack().round(1)
 # %% [markdown]
 # On HumanEval $\varepsilon_1$ does not fall as $V$ grows, and on the other four it falls and then rises. With two sizes and one seed this is noisy: at $V$ = 4,096 two texts are not above 1. So we have not shown that a small vocabulary is the reason, and the question is **open**.
 #
-# **Exercise 3.** A text has $\varepsilon_1 = 0.9$. A family's CE falls by 5% for each tenfold size. By how many percent does its rank loss at $k = 1$ fall, to one decimal?
+# **Exercise 3.** A text has $\varepsilon_1 = 0.9$. A family's CE falls by 5% if $S$ grows tenfold. By how many percent does its rank loss at $k = 1$ fall, to one decimal?
 #
 # <details><summary>Hint</summary>Raise 0.95 to the power 0.9.</details>
 
@@ -321,7 +321,7 @@ print(check(3, answer_3, sealed("32209ccb", digits=1)))
 # %% [markdown]
 # ## What we found
 #
-# CE tells much about ranks, but not all. Smoothing raises it on four texts and hardly changes the first ranks. Deep, narrow models have more first guesses right than their CE says, but also more true tokens at ranks above 100. A lower learning rate does the same, so the doubled rate of the deep runs is not the reason. Dropout acts through CE by our test (but at $k = 500$ its rank loss is 2.3% too low, as we saw afterwards). All runs are small and short.
+# CE tells much about ranks, but not all. Smoothing raises it on four texts and hardly changes the first ranks. Deep, narrow models have more first guesses right than their CE says, but also more true tokens at ranks above 100. A lower learning rate does nearly the same, so the higher rate of the deep runs is hardly the reason. Dropout acts through CE by our test (but at $k = 500$ its rank loss is 2.3% too low, as we saw afterwards). All runs are small and short.
 #
 # ## Further questions
 
