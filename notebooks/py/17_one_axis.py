@@ -339,7 +339,7 @@ print(check(2, answer_2, sealed("81e7e8f8", digits=3)))
 #
 # **On one text, the CE of one of our small models gives its rank losses at $k$ = 1, 10 and 100, typically to within 1 to 4%. So these models lie nearly on one axis.** The paper's exponents agree with such an axis on four texts, and not on its two texts of code. A test fixed beforehand, whether ablations keep $\varepsilon_k$, failed with 12 models and was undecided with 19.
 #
-# Very short training (1.5 million tokens) moves models off the axis by 6 to 9% at $k = 100$. In 63 further runs ([notebook 20](20_beyond_cross_entropy.ipynb)), other changes move the rank loss, too. At equal CE and $k = 100$, the rank loss is 5.0% higher in deep, narrow models at twice the learning rate (3.5% by a parabola), and 4.2% (2.3%) higher at a quarter of the rate. At $k = 1$ it is 2.1% lower with smoothed targets. Dropout moves it by less than 1% at $k$ = 1, 10 and 100. None of this shows that CE causes the ranks.
+# Very short training (1.5 million tokens) moves models off the axis by 6 to 9% at $k = 100$. In 63 runs ([notebook 20](20_beyond_cross_entropy.ipynb)), other changes move the rank loss, too. At equal CE and $k = 100$, the rank loss is 5.0% higher in deep, narrow models at twice the learning rate (3.5% by a parabola), and 4.2% (2.3%) higher at a quarter of the rate. At $k = 1$ it is 2.1% lower with smoothed targets. Dropout moves it by less than 1% at $k$ = 1, 10 and 100. None of this shows that CE causes the ranks.
 #
 # ## Further questions
 

@@ -245,7 +245,7 @@ print(f"{len(finished_runs)} of {len(contrasts.plan())} planned runs are finishe
 # %% [markdown]
 # *Percent. CE: its mean change. $k$: difference of excesses. A star: the whole interval is beyond 1%.*
 #
-# **With new seeds, smoothing and depth act beyond CE, as before. So does the learning rate: at the same CE, the rank loss at $k = 100$ is 4% higher with a quarter of the rate. Dropout acts through CE at these three $k$.** By the rule, twice the tokens act beyond CE, too, but with a parabola in place of the line the test cannot tell. The parabola keeps the other verdicts, with fewer stars; at $k = 100$ it gives 2.3% for rate and 3.5% for depth.
+# **With new seeds, smoothing and depth again act beyond CE. So does the learning rate: at the same CE, the rank loss at $k = 100$ is 4% higher with a quarter of the rate. Dropout acts through CE at these three $k$.** By the rule, twice the tokens act beyond CE, too, but with a parabola in place of the line the test cannot tell. The parabola keeps the other verdicts, with fewer stars; at $k = 100$ it gives 2.3% for rate and 3.5% for depth.
 #
 # The interval treats the pairs as one sample. If the sample is the means of the three sizes, dropout becomes undecided; the other verdicts stay.
 #
@@ -321,7 +321,7 @@ print(check(3, answer_3, sealed("32209ccb", digits=1)))
 # %% [markdown]
 # ## What we found
 #
-# CE tells much about ranks, but not all. Smoothing raises it on four texts and hardly changes the first ranks. Deep, narrow models have more first guesses right than their CE says, but also more true tokens at ranks above 100. A lower learning rate does nearly the same, so the higher rate of the deep runs is hardly the reason. Dropout acts through CE by our test (but at $k = 500$ its rank loss is 2.3% too low, as we saw afterwards). All runs are small and short.
+# CE tells much about ranks, not all. Smoothing raises it on four texts and hardly changes the first ranks. Deep, narrow models have more first guesses right than their CE says, but also more true tokens at ranks above 100. A lower learning rate does nearly the same, so the higher rate of the deep runs is hardly the reason. Dropout acts through CE by our test (but at $k = 500$ its rank loss is 2.3% too low, as we saw afterwards). All runs are small and short.
 #
 # ## Further questions
 
@@ -444,7 +444,7 @@ for k in KS:
 # %% [markdown]
 # <details><summary>Is there a second axis?</summary>
 #
-# The second principal component has 0.2 to 1.1% of the variance. It changes sign at $k$ = 50 to 500, and the effect of depth at 3 to 5, so it is something else.</details>
+# The second principal component has 0.2 to 1.1% of the variance. It changes sign at $k$ = 50 to 500, and the effect of depth at 3 to 5, so it is something else (no test).</details>
 
 # %% tags=["hide-input", "hide-output"]
 # Folded: the second component by k, and its share of the variance
