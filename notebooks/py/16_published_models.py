@@ -292,7 +292,7 @@ print("error of the models that were held out, % of the loss")
 print(errors.to_string())
 
 # %% [markdown]
-# **With tokens in the law, the error for the largest models is 3 to 20%**. (Pythia's checkpoints below 6 billion tokens are left out, because they follow none of the forms.) (*Size* predicts one loss for all $T$ at a size, so it must fail: by 24 to 36%.)
+# **With tokens in the law, the error for the largest models is 3 to 20%**. (Pythia's checkpoints below 6 billion tokens are left out, because they follow none of the forms.) *Size* predicts one loss for all $T$ at a size, so it must fail: by 24 to 36%.
 #
 # At equal $T$, as in GPT-3, the sum bends and the product is straight. So of the three only the sum could explain GPT-3. The tests do not agree on it: Pythia favours the sum, and OpenLM the product.
 #

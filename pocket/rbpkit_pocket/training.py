@@ -39,7 +39,7 @@ ORDER_SEED = 42
 HEAD_ROWS = 128  # rows of a block of the loss: its logits stay in a core's cache
 LOG_EVERY = 20
 DOCUMENTS_AT_ONCE = 1_000  # that become tokens
-SAY_EVERY = 15.0  # seconds between lines on a training, where there is no bar
+SAY_EVERY = 15.0  # seconds between lines on a training, if there is no bar
 CHECKPOINT_SECONDS = 60.0
 VALIDATIONS = 8
 

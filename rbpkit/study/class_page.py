@@ -19,7 +19,7 @@ from rbpkit.palette import CONTEXT, FAMILY_COLOURS, INK, OTHER
 
 WIDTH, HEIGHT = 440, 300  # of a panel
 LEFT, TOP, BOTTOM = 48, 14, 258  # of its plot
-RIGHT, RIGHT_OF_NAMED = 426, 330  # of its plot, without and with names beside it
+RIGHT, RIGHT_OF_NAMED = 426, 330  # of its plot, without and with names next to it
 MOST_NAMED = 8  # students of a panel whose names and intervals are drawn
 LINE_HEIGHT = 13  # of names
 TICK_APART = 38  # the least distance of two ticks of k
@@ -190,7 +190,7 @@ def _panel(title: str, colour: str, rows: pd.DataFrame, axes: Axes) -> Panel:
 
 
 def _aside(number: int, count: int, places: list[float]) -> float:
-    """How far a student's points are beside their k, so that equal ones are not on top.
+    """How far a student's points are moved from their k, so that equal ones are not on top.
 
     places: where the panel's k are.
     """
@@ -235,7 +235,7 @@ def _place_names(students: list[Student]) -> None:
 
 
 def _ticks_x(axes: Axes, right: float) -> list[tuple[float, str]]:
-    """CE, the powers of ten, and k of the class where there is room."""
+    """CE, the powers of ten, and k of the class if there is room."""
     powers = [10**i for i in range(9) if axes.ks[0] <= 10**i <= axes.ks[-1]]
     ticks = [(axes.x("CE", right), "CE")]
     for k in (*powers, *axes.ks):

@@ -2,7 +2,7 @@
 
 `python -m rbpkit.tools.harness run --model rbpkit --model_args pretrained=...,records=records
 --tasks ...` is `lm_eval` with one more model class. A task of log-likelihoods then has RBP_k
-beside its accuracy: `rbpkit show records`.
+next to its accuracy: `rbpkit show records`.
 """
 
 from __future__ import annotations
