@@ -1,7 +1,7 @@
 """Predict the withheld accuracies of `pairs_to_predict.csv`: `python docs/predict_pairs.py`.
 
 The rule is the entry "accuracies that others published, predicted from cross-entropy" of
-`docs/margins.md`. It reads and writes `rbpkit/data/evidence`.
+`docs/margins.md`. It reads and writes `pocket/rbpkit_pocket/data/evidence`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-FOLDER = Path(__file__).parents[1] / "rbpkit" / "data" / "evidence"
+FOLDER = Path(__file__).parents[1] / "pocket/rbpkit_pocket/data/evidence"
 
 # Fixed before the truth was known, by leaving out whole runs of the shown pairs.
 MAX_GAP = 0.7  # nats by which CE may exceed the training loss; 92 of 923 rows exceed it by more

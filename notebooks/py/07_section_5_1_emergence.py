@@ -35,12 +35,12 @@ from scipy.stats import linregress
 
 from rbpkit import load_corpus, load_model, load_summaries, measure, paper, plots
 from rbpkit.palette import CONTEXT, GREYS, INK, OTHER, ordered_greys
-from rbpkit.stats.windows import MIN_RUNS, measured_windows, published_windows
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.choices import asked_and_there
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
 from rbpkit_pocket.families import model_folder
+from rbpkit_pocket.findings.windows import MIN_RUNS, measured_windows, published_windows
 from rbpkit_pocket.paths import SUMMARIES
 
 check_parameters(globals())

@@ -39,11 +39,11 @@ from scipy.stats import linregress, norm
 from rbpkit import fit_power_law, load_summaries, paper, plots
 from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
 from rbpkit.stats.curves import in_order, table1_curves
-from rbpkit.stats.rank_laws import closed_form, fit_lognormal, lognormals, published_laws
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.choices import asked_and_there
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket.findings.rank_laws import closed_form, fit_lognormal, lognormals, published_laws
 from rbpkit_pocket.paths import SUMMARIES
 
 check_parameters(globals())

@@ -39,10 +39,10 @@ from scipy.stats import norm
 
 from rbpkit import fit_power_law, paper, plots
 from rbpkit.palette import CONTEXT, INK, OTHER
-from rbpkit.stats.rank_laws import closed_form, published_laws, rank_sums
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.claims import claims_table
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket.findings.rank_laws import closed_form, published_laws, rank_sums
 
 check_parameters(globals())
 

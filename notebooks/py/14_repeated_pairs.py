@@ -32,12 +32,12 @@ from torch.nn.functional import cross_entropy
 
 from rbpkit import Corpus, fit_power_law, load_corpus, load_model, measure, paper, plots
 from rbpkit.palette import INK
-from rbpkit.stats.joint_law import KAPLAN, held_out_sets, leave_out
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import load_totals, size_and_tokens
 from rbpkit_pocket.families import load_tokenizer, model_folder
+from rbpkit_pocket.findings.joint_law import KAPLAN, held_out_sets, leave_out
 
 check_parameters(globals())
 torch.set_num_threads(1)

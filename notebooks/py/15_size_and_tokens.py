@@ -30,11 +30,11 @@ from scipy.stats import t as student
 from rbpkit import paper, plots
 from rbpkit.fit import fit_power_law
 from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
-from rbpkit.stats.joint_law import FORMS, KAPLAN, fit_joint, held_out_sets, leave_out
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import load_totals, size_and_tokens
+from rbpkit_pocket.findings.joint_law import FORMS, KAPLAN, fit_joint, held_out_sets, leave_out
 
 check_parameters(globals())
 

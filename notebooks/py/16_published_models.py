@@ -32,10 +32,10 @@ from scipy.stats import linregress
 from rbpkit import plots
 from rbpkit.fit import fit_power_law
 from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
-from rbpkit.stats.joint_law import fit_joint, leave_out
-from rbpkit.stats.published_models import load
 from rbpkit.study.params import check_parameters
 from rbpkit.tools.exercises import check, sealed
+from rbpkit_pocket.findings.joint_law import fit_joint, leave_out
+from rbpkit_pocket.findings.published_models import load
 
 check_parameters(globals())
 
@@ -657,7 +657,7 @@ plots.save(figure, points, figures_dir, "16_blind_errors")
 # %% [markdown]
 # ## The paper says, and we get
 #
-# In the six short series of section 1 the largest model is near its line. Of the 17 series on LAMBADA, six are known to have equal tokens at all sizes. In all six the largest model is above its line, in GPT-3 by more than chance. At equal tokens, a sum of a term in size and one in tokens bends in this way. The sources are in `rbpkit/data/evidence`.
+# In the six short series of section 1 the largest model is near its line. Of the 17 series on LAMBADA, six are known to have equal tokens at all sizes. In all six the largest model is above its line, in GPT-3 by more than chance. At equal tokens, a sum of a term in size and one in tokens bends in this way. The sources are in `pocket/rbpkit_pocket/data/evidence`.
 #
 # **Related.** [Hoffmann et al.](https://arxiv.org/abs/2203.15556) fit such a sum, with a constant, to cross-entropy. [Gadre et al.](https://arxiv.org/abs/2403.08540) made the models of OpenLM.
 #

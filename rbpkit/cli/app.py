@@ -13,7 +13,6 @@ import typer
 from typer.core import TyperGroup
 
 from rbpkit import plugins
-from rbpkit.cli.bench import bench
 from rbpkit.cli.classroom import classroom
 from rbpkit.cli.common import SeveralValues
 from rbpkit.cli.compare import compare
@@ -67,7 +66,7 @@ def _help(context: typer.Context) -> None:
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(measure, show, fit, bench, classroom, look, fetch),
+    *(measure, show, fit, classroom, look, fetch),
     *(compare, predict, sweep, status, reproduce),
 )
 for command in COMMANDS:

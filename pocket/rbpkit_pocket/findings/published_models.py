@@ -1,4 +1,4 @@
-"""Accuracies by model size that others published: the tables of `rbpkit/data/evidence`."""
+"""Accuracies by model size that others published: the tables of `data/evidence`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EVIDENCE = Path(__file__).resolve().parents[1] / "data" / "evidence"
 
 
 def load(name: str) -> pd.DataFrame:
-    """One table of `rbpkit/data/evidence` (its README.md has columns, units and sources).
+    """One table of `data/evidence` (its README.md has columns, units and sources).
 
     - "models": finished models
     - "pythia": LAMBADA along Pythia's training

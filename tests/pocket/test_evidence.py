@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from rbpkit.errors import InputError
-from rbpkit.stats.published_models import load
+from rbpkit_pocket.findings.published_models import load
 
 END = 299_892_736_000  # tokens at the end of Pythia's training
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rbpkit.errors import InputError
-from rbpkit.stats.joint_law import KAPLAN, fit_joint, held_out_sets, leave_out
+from rbpkit_pocket.findings.joint_law import KAPLAN, fit_joint, held_out_sets, leave_out
 
 
 def made(form: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

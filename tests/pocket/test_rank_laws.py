@@ -9,8 +9,8 @@ from scipy.stats import norm
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.stats import rank_laws
-from rbpkit.stats.rank_laws import fit_lognormal, lognormal_log_p
+from rbpkit_pocket.findings import rank_laws
+from rbpkit_pocket.findings.rank_laws import fit_lognormal, lognormal_log_p
 
 PRINTED = paper.lognormal_params().set_index("model")
 PLANTED = [(1.19, 3.69), (-14.29, 5.76), (3.0, 1.0)]  # two of Figure 8c, and a peak

@@ -10,7 +10,7 @@ import pytest
 from made_summaries import made
 
 from rbpkit.errors import InputError
-from rbpkit.stats import windows
+from rbpkit_pocket.findings import windows
 
 
 @pytest.fixture(scope="module")

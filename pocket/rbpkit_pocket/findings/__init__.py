@@ -1,0 +1,1 @@
+"""What the notebooks found: laws of ranks, laws in size and tokens, windows, published models."""
