@@ -89,7 +89,7 @@ class ModelSettings(Settings):
 
 
 class RunSettings(Settings):
-    """How the model runs. Only `dtype` belongs to the key of a job; the rest can change last bits."""
+    """How the model runs. Only `dtype` is in the key of a job; the rest can change last bits."""
 
     dtype: Dtype = Field(
         "float32", description="float32, bfloat16 or float16 (the head stays in float32)."
