@@ -13,7 +13,6 @@ from rbpkit.axis import MAX_GAP, MIN_ROWS, predict_pairs, read_pairs
 from rbpkit.fit import root_mean_square
 from rbpkit_pocket.findings.published_models import EVIDENCE
 
-
 WAYS = {
     "rule": "predicted",
     "line in CE": "line_ce",
