@@ -6,15 +6,15 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from typing import NoReturn
 
-import typer
-from typer.core import TyperGroup
+from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
+from pydantic import ValidationError
 
 from rbpkit import plugins
 from rbpkit.cli.classroom import classroom
-from rbpkit.cli.common import SeveralValues
+from rbpkit.cli.common import Several, say
 from rbpkit.cli.compare import compare
 from rbpkit.cli.fetch import fetch
 from rbpkit.cli.look import look
@@ -23,54 +23,47 @@ from rbpkit.cli.predict import predict
 from rbpkit.cli.reproduce import reproduce
 from rbpkit.cli.sweep import status, sweep
 from rbpkit.errors import InputError
+from rbpkit.files.manifest import choosable
+from rbpkit.settings import why
 from rbpkit.study.checks import missing_extra
 
-# The base of typer's errors, by way of a public one: typer carries its own copy of click.
-_bases = {kind.__name__: kind for kind in typer.BadParameter.__mro__}
-ClickException: Any = _bases["ClickException"]
+
+def new_app(name: str, help: str) -> App:
+    """An empty command line, for `rbpkit` and for the subcommand of a plugin."""
+    no_negatives = Parameter(negative=(), show_default=lambda value: value or None)
+    return App(
+        name,
+        help=help,
+        help_format="plaintext",
+        version_flags=(),
+        default_parameter=no_negatives,
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,
+    )
 
 
-class _Commands(TyperGroup):
-    """The commands below, and `rbpkit PLUGIN` of each plugin that has a subcommand."""
-
-    # Contexts and commands are of typer's own copy of click, which is not public.
-    def list_commands(self, ctx: Any) -> list[str]:
-        return [*super().list_commands(ctx), *plugins.plugin_names()]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        own = super().get_command(ctx, cmd_name)
-        if own is not None or cmd_name not in (*plugins.INSTALL, *plugins.plugin_names()):
-            return own
-        plugin = plugins.load_plugin(cmd_name)
-        if plugin.command is None:
-            return None
-        around = typer.Typer(add_completion=False, rich_markup_mode=None)
-        around.add_typer(plugin.command(), name=cmd_name)
-        return typer.main.get_group(around).commands[cmd_name]
-
-
-app = typer.Typer(
-    name="rbpkit",
-    cls=_Commands,
-    help="Measure the relative-based scaling law (RBP_k) of language models, to the integer.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+app = new_app(
+    "rbpkit", "Measure the relative-based scaling law (RBP_k) of language models, to the integer."
 )
+for command in (show, fit, classroom, fetch, compare, sweep, status, reproduce):
+    app.command(command)
+for command in (measure, predict, look):  # without arguments, that are not options
+    app.command(command, default_parameter=Several)
 
 
-@app.callback(invoke_without_command=True)
-def _help(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+def _add_plugins(words: Sequence[str]) -> None:
+    """Make `rbpkit PLUGIN` of each plugin with a subcommand, unless another command is given.
 
-
-COMMANDS: tuple[Callable[..., None], ...] = (
-    *(measure, show, fit, classroom, look, fetch),
-    *(compare, predict, sweep, status, reproduce),
-)
-for command in COMMANDS:
-    app.command(cls=SeveralValues)(command)
+    Raises InputError for a plugin of this repository that is not installed.
+    """
+    first = words[0] if words else ""
+    if first in app and not first.startswith("-"):
+        return
+    names = {*plugins.plugin_names(), *plugins.INSTALL.keys() & {first}}
+    for name in sorted(names):
+        subcommand = plugins.load_plugin(name).command
+        if subcommand is not None and name not in app:
+            app.command(subcommand(), name=name)
 
 
 def main() -> None:
@@ -87,13 +80,16 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        status = app(standalone_mode=False)
-    except (KeyboardInterrupt, typer.Abort):
-        status = 130
+        words = sys.argv[1:]
+        _add_plugins(words)
+        app(words, exit_on_error=False, print_error=False)
+    except KeyboardInterrupt:
+        say("rbpkit: interrupted")
+        raise SystemExit(130) from None
     except InputError as error:
         _fail(str(error))
-    except ClickException as error:  # a flag or a command that is not there
-        _fail(error.format_message())
+    except CycloptsError as error:  # an option or a command that is not there, or its value
+        _fail(_what_is_wrong(error))
     except ModuleNotFoundError as error:
         needs = missing_extra(error)
         if not needs:
@@ -111,11 +107,24 @@ def main() -> None:
         if "home directory" not in str(error):
             raise
         _fail(f"a path begins with ~ and no such user is here ({error})")  # pathlib's only word
-    if status == 130:  # typer itself turns Ctrl-C into this
-        typer.echo("rbpkit: interrupted", err=True)
-    raise SystemExit(status or 0)
+    raise SystemExit(0)
 
 
-def _fail(message: str) -> None:
-    typer.echo("rbpkit: " + " ".join(message.split()), err=True)
+def _what_is_wrong(error: CycloptsError) -> str:
+    """What the command line cannot use, and the way out."""
+    if isinstance(error.__cause__, ValidationError):  # of the settings
+        faults = []
+        for fault in error.__cause__.errors():
+            option = str(fault["loc"][0]).replace("_", "-")
+            faults.append(f"--{option} {fault['input']}: {why(fault)}")
+        return "; ".join(faults)
+    if isinstance(error, UnknownOptionError):
+        name = (error.token.keyword or error.token.value).lstrip("-").replace("-", "_")
+        if name in choosable():  # an option of its own in earlier versions
+            return f"{error} In a folder of records choose by it as --where {name}=VALUE"
+    return str(error)
+
+
+def _fail(message: str) -> NoReturn:
+    say("rbpkit: " + " ".join(message.split()))
     raise SystemExit(2)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from cyclopts import Parameter
 
 from rbpkit.cli.common import ParamsFile, print_table, say
 from rbpkit.errors import InputError, reason
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 def fetch(
     params: ParamsFile,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List; download nothing.")] = False,
+    /,
+    *,
+    dry_run: Annotated[bool, Parameter(help="List; download nothing.")] = False,
 ) -> None:
     """Download the models and corpora of a parameter file into the Hugging Face cache."""
     from rbpkit.study.params import load_params

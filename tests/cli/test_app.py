@@ -64,11 +64,11 @@ def test_measure_show_fit(rbpkit, ladder, text_file, tmp_path):
     assert status == 0 and "done before" in notes
     status, _, notes = rbpkit(*measure, twin)  # other weights of the same name: another job
     assert status == 0 and "small was measured with other weights before" in notes
-    revision = notes.split("--revision ")[1].split(".")[0]
-    status, _, notes = rbpkit("fit", out, "--k", 2000, "--revision", revision)
+    revision = notes.split("--where revision=")[1].split(".")[0]
+    status, _, notes = rbpkit("fit", out, "--k", 2000, "--where", f"revision={revision}")
     assert status == 0 and "3 models (small, middle, large)" in notes
     status, _, err = rbpkit("fit", out)
-    assert status == 2 and "--revision sha256:" in err and "--name" in err
+    assert status == 2 and "--where revision=sha256:" in err and "--name" in err
     status, table, _ = rbpkit(*measure, twin, "--name", "run2")
     assert status == 0 and "run2" in table
 
@@ -86,8 +86,14 @@ def test_measure_show_fit(rbpkit, ladder, text_file, tmp_path):
         ("measure --model {model} --corpus {text} --dtype int8 --out {out}", "float32"),
         ("measure --model {model} --corpus {text} --device abacus --out {out}", "abacus"),
         ("measure --model {model} --corpus {text} --out {text}", "is a file"),
-        ("show {tmp} --k 0", "'--k': Input should be greater than or equal to 1"),
+        ("show {tmp} --k 0", "--k"),
+        ("measure --model {model} --corpus {text} --stride 600 --out {out}", "--stride"),
+        ("measure --model --corpus {text} --out {out}", "--model"),
+        ("measure --model {model} --corpus {text} --dtype bfloat61 --out {out}", "bfloat16"),
         ("show {tmp}/nowhere", "nowhere"),
+        ("show {tmp} --where family", "--where family"),
+        ("show {tmp} --where famly=Pythia", "did you mean family?"),
+        ("show {tmp} --max-length 64", "--where max_length=VALUE"),
         ("sweep {tmp}/none.yaml --out {out}", "none.yaml"),
         ("sweep {params}/paper.yaml --engine spark --out {out}", "ray"),
         ("reproduce {params}/pocket.yaml --format gif --out {out}", "png, pdf, svg"),
@@ -118,7 +124,7 @@ finally:
 
 # A name -> the arguments, and what they must not load: it takes a part of a second each.
 STARTS = {
-    "help": (["--help"], {"numpy", "pydantic", "pandas", "yaml", "pyarrow"}),
+    "help": (["--help"], {"numpy", "pandas", "yaml", "pyarrow"}),
     "a refusal": (["measure", "--model", "x", "--corpus", "nosuch", "--out", "o"], {"pandas"}),
     "show": (["show", "{folder}"], {"pandas", "scipy", "torch"}),
 }
@@ -189,7 +195,7 @@ def test_no_command_is_help(rbpkit):
 
 def test_sweep_goes_on_after_a_failure(rbpkit, ladder, text_file, tmp_path):
     models = [ladder[0], tmp_path / "gone", ladder[1]]
-    study = study_file(tmp_path, models, [text_file], text_field="text", max_length=64)
+    study = study_file(tmp_path, models, [text_file], field="text", max_length=64)
     status, _, err = rbpkit("sweep", study, "--out", tmp_path / "out")
     assert status == 1 and "2 jobs done, 1 failed" in err and "gone" in err
     assert len(list((tmp_path / "out").rglob("*.parquet"))) == 2
