@@ -357,8 +357,8 @@ def _say_if_of_other_weights(
         files = "; ".join(job_files(job.path) for job in older)
         say(
             f"{planned.model} was measured with other weights before (revision {which}); both are"
-            f" kept, and a fit asks for one, as --where revision={planned.revision[:15]}. To remove the"
-            f" older records, delete {files}"
+            f" kept, and a fit asks for one, as --where revision={planned.revision[:15]}. To"
+            f" remove the older records, delete {files}"
         )
 
 

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from rbpkit.corpora import Corpus
 from rbpkit.files.architectures import context_of
-from rbpkit.files.manifest import JobKey
 from rbpkit.files.libraries import quiet
+from rbpkit.files.manifest import JobKey
 
 
 class KnownModel(Protocol):

@@ -413,8 +413,7 @@ def _values_there(
             continue
         recorded = sorted({str(manifest.setting(name)) for manifest in manifests})
         asked[name] = set()
-        several = isinstance(given, Iterable) and not isinstance(given, str)
-        for value in given if several else [given]:
+        for value in given if isinstance(given, list | tuple | set) else [given]:
             word = str(value)
             if name == "model" and word not in recorded:
                 word = folder_name(Path(word))

@@ -50,7 +50,7 @@ class Settings(BaseModel):
             return cls.model_validate(dict(values), strict=True)
         except ValidationError as error:
             faults = "; ".join(cls.problem(fault) for fault in error.errors())
-            raise InputError(f"{where}: {faults}" if where else faults) from None
+            raise InputError(f"{where}: {faults}" if where else faults) from error
 
     @classmethod
     def problem(cls, fault: Mapping[str, Any]) -> str:
@@ -77,28 +77,29 @@ class TextSettings(Settings):
     """What the text is: which documents of a corpus, and which of their columns."""
 
     documents: Annotated[int, Field(ge=0)] | None = Field(
-        None,
+        default=None,
         description="How many to take, 0 for all; by default 1000, all of a plugin's corpus.",
         json_schema_extra=IN_KEY,
     )
     seed: Annotated[int, Field(ge=0)] | None = Field(
-        42,
+        default=42,
         description="Of the shuffle that picks the documents; in Python None takes them in order.",
         json_schema_extra=IN_KEY,
     )
-    field: Name | None = Field(None, description="Column with the text; a+b joins two.")
+    field: Name | None = Field(default=None, description="Column with the text; a+b joins two.")
     unit: Name | None = Field(
-        None, description="Column with the text's author or source, which intervals resample."
+        default=None,
+        description="Column with the text's author or source, which intervals resample.",
     )
     prompt: Name | None = Field(
-        None, description="Column that is read before the text, and not scored."
+        default=None, description="Column that is read before the text, and not scored."
     )
-    image: Name | None = Field(None, description="Column with the text's picture.")
+    image: Name | None = Field(default=None, description="Column with the text's picture.")
     images: Name | None = Field(
-        None, description="Folder of the pictures, if it is not the corpus's."
+        default=None, description="Folder of the pictures, if it is not the corpus's."
     )
     changed_text: bool = Field(
-        False, description="Admit another text than that of a plugin's reference numbers."
+        default=False, description="Admit another text than that of a plugin's reference numbers."
     )
 
 
@@ -106,10 +107,10 @@ class ReadingSettings(Settings):
     """How the text is read: where documents are cut."""
 
     max_length: Annotated[int, Field(ge=2)] = Field(
-        512, description="Truncate documents at this many tokens.", json_schema_extra=IN_KEY
+        default=512, description="Truncate documents at this many tokens.", json_schema_extra=IN_KEY
     )
     stride: Annotated[int, Field(ge=0)] = Field(
-        0,
+        default=0,
         description="Score all, in windows of max_length this far apart; 0: off.",
         json_schema_extra=IN_KEY,
     )
@@ -126,33 +127,39 @@ class ReadingSettings(Settings):
 class WeightSettings(Settings):
     """Which files of weights are admitted."""
 
-    allow_pickle: bool = Field(False, description="Admit pickled weights.")
+    allow_pickle: bool = Field(default=False, description="Admit pickled weights.")
 
 
 class ModelSettings(WeightSettings):
     """How the model is found, and what it is called."""
 
-    revision: Name | None = Field(None, description="Of a model on the hub: branch, tag or commit.")
+    revision: Name | None = Field(
+        default=None, description="Of a model on the hub: branch, tag or commit."
+    )
     tokenizer: Name | None = Field(
-        None, description="Folder or hub id of the tokenizer, if it is not the model's own folder."
+        default=None,
+        description="Folder or hub id of the tokenizer, if it is not the model's own folder.",
     )
-    name: Name | None = Field(None, description="Call the model so in the records.")
+    name: Name | None = Field(default=None, description="Call the model so in the records.")
     family: Name | None = Field(
-        None, description="The models that it is fitted with; by default the model's type."
+        default=None, description="The models that it is fitted with; by default the model's type."
     )
-    trust_remote_code: bool = Field(False, description="Run Python code that comes with it.")
+    trust_remote_code: bool = Field(
+        default=False, description="Run Python code that comes with it."
+    )
 
 
 class PlaceSettings(Settings):
     """Where the model runs, and in which numbers."""
 
     dtype: Dtype = Field(
-        "float32",
+        default="float32",
         description="Of the network; the output head stays in float32.",
         json_schema_extra=IN_KEY,
     )
     device: Name | None = Field(
-        None, description="cpu, cuda, or auto: over all GPUs; by default one GPU if there is."
+        default=None,
+        description="cpu, cuda, or auto: over all GPUs; by default one GPU if there is.",
     )
 
     @field_validator("device")
@@ -165,10 +172,10 @@ class RunSettings(PlaceSettings):
     """How the model runs. Only `dtype` is in the key of a job; the rest can change last bits."""
 
     batch_tokens: Annotated[int, Field(ge=1)] = Field(
-        8192, description="Most tokens of one forward pass, padding included."
+        default=8192, description="Most tokens of one forward pass, padding included."
     )
     threads: Annotated[int, Field(ge=0, le=1024)] = Field(
-        0, description="CPU threads; 0 for torch's default."
+        default=0, description="CPU threads; 0 for torch's default."
     )
 
 

@@ -573,5 +573,5 @@ def test_checkpoints_and_weights_are_chosen_only_where_there_are_several(tmp_pat
     # A model by the path of its folder; several; one that is not there.
     assert models(model="runs/b/checkpoint-20") == {"b/checkpoint-20"}
     assert models(model=["other", "a/checkpoint-100"]) == {"other", "a/checkpoint-100"}
-    with pytest.raises(InputError, match="no model 'othr'; did you mean other.; there are a/"):
+    with pytest.raises(InputError, match=r"no model 'othr'; did you mean other\?; there are a/"):
         models(model=["other", "othr"])

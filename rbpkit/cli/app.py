@@ -6,7 +6,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from rbpkit import plugins
 from rbpkit.cli.classroom import classroom
-from rbpkit.cli.common import Several, say
+from rbpkit.cli.common import SEVERAL, say
 from rbpkit.cli.compare import compare
 from rbpkit.cli.fetch import fetch
 from rbpkit.cli.look import look
@@ -42,28 +42,31 @@ def new_app(name: str, help: str) -> App:
     )
 
 
-app = new_app(
-    "rbpkit", "Measure the relative-based scaling law (RBP_k) of language models, to the integer."
+COMMANDS: tuple[Callable[..., None], ...] = (
+    *(show, fit, classroom, fetch, compare, sweep, status, reproduce),
 )
-for command in (show, fit, classroom, fetch, compare, sweep, status, reproduce):
-    app.command(command)
-for command in (measure, predict, look):  # without arguments, that are not options
-    app.command(command, default_parameter=Several)
+WITHOUT_ARGUMENTS: tuple[Callable[..., None], ...] = (measure, predict, look)
 
 
-def _add_plugins(words: Sequence[str]) -> None:
-    """Make `rbpkit PLUGIN` of each plugin with a subcommand, unless another command is given.
+def command_line(words: Sequence[str]) -> App:
+    """All commands; those of plugins are there unless `words` begin with another command.
 
     Raises InputError for a plugin of this repository that is not installed.
     """
+    about = "Measure the relative-based scaling law (RBP_k) of language models, to the integer."
+    app = new_app("rbpkit", about)
+    for command in COMMANDS:
+        app.command(command)
+    for command in WITHOUT_ARGUMENTS:
+        app.command(command, default_parameter=SEVERAL)
     first = words[0] if words else ""
     if first in app and not first.startswith("-"):
-        return
-    names = {*plugins.plugin_names(), *plugins.INSTALL.keys() & {first}}
-    for name in sorted(names):
+        return app
+    for name in sorted({*plugins.plugin_names(), *plugins.INSTALL.keys() & {first}}):
         subcommand = plugins.load_plugin(name).command
         if subcommand is not None and name not in app:
             app.command(subcommand(), name=name)
+    return app
 
 
 def main() -> None:
@@ -81,8 +84,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         words = sys.argv[1:]
-        _add_plugins(words)
-        app(words, exit_on_error=False, print_error=False)
+        command_line(words)(words, exit_on_error=False, print_error=False)
     except KeyboardInterrupt:
         say("rbpkit: interrupted")
         raise SystemExit(130) from None

@@ -28,7 +28,7 @@ Out = Annotated[str, Parameter(help="The folder that records go to.")]
 Ks = Annotated[list[PositiveInt] | None, Parameter("--k", help="k of RBP_k; may be repeated.")]
 AsJson = Annotated[bool, Parameter("--json", help="JSON for machines instead of a table.")]
 
-Several = Parameter(consume_multiple=True)
+SEVERAL = Parameter(consume_multiple=True)
 """Of commands without arguments: `--model A B C` is `--model A --model B --model C`, so that a
 shell may write the names, as it does for `--model runs/*/checkpoint-*`."""
 
@@ -55,7 +55,9 @@ class Where:
         for given in self.where:
             name, equals, value = given.partition("=")
             if not equals or not value:
-                raise InputError(f"--where {given}: write a setting and its value, as family=Pythia")
+                raise InputError(
+                    f"--where {given}: write a setting and its value, as family=Pythia"
+                )
             chosen.setdefault(name.replace("-", "_"), []).append(value)
         for name, value in self._short_forms():
             chosen.setdefault(name, []).append(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.types import NonNegativeInt
@@ -57,7 +57,8 @@ def _summary(records: Path, name: str, chosen: Where) -> Summary:
     """The one job of a model that was chosen."""
     from rbpkit.records import load_summaries
 
-    summaries = load_summaries(records, **{**chosen.settings(), "model": name})
+    settings: dict[str, Any] = {**chosen.settings(), "model": name}
+    summaries = load_summaries(records, say=say, **settings)
     if len(summaries) > 1:
         corpora = ", ".join(summary.manifest.corpus for summary in summaries)
         raise InputError(f"{name} was measured on {corpora}; choose one, as --corpus NAME")

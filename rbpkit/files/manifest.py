@@ -102,9 +102,9 @@ class JobKey(BaseModel):
 
 
 def settings_of_key(*parts: Settings) -> dict[str, Any]:
-    """The settings that JobKey takes as they were given, by name: those that it has no field for."""
+    """Those of these settings that JobKey takes as they were given: it has no field for them."""
     names = settings_in_key().keys() - JobKey.model_fields.keys()
-    values = {}
+    values: dict[str, Any] = {}
     for part in parts:
         values |= part.model_dump(include=names)
     return values
