@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from typing import NoReturn
 
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
@@ -63,9 +64,11 @@ def command_line(words: Sequence[str]) -> App:
     if first in app and not first.startswith("-"):
         return app
     for name in sorted({*plugins.plugin_names(), *plugins.INSTALL.keys() & {first}}):
-        subcommand = plugins.load_plugin(name).command
-        if subcommand is not None and name not in app:
-            app.command(subcommand(), name=name)
+        # One that is broken stops nothing else.
+        with nullcontext() if name == first else suppress(InputError):
+            subcommand = plugins.load_plugin(name).command
+            if subcommand is not None and name not in app:
+                app.command(subcommand(), name=name)
     return app
 
 
