@@ -548,12 +548,12 @@ def job_files(path: Path) -> str:
 
 
 def _choices(path_of: Mapping[JobKey, Path]) -> str:
-    """In which settings jobs differ, and how to choose one of them."""
+    """In which settings jobs differ, and how to choose one of them: the first."""
     values: dict[str, list[str]] = {}
     for name in choosable():
-        different = {str(key.setting(name)) for key in path_of}
+        different = dict.fromkeys(str(key.setting(name)) for key in path_of)
         if len(different) > 1:
-            values[name] = [value[:15] for value in sorted(different)]
+            values[name] = [value[:15] for value in different]
     listed = "; ".join(f"{name} {' or '.join(some)}" for name, some in values.items())
     options = " ".join(f"--where {name}={some[0]}" for name, some in values.items())
     in_python = f"load_summaries(folder, {next(iter(values))}=...)"

@@ -30,7 +30,7 @@ def _writable(name: str) -> str:
     return name
 
 
-Name = Annotated[str, Field(min_length=1), AfterValidator(_writable)]
+_Name = Annotated[str, Field(min_length=1), AfterValidator(_writable)]
 
 
 class JobKey(BaseModel):
@@ -54,15 +54,15 @@ class JobKey(BaseModel):
 
     model_config = ConfigDict(frozen=True, strict=True, extra="allow", allow_inf_nan=False)
 
-    model: Name
+    model: _Name
     revision: str
-    corpus: Name
-    fingerprint: Name
+    corpus: _Name
+    fingerprint: _Name
     documents: PositiveInt
     seed: NonNegativeInt
     max_length: PositiveInt
     stride: NonNegativeInt = 0
-    dtype: Name
+    dtype: _Name
 
     def __init__(self, **fields: Any) -> None:
         try:
@@ -137,7 +137,7 @@ class Manifest(JobKey):
     family: Annotated[str, AfterValidator(_writable)]
     S: PositiveInt
     V: PositiveInt
-    device: Name
+    device: _Name
     threads: PositiveInt
     batch_tokens: PositiveInt
     versions: dict[str, str]
