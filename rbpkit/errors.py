@@ -69,9 +69,10 @@ def _can_be_a_path(name: str) -> bool:
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
-    """ "; did you mean NAME?" for the name nearest to a word, "" if none is near."""
-    near = difflib.get_close_matches(word, list(names), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+    """ "; did you mean NAME?" for the name nearest to a word in any case, "" if none is near."""
+    spelt = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(word.lower(), spelt, n=1)
+    return f"; did you mean {spelt[near[0]]}?" if near else ""
 
 
 def shown(value: object) -> str:

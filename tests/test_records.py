@@ -9,7 +9,6 @@ import os
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 from made_summaries import make_manifest, records_of
 from pydantic import Field
@@ -17,7 +16,6 @@ from pydantic import Field
 from rbpkit import settings
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest, settings_of_key
-from rbpkit.files.writing import as_csv
 from rbpkit.records import (
     Records,
     find_done,
@@ -457,11 +455,6 @@ def test_no_pickle_is_read(tmp_path):
     np.savez(path, manifest=np.array([print], dtype=object))
     with pytest.raises(InputError, match=r"evil\.summary\.npz: not a readable summary"):
         load_summaries(tmp_path)
-
-
-def test_tables_have_six_digits_and_whole_numbers_all():
-    table = pd.DataFrame({"S": [11327027200.0, np.nan], "loss": [1 / 3, 2 / 3e7], "n": [3, 10**9]})
-    assert as_csv(table) == "S,loss,n\n11327027200,0.333333,3\n,6.66667e-08,1000000000\n"
 
 
 def test_a_model_that_was_measured_under_two_names_counts_once(tmp_path):

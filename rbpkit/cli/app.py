@@ -31,13 +31,17 @@ from rbpkit.study.checks import missing_extra
 
 def new_app(name: str, help: str) -> App:
     """An empty command line, for `rbpkit` and for the subcommand of a plugin."""
-    no_negatives = Parameter(negative=(), show_default=lambda value: value or None)
+    plain = Parameter(
+        negative=(),  # no --no-json
+        allow_repeating=True,  # of an option given twice the last counts
+        show_default=lambda value: value or None,
+    )
     return App(
         name,
         help=help,
         help_format="plaintext",
         version_flags=(),
-        default_parameter=no_negatives,
+        default_parameter=plain,
         result_action="return_value",
         suppress_keyboard_interrupt=False,
     )
