@@ -498,25 +498,24 @@ def _one_checkpoint(
     """
     if checkpoint != "last" and not checkpoint.isdecimal():
         raise InputError(f"checkpoint {checkpoint!r}: give last, or the number of a step")
+    of_run = {path: run_and_step(one.manifest.model) for path, one in summaries.items()}
     last: dict[tuple[str, str], int] = {}  # of each run on each corpus
-    for summary in summaries.values():
-        of_run = run_and_step(summary.manifest.model)
-        if of_run is not None:
-            run, step = of_run
+    for path, summary in summaries.items():
+        if found := of_run[path]:
+            run, step = found
             place = run, summary.manifest.corpus
             last[place] = max(step, last.get(place, 0))
 
-    chosen = {}
-    for path, summary in summaries.items():
-        of_run = run_and_step(summary.manifest.model)
-        if of_run is not None:
-            run, step = of_run
-            wanted = last[run, summary.manifest.corpus] if checkpoint == "last" else int(checkpoint)
-            if step != wanted:
-                continue
-        chosen[path] = summary
-    runs_left = any(run_and_step(summary.manifest.model) for summary in chosen.values())
-    if last and not runs_left:
+    def is_wanted(path: Path) -> bool:
+        found = of_run[path]
+        if found is None:
+            return True
+        run, step = found
+        corpus = summaries[path].manifest.corpus
+        return step == (last[run, corpus] if checkpoint == "last" else int(checkpoint))
+
+    chosen = {path: summary for path, summary in summaries.items() if is_wanted(path)}
+    if last and not any(of_run[path] for path in chosen):
         steps = ", ".join(map(str, sorted(set(last.values()))))
         raise InputError(f"no run has the checkpoint {checkpoint}; the last ones are {steps}")
     names = {summary.manifest.model for summary in summaries.values()}

@@ -40,7 +40,8 @@ class Settings(BaseModel):
     Words become numbers, as the command line needs it; `of` takes values of the right type alone.
     """
 
-    # "model_" is a prefix of pydantic's own, which some versions warn of.
+    # "model_" is a prefix of pydantic's own, which some versions warn of. Not strict: all that the
+    # command line has are words.
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
     @classmethod

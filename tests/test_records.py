@@ -323,7 +323,7 @@ def test_a_setting_added_later_makes_another_job_only_if_it_is_used(few, tmp_pat
     for asked in (True, False):
         (found,) = load_summaries(tmp_path, lower=asked)
         assert found.manifest.setting("lower") is asked
-    with pytest.raises(InputError, match="several settings: lower .* or "):
+    with pytest.raises(InputError, match=r"several settings: lower .* or "):
         load_summaries(tmp_path)
     monkeypatch.undo()
     with pytest.raises(InputError, match="there is no 'lower'"):
@@ -556,7 +556,7 @@ def test_checkpoints_and_weights_are_chosen_only_where_there_are_several(tmp_pat
     ]
     first = {"a/checkpoint-20", "b/checkpoint-20", "other"}
     assert models(checkpoint=20, revision="s1") == first  # chooses between the two, leaves the rest
-    with pytest.raises(InputError, match="revision .1 or .1; choose one, as --where") as error:
+    with pytest.raises(InputError, match=r"revision .1 or .1; choose one, as --where") as error:
         models(checkpoint=20)
     [older] = set(tmp_path.rglob("a+checkpoint-20*.parquet")) - {newer}
     for path in (older, newer):

@@ -65,6 +65,7 @@ def command_line(words: Sequence[str]) -> App:
     for command in WITHOUT_ARGUMENTS:
         app.command(command, default_parameter=SEVERAL)
     first = words[0] if words else ""
+    # Importing plugins takes time. For --help, and for a misspelt word, all names are wanted.
     if first in app and not first.startswith("-"):
         return app
     for name in sorted({*plugins.plugin_names(), *plugins.INSTALL.keys() & {first}}):

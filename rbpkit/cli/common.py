@@ -59,6 +59,7 @@ class Where:
                     f"--where {given}: write a setting and its value, as family=Pythia"
                 )
             chosen.setdefault(name.replace("-", "_"), []).append(value)
+        # Given in both ways, either value will do.
         for name, value in self._short_forms():
             chosen.setdefault(name, []).append(value)
         return chosen

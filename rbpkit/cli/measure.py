@@ -27,6 +27,7 @@ from rbpkit.cli.common import (
 )
 from rbpkit.errors import InputError
 from rbpkit.files.devices import set_threads
+from rbpkit.files.manifest import HASHES, choosable
 from rbpkit.settings import ModelSettings, PlaceSettings, ReadingSettings, RunSettings, TextSettings
 from rbpkit.study.checks import folder_to_write
 
@@ -211,12 +212,12 @@ def measured_rows(
     Raises InputError if there is nothing to show, and for k < 1.
     """
     names = ("corpus", "family", "model", "S", "V", "documents", "max_length")
-    other_settings = ["revision", "fingerprint", "seed", "stride", "dtype"]
+    other_settings = [name for name in choosable() if name not in names]
     rows = []
     for summary in summaries:
         manifest = summary.manifest
-        row = {name: getattr(manifest, name) for name in (*names, *other_settings, "tokens")}
-        for name in ("revision", "fingerprint"):  # hashes, of which the beginning is enough
+        row = {name: manifest.setting(name) for name in (*names, *other_settings, "tokens")}
+        for name in HASHES:  # the beginning is enough
             row[name] = row[name][:15]
         row["CE"] = summary.ce()
         if intervals:
@@ -229,19 +230,13 @@ def measured_rows(
         rows.append(row)
     if not rows:
         raise InputError("no measured model to show")
+    jobs = {(row["model"], row["corpus"]) for row in rows}
     for name in other_settings:
-        if not _differs(rows, name):  # it tells nothing
+        values = {(row["model"], row["corpus"], row[name]) for row in rows}
+        if len(values) == len(jobs):  # each has one, which tells nothing
             for row in rows:
                 del row[name]
     return sorted(rows, key=lambda row: [row[name] for name in ("corpus", "family", "S", "model")])
-
-
-def _differs(rows: Iterable[dict[str, Any]], setting: str) -> bool:
-    """Whether a model was measured on one corpus with several values of a setting."""
-    values: dict[tuple[str, str], set[Any]] = {}
-    for row in rows:
-        values.setdefault((row["model"], row["corpus"]), set()).add(row[setting])
-    return any(len(of_model) > 1 for of_model in values.values())
 
 
 def _interval_or_nan(interval: Callable[[], tuple[float, float]]) -> tuple[float, float]:

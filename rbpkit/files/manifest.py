@@ -83,6 +83,7 @@ class JobKey(BaseModel):
             if name not in cls.model_fields:
                 if name not in later:
                     raise ValueError(f"there is no {name!r}")
+                # Jobs from before the setting have this key and these file names.
                 if value == later[name].default:
                     continue
             kept[name] = value
@@ -155,10 +156,11 @@ class Manifest(JobKey):
 
     def has(self, settings: Mapping[str, set[str]]) -> bool:
         """Whether the job has these settings (name -> values in words, one of which is enough)."""
-        return all(
-            any(is_value(name, self.setting(name), value) for value in values)
-            for name, values in settings.items()
-        )
+        for name, values in settings.items():
+            recorded = self.setting(name)
+            if not any(is_value(name, recorded, value) for value in values):
+                return False
+        return True
 
     def to_json(self) -> str:
         """All fields as JSON text, keys sorted: what the `.json` file holds, `seconds` in s."""

@@ -16,7 +16,7 @@ from conftest import COMMAND_LINE, save_model, study_file
 from test_records import make_records
 from transformers import GPT2Config
 
-from rbpkit.records import Records, write_records
+from rbpkit.records import Records, iter_manifests, write_records
 from rbpkit_pocket import families, recipes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -183,10 +183,15 @@ def test_no_command_is_help(rbpkit):
 
 def test_sweep_goes_on_after_a_failure(rbpkit, ladder, text_file, tmp_path):
     models = [ladder[0], tmp_path / "gone", ladder[1]]
-    study = study_file(tmp_path, models, [text_file], field="text", max_length=64)
-    status, _, err = rbpkit("sweep", study, "--out", tmp_path / "out")
+    study = study_file(tmp_path, models, [text_file], field="text", max_length=64, stride=32)
+    out = tmp_path / "out"
+    status, _, err = rbpkit("sweep", study, "--out", out)
     assert status == 1 and "2 jobs done, 1 failed" in err and "gone" in err
-    assert len(list((tmp_path / "out").rglob("*.parquet"))) == 2
+    # All settings of the file count, for what is measured and for what is done.
+    assert [file.manifest.stride for file in iter_manifests(out)] == [32, 32]
+    status, table, err = rbpkit("status", study, "--out", out)
+    assert status == 1 and "2 done, 1 failed, 0 left" in err and table.count("done") == 2
+    assert rbpkit("sweep", study, "--out", out)[2].count("done before") == 2
 
 
 SLOW = (
