@@ -13,7 +13,7 @@ from rbpkit.fit import fit_power_law, rbp_curve
 from rbpkit.records import load_summaries
 from rbpkit_pocket import families, paths
 
-ONE = ("--family", "Pythia", "--corpus", "pocket:prose")
+ONE = ("--where", "family=Pythia", "--where", "dtype=float32", "--corpus", "pocket:prose")
 
 
 @pytest.fixture
