@@ -29,8 +29,7 @@ from rbpkit.corpora import Corpus, check_text, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
 from rbpkit.errors import InputError, check_flags, check_names, check_path, check_whole
 from rbpkit.files.architectures import family_of
-from rbpkit.files.job_key import JobKey
-from rbpkit.files.manifest import Manifest
+from rbpkit.files.manifest import JobKey, Manifest
 from rbpkit.memory import by_batches
 from rbpkit.models import LoadedModel, load_model, model_in_memory
 from rbpkit.planning import job_key
@@ -288,7 +287,7 @@ def planned_manifest(
     if encoded.prompts_cut or encoded.too_long:
         versions["prompts"] = _left_out_of_prompts(encoded)
     return Manifest(
-        **key._asdict(),
+        **key.model_dump(),
         family=model.family,
         S=model.S,
         V=model.V,
@@ -358,8 +357,8 @@ def _say_if_of_other_weights(
         files = "; ".join(job_files(job.path) for job in older)
         say(
             f"{planned.model} was measured with other weights before (revision {which}); both are"
-            f" kept, and a fit asks for one, as --revision {planned.revision[:15]}. To remove the"
-            f" older records, delete {files}"
+            f" kept, and a fit asks for one, as --where revision={planned.revision[:15]}. To"
+            f" remove the older records, delete {files}"
         )
 
 

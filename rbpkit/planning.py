@@ -12,8 +12,8 @@ from typing import Protocol
 
 from rbpkit.corpora import Corpus
 from rbpkit.files.architectures import context_of
-from rbpkit.files.job_key import JobKey
 from rbpkit.files.libraries import quiet
+from rbpkit.files.manifest import JobKey
 
 
 class KnownModel(Protocol):
@@ -95,14 +95,22 @@ def job_key(
 
 
 def is_as_asked(
-    done: JobKey, model: str, corpus: str, *, documents: int, seed: int, max_length: int, dtype: str
+    done: JobKey,
+    model: str,
+    corpus: str,
+    *,
+    documents: int,
+    seed: int,
+    max_length: int,
+    stride: int = 0,
+    dtype: str,
 ) -> bool:
     """Whether a finished job is that of a model on a corpus, as far as names and settings tell.
 
     Neither text nor weights are read. documents: 0 for all. A corpus may have fewer documents than
     are asked for, a model a shorter context, and a corpus that is not shuffled has the seed 0.
     """
-    if (done.model, done.corpus, done.dtype, done.stride) != (model, corpus, dtype, 0):
+    if (done.model, done.corpus, done.dtype, done.stride) != (model, corpus, dtype, stride):
         return False
     if documents and done.documents > documents:
         return False

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Protocol
 from rbpkit.errors import InputError, reason
 
 if TYPE_CHECKING:
-    from typer import Typer
+    from cyclopts import App
 
     from rbpkit.files.pictures import Picture
     from rbpkit.fit import Measured
@@ -98,7 +98,7 @@ class Plugin:
     train: Train | None = None
     summaries: Callable[[], Sequence[Summary]] = list
     totals: Callable[[], Sequence[Measured]] = list
-    command: Callable[[], Typer] | None = None
+    command: Callable[[], App] | None = None
 
 
 @cache

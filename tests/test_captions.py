@@ -215,7 +215,7 @@ def test_from_the_command_line(rbpkit, captions, encoder_decoder, tmp_path):
     assert_same_columns(found.columns(), same.columns())
     status, _, err = rbpkit(*common)
     assert status == 0 and "done before" in err
-    settings = {"picture_field": "picture", "documents": 7}
+    settings = {"image": "picture", "documents": 7}
     study = study_file(tmp_path, [encoder_decoder], [captions / "captions.jsonl"], **settings)
     for state in ("measured", "done before"):
         status, _, err = rbpkit("sweep", study, "--out", tmp_path / "swept")

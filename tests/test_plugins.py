@@ -24,7 +24,7 @@ SOURCE = """
 import shutil
 from pathlib import Path
 
-import typer
+from cyclopts import App
 
 from rbpkit.plugins import Plugin, PluginText
 
@@ -55,11 +55,11 @@ def summaries():
 
 
 def command():
-    app = typer.Typer(help="Of somebody else.")
+    app = App("mine", help="Of somebody else.")
 
-    @app.command("hello")
+    @app.command
     def hello() -> None:
-        typer.echo("hello")
+        print("hello")
 
     return app
 

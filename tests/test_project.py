@@ -31,7 +31,7 @@ INSTALL = "pip install -c constraints.txt -e .[test] -e pocket"
 # what these may import. "" is the helper, the modules at the top of rbpkit/. None may import the
 # laboratory, which imports rbpkit.
 MAY_IMPORT = {
-    "files": {"errors"},
+    "files": {"errors", "settings"},
     "kernels": {"errors"},
     "": {"files", "kernels"},
     "stats": {""},

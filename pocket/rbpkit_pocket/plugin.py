@@ -18,7 +18,7 @@ from rbpkit_pocket import families, paths, recipes
 from rbpkit_pocket.documents import PACKAGE_CORPORA
 
 if TYPE_CHECKING:
-    from typer import Typer
+    from cyclopts import App
 
     from rbpkit.summary import Summary
     from rbpkit_pocket.ablations import Totals
@@ -170,7 +170,7 @@ def _totals() -> list[Totals]:
     return [*load_totals(paths.GRID), *seeds]
 
 
-def _command() -> Typer:
+def _command() -> App:
     from rbpkit_pocket.command import pocket_app
 
     return pocket_app

@@ -22,7 +22,7 @@ from rbpkit.records import load_summaries
 from rbpkit.study.answers import Answer, read_answers, read_text, student_of_notebook
 from rbpkit.study.class_page import class_page, student_of
 from rbpkit.study.notebooks import notebook_called, run
-from rbpkit.study.params import Params, load_params, problems
+from rbpkit.study.params import Params, load_params
 from rbpkit.study.reproduce import TRAINING_TOKENS, comparison, reference_summaries
 from rbpkit.summary import Summary
 
@@ -262,7 +262,7 @@ def _faults(error: Exception) -> list[str]:
     """What is wrong with a file, a line for each fault."""
     cause = error.__cause__
     if isinstance(cause, ValidationError):
-        return problems(cause)
+        return [Params.problem(fault) for fault in cause.errors()]
     return [str(error) if isinstance(error, InputError) else one_line(error)]
 
 

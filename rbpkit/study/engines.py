@@ -65,6 +65,7 @@ def measure_job(
                 corpus,
                 out,
                 max_length=params.max_length,
+                stride=params.stride,
                 batch_tokens=params.batch_tokens,
                 changed_text=params.changed_text,
                 progress=progress,

@@ -128,10 +128,11 @@ def _read_corpus(params: Params, name: str, given: str) -> Corpus:
     return load_corpus(
         given,
         documents=params.documents,
-        field=None if is_named else params.text_field,
-        image=None if is_named else params.picture_field,
-        unit=None if is_named else params.unit_field,
-        prompt=None if is_named else params.prompt_field,
+        field=None if is_named else params.field,
+        image=None if is_named else params.image,
+        images=None if is_named else params.images,
+        unit=None if is_named else params.unit,
+        prompt=None if is_named else params.prompt,
         seed=params.seed,
         revision=params.revision_of(repository) if repository else None,
     )
@@ -148,7 +149,7 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     Columns: model, corpus, state ("done", "failed" or "left"), tokens and seconds of what is done
     (else missing), and the reason of a failure. Done is a finished manifest with the study's
     settings, as far as the parameters tell them, and with the text of the study's own files, so
-    that another prompt_field counts as left; a sweep also compares other texts, and weights.
+    that another prompt counts as left; a sweep also compares other texts, and weights.
     Raises InputError when the study is at fault.
     """
     failures = read_failures(Path(out))
@@ -190,8 +191,9 @@ def _is_of(manifest: Manifest, job: Job, params: Params) -> bool:
         job.model,
         job.corpus,
         documents=params.documents or 0,
-        seed=params.seed,
+        seed=params.seed or 0,
         max_length=params.max_length,
+        stride=params.stride,
         dtype=params.dtype,
     )
 

@@ -140,7 +140,9 @@ def _find_done(
                     allow_pickle=params.allow_pickle,
                     image=pictures,
                 )
-            key = job_key(files[pictures], corpus, max_length=params.max_length)
+            key = job_key(
+                files[pictures], corpus, max_length=params.max_length, stride=params.stride
+            )
             done = find_done(out, key)
             if done is not None:
                 found[job] = Measurement(summary_of(done), done.path, found_done=True)

@@ -154,7 +154,7 @@ def test_a_class_of_thirty(hand_ins, tmp_path, rbpkit):
     listed = pd.read_csv(out / "failures.csv")
     reasons = listed.groupby("file")["reason"].apply(list)
     assert tuple(reasons.index) == FAULTY
-    assert sorted(line.split()[0] for line in reasons["bob.yaml"]) == ["seed:", "unknown"]
+    assert sorted(line.split()[0] for line in reasons["bob.yaml"]) == ["seed=-1:", "unknown"]
     assert str(hand_ins / "mine") in reasons["dee.yaml"][0]  # next to its file
     assert "rbpkit reproduce" in reasons["eve.yaml"][0] and "Llama" in reasons["flo.yaml"][0]
 
