@@ -21,8 +21,8 @@ from rbpkit_pocket.class_report.hand_ins import cut, label_of
 
 MOST_NAMED = 8  # students of a panel whose names and intervals are drawn
 MOST_SHOWN = 40  # characters of an answer; answers.csv has more
-NAME_HEIGHT = 0.055  # of the height of a panel
-TICK_APART = 0.09  # of the width of the k: the least distance of two ticks
+NAME_HEIGHT = 0.07  # of the height of a panel
+TICK_APART = 0.14  # of the width of the k: the least distance of two ticks
 SIGNS = {"right": "\u2713", "not yet": "\u2717", "not answered yet": "\u2013"}
 """What a check says -> its sign in the table of answers."""
 
@@ -87,7 +87,8 @@ def draw_panel(rows: pd.DataFrame, places: Places, number: str) -> Figure:
     """The exponents of one family on one text: a line for each student, which has a gid."""
     figure = Figure(figsize=(5, 3.4), layout="constrained")
     axes = figure.subplots()
-    axes.set(xlim=(-0.4, 1.1), ylim=(places.low, places.high), xlabel="k", ylabel="exponent α")
+    axes.set(xlim=(-0.4, 1.1), ylim=(places.low, places.high), xlabel="k")
+    axes.set_title("exponent α", loc="left", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     axes.yaxis.set_major_locator(MaxNLocator(7))
     ticks = _ticks(places)
@@ -96,7 +97,7 @@ def draw_panel(rows: pd.DataFrame, places: Places, number: str) -> Figure:
     of_students = list(rows.groupby("file", sort=False))
     named = len(of_students) <= MOST_NAMED
     # Points are moved a little from their k, so that equal ones are not on top of each other.
-    reach = 0.03 * min(1, (len(of_students) - 1) / MOST_NAMED)
+    reach = 0.04 * min(1, (len(of_students) - 1) / 4)
     last_points = {}
     for aside, (file, own) in zip(
         np.linspace(-reach, reach, len(of_students)), of_students, strict=True
@@ -112,7 +113,7 @@ def draw_panel(rows: pd.DataFrame, places: Places, number: str) -> Figure:
         gid = f"student-{number}-{len(last_points)}"
         # NaN parts the line between CE and the first k.
         line_x, line_y = np.insert(x, is_ce.sum(), np.nan), np.insert(y, is_ce.sum(), np.nan)
-        axes.plot(line_x, line_y, "o-", ms=5, lw=0.8, color=colour, alpha=0.7, mec="white",
+        axes.plot(line_x, line_y, "o-", ms=6, lw=0.8, color=colour, alpha=0.8, mec="white",
                   mew=0.6, gid=gid)  # fmt: skip
         for beyond, mark in ((alpha > places.high, "^"), (alpha < places.low, "v")):
             axes.plot(x[beyond], y[beyond], mark, ms=7, mfc="white", mec=colour, clip_on=False)
@@ -173,7 +174,7 @@ def _svg(figure: Figure, rows: pd.DataFrame, number: str) -> str:
             lines.append(f"{line}, {row.n} sizes; reference {-row.reference:.3f}")
         group = f'<g id="student-{number}-{student}">'
         title = html.escape("\n".join(lines))
-        svg = svg.replace(group, f'{group}<title>{title.replace("; reference nan", "")}</title>')
+        svg = svg.replace(group, f"{group}<title>{title.replace('; reference nan', '')}</title>")
     return svg
 
 
@@ -228,7 +229,7 @@ def answers_table(answers: pd.DataFrame) -> str:
     rows = [(name, *row, right[name]) for name, row in zip(by_student.index, by_student.to_numpy())]
     if rows:
         total = [f"{count} of {len(by_student)}" for count in of_exercise[by_student.columns]]
-        rows.append(("right", *total, ""))
+        rows.append(("all", *total, ""))
     labels = [label.replace(".0", ".") for label in by_student.columns]
     table = table_html(("student", *labels, "right"), rows, "answers")
     # Every cell begins with our sign, so no answer can look like one.

@@ -41,8 +41,8 @@ KINDS = {
 """Kind of a hand-in -> the endings of its files."""
 
 ANSWERS = ["file", "student", "notebook", "exercise", "answer", "verdict"]
-ANSWER = re.compile(r"^answer_(\d{1,3}) *= *(.+)$", re.MULTILINE)
-SAID = re.compile(r"^(\d{1,3}): (right|not yet|not answered yet)$", re.MULTILINE)
+ANSWER = re.compile(r"^answer_(\d{1,9}) *= *(.+)$", re.MULTILINE)
+SAID = re.compile(r"^(\d{1,9}): (right|not yet|not answered yet)$", re.MULTILINE)
 NO_NAME = re.compile(r"(answers)?(\.(ipynb|ya?ml|md|txt))+$|\(\d+\)|-Copy\d+", re.IGNORECASE)
 """Parts of a file's name that are not the student's: endings, and marks of copies."""
 
@@ -120,7 +120,9 @@ def find_hand_ins(folder: Path, say: Callable[[str], None] = lambda line: None) 
         kind = _kind(path)
         if kind == "" and not path.is_symlink():
             if "/" not in name:  # folders hold records
-                found.note(name, "ignored: neither a parameter file (.yaml) nor a notebook (.ipynb)")
+                found.note(
+                    name, "ignored: neither a parameter file (.yaml) nor a notebook (.ipynb)"
+                )
             continue
         has_some = has_some or kind != "texts"
         try:
@@ -209,7 +211,7 @@ def check_regular(path: Path, status: os.stat_result, most_bytes: int) -> None:
     if stat.S_ISLNK(status.st_mode):
         raise InputError(f"{path.name} is a link, which is not followed; hand in the file itself")
     if not stat.S_ISREG(status.st_mode):
-        raise InputError(f"{path.name} is a pipe, a device or a folder, not a file")
+        raise InputError(f"{path.name} is a pipe or a device, not a file")
     if status.st_size > most_bytes:
         size = f"{status.st_size / 1e6:,.0f} MB"
         raise InputError(f"{path.name} has {size}; at most {most_bytes / 1e6:.0f} MB are read")
@@ -276,7 +278,7 @@ def read_answers(file: str, path: Path) -> pd.DataFrame:
     if not written:
         raise InputError("no line `answer_1 = ` in it; is it one of the notebooks?")
     if len(written) > MOST_ANSWERS:
-        raise InputError(f"{len(written)} answers; at most {MOST_ANSWERS} are read")
+        raise InputError(f"{len(written):,} answers; at most {MOST_ANSWERS} are read")
     notebook = _notebook_number(file, ids)
     rows = []
     for exercise, line in sorted(written.items(), key=lambda answer: int(answer[0])):
