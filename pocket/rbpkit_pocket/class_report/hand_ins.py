@@ -138,10 +138,6 @@ def find_hand_ins(folder: Path, say: Callable[[str], None] = lambda line: None) 
         first = first_with.setdefault(hashlib.sha256(data).digest(), name)
         if first != name and not is_template:
             found.note(name, f"the same bytes as {first}")
-        if path.suffix.lower() == ".txt":
-            read_as = printable(path.stem)
-            what = f"read as {read_as}; the ending .txt is Notepad's, and Windows hides it"
-            found.note(name, what)
         found.files[kind][name] = path
     if not has_some:
         raise InputError(f"{folder}: no parameter files (.yaml) and no notebooks (.ipynb) in it")

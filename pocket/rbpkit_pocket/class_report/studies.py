@@ -17,28 +17,29 @@ from rbpkit.study.notebooks import run
 from rbpkit.study.params import Params, load_params
 from rbpkit.study.reproduce import TRAINING_TOKENS, comparison, reference_summaries
 from rbpkit.summary import Summary
-from rbpkit_pocket.class_report.hand_ins import check_regular, read_bytes
+from rbpkit_pocket.class_report.hand_ins import HandIns, check_regular, read_bytes
 
 MOST_KS = 100
 MOST_BYTES_OF_RECORDS = 500_000_000  # of one file
 
 
 def study_tables(
-    path: Path, class_folder: Path, notebook: str, out: Path
+    found: HandIns, file: str, notebook: str, runs_dir: Path
 ) -> dict[str, pd.DataFrame]:
     """ "comparison" of one parameter file, and with a notebook each table that it writes.
 
     comparison: slopes as `rbpkit reproduce` compares them, with two columns more. trained: on how
     many tokens the models were trained, if their names say it ("3m"). reference_text: the corpus of
     the reference.
-    The notebook is run into `out` on the study's records. Raises InputError if the file is at
-    fault, or asks for what was not measured.
+    The notebook is run into `runs_dir`/FILE on the study's records.
+    Raises InputError if the file is at fault, or asks for what was not measured.
     """
+    path = found.files["studies"][file]
     read_bytes(path)  # refuses links, pipes and large files
     params = load_params(path)
     if len(params.ks) > MOST_KS:
         raise InputError(f"ks: {len(params.ks)} of them; at most {MOST_KS} are drawn")
-    records = _records_folder(path, params, class_folder)
+    records = _records_folder(path, params, found.folder)
     measured = _measured(path, params, records)
     slopes = comparison(measured, params.ks)
     if slopes.empty:
@@ -49,13 +50,15 @@ def study_tables(
         slopes = _compared_with_first_corpus(slopes, measured, params)
     tables = {"comparison": slopes}
     if notebook:
+        out = runs_dir / file
         shutil.rmtree(out, ignore_errors=True)  # no table of an earlier run may be gathered
         values = params.model_dump(mode="json") | {"figures_dir": str(out / "figures")}
         if records is not None:
             values["records_dir"] = str(records)
         run(notebook, values, out)
-        for file in sorted(out.glob("figures/*.csv")):
-            tables[file.stem] = pd.read_csv(file)
+        for table in sorted(out.glob("figures/*.csv")):
+            tables[table.stem] = pd.read_csv(table)
+    found.say(f"{file}: done")
     return tables
 
 
