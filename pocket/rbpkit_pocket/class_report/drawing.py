@@ -70,7 +70,8 @@ def _limits(placed: pd.DataFrame) -> tuple[float, float]:
 def _set_axes(axes: Axes, placed: pd.DataFrame, low: float, high: float) -> None:
     axes.set_xscale("log")
     ce, last = placed["x"].min(), placed["x"].max()
-    axes.set(xlim=(ce / 1.6, last * 1.6), ylim=(low, high), xlabel="k")
+    margin = 1.3 * (last / ce) ** 0.06
+    axes.set(xlim=(ce / margin, last * margin), ylim=(low, high), xlabel="k")
     axes.set_title("exponent \u03b1", loc="left", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     axes.yaxis.set_major_locator(MaxNLocator(7))
@@ -93,7 +94,7 @@ def draw_panel(axes: Axes, rows: pd.DataFrame) -> dict[str, str]:
     axes.plot(known["x"], -known["reference"], color=INK, lw=1.2)
     students = list(rows.groupby("file"))
     # Points are moved a little from their k, so that equal ones are not on top of each other.
-    reach = 0.04 * min(1, (len(students) - 1) / 4)
+    reach = 0.025 * min(1, (len(students) - 1) / 4)
     width = np.log(axes.get_xlim()[1] / axes.get_xlim()[0])
     asides = np.exp(width * np.linspace(-reach, reach, len(students)))
     gids: dict[str, str] = {}
