@@ -241,7 +241,12 @@ def harmed(tmp_path_factory) -> tuple[Path, dict[str, list[str]]]:
     os.mkfifo(folder / "waits" / "a.json")
     (folder / "waits.yaml").write_text(f"{study}records_dir: waits\n")
     out = tmp_path_factory.mktemp("class")
-    return out, run_class(folder, out)
+    # Code in the folder that Python, and a template that nbconvert, would find there.
+    (folder / "pandas.py").write_text(f"open({str(out / 'run.txt')!r}, 'w')\n")
+    (folder / "basic").mkdir()
+    (folder / "basic" / "index.html.j2").write_text("the student's template")
+    with contextlib.chdir(folder):
+        return out, run_class(Path("."), out)
 
 
 def write_cells(path: Path, source: list[str]) -> None:
@@ -267,6 +272,11 @@ def test_a_harmful_file_is_a_row_with_its_reason(harmed):
         assert words in reasons[file]
     assert set(pd.read_csv(out / "comparison.csv")["file"]) == {"ann.yaml"}
     assert (out / "class.html").stat().st_size < 200_000
+
+
+def test_nothing_in_the_folder_is_run(harmed):
+    assert not (harmed[0] / "run.txt").exists()
+    assert "the student's template" not in (harmed[0] / "class.html").read_text("utf-8")
 
 
 def test_no_link_is_followed(harmed):

@@ -28,7 +28,7 @@ Content = TypeVar("Content")
 
 MOST_BYTES = 20_000_000  # of a file
 MOST_ANSWERS = 200  # in a notebook
-MOST_CHARACTERS = 2_000  # of an answer, a reason, or any other text in a table
+MOST_IN_A_CELL = 2_000  # of an answer, a reason, or any other text in a table
 MOST_WRITTEN = 5_000  # characters of an answers.md
 MOST_FAULTS = 20  # of a file
 
@@ -238,7 +238,7 @@ def printable(text: str) -> str:
     return "".join(signs)
 
 
-def cut(text: str, most: int = MOST_CHARACTERS) -> str:
+def cut(text: str, most: int = MOST_IN_A_CELL) -> str:
     """The text's first characters."""
     return text if len(text) <= most else f"{text[:most]} ..."
 

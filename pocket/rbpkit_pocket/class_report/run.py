@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import jupytext
 import pandas as pd
@@ -66,22 +67,26 @@ def run_class(
         "run_notebook": name,
     }
     try:
-        executed = execute_notebook(
-            report,
-            None,
-            parameters,
-            progress_bar=False,
-            stdout_file=_Lines(say),
-            config=socket_files(),
-            extra_arguments=QUIET_KERNEL,
-        )
+        # In an empty folder: Python would import a student's pandas.py from the current one.
+        with TemporaryDirectory() as empty:
+            executed = execute_notebook(
+                report,
+                None,
+                parameters,
+                cwd=empty,
+                progress_bar=False,
+                stdout_file=_Lines(say),
+                config=socket_files(),
+                extra_arguments=QUIET_KERNEL,
+            )
     except PapermillExecutionError as error:
         raise InputError(f"the report: {error.ename}: {error.evalue}") from error
     except DeadKernelError as error:
         raise InputError("the report: its kernel died (out of memory, or killed)") from error
     for cell in executed.cells:
         cell["outputs"] = [one for one in cell.get("outputs", []) if one.output_type != "stream"]
-    exporter = HTMLExporter(template_name="basic", exclude_input=True)
+    # Nor may nbconvert take a template from the current folder.
+    exporter = HTMLExporter(template_name="basic", exclude_input=True, extra_template_basedirs=[])
     body, _ = exporter.from_notebook_node(executed)
     page = ours.joinpath("page.html").read_text("utf-8").replace("BODY", body)
     write_whole(out, {"class.html": page.encode()})
