@@ -9,14 +9,25 @@ manifest all come from these fields. So a new setting is one field here, and one
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 
 from rbpkit.errors import InputError, shown
 
 Name = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
+PathName = Annotated[
+    Name, BeforeValidator(lambda path: os.fspath(path) if isinstance(path, os.PathLike) else path)
+]
 Dtype = Literal["float32", "bfloat16", "float16"]
 
 
@@ -34,6 +45,16 @@ class Settings(BaseModel):
         except ValidationError as error:
             faults = "; ".join(problem(fault, cls.model_fields) for fault in error.errors())
             raise InputError(f"{where}: {faults}" if where else faults) from None
+
+    @classmethod
+    def among(cls, values: Mapping[str, Any]) -> Self:
+        """Those of the values that are settings of this class. Raises InputError as `of`."""
+        return cls.of({name: value for name, value in values.items() if name in cls.model_fields})
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings that differ from their defaults."""
+        return self.model_dump(exclude_defaults=True)
 
 
 class TextSettings(Settings):
@@ -54,7 +75,7 @@ class TextSettings(Settings):
         None, description="Column that is read before the text, and not scored."
     )
     image: Name | None = Field(None, description="Column with the text's picture.")
-    images: Name | None = Field(
+    images: PathName | None = Field(
         None, description="Folder of the pictures, if it is not the corpus's."
     )
     changed_text: bool = Field(
@@ -103,6 +124,14 @@ class RunSettings(Settings):
     threads: Annotated[int, Field(ge=0, le=1024)] = Field(
         0, description="CPU threads; 0 for torch's default."
     )
+
+
+def check_known(values: Iterable[str], *kinds: type[Settings]) -> None:
+    """InputError that names the nearest setting for a name that is none of these classes'."""
+    known = [name for kind in kinds for name in kind.model_fields]
+    for key in values:
+        if key not in known:
+            raise InputError(problem({"loc": (key,), "type": "extra_forbidden"}, known))
 
 
 def problem(fault: Mapping[str, Any], known: Iterable[str]) -> str:

@@ -35,18 +35,31 @@ class _Commands(TyperGroup):
 
     # Contexts and commands are of typer's own copy of click, which is not public.
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*super().list_commands(ctx), *plugins.plugin_names()]
+        return [*super().list_commands(ctx), *plugins.command_names()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         own = super().get_command(ctx, cmd_name)
-        if own is not None or cmd_name not in (*plugins.INSTALL, *plugins.plugin_names()):
+        if own is not None or cmd_name not in plugins.command_names():
             return own
-        plugin = plugins.load_plugin(cmd_name)
-        if plugin.command is None:
+        try:
+            return _command_of(cmd_name)
+        except InputError:  # a broken plugin must not hide the other commands
             return None
-        around = typer.Typer(add_completion=False, rich_markup_mode=None)
-        around.add_typer(plugin.command(), name=cmd_name)
-        return typer.main.get_group(around).commands[cmd_name]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] in (*plugins.INSTALL, *plugins.command_names()):
+            _command_of(args[0])  # says what is wrong, or what to install
+        return super().resolve_command(ctx, args)
+
+
+def _command_of(plugin: str) -> Any:
+    """The subcommand of a plugin. Raises InputError for one that is missing or broken."""
+    own = plugins.offered(plugin, "commands")
+    if not isinstance(own, typer.Typer):
+        raise InputError(f"the plugin {plugin!r}: its command is not a typer.Typer")
+    around = typer.Typer(add_completion=False, rich_markup_mode=None)
+    around.add_typer(own, name=plugin)
+    return typer.main.get_group(around).commands[plugin]
 
 
 app = typer.Typer(

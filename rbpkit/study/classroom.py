@@ -17,7 +17,7 @@ import rbpkit
 from rbpkit.errors import InputError, one_line
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import fit_all
-from rbpkit.plugins import load_plugin
+from rbpkit.plugins import plugin_corpora
 from rbpkit.records import load_summaries
 from rbpkit.study.answers import Answer, read_answers, read_text, student_of_notebook
 from rbpkit.study.class_page import class_page, student_of
@@ -331,7 +331,7 @@ def _compared_with_first_corpus(
 
     Only for families all of whose models here are the plugin's, trained on as much text.
     """
-    first_corpus = f"{params.source}:{next(iter(load_plugin(params.source).corpora))}"
+    first_corpus = plugin_corpora(params.source)[0]
     references = reference_summaries([first_corpus])
     shipped = [one for one in references if one.manifest.corpus == first_corpus]
     names = {one.manifest.model for one in shipped}

@@ -21,7 +21,7 @@ from PIL import Image
 from small_models import small_config
 from transformers import AutoModelForImageTextToText, AutoProcessor, ViTImageProcessor
 
-from rbpkit.captions import load_processor
+from rbpkit_pocket.captions import load_processor
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure
