@@ -203,9 +203,13 @@ def corpus_text(name: str) -> PluginText:
     plugin, _, corpus = name.partition(":")
     what = f"its corpus {corpus!r}"
     text = called(plugin, what, _mapping(plugin, "corpora")[corpus])
-    if isinstance(text, PluginText):
-        return text
-    return PluginText(called(plugin, what, tuple, text))
+    if not isinstance(text, PluginText):
+        text = PluginText(called(plugin, what, tuple, text))
+    for number, words in enumerate(text.texts):
+        if not isinstance(words, str):
+            kind = type(words).__name__
+            raise InputError(f"the plugin {plugin!r}: {what}: row {number} is of type {kind}, and no text")
+    return text
 
 
 # -- models -----------------------------------------------------------------------------------
