@@ -208,7 +208,8 @@ def corpus_text(name: str) -> PluginText:
     for number, words in enumerate(text.texts):
         if not isinstance(words, str):
             kind = type(words).__name__
-            raise InputError(f"the plugin {plugin!r}: {what}: row {number} is of type {kind}, and no text")
+            fault = f"row {number} is of type {kind}, and no text"
+            raise InputError(f"the plugin {plugin!r}: {what}: {fault}")
     return text
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from PIL import Image, ImageOps
 
 from rbpkit.errors import InputError, reason
-from rbpkit.files.text_files import Cell
+from rbpkit.files.text_files import PictureCell
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ def pictures_of(values: Sequence[Any], images: str | None = None) -> tuple[Pictu
     """
     pictures = []
     for value in values:
-        if isinstance(value, Cell):
+        if isinstance(value, PictureCell):
             source = value.value
             if value.folder is not None:
                 folder = Path(os.path.expanduser(images)) if images else value.folder

@@ -168,9 +168,9 @@ def _totals() -> list[Totals]:
     return [*load_totals(paths.GRID), *seeds]
 
 
-corpora = _corpora()
-models = _models()
-reference = Reference(
+NAMED_CORPORA = _corpora()
+NAMED_MODELS = _models()
+REFERENCE = Reference(
     families=_families(),
     can_train=_can_train,
     train=_train,

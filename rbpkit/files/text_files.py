@@ -21,7 +21,7 @@ from rbpkit.errors import InputError, reason
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".txt")
 
 
-class Cell(NamedTuple):
+class PictureCell(NamedTuple):
     """A value of a row as it is: where the row is, for errors, and the folder of its file.
 
     folder: None of a row in memory.
@@ -216,7 +216,7 @@ def document_of(
             raise InputError(f"{where}: no {kind} in field {column!r}; its fields are {[*known]}")
     picture = None
     if columns.picture is not None:
-        picture = Cell(str(where), row[columns.picture], folder)
+        picture = PictureCell(str(where), row[columns.picture], folder)
     unit = None if columns.unit is None else str(row[columns.unit])
     prompt = None
     if columns.prompt is not None:
