@@ -12,7 +12,7 @@ import math
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -222,7 +222,7 @@ def opened_corpus(
     if isinstance(corpus, (str, os.PathLike)):
         return load_corpus(corpus, **settings.given)
     for key in ("documents", "seed", "images"):
-        if key in settings.given:
+        if settings.given.get(key) is not None:
             raise InputError(f"{key}: only for a corpus by name or in files; leave it out")
     return Corpus.of(
         corpus,
@@ -413,7 +413,7 @@ _NO_MEMORY = (
 )
 
 
-def out_of_memory(error: BaseException) -> bool:
+def out_of_memory(error: BaseException | None) -> bool:
     """Whether torch found no memory for a tensor, on a GPU or (a plain RuntimeError) on the CPU."""
     if isinstance(error, torch.OutOfMemoryError):
         return True
@@ -442,8 +442,9 @@ def measured_ranks(
         for batch in model.batches(encoded, batch_tokens, documents_done):
             try:
                 ranks = model.ranks(batch)
-            except RuntimeError as error:
-                if not out_of_memory(error):
+            except (RuntimeError, InputError) as error:
+                # A plugin's errors become InputErrors, with what it raised as their cause.
+                if not out_of_memory(error) and not out_of_memory(error.__cause__):
                     raise
                 failure = one_line(error)
                 break
@@ -495,7 +496,9 @@ def rank_columns(
                 "position": batch.positions,
                 "target": batch.targets,
             }
-            parts.append(_as_columns(model.name, where | ranks, batch.tokens))
+            if not isinstance(ranks, Mapping):
+                raise InputError(f"{model.name}: its ranks are not a mapping from columns")
+            parts.append(_as_columns(model.name, {**where, **ranks}, batch.tokens))
             bar.update(batch.tokens)
     columns = {}
     for name in parts[0]:

@@ -10,6 +10,7 @@ what the output head is.
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import os
 import re
@@ -245,7 +246,7 @@ def load_model(
 
 def renamed(model: AnyRanker, name: str | None) -> AnyRanker:
     """The same model with another name; with its own if `name` is None."""
-    if name is None or name == model.name:
+    if name is None:
         return model
     model = copy.copy(model)
     object.__setattr__(model, "name", name)  # some are frozen
@@ -264,8 +265,10 @@ def _made_by_plugin(name: str, make: Any, named: ModelSettings, run: RunSettings
         raise InputError(f"dtype={run.dtype!r}: {name} runs in {ranker.dtype}; leave dtype out")
     ranker = renamed(ranker, named.name or own_name)
     if named.family is not None:
-        ranker = copy.copy(ranker)
         object.__setattr__(ranker, "family", named.family)
+    # What goes wrong in it later is told in the same way.
+    ranks = functools.partial(plugins.called, plugin, f"its model {own_name!r}", ranker.ranks)
+    object.__setattr__(ranker, "ranks", ranks)
     return ranker
 
 

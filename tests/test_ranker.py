@@ -110,6 +110,8 @@ def bigram(documents):
     return Bigram(families.load_tokenizer(), texts)
 
 {models}"""
+    tail += "class Broken(Bigram):\n    def ranks(self, batch):\n        raise KeyError('x')\n"
+    tail += "models['broken'] = lambda: Broken(families.load_tokenizer(), ['a b c'])\n"
     install(site, "grams_mine", bigram_source + tail, models="models")
 
     def run(*arguments):
@@ -129,6 +131,9 @@ def bigram(documents):
     assert done.returncode == 0 and "bigram" in done.stdout, done.stderr
     done = run("compare", "bigram-5", "bigram-60", "--records", out)
     assert done.returncode == 0, done.stderr
+    done = run("measure", "--model", "grams:broken", "--corpus", held_out, "--out", out)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert "the plugin 'grams': its model 'broken': KeyError: 'x'" in done.stderr
     done = run("measure", "--model", "grams:bigram-7", "--corpus", held_out, "--out", out)
     assert done.returncode == 2 and "did you mean grams:bigram-" in done.stderr
 
