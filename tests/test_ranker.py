@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from conftest import assert_same_columns
-from test_plugins import forget, install
+from conftest import assert_same_columns, forget, install
 
 from rbpkit import fit_curves, load_corpus, load_model, measure
 from rbpkit.encoding import encode
@@ -97,11 +94,7 @@ def test_models_of_one_s_own_are_fitted_and_compared(bigram, held_out, tmp_path)
         assert row.slope == pytest.approx(slope)
 
 
-def test_from_the_command_line_as_a_plugin(bigram_source, held_out, tmp_path, monkeypatch):
-    site = tmp_path / "site"
-    site.mkdir()
-    models = "models = {f'bigram-{n}': lambda n=n: bigram(n) for n in (5, 20, 60)}\n"
-    tail = f"""
+MODELS = """
 from rbpkit import load_corpus
 from rbpkit_pocket import families
 
@@ -109,33 +102,38 @@ def bigram(documents):
     texts = load_corpus("pocket:prose", documents=documents).documents
     return Bigram(families.load_tokenizer(), texts)
 
-{models}"""
-    tail += "class Broken(Bigram):\n    def ranks(self, batch):\n        raise KeyError('x')\n"
-    tail += "models['broken'] = lambda: Broken(families.load_tokenizer(), ['a b c'])\n"
-    install(site, "grams_mine", bigram_source + tail, models="models")
+class Broken(Bigram):
+    def ranks(self, batch):
+        raise KeyError("x")
 
-    def run(*arguments):
-        code = f"import sys; sys.path.insert(0, {str(site)!r})\n"
-        code += "from rbpkit.cli.app import main; main()"
-        command = [sys.executable, "-c", code, *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=300)
+models = {f"bigram-{n}": lambda n=n: bigram(n) for n in (5, 20, 60)}
+models["broken"] = lambda: Broken(families.load_tokenizer(), ["a b c"])
+"""
 
-    names = [f"grams:bigram-{n}" for n in (5, 20, 60)]
+
+def test_from_the_command_line_as_a_plugin(bigram_source, held_out, site, rbpkit, tmp_path):
+    install(site, "grams_mine", bigram_source + MODELS, models="models")
+    forget()
     out = tmp_path / "out"
-    done = run("measure", "--model", *names, "--corpus", held_out, "--out", out, "--json")
-    assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)
+
+    def measured(*names):
+        models = [f"grams:{name}" for name in names]
+        return rbpkit("measure", "--model", *models, "--corpus", held_out, "--out", out, "--json")
+
+    status, table, err = measured("bigram-5", "bigram-20", "bigram-60")
+    assert status == 0, err
+    rows = json.loads(table)
     assert [row["model"] for row in rows] == ["bigram-5", "bigram-20", "bigram-60"]
     assert len({row["S"] for row in rows}) == 3
-    done = run("fit", out)
-    assert done.returncode == 0 and "bigram" in done.stdout, done.stderr
-    done = run("compare", "bigram-5", "bigram-60", "--records", out)
-    assert done.returncode == 0, done.stderr
-    done = run("measure", "--model", "grams:broken", "--corpus", held_out, "--out", out)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
-    assert "the plugin 'grams': its model 'broken': KeyError: 'x'" in done.stderr
-    done = run("measure", "--model", "grams:bigram-7", "--corpus", held_out, "--out", out)
-    assert done.returncode == 2 and "did you mean grams:bigram-" in done.stderr
+    status, table, _ = rbpkit("fit", out)
+    assert status == 0 and "bigram" in table
+    assert rbpkit("compare", "bigram-5", "bigram-60", "--records", out)[0] == 0
+    for name, says in {
+        "broken": "the plugin 'grams': its model 'broken': KeyError: 'x'",
+        "bigram-7": "did you mean grams:bigram-",
+    }.items():
+        status, _, err = measured(name)
+        assert status == 2 and err.count("\n") == 1 and says in err
 
 
 class OfAnother(Ranker):
@@ -212,4 +210,3 @@ def test_a_model_that_lacks_something_is_told_what(llama_folder, text_file):
     model.ranks = lambda batch: {"n_greater": 9 + 0 * batch.targets, "nll": half[: batch.tokens]}
     with pytest.raises(InputError, match="below ln R"):
         measure(model, text_file)
-    forget()
