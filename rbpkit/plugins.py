@@ -24,13 +24,16 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rbpkit.errors import InputError, one_line
 
 if TYPE_CHECKING:
     from rbpkit.fit import Measured
     from rbpkit.summary import Summary
+
+Offer = TypeVar("Offer")
 
 INSTALL = {"pocket": "pip install rbpkit-pocket, or from the repository pip install -e pocket"}
 """The plugins of this repository -> how each is installed."""
@@ -114,15 +117,18 @@ def called(plugin: str, what: str, function: Callable[..., Any], *values: Any, *
 
 
 @cache
-def offered(plugin: str, group: str) -> Any:
+def offered(plugin: str, group: str, kind: type[Offer]) -> Offer | None:
     """What a plugin offers under one of the entry points above; None if it has no such thing.
 
     Raises InputError for a plugin that is not installed, with the way to install it or with the
-    nearest name, and for one that cannot be imported.
+    nearest name, for one that cannot be imported, and for what is not of this kind.
     """
     entry = _entries(group).get(plugin)
     if entry is not None:
-        return called(plugin, f"{entry.value} cannot be loaded", entry.load)
+        found = called(plugin, f"{entry.value} cannot be loaded", entry.load)
+        if not isinstance(found, kind):
+            raise InputError(f"the plugin {plugin!r}: {entry.value} is no {kind.__name__}")
+        return found
     if plugin in plugin_names():
         return None
     if plugin in INSTALL:
@@ -130,26 +136,14 @@ def offered(plugin: str, group: str) -> Any:
     raise InputError(f"no plugin {plugin!r}{_nearest(plugin, plugin_names())}")
 
 
-def _mapping(plugin: str, group: str) -> Mapping[str, Any]:
+def _by_name(plugin: str, group: str) -> Mapping[str, Any]:
     """A plugin's corpora or models by name."""
-    found = offered(plugin, group)
-    if found is None:
-        return {}
-    if not isinstance(found, Mapping):
-        value = _entries(group)[plugin].value
-        raise InputError(f"the plugin {plugin!r}: {value} is not a mapping from names")
-    return found
+    return offered(plugin, group, Mapping) or {}
 
 
 def reference_of(plugin: str) -> Reference:
     """What a study can use of a plugin. Raises InputError as `offered`."""
-    found = offered(plugin, "reference")
-    if found is None:
-        return Reference()
-    if not isinstance(found, Reference):
-        value = _entries("reference")[plugin].value
-        raise InputError(f"the plugin {plugin!r}: {value} is not an rbpkit.plugins.Reference")
-    return found
+    return offered(plugin, "reference", Reference) or Reference()
 
 
 def captions() -> Any:
@@ -159,7 +153,7 @@ def captions() -> Any:
     `load_captioner` and `captioner_in_memory`. Raises InputError if none is installed.
     """
     for plugin in sorted(_entries("captions")):
-        return offered(plugin, "captions")
+        return offered(plugin, "captions", ModuleType)
     raise InputError(f"pictures are read by the laboratory: {INSTALL['pocket']}")
 
 
@@ -179,7 +173,7 @@ def plugin_corpora(plugin: str | None = None) -> list[str]:
     """The corpora of a plugin, or of all that are installed, each as PLUGIN:NAME."""
     names = []
     for one in plugin_names() if plugin is None else (plugin,):
-        names += [f"{one}:{corpus}" for corpus in _mapping(one, "corpora")]
+        names += [f"{one}:{corpus}" for corpus in _by_name(one, "corpora")]
     return names
 
 
@@ -202,7 +196,7 @@ def corpus_text(name: str) -> PluginText:
     """The documents of a corpus, by its name as `corpus_called` gives it."""
     plugin, _, corpus = name.partition(":")
     what = f"its corpus {corpus!r}"
-    text = called(plugin, what, _mapping(plugin, "corpora")[corpus])
+    text = called(plugin, what, _by_name(plugin, "corpora")[corpus])
     if not isinstance(text, PluginText):
         text = PluginText(called(plugin, what, tuple, text))
     for number, words in enumerate(text.texts):
@@ -226,7 +220,7 @@ def model_called(name: str) -> tuple[str, Any] | None:
     if plugin is None:
         return None
     model = name.partition(":")[2]
-    models = _mapping(plugin, "models")
+    models = _by_name(plugin, "models")
     if model in models:
         return model, models[model]
     if called(plugin, f"its model {model!r}", reference_of(plugin).can_train, model):

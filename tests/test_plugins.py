@@ -220,7 +220,7 @@ def test_whatever_a_plugin_does_wrong_is_one_line_that_names_it(site, rbpkit, te
         "bad:numbers": "row 0 is of type int, and no text",
         "gone:any": "No module named 'no_such_module'",
         "quits:any": "SystemExit: 3",
-        "wrong:any": "not a mapping",
+        "wrong:any": "is no Mapping",
     }.items():
         plugin = repr(name.split(":")[0])
         given = ["measure", "--model", site, "--corpus", name, *out]
@@ -231,13 +231,13 @@ def test_whatever_a_plugin_does_wrong_is_one_line_that_names_it(site, rbpkit, te
         "bad:nothing": "gave nothing",
         "bad:leaves": "SystemExit: 3",
         "bad:number": "is no Ranker but a int",
-        "wrong:any": "not a mapping",
+        "wrong:any": "is no Mapping",
     }.items():
         status, _, err = rbpkit("measure", "--model", name, "--corpus", text_file, *out)
         assert status == 2 and err.count("\n") == 1 and says in err, err
     status, out, _ = rbpkit("--help")
     assert status == 0 and "measure" in out and "pocket" in out
-    for command, says in {"bad": "not a typer.Typer", "gone": "no_such_module"}.items():
+    for command, says in {"bad": "is no Typer", "gone": "no_such_module"}.items():
         status, _, err = rbpkit(command)
         assert status == 2 and err.count("\n") == 1 and says in err
 

@@ -53,10 +53,10 @@ class _Commands(TyperGroup):
 
 
 def _command_of(plugin: str) -> Any:
-    """The subcommand of a plugin. Raises InputError for one that is missing or broken."""
-    own = plugins.offered(plugin, "commands")
-    if not isinstance(own, typer.Typer):
-        raise InputError(f"the plugin {plugin!r}: its command is not a typer.Typer")
+    """The subcommand of a plugin, if it has one. InputError if it is missing or broken."""
+    own = plugins.offered(plugin, "commands", typer.Typer)
+    if own is None:
+        return None
     around = typer.Typer(add_completion=False, rich_markup_mode=None)
     around.add_typer(own, name=plugin)
     return typer.main.get_group(around).commands[plugin]
