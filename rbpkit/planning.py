@@ -17,7 +17,7 @@ from rbpkit.files.manifest import JobKey
 
 
 class KnownModel(Protocol):
-    """What a job's key says of a model, and its context: a `LoadedModel` or a `ModelFiles`."""
+    """What a job's key says of a model, and its context: a `Ranker` or a `ModelFiles`."""
 
     @property
     def name(self) -> str: ...
@@ -33,7 +33,7 @@ class KnownModel(Protocol):
 class ModelFiles:
     """A model that was found but not loaded.
 
-    name, revision: as of a `LoadedModel`.
+    name, revision: as of a `Ranker`.
     dtype: in which it is to be loaded.
     context: the most tokens in a sequence; None if the config sets no limit.
     """
@@ -70,17 +70,13 @@ def find_model(
     return ModelFiles(checkpoint.name, checkpoint.revision, dtype, context_of(config))
 
 
-def job_key(
-    model: KnownModel, corpus: Corpus, *, max_length: int, stride: int = 0, places: int = 0
-) -> JobKey:
+def job_key(model: KnownModel, corpus: Corpus, *, max_length: int, stride: int = 0) -> JobKey:
     """The key of a model on a corpus.
 
     max_length: where documents are to be truncated; a model with a shorter context truncates there.
-    places: how many tokens of the context a picture and its prompt take. They are known only once
-        a captioner is loaded.
     """
     if model.context is not None:
-        max_length = min(max_length, model.context - places)
+        max_length = min(max_length, model.context)
     return JobKey(
         model=model.name,
         revision=model.revision,

@@ -41,6 +41,8 @@ COLUMNS: dict[str, type[np.generic]] = {
     "p_max": np.float32,
     "entropy": np.float32,
 }
+# What a model may be unable to give (see `Ranker.ranks`).
+OPTIONAL = frozenset(["n_equal", "p_max", "entropy"])
 # A column that only some corpora have.
 UNIT: dict[str, type[np.generic]] = {"unit": np.int32}
 
@@ -59,10 +61,11 @@ class Records:
     document: int32, from 0.
     position: int32, of the scored token in its document, from 1.
     target: int32, the token's id.
-    n_greater, n_equal: int32, how many other tokens had a greater and the same logit.
+    n_greater, n_equal: int32, how many other tokens had a greater and the same logit. If n_equal is
+        None, ties are not known apart, and n_greater counts them too: R - 1 of Eq. 3.
     nll: float32, nats.
-    p_max: float32, the largest probability of the prediction, whatever the target.
-    entropy: float32, of the prediction, -sum_v p(v) log p(v) in nats.
+    p_max: float32, the largest probability of the prediction, whatever the target; or None.
+    entropy: float32, of the prediction, -sum_v p(v) log p(v) in nats; or None.
     manifest: what was measured.
     unit: int32, the number of the unit that the document was sampled with (its module, its author),
         which a bootstrap resamples; None if the documents themselves were sampled.
@@ -75,18 +78,18 @@ class Records:
     position: np.ndarray
     target: np.ndarray
     n_greater: np.ndarray
-    n_equal: np.ndarray
+    n_equal: np.ndarray | None
     nll: np.ndarray
-    p_max: np.ndarray
-    entropy: np.ndarray
+    p_max: np.ndarray | None
+    entropy: np.ndarray | None
     manifest: Manifest
     unit: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         name = f"records of {self.manifest.model} on {self.manifest.corpus}"
         T = self.manifest.tokens
-        types = COLUMNS if self.unit is None else COLUMNS | UNIT
-        for column, dtype in types.items():
+        for column in self.columns():
+            dtype = (COLUMNS | UNIT)[column]
             array = np.asarray(getattr(self, column)).view()
             if array.dtype != dtype or array.shape != (T,) or not T:
                 given = f"{array.dtype} of shape {array.shape}"
@@ -105,23 +108,33 @@ class Records:
         document_step = np.diff(self.document, prepend=0)
         position_step = np.diff(self.position, prepend=0)
         stays_behind = (document_step == 0) & (position_step <= 0)
-        rank = self.n_greater.astype(np.int64) + self.n_equal + 1
+        n_equal = np.zeros_like(self.n_greater) if self.n_equal is None else self.n_equal
+        rank = self.n_greater.astype(np.int64) + n_equal + 1
         nll = self.nll.astype(np.float64) * (1 + NLL_TOLERANCE_RELATIVE)
         least_nll = np.log(np.maximum(rank, 1)) - NLL_TOLERANCE
         return {
             "documents out of order": (document_step < 0) | (self.document >= documents),
             "position does not rise from 1": (self.position < 1) | stays_behind,
             f"target outside 0 to V - 1 = {V - 1}": (self.target < 0) | (self.target >= V),
-            f"rank outside 1 to V = {V}": (self.n_greater < 0) | (self.n_equal < 0) | (rank > V),
+            f"rank outside 1 to V = {V}": (self.n_greater < 0) | (n_equal < 0) | (rank > V),
             "nll not finite, or below ln R": ~np.isfinite(self.nll) | (nll < least_nll),
         }
 
     def columns(self) -> dict[str, np.ndarray]:
-        """The columns by name: (T,) each, read-only."""
-        columns = {column: getattr(self, column) for column in COLUMNS}
-        if self.unit is not None:
-            columns["unit"] = self.unit
-        return columns
+        """The columns by name: (T,) each, read-only; without those that are None."""
+        columns = {column: getattr(self, column) for column in COLUMNS | UNIT}
+        kept = {column: array for column, array in columns.items() if array is not None}
+        if missing := COLUMNS.keys() - OPTIONAL - kept.keys():
+            raise InputError(f"records of {self.manifest.model}: no column {min(missing)}")
+        return kept
+
+    @classmethod
+    def of(
+        cls, columns: Mapping[str, np.ndarray], manifest: Manifest, unit: np.ndarray | None = None
+    ) -> Records:
+        """The records with these columns; those of OPTIONAL may be missing."""
+        known = dict.fromkeys(OPTIONAL) | dict(columns)
+        return cls(**known, manifest=manifest, unit=unit)
 
     @property
     def tokens(self) -> int:
@@ -137,6 +150,12 @@ class Records:
     def rank(self, ties: str = "pessimistic") -> np.ndarray:
         """R, (T,) int32, from 1. Pessimistic is Eq. 3: tied tokens come before the target."""
         check_ties(ties)
+        if self.n_equal is None:
+            if ties == "optimistic":
+                raise InputError(
+                    f"ties='optimistic': {self.manifest.model} gives no ties (n_equal)"
+                )
+            return self.n_greater + 1
         if ties == "optimistic":
             return self.n_greater + 1
         return self.n_greater + self.n_equal + 1
@@ -181,12 +200,13 @@ class Records:
         if _bare(inside) != _bare(manifest):
             what = "its manifest was changed: the copy inside it differs"
             raise InputError(f"{path}: damaged ({what}); delete it and measure again")
-        columns = {name: table[name].to_numpy() for name in COLUMNS}
-        for name in UNIT:
-            # Not there if documents are units by themselves, or of an earlier version.
-            if name in table.column_names:
+        may_be_missing = OPTIONAL | UNIT.keys()
+        columns = {}
+        for name in COLUMNS | UNIT:
+            if name in table.column_names or name not in may_be_missing:
                 columns[name] = table[name].to_numpy()
-        return cls(**columns, manifest=manifest)
+        unit = columns.pop("unit", None)  # None if documents are units by themselves
+        return cls.of(columns, manifest, unit)
 
 
 # -- a folder of records ----------------------------------------------------------------------
@@ -283,12 +303,13 @@ def _parquet_bytes(columns: Mapping[str, np.ndarray], manifest: Manifest) -> byt
     schema = pa.schema(fields).with_metadata({"rbpkit": manifest.to_json()})
     # Neighbouring rows differ little in these, and not at all alike in the others.
     rising = [name for name in ("document", "position", "unit") if name in columns]
+    repeated = [name for name in ("target", "n_greater", "n_equal") if name in columns]
     buffer = io.BytesIO()
     pq.write_table(
         pa.table(columns, schema=schema),
         buffer,
         compression="zstd",
-        use_dictionary=["target", "n_greater", "n_equal"],  # few values, each of them often
+        use_dictionary=repeated,  # few values, each of them often
         column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
         write_page_checksum=True,  # so that a flipped bit is an error, and not another number
     )

@@ -11,11 +11,13 @@ are different jobs (`rbpkit.files.manifest.JobKey`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -29,6 +31,9 @@ from rbpkit.errors import InputError, nearest, shown
 from rbpkit.files.devices import check_device
 
 Name = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
+PathName = Annotated[
+    Name, BeforeValidator(lambda path: os.fspath(path) if isinstance(path, os.PathLike) else path)
+]
 Dtype = Literal["float32", "bfloat16", "float16"]
 
 IN_KEY: dict[str, Any] = {"in_key": True}
@@ -67,6 +72,16 @@ class Settings(BaseModel):
         """Those of these settings that `kind` defines, as keywords."""
         return self.model_dump(include=set(kind.model_fields))
 
+    @classmethod
+    def among(cls, values: Mapping[str, Any]) -> Self:
+        """Those of the values that are settings of this class. Raises InputError as `of`."""
+        return cls.of({name: value for name, value in values.items() if name in cls.model_fields})
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings that differ from their defaults."""
+        return self.model_dump(exclude_defaults=True)
+
 
 def why(fault: Mapping[str, Any]) -> str:
     """What is wrong with a value, of a fault that pydantic found."""
@@ -96,7 +111,7 @@ class TextSettings(Settings):
         default=None, description="Column that is read before the text, and not scored."
     )
     image: Name | None = Field(default=None, description="Column with the text's picture.")
-    images: Name | None = Field(
+    images: PathName | None = Field(
         default=None, description="Folder of the pictures, if it is not the corpus's."
     )
     changed_text: bool = Field(
@@ -181,6 +196,14 @@ class RunSettings(PlaceSettings):
 
 
 PARTS: tuple[type[Settings], ...] = (TextSettings, ReadingSettings, ModelSettings, RunSettings)
+
+
+def check_known(values: Iterable[str], *kinds: type[Settings]) -> None:
+    """InputError that names the nearest setting for a name that is none of these classes'."""
+    known = [name for kind in kinds for name in kind.model_fields]
+    for key in values:
+        if key not in known:
+            raise InputError(f"unknown setting {key!r}{nearest(key, known)}")
 
 
 def settings_in_key() -> dict[str, FieldInfo]:

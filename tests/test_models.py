@@ -566,9 +566,9 @@ def test_a_model_that_looks_ahead(save):
 
 
 def test_arguments(neox):
-    refused(neox, "float32, bfloat16, float16", dtype="float64")
+    refused(neox, "'float32', 'bfloat16' or 'float16'", dtype="float64")
     refused(neox, "device 'abacus' is not known", device="abacus")
-    refused(neox, "device=3: must be a name", device=3)
+    refused(neox, "device=3: input should be a valid string", device=3)
     refused(neox, "not both", device="cpu", device_map="auto")
     refused(neox, "image=array([0., 0., 0.]): must be True or False", image=np.zeros(3))
     refused(None, "model=None: must be a path")

@@ -68,12 +68,12 @@ def command_line(words: Sequence[str]) -> App:
     # Importing plugins takes time. For --help, and for a misspelt word, all names are wanted.
     if first in app and not first.startswith("-"):
         return app
-    for name in sorted({*plugins.plugin_names(), *plugins.INSTALL.keys() & {first}}):
+    for name in sorted({*plugins.command_names(), *plugins.INSTALL.keys() & {first}}):
         # One that is broken stops nothing else.
         with nullcontext() if name == first else suppress(InputError):
-            subcommand = plugins.load_plugin(name).command
+            subcommand = plugins.offered(name, "commands", App)
             if subcommand is not None and name not in app:
-                app.command(subcommand(), name=name)
+                app.command(subcommand, name=name)
     return app
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from rbpkit.cli.common import say
-from rbpkit.errors import InputError
-from rbpkit.plugins import INSTALL
 from rbpkit.study.checks import folder_to_write
 
 
@@ -23,8 +20,8 @@ def classroom(
 ) -> None:
     """Gather a class's parameter files and notebooks in tables and on one page."""
     target = folder_to_write(out)
-    reports = list(entry_points(group="rbpkit.commands", name="classroom"))
-    if not reports:
-        raise InputError(f"rbpkit classroom comes with the laboratory: {INSTALL['pocket']}")
-    if reports[0].load()(folder, target, notebook=notebook, say=say):
+    from rbpkit import plugins
+
+    report = plugins.class_report()
+    if report(folder, target, notebook=notebook, say=say):
         raise SystemExit(1)

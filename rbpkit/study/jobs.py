@@ -90,8 +90,9 @@ def _model_called(given: str, source: str) -> tuple[str, str]:
         given = f"{source}:{given}"
     called = plugins.model_called(given)
     if called is not None:
-        name, plugin_folder = called
-        return name, given if plugin_folder is None else str(plugin_folder)
+        name, found = called
+        is_folder = isinstance(found, str | os.PathLike)  # or it is made, or has to be trained
+        return name, str(found) if is_folder else given
     if not folder.is_dir():
         return given, given
     return cached_repository(folder) or folder_name(folder), given

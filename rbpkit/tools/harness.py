@@ -185,8 +185,9 @@ class RankingLM(TemplateLM):
         planned = planned_manifest(self.loaded, key, encoded, self._batch_tokens)
         seconds = round(time.perf_counter() - start, 3)
         done = {"tokens": columns["nll"].size, "seconds": seconds}
-        kept = {**columns, "unit": corpus.unit_numbers()[columns["document"]]}
-        write_records(self._records, Records(**kept, manifest=planned.model_copy(update=done)))
+        unit = corpus.unit_numbers()[columns["document"]]
+        manifest = planned.model_copy(update=done)
+        write_records(self._records, Records.of(columns, manifest, unit))
         return columns
 
 

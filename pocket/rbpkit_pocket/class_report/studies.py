@@ -11,7 +11,7 @@ import pandas as pd
 
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_all
-from rbpkit.plugins import load_plugin
+from rbpkit.plugins import plugin_corpora
 from rbpkit.records import load_summaries
 from rbpkit.study.notebooks import run
 from rbpkit.study.params import Params, load_params
@@ -135,7 +135,7 @@ def _compared_with_first_corpus(
 
     Only for families all of whose models here are the plugin's, trained on as much text.
     """
-    first_corpus = f"{params.source}:{next(iter(load_plugin(params.source).corpora))}"
+    first_corpus = plugin_corpora(params.source)[0]
     references = reference_summaries([first_corpus])
     on_first_corpus = [one for one in references if one.manifest.corpus == first_corpus]
     names = {one.manifest.model for one in on_first_corpus}

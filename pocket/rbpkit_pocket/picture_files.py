@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from PIL import Image, ImageOps
 
-from rbpkit.errors import reason
+from rbpkit.errors import InputError, reason
+from rbpkit.files.text_files import PictureCell
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,45 @@ def _decoded(source: Any) -> Image.Image:
     if not os.path.isfile(source):  # a pipe would be waited for
         raise FileNotFoundError(f"no such file: {source}")
     return Image.open(source)
+
+
+def pictures_of(values: Sequence[Any], images: str | None = None) -> tuple[Picture, ...]:
+    """The pictures of a corpus's rows.
+
+    values: for each a `Picture`, or what the row has in the picture's column. A file must be inside
+        the folder of the corpus's file, unless `images` names another; rows in memory may name any.
+
+    Raises InputError for a file outside that folder.
+    """
+    pictures = []
+    for value in values:
+        if isinstance(value, PictureCell):
+            source = value.value
+            if value.folder is not None:
+                folder = Path(os.path.expanduser(images)) if images else value.folder
+                source = _source_inside(source, folder, value.where)
+            value = Picture(value.where, source)
+        pictures.append(value)
+    return tuple(pictures)
+
+
+def _source_inside(source: Any, folder: Path, where: str) -> Any:
+    """The source of a picture; one that is a file must be inside the folder.
+
+    Otherwise the rows of a stranger's corpus could have any file of this machine opened.
+    """
+    is_encoded = isinstance(source, Mapping) and source.get("bytes") is not None
+    if isinstance(source, Mapping) and not is_encoded:
+        source = source.get("path")
+    if not isinstance(source, str):
+        return source
+    path = Path(os.path.abspath(folder / source))
+    if not path.is_relative_to(os.path.abspath(folder)):
+        raise InputError(
+            f"{where}: the picture {source!r} is outside {folder}; name the folder that all"
+            " pictures are in, --images (images=)"
+        )
+    return path
 
 
 def folder_rows(folder: Path, image: str) -> Iterator[Mapping[str, Any]]:

@@ -21,13 +21,13 @@ from PIL import Image
 from small_models import small_config
 from transformers import AutoModelForImageTextToText, AutoProcessor, ViTImageProcessor
 
-from rbpkit.captions import load_processor
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.records import Records
 from rbpkit_pocket import families
+from rbpkit_pocket.captions import load_processor
 
 CAPTIONS = (
     "a red square on a dark ground",
