@@ -85,9 +85,14 @@ def test_S_has_the_norm_inside_an_embedding():
     assert parameter_counts(model).S == size(set(model.parameters()) - tables)
 
 
-@pytest.mark.parametrize("kind", ["bert", "gpt2", "opt", "bart", "trocr", "whisper", "mpt"])
+@pytest.mark.parametrize(
+    "kind", ["bert", "gpt2", "opt", "bart", "trocr", "whisper", "mpt", "roberta", "prophetnet"]
+)
 def test_a_sequence_may_be_as_long_as_the_context_and_no_longer(kind):
-    changes = {"is_decoder": True} if kind == "bert" else {}
+    """A padding id of 5: RoBERTa and ProphetNet have no positions for the first 6."""
+    changes = {"pad_token_id": 5}
+    if kind in ("bert", "roberta"):
+        changes["is_decoder"] = True
     model = AutoModelForCausalLM.from_config(small_config(kind, **changes)).eval()
     context = context_of(model.config)
     ids = torch.randint(6, 256, (1, context + 1))

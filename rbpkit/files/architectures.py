@@ -46,18 +46,40 @@ def family_of(config: PreTrainedConfig) -> str:
     return named
 
 
-# What configs call the longest sequence. MPT's is the length of its table of biases.
-_LENGTHS = ("max_position_embeddings", "max_seq_len", "max_target_positions")
-
-
 def context_of(config: PreTrainedConfig) -> int | None:
     """The most tokens in a sequence; None if the config sets no limit."""
     text = config.get_text_config(decoder=True)
     for name in _LENGTHS:
         length = getattr(text, name, None)
         if isinstance(length, int) and length > 0:
-            return length
+            return length - _unused_positions(text)
     return None
+
+
+# What configs call the longest sequence. MPT's is the length of its table of biases.
+_LENGTHS = ("max_position_embeddings", "max_seq_len", "max_target_positions")
+
+# RoBERTa's kin count positions from the one after the padding token's id: the rows of the table up
+# to there are never used.
+_COUNT_FROM_PADDING = (
+    "camembert",
+    "data2vec-text",
+    "prophetnet",
+    "roberta",
+    "roberta-prelayernorm",
+    "xlm-roberta",
+    "xlm-roberta-xl",
+    "xmod",
+)
+
+
+def _unused_positions(text: PreTrainedConfig) -> int:
+    """How many rows of the position table no token of a sequence can have."""
+    if text.model_type not in _COUNT_FROM_PADDING:
+        return 0
+    padding = text.pad_token_id or 0
+    # ProphetNet predicts from the next position, too.
+    return padding + 2 if text.model_type == "prophetnet" else padding + 1
 
 
 def short_factor_length(config: PreTrainedConfig) -> int | None:
