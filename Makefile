@@ -70,7 +70,7 @@ test-gpu-dry: $(READY) ## the GPU kernel without a GPU: interpreted, and compile
 gpu: $(READY) ## the tests that need a GPU, then the paper's shapes timed into docs/gpu.md
 	@echo "== gpu: tests/test_ranking_cuda.py, then docs/gpu.md"
 	@$(PYTHON) -m pytest -q tests/test_ranking_cuda.py
-	@$(PYTHON) -m rbpkit bench --shapes paper --device cuda --dtype bfloat16 --out docs/gpu.md
+	@$(PYTHON) docs/time_heads.py --shapes paper --device cuda --dtype bfloat16 --out docs/gpu.md
 
 # A maintainer's tool of its own, so no extra of the package. Survivors: python -m mutmut show NAME
 mutants: $(READY) ## do the tests of ranking, summary and fit see a change in the code?
