@@ -92,7 +92,7 @@ def slide(points: pd.DataFrame, success: Callable[[Array, int], Array], figures_
     """Counted success of 1, 10 and 100 tokens against S, and `success(S, N)`, Eq. 8."""
     lengths = (1, 10, 100)
     names = ("1 token", "10 in a row", "100 in a row")
-    places = ((40, 0.93), (5e8, 0.93), (1.3e16, 0.93))
+    places = ((15, 0.6), (2e10, 0.4), (2e14, 0.4))
     S = np.geomspace(10, 1e20, 500)
     with plots.style():
         figure, axes = plt.subplots(figsize=(plots.WIDTH, 4.0), layout="constrained")
