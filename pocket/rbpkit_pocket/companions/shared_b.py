@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rbpkit import load_summaries
+from rbpkit.stats.curves import in_order
 from rbpkit.summary import Summary
 from rbpkit.tools import exercises
 from rbpkit.tools.choices import asked_and_there
@@ -26,6 +27,10 @@ class Study:
     families: list[str]
     corpora: list[str]
     ours: str
+
+    def shown(self) -> list[Summary]:
+        """The models of these families on these corpora, in this order, and by rising S."""
+        return in_order(self.summaries, self.corpora, self.families)
 
 
 def read_study(records_dir: str, families: Sequence[str], corpus_names: Sequence[str]) -> Study:
