@@ -163,20 +163,13 @@ def beyond(far: pd.DataFrame, ours: str, figures_dir: str) -> None:
 
 
 def slopes(lines: pd.DataFrame, measured: pd.DataFrame, ours: str, figures_dir: str) -> None:
-    """beta against S, a point for each line in k of the paper and of the measured models."""
+    """beta against S on one text of the paper, and on the first text that was measured."""
     table = pd.concat([lines.assign(source="paper"), measured.assign(source=ours)])
-    figure = plots.law_grid(
-        table,
-        panel="source",
-        y="beta",
-        ylabel=r"$\beta$, the exponent in $k$",
-        lines=False,
-        share=False,
-    )
-    low, high = table["beta"].min() / 1.1, table["beta"].max() * 1.1
-    for axes in figure.axes:
-        axes.set_ylim(low, high)
-        plots.log_ticks(axes)
+    first = table.groupby("source")["corpus"].transform("first")
+    shown = table[table["corpus"] == first]
+    panels = shown["source"] + ": " + shown["corpus"].map(plots.short)
+    label = r"$\beta$, the exponent in $k$"
+    figure = plots.law_grid(shown.assign(panel=panels), panel="panel", y="beta", ylabel=label)
     plots.save(figure, table, figures_dir, "figure_9_slopes")
 
 
