@@ -9,7 +9,7 @@ import pandas as pd
 from IPython.display import Markdown
 from scipy.stats import linregress
 
-from rbpkit import fit_power_law
+from rbpkit.fit import fit_power_law
 from rbpkit.summary import Summary
 from rbpkit.tools.claims import claims_table
 from rbpkit_pocket.findings.other_laws import best_score

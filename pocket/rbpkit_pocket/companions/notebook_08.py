@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy.stats import norm
 
-from rbpkit import fit_power_law, paper, plots
-from rbpkit.fit import Array
+from rbpkit import paper, plots
+from rbpkit.fit import Array, fit_power_law
 from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
 from rbpkit.summary import Summary
 from rbpkit.tools.exercises import sealed

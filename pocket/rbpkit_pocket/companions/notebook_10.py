@@ -88,9 +88,9 @@ def worth(rates: pd.DataFrame, median: pd.Series, saved: pd.DataFrame, figures_d
         axes.plot(ks, median, mark, color=PYTHIA.colour, linewidth=2.5, markersize=7)
         for k, times in zip(ks, median, strict=True):
             offset = (4, -36) if k == 1 else (6, 8)
-            look = {"color": PYTHIA.colour, "path_effects": HALO}
             words = f"{times:.0f} times"
-            axes.annotate(words, (k, times), offset, textcoords="offset points", **look)
+            label = axes.annotate(words, (k, times), offset, textcoords="offset points")
+            label.set(color=PYTHIA.colour, path_effects=HALO)
         axes.text(1.35, 105, "other families, mostly beyond their data", color=OTHER)
         axes.set(xscale="log", yscale="log", xlim=(0.85, 110), ylabel="times as large")
         axes.set_xlabel("guesses $k$, doubled")

@@ -69,8 +69,8 @@ def _stairs(axes: Axes, values: Array) -> None:
         axes.plot([place - 0.46, place + 1.46], [end, end], color=OTHER, linewidth=0.8)
         words = f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
         if value > 0.7:  # high enough to hold its number
-            look = {"va": "center", "color": "white"}
-            axes.text(place, level + value / 2, words, ha="center", fontsize=10, **look)
+            number = axes.text(place, level + value / 2, words, ha="center", va="center")
+            number.set(color="white", fontsize=10)
         else:
             below = level + min(value, 0) - 0.15
             axes.text(place, below, words, ha="center", va="top", fontsize=10)

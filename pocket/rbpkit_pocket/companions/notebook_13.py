@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from rbpkit import load_summaries, plots
+from rbpkit import plots
 from rbpkit.palette import CONTEXT, INK, OTHER
+from rbpkit.records import load_summaries
 from rbpkit.stats.curves import measured_curves
 from rbpkit.summary import Summary
 from rbpkit.tools.exercises import Mistake, sealed
@@ -196,7 +197,8 @@ def points(
     summaries: list[Summary], families: Sequence[str], corpora: Sequence[str], ks: Sequence[int]
 ) -> pd.DataFrame:
     """-log RBP_k of each model, with column k; prints what was not measured or has no line."""
-    tables, missing = [], []
+    tables: list[pd.DataFrame] = []
+    missing: list[str] = []
     for k in sorted(set(ks)):
 
         def rbp(summary, k=k):  # type: ignore[no-untyped-def]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rbpkit import load_summaries
+from rbpkit.records import load_summaries
 from rbpkit.stats.curves import in_order
 from rbpkit.summary import Summary
 from rbpkit.tools import exercises
