@@ -175,7 +175,8 @@ series["decades"] = np.log10(fall) / series.alpha
 
 # %%
 width = series.pivot(index="k", columns="N", values="decades")
-spanned = np.log10(published.S.max() / published.S.min())  # by the models themselves
+sizes = published.S
+spanned = np.log10(sizes.max() / sizes.min())  # by the models themselves
 draw.widths(series, spanned, figures_dir)
 
 # %% [markdown]
@@ -183,7 +184,8 @@ draw.widths(series, spanned, figures_dir)
 
 # %%
 print("decades of S from 10% to 90%, for each k (rows) and N")
-width[[1, 10, 20, 100, 500]].round(1).astype(object).fillna("")
+some = width[[1, 10, 20, 100, 500]]
+some.round(1).astype(object).fillna("")
 
 # %% [markdown]
 # **At $k$ = 100 the step takes 6.8 decades of $S$ for one token, and 6.8 for ten in a row.** For $k \le 500$, going from one token to ten changes the width by $-3$% to $+12$%, and a hundred tokens widen it. No $k$ shortens it by more than about a sixth.
@@ -235,10 +237,14 @@ print(f"effective tokens of ten: {ten.min():.1f} to {ten.max():.1f}")
 
 # %%
 some_N = min(Ns, key=lambda N: abs(N - 10))
-gap = measured[(measured.N == some_N) & (measured.runs_low >= MIN_RUNS) & (measured.p < 1)]
+at_N = measured[measured.N == some_N]
+enough = at_N.runs_low >= MIN_RUNS  # a share of fewer separate runs says little
+gap = at_N[enough & (at_N.p < 1)]
 excess = np.log(gap.p / gap.independent)
 after_shuffling = np.log(gap.shuffled / gap.independent)
-gap.assign(part=after_shuffling / excess).groupby(["corpus", "k"]).part.mean().round(2).unstack("k")
+part = after_shuffling / excess
+part = part.groupby([gap.corpus, gap.k]).mean()
+part.round(2).unstack("k")
 
 # %% [markdown]
 # <details><summary>How long are the longest runs, and where are they?</summary>
@@ -248,7 +254,8 @@ gap.assign(part=after_shuffling / excess).groupby(["corpus", "k"]).part.mean().r
 # </details>
 
 # %%
-twelve = published[(published.model == "pythia-12b") & (published.k == 1)].set_index("N")
+twelve = published.query("model == 'pythia-12b' and k == 1")
+twelve = twelve.set_index("N")
 assert twelve.runs_low[200] == twelve.runs_high[200] == 1  # one run has all windows of 200
 L = twelve.hits[200] + 200 - 1
 print(f"one run of {L} tokens holds {L - 100 + 1} of the {twelve.hits[100]} windows of 100\n")
@@ -260,7 +267,8 @@ draw.exercise(model, tokens, longest_run(k=1))
 # "larger N sharpens the transition" holds in part: success grows more in relative terms, but the step is narrower for every longer task only at the largest $k$. "The fitted power-law curves align closely with empirical data" holds in part: 47 of 51 series have an $R^2$ of at least 0.97.
 
 # %%
-draw.claims(published, series, ten, measured, some_N, fit_law, records_dir, figures_dir)
+own = (measured, some_N, fit_law, records_dir)
+draw.claims(published, series, ten, *own, figures_dir)
 
 # %% [markdown]
 # **What this cannot show.** We give no confidence intervals: windows of one document are not independent, and the paper does not publish which windows these are. The pocket models span two decades of $S$, far less than a step needs. Whether a useful task needs $N$ right tokens in a row is another question.

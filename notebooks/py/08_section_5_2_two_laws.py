@@ -123,7 +123,7 @@ draw.check(2, answer_2)
 # %%
 on_wiki = paper.rbp_by_k().query("dataset == 'Wiki'")
 of_12B = on_wiki.query("model == 'pythia-12b' and k in [1, 10, 100]")
-RBP_1 = pd.Series(np.exp(-rank_loss.to_numpy()), laws["model"])
+RBP_1 = np.exp(-laws.set_index("model")["neg_log_rbp1"])
 bars = draw.with_rank_1("pythia-12b", RBP_1["pythia-12b"])
 draw.idea(bars, of_12B.set_index("k")["rbp"], figures_dir)
 
@@ -137,7 +137,8 @@ paper.rank_density().head(3)
 # Is rank 1 left out, or only not drawn? If it is left out, the bar of rank 2 is a share of the other tokens only. Figure 9 of the paper's ICLR version has $\mathrm{RBP}_1$ and $\mathrm{RBP}_2$ for three models:
 
 # %%
-RBP = on_wiki.query("k in [1, 2]").pivot(index="model", columns="k", values="rbp")
+RBP = on_wiki.query("k in [1, 2]")
+RBP = RBP.pivot(index="model", columns="k", values="rbp")
 rank_2 = RBP[2] - RBP[1]
 other_than_1 = 1 - RBP[1]
 expected = rank_2 / other_than_1
@@ -193,8 +194,10 @@ pd.DataFrame(of_100).round(0).astype(int)
 drawn = {}
 for model, (mu, sigma) in printed[["mu", "sigma"]].iterrows():
     bins = draw.with_rank_1(model, RBP_1[model])
-    inside = at_least(bins["bin_lo"], mu, sigma) - at_least(bins["bin_hi"], mu, sigma)
-    share_of_others = bins["share"][1:].sum()
+    from_first = at_least(bins["bin_lo"], mu, sigma)
+    beyond_last = at_least(bins["bin_hi"], mu, sigma)
+    inside = from_first - beyond_last
+    share_of_others = bins["share"][1:].sum()  # the curve is scaled to these
     bins["fitted"] = share_of_others * inside / at_least(2, mu, sigma)
     drawn[model] = bins
 last = drawn["pythia-12b"].iloc[-1]
@@ -249,7 +252,8 @@ draw.laws(laws, saved, figures_dir, simulated=True)
 # %%
 printed_slopes = paper.table1().rename(columns={"dataset": "corpus"})
 slopes = printed_slopes.pivot(index=["corpus", "family"], columns="k", values="slope")
-table1 = pd.DataFrame({"alpha_CE": -slopes["CE"], "alpha_1": -slopes["1"]}).reset_index()
+table1 = -slopes[["CE", "1"]].set_axis(["alpha_CE", "alpha_1"], axis=1)
+table1 = table1.reset_index()
 table1["ratio"] = table1["alpha_1"] / table1["alpha_CE"]
 off = (table1["ratio"] - 1).abs()
 within = {limit: int((off <= limit).sum()) for limit in (0.1, 0.2)}
@@ -276,8 +280,11 @@ draw.exponents(table1, pairs, points, study.ours, figures_dir)
 # </details>
 
 # %%
-x, y = np.log(laws["CE"]), np.log(rank_loss)
-off_CE = np.abs(y - np.polyval(np.polyfit(x, y, 2), x)).max()
+x = np.log(laws["CE"])
+y = np.log(rank_loss)
+parabola = np.polyfit(x, y, 2)
+error = y - np.polyval(parabola, x)
+off_CE = np.abs(error).max()
 print(f"largest distance from the parabola: {off_CE:.1%}")
 
 # %% [markdown]
@@ -303,7 +310,7 @@ ahead.T.round(4)
 on_S = linregress(size, laws["ratio"])  # ratio: mu / sigma
 on_log_S = linregress(np.log(size), laws["ratio"])
 R2 = {"S": on_S.rvalue**2, "ln S": on_log_S.rvalue**2}
-print({name: round(float(value), 3) for name, value in R2.items()})
+pd.Series(R2).round(3)
 
 # %% [markdown]
 # ## The paper says, we get

@@ -47,6 +47,7 @@ published["loss"] = -np.log(published["rbp"])
 published[["corpus", "family", "model", "S", "k", "rbp", "loss"]].head(3)
 
 # %%
+# The figure has k = 1, 2, 3, 5, 7 and 10
 on_wiki = published.query("corpus == 'Wiki' and k <= 10")
 on_wiki = on_wiki.pivot(index="k", columns="model", values="rbp")
 steps = on_wiki["pythia-14m"]
@@ -107,7 +108,7 @@ lines.query("corpus == 'Wiki' and family == 'Pythia'").round(3)
 # %%
 printed = paper.table_k_law().rename(columns={"dataset": "corpus"})
 both = printed.merge(lines, on=["corpus", "family", "model"])
-off = (both["slope"] + both["beta"]).abs()  # the slope is minus beta
+off = (both["slope"] + both["beta"]).abs()  # the paper prints slopes, which are minus beta
 print(f"The paper prints {len(printed)} lines, and the points of {len(both)} of them.")
 print(f"Our slopes differ by at most {off.max():.4f}. Printed R2: at least {printed['r2'].min()}.")
 
@@ -188,11 +189,16 @@ worth = [f"at k = {k}" for k in (1, 10, 50)]
 is_beyond = rates[worth].gt(reaches["largest / S_0"], axis=0)
 others = is_beyond.drop("Pythia", level="family")
 print("beyond the largest model, of 12:", others.sum().to_dict())
-print("Pythia's values beyond it:", is_beyond.xs("Pythia", level="family").sum().sum())
+of_pythia = is_beyond.xs("Pythia", level="family")
+print("Pythia's values beyond it:", of_pythia.sum().sum())
 pythia_worth = rates[worth].xs("Pythia", level="family").median()
 print("doubling k is worth, Pythia's median:", pythia_worth.round(1).to_dict())
-print("smallest gamma:", rates["gamma"].idxmin(), rates["gamma"].min().round(4))
-draw.worth(rates, pythia_worth, rates.join(reaches).reset_index(), figures_dir)
+gamma = rates["gamma"]
+print("smallest gamma:", gamma.idxmin(), gamma.min().round(4))
+
+# %%
+saved = rates.join(reaches).reset_index()
+draw.worth(rates, pythia_worth, saved, figures_dir)
 
 # %% [markdown]
 # *How many times as large must a model of size $S_0$ become to gain what doubling $k$ gains? Green: Pythia on four texts (thick: median). Grey: the others.*
@@ -236,7 +242,8 @@ beyond = draw.far_points(counted, found, study.ours)
 each = beyond.groupby(["source", "corpus", "model"], sort=False, group_keys=False)
 beyond["ratio"] = each[["k", "loss"]].apply(over_line)["ratio"]
 of_text = beyond.groupby(["source", "corpus", "V", "k"], sort=False)
-draw.beyond(of_text["ratio"].median().reset_index(), study.ours, figures_dir)
+far = of_text["ratio"].median()  # over models
+draw.beyond(far.reset_index(), study.ours, figures_dir)
 
 # %% [markdown]
 # *Median over models. Green: the paper's Pythias. Grey: pocket models (small models that we trained), one line for each of three texts.*
@@ -276,12 +283,15 @@ draw.slopes(lines, pocket_lines, study.ours, figures_dir)
 
 # %%
 of_pair = measured.groupby(["corpus", "family"], sort=False)
+# A family with fewer sizes has no exponent in S
 three_sizes = of_pair.filter(lambda group: group["S"].nunique() >= 3)
 pocket_rates = pd.DataFrame()
 if len(three_sizes):
     of_pair = three_sizes.groupby(["corpus", "family"], sort=False)
-    pocket_rates = add_worth(of_pair[["S", "k", "loss"]].apply(exponents))
-    print(f"{study.ours}, medians:", pocket_rates[worth].median().round(1).to_dict())
+    pocket_rates = of_pair[["S", "k", "loss"]].apply(exponents)
+    pocket_rates = add_worth(pocket_rates)
+    medians = pocket_rates[worth].median()
+    print(f"{study.ours}, medians:", medians.round(1).to_dict())
 
 # %% [markdown]
 # <details><summary>Does an R2 of 0.99 prove that it is a line?</summary>
@@ -295,7 +305,8 @@ if len(three_sizes):
 def lognormal_near(points):
     """Losses by RBP_k = Phi(a + b ln(k + 1/2)), fitted to a model's points."""
     x = np.log(points["k"] + 0.5)
-    b, a = np.polyfit(x, norm.ppf(points["rbp"]), 1)
+    y = norm.ppf(points["rbp"])  # the inverse of Phi
+    b, a = np.polyfit(x, y, 1)
     return points.assign(loss=-norm.logcdf(a + b * x))
 
 
@@ -312,7 +323,8 @@ print(f"R2 of lognormals like them: at least {lognormals['R2'].min():.3f}")
 
 # %%
 own = (pocket_lines, pocket_rates, records_dir)
-draw.claims(printed, pythia_worth, lognormals["R2"].min(), *own, figures_dir)
+lowest_R2 = lognormals["R2"].min()
+draw.claims(printed, pythia_worth, lowest_R2, *own, figures_dir)
 
 # %% [markdown]
 # **What this cannot show.** $k=100$ is 2% of the pocket models' vocabulary of 4,096 tokens, and 0.2% of Pythia's 50,304. The eleven $k$ of one model are counted on the same tokens, so the usual interval of a fitted slope does not say how $\beta$ would differ on other tokens. We print no intervals.

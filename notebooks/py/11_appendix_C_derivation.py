@@ -230,7 +230,8 @@ for sigma in (5.76, 30, 300):  # that of 12B, and larger ones at the same b
     by_sum = rank_laws.rank_sums(mu, sigma)
     closed = rank_laws.closed_form(mu, sigma)
     rows[f"sigma = {sigma}"] = (by_sum.neg_log_p1.item(), closed.neg_log_p1)
-rows["limit"] = (np.log(zeta(1 + b)), np.log(0.5 + 1 / b))
+in_closed_form = np.log(0.5 + 1 / b)
+rows["limit"] = (np.log(zeta(1 + b)), in_closed_form)
 by_both = pd.DataFrame(rows, index=["-log p_1, sum", "-log p_1, closed form"])
 by_both.T.astype(float).round(2)
 
@@ -253,9 +254,10 @@ least = (zipf_fraction / neg_log_p1).min()
 print(f"fraction over -log p_1, in the limit: at least {least:.2f}")
 
 # %%
-limit = pd.DataFrame({"b": np.geomspace(0.08, 4, 60)})
-limit["-log p_1"], limit["fraction"] = zipf(limit["b"])
-limit["closed form"] = np.log(0.5 + 1 / limit["b"])
+b = np.geomspace(0.08, 4, 60)
+limit = pd.DataFrame({"b": b})
+limit["-log p_1"], limit["fraction"] = zipf(b)
+limit["closed form"] = np.log(0.5 + 1 / b)
 draw.limit(limit, path, figures_dir)
 
 # %% [markdown]
@@ -296,8 +298,9 @@ draw.check(2, answer_2)
 
 # %%
 by_sum = rank_laws.rank_sums(four["mu"], four["sigma"])
-over = {"CE": by_curve.CE / by_sum.CE, "-log p_1": by_curve.neg_log_p1 / by_sum.neg_log_p1}
-pd.DataFrame(over, four.index).round(3)  # closed form over sum
+over = pd.DataFrame({"CE": by_curve.CE / by_sum.CE}, four.index)
+over["-log p_1"] = by_curve.neg_log_p1 / by_sum.neg_log_p1
+over.round(3)  # the closed form divided by the sum
 
 # %% [markdown]
 # ## The paper says, we get

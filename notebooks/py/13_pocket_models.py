@@ -241,16 +241,18 @@ there = [summary.manifest for summary in summaries]
 names = families or sorted({about.family for about in there})
 with_mamba = names if records_dir else [*names, "Mamba"]  # not one of the paper's families
 corpora = corpus_names or sorted({about.corpus for about in there})
-points = draw.points(summaries, with_mamba, corpora, [ks[0], ks[-1]])
+two_ks = [ks[0], ks[-1]]
+points = draw.points(summaries, with_mamba, corpora, two_ks)
 draw.families(points, figures_dir)
 
 # %%
 rows = []
 for (family, *_), models in points.groupby(["family", "corpus", "k"], sort=False):
-    line = stats.linregress(np.log(models.S), np.log(models.loss))
-    rows.append((family, line.rvalue**2))
-R2 = pd.DataFrame(rows, columns=["family", "R2"]).groupby("family", sort=False).R2
-R2.agg(["min", "median", "max"]).round(3)
+    log_S, log_loss = np.log(models.S), np.log(models.loss)
+    rows.append((family, stats.linregress(log_S, log_loss).rvalue ** 2))
+R2 = pd.DataFrame(rows, columns=["family", "R2"])
+by_family = R2.groupby("family", sort=False).R2
+by_family.agg(["min", "median", "max"]).round(3)
 
 # %% [markdown]
 # <details><summary>Did this happen only once?</summary>

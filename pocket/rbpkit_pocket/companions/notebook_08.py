@@ -92,7 +92,8 @@ def laws(table: pd.DataFrame, saved: pd.DataFrame, figures_dir: str, simulated: 
 
 def _end(table: pd.DataFrame, name: str) -> tuple[float, float]:
     law = fit_power_law(table["S"], table[name])
-    return table["S"].iloc[-1], law.predict(table["S"]).loss[-1]
+    largest = table["S"].iloc[-1]
+    return largest, float(law.predict(largest).loss)
 
 
 def with_rank_1(model: str, RBP_1: float) -> pd.DataFrame:
