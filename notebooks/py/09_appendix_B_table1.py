@@ -112,8 +112,8 @@ def fit_cells(curves):
     for cell, curve in curves.items():
         line = fit_power_law(curve.S, curve.loss)
         lines[cell] = (line.slope, line.r2, line.n)
-    table = pd.DataFrame(lines, index=["slope", "R2", "n"])
-    return table.T.rename_axis(CELL)
+    index = pd.MultiIndex.from_tuples(lines, names=CELL)
+    return pd.DataFrame(lines.values(), index, ["slope", "R2", "n"], dtype=float)
 
 
 with_source = table1_curves()  # of each cell its points, and the figure that shows them

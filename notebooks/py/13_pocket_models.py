@@ -252,7 +252,8 @@ for (family, *_), models in points.groupby(["family", "corpus", "k"], sort=False
     rows.append((family, stats.linregress(log_S, log_loss).rvalue ** 2))
 R2 = pd.DataFrame(rows, columns=["family", "R2"])
 by_family = R2.groupby("family", sort=False).R2
-by_family.agg(["min", "median", "max"]).round(3)
+if rows:
+    print(by_family.agg(["min", "median", "max"]).round(3).to_string())
 
 # %% [markdown]
 # <details><summary>Did this happen only once?</summary>
