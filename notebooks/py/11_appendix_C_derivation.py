@@ -24,8 +24,7 @@ figures_dir = ""  # where to write the figures and their points; empty: nowhere
 import numpy as np
 import pandas as pd
 import sympy as sp
-from scipy.special import zeta
-from scipy.stats import norm
+from scipy import special, stats
 
 from rbpkit import paper
 from rbpkit.study.params import check_parameters
@@ -146,9 +145,9 @@ K = 10**6  # so many ranks are added one by one
 k = np.arange(1, K + 1)
 log_k = np.log(k)
 t = (log_k - m) / s
-psi = norm.pdf(t) / (k * s)  # Eq. 11
+psi = stats.norm.pdf(t) / (k * s)  # Eq. 11
 end = (np.log(K + 0.5) - m) / s
-c = psi.sum() + norm.sf(end)  # all larger ranks, by an integral in place of the sum
+c = psi.sum() + stats.norm.sf(end)  # all larger ranks, by an integral in place of the sum
 p = psi / c  # Eq. 10
 
 # %%
@@ -216,7 +215,7 @@ draw.check(1, answer_1)
 #
 # $$\frac{p_k}{p_1} = k^{-(1+b)}\,e^{-(\ln k)^2/2\sigma^2}$$
 #
-# When $\sigma\to\infty$ the last factor goes to 1, and what is left is **Zipf's law**, $p_k \propto k^{-(1+b)}$. The sum of all $k^{-(1+b)}$ is Riemann's function $\zeta(1+b)$, `zeta` in SciPy. In the boxed line only the first part remains, and $\mathrm E[\ln k] = -\zeta'/\zeta$:
+# When $\sigma\to\infty$ the last factor goes to 1, and what is left is **Zipf's law**, $p_k \propto k^{-(1+b)}$. The sum of all $k^{-(1+b)}$ is Riemann's function $\zeta(1+b)$, `special.zeta` in SciPy. In the boxed line only the first part remains, and $\mathrm E[\ln k] = -\zeta'/\zeta$:
 #
 # $$-\log p_1 \to \log\zeta(1+b), \qquad \text{fraction} \to -(1+b)\,\frac{\zeta'(1+b)}{\zeta(1+b)}$$
 #
@@ -231,7 +230,7 @@ for sigma in (5.76, 30, 300):  # that of 12B, and larger ones at the same b
     closed = rank_laws.closed_form(mu, sigma)
     rows[f"sigma = {sigma}"] = (by_sum.neg_log_p1.item(), closed.neg_log_p1)
 in_closed_form = np.log(0.5 + 1 / b)
-rows["limit"] = (np.log(zeta(1 + b)), in_closed_form)
+rows["limit"] = (np.log(special.zeta(1 + b)), in_closed_form)
 by_both = pd.DataFrame(rows, index=["-log p_1, sum", "-log p_1, closed form"])
 by_both.T.astype(float).round(2)
 
@@ -242,10 +241,10 @@ by_both.T.astype(float).round(2)
 # %%
 def zipf(b, h=1e-5):
     """-log p_1 and the fraction of Zipf's law, in nats."""
-    above = np.log(zeta(1 + b + h))
-    below = np.log(zeta(1 + b - h))
+    above = np.log(special.zeta(1 + b + h))
+    below = np.log(special.zeta(1 + b - h))
     slope = (above - below) / (2 * h)  # of log zeta, which is zeta' / zeta
-    neg_log_p1 = np.log(zeta(1 + b))
+    neg_log_p1 = np.log(special.zeta(1 + b))
     return neg_log_p1, -(1 + b) * slope
 
 
@@ -267,7 +266,7 @@ draw.limit(limit, path, figures_dir)
 #
 # **Exercise 2.** What is $-\log p_1$ for Zipf's law with $b = 1$? Give two decimals.
 #
-# <details><summary>Hint</summary><code>zeta</code>, or the sum of 1/k², which is known in closed form.</details>
+# <details><summary>Hint</summary><code>special.zeta</code>, or the sum of 1/k², which is known in closed form.</details>
 
 # %%
 answer_2 = None  # nats
