@@ -232,7 +232,7 @@ def test_whatever_a_plugin_does_wrong_is_one_line_that_names_it(site, rbpkit, te
         assert status == 2 and err.count("\n") == 1 and says in err, err
     status, out, _ = rbpkit("--help")
     assert status == 0 and "measure" in out and "pocket" in out
-    for command, says in {"bad": "is no Typer", "gone": "no_such_module"}.items():
+    for command, says in {"bad": "is no App", "gone": "no_such_module"}.items():
         status, _, err = rbpkit(command)
         assert status == 2 and err.count("\n") == 1 and says in err
 

@@ -7,10 +7,11 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from rbpkit.cli.axis import lines_in_ce, print_lines
 from rbpkit.cli.common import (
     ALL,
     AsJson,
@@ -141,6 +142,9 @@ def fit(
     *,
     chosen: Chosen = ALL,
     k: Ks = None,
+    against: Annotated[
+        Literal["size", "ce"], Parameter(help="size, or ce: all families of a text on one line.")
+    ] = "size",
     figure: Annotated[
         Path | None, Parameter(help="Draw the lines into this file: .png, .pdf or .svg.")
     ] = None,
@@ -157,6 +161,9 @@ def fit(
     from rbpkit.stats.noise import trust_lines
 
     summaries = chosen.load(records)
+    if against == "ce":
+        print_lines(lines_in_ce(summaries, each_k(k)), as_json, figure)
+        return
     for line in family_lines(summaries):
         say(line)
     ks = each_k(k)

@@ -22,6 +22,7 @@ import pytest
 from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 
+from rbpkit import plugins
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
 from rbpkit.fit import fit_power_law, rbp_curve
@@ -450,10 +451,12 @@ def test_faults_before_anything_is_run(hand_ins, tmp_path, rbpkit, monkeypatch):
     ):
         with pytest.raises(InputError, match=words):
             run_class(folder, tmp_path / "out", notebook=notebook)
-    monkeypatch.setattr("rbpkit.cli.classroom.entry_points", lambda **asked: ())
+    monkeypatch.setattr("rbpkit.plugins._entries", lambda group: {})
+    plugins.offered.cache_clear()
     status, _, said = rbpkit("classroom", hand_ins, "--out", tmp_path / "out")
     assert status == 2 and "pip install rbpkit-pocket" in said  # without the laboratory
     assert not (tmp_path / "out").exists()
+    plugins.offered.cache_clear()
 
 
 # -- the lesson -------------------------------------------------------------------------------
