@@ -42,6 +42,7 @@ def _draw_lines(fits: Sequence[AxisFit], figure: Path) -> None:
     """A panel for each text: -log RBP_k against CE, one grey for each k."""
     import matplotlib.pyplot as plt
     import numpy as np
+    from matplotlib.ticker import MaxNLocator
 
     from rbpkit import plots
     from rbpkit.palette import ordered_greys
@@ -63,6 +64,10 @@ def _draw_lines(fits: Sequence[AxisFit], figure: Path) -> None:
                 axes.plot(ends, fit.line.predict(ends).loss, color=colour)
                 axes.plot(fit.ce, -np.log(fit.rbp), "o", color=colour, label=f"k = {fit.k}")
             axes.set(xscale="log", yscale="log", title=f"{corpus} (V = {V:,})")
+            axes.minorticks_off()
+            for axis in (axes.xaxis, axes.yaxis):  # the ranges are less than a decade
+                axis.set_major_locator(MaxNLocator(5))
+                axis.set_major_formatter("{x:g}")
             axes.set(xlabel="CE (nats a token)", ylabel=r"$-\log\,\mathrm{RBP}_k$")
             axes.legend()
         picture.savefig(figure)
@@ -96,7 +101,7 @@ def _draw_pairs(pairs: pd.DataFrame, predicted: pd.DataFrame, figure: Path) -> N
     import matplotlib.pyplot as plt
 
     from rbpkit import plots
-    from rbpkit.palette import CONTEXT, INK
+    from rbpkit.palette import INK, OTHER
 
     ks = sorted(pairs["k"].unique())
     with plots.style():
@@ -106,7 +111,7 @@ def _draw_pairs(pairs: pd.DataFrame, predicted: pd.DataFrame, figure: Path) -> N
             shown = pairs[(pairs["k"] == k) & pairs["acc"].notna()]
             asked = pairs.loc[predicted.index]
             asked = asked[asked["k"] == k].join(predicted).dropna(subset=["predicted"])
-            axes.plot(shown["ce"], shown["acc"], "o", color=CONTEXT, label="shown")
+            axes.plot(shown["ce"], shown["acc"], "o", color=OTHER, label="shown")
             below = asked["predicted"] - asked["low"]
             above = asked["high"] - asked["predicted"]
             bars = [below, above]
