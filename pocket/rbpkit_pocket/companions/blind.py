@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
@@ -28,7 +30,7 @@ def predictions_and_truth(rows: pd.DataFrame, figures_dir: str) -> Figure:
         axes.plot([0, 1], [0, 1], color=CONTEXT, linewidth=6, zorder=0)
         judged, excluded = rows[~rows["excluded"]], rows[rows["excluded"]]
         axes.plot(judged["predicted"], judged["truth"], "o", color=INK, markersize=3)
-        hollow = {"color": INK, "markersize": 4, "markerfacecolor": "white"}
+        hollow: dict[str, Any] = {"color": INK, "markersize": 4, "markerfacecolor": "white"}
         axes.plot(excluded["predicted"], excluded["truth"], "o", **hollow)
         for x, y, words in LABELS:
             axes.text(x, y, words, size=11, ha="left" if y < 0.5 else "right", va="center")
