@@ -71,7 +71,9 @@ def read_models(
 
 def with_lines(points: pd.DataFrame) -> pd.DataFrame:
     """The points on texts with enough ordinary models for a line; says so if there are none."""
-    losses = points.filter(like="loss_")
+    if points.empty:  # nothing was measured, so there are no columns either
+        points = pd.DataFrame(columns=["corpus", "kind", "family", "model", "S", "CE", "loss_10"])
+    losses = points.filter(like="loss_").astype(float)
     on_log_axes = (losses > 0) & np.isfinite(losses)  # an RBP of 1 or 0 has no place there
     points = points[on_log_axes.all(axis=1)]
 
