@@ -6,7 +6,6 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rbpkit import plots
 from rbpkit.palette import CONTEXT, INK
@@ -19,7 +18,7 @@ LABELS = (
 """Words at the points that are apart from the others: x, y (accuracies), words."""
 
 
-def predictions_and_truth(rows: pd.DataFrame, figures_dir: str) -> Figure:
+def predictions_and_truth(rows: pd.DataFrame, figures_dir: str) -> None:
     """Truth against prediction, both as accuracies; a hollow mark was excluded beforehand.
 
     rows: of `findings.blind.judged_rows`.
@@ -47,5 +46,4 @@ def predictions_and_truth(rows: pd.DataFrame, figures_dir: str) -> Figure:
         axes.set(xlabel="accuracy predicted from cross-entropy", ylabel="accuracy published")
         axes.set_title("334 accuracies, predicted before they were known")
     columns = ["set", "text", "model", "step", "k", "ce", "predicted", "low", "high", "truth"]
-    plots.save(figure, rows[columns], figures_dir, "16_blind")
-    return figure
+    plots.save(figure, rows[columns], figures_dir, "17_blind")

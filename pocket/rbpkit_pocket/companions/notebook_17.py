@@ -21,9 +21,12 @@ from rbpkit.summary import Summary
 from rbpkit.tools.exercises import sealed
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import Totals, load_totals
+from rbpkit_pocket.companions import blind
 from rbpkit_pocket.companions.shared_c import NOTE, WIDTH, checker
 
 check = checker({1: sealed("1778e316", digits=2), 2: sealed("81e7e8f8", digits=3)})
+
+predictions_and_truth = blind.predictions_and_truth
 
 PROSE = "pocket:prose"
 LEAST_DOCUMENTS = 20
@@ -245,3 +248,9 @@ def _key(figure: Figure, shown: pd.DataFrame) -> None:
         columnspacing=1.2,
         handletextpad=0.2,
     )
+
+
+def changed_predictions() -> pd.DataFrame:
+    """The 25 ordinary models with changed predictions: `findings.calibration`."""
+    table = pd.read_csv(paths.CALIBRATION)
+    return table[table["family"] != "Mamba"]
