@@ -261,8 +261,7 @@ def job_lock(directory: AnyPath, key: JobKey) -> FileLock:
     """The lock that is held while a job is measured and written. Raises OSError."""
     path = record_path(directory, key)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A file and not the folder: NFS locks only what is open for writing. It stays, empty. A sweep
-    # holds `.<model>.lock` already, so the name is another.
+    # A file and not the folder: NFS locks only what is open for writing. It stays, empty.
     return FileLock(path.with_name(f".{path.name}.lock"))
 
 

@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from filelock import FileLock
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
 from rbpkit import plugins
 from rbpkit.cli import app
-from rbpkit.records import load_summaries
+from rbpkit.corpora import load_corpus
+from rbpkit.planning import find_model, job_key
+from rbpkit.records import job_lock, load_summaries
 from rbpkit_pocket import families, paths
 
 TEXTS = (
@@ -90,6 +93,12 @@ def study_file(folder: Path, models, corpora, **settings) -> Path:
     path = folder / "study.yaml"
     path.write_text(yaml.safe_dump(values))
     return path
+
+
+def lock_of(out: Path, model: Path, corpus: Path, max_length: int) -> FileLock:
+    """The lock of a job; the folder of its records is made."""
+    files = find_model(model, dtype="float32")
+    return job_lock(out, job_key(files, load_corpus(corpus), max_length=max_length))
 
 
 def assert_same_columns(found: dict, expected: dict) -> None:

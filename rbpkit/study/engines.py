@@ -13,16 +13,16 @@ import contextlib
 import logging
 import multiprocessing
 import os
+import pickle
+import queue
 import signal
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
 from tqdm import tqdm
 
 from rbpkit.corpora import Corpus
@@ -31,7 +31,7 @@ from rbpkit.files.devices import SPREAD, set_threads
 from rbpkit.measuring import Measurement, measure
 from rbpkit.models import LoadedModel, load_model
 from rbpkit.study.checks import cores
-from rbpkit.study.jobs import Failure, Job, job_path
+from rbpkit.study.jobs import Failure, Job
 from rbpkit.study.params import Params
 
 Task = tuple[Job, str, Corpus, Params, Path]
@@ -42,6 +42,9 @@ JobResult = tuple[Measurement | Failure, list[str]]
 
 Worker = Callable[[Job, str, Corpus, Params, Path], Future[JobResult]]
 """Starts `measure_job` with a task."""
+
+MOST_SECONDS_TO_DIE = 10
+"""For a killed process, until its exit status is known."""
 
 _kept: dict[str, Any] = {}  # the model of this process's last job, and what it was loaded with
 
@@ -55,23 +58,20 @@ def measure_job(
     becomes a `Failure`, except an OSError: a full disk, for example, would fail every job.
     """
     lines: list[str] = []
-    path = job_path(out, job)
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
         set_threads(params.threads)
-        with FileLock(path.parent / f".{path.name}.lock"):
-            measured = measure(
-                _model_of(source, params, corpus),
-                corpus,
-                out,
-                max_length=params.max_length,
-                stride=params.stride,
-                batch_tokens=params.batch_tokens,
-                changed_text=params.changed_text,
-                progress=progress,
-                say=lines.append,
-            )
-            return measured, lines
+        measured = measure(
+            _model_of(source, params, corpus),
+            corpus,
+            out,
+            max_length=params.max_length,
+            stride=params.stride,
+            batch_tokens=params.batch_tokens,
+            changed_text=params.changed_text,
+            progress=progress,
+            say=lines.append,
+        )
+        return measured, lines
     except OSError:
         raise
     except InputError as error:
@@ -126,9 +126,12 @@ def run_all(
             result: Measurement | Failure
             try:
                 result, lines = future.result()
+            except ChildProcessError as error:  # its process was killed; it is an OSError too
+                result = Failure(job, f"its worker died ({one_line(error)})")
+                lines = []
             except OSError:
                 raise
-            except Exception as error:  # of the process pool, or of Ray
+            except Exception as error:  # of Ray
                 result = Failure(job, f"its worker died ({one_line(error)})")
                 lines = []
             settle(job, result, lines)
@@ -136,45 +139,73 @@ def run_all(
 
 
 class _Process:
-    """A separate process as a worker: a pool of one, since a death breaks the whole pool."""
+    """A separate process as a worker, which is started again for the next job if it is killed.
+
+    Tasks and results go through a pipe whose other end the process alone holds. So whenever it
+    dies, and be it in the middle of a result, reading ends at once.
+    """
 
     def __init__(self) -> None:
         self._start()
 
     def _start(self) -> None:
         spawn = multiprocessing.get_context("spawn")
-        alive, self._holding = spawn.Pipe(duplex=False)
-        self._pool = ProcessPoolExecutor(
-            1, mp_context=spawn, initializer=_begin_process, initargs=(alive,)
-        )
+        self._pipe, pipe_of_process = spawn.Pipe()
+        self._process = spawn.Process(target=_serve, args=(pipe_of_process,))
+        self._process.start()
+        pipe_of_process.close()
 
     def __call__(
         self, job: Job, source: str, corpus: Corpus, params: Params, out: Path
     ) -> Future[JobResult]:
+        future: Future[JobResult] = Future()
         task = (job, source, corpus, params, out)
+        threading.Thread(target=self._run, args=(task, future), daemon=True).start()
+        return future
+
+    def _run(self, task: Task, future: Future[JobResult]) -> None:
+        """Have the process do a task, and give the future what came of it."""
         try:
-            return self._pool.submit(measure_job, *task)
-        except BrokenProcessPool:  # its process was killed in the job before
-            self._start()
-            return self._pool.submit(measure_job, *task)
+            if not self._process.is_alive():  # it was killed between two jobs
+                self._start()
+            self._pipe.send(task)
+            result = self._pipe.recv()
+        except (EOFError, OSError, pickle.UnpicklingError):
+            self._process.join(MOST_SECONDS_TO_DIE)
+            code = self._process.exitcode
+            future.set_exception(ChildProcessError(f"ended with status {code}"))
+            return
+        if isinstance(result, OSError):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
 
     def end(self, now: bool = False) -> None:
+        self._pipe.close()  # the process ends when nothing more can come
         if now:
-            self._holding.close()
-        self._pool.shutdown(cancel_futures=True)
+            self._process.kill()
+        self._process.join()
 
 
-def _begin_process(alive: Any) -> None:
-    """In a new process: end when the other end of the pipe is closed, if only by a kill."""
-
-    def follow() -> None:
-        with contextlib.suppress(EOFError):
-            alive.recv()
-        os._exit(1)
-
+def _serve(pipe: Any) -> None:
+    """In a new process: do tasks until the other end of the pipe is closed, if only by a kill."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     tqdm.set_lock(threading.RLock())  # its own is a named semaphore, which a kill leaves behind
-    threading.Thread(target=follow, daemon=True).start()
+    tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
+
+    def read() -> None:
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                tasks.put(pipe.recv())
+        os._exit(1)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        try:
+            result: Any = measure_job(*tasks.get())
+        except OSError as error:
+            result = error
+        pipe.send(result)
 
 
 @contextlib.contextmanager

@@ -12,12 +12,14 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND_LINE, TEXTS, digests, study_file
-from filelock import FileLock
+from conftest import COMMAND_LINE, TEXTS, digests, lock_of, study_file
+from small_models import die_while_sending
 
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.records import load_summaries
+from rbpkit.study import engines
+from rbpkit.study.jobs import Job
 from rbpkit_pocket import families
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,9 +49,7 @@ def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_pa
         path.write_text("".join(json.dumps({"text": path.stem + text}) + "\n" for text in TEXTS))
     study, out = study_file(tmp_path, [SMALL, MIDDLE], files, max_length=64), tmp_path / "out"
     command = ["sweep", study, "--out", out, "--workers", 2]
-    lock = out / "two.jsonl" / f".{SMALL.name}.lock"
-    lock.parent.mkdir(parents=True)
-    with FileLock(lock):
+    with lock_of(out, SMALL, files[1], max_length=64):
         process = subprocess.Popen(
             [sys.executable, "-c", COMMAND_LINE, *map(str, command)],
             **{"cwd": ROOT, "env": ENVIRONMENT, "text": True, "start_new_session": True},
@@ -62,7 +62,7 @@ def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_pa
         _, stderr = process.communicate(timeout=100)
     if name == "SIGINT":
         assert process.returncode == 130 and "Traceback" not in stderr, stderr
-        assert "the same command goes on" in stderr and stderr.endswith("rbpkit: interrupted\n")
+        assert "the same command" in stderr and stderr.endswith("rbpkit: interrupted\n")
     else:
         assert process.returncode == -signal.SIGKILL, stderr
     deadline = time.monotonic() + 60
@@ -85,3 +85,11 @@ def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_pa
         load_summaries(out), load_summaries(tmp_path / "undisturbed"), strict=True
     ):
         assert one.ce() == other.ce() and one.rbp(10) == other.rbp(10)
+
+
+def test_a_worker_that_dies_while_it_sends_its_result_ends_its_job_alone(monkeypatch):
+    monkeypatch.setattr(engines, "_serve", die_while_sending)
+    worker = engines._Process()
+    with pytest.raises(ChildProcessError, match="status 9"):
+        worker(Job("m", "c"), "m", None, None, Path()).result(timeout=60)
+    worker.end()

@@ -7,11 +7,11 @@ import json
 import multiprocessing
 import shutil
 from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import content, digests, edit_json, study_file
-from filelock import FileLock
+from conftest import content, digests, edit_json, lock_of, study_file
 
 from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
@@ -251,8 +251,6 @@ def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
 def test_a_killed_process_costs_its_own_job_and_no_other(study, tmp_path):
     """The first of two processes waits for a job's lock, held here, and is killed there."""
     out = tmp_path / "out"
-    lock = out / "one.jsonl" / f".{MIDDLE.name}.lock"
-    lock.parent.mkdir(parents=True)
     said = []
 
     def say(line: str) -> None:
@@ -262,7 +260,7 @@ def test_a_killed_process_costs_its_own_job_and_no_other(study, tmp_path):
             min(workers, key=lambda one: int(one.name.rpartition("-")[2])).kill()
             held.release()
 
-    held = FileLock(lock)
+    held = lock_of(out, MIDDLE, Path(study.corpus_names[0]), max_length=64)
     with held:
         result = sweep(study, out, processes=2, say=say)
     assert [one.job for one in result.failures] == [Job(MIDDLE.name, "one.jsonl")]
