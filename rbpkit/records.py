@@ -519,6 +519,7 @@ def _one_checkpoint(
     if checkpoint != "last" and not checkpoint.isdecimal():
         raise InputError(f"checkpoint {checkpoint!r}: give last, or the number of a step")
     of_run = {path: run_and_step(one.manifest.model) for path, one in summaries.items()}
+    _check_runs(summaries.values())
     last: dict[tuple[str, str], int] = {}  # of each run on each corpus
     for path, summary in summaries.items():
         if found := of_run[path]:
@@ -546,6 +547,28 @@ def _one_checkpoint(
         listed = ", ".join(left_out[:8]) + more
         say(f"Of each training run only {which} is used; left out: {listed}.")
     return chosen
+
+
+def _check_runs(summaries: Iterable[Summary]) -> None:
+    """InputError if what is called one run has models of several sizes or vocabularies.
+
+    Two runs in folders of one name would be taken for one, and a checkpoint of the first dropped
+    for a later one of the second.
+    """
+    known: dict[str, Manifest] = {}
+    for summary in summaries:
+        manifest = summary.manifest
+        of_run = run_and_step(manifest.model)
+        if of_run is None:
+            continue
+        run, _ = of_run
+        other = known.setdefault(run, manifest)
+        if (manifest.S, manifest.V) != (other.S, other.V):
+            raise InputError(
+                f"{run} is no single run: {other.model} has S = {other.S:,} and V = {other.V:,},"
+                f" {manifest.model} S = {manifest.S:,} and V = {manifest.V:,}; measure all runs in"
+                " one command, which tells them apart, or one under another --name"
+            )
 
 
 def _check_one_setting(summaries: Mapping[Path, Summary]) -> None:

@@ -16,6 +16,7 @@ from pydantic import Field
 from rbpkit import settings
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest, settings_of_key
+from rbpkit.files.names import names_apart, run_and_step
 from rbpkit.records import (
     Records,
     find_done,
@@ -568,3 +569,27 @@ def test_checkpoints_and_weights_are_chosen_only_where_there_are_several(tmp_pat
     assert models(model=["other", "a/checkpoint-100"]) == {"other", "a/checkpoint-100"}
     with pytest.raises(InputError, match=r"no model 'othr'; did you mean other\?; there are a/"):
         models(model=["other", "othr"])
+
+
+def test_checkpoints_of_two_runs_with_one_name_are_refused(tmp_path):
+    # Folders runs/a and runs4/a, measured one after the other: both runs were called "a".
+    for S, step in ((26_784, 300), (856, 600)):
+        name = f"a/checkpoint-{step}"
+        records = records_of([1, 2, 3], S=S, corpus="c")
+        manifest = records.manifest.model_copy(update={"model": name})
+        write_records(tmp_path, dataclasses.replace(records, manifest=manifest))
+    with pytest.raises(InputError, match=r"a is no single run: .*S = 26,784.*S = 856"):
+        load_summaries(tmp_path, checkpoint="last")
+
+
+def test_runs_get_as_many_folders_in_their_names_as_tell_them_apart(tmp_path):
+    folders = [tmp_path / f"{top}/a/checkpoint-300" for top in ("runs", "runs4")]
+    folders += [tmp_path / "runs/b/checkpoint-300", tmp_path / "final"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    assert names_apart(folders) == [
+        *("runs/a/checkpoint-300", "runs4/a/checkpoint-300"),
+        *("b/checkpoint-300", "final"),
+    ]
+    assert names_apart(folders[:1] * 2) == ["a/checkpoint-300"] * 2
+    assert run_and_step("runs4/a/checkpoint-300") == ("runs4/a", 300)
