@@ -26,7 +26,7 @@ $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	exit 1; }
 endef
 
-.PHONY: help lab class reproduce real test test-slow test-gpu-dry gpu mutants notebooks tables site lint release lowest clean own-python
+.PHONY: help lab class reproduce real served test test-slow test-gpu-dry gpu mutants notebooks tables site lint release lowest clean own-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ reproduce: $(READY) ## measure the pocket models, run the notebooks on that, com
 
 real: $(READY) ## download two real models once, measure them on HumanEval: all in out/real
 	@$(PYTHON) docs/real_models.py out/real
+
+served: $(READY) ## serve pocket models with vLLM on this CPU, compare with rbpkit's own ranks
+	@$(PYTHON) docs/served.py out/served
 
 test: $(READY) ## the tests, and every notebook against its committed outputs
 	@echo "== test: tests/, and every output of notebooks/"

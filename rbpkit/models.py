@@ -51,7 +51,8 @@ from rbpkit.files.names import folder_name
 from rbpkit.probing import PROBE_TEXT, Head, linear_head, padding_limit
 from rbpkit.ranker import Ranker, columns_of
 from rbpkit.ranking import MEMORY_BYTES, counting_path, logit_ranks, token_ranks
-from rbpkit.settings import ModelSettings, RunSettings, check_known
+from rbpkit.served import is_address, served_model
+from rbpkit.settings import ModelSettings, RunSettings, ServerSettings, check_known
 
 DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in DTYPE_NAMES}
 
@@ -196,6 +197,8 @@ def load_model(
 ) -> LoadedModel:
     """Load a hub id, a local folder in the Hugging Face layout, or a plugin's PLUGIN:NAME.
 
+    The address of a vLLM server, http://HOST:PORT/v1, is a model too (`served`).
+
     image: the model reads pictures, with its own processor: any model that
         `AutoModelForImageTextToText` knows. Needs the laboratory.
     device_map: module -> device, in place of `device` (needs accelerate).
@@ -219,8 +222,14 @@ def load_model(
     """
     check_path("model", model)
     check_flags(image=image, local_files_only=local_files_only, progress=progress)
-    check_known(settings, ModelSettings, RunSettings)
+    check_known(settings, ModelSettings, RunSettings, ServerSettings)
     named, run = ModelSettings.among(settings), RunSettings.among(settings)
+    server = ServerSettings.among(settings)
+    if is_address(model):
+        served = served_model(str(model), named, server)
+        return cast(LoadedModel, served)  # callers need no more of it than a Ranker has
+    if server.given:
+        raise InputError(f"{min(server.given)}: only of a model behind a server, http://HOST:PORT")
     if named.tokenizer is not None:
         raise InputError(f"tokenizer={named.tokenizer!r}: a model is read with its own; leave it")
     source = plugins.resolve_model(model)

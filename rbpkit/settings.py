@@ -195,6 +195,26 @@ class RunSettings(PlaceSettings):
     )
 
 
+class ServerSettings(Settings):
+    """Of a model behind a vLLM server, whose address is given as the model."""
+
+    served_model: Name | None = Field(
+        default=None, description="Behind a server: which of its models, if it has several."
+    )
+    api_key: Name | None = Field(
+        default=None, description="Of the server; else OPENAI_API_KEY. Written nowhere.", repr=False
+    )
+    size: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="S of a served model, if its config is not here."
+    )
+    vocabulary: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="V of a served model, if its config is not here."
+    )
+    requests: Annotated[int, Field(ge=1, le=256)] = Field(
+        default=8, description="Documents sent to a server at a time."
+    )
+
+
 PARTS: tuple[type[Settings], ...] = (TextSettings, ReadingSettings, ModelSettings, RunSettings)
 
 

@@ -30,7 +30,14 @@ from rbpkit.errors import InputError
 from rbpkit.files.devices import set_threads
 from rbpkit.files.manifest import HASHES, choosable
 from rbpkit.files.names import cached_repository, names_apart
-from rbpkit.settings import ModelSettings, PlaceSettings, ReadingSettings, RunSettings, TextSettings
+from rbpkit.settings import (
+    ModelSettings,
+    PlaceSettings,
+    ReadingSettings,
+    RunSettings,
+    ServerSettings,
+    TextSettings,
+)
 from rbpkit.study.checks import folder_to_write
 
 # numpy, torch and all that imports them are imported in the functions that need them: they take
@@ -41,6 +48,7 @@ if TYPE_CHECKING:
     from rbpkit.summary import Summary
 
 TEXT, READING, MODEL, RUN = TextSettings(), ReadingSettings(), ModelSettings(), RunSettings()
+SERVER = ServerSettings()
 
 
 def measure(
@@ -55,6 +63,7 @@ def measure(
     reading: Annotated[ReadingSettings, Parameter(name="*", group="Reading")] = READING,
     source: Annotated[ModelSettings, Parameter(name="*", group="Model")] = MODEL,
     run: Annotated[RunSettings, Parameter(name="*", group="Run")] = RUN,
+    server: Annotated[ServerSettings, Parameter(name="*", group="Server")] = SERVER,
     force: Annotated[bool, Parameter(help="Measure again what is done.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -71,6 +80,7 @@ def measure(
     check_text(documents, text.changed_text)
     set_threads(run.threads)
     loading = source.model_dump(exclude={"name"}, exclude_none=True) | run.part(PlaceSettings)
+    loading |= server.given
     measuring = reading.model_dump() | {
         "batch_tokens": run.batch_tokens,
         "changed_text": text.changed_text,

@@ -13,7 +13,6 @@ import contextlib
 import logging
 import multiprocessing
 import os
-import pickle
 import queue
 import signal
 import threading
@@ -170,7 +169,7 @@ class _Process:
                 self._start()
             self._pipe.send(task)
             result = self._pipe.recv()
-        except (EOFError, OSError, pickle.UnpicklingError):
+        except (EOFError, OSError):
             self._process.join(MOST_SECONDS_TO_DIE)
             code = self._process.exitcode
             future.set_exception(ChildProcessError(f"ended with status {code}"))
