@@ -29,6 +29,7 @@ from rbpkit import fit_power_law
 from rbpkit.study.params import check_parameters
 from rbpkit_pocket import ablations, paths
 from rbpkit_pocket.companions import notebook_14 as draw
+from rbpkit_pocket.findings.joint_law import held_out_errors
 
 check_parameters(globals())
 problem, tokens = draw.first_problem()
@@ -116,9 +117,9 @@ for text, share in shares.items():
 
 # %%
 # The exponents of all tokens together, which one would compare without looking closer
-all_tokens = ablations.size_and_tokens(all_totals, ks=[1])
-all_tokens = all_tokens.query("seed == 0 and T == 12e6 and quantity == 'RBP_1'")
-together = exponents(all_tokens, ["family", "corpus"])
+all_tokens = ablations.size_and_tokens(all_totals, ks=(1, 10, 100))
+at_12_million = all_tokens.query("seed == 0 and T == 12e6 and quantity == 'RBP_1'")
+together = exponents(at_12_million, ["family", "corpus"])
 over = [together["Pythia"] / together[family] for family in ("GPT2", "OPT")]
 print(f"Pythia over GPT-2 or OPT: {np.min(over):.1f} to {np.max(over):.1f}")
 
@@ -260,6 +261,16 @@ CELL = ["kind", "quantity", "corpus", "family"]
 every = exponents(of_three, CELL).unstack("family")
 factor = every.max(axis=1) / every.min(axis=1)
 factor.groupby(["kind", "quantity"]).agg(["median", "max"]).round(2)
+
+# %% [markdown]
+# <details><summary>Does a law in size and training tokens hold better without pair tokens?</summary>
+#
+# Kaplan's law does ([notebook 15](15_size_and_tokens.ipynb)). On other tokens it predicts the loss at twice the training tokens to 2.0%, and that of two larger models to 0.9%. On all tokens it is several times as far off.</details>
+
+# %%
+for table in (models.query("kind == 'other'"), all_tokens.query("seed == 0")):
+    missed = held_out_errors(table[table["family"] == "Pythia"], ["kaplan"])
+    print(missed.groupby(["form", "held out"]).median().unstack().round(1))
 
 # %% [markdown]
 # <details><summary>And Mamba?</summary>
