@@ -132,6 +132,9 @@ class Corpus:
     def __post_init__(self) -> None:
         with reason(f"{self.id}: the documents must be strings"):
             fingerprint = text_fingerprint(self.documents)
+        if self.units is not None and len(self.units) != len(self.documents):
+            counts = f"{len(self.units)} units for {len(self.documents)} documents"
+            raise InputError(f"{self.id}: {counts}; give one for each")
         if self.pictures is not None:
             fingerprint = plugins.captions().pictures_fingerprint(fingerprint, self.pictures)
         if self.prompts is not None:
@@ -142,7 +145,9 @@ class Corpus:
         """(D,) int32: the unit of each document, numbered from 0 in the order of the names."""
         if self.units is None:
             return np.arange(len(self.documents), dtype=np.int32)
-        return np.unique(self.units, return_inverse=True)[1].astype(np.int32)
+        # Not np.unique, which takes "a" and "a\0" for the same.
+        number_of = {unit: number for number, unit in enumerate(sorted(set(self.units)))}
+        return np.array([number_of[unit] for unit in self.units], dtype=np.int32)
 
     @classmethod
     def of(

@@ -417,3 +417,12 @@ def test_humaneval_scores_the_papers_tokens(make, tokens):
     assert len(encoded.documents) == 164 and encoded.skipped == 0
     assert max(len(d.input_ids) for d in encoded.documents) <= 512
     assert sum(batch.tokens for batch in batches(encoded, 4096)) == tokens
+
+
+def test_units_are_names_and_one_for_each_document():
+    rows = [{"text": "a", "by": "x"}, {"text": "b", "by": float("nan")}]
+    with pytest.raises(InputError, match="no unit in field 'by'"):
+        Corpus.of(rows, unit="by")
+    with pytest.raises(InputError, match="1 units for 2 documents"):
+        Corpus("c", ("a", "b"), units=("x",))
+    assert Corpus("c", ("a", "b"), units=("x", "x\0")).unit_numbers().tolist() == [0, 1]

@@ -34,8 +34,8 @@ def look(
     from rbpkit.files.text_files import read_txt, suffix_of
 
     words = read_txt(text)
-    if out is not None and (out.is_dir() or (out.exists() and out.samefile(text))):
-        raise InputError(f"--out {out}: is a folder, or the text itself; name another file")
+    if out is not None and out.exists() and (not out.is_file() or out.samefile(text)):
+        raise InputError(f"--out {out}: is no plain file, or the text itself; name another file")
     if suffix_of(text) not in (None, ".txt"):
         say(f"{text.name}: read as raw text, the names and quotation marks of JSON included")
     from rbpkit.files.writing import write_whole

@@ -217,7 +217,12 @@ def document_of(
     picture = None
     if columns.picture is not None:
         picture = PictureCell(str(where), row[columns.picture], folder)
-    unit = None if columns.unit is None else str(row[columns.unit])
+    unit = None
+    if columns.unit is not None:
+        value = row[columns.unit]
+        if value != value:  # NaN: a missing author is no author called "nan"
+            raise InputError(f"{where}: no unit in field {columns.unit!r} (it is {value})")
+        unit = str(value)
     prompt = None
     if columns.prompt is not None:
         prompt = row.get(columns.prompt)

@@ -100,7 +100,7 @@ class Params(Shown, TextSettings, ReadingSettings, WeightSettings, RunSettings):
     @classmethod
     def _pins(cls, pins: tuple[str, ...]) -> tuple[str, ...]:
         for pin in pins:
-            if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?@[\w./-]+", pin):
+            if ".." in pin or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?@[\w./-]+", pin):
                 raise ValueError(f"{pin!r} is not owner/name@revision")
         repositories = {pin.split("@")[0] for pin in pins}
         if len(repositories) != len(pins):
@@ -149,6 +149,10 @@ def load_params(path: str | Path) -> Params:
     return Params.of({str(key): value for key, value in values.items()}, str(path))
 
 
+_OTHER_NUMBER = re.compile(r"[-+]?(0[\d_]+|0[xob]\w+|[\d_]+(:[\d_]+)+)")
+"""Numbers that YAML 1.1 reads otherwise than people do: base 8, 16, 2 and 60."""
+
+
 def _check_plain(text: str, path: str | Path) -> None:
     """InputError for YAML that no study needs, and that could take hours or all memory to read.
 
@@ -164,6 +168,10 @@ def _check_plain(text: str, path: str | Path) -> None:
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
+        # YAML 1.1 takes 1:10 for 70 and 0512 for 330.
+        if isinstance(event, yaml.ScalarEvent) and event.style is None:
+            if _OTHER_NUMBER.fullmatch(event.value):
+                raise InputError(f"{path}: {event.value}: write the number in decimal digits")
         if depth > MOST_LEVELS:
             raise InputError(f"{path}: lists inside lists, {MOST_LEVELS} deep; a study has two")
 

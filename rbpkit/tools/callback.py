@@ -96,7 +96,7 @@ class RBPCallback(TrainerCallback):
         try:
             with _undisturbed(model):
                 result = measure(model, self._corpus, say=logger.info, **self._options)
-        except InputError as error:
+        except (InputError, OSError) as error:  # a full disk must not end hours of training
             logger.warning("step %d is not measured: %s", step, error)
             return logs
         for k in self._ks:

@@ -139,3 +139,18 @@ def test_no_text_is_enough_for_a_notebook_and_not_for_a_measurement(tmp_path):
     assert params.corpus_names == ()
     with pytest.raises(InputError, match="give corpus_names"):
         corpus_names(params)
+
+
+@pytest.mark.parametrize("line", ["ks: [1:10]", "documents: 0100", "max_length: 0x200"])
+def test_numbers_that_yaml_reads_otherwise_than_people_are_refused(tmp_path, line):
+    path = tmp_path / "study.yaml"
+    path.write_text(f"source: pocket\ncorpus_names: [pocket:code]\n{line}\n")
+    with pytest.raises(InputError, match="in decimal digits"):
+        load_params(path)
+
+
+def test_a_revision_does_not_leave_the_cache(tmp_path):
+    path = tmp_path / "study.yaml"
+    path.write_text("source: hub\ncorpus_names: [Wiki]\nrevisions: ['a/b@../../c']\n")
+    with pytest.raises(InputError, match="is not owner/name@revision"):
+        load_params(path)
