@@ -21,7 +21,6 @@ figures_dir = ""  # where to write the figures and their points; empty: nowhere
 # %%
 from itertools import pairwise
 
-import numpy as np
 import pandas as pd
 import torch
 
@@ -120,8 +119,8 @@ for text, share in shares.items():
 all_tokens = ablations.size_and_tokens(all_totals, ks=(1, 10, 100))
 at_12_million = all_tokens.query("seed == 0 and T == 12e6 and quantity == 'RBP_1'")
 together = exponents(at_12_million, ["family", "corpus"])
-over = [together["Pythia"] / together[family] for family in ("GPT2", "OPT")]
-print(f"Pythia over GPT-2 or OPT: {np.min(over):.1f} to {np.max(over):.1f}")
+over = pd.concat([together["Pythia"] / together[family] for family in ("GPT2", "OPT")])
+print(f"Pythia over GPT-2 or OPT: {over.min():.1f} to {over.max():.1f}")
 
 # %% [markdown]
 # **Exercise 1.** In a text 20% of the tokens are pair tokens. At one size their cross-entropy is 2 nats, and it falls as $S^{-0.20}$; that of the other tokens is 4 nats, and it falls as $S^{-0.05}$. So the cross-entropy of all tokens is no power law. What is its slope on logarithmic axes at this size, without the minus sign? Give three decimals.
