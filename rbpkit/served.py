@@ -20,6 +20,7 @@ import numpy as np
 
 from rbpkit.encoding import Batch
 from rbpkit.errors import InputError, one_line, reason
+from rbpkit.planning import find_model
 from rbpkit.ranker import Ranker
 from rbpkit.settings import ModelSettings, ServerSettings
 
@@ -204,7 +205,7 @@ def served_model(address: str, model: ModelSettings, server: ServerSettings) -> 
         server.requests,
         tokenizer,
         name=model.name or about["id"],
-        revision=f"vllm-{version}:{root or about['id']}",
+        revision=f"vllm-{version}:{_revision(root) or about['id']}",
         family=model.family or (family_of(config) if config is not None else "served"),
         S=int(S),
         V=int(V),
@@ -234,6 +235,13 @@ def _config(root: str) -> Any:
         return AutoConfig.from_pretrained(root)
     except Exception:  # no such folder here, no network, a class that is not known
         return None
+
+
+def _revision(root: str) -> str:
+    """The revision of a folder that is here; else the hub id that the server names."""
+    if Path(root).is_dir():
+        return find_model(root, dtype="float32").revision
+    return root
 
 
 def _tokenizer(source: str, config: Any, url: str) -> Any:

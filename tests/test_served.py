@@ -66,7 +66,7 @@ def test_ranks_and_losses_are_those_of_the_model_itself(server, tmp_path):
     np.testing.assert_allclose(remote.records.p_max, local.records.p_max, atol=2e-5)
     manifest = remote.summary.manifest
     assert (manifest.S, manifest.V, manifest.family) == (517_248, 4096, "Qwen")
-    assert manifest.revision.startswith("vllm-0.32.0:") and manifest.dtype == "served"
+    assert manifest.revision.startswith("vllm-0.32.0:sha256:") and manifest.dtype == "served"
     assert measure(server.url, RECORDED["texts"], tmp_path).found_done
     with pytest.raises(InputError, match="n_equal"):
         remote.records.rank("optimistic")
