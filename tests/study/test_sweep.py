@@ -18,7 +18,7 @@ from rbpkit.errors import InputError
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.records import iter_manifests, job_lock
-from rbpkit.study import engines
+from rbpkit.study import queue
 from rbpkit.study.jobs import Job, study_models, study_status
 from rbpkit.study.params import Params, load_params
 from rbpkit.study.sweep import sweep
@@ -41,7 +41,7 @@ def study(tmp_path) -> Params:
 def calls(monkeypatch) -> dict[str, list]:
     """Every load and every measurement in this process, as they come."""
     seen = {"load": [], "measure": []}
-    load, measure = engines.load_model, engines.measure
+    load, measure = queue.load_model, queue.measure
 
     def loading(source, **options):
         seen["load"].append(source)
@@ -51,8 +51,8 @@ def calls(monkeypatch) -> dict[str, list]:
         seen["measure"].append(Job(model.name, corpus.id))
         return measure(model, corpus, *arguments, **options)
 
-    monkeypatch.setattr(engines, "load_model", loading)
-    monkeypatch.setattr(engines, "measure", measuring)
+    monkeypatch.setattr(queue, "load_model", loading)
+    monkeypatch.setattr(queue, "measure", measuring)
     return seen
 
 
@@ -227,14 +227,14 @@ def test_a_failure_is_on_file_until_the_job_is_done(study, rbpkit, tmp_path):
 def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
     study, monkeypatch, tmp_path, error
 ):
-    real = engines.measure
+    real = queue.measure
 
     def failing(model, corpus, *arguments, **options):
         if (model.name, corpus.id) == (MIDDLE.name, "one.jsonl"):
             raise error
         return real(model, corpus, *arguments, **options)
 
-    monkeypatch.setattr(engines, "measure", failing)
+    monkeypatch.setattr(queue, "measure", failing)
     if isinstance(error, OSError):
         with pytest.raises(OSError, match="No space"):
             sweep(study, tmp_path / "out")
@@ -248,31 +248,34 @@ def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
 
 
 @pytest.mark.slow
-def test_a_killed_process_costs_its_own_job_and_no_other(study, tmp_path):
-    """The first of two processes waits for a job's lock, held here, and is killed there."""
-    out = tmp_path / "out"
-    lock = out / "one.jsonl" / f".{MIDDLE.name}.lock"
-    lock.parent.mkdir(parents=True)
-    said = []
+@needs_proc
+@pytest.mark.parametrize("when", ["in a job", "between its last records and telling so"])
+def test_a_killed_process_costs_its_own_job_and_no_other(study, when, tmp_path):
+    """The process that has the larger model is killed, as soon as its first job is its own."""
+    out, job = tmp_path / "out", Job(MIDDLE.name, "one.jsonl")
+    out.mkdir()
+    lock = out / ".failures.lock"
+    if when == "in a job":
+        lock = out / job.corpus / f".{job.model}.lock"
+    else:  # with records, a worker takes the failure out of the list, and that is held up here
+        note_failure(out, job, Failure(job, "of an earlier sweep"))
 
-    def say(line: str) -> None:
-        said.append(line)
-        if len(said) == 2:  # the other model is done
-            workers = multiprocessing.active_children()
-            min(workers, key=lambda one: int(one.name.rpartition("-")[2])).kill()
-            held.release()
+    def kill() -> None:
+        while when != "in a job" and not list(out.glob("one.jsonl/*.json")):
+            time.sleep(0.001)
+        while not (holders := set(processes_with(lock)) - {os.getpid()}):
+            time.sleep(0.001)
+        os.kill(min(holders), signal.SIGKILL)
 
-    held = FileLock(lock)
-    with held:
-        result = sweep(study, out, processes=2, say=say)
-    assert [one.job for one in result.failures] == [Job(MIDDLE.name, "one.jsonl")]
-    assert len(result.measured) == 3 and "worker died" in (out / "failures.csv").read_text()
-    assert not multiprocessing.active_children()
-    assert not sweep(study, out).failures and not (out / "failures.csv").exists()
-    sweep(study, tmp_path / "undisturbed")
-    assert digests(out) == digests(tmp_path / "undisturbed")
-
-
+    with ThreadPoolExecutor(1) as pool:
+        if when == "in a job":
+            killed = pool.submit(kill)
+            result = sweep(study, out, processes=2)
+        else:
+            study = study.model_copy(update={"model_ids": (*study.model_ids[1:],)})
+            held = FileLock(lock, thread_local=False)
+            with held:
+                killed = pool.submit(kill)
 def test_models_have_the_hub_s_names_and_no_two_the_same(tmp_path):
     folder = tmp_path / "models--owner--name" / "snapshots" / "0123abc"
     folder.mkdir(parents=True)
@@ -292,6 +295,6 @@ def test_a_captioner_that_is_done_is_found_without_loading_it(monkeypatch, tmp_p
     values = {"source": "pocket", "model_ids": ["reader-w32-l2"], "changed_text": True}
     study = Params(**values, corpus_names=["pocket:glyphs"], documents=5, max_length=32)
     [first] = sweep(study, tmp_path).measured
-    monkeypatch.setattr(engines, "load_model", lambda *_, **__: pytest.fail("loaded again"))
+    monkeypatch.setattr(queue, "load_model", lambda *_, **__: pytest.fail("loaded again"))
     [again] = sweep(study, tmp_path).measured
     assert again.found_done and again.path == first.path
