@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,19 @@ def digests(out: Path) -> dict[str, str]:
         str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(out.rglob("*.parquet"))
     }
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
+
+
+def processes_with(file: Path) -> list[int]:
+    """The processes that have a file open (Linux)."""
+    found = set()
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):  # it has just been closed
+            if link.readlink() == file:
+                found.add(int(link.parts[2]))
+    return sorted(found)
 
 
 def save_model(config, folder: Path, seed: int = 0) -> Path:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import errno
 import json
 import multiprocessing
+import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor, wait
+import signal
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
+from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import content, digests, edit_json, study_file
+from conftest import content, digests, edit_json, needs_proc, processes_with, study_file
 from filelock import FileLock
 
 from rbpkit.corpora import load_corpus
@@ -19,7 +23,7 @@ from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.records import iter_manifests, job_lock
 from rbpkit.study import queue
-from rbpkit.study.jobs import Job, study_models, study_status
+from rbpkit.study.jobs import Failure, Job, note_failure, study_models, study_status
 from rbpkit.study.params import Params, load_params
 from rbpkit.study.sweep import sweep
 from rbpkit_pocket import families
@@ -247,35 +251,72 @@ def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
     assert "second line" in trace and "Traceback" in trace
 
 
+def kill_holder(lock: Path, unless: int) -> None:
+    """Kill the process that has a lock file open, as soon as there is one."""
+    while not (holders := [pid for pid in processes_with(lock) if pid != unless]):
+        time.sleep(0.001)
+    os.kill(holders[0], signal.SIGKILL)
+
+
 @pytest.mark.slow
 @needs_proc
-@pytest.mark.parametrize("when", ["in a job", "between its last records and telling so"])
-def test_a_killed_process_costs_its_own_job_and_no_other(study, when, tmp_path):
-    """The process that has the larger model is killed, as soon as its first job is its own."""
+def test_a_killed_process_costs_its_own_job_and_no_other(study, tmp_path):
     out, job = tmp_path / "out", Job(MIDDLE.name, "one.jsonl")
-    out.mkdir()
-    lock = out / ".failures.lock"
-    if when == "in a job":
-        lock = out / job.corpus / f".{job.model}.lock"
-    else:  # with records, a worker takes the failure out of the list, and that is held up here
-        note_failure(out, job, Failure(job, "of an earlier sweep"))
+    with ThreadPoolExecutor(1) as pool:
+        killed = pool.submit(kill_holder, out / job.corpus / f".{job.model}.lock", os.getpid())
+        result = sweep(study, out, processes=2)
+        killed.result()
+    assert [one.job for one in result.failures] == [job] and len(result.measured) == 3
+    assert "its worker died (killed by SIGKILL)" in (out / "failures.csv").read_text()
+    assert not multiprocessing.active_children()
+    assert not sweep(study, out).failures and not (out / "failures.csv").exists()
+    sweep(study, tmp_path / "undisturbed")
+    assert digests(out) == digests(tmp_path / "undisturbed")
+
+
+@pytest.mark.slow
+@needs_proc
+def test_a_process_that_is_killed_between_its_records_and_telling_so(study, tmp_path):
+    """A worker takes an earlier failure out of the list once it has the records: held up here."""
+    out, job = tmp_path / "out", Job(MIDDLE.name, "two.jsonl")
+    note_failure(out, job, Failure(job, "of an earlier sweep"))
 
     def kill() -> None:
-        while when != "in a job" and not list(out.glob("one.jsonl/*.json")):
-            time.sleep(0.001)
-        while not (holders := set(processes_with(lock)) - {os.getpid()}):
-            time.sleep(0.001)
-        os.kill(min(holders), signal.SIGKILL)
+        with FileLock(out / ".failures.lock"):
+            while not list(out.glob(f"{job.corpus}/{job.model}.*.json")):
+                time.sleep(0.001)
+            kill_holder(out / job.corpus / f".{job.model}.lock", os.getpid())
 
     with ThreadPoolExecutor(1) as pool:
-        if when == "in a job":
-            killed = pool.submit(kill)
-            result = sweep(study, out, processes=2)
-        else:
-            study = study.model_copy(update={"model_ids": (*study.model_ids[1:],)})
-            held = FileLock(lock, thread_local=False)
-            with held:
-                killed = pool.submit(kill)
+        killed = pool.submit(kill)
+        result = sweep(study, out, processes=2)
+        killed.result()
+    assert not result.failures and len(result.measured) == 4
+    assert not (out / "failures.csv").exists()
+
+
+@pytest.mark.slow
+def test_two_sweeps_of_one_folder_share_its_jobs(study, tmp_path):
+    """And what the other one is measuring is waited for, or taken over."""
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        sweeps = [pool.submit(sweep, study, tmp_path / "out") for _ in range(2)]
+        results = [one.result() for one in sweeps]
+    assert all(len(one.measured) == 4 and not one.failures for one in results)
+    sweep(study, tmp_path / "undisturbed")
+    assert digests(tmp_path / "out") == digests(tmp_path / "undisturbed")
+
+
+def test_a_job_that_is_locked_is_left_for_later(study, calls, tmp_path):
+    lock = job_lock(tmp_path / "out", Job(MIDDLE.name, "one.jsonl"))
+    with ThreadPoolExecutor(1) as pool, lock:
+        running = pool.submit(sweep, study, tmp_path / "out")
+        while len(calls["measure"]) < 2:
+            time.sleep(0.01)
+        assert {job.model for job in calls["measure"]} == {SMALL.name}
+        lock.release()
+        assert len(running.result().measured) == 4
+
+
 def test_models_have_the_hub_s_names_and_no_two_the_same(tmp_path):
     folder = tmp_path / "models--owner--name" / "snapshots" / "0123abc"
     folder.mkdir(parents=True)
