@@ -26,7 +26,7 @@ $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	exit 1; }
 endef
 
-.PHONY: help lab class reproduce real test test-slow test-gpu-dry gpu mutants notebooks tables site lint release lowest clean own-python
+.PHONY: help lab class reproduce real served test test-slow test-gpu-dry gpu mutants notebooks tables site lint release lowest clean own-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ reproduce: $(READY) ## measure the pocket models, run the notebooks on that, com
 real: $(READY) ## download two real models once, measure them on HumanEval: all in out/real
 	@$(PYTHON) docs/real_models.py out/real
 
+served: $(READY) ## serve pocket models with vLLM on this CPU, compare with rbpkit's own ranks
+	@$(PYTHON) docs/served.py out/served
+
 test: $(READY) ## the tests, and every notebook against its committed outputs
 	@echo "== test: tests/, and every output of notebooks/"
 	@$(PYTEST) -p tests.nbval_sockets --nbval --nbval-current-env tests notebooks
@@ -70,7 +73,7 @@ test-gpu-dry: $(READY) ## the GPU kernel without a GPU: interpreted, and compile
 gpu: $(READY) ## the tests that need a GPU, then the paper's shapes timed into docs/gpu.md
 	@echo "== gpu: tests/test_ranking_cuda.py, then docs/gpu.md"
 	@$(PYTHON) -m pytest -q tests/test_ranking_cuda.py
-	@$(PYTHON) -m rbpkit bench --shapes paper --device cuda --dtype bfloat16 --out docs/gpu.md
+	@$(PYTHON) docs/time_heads.py --shapes paper --device cuda --dtype bfloat16 --out docs/gpu.md
 
 # A maintainer's tool of its own, so no extra of the package. Survivors: python -m mutmut show NAME
 mutants: $(READY) ## do the tests of ranking, summary and fit see a change in the code?

@@ -19,7 +19,7 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PICTURED = re.compile(r"!\[[^\]]*\]\(\.\./figures/(\w+)\.png\)")
-README = ("figure_3", "17_cross_entropy")  # figures that README.md shows
+README = ("figure_3", "17_cross_entropy", "17_blind")  # figures that README.md shows
 SAVED = re.compile(r"save(?:_table)?\([^\n]*figures_dir, \"(\w+)\"\)")
 EXPLORABLE = re.compile(r"^\[([^\]]+)\]\(\.\./docs/explorables/(\w+)\.html\)$", re.MULTILINE)
 COLOURS = 256  # a palette: a third of the bytes, and no difference that can be seen

@@ -10,7 +10,7 @@ import difflib
 import functools
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from pathlib import Path
@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from rbpkit import plugins
-from rbpkit.errors import InputError, check_names, check_path, check_whole, reason
-from rbpkit.files.pictures import Picture, pictures_fingerprint, undecoded
+from rbpkit.errors import InputError, check_names, check_path, reason
 from rbpkit.files.text_files import (
     SUFFIXES,
     Columns,
@@ -32,6 +31,7 @@ from rbpkit.files.text_files import (
     suffix_of,
     text_fingerprint,
 )
+from rbpkit.settings import TextSettings
 
 PROTOCOL_DOCUMENTS = 1000  # taken from each corpus by the authors
 
@@ -103,7 +103,8 @@ class Corpus:
     id: the paper's name, "PLUGIN:NAME", the name of the file or folder, or one of your own.
     fingerprint: `text_fingerprint(documents)`, with pictures `pictures_fingerprint`, with prompts
         `prompts_fingerprint`. Two corpora with the same one are the same text.
-    pictures: what each document is a caption of; None for plain texts.
+    pictures: what each document is a caption of, as the laboratory reads it (`plugins.captions`);
+        None for plain texts.
     prompts: what a model reads right before each document and is not scored on, with the white
         space between them; None if there is nothing.
     units: for each document the name of what was sampled with it (a module, an author), which a
@@ -123,7 +124,7 @@ class Corpus:
     documents: tuple[str, ...] = dataclass_field(repr=False)
     source: Mapping[str, Any] = dataclass_field(default_factory=dict, hash=False)
     protocol: Mapping[str, Any] = dataclass_field(default_factory=dict, hash=False)
-    pictures: tuple[Picture, ...] | None = dataclass_field(default=None, repr=False, compare=False)
+    pictures: tuple[Any, ...] | None = dataclass_field(default=None, repr=False, compare=False)
     units: tuple[str, ...] | None = dataclass_field(default=None, repr=False, compare=False)
     prompts: tuple[str, ...] | None = dataclass_field(default=None, repr=False)
     fingerprint: str = dataclass_field(init=False)
@@ -131,8 +132,11 @@ class Corpus:
     def __post_init__(self) -> None:
         with reason(f"{self.id}: the documents must be strings"):
             fingerprint = text_fingerprint(self.documents)
+        if self.units is not None and len(self.units) != len(self.documents):
+            counts = f"{len(self.units)} units for {len(self.documents)} documents"
+            raise InputError(f"{self.id}: {counts}; give one for each")
         if self.pictures is not None:
-            fingerprint = pictures_fingerprint(fingerprint, self.pictures)
+            fingerprint = plugins.captions().pictures_fingerprint(fingerprint, self.pictures)
         if self.prompts is not None:
             fingerprint = prompts_fingerprint(fingerprint, self.prompts)
         object.__setattr__(self, "fingerprint", fingerprint)
@@ -141,7 +145,9 @@ class Corpus:
         """(D,) int32: the unit of each document, numbered from 0 in the order of the names."""
         if self.units is None:
             return np.arange(len(self.documents), dtype=np.int32)
-        return np.unique(self.units, return_inverse=True)[1].astype(np.int32)
+        # Not np.unique, which takes "a" and "a\0" for the same.
+        number_of = {unit: number for number, unit in enumerate(sorted(set(self.units)))}
+        return np.array([number_of[unit] for unit in self.units], dtype=np.int32)
 
     @classmethod
     def of(
@@ -174,19 +180,15 @@ class Corpus:
             kind = type(texts).__name__
             raise InputError(f"{name}: {kind} is not a list of texts; give one column or split")
         _check_no_picture(image, prompt)
-        columns = Columns((field or "text").split("+"), image, unit, prompt=prompt)
-        parts = ["text"]
-        if image is not None:
-            parts.append("picture")
-        if unit is not None:
-            parts.append("unit")
-        if prompt is not None:
-            parts.append("prompt")
+        columns = Columns((field or "text").split("+"), image, unit, prompt)
+        others = {"picture": image, "unit": unit, "prompt": prompt}
+        parts = ["text", *(part for part, column in others.items() if column is not None)]
         needs_rows = len(parts) > 1
         kind = f"rows of {' and '.join(parts)}" if needs_rows else "strings"
+        rows = texts if image is None else plugins.captions().undecoded(texts, image)
         documents = []
         with reason(f"{name}: the documents must be {kind}"):
-            for number, row in enumerate(undecoded(texts, image)):
+            for number, row in enumerate(rows):
                 where = f"{name}, row {number}"
                 if isinstance(row, Mapping):
                     documents.append(document_of(columns, row, row, where))
@@ -219,31 +221,19 @@ def protocol_order(rows: int, seed: int | None = 42) -> np.ndarray:
 
 
 def load_corpus(
-    name_or_path: str | os.PathLike[str],
-    *,
-    documents: int | None = None,
-    field: str | None = None,
-    image: str | None = None,
-    images: str | os.PathLike[str] | None = None,
-    unit: str | None = None,
-    prompt: str | None = None,
-    seed: int | None = 42,
-    revision: str | None = None,
+    name_or_path: str | os.PathLike[str], *, revision: str | None = None, **settings: Any
 ) -> Corpus:
     """Documents of a corpus: by default the first 1,000, shuffled with seed 42 (Appendix A).
 
     name_or_path: one of `ON_HUB` or the corpus of a plugin ("pocket:prose"), in any case (a file
         of that name is "./NAME"); or a file that ends in one of `SUFFIXES`, or a folder of those,
         read in the order of their names. A .txt file is one document.
+    revision: of the hub's data set; by default its newest.
+    settings: those of `TextSettings`:
     documents: how many to take, 0 for all; by default 1,000, and all of a plugin's corpus. Empty
         ones among them are left out and counted.
     field: of JSON and Parquet files, the column with the text ("text" if not given), or several
         joined by "+" whose values are joined by a newline ("prompt+canonical_solution").
-    image: of such files, the column with the picture that the text describes: the name of its file,
-        or (Parquet) the picture itself. A folder with a metadata file is read as the imagefolder of
-        `datasets`, whose column is "image".
-    images: the folder that these files are in, and that their names are relative to; by default
-        that of the corpus's own file. No other file is opened.
     unit: of such files, the column with the name of what the document was sampled with (its
         author, its repository), which a bootstrap resamples.
     prompt: of such files, the column with what is read before the text and not scored. A newline is
@@ -252,45 +242,40 @@ def load_corpus(
         HotpotQA); they are joined as ever.
     seed: None takes documents in their own order. C4, and plugins' corpora that say so, are always
         taken in their own order.
-    revision: of the hub's data set; by default its newest.
+    image: of such files, the column with the picture that the text describes: the name of its file,
+        or (Parquet) the picture itself. A folder with a metadata file is read as the imagefolder of
+        `datasets`, whose column is "image". Needs the laboratory.
+    images: the folder that these files are in, and that their names are relative to; by default
+        that of the corpus's own file. No other file is opened.
 
     Raises InputError for an unknown name, a hub that does not answer, files that cannot be read
     as text, a field that is missing, a corpus without text.
     """
     if not isinstance(name_or_path, str):
         check_path("the corpus", name_or_path)
-    if images is not None:
-        check_path("images", images)
-    check_names(field=field, image=image, unit=unit, prompt=prompt, revision=revision)
-    if documents is not None:
-        check_whole("documents", documents, 0)
-    if seed is not None:
-        check_whole("seed", seed, 0)
+    check_names(revision=revision)
+    text = TextSettings.of(settings)
     target = _resolve(name_or_path)
     if target not in ON_HUB and revision is not None:
         raise InputError(f"revision: only for corpora on the hub, not for {target}; leave it out")
     if isinstance(target, str):
-        fixed_parts = {"field": field, "image": image, "images": images, "unit": unit}
-        for key, column in fixed_parts.items():
+        for key in ("field", "image", "images", "unit"):
+            column = getattr(text, key)
             if column is not None:
                 fixed = f"the {key} of {target} is fixed"
                 raise InputError(f"{key}={column!r}: {fixed}; leave {key} out")
         if target not in ON_HUB:
-            if prompt is not None:
-                raise InputError(f"prompt={prompt!r}: {target} has no columns; leave prompt out")
-            return _from_plugin(target, documents or None, seed)
-    if documents is None:
-        documents = PROTOCOL_DOCUMENTS
-    documents = documents or None  # None for all, from here on
-    if isinstance(target, str):
-        return _from_hub(target, documents, seed, revision, prompt)
-    _check_no_picture(image, prompt)
-    pictures_in = None if images is None else Path(os.path.expanduser(images))
-    columns = Columns((field or "text").split("+"), image, unit, pictures_in, prompt)
-    is_imagefolder = image is not None and any(target.rglob("metadata.*"))
-    files = (target,) if is_imagefolder else list_files(target)
-    source = {"kind": "file", "path": str(target)}
-    return _from_files(target.resolve().name, files, columns, documents, seed, source)
+            if text.prompt is not None:
+                fault = f"{target} has no columns; leave prompt out"
+                raise InputError(f"prompt={text.prompt!r}: {fault}")
+            return _from_plugin(target, text)
+        return _from_hub(target, text, revision)
+    return _from_path(target, text)
+
+
+def _taken(text: TextSettings) -> int | None:
+    """How many documents are taken of a corpus that is no plugin's; None for all."""
+    return PROTOCOL_DOCUMENTS if text.documents is None else text.documents or None
 
 
 def _check_no_picture(image: str | None, prompt: str | None) -> None:
@@ -332,9 +317,10 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     if os.sep in given or suffix_of(path) or (path.suffix and near_file):
         hint = f"did you mean {near_file}?" if near_file else "check the path of the corpus"
         raise InputError(f"{given}: no such file or folder; {hint}")
-    known = (*ON_HUB, *plugins.plugin_corpora())
+    of_plugins = plugins.plugin_corpora()
+    known = (*ON_HUB, *of_plugins)
     by_word = {name.lower(): name for name in known if name != "Wiki:part"}
-    for name in plugins.plugin_corpora():
+    for name in of_plugins:
         by_word.setdefault(name.partition(":")[2].lower(), name)  # "prose" is near pocket:prose
     near = difflib.get_close_matches(given.lower(), by_word, n=1, cutoff=0.5)
     hint = f"did you mean {by_word[near[0]]}? " if near else ""
@@ -349,6 +335,7 @@ def _make(
     documents: Sequence[Document],
     source: dict[str, Any],
     protocol: dict[str, Any],
+    images: str | None = None,
 ) -> Corpus:
     """The corpus of the documents that have a visible character."""
     kept = [document for document in documents if document.text.strip()]
@@ -358,7 +345,7 @@ def _make(
             fault = f"all {len(documents)} documents are empty"
         raise InputError(f"{id}: {fault}; give a corpus with text ({source['path']})")
     source["empty"] = len(documents) - len(kept)
-    pictures = tuple(document.picture for document in kept if document.picture is not None)
+    pictures = [document.picture for document in kept if document.picture is not None]
     units = tuple(document.unit for document in kept if document.unit is not None)
     prompts = tuple(document.prompt for document in kept if document.prompt is not None)
     return Corpus(
@@ -366,59 +353,87 @@ def _make(
         documents=tuple(document.text for document in kept),
         source=source,
         protocol=protocol,
-        pictures=pictures or None,
+        pictures=plugins.captions().pictures_of(pictures, images) if pictures else None,
         units=units or None,
         prompts=prompts or None,
     )
 
 
-def _from_files(
+def _chosen(
     id: str,
-    files: Sequence[Path],
-    columns: Columns,
+    read: Callable[[], Iterable[Document]],
     documents: int | None,
-    seed: int | None,
+    text: TextSettings,
     source: dict[str, Any],
-    keep: Callable[[Mapping[str, Any]], bool] | None = None,
+    in_order: bool = False,
 ) -> Corpus:
-    # Twice through the files: the order depends on how many rows there are, and a local copy
-    # of Wikipedia does not fit in memory. The first pass also finds every broken row.
-    read = functools.partial(read_documents, files, columns, keep)
+    """The corpus of the documents that the protocol takes.
+
+    read: reads all documents. It is called twice: the order depends on how many there are, and a
+        local copy of Wikipedia does not fit in memory. The first pass also finds every broken row.
+    documents: how many are taken; None for all.
+    """
+    seed = None if in_order else text.seed
     available = sum(1 for _ in read())
     order = protocol_order(available, seed)[:documents].tolist()
     wanted = set(order)
     chosen = {number: document for number, document in enumerate(read()) if number in wanted}
-    source["files"] = [file.name for file in files]
-    source["field"] = "+".join(columns.texts)
+    protocol = {"seed": seed, "requested": documents, "available": available}
+    return _make(id, [chosen[number] for number in order], source, protocol, text.images)
+
+
+def _from_path(path: Path, text: TextSettings) -> Corpus:
+    _check_no_picture(text.image, text.prompt)
+    columns = Columns((text.field or "text").split("+"), text.image, text.unit, text.prompt)
+    if text.image is not None and any(path.rglob("metadata.*")):
+        files: tuple[Path, ...] = (path,)
+        read: Callable[[], Iterable[Document]]
+        read = functools.partial(_imagefolder_documents, path, columns)
+    else:
+        files = list_files(path)
+        read = functools.partial(read_documents, files, columns)
+    source = {"kind": "file", "path": str(path)} | _described(files, columns)
+    return _chosen(path.resolve().name, read, _taken(text), text, source)
+
+
+def _described(files: Sequence[Path], columns: Columns) -> dict[str, Any]:
+    """What a corpus's `source` says of its files and columns."""
+    described = {"files": [file.name for file in files], "field": "+".join(columns.texts)}
     if columns.prompt is not None:
-        source["prompt"] = columns.prompt
-    protocol = {"seed": seed, "requested": documents, "available": available}
-    return _make(id, [chosen[number] for number in order], source, protocol)
+        described["prompt"] = columns.prompt
+    return described
 
 
-def _from_plugin(name: str, documents: int | None, seed: int | None) -> Corpus:
-    text = plugins.corpus_text(name)
-    available = len(text.texts)
-    seed = seed if text.shuffled else None
-    order = protocol_order(available, seed)[:documents].tolist()
-    chosen = []
-    for number in order:
-        picture = None if text.pictures is None else text.pictures[number]
-        unit = None if text.units is None else text.units[number]
-        chosen.append(Document(text.texts[number], picture, unit))
-    kind = plugins.prefix_of(name)
-    source = {"kind": kind, "path": text.where, "as_shipped": text.as_shipped}
-    protocol = {"seed": seed, "requested": documents, "available": available}
-    return _make(name, chosen, source, protocol)
+def _imagefolder_documents(folder: Path, columns: Columns) -> Iterator[Document]:
+    """The captions in a folder that `datasets` reads as an imagefolder."""
+    with reason(f"{folder}: cannot be read; is it whole?"):
+        rows = plugins.captions().folder_rows(folder, columns.picture)
+        for number, row in enumerate(rows, start=1):
+            yield document_of(columns, row, row, f"{folder}, row {number}", folder)
 
 
-def _from_hub(
-    name: str, documents: int | None, seed: int | None, revision: str | None, prompt: str | None
-) -> Corpus:
+def _from_plugin(name: str, text: TextSettings) -> Corpus:
+    found = plugins.corpus_text(name)
+    documents = []
+    for number, words in enumerate(found.texts):
+        picture = None if found.pictures is None else found.pictures[number]
+        unit = None if found.units is None else found.units[number]
+        documents.append(Document(words, picture, unit))
+    source = {
+        "kind": plugins.prefix_of(name),
+        "path": found.where,
+        "as_shipped": found.as_shipped,
+    }
+    in_order = not found.shuffled
+    return _chosen(name, lambda: documents, text.documents or None, text, source, in_order)
+
+
+def _from_hub(name: str, text: TextSettings, revision: str | None) -> Corpus:
     """The files come from the local cache of the hub; what it lacks is downloaded first."""
     from huggingface_hub import snapshot_download
 
     hub = ON_HUB[name]
+    prompt = text.prompt
     texts = [field for field in hub.fields if field != prompt]
     if prompt is not None and (prompt != hub.fields[0] or not texts):
         raise InputError(f"prompt={prompt!r}: {name} is made of {' and '.join(hub.fields)}")
@@ -429,10 +444,11 @@ def _from_hub(
     files: list[Path] = []
     for pattern in hub.files:
         files += _parts(Path(folder), pattern)
-    source = {"kind": "hub", "path": hub.path, "revision": Path(folder).name}
-    seed = None if hub.in_order else seed
     columns = Columns(texts, prompt=prompt, newline=True)
-    return _from_files(name, files, columns, documents, seed, source, hub.keep)
+    read = functools.partial(read_documents, files, columns, hub.keep)
+    source = {"kind": "hub", "path": hub.path, "revision": Path(folder).name}
+    source |= _described(files, columns)
+    return _chosen(name, read, _taken(text), text, source, hub.in_order)
 
 
 def _parts(folder: Path, pattern: str) -> list[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,22 +17,6 @@ if TYPE_CHECKING:
 
 PAD_ID = 0  # any id that the model has: nothing to its left can see it, and it is never scored
 CHUNK = 64  # documents tokenized in one call: enough for the threads, little to hold
-
-
-@dataclass(frozen=True)
-class CaptionPrompt:
-    """What a model that reads pictures is given before each caption.
-
-    prompt: the text before it, in which one token stands for the picture. "" if there is none.
-    start: the first input of a decoder that looks at an encoder's picture; () if picture and text
-        are one sequence.
-    places: how many positions picture and prompt take (those of a small picture, if a larger one
-        takes more).
-    """
-
-    prompt: str
-    start: tuple[int, ...]
-    places: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +54,6 @@ class EncodedCorpus:
     past: how many tokens are past `max_length` and left out.
     scored_bytes: UTF-8 bytes of the text that each document's scored tokens decode to; an
         incomplete character counts as one byte.
-    captions: the corpus itself, if it has pictures.
-    places: as `CaptionPrompt.places`; 0 without pictures.
     prompts_cut, prompt_tokens_cut: how many prompts lost their beginning, and how many tokens.
     too_long: how many documents of `skipped` do not fit after one token of their prompt.
     """
@@ -85,8 +67,6 @@ class EncodedCorpus:
     stride: int = 0
     past: int = 0
     scored_bytes: int = 0
-    captions: Corpus | None = field(default=None, repr=False)
-    places: int = 0
     prompts_cut: int = 0
     prompt_tokens_cut: int = 0
     too_long: int = 0
@@ -118,12 +98,7 @@ class Batch:
 
 
 def encode(
-    corpus: Corpus,
-    tokenizer: PreTrainedTokenizerBase,
-    *,
-    max_length: int = 512,
-    stride: int = 0,
-    captioner: CaptionPrompt | None = None,
+    corpus: Corpus, tokenizer: PreTrainedTokenizerBase, *, max_length: int = 512, stride: int = 0
 ) -> EncodedCorpus:
     """Tokenize each document, truncate it at `max_length` tokens, mark what is scored.
 
@@ -135,9 +110,6 @@ def encode(
         token is scored in the first window that predicts it, so with at least
         `max_length - stride` tokens before it, unless that is the document's first window. Only
         that one has a special token that the tokenizer puts first.
-    captioner: of a model that reads pictures. `input_ids` are then its prompt or its decoder's
-        start, and the caption, which alone counts towards `max_length`. The caption's first token
-        is scored too, and its position is 1.
 
     If the corpus has prompts, prompt and document are tokenized in one piece, and scored is every
     token that reaches past the border: one on both sides of it is, too. The first has the position
@@ -145,34 +117,30 @@ def encode(
     does not fit after the last token of its prompt is left out.
 
     Raises InputError for a max_length without room for two tokens of the text, for a stride of
-    `max_length` or more, or of captions or prompts, for prompts and a tokenizer without offsets,
-    and if no document has a scored token.
+    `max_length` or more, or of prompts, for prompts and a tokenizer without offsets, and if no
+    document has a scored token.
     """
-    _check_lengths(max_length, stride, tokenizer, captioner)
+    check_whole("max_length", max_length, 2 + tokenizer.num_special_tokens_to_add())
+    if stride >= max_length:
+        raise InputError(f"stride={stride}: must be less than max_length, here {max_length}")
     if corpus.prompts is not None:
         return _encode_after_prompts(corpus, corpus.prompts, tokenizer, max_length, stride)
-    special = _special_ids(tokenizer)
-    tail = _added_at_the_end(tokenizer)
-    before_caption = _ids_before_caption(tokenizer, captioner)
+    special = special_ids(tokenizer)
+    tail = added_at_the_end(tokenizer)
 
     documents: list[EncodedDocument] = []
     skipped = past = scored_bytes = 0
-    for index, ids in enumerate(_token_ids(corpus.documents, tokenizer, captioner)):
-        first = _common_prefix(ids, before_caption)  # place of the first token of the text
-        too_many = len(ids) - first - max_length
-        if too_many > 0 and not stride:
-            past += too_many
-            # What the tokenizer adds at the end stays, as when it truncates by itself.
-            head = ids[: first + max_length - tail]
-            ids = np.concatenate((head, ids[len(ids) - tail :]))
-        scored = _scored(ids, special, first if captioner else None)
+    for index, ids in enumerate(token_ids(corpus.documents, tokenizer)):
+        if not stride:
+            past += max(0, len(ids) - max_length)
+            ids = truncated(ids, max_length, tail)
+        ordinary = ~np.isin(ids, special)
+        scored = ordinary[:-1] & ordinary[1:]  # neither input nor target may be special
         if not scored.any():
             skipped += 1
             continue
-        start = 1 - first if captioner else 0
-        whole = EncodedDocument(index, ids, scored, start)
-        documents += _windows(whole, first + max_length, stride)
-        scored_bytes += _decoded_bytes(tokenizer, ids[1:][scored])
+        documents += _windows(EncodedDocument(index, ids, scored), max_length, stride)
+        scored_bytes += decoded_bytes(tokenizer, ids[1:][scored])
 
     if not documents:
         raise InputError(
@@ -188,8 +156,6 @@ def encode(
         stride=stride,
         past=past,
         scored_bytes=scored_bytes,
-        captions=corpus if captioner else None,
-        places=captioner.places if captioner else 0,
     )
 
 
@@ -204,8 +170,8 @@ def _encode_after_prompts(
     if stride:
         fault = "texts after prompts are not read in windows"
         raise InputError(f"stride={stride}: {fault}; leave it out")
-    special = _special_ids(tokenizer)
-    added_first = tokenizer.num_special_tokens_to_add() - _added_at_the_end(tokenizer)
+    special = special_ids(tokenizer)
+    added_first = tokenizer.num_special_tokens_to_add() - added_at_the_end(tokenizer)
 
     documents: list[EncodedDocument] = []
     prompts_cut = prompt_tokens_cut = too_long = scored_bytes = 0
@@ -217,14 +183,14 @@ def _encode_after_prompts(
             continue
         ids = np.concatenate((ids[:added_first], ids[added_first + too_many :]))
         first -= too_many
-        scored = _scored(ids, special, first)
+        scored = scored_from(first, ids, special)
         if not scored.any():
             continue
         if too_many:
             prompts_cut += 1
             prompt_tokens_cut += too_many
         documents.append(EncodedDocument(index, ids, scored, start=1 - first))
-        scored_bytes += _decoded_bytes(tokenizer, ids[1:][scored])
+        scored_bytes += decoded_bytes(tokenizer, ids[1:][scored])
 
     if not documents:
         raise InputError(
@@ -269,27 +235,14 @@ def _ids_and_border(
             yield np.asarray(ids, dtype=np.int32), first
 
 
-def _check_lengths(
-    max_length: int,
-    stride: int,
-    tokenizer: PreTrainedTokenizerBase,
-    captioner: CaptionPrompt | None,
-) -> None:
-    check_whole("max_length", max_length, 2 + tokenizer.num_special_tokens_to_add())
-    check_whole("stride", stride, 0)
-    if stride >= max_length:
-        raise InputError(f"stride={stride}: must be less than max_length, here {max_length}")
-    if stride and captioner:
-        raise InputError(f"stride={stride}: captions are not read in windows; leave it out")
-
-
-def _special_ids(tokenizer: PreTrainedTokenizerBase) -> np.ndarray:
+def special_ids(tokenizer: PreTrainedTokenizerBase) -> np.ndarray:
+    """The ids of the tokenizer's special tokens, int64."""
     # None means a special token that the vocabulary does not have.
     known_ids = [i for i in tokenizer.all_special_ids if i is not None]
     return np.array(known_ids, dtype=np.int64)
 
 
-def _added_at_the_end(tokenizer: PreTrainedTokenizerBase) -> int:
+def added_at_the_end(tokenizer: PreTrainedTokenizerBase) -> int:
     """How many special tokens the tokenizer puts after a text."""
     text = tokenizer("a", add_special_tokens=False)["input_ids"]
     whole = tokenizer("a")["input_ids"]
@@ -300,52 +253,32 @@ def _added_at_the_end(tokenizer: PreTrainedTokenizerBase) -> int:
     return 0
 
 
-def _ids_before_caption(
-    tokenizer: PreTrainedTokenizerBase, captioner: CaptionPrompt | None
-) -> np.ndarray:
-    """What every caption's ids begin with; nothing for plain texts."""
-    ids: list[int] = []
-    if captioner:
-        ids += captioner.start
-        if captioner.prompt:
-            ids += tokenizer(captioner.prompt)["input_ids"]
-    return np.array(ids, dtype=np.int32)
-
-
-def _common_prefix(ids: np.ndarray, expected: np.ndarray) -> int:
-    """How many ids are as expected, counted from the first."""
-    alike = ids[: len(expected)] == expected[: len(ids)]
-    return int(np.logical_and.accumulate(alike).sum())
-
-
-def _scored(ids: np.ndarray, special: np.ndarray, caption: int | None) -> np.ndarray:
-    """Which predictions count, (L - 1,) bool; caption: the place where one begins, None of a text.
-
-    Neither the input nor the target may be special, but a caption's first token is predicted from
-    the last of the prompt, whatever that is.
-    """
-    ordinary = ~np.isin(ids, special)
-    if caption is None:
-        return ordinary[:-1] & ordinary[1:]
-    in_caption = np.arange(1, len(ids)) >= caption
-    return in_caption & ordinary[1:]
-
-
-def _token_ids(
-    documents: tuple[str, ...],
-    tokenizer: PreTrainedTokenizerBase,
-    captioner: CaptionPrompt | None,
-) -> Iterator[np.ndarray]:
-    """The ids of each document, int32, with all that comes before it."""
-    prompt = captioner.prompt if captioner else ""
-    start = np.array(captioner.start if captioner else (), dtype=np.int32)
+def token_ids(documents: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> Iterator[np.ndarray]:
+    """The ids of each document, int32 (L,)."""
     for begin in range(0, len(documents), CHUNK):
-        texts = [prompt + text for text in documents[begin : begin + CHUNK]]
+        texts = list(documents[begin : begin + CHUNK])
         for ids in tokenizer(texts, verbose=False)["input_ids"]:
-            yield np.concatenate((start, np.asarray(ids, dtype=np.int32)))
+            yield np.asarray(ids, dtype=np.int32)
 
 
-def _decoded_bytes(tokenizer: PreTrainedTokenizerBase, ids: np.ndarray) -> int:
+def truncated(ids: np.ndarray, max_length: int, tail: int) -> np.ndarray:
+    """The first ids and the last `tail`, those that the tokenizer adds, as when it truncates."""
+    if len(ids) <= max_length:
+        return ids
+    return np.concatenate((ids[: max_length - tail], ids[len(ids) - tail :]))
+
+
+def scored_from(first: int, ids: np.ndarray, special: np.ndarray) -> np.ndarray:
+    """Which predictions count if the text begins at place `first` of the ids, (L - 1,) bool.
+
+    The target may not be special. The first token is predicted from the last one before the text,
+    whatever that is.
+    """
+    in_text = np.arange(1, len(ids)) >= first
+    return in_text & ~np.isin(ids[1:], special)
+
+
+def decoded_bytes(tokenizer: PreTrainedTokenizerBase, ids: np.ndarray) -> int:
     """UTF-8 bytes of the text of these tokens; an incomplete character counts as one byte."""
     text = str(tokenizer.decode(ids.tolist(), clean_up_tokenization_spaces=False))
     return len(text.replace("\ufffd", "?").encode())
@@ -376,26 +309,30 @@ def batches(
         goes alone.
     done: how many documents to leave out, counted in this order, whatever batches they were in.
     padding_limit: the longest batch that is padded, None for any. In longer ones all documents have
-        one length; a caption goes alone, as its picture may take more places than another's.
+        one length.
 
     Longest first shows at once whether a batch fits in memory. Each scored token is in exactly one
     batch.
     """
-    by_length = sorted(encoded.documents, key=lambda d: (-len(d.input_ids), d.document, d.start))
+    by_length = longest_first(encoded)
     start = done
     while start < len(by_length):
         longest = len(by_length[start].input_ids)
-        count = max(1, batch_tokens // (longest + encoded.places))
-        group = by_length[start : start + count]
-        if padding_limit is not None and longest + encoded.places > padding_limit:
+        group = by_length[start : start + max(1, batch_tokens // longest)]
+        if padding_limit is not None and longest > padding_limit:
             group = [document for document in group if len(document.input_ids) == longest]
-            if encoded.captions is not None:
-                group = group[:1]
-        yield _pad(group, longest)
+        yield padded(group)
         start += len(group)
 
 
-def _pad(group: list[EncodedDocument], longest: int) -> Batch:
+def longest_first(encoded: EncodedCorpus) -> list[EncodedDocument]:
+    """The documents or windows in the order in which they are ranked."""
+    return sorted(encoded.documents, key=lambda d: (-len(d.input_ids), d.document, d.start))
+
+
+def padded(group: Sequence[EncodedDocument]) -> Batch:
+    """These documents, the longest first, as one batch."""
+    longest = len(group[0].input_ids)
     input_ids = np.full((len(group), longest), PAD_ID, dtype=np.int64)
     scored = np.zeros((len(group), longest), dtype=bool)
     for row, document in enumerate(group):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 # A part of what a library says -> what the user can do about it.
@@ -65,6 +66,13 @@ def _can_be_a_path(name: str) -> bool:
         return b"\0" not in os.fsencode(name)
     except UnicodeEncodeError:
         return False
+
+
+def nearest(word: str, names: Iterable[str]) -> str:
+    """ "; did you mean NAME?" for the name nearest to a word in any case, "" if none is near."""
+    spelt = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(word.lower(), spelt, n=1)
+    return f"; did you mean {spelt[near[0]]}?" if near else ""
 
 
 def shown(value: object) -> str:

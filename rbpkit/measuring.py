@@ -1,21 +1,20 @@
 """One job: a model on a corpus -> records and summary in a folder. Done once, kept.
 
-The data flow from tokens through the base model to hidden states at the scored positions, and
-through the output head, chunk by chunk, to exact ranks. There are never T x V logits at once,
-unless a model's head has an unusual form, so that its own logits must be taken.
+The loop is here: documents, batches that fit in memory, records. What ranks the tokens of a batch
+is a `Ranker`, of which nothing else is known.
 """
 
 from __future__ import annotations
 
 import functools
+import gc
 import math
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from importlib import metadata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -25,17 +24,18 @@ from tqdm import tqdm
 from transformers import PreTrainedModel
 
 import rbpkit
+from rbpkit import plugins
 from rbpkit.corpora import Corpus, check_text, load_corpus
-from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
-from rbpkit.errors import InputError, check_flags, check_names, check_path, check_whole
-from rbpkit.files.architectures import family_of
-from rbpkit.files.job_key import JobKey
-from rbpkit.files.manifest import Manifest
-from rbpkit.memory import by_batches
-from rbpkit.models import LoadedModel, load_model, model_in_memory
+from rbpkit.encoding import Batch, EncodedCorpus
+from rbpkit.errors import InputError, check_flags, check_names, check_path, one_line
+from rbpkit.files.devices import set_threads
+from rbpkit.files.manifest import JobKey, Manifest
+from rbpkit.models import load_model, model_in_memory, renamed
 from rbpkit.planning import job_key
-from rbpkit.ranking import MEMORY_BYTES, TokenRanks, counting_path, logit_ranks, token_ranks
+from rbpkit.ranker import Ranker
 from rbpkit.records import (
+    COLUMNS,
+    OPTIONAL,
     RecordFile,
     Records,
     find_done,
@@ -46,11 +46,17 @@ from rbpkit.records import (
     summary_of,
     write_records,
 )
-from rbpkit.states import states_of
+from rbpkit.settings import (
+    ModelSettings,
+    ReadingSettings,
+    RunSettings,
+    TextSettings,
+    check_known,
+)
 from rbpkit.summary import Summary
 
-BATCH_TOKENS = 8192
-MAX_LENGTH = 512
+BATCH_TOKENS = RunSettings.of({}).batch_tokens
+MAX_LENGTH = ReadingSettings.of({}).max_length
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,41 +126,33 @@ class Measurement:
 
 
 def measure(
-    model: LoadedModel | PreTrainedModel | str | os.PathLike[str],
+    model: Ranker | PreTrainedModel | str | os.PathLike[str],
     corpus: Corpus | str | os.PathLike[str] | Iterable[Any],
     out: str | os.PathLike[str] | None = None,
     *,
     tokenizer: Any = None,
     name: str | None = None,
-    field: str | None = None,
-    image: str | None = None,
-    images: str | os.PathLike[str] | None = None,
-    unit: str | None = None,
-    prompt: str | None = None,
-    max_length: int = MAX_LENGTH,
-    stride: int | None = 0,
-    batch_tokens: int = BATCH_TOKENS,
-    changed_text: bool = False,
     force: bool = False,
     progress: bool = False,
     say: Callable[[str], None] = lambda line: None,
+    **settings: Any,
 ) -> Measurement:
     """Rank every scored token of `corpus` under `model`; with `out`, write records and summary.
 
-    model: a hub id, a folder or a plugin's PLUGIN:NAME; what `load_model` gives; or a
-        `transformers` model, or a `peft` PeftModel, in memory with its own `tokenizer` (see
-        `model_in_memory`).
+    model: a hub id, a folder or a plugin's PLUGIN:NAME; what `load_model` gives, or any other
+        `Ranker`; or a `transformers` model, or a `peft` PeftModel, in memory with its own
+        `tokenizer` (see `model_in_memory`).
     corpus: a name, a file or a folder, of which `load_corpus` takes what the protocol says; what
         `load_corpus` or `Corpus.of` gives; or texts in memory as for `Corpus.of` (a list, a
         `datasets.Dataset`, any iterable), all of them.
     out: a folder; without one, nothing is written.
     tokenizer: of a model in memory; of one that reads pictures its processor.
     name: what to call the model in the records.
-    field, image, unit: the columns of the corpus with the text, with the picture that it describes
-        (for a model that reads pictures), and with the name of what it was sampled with (its
-        author, its repository), which intervals resample.
-    images: the folder that the files of pictures are in, if they are not in the corpus's.
-    prompt: the column of the corpus with what is read before the text and not scored.
+    force: run a finished job again.
+    progress: a bar on standard error.
+    say: gets lines for people, also if text is left out.
+    settings: of a corpus that is read here those of `load_corpus`, of a model that is loaded here
+        those of `load_model`, and:
     max_length: truncate documents at this many tokens (Appendix A: 512), or at the model's context
         if that is shorter.
     stride: from 1 on, documents are scored whole, in windows of max_length tokens that are this far
@@ -162,10 +160,8 @@ def measure(
     batch_tokens: the most tokens of a forward pass, padding included. Another value changes last
         bits, and now and then a rank by one. If memory runs out, smaller batches are taken and
         `say` gets a line; the manifest keeps the number that was asked for.
+    threads: of the CPU; 0 leaves them as they are.
     changed_text: measure a plugin's corpus although it is not the text of the reference numbers.
-    force: run a finished job again.
-    progress: a bar on standard error.
-    say: gets lines for people, also if text is left out.
 
     A finished job with the same key (see `JobKey`) is not run again, but it takes the family that
     `load_model` was given; `say` is told what else differs. Jobs with other keys are left alone. A
@@ -175,48 +171,41 @@ def measure(
     settings out of range, logits that are NaN or infinite, and too little memory for one document.
     Nothing is written then.
     """
-    check_whole("max_length", max_length, 2)
-    check_whole("stride", 0 if stride is None else stride, 0)
-    check_whole("batch_tokens", batch_tokens, 1)
-    check_names(name=name, field=field, image=image, unit=unit, prompt=prompt)
-    check_flags(changed_text=changed_text, force=force, progress=progress)
+    check_names(name=name)
+    check_flags(force=force, progress=progress)
     if out is not None:
         check_path("out", out)
     if not callable(say):
         raise InputError("say: must be a function that takes a line")
+    if settings.get("stride", 0) is None:
+        settings["stride"] = 0
+    check_known(settings, TextSettings, ReadingSettings, ModelSettings, RunSettings)
+    reading, run = ReadingSettings.among(settings), RunSettings.among(settings)
     # The corpus first: its faults show at once, a model may take minutes to load.
-    if images is not None:
-        check_path("images", images)
-    text = opened_corpus(corpus, field, image, unit, images, prompt)
-    check_text(text, changed_text)
-    with _opened(model, tokenizer, name, progress, text) as loaded:
-        for what, note in loaded.notes.items():
-            say(f"{loaded.name}: {what}: {note}")
-        key = job_key(
-            loaded, text, max_length=max_length, stride=stride or 0, places=_places_taken(loaded)
-        )
-        encoded = encode(
-            text,
-            loaded.tokenizer,
-            max_length=key.max_length,
-            stride=key.stride,
-            captioner=loaded.captioner,
-        )
-        planned = planned_manifest(loaded, key, encoded, batch_tokens)
-        run = functools.partial(_run, loaded, text, encoded, planned, progress=progress, say=say)
+    about_text = TextSettings.among(settings)
+    text = opened_corpus(corpus, about_text)
+    check_text(text, about_text.changed_text)
+    set_threads(run.threads)
+    named = ModelSettings.among(settings)
+    with _opened(model, tokenizer, name, named, run, progress, text) as ranker:
+        for what, note in ranker.notes.items():
+            say(f"{ranker.name}: {what}: {note}")
+        encoded = ranker.encode(text, reading)
+        key = job_key(ranker, text, max_length=encoded.max_length, stride=encoded.stride)
+        planned = planned_manifest(ranker, key, encoded, run.batch_tokens)
+        job_run = functools.partial(_run, ranker, text, encoded, planned, progress, say)
         records, path, found_done = None, None, False
         if out is None:
-            records = run()
+            records = job_run()
             summary = records.summary()
         else:
-            default_family = family_of(loaded.model.config)
-            job, found_done = _run_once(out, planned, run, force, default_family, say)
+            job, found_done = _run_once(out, planned, job_run, force, ranker.default_family, say)
             summary, path = summary_of(job), job.path
     changed = _changed_since(summary, planned, text)
     if changed:
         say(f"done before with other {', '.join(changed)}; --force (force=True) measures it again")
-    cut_by_context = encoded.max_length < max_length and not key.stride
-    cut_at = f"the model's context of {loaded.context}" if cut_by_context else None
+    cut_by_context = encoded.max_length < reading.max_length and not key.stride
+    cut_at = f"the model's context of {ranker.context}" if cut_by_context else None
     coverage, is_whole = _coverage(text, encoded, cut_at)
     if not is_whole:
         say(coverage)
@@ -224,71 +213,71 @@ def measure(
 
 
 def opened_corpus(
-    corpus: Corpus | str | os.PathLike[str] | Iterable[Any],
-    field: str | None = None,
-    image: str | None = None,
-    unit: str | None = None,
-    images: str | os.PathLike[str] | None = None,
-    prompt: str | None = None,
+    corpus: Corpus | str | os.PathLike[str] | Iterable[Any], settings: TextSettings
 ) -> Corpus:
     """What `measure` takes as a corpus, read."""
     if isinstance(corpus, Corpus):
         return corpus
     if isinstance(corpus, (str, os.PathLike)):
-        return load_corpus(
-            corpus, field=field, image=image, images=images, unit=unit, prompt=prompt
-        )
-    return Corpus.of(corpus, field=field or "text", image=image, unit=unit, prompt=prompt)
+        return load_corpus(corpus, **settings.given)
+    for key in ("documents", "seed", "images"):
+        if settings.given.get(key) is not None:
+            raise InputError(f"{key}: only for a corpus by name or in files; leave it out")
+    return Corpus.of(
+        corpus,
+        field=settings.field or "text",
+        image=settings.image,
+        unit=settings.unit,
+        prompt=settings.prompt,
+    )
 
 
-@contextmanager
 def _opened(
-    model: Any, tokenizer: Any, name: str | None, progress: bool, corpus: Corpus
-) -> Iterator[LoadedModel]:
+    model: Any,
+    tokenizer: Any,
+    name: str | None,
+    named: ModelSettings,
+    run: RunSettings,
+    progress: bool,
+    corpus: Corpus,
+) -> AbstractContextManager[Ranker]:
     """What `measure` takes as a model, ready to be measured on this corpus in this block."""
     pictures = corpus.pictures is not None
-    with ExitStack() as stack:
-        if isinstance(model, (str, os.PathLike)):
-            model = load_model(model, progress=progress, image=pictures)
-        if not isinstance(model, LoadedModel):
-            loaded = stack.enter_context(model_in_memory(model, tokenizer, name))
-        elif tokenizer is None:
-            loaded = replace(model, name=name or model.name)
-        else:
+    if isinstance(model, (str, os.PathLike)):
+        given = {**named.given, **run.given}
+        model = load_model(model, progress=progress, image=pictures, **given)
+    else:
+        for key in named.given:
+            raise InputError(f"{key}: only for a model that is loaded here; give it to load_model")
+        dtype = getattr(model, "dtype", None)
+        if "dtype" in run.given and str(dtype).removeprefix("torch.") != run.dtype:
+            raise InputError(f"dtype={run.dtype!r}: the model is loaded already, in {dtype}")
+    if isinstance(model, Ranker):
+        if tokenizer is not None:
             raise InputError("tokenizer: only for a model in memory; a loaded one has its own")
-        if pictures and loaded.captioner is None:
-            fault = "it reads no pictures (in memory it needs its processor as tokenizer=)"
-            raise InputError(f"{loaded.name}: {fault}")
-        if loaded.captioner is not None and not pictures:
-            raise InputError(
-                f"{loaded.name}: it reads pictures; name their column, image= (--image)"
-            )
-        yield loaded
-
-
-def _places_taken(model: LoadedModel) -> int:
-    """How many tokens of the context a picture and its prompt take."""
-    if model.captioner is None or model.captioner.start:
-        return 0  # a decoder that looks at an encoder's picture has its context for the text alone
-    return model.captioner.places
+        missing = [key for key in Ranker.__annotations__ if not hasattr(model, key)]
+        if missing:
+            raise InputError(f"{type(model).__name__}: a Ranker needs {', '.join(missing)}")
+        return nullcontext(renamed(model, name))
+    if pictures:
+        return plugins.captions().captioner_in_memory(model, tokenizer, name)
+    return model_in_memory(model, tokenizer, name)
 
 
 def planned_manifest(
-    model: LoadedModel, key: JobKey, encoded: EncodedCorpus, batch_tokens: int
+    model: Ranker, key: JobKey, encoded: EncodedCorpus, batch_tokens: int
 ) -> Manifest:
     """The manifest of the job before it is run: everything that can change its numbers."""
     versions = {
         "rbpkit": rbpkit.__version__,
         "python": platform.python_version(),
-        "ranks": counting_path(model.device),
+        **model.versions,
+        **model.notes,
     }
-    for library in ("torch", "transformers", "tokenizers"):
-        versions[library] = metadata.version(library)
-    versions.update(model.notes)
     if encoded.prompts_cut or encoded.too_long:
         versions["prompts"] = _left_out_of_prompts(encoded)
     return Manifest(
-        **key._asdict(),
+        **key.model_dump(),
         family=model.family,
         S=model.S,
         V=model.V,
@@ -301,27 +290,24 @@ def planned_manifest(
 
 
 def _run(
-    model: LoadedModel,
+    model: Ranker,
     corpus: Corpus,
     encoded: EncodedCorpus,
     planned: Manifest,
-    *,
     progress: bool,
     say: Callable[[str], None],
 ) -> Records:
     """The records of the job that `planned` describes."""
-    if model.head is None and model.dtype != "float32":
-        say(
-            f"{model.name}: its output head is not a known one (linear, scaled or soft-capped), so"
-            f" its own {model.dtype} logits are ranked; many may be tied, so prefer --dtype float32"
-        )
+    if model.remark:
+        say(model.remark)
     start = time.perf_counter()
     columns = rank_columns(model, encoded, planned.batch_tokens, progress=progress, say=say)
     seconds = round(time.perf_counter() - start, 3)
+    unit = None
     if corpus.units is not None:
-        columns["unit"] = corpus.unit_numbers()[columns["document"]]
+        unit = corpus.unit_numbers()[columns["document"]]
     manifest = planned.model_copy(update={"tokens": encoded.tokens, "seconds": seconds})
-    return Records(**columns, manifest=manifest)
+    return Records.of(columns, manifest, unit)
 
 
 def _run_once(
@@ -358,8 +344,8 @@ def _say_if_of_other_weights(
         files = "; ".join(job_files(job.path) for job in older)
         say(
             f"{planned.model} was measured with other weights before (revision {which}); both are"
-            f" kept, and a fit asks for one, as --revision {planned.revision[:15]}. To remove the"
-            f" older records, delete {files}"
+            f" kept, and a fit asks for one, as --where revision={planned.revision[:15]}. To"
+            f" remove the older records, delete {files}"
         )
 
 
@@ -393,7 +379,7 @@ def _coverage(corpus: Corpus, encoded: EncodedCorpus, cut_at: str | None) -> tup
     if encoded.past:
         cut_at = cut_at or f"--max-length {encoded.max_length}"
         line += f"; {encoded.past:,} tokens past {cut_at} left out"
-        line += "" if encoded.captions else " (--stride scores all)"
+        line += " (--stride scores all)" if corpus.pictures is None else ""
     if encoded.prompts_cut or encoded.too_long:
         line += f"; {_left_out_of_prompts(encoded)}"
         return line, False
@@ -417,41 +403,73 @@ def _left_out_of_prompts(encoded: EncodedCorpus) -> str:
 
 # -- ranks ------------------------------------------------------------------------------------
 
+# The allocator says the first on Linux and the second elsewhere; the last is oneDNN's, which has
+# no other words for it.
+_NO_MEMORY = (
+    "DefaultCPUAllocator: can't allocate memory",
+    "DefaultCPUAllocator: not enough memory",
+    "could not create a primitive",
+)
+
+
+def out_of_memory(error: BaseException | None) -> bool:
+    """Whether torch found no memory for a tensor, on a GPU or (a plain RuntimeError) on the CPU."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return True
+    message = str(error)
+    return isinstance(error, RuntimeError) and any(words in message for words in _NO_MEMORY)
+
 
 def measured_ranks(
-    model: LoadedModel,
+    model: Ranker,
     encoded: EncodedCorpus,
     batch_tokens: int = BATCH_TOKENS,
     say: Callable[[str], None] = lambda line: None,
-) -> Iterator[tuple[Batch, TokenRanks]]:
-    """Each batch of the corpus with the ranks of its scored tokens, on the device of the head.
+) -> Iterator[tuple[Batch, dict[str, np.ndarray]]]:
+    """Each batch of the corpus with what `Ranker.ranks` gives for its scored tokens.
 
-    Longest documents first, so that what does not fit in memory shows at once. A model that must
-    give its own logits gets batches of at most MEMORY_BYTES of them, or a single document. A batch
-    that does not fit is done again in halves, and the rest with that budget: no document is lost
-    or done twice, and `say` gets a line.
+    Longest documents first, so that what does not fit in memory shows at once. A batch that does
+    not fit is done again with half of its tokens, and so is the rest: no document is lost or done
+    twice, and `say` gets a line.
 
-    Raises InputError if a single document does not fit, and as `token_ranks`.
+    Raises InputError if a single document does not fit, and as `Ranker.ranks`.
     """
-    if model.head is None:
-        batch_tokens = max(1, min(batch_tokens, MEMORY_BYTES // (4 * model.V)))
-
-    def ranked(batch: Batch) -> TokenRanks:
-        targets = torch.from_numpy(batch.targets).to(model.device)
-        states, places = states_of(model, batch, encoded.captions)
-        if model.head is None:
-            return logit_ranks(states[places], targets.to(states.device), entropy=True)
-        weight, options = model.head.weight, model.head.options
-        hidden = states[places].to(weight.device)
-        del states  # before the head needs memory
-        return token_ranks(hidden, weight, targets.to(weight.device), **options, entropy=True)
-
-    make = functools.partial(batches, encoded, padding_limit=model.padding_limit)
-    return by_batches(make, batch_tokens, ranked, f"{model.name} on {encoded.corpus}", say)
+    what = f"{model.name} on {encoded.corpus}"
+    documents_done = 0
+    while True:
+        failure = ""
+        for batch in model.batches(encoded, batch_tokens, documents_done):
+            try:
+                ranks = model.ranks(batch)
+            except (RuntimeError, InputError) as error:
+                # A plugin's errors become InputErrors, with what it raised as their cause.
+                if not out_of_memory(error) and not out_of_memory(error.__cause__):
+                    raise
+                failure = one_line(error)
+                break
+            yield batch, ranks
+            documents_done += len(batch.input_ids)
+        if not failure:
+            return
+        # Only here, after the error is released: its traceback held the failed pass's tensors.
+        gc.collect()
+        torch.cuda.empty_cache()  # does nothing if CUDA was never used
+        documents, length = batch.input_ids.shape
+        if documents == 1:
+            raise InputError(
+                f"{what}: out of memory at document {batch.documents[0]}, {length:,} tokens,"
+                " alone in its batch; cut documents shorter (--max-length), take a lower"
+                f" --dtype, or a device with more memory ({failure})"
+            )
+        batch_tokens = batch.input_ids.size // 2
+        say(
+            f"{what}: out of memory with a batch of {batch.input_ids.size:,} tokens;"
+            f" it is done again, and the rest continues with at most {batch_tokens:,}"
+        )
 
 
 def rank_columns(
-    model: LoadedModel,
+    model: Ranker,
     encoded: EncodedCorpus,
     batch_tokens: int = BATCH_TOKENS,
     *,
@@ -460,7 +478,8 @@ def rank_columns(
 ) -> dict[str, np.ndarray]:
     """The columns of the records, (T,) each, in the order of the protocol: document and position.
 
-    progress, say, errors: as `measure` and `measured_ranks`.
+    progress, say, errors: as `measure` and `measured_ranks`; InputError for columns that `Records`
+    does not know or that are not of the batch's length.
     """
     parts: list[dict[str, np.ndarray]] = []
     with tqdm(
@@ -471,14 +490,14 @@ def rank_columns(
         disable=not progress,
     ) as bar:
         for batch, ranks in measured_ranks(model, encoded, batch_tokens, say):
-            part = {
+            where = {
                 "document": batch.documents,
                 "position": batch.positions,
-                "target": batch.targets.astype(np.int32),
+                "target": batch.targets,
             }
-            for name in ("n_greater", "n_equal", "nll", "p_max", "entropy"):
-                part[name] = getattr(ranks, name).cpu().numpy()
-            parts.append(part)
+            if not isinstance(ranks, Mapping):
+                raise InputError(f"{model.name}: its ranks are not a mapping from columns")
+            parts.append(_as_columns(model.name, {**where, **ranks}, batch.tokens))
             bar.update(batch.tokens)
     columns = {}
     for name in parts[0]:
@@ -486,3 +505,25 @@ def rank_columns(
     # Batches go by length; records go by document and position.
     order = np.lexsort((columns["position"], columns["document"]))
     return {name: column[order] for name, column in columns.items()}
+
+
+def _as_columns(model: str, given: dict[str, np.ndarray], tokens: int) -> dict[str, np.ndarray]:
+    """What is known of a batch's tokens, in the types and the order of records."""
+    missing = COLUMNS.keys() - OPTIONAL - given.keys()
+    if missing:
+        raise InputError(f"{model}: its ranks lack {' and '.join(sorted(missing))}")
+    unknown = given.keys() - COLUMNS.keys()
+    if unknown:
+        raise InputError(
+            f"{model}: its ranks have {min(unknown)!r}; records have {', '.join(COLUMNS)}"
+        )
+    columns = {}
+    for name, dtype in COLUMNS.items():
+        if name in given:
+            array = np.asarray(given[name])
+            if array.shape != (tokens,):
+                raise InputError(f"{model}: {name} is of shape {array.shape}, for {tokens} tokens")
+            columns[name] = array.astype(dtype, copy=False)
+            if dtype is np.int32 and not np.array_equal(columns[name], array):
+                raise InputError(f"{model}: {name} must be whole numbers below 2^31")
+    return columns

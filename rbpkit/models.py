@@ -9,27 +9,27 @@ what the output head is.
 
 from __future__ import annotations
 
+import copy
+import functools
 import hashlib
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, field
+from importlib import metadata
 from io import StringIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeVar, cast
 
+import numpy as np
 import torch
 from torch import Tensor
-from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoModelForImageTextToText,
-    PreTrainedModel,
-)
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 
-from rbpkit.captions import PROBE_TEXT, Captioner, load_processor, opened_captioner
-from rbpkit.errors import InputError, check_flags, check_names, check_path, reason
+from rbpkit import plugins
+from rbpkit.encoding import Batch, EncodedCorpus
+from rbpkit.errors import InputError, check_flags, check_path, reason
 from rbpkit.files.architectures import (
     base_of,
     context_of,
@@ -37,7 +37,7 @@ from rbpkit.files.architectures import (
     output_layer,
     parameter_counts,
 )
-from rbpkit.files.devices import DTYPE_NAMES, SPREAD, check_dtype, torch_device
+from rbpkit.files.devices import DTYPE_NAMES, SPREAD, torch_device
 from rbpkit.files.libraries import quiet
 from rbpkit.files.limits import check_parameter_count
 from rbpkit.files.model_folders import (
@@ -48,8 +48,11 @@ from rbpkit.files.model_folders import (
     read_tokenizer,
 )
 from rbpkit.files.names import folder_name
-from rbpkit.plugins import resolve_model
-from rbpkit.probing import Head, linear_head, padding_limit
+from rbpkit.probing import PROBE_TEXT, Head, linear_head, padding_limit
+from rbpkit.ranker import Ranker, columns_of
+from rbpkit.ranking import MEMORY_BYTES, counting_path, logit_ranks, token_ranks
+from rbpkit.served import is_address, served_model
+from rbpkit.settings import ModelSettings, RunSettings, ServerSettings, check_known
 
 DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in DTYPE_NAMES}
 
@@ -60,9 +63,12 @@ _STALE = re.compile(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class LoadedModel:
-    """A causal language model ready to be measured: evaluation mode, no gradients.
+AnyRanker = TypeVar("AnyRanker", bound=Ranker)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LoadedModel(Ranker):
+    """A causal language model of `transformers`, in evaluation mode and without gradients.
 
     name: hub id, or the folder's name.
     revision: commit of the hub, or "sha256:..." over config, weights and tokenizer.
@@ -77,7 +83,6 @@ class LoadedModel:
     model: the network itself.
     notes: what a reader must know of how it was loaded: "gguf", "tokenizer" or "adapter" -> a few
         words.
-    captioner: of a model that reads pictures.
     """
 
     name: str
@@ -92,13 +97,64 @@ class LoadedModel:
     head: Head | None = field(repr=False)
     model: PreTrainedModel = field(repr=False)
     notes: dict[str, str] = field(default_factory=dict)
-    captioner: Captioner | None = field(default=None, repr=False)
     padding_limit: int | None = None
 
     @property
-    def S_vision(self) -> int:
-        """Parameters outside the text decoder, whose S is; 0 of a text model."""
-        return self.captioner.S_vision if self.captioner else 0
+    def default_family(self) -> str:
+        """The family that the model's config names."""
+        return family_of(self.model.config)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The program that counts, and the libraries."""
+        versions = {"ranks": counting_path(self.device)}
+        for library in ("torch", "transformers", "tokenizers"):
+            versions[library] = metadata.version(library)
+        return versions
+
+    @property
+    def remark(self) -> str:
+        """What is said of 16-bit logits that are the model's own."""
+        if self.head is not None or self.dtype == "float32":
+            return ""
+        return (
+            f"{self.name}: its output head is not a known one (linear, scaled or soft-capped), so"
+            f" its own {self.dtype} logits are ranked; many may be tied, so prefer --dtype float32"
+        )
+
+    def batches(self, encoded: EncodedCorpus, batch_tokens: int, done: int = 0) -> Iterator[Batch]:
+        """As `encoding.batches`, of at most `most_tokens`."""
+        return super().batches(encoded, self.most_tokens(batch_tokens), done)
+
+    def most_tokens(self, batch_tokens: int) -> int:
+        """The most tokens of a batch: a model's own logits take at most MEMORY_BYTES."""
+        if self.head is not None:
+            return batch_tokens
+        return max(1, min(batch_tokens, MEMORY_BYTES // (4 * self.V)))
+
+    def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
+        """All columns, by `token_ranks` (`logit_ranks` without a head); errors as there."""
+        # Sent before the pass, not after it: a copy from the host waits for the GPU's pending work.
+        targets = torch.from_numpy(batch.targets).to(self.device)
+        states = self.scored_states(batch)
+        if self.head is None:
+            return columns_of(logit_ranks(states, targets.to(states.device), entropy=True))
+        weight = self.head.weight
+        hidden = states.to(weight.device)
+        targets = targets.to(weight.device)
+        return columns_of(token_ranks(hidden, weight, targets, **self.head.options, entropy=True))
+
+    def scored_states(self, batch: Batch) -> Tensor:
+        """The hidden states (T, d) at the scored tokens; logits (T, V) if there is no `head`.
+
+        They are on one device: of a model on several, the last layer's.
+        """
+        ids = torch.from_numpy(batch.input_ids).to(self.device)
+        rows = torch.from_numpy(batch.rows).to(self.device)
+        columns = torch.from_numpy(batch.columns).to(self.device)
+        states = self.logits(ids) if self.head is None else self.hidden(ids)
+        # All others are released on return, before the head needs memory.
+        return states[rows.to(states.device), columns.to(states.device)]
 
     @torch.no_grad()
     def hidden(self, input_ids: Tensor) -> Tensor:
@@ -133,124 +189,169 @@ class LoadedModel:
 def load_model(
     model: str | os.PathLike[str],
     *,
-    dtype: str = "float32",
-    device: str | None = None,
-    revision: str | None = None,
-    family: str | None = None,
-    allow_pickle: bool = False,
-    trust_remote_code: bool = False,
+    image: bool = False,
+    device_map: str | dict[str, Any] | None = None,
     local_files_only: bool = False,
     progress: bool = False,
-    device_map: str | dict[str, Any] | None = None,
-    image: bool = False,
+    **settings: Any,
 ) -> LoadedModel:
     """Load a hub id, a local folder in the Hugging Face layout, or a plugin's PLUGIN:NAME.
 
-    dtype: float32, bfloat16 or float16, whatever the checkpoint's own is.
-    device: by default the first GPU, else the CPU. "auto" spreads a model that is larger than one
-        device over all of them (needs accelerate).
+    The address of a vLLM server, http://HOST:PORT/v1, is a model too (`served`).
+
+    image: the model reads pictures, with its own processor: any model that
+        `AutoModelForImageTextToText` knows. Needs the laboratory.
+    device_map: module -> device, in place of `device` (needs accelerate).
+    local_files_only: never ask the network.
+    progress: show the hub's download bars; nothing else is ever printed.
+    settings: those of `ModelSettings` and `RunSettings`, of which `batch_tokens` and `threads` are
+        left to `measure`:
+    name: what to call it in the records; by default the hub id, or the folder's name.
     revision: of the hub: a branch, tag or commit.
     family: the models that this one is fitted with; by default `family_of` its config.
     allow_pickle: if there are no safetensors, admit `pytorch_model.bin`, which torch's weights-only
         unpickler reads.
     trust_remote_code: run Python code that comes with the model.
-    local_files_only: never ask the network.
-    progress: show the hub's download bars; nothing else is ever printed.
-    device_map: module -> device, in place of `device` (needs accelerate).
-    image: the model reads pictures, with its own processor: any model that
-        `AutoModelForImageTextToText` knows.
+    dtype: float32, bfloat16 or float16, whatever the checkpoint's own is.
+    device: by default the first GPU, else the CPU. "auto" spreads a model that is larger than one
+        device over all of them (needs accelerate).
 
-    Raises InputError for a model that cannot be found, read or run here, for weights that are
-    missing, left over or not finite, for a tokenizer that is missing or has ids over V, and for a
-    model that looks ahead.
+    A plugin's `Ranker` is given as the plugin makes it. Raises InputError for a model that cannot
+    be found, read or run here, for weights that are missing, left over or not finite, for a
+    tokenizer that is missing or has ids over V, and for a model that looks ahead.
     """
     check_path("model", model)
-    check_names(dtype=dtype, device=device, revision=revision, family=family)
-    check_flags(
-        allow_pickle=allow_pickle,
-        trust_remote_code=trust_remote_code,
-        local_files_only=local_files_only,
-        progress=progress,
-        image=image,
-    )
-    check_dtype(dtype)
-    place = _main_device(device, device_map)
-    if device == SPREAD:
+    check_flags(image=image, local_files_only=local_files_only, progress=progress)
+    check_known(settings, ModelSettings, RunSettings, ServerSettings)
+    named, run = ModelSettings.among(settings), RunSettings.among(settings)
+    server = ServerSettings.among(settings)
+    if is_address(model):
+        served = served_model(str(model), named, server)
+        return cast(LoadedModel, served)  # callers need no more of it than a Ranker has
+    if server.given:
+        raise InputError(f"{min(server.given)}: only of a model behind a server, http://HOST:PORT")
+    if named.tokenizer is not None:
+        raise InputError(f"tokenizer={named.tokenizer!r}: a model is read with its own; leave it")
+    source = plugins.resolve_model(model)
+    if callable(source):
+        ranker = _made_by_plugin(os.fspath(model), source, named, run)
+        return cast(LoadedModel, ranker)  # callers need no more of it than a Ranker has
+    more: dict[str, Any] = {
+        "device_map": device_map,
+        "local_files_only": local_files_only,
+        "progress": progress,
+    }
+    if image:
+        loaded = plugins.captions().load_captioner(source, named, run, **more)
+        return renamed(loaded, named.name)
+    read = read_model(AutoModelForCausalLM, source, named, run, **more)
+    with quiet(), reason(read.fault):
+        head, V = linear_head(read.network, read.checkpoint.name)
+        limit = padding_limit(read.network)
+    check_tokenizer(read.tokenizer, read.network, V, read.checkpoint.tokenizer)
+    loaded = LoadedModel(**read.fields, V=V, head=head, padding_limit=limit)
+    return renamed(loaded, named.name)
+
+
+def renamed(model: AnyRanker, name: str | None) -> AnyRanker:
+    """The same model with another name; with its own if `name` is None."""
+    if name is None:
+        return model
+    model = copy.copy(model)
+    object.__setattr__(model, "name", name)  # some are frozen
+    return model
+
+
+def _made_by_plugin(name: str, make: Any, named: ModelSettings, run: RunSettings) -> Ranker:
+    """The Ranker that a plugin's function makes."""
+    plugin = str(plugins.prefix_of(name))
+    own_name = name.partition(":")[2]
+    ranker = plugins.called(plugin, f"its model {own_name!r}", make)
+    if not isinstance(ranker, Ranker):
+        kind = type(ranker).__name__
+        raise InputError(f"the plugin {plugin!r}: its model {own_name!r} is no Ranker but a {kind}")
+    if run.dtype != ranker.dtype:
+        raise InputError(f"dtype={run.dtype!r}: {name} runs in {ranker.dtype}; leave dtype out")
+    ranker = renamed(ranker, named.name or own_name)
+    if named.family is not None:
+        object.__setattr__(ranker, "family", named.family)
+    # What goes wrong in it later is told in the same way.
+    ranks = functools.partial(plugins.called, plugin, f"its model {own_name!r}", ranker.ranks)
+    object.__setattr__(ranker, "ranks", ranks)
+    return ranker
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A model that was read, and not yet run.
+
+    options: what the library's readers of its folder are given.
+    fault: what an error says if it cannot be run.
+    fields: of the `LoadedModel`, all but those that a few passes show.
+    """
+
+    checkpoint: Checkpoint
+    network: PreTrainedModel
+    tokenizer: Any
+    options: dict[str, Any]
+    fault: str
+    fields: dict[str, Any]
+
+
+def read_model(
+    kind: Any,
+    source: str | os.PathLike[str],
+    named: ModelSettings,
+    run: RunSettings,
+    *,
+    device_map: Any,
+    local_files_only: bool,
+    progress: bool,
+    image: bool = False,
+) -> Read:
+    """The network of a hub id or a folder, on its device, and its tokenizer.
+
+    kind: the class of the library that reads it. image: with the files of its processor. The other
+    arguments and the errors are those of `load_model`.
+    """
+    place = _main_device(run.device, device_map)
+    if run.device == SPREAD:
         device_map = SPREAD
     with quiet():
         checkpoint = find_checkpoint(
-            resolve_model(model),
-            revision=revision,
-            allow_pickle=allow_pickle,
-            trust_remote_code=trust_remote_code,
+            source,
+            revision=named.revision,
+            allow_pickle=named.allow_pickle,
+            trust_remote_code=named.trust_remote_code,
             local_files_only=local_files_only,
             progress=progress,
             image=image,
         )
-        options = _reading_options(checkpoint, trust_remote_code, local_files_only)
-        tokenizer, tokenizer_note = read_tokenizer(checkpoint.tokenizer, options)
-        kind = AutoModelForImageTextToText if image else AutoModelForCausalLM
-        network = _read_network(kind, checkpoint, DTYPES[dtype], allow_pickle, options, device_map)
+        options = _reading_options(checkpoint, named.trust_remote_code, local_files_only)
+        tokenizer, note = read_tokenizer(checkpoint.tokenizer, options)
+        dtype = DTYPES[run.dtype]
+        network = _read_network(kind, checkpoint, dtype, named.allow_pickle, options, device_map)
         S = parameter_counts(network).S  # before an adapter adds its own
         if checkpoint.adapter is not None:
             network = put_adapter(network, checkpoint.adapter).eval().requires_grad_(False)
-
         spread = "" if device_map is None else " over several devices; do they have room for it?"
-        with reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}{spread}"):
+        fault = f"{checkpoint.name}: the model does not run on {place} in {run.dtype}{spread}"
+        with reason(fault):
             place = _put_on_device(network, place, device_map)
-            _check_finite(network, checkpoint.name, dtype)
-            processor = load_processor(checkpoint.folder, options) if image else None
-            shown = _shown_by_passes(network, processor, tokenizer, checkpoint.name)
-    _check_tokenizer(tokenizer, network, shown.V, checkpoint.tokenizer)
-    return LoadedModel(
-        name=checkpoint.name,
-        revision=checkpoint.revision,
-        family=family or family_of(network.config),
-        S=S,
-        V=shown.V,
-        dtype=dtype,
-        device=str(place),
-        context=context_of(network.config),
-        tokenizer=tokenizer,
-        head=shown.head,
-        model=network,
-        notes=_notes(checkpoint, tokenizer_note),
-        captioner=shown.captioner,
-        padding_limit=shown.padding_limit,
-    )
-
-
-def _main_device(device: str | None, device_map: Any) -> torch.device:
-    """Where the model is put, unless a map spreads it. Raises InputError as `torch_device`."""
-    if device_map is not None and device is not None:
-        raise InputError(f"give device ({device}) or device_map, not both")
-    return torch_device(device)
-
-
-def _put_on_device(network: PreTrainedModel, place: torch.device, device_map: Any) -> torch.device:
-    """Where the model's ids go: the device, or that of the embedding if a map has spread it."""
-    if device_map is None:
-        network.to(place)  # type: ignore[arg-type]  # its decorator hides self
-        return place
-    return _embedding_weight(network).device
-
-
-class _Shown(NamedTuple):
-    """What a few passes show of a model; the fields are those of `LoadedModel`."""
-
-    head: Head | None
-    V: int
-    captioner: Captioner | None
-    padding_limit: int | None
-
-
-def _shown_by_passes(network: PreTrainedModel, processor: Any, tokenizer: Any, name: str) -> _Shown:
-    """Run a model a few times. processor: of one that reads pictures, else None."""
-    captioner = None
-    if processor is not None:
-        captioner = opened_captioner(network, processor, tokenizer)
-    head, V = linear_head(network, name, captioner)
-    return _Shown(head, V, captioner, padding_limit(network, captioner))
+            _check_finite(network, checkpoint.name, run.dtype)
+    fields = {
+        "name": checkpoint.name,
+        "revision": checkpoint.revision,
+        "family": named.family or family_of(network.config),
+        "S": S,
+        "dtype": run.dtype,
+        "device": str(place),
+        "context": context_of(network.config),
+        "tokenizer": tokenizer,
+        "model": network,
+        "notes": _notes(checkpoint, note),
+    }
+    return Read(checkpoint, network, tokenizer, options, fault, fields)
 
 
 def _reading_options(
@@ -267,6 +368,21 @@ def _reading_options(
     with reason(f"{checkpoint.folder}: the model cannot be loaded"):
         options["config"] = AutoConfig.from_pretrained(checkpoint.folder, **options)
     return options
+
+
+def _main_device(device: str | None, device_map: Any) -> torch.device:
+    """Where the model is put, unless a map spreads it. Raises InputError as `torch_device`."""
+    if device_map is not None and device is not None:
+        raise InputError(f"give device ({device}) or device_map, not both")
+    return torch_device(device)
+
+
+def _put_on_device(network: PreTrainedModel, place: torch.device, device_map: Any) -> torch.device:
+    """Where the model's ids go: the device, or that of the embedding if a map has spread it."""
+    if device_map is None:
+        network.to(place)  # type: ignore[arg-type]  # its decorator hides self
+        return place
+    return _embedding_weight(network).device
 
 
 def _notes(checkpoint: Checkpoint, tokenizer_note: str) -> dict[str, str]:
@@ -354,7 +470,7 @@ def _embedding_weight(network: PreTrainedModel) -> Tensor:
     return embedding.weight
 
 
-def _check_tokenizer(tokenizer: Any, network: PreTrainedModel, V: int, folder: Path) -> None:
+def check_tokenizer(tokenizer: Any, network: PreTrainedModel, V: int, folder: Path) -> None:
     """InputError for a tokenizer that encodes text to nothing, or has ids that the model lacks.
 
     The library makes up such an empty one for a folder without tokenizer files.
@@ -388,13 +504,51 @@ def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iter
     is a sha256 over its weights, which takes a second or two for each GB, its adapters, its config
     and its tokenizer.
 
-    tokenizer: the model's own, or its processor if it reads pictures.
+    tokenizer: the model's own.
     name: what to call it in the records; by default the hub id or the folder it came from.
 
     Raises InputError for anything but a causal language model, and as `load_model`.
     """
-    _check_not_wrapped(model)
+    network, notes = unwrapped(model)
     kind = type(model).__name__
+    if hasattr(tokenizer, "image_processor") and hasattr(tokenizer, "tokenizer"):
+        raise InputError(f"{kind}: it reads pictures; name their column, image= (--image)")
+    check_decoder_only(network, kind)
+    if not hasattr(tokenizer, "get_vocab"):
+        raise InputError(
+            f"{kind}: a model in memory needs tokenizer=, its own (AutoTokenizer.from_pretrained),"
+            f" or its processor if it reads pictures; not a {type(tokenizer).__name__}"
+        )
+    name = name or name_in_memory(network, kind)
+    with evaluation_mode(network):
+        with reason(f"{name}: the model in memory does not run in {_dtype_of(network)}"):
+            head, V = linear_head(network, name)
+            limit = padding_limit(network)
+        check_tokenizer(tokenizer, network, V, Path(name))
+        fields = fields_in_memory(network, tokenizer, name, notes)
+        yield LoadedModel(**fields, V=V, head=head, padding_limit=limit)
+
+
+def check_decoder_only(network: PreTrainedModel, kind: str) -> None:
+    """InputError for a network with an encoder, which only its processor can feed, if that."""
+    if not network.config.is_encoder_decoder:
+        return
+    if "image" in network.input_modalities:
+        raise InputError(
+            f"{kind}: reads pictures: give its processor as tokenizer=, and name their column,"
+            " image=; without a joint processor, TrOCRProcessor(image_processor, tokenizer)"
+        )
+    raise InputError(
+        f"{kind}: an encoder-decoder of texts; give a left-to-right language model (decoder only)"
+    )
+
+
+def unwrapped(model: Any) -> tuple[PreTrainedModel, dict[str, str]]:
+    """The network of what `measure` was given, and notes on it.
+
+    Raises InputError for what is no language model, or is inside another module.
+    """
+    _check_not_wrapped(model)
     notes = {}
     network = model
     if hasattr(model, "get_base_model"):  # a PeftModel: the layers of its base model are adapted
@@ -402,40 +556,40 @@ def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iter
         notes["adapter"] = f"put on {network.config.name_or_path or type(network).__name__}"
     if not isinstance(network, PreTrainedModel) or output_layer(network) is None:
         raise InputError(
-            f"{kind}: not a causal language model of transformers; give one (AutoModelForCausalLM"
-            " or a PeftModel of it), a hub id or a folder"
+            f"{type(model).__name__}: not a causal language model of transformers; give one"
+            " (AutoModelForCausalLM or a PeftModel of it), a hub id or a folder"
         )
-    processor = None
-    if hasattr(tokenizer, "image_processor") and hasattr(tokenizer, "tokenizer"):
-        processor = tokenizer
-        tokenizer = processor.tokenizer
-    _check_given(tokenizer, processor, network, kind)
-    name = name or _name_in_memory(network, kind)
-    dtype = str(network.dtype).removeprefix("torch.")
-    with _evaluation_mode(network):
-        with reason(f"{name}: the model in memory does not run in {dtype}"):
-            shown = _shown_by_passes(network, processor, tokenizer, name)
-        _check_tokenizer(tokenizer, network, shown.V, Path(name))
-        yield LoadedModel(
-            name=name,
-            revision=_revision_in_memory(network, processor, tokenizer),
-            family=family_of(network.config),
-            S=parameter_counts(network).S,
-            V=shown.V,
-            dtype=dtype,
-            device=str(network.device),
-            context=context_of(network.config),
-            tokenizer=tokenizer,
-            head=shown.head,
-            model=network,
-            notes=notes,
-            captioner=shown.captioner,
-            padding_limit=shown.padding_limit,
-        )
+    return network, notes
+
+
+def fields_in_memory(
+    network: PreTrainedModel,
+    tokenizer: Any,
+    name: str,
+    notes: dict[str, str],
+    processor: Any = None,
+) -> dict[str, Any]:
+    """The fields of the `LoadedModel` of a network in memory, but for what a few passes show."""
+    return {
+        "name": name,
+        "revision": _revision_in_memory(network, processor, tokenizer),
+        "family": family_of(network.config),
+        "S": parameter_counts(network).S,
+        "dtype": _dtype_of(network),
+        "device": str(network.device),
+        "context": context_of(network.config),
+        "tokenizer": tokenizer,
+        "model": network,
+        "notes": notes,
+    }
+
+
+def _dtype_of(network: PreTrainedModel) -> str:
+    return str(network.dtype).removeprefix("torch.")
 
 
 @contextmanager
-def _evaluation_mode(network: PreTrainedModel) -> Iterator[None]:
+def evaluation_mode(network: PreTrainedModel) -> Iterator[None]:
     """Evaluation mode in this block; then each module is in the mode it was found in."""
     training_before = {module: module.training for module in network.modules()}
     try:
@@ -444,25 +598,6 @@ def _evaluation_mode(network: PreTrainedModel) -> Iterator[None]:
     finally:
         for module, training in training_before.items():
             module.training = training
-
-
-def _check_given(tokenizer: Any, processor: Any, network: PreTrainedModel, kind: str) -> None:
-    """InputError, with the way out, unless there is a tokenizer, and the processor if needed."""
-    if network.config.is_encoder_decoder and processor is None:
-        if "image" in network.input_modalities:
-            raise InputError(
-                f"{kind}: reads pictures: give its processor as tokenizer=, and name their column,"
-                " image=; without a joint processor, TrOCRProcessor(image_processor, tokenizer)"
-            )
-        raise InputError(
-            f"{kind}: an encoder-decoder of texts; give a left-to-right language model (decoder"
-            " only)"
-        )
-    if not hasattr(tokenizer, "get_vocab"):
-        raise InputError(
-            f"{kind}: a model in memory needs tokenizer=, its own (AutoTokenizer.from_pretrained),"
-            f" or its processor if it reads pictures; not a {type(tokenizer).__name__}"
-        )
 
 
 def _check_not_wrapped(model: Any) -> None:
@@ -484,7 +619,7 @@ def _adapted_base(model: Any) -> Any:
     return model.get_base_model()
 
 
-def _name_in_memory(network: PreTrainedModel, kind: str) -> str:
+def name_in_memory(network: PreTrainedModel, kind: str) -> str:
     """The hub id that a model came from, or the name of its folder, or its kind."""
     origin = network.config.name_or_path or kind
     is_path = os.path.isabs(origin) or os.path.exists(origin)

@@ -12,12 +12,12 @@ from typing import Protocol
 
 from rbpkit.corpora import Corpus
 from rbpkit.files.architectures import context_of
-from rbpkit.files.job_key import JobKey
 from rbpkit.files.libraries import quiet
+from rbpkit.files.manifest import JobKey
 
 
 class KnownModel(Protocol):
-    """What a job's key says of a model, and its context: a `LoadedModel` or a `ModelFiles`."""
+    """What a job's key says of a model, and its context: a `Ranker` or a `ModelFiles`."""
 
     @property
     def name(self) -> str: ...
@@ -33,7 +33,7 @@ class KnownModel(Protocol):
 class ModelFiles:
     """A model that was found but not loaded.
 
-    name, revision: as of a `LoadedModel`.
+    name, revision: as of a `Ranker`.
     dtype: in which it is to be loaded.
     context: the most tokens in a sequence; None if the config sets no limit.
     """
@@ -70,17 +70,13 @@ def find_model(
     return ModelFiles(checkpoint.name, checkpoint.revision, dtype, context_of(config))
 
 
-def job_key(
-    model: KnownModel, corpus: Corpus, *, max_length: int, stride: int = 0, places: int = 0
-) -> JobKey:
+def job_key(model: KnownModel, corpus: Corpus, *, max_length: int, stride: int = 0) -> JobKey:
     """The key of a model on a corpus.
 
     max_length: where documents are to be truncated; a model with a shorter context truncates there.
-    places: how many tokens of the context a picture and its prompt take. They are known only once
-        a captioner is loaded.
     """
     if model.context is not None:
-        max_length = min(max_length, model.context - places)
+        max_length = min(max_length, model.context)
     return JobKey(
         model=model.name,
         revision=model.revision,
@@ -95,14 +91,22 @@ def job_key(
 
 
 def is_as_asked(
-    done: JobKey, model: str, corpus: str, *, documents: int, seed: int, max_length: int, dtype: str
+    done: JobKey,
+    model: str,
+    corpus: str,
+    *,
+    documents: int,
+    seed: int,
+    max_length: int,
+    stride: int = 0,
+    dtype: str,
 ) -> bool:
     """Whether a finished job is that of a model on a corpus, as far as names and settings tell.
 
     Neither text nor weights are read. documents: 0 for all. A corpus may have fewer documents than
     are asked for, a model a shorter context, and a corpus that is not shuffled has the seed 0.
     """
-    if (done.model, done.corpus, done.dtype, done.stride) != (model, corpus, dtype, 0):
+    if (done.model, done.corpus, done.dtype, done.stride) != (model, corpus, dtype, stride):
         return False
     if documents and done.documents > documents:
         return False

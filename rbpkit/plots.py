@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +46,11 @@ FAMILY_INK = {family: Ink(FAMILY_COLOURS[family], mark) for family, mark in FAMI
 OTHER_INK = Ink(OTHER, "v")
 OTHER_MARKS = "osD^vP*X<>"  # of hues that are no family, in turn
 FAMILY_NAMES = {"GPT2": "GPT-2"}  # as prose and labels spell it
+MARKER_LOOK: dict[str, Any] = {
+    "markeredgecolor": "white",
+    "markeredgewidth": 0.6,
+    "markersize": 5.5,
+}
 WIDTH = 6.0  # inches: the width of a figure that can be read on a phone
 SAVED_DPI = 200
 PLAIN_SPAN = 2.5  # from this ratio of an axis's ends on, ticks go by factors and not by steps
@@ -211,8 +216,6 @@ def law_grid(
     xlabel: str = "$S$ (non-embedding parameters)",
     ylabel: str = r"$-\log\,\mathrm{RBP}_k$",
     lines: bool = True,
-    hollow: Collection[Any] = (),
-    legend_title: str | None = None,
     share: bool = True,
 ) -> Figure:
     """Log-log panels of points, a least-squares line through each hue, one legend below them all.
@@ -221,8 +224,6 @@ def law_grid(
     - panel, hue, x, y: names of its columns; panels and hues appear in the order of the rows.
     - size: of a panel, in inches; two columns are `WIDTH` wide.
     - lines: whether to draw the lines. A hue of fewer than three points, or of one x, has none.
-    - hollow: values of the hue with open markers, through which others can be seen.
-    - legend_title: what the hues are.
     - share: whether all panels have the same ranges, so that they can be compared.
     """
     inks = inks_of(points[hue])
@@ -237,21 +238,20 @@ def law_grid(
             sharex=share,
             sharey=share,
         )
-        grid.map_dataframe(_draw_panel, x, y, hue, inks, lines, hollow)
+        grid.map_dataframe(_draw_panel, x, y, hue, inks, lines)
         grid.set_titles("{col_name}")
         grid.set_axis_labels(xlabel, ylabel)
         grid.figure.set_layout_engine("constrained")
         if len(inks) > 1:
             grid.figure.legend(
-                handles=_legend_handles(inks, lines, hollow),
+                handles=_legend_handles(inks, lines),
                 loc="outside lower center",
                 ncols=min(len(inks), 5),
-                title=legend_title,
             )
     return grid.figure
 
 
-def _legend_handles(inks: dict[Any, Ink], lines: bool, hollow: Collection[Any]) -> list[Line2D]:
+def _legend_handles(inks: dict[Any, Ink], lines: bool) -> list[Line2D]:
     handles = []
     for value, ink in inks.items():
         handle = Line2D(
@@ -261,16 +261,10 @@ def _legend_handles(inks: dict[Any, Ink], lines: bool, hollow: Collection[Any]) 
             linestyle=ink.line if lines else "none",
             marker=ink.marker,
             label=name_of(str(value)),
-            **_marker_look(value in hollow, ink),
+            **MARKER_LOOK,
         )
         handles.append(handle)
     return handles
-
-
-def _marker_look(hollow: bool, ink: Ink) -> dict[str, Any]:
-    if hollow:
-        return {"markerfacecolor": "none", "markeredgecolor": ink.colour, "markersize": 6.5}
-    return {"markeredgecolor": "white", "markeredgewidth": 0.6, "markersize": 5.5}
 
 
 def _draw_panel(
@@ -279,7 +273,6 @@ def _draw_panel(
     hue: str,
     inks: dict[Any, Ink],
     lines: bool,
-    hollow: Collection[Any],
     *,
     data: pd.DataFrame,
     color: object,
@@ -300,8 +293,7 @@ def _draw_panel(
             axes.errorbar(
                 shown[x], shown[y], bars, fmt="none", ecolor=ink.colour, elinewidth=0.9, capsize=2
             )
-        look = _marker_look(value in hollow, ink)
-        axes.plot(shown[x], shown[y], ink.marker, color=ink.colour, zorder=3, **look)
+        axes.plot(shown[x], shown[y], ink.marker, color=ink.colour, zorder=3, **MARKER_LOOK)
     log_ticks(axes)
 
 

@@ -1,12 +1,18 @@
 """Plugins: corpora and models that another distribution brings along, by name.
 
-A distribution registers a `Plugin` under the entry point group `rbpkit.plugins`. What it offers is
-then called PLUGIN:NAME, where PLUGIN is the name of the entry point: "pocket:prose" is a corpus of
-the plugin "pocket", and "pocket:pythia-w64-l4" one of its models. docs/plugins.md shows how to
-write one.
+What a distribution offers is called PLUGIN:NAME: "pocket:prose" is a corpus and
+"pocket:pythia-w64-l4" a model of the plugin "pocket". PLUGIN is the name of its entry points, which
+are found without importing anything:
 
-A plugin is imported when a name with its prefix is used, and to find the names that are near a
-misspelt one.
+- `rbpkit.corpora`: a mapping, NAME -> a function that gives the documents: strings, or a
+  `PluginText`.
+- `rbpkit.models`: a mapping, NAME -> the folder of a model, or a function that gives a `Ranker`.
+- `rbpkit.reference`: a `Reference`, for `rbpkit reproduce` and `rbpkit classroom`.
+- `rbpkit.commands`: a `typer.Typer`, the subcommand `rbpkit PLUGIN`.
+- `rbpkit.captions`: the module that reads pictures (see `captions`).
+
+docs/plugins.md shows how to write one. Whatever a plugin's code does wrong is one InputError that
+names the plugin.
 """
 
 from __future__ import annotations
@@ -18,18 +24,16 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from rbpkit.errors import InputError, reason
+from rbpkit.errors import InputError, one_line
 
 if TYPE_CHECKING:
-    from typer import Typer
-
-    from rbpkit.files.pictures import Picture
     from rbpkit.fit import Measured
     from rbpkit.summary import Summary
 
-GROUP = "rbpkit.plugins"  # of the entry points
+Offer = TypeVar("Offer")
 
 INSTALL = {"pocket": "pip install rbpkit-pocket, or from the repository pip install -e pocket"}
 """The plugins of this repository -> how each is installed."""
@@ -49,81 +53,116 @@ class PluginText:
     """
 
     texts: Sequence[str]
-    where: str
-    pictures: Sequence[Picture] | None = None
+    where: str = "a plugin"
+    pictures: Sequence[Any] | None = None
     units: Sequence[str] | None = None
     shuffled: bool = False
     as_shipped: bool = True
 
 
-class Train(Protocol):
-    """Train models, and return for each its folder in hub layout, called NAME, below `out`.
-
-    A finished model is not trained again. `say` gets lines for people; progress: show a bar.
-    """
-
-    def __call__(
-        self,
-        names: Sequence[str],
-        out: Path,
-        *,
-        device: str,
-        say: Callable[[str], None],
-        progress: bool,
-    ) -> Sequence[Path]: ...
-
-
 @dataclass(frozen=True, eq=False)
-class Plugin:
-    """What a distribution offers. All names are without the prefix; everything has a default.
+class Reference:
+    """What a study can use of a plugin besides its corpora and models; names without the prefix.
 
-    corpora: name -> a function that reads the documents. In a class, exponents on a student's own
-        text are compared with those on the first.
-    models: name -> the model's folder in hub layout, which has that name.
     families: name of a family -> the names of its models, smallest first.
-    can_train: whether a name that is not in `models` is a model that `train` makes. It may raise
+    can_train: whether a name that is no model yet is one that `train` makes. It may raise
         InputError if it knows what is wrong with the name.
-    train: trains models by their names.
-    summaries: the reference of `rbpkit reproduce` and `rbpkit classroom`, which compare what they
-        measure with the summary of the same model and corpus. A model with another seed is called
-        NAME-seedN, one trained on M million tokens NAME-Mm.
+    train: (names, out, device=, say=, progress=) -> for each name its folder in hub layout, called
+        NAME, below `out`. A finished model is not trained again; `say` gets lines for people.
+    summaries: the numbers that `rbpkit reproduce` and `rbpkit classroom` compare with theirs. A
+        model with another seed is called NAME-seedN, one trained on M million tokens NAME-Mm.
     totals: CE and RBP_k of further models, with which the slopes are compared.
-    command: the subcommand `rbpkit PLUGIN`.
     """
 
-    corpora: Mapping[str, Callable[[], PluginText]] = field(default_factory=dict)
-    models: Mapping[str, Path] = field(default_factory=dict)
     families: Mapping[str, Sequence[str]] = field(default_factory=dict)
     can_train: Callable[[str], bool] = lambda name: False
-    train: Train | None = None
+    train: Callable[..., Sequence[Path]] | None = None
     summaries: Callable[[], Sequence[Summary]] = list
     totals: Callable[[], Sequence[Measured]] = list
-    command: Callable[[], Typer] | None = None
+
+
+# -- what is installed ------------------------------------------------------------------------
 
 
 @cache
-def _entry_points() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+def _entries(group: str) -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=f"rbpkit.{group}")}
 
 
 def plugin_names() -> tuple[str, ...]:
-    """The plugins that are installed, sorted. None is imported."""
-    return tuple(sorted(_entry_points()))
+    """The plugins that are installed and have corpora, models or a reference, sorted."""
+    names = {*_entries("corpora"), *_entries("models"), *_entries("reference")}
+    return tuple(sorted(names))
+
+
+def command_names() -> tuple[str, ...]:
+    """The plugins that have a subcommand, sorted. None is imported."""
+    return tuple(sorted(_entries("commands")))
+
+
+def called(plugin: str, what: str, function: Callable[..., Any], *values: Any, **more: Any) -> Any:
+    """What a function of a plugin gives. Raises InputError for whatever else it does.
+
+    what: what it is called for, for the message.
+    """
+    try:
+        result = function(*values, **more)
+    except (InputError, KeyboardInterrupt, MemoryError):
+        raise
+    except BaseException as error:  # code that somebody else wrote; it may even exit
+        raise InputError(f"the plugin {plugin!r}: {what}: {one_line(error)}") from error
+    if result is None:
+        raise InputError(f"the plugin {plugin!r}: {what}: it gave nothing")
+    return result
 
 
 @cache
-def load_plugin(name: str) -> Plugin:
-    """An installed plugin. Raises InputError that says how to install it, or names the nearest."""
-    entry = _entry_points().get(name)
-    if entry is None and name in INSTALL:
-        raise InputError(f"the plugin {name!r} is not installed: {INSTALL[name]}")
-    if entry is None:
-        raise InputError(f"no plugin {name!r}{_nearest(name, plugin_names())}")
-    with reason(f"the plugin {name!r} cannot be loaded ({entry.value})"):
-        plugin = entry.load()
-    if not isinstance(plugin, Plugin):
-        raise InputError(f"the plugin {name!r}: {entry.value} is not an rbpkit.plugins.Plugin")
-    return plugin
+def offered(plugin: str, group: str, kind: type[Offer]) -> Offer | None:
+    """What a plugin offers under one of the entry points above; None if it has no such thing.
+
+    Raises InputError for a plugin that is not installed, with the way to install it or with the
+    nearest name, for one that cannot be imported, and for what is not of this kind.
+    """
+    entry = _entries(group).get(plugin)
+    if entry is not None:
+        found = called(plugin, f"{entry.value} cannot be loaded", entry.load)
+        if not isinstance(found, kind):
+            raise InputError(f"the plugin {plugin!r}: {entry.value} is no {kind.__name__}")
+        return found
+    if plugin in plugin_names():
+        return None
+    if plugin in INSTALL:
+        raise InputError(f"the plugin {plugin!r} is not installed: {INSTALL[plugin]}")
+    raise InputError(f"no plugin {plugin!r}{_nearest(plugin, plugin_names())}")
+
+
+def _by_name(plugin: str, group: str) -> Mapping[str, Any]:
+    """A plugin's corpora or models by name."""
+    return offered(plugin, group, Mapping) or {}
+
+
+def reference_of(plugin: str) -> Reference:
+    """What a study can use of a plugin. Raises InputError as `offered`."""
+    return offered(plugin, "reference", Reference) or Reference()
+
+
+def captions() -> Any:
+    """The module for pictures: it makes a corpus of pictures and loads a model that reads them.
+
+    Its functions are `pictures_of`, `pictures_fingerprint`, `undecoded`, `folder_rows`,
+    `load_captioner` and `captioner_in_memory`. Raises InputError if none is installed.
+    """
+    for plugin in sorted(_entries("captions")):
+        return offered(plugin, "captions", ModuleType)
+    raise InputError(f"pictures are read by the laboratory: {INSTALL['pocket']}")
+
+
+def class_report() -> Callable[..., bool]:
+    """The function behind `rbpkit classroom`. Raises InputError if the laboratory is not there."""
+    report = offered("pocket", "class_report", Callable)
+    if report is None:
+        raise InputError(f"rbpkit classroom comes with the laboratory: {INSTALL['pocket']}")
+    return report
 
 
 def prefix_of(name: str) -> str | None:
@@ -138,12 +177,12 @@ def prefix_of(name: str) -> str | None:
 # -- corpora ----------------------------------------------------------------------------------
 
 
-def plugin_corpora() -> tuple[str, ...]:
-    """The corpora of all installed plugins, each as PLUGIN:NAME."""
+def plugin_corpora(plugin: str | None = None) -> list[str]:
+    """The corpora of a plugin, or of all that are installed, each as PLUGIN:NAME."""
     names = []
-    for plugin in plugin_names():
-        names += [f"{plugin}:{corpus}" for corpus in load_plugin(plugin).corpora]
-    return tuple(names)
+    for one in plugin_names() if plugin is None else (plugin,):
+        names += [f"{one}:{corpus}" for corpus in _by_name(one, "corpora")]
+    return names
 
 
 def corpus_called(name: str) -> str | None:
@@ -154,7 +193,7 @@ def corpus_called(name: str) -> str | None:
     plugin = prefix_of(name)
     if plugin is None:
         return None
-    corpora = [f"{plugin}:{corpus}" for corpus in load_plugin(plugin).corpora]
+    corpora = plugin_corpora(plugin)
     for corpus in corpora:
         if corpus.lower() == name.lower():
             return corpus
@@ -164,45 +203,60 @@ def corpus_called(name: str) -> str | None:
 def corpus_text(name: str) -> PluginText:
     """The documents of a corpus, by its name as `corpus_called` gives it."""
     plugin, _, corpus = name.partition(":")
-    return load_plugin(plugin).corpora[corpus]()
+    what = f"its corpus {corpus!r}"
+    text = called(plugin, what, _by_name(plugin, "corpora")[corpus])
+    if not isinstance(text, PluginText):
+        text = PluginText(called(plugin, what, tuple, text))
+    for number, words in enumerate(text.texts):
+        if not isinstance(words, str):
+            kind = type(words).__name__
+            fault = f"row {number} is of type {kind}, and no text"
+            raise InputError(f"the plugin {plugin!r}: {what}: {fault}")
+    return text
 
 
 # -- models -----------------------------------------------------------------------------------
 
 
-def model_called(name: str) -> tuple[str, Path | None] | None:
-    """A plugin's model, "PLUGIN:NAME" -> NAME and its folder; None if the name is no plugin's.
+def model_called(name: str) -> tuple[str, Any] | None:
+    """A plugin's model, "PLUGIN:NAME" -> NAME, and its folder or the function that makes it.
 
-    The folder is None if the model has to be trained first. Raises InputError for a plugin that is
-    not installed, and for a model that it does not have.
+    None if the name is no plugin's. The second is None if the model has to be trained first. Raises
+    InputError for a plugin that is not installed, and for a model that it does not have.
     """
-    prefix = prefix_of(name)
-    if prefix is None:
+    plugin = prefix_of(name)
+    if plugin is None:
         return None
-    plugin = load_plugin(prefix)
     model = name.partition(":")[2]
-    folder = plugin.models.get(model)
-    if folder is None and not plugin.can_train(model):
-        models = [f"{prefix}:{known}" for known in plugin.models]
-        raise InputError(f"no model {name!r}{_nearest(name, models)}")
-    return model, folder
+    models = _by_name(plugin, "models")
+    if model in models:
+        return model, models[model]
+    if called(plugin, f"its model {model!r}", reference_of(plugin).can_train, model):
+        return model, None
+    known = [f"{plugin}:{other}" for other in models]
+    raise InputError(f"no model {name!r}{_nearest(name, known)}")
 
 
-def resolve_model(model: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """The folder of a plugin's model, "PLUGIN:NAME"; any other name or path unchanged.
+def resolve_model(model: str | os.PathLike[str]) -> Any:
+    """The folder of a plugin's model, or the function that makes it; other names unchanged.
 
     Raises InputError as `model_called`, and for a model that has to be trained first.
     """
-    called = model_called(os.fspath(model))
-    if called is None:
+    found = model_called(os.fspath(model))
+    if found is None:
         return model
-    _, folder = called
-    if folder is None:
+    if found[1] is None:
         raise InputError(
             f"{model}: has to be trained first; `rbpkit reproduce` does it for a parameter file"
             " that names it in model_ids"
         )
-    return folder
+    return found[1]
+
+
+def has_to_be_trained(name: str) -> bool:
+    """Whether a name is that of a plugin's model which is not there yet."""
+    found = model_called(name)
+    return found is not None and found[1] is None
 
 
 def family_models(plugin: str, family: str) -> tuple[str, ...]:
@@ -210,7 +264,7 @@ def family_models(plugin: str, family: str) -> tuple[str, ...]:
 
     Raises InputError for an unknown family.
     """
-    families = load_plugin(plugin).families
+    families = reference_of(plugin).families
     for known, names in families.items():
         if known.lower() == family.lower():
             return tuple(f"{plugin}:{name}" for name in names)

@@ -15,10 +15,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import PreTrainedModel
 
-from rbpkit.captions import Captioner
 from rbpkit.encoding import PAD_ID
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import base_of, output_layer, short_factor_length
+
+PROBE_TEXT = "The model ranks 50,257 tokens;\n\tdef rank(x): return x"
 
 # How far two ways to the same logits may differ, relative to the largest logit: a few last bits.
 _TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2, torch.float16: 5e-3}
@@ -59,15 +60,17 @@ class Head(NamedTuple):
 
 
 @torch.no_grad()
-def linear_head(
-    network: PreTrainedModel, name: str, captioner: Captioner | None = None
-) -> tuple[Head | None, int]:
-    """Run a few random ids (a captioner: a text and a blank picture) -> (the head or None, V).
+def linear_head(network: PreTrainedModel, name: str, inputs: Any = None) -> tuple[Head | None, int]:
+    """Run a few random ids -> (the head or None, V).
+
+    inputs: of a model that needs more than ids, two rows that differ in the last token.
 
     The head is None if the logits are not a linear map, scaled or soft-capped, of the last hidden
     state. Raises InputError for logits that are not finite, and for a model that looks ahead.
     """
-    inputs = captioner.probe(network) if captioner else {"input_ids": _two_rows(network)}
+    ids_alone = inputs is None
+    if ids_alone:
+        inputs = {"input_ids": _two_rows(network)}
     layer = output_layer(network)
     calls: list[tuple[Tensor, Tensor]] = []  # what the layer was given, what it made of it
 
@@ -85,7 +88,7 @@ def linear_head(
     states, product = calls[0]
     if product.shape != logits.shape:
         return None, V
-    if captioner is None:
+    if ids_alone:
         base = base_of(network)
         if base is network:  # its own code: nothing gives the hidden states alone
             return None, V
@@ -103,18 +106,19 @@ def linear_head(
 
 
 @torch.no_grad()
-def padding_limit(network: PreTrainedModel, captioner: Captioner | None = None) -> int | None:
+def padding_limit(network: PreTrainedModel, probes: tuple[Any, Any] | None = None) -> int | None:
     """The longest sequence in which padding on the right changes no logit; None if none does.
+
+    probes: of a model that needs more than ids, the inputs of a row alone, and of the same padded.
 
     0 if even a short one's logits change (ProphetNet). A model whose rotary frequencies change for
     sequences above some length (Phi-3's long factors) may be padded up to there.
     """
-    if captioner is None:
+    if probes is None:
         ids = _two_rows(network)[:1]
-        alone = {"input_ids": ids}
-        padded = {"input_ids": F.pad(ids, (0, ids.shape[1]), value=PAD_ID)}
-    else:
-        alone, padded = captioner.padding_probe(network)
+        longer = F.pad(ids, (0, ids.shape[1]), value=PAD_ID)
+        probes = {"input_ids": ids}, {"input_ids": longer}
+    alone, padded = probes
     expected = network(**alone, use_cache=False).logits
     logits = network(**padded, use_cache=False).logits[:1, : expected.shape[1]]
     if not _close(logits, expected):

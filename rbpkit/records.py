@@ -8,12 +8,10 @@ sha256 of the Parquet file, which holds a copy of it.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import io
-import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, overload
@@ -24,9 +22,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock
 
-from rbpkit.errors import InputError, check_path, check_ties
-from rbpkit.files.job_key import SETTINGS, JobKey
-from rbpkit.files.manifest import Manifest, Setting
+from rbpkit.errors import InputError, check_path, check_ties, nearest
+from rbpkit.files.manifest import JobKey, Manifest, choosable, is_value
 from rbpkit.files.names import AnyPath, folder_name, run_and_step
 from rbpkit.files.writing import write_whole
 from rbpkit.summary import Histogram, Summary, document_index, summarise
@@ -44,6 +41,8 @@ COLUMNS: dict[str, type[np.generic]] = {
     "p_max": np.float32,
     "entropy": np.float32,
 }
+# What a model may be unable to give (see `Ranker.ranks`).
+OPTIONAL = frozenset(["n_equal", "p_max", "entropy"])
 # A column that only some corpora have.
 UNIT: dict[str, type[np.generic]] = {"unit": np.int32}
 
@@ -62,10 +61,11 @@ class Records:
     document: int32, from 0.
     position: int32, of the scored token in its document, from 1.
     target: int32, the token's id.
-    n_greater, n_equal: int32, how many other tokens had a greater and the same logit.
+    n_greater, n_equal: int32, how many other tokens had a greater and the same logit. If n_equal is
+        None, ties are not known apart, and n_greater counts them too: R - 1 of Eq. 3.
     nll: float32, nats.
-    p_max: float32, the largest probability of the prediction, whatever the target.
-    entropy: float32, of the prediction, -sum_v p(v) log p(v) in nats.
+    p_max: float32, the largest probability of the prediction, whatever the target; or None.
+    entropy: float32, of the prediction, -sum_v p(v) log p(v) in nats; or None.
     manifest: what was measured.
     unit: int32, the number of the unit that the document was sampled with (its module, its author),
         which a bootstrap resamples; None if the documents themselves were sampled.
@@ -78,18 +78,18 @@ class Records:
     position: np.ndarray
     target: np.ndarray
     n_greater: np.ndarray
-    n_equal: np.ndarray
+    n_equal: np.ndarray | None
     nll: np.ndarray
-    p_max: np.ndarray
-    entropy: np.ndarray
+    p_max: np.ndarray | None
+    entropy: np.ndarray | None
     manifest: Manifest
     unit: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         name = f"records of {self.manifest.model} on {self.manifest.corpus}"
         T = self.manifest.tokens
-        types = COLUMNS if self.unit is None else COLUMNS | UNIT
-        for column, dtype in types.items():
+        for column in self.columns():
+            dtype = (COLUMNS | UNIT)[column]
             array = np.asarray(getattr(self, column)).view()
             if array.dtype != dtype or array.shape != (T,) or not T:
                 given = f"{array.dtype} of shape {array.shape}"
@@ -108,23 +108,33 @@ class Records:
         document_step = np.diff(self.document, prepend=0)
         position_step = np.diff(self.position, prepend=0)
         stays_behind = (document_step == 0) & (position_step <= 0)
-        rank = self.n_greater.astype(np.int64) + self.n_equal + 1
+        n_equal = np.zeros_like(self.n_greater) if self.n_equal is None else self.n_equal
+        rank = self.n_greater.astype(np.int64) + n_equal + 1
         nll = self.nll.astype(np.float64) * (1 + NLL_TOLERANCE_RELATIVE)
         least_nll = np.log(np.maximum(rank, 1)) - NLL_TOLERANCE
         return {
             "documents out of order": (document_step < 0) | (self.document >= documents),
             "position does not rise from 1": (self.position < 1) | stays_behind,
             f"target outside 0 to V - 1 = {V - 1}": (self.target < 0) | (self.target >= V),
-            f"rank outside 1 to V = {V}": (self.n_greater < 0) | (self.n_equal < 0) | (rank > V),
+            f"rank outside 1 to V = {V}": (self.n_greater < 0) | (n_equal < 0) | (rank > V),
             "nll not finite, or below ln R": ~np.isfinite(self.nll) | (nll < least_nll),
         }
 
     def columns(self) -> dict[str, np.ndarray]:
-        """The columns by name: (T,) each, read-only."""
-        columns = {column: getattr(self, column) for column in COLUMNS}
-        if self.unit is not None:
-            columns["unit"] = self.unit
-        return columns
+        """The columns by name: (T,) each, read-only; without those that are None."""
+        columns = {column: getattr(self, column) for column in COLUMNS | UNIT}
+        kept = {column: array for column, array in columns.items() if array is not None}
+        if missing := COLUMNS.keys() - OPTIONAL - kept.keys():
+            raise InputError(f"records of {self.manifest.model}: no column {min(missing)}")
+        return kept
+
+    @classmethod
+    def of(
+        cls, columns: Mapping[str, np.ndarray], manifest: Manifest, unit: np.ndarray | None = None
+    ) -> Records:
+        """The records with these columns; those of OPTIONAL may be missing."""
+        known = dict.fromkeys(OPTIONAL) | dict(columns)
+        return cls(**known, manifest=manifest, unit=unit)
 
     @property
     def tokens(self) -> int:
@@ -140,6 +150,12 @@ class Records:
     def rank(self, ties: str = "pessimistic") -> np.ndarray:
         """R, (T,) int32, from 1. Pessimistic is Eq. 3: tied tokens come before the target."""
         check_ties(ties)
+        if self.n_equal is None:
+            if ties == "optimistic":
+                raise InputError(
+                    f"ties='optimistic': {self.manifest.model} gives no ties (n_equal)"
+                )
+            return self.n_greater + 1
         if ties == "optimistic":
             return self.n_greater + 1
         return self.n_greater + self.n_equal + 1
@@ -184,12 +200,13 @@ class Records:
         if _bare(inside) != _bare(manifest):
             what = "its manifest was changed: the copy inside it differs"
             raise InputError(f"{path}: damaged ({what}); delete it and measure again")
-        columns = {name: table[name].to_numpy() for name in COLUMNS}
-        for name in UNIT:
-            # Not there if documents are units by themselves, or of an earlier version.
-            if name in table.column_names:
+        may_be_missing = OPTIONAL | UNIT.keys()
+        columns = {}
+        for name in COLUMNS | UNIT:
+            if name in table.column_names or name not in may_be_missing:
                 columns[name] = table[name].to_numpy()
-        return cls(**columns, manifest=manifest)
+        unit = columns.pop("unit", None)  # None if documents are units by themselves
+        return cls.of(columns, manifest, unit)
 
 
 # -- a folder of records ----------------------------------------------------------------------
@@ -228,8 +245,7 @@ def record_path(directory: AnyPath, key: JobKey) -> Path:
     if _finished(earlier) and read_manifest(earlier).key == key:
         return earlier
     # Jobs with other settings get other files, side by side.
-    digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:8]
-    return earlier.with_name(f"{slug(key.model)}.{digest}.parquet")
+    return earlier.with_name(f"{slug(key.model)}.{key.digest()}.parquet")
 
 
 def _marker(path: Path) -> Path:
@@ -298,12 +314,13 @@ def _parquet_bytes(columns: Mapping[str, np.ndarray], manifest: Manifest) -> byt
     schema = pa.schema(fields).with_metadata({"rbpkit": manifest.to_json()})
     # Neighbouring rows differ little in these, and not at all alike in the others.
     rising = [name for name in ("document", "position", "unit") if name in columns]
+    repeated = [name for name in ("target", "n_greater", "n_equal") if name in columns]
     buffer = io.BytesIO()
     pq.write_table(
         pa.table(columns, schema=schema),
         buffer,
         compression="zstd",
-        use_dictionary=["target", "n_greater", "n_equal"],  # few values, each of them often
+        use_dictionary=repeated,  # few values, each of them often
         column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
         write_page_checksum=True,  # so that a flipped bit is an error, and not another number
     )
@@ -369,42 +386,42 @@ def load_summaries(
     checkpoint: str | int | None = None,
     several: bool = False,
     say: Callable[[str], None] = lambda line: None,
-    **settings: Setting,
+    **settings: str | int | Iterable[str | int] | None,
 ) -> list[Summary]:
     """The summaries under `directory` that have these settings, sorted by path.
 
     checkpoint: of each training run, take "last", or the step of this number; None for all.
     several: admit a model that was measured on a corpus under several settings; else that is an
         error, which names them.
-    say: gets a line if checkpoints are left out.
-    settings: those of SETTINGS, as `max_length=512`; None for any, a list for one of several. Of a
-        hash the first digits are enough. A model may be given as the path of its folder. Unless
+    say: gets a line if checkpoints are left out, or weights that were measured under two names.
+    settings: those of `choosable`, as `max_length=512`; None for any, a list for one of several. Of
+        a hash the first digits are enough. A model may be given as the path of its folder. Unless
         `several`, a revision chooses among the weights of a model that was measured with several,
         and leaves other models alone.
 
     Read from .summary.npz, which may be there without its records; made from the records if
     that file is missing, damaged or of an earlier measurement. A model that was measured under two
-    names counts once, unless one of the names is asked for. InputError for a damaged file that
-    cannot be made again, and if there is nothing at all, or nothing with these settings.
+    names counts once, unless one of the names is asked for: by the name that no other weights have,
+    or else by the first in the order of the alphabet. InputError for a damaged file that cannot be
+    made again, and if there is nothing at all, or nothing with these settings.
     """
     check_path("the folder of records", directory)
-    unknown = settings.keys() - set(SETTINGS)
-    if unknown:
-        raise InputError(f"no setting {min(unknown)!r}; there are {', '.join(SETTINGS)}")
+    for name in settings:
+        if name not in choosable():
+            hint = nearest(name, choosable())
+            raise InputError(f"no setting {name!r}{hint}; there are {', '.join(choosable())}")
     summaries = _all_summaries(Path(directory))
     if not summaries:
         raise InputError(f"{directory}: no records or summaries in this folder")
-    if settings.get("model") is None:
-        summaries = _without_renamed(summaries)
-    else:
-        known = {summary.manifest.model for summary in summaries.values()}
-        settings["model"] = _names_there(settings["model"], known, directory)
-    chosen = _with_settings(summaries, settings, one_revision=not several)
+    asked = _values_there(settings, [one.manifest for one in summaries.values()], directory)
+    if "model" not in asked:
+        summaries = _without_renamed(summaries, say)
+    chosen = _with_settings(summaries, asked, one_revision=not several)
     if not chosen:
-        asked = ", ".join(f"{name} {v}" for name, v in settings.items() if v is not None)
-        kinds = {f"{s.manifest.corpus} / {s.manifest.family}" for s in summaries.values()}
+        words = ", ".join(f"{name} {' or '.join(sorted(some))}" for name, some in asked.items())
+        kinds = {f"{one.manifest.corpus} / {one.manifest.family}" for one in summaries.values()}
         raise InputError(
-            f"{directory}: nothing measured with {asked}; there is (corpus / family):"
+            f"{directory}: nothing measured with {words}; there is (corpus / family):"
             f" {'; '.join(sorted(kinds))}"
         )
     if checkpoint is not None:
@@ -414,37 +431,44 @@ def load_summaries(
     return list(chosen.values())
 
 
-def _names_there(asked: Setting, known: set[str], directory: AnyPath) -> list[str]:
-    """The models asked for as the records call them; a folder's path is admitted.
+def _values_there(
+    settings: Mapping[str, object], manifests: Sequence[Manifest], directory: AnyPath
+) -> dict[str, set[str]]:
+    """The settings asked for, each with its values in words.
 
-    InputError for one that is not there, which names those that are.
+    A model's folder becomes its name. InputError for a value that no job has, which names those
+    that are there.
     """
-    models = asked if isinstance(asked, Sequence) and not isinstance(asked, str) else [str(asked)]
-    names = []
-    for model in models:
-        found = model if model in known else folder_name(Path(model))
-        if found not in known:
-            near = difflib.get_close_matches(model, known, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
-            there = sorted(known)
-            more = f" and {len(there) - 20} more" if len(there) > 20 else ""
-            listed = ", ".join(there[:20]) + more
-            raise InputError(f"{directory}: no model {model!r}{hint}; there are {listed}")
-        names.append(found)
-    return names
+    asked: dict[str, set[str]] = {}
+    for name, given in settings.items():
+        if given is None:
+            continue
+        recorded = sorted({str(manifest.setting(name)) for manifest in manifests})
+        asked[name] = set()
+        for value in given if isinstance(given, list | tuple | set) else [given]:
+            word = str(value)
+            if name == "model" and word not in recorded:
+                word = folder_name(Path(word))
+            if not any(is_value(name, one, word) for one in recorded):
+                more = f" and {len(recorded) - 20} more" if len(recorded) > 20 else ""
+                listed = ", ".join(recorded[:20]) + more
+                hint = nearest(str(value), recorded)
+                raise InputError(f"{directory}: no {name} {str(value)!r}{hint}; there are {listed}")
+            asked[name].add(word)
+    return asked
 
 
 def _with_settings(
-    summaries: Mapping[Path, Summary], settings: Mapping[str, Setting], one_revision: bool
+    summaries: Mapping[Path, Summary], asked: Mapping[str, set[str]], one_revision: bool
 ) -> dict[Path, Summary]:
     """Those with these settings.
 
     one_revision: a revision is one of a model's several, and leaves models that have one alone.
     """
-    chosen = {path: one for path, one in summaries.items() if one.manifest.has(settings)}
-    if not (one_revision and chosen and settings.get("revision")):
+    chosen = {path: one for path, one in summaries.items() if one.manifest.has(asked)}
+    if not (one_revision and chosen and "revision" in asked):
         return chosen
-    others = {**settings, "revision": None}
+    others = {name: values for name, values in asked.items() if name != "revision"}
     decided = {(one.manifest.model, one.manifest.corpus) for one in chosen.values()}
     for path, one in summaries.items():
         undecided = (one.manifest.model, one.manifest.corpus) not in decided
@@ -467,35 +491,34 @@ def _all_summaries(directory: Path) -> dict[Path, Summary]:
     return summaries
 
 
-def _without_renamed(summaries: Mapping[Path, Summary]) -> dict[Path, Summary]:
-    """One summary of each job, where two differ in nothing but the model's name.
+def _without_renamed(
+    summaries: Mapping[Path, Summary], say: Callable[[str], None]
+) -> dict[Path, Summary]:
+    """One summary of each job, of those that differ in nothing but the model's name.
 
     The same weights were measured again under another name, as the first was that of several
     models ("checkpoint-300" of five runs). So a name that a single model has goes first; of two
-    such names, the one given last.
+    such names, the first in the order of the alphabet: a copy of the folder gives the same.
     """
     revisions: dict[str, set[str]] = {}  # of each name
     for summary in summaries.values():
         manifest = summary.manifest
         revisions.setdefault(manifest.model, set()).add(manifest.revision)
 
-    def best_first(path: Path) -> tuple[int, float]:
+    def best_first(path: Path) -> tuple[int, str, Path]:
         name = summaries[path].manifest.model
-        return len(revisions[name]), -_time_written(path)
+        return len(revisions[name]), name, path
 
     kept: dict[tuple[object, ...], Path] = {}
     for path in sorted(summaries, key=best_first):
         manifest = summaries[path].manifest
-        nameless = manifest.key._replace(model="")
-        kept.setdefault((nameless, manifest.S, manifest.V), path)
+        nameless = manifest.key.model_copy(update={"model": ""})
+        first = kept.setdefault((nameless, manifest.S, manifest.V), path)
+        name, used = manifest.model, summaries[first].manifest.model
+        if name != used:
+            say(f"{name} has the weights of {used}, and counts as {used}.")
     paths = set(kept.values())
     return {path: summary for path, summary in summaries.items() if path in paths}
-
-
-def _time_written(path: Path) -> float:
-    """When a summary's job was finished: of a summary alone, the time of its file."""
-    marker = path.with_name(path.name.removesuffix(".summary.npz") + ".json")
-    return (marker if marker.exists() else path).stat().st_mtime
 
 
 def _one_checkpoint(
@@ -507,25 +530,25 @@ def _one_checkpoint(
     """
     if checkpoint != "last" and not checkpoint.isdecimal():
         raise InputError(f"checkpoint {checkpoint!r}: give last, or the number of a step")
+    of_run = {path: run_and_step(one.manifest.model) for path, one in summaries.items()}
+    _check_runs(summaries.values())
     last: dict[tuple[str, str], int] = {}  # of each run on each corpus
-    for summary in summaries.values():
-        of_run = run_and_step(summary.manifest.model)
-        if of_run is not None:
-            run, step = of_run
+    for path, summary in summaries.items():
+        if found := of_run[path]:
+            run, step = found
             place = run, summary.manifest.corpus
             last[place] = max(step, last.get(place, 0))
 
-    chosen = {}
-    for path, summary in summaries.items():
-        of_run = run_and_step(summary.manifest.model)
-        if of_run is not None:
-            run, step = of_run
-            wanted = last[run, summary.manifest.corpus] if checkpoint == "last" else int(checkpoint)
-            if step != wanted:
-                continue
-        chosen[path] = summary
-    runs_left = any(run_and_step(summary.manifest.model) for summary in chosen.values())
-    if last and not runs_left:
+    def is_wanted(path: Path) -> bool:
+        found = of_run[path]
+        if found is None:
+            return True
+        run, step = found
+        corpus = summaries[path].manifest.corpus
+        return step == (last[run, corpus] if checkpoint == "last" else int(checkpoint))
+
+    chosen = {path: summary for path, summary in summaries.items() if is_wanted(path)}
+    if last and not any(of_run[path] for path in chosen):
         steps = ", ".join(map(str, sorted(set(last.values()))))
         raise InputError(f"no run has the checkpoint {checkpoint}; the last ones are {steps}")
     names = {summary.manifest.model for summary in summaries.values()}
@@ -538,6 +561,28 @@ def _one_checkpoint(
     return chosen
 
 
+def _check_runs(summaries: Iterable[Summary]) -> None:
+    """InputError if what is called one run has models of several sizes or vocabularies.
+
+    Two runs in folders of one name would be taken for one, and a checkpoint of the first dropped
+    for a later one of the second.
+    """
+    known: dict[str, Manifest] = {}
+    for summary in summaries:
+        manifest = summary.manifest
+        of_run = run_and_step(manifest.model)
+        if of_run is None:
+            continue
+        run, _ = of_run
+        other = known.setdefault(run, manifest)
+        if (manifest.S, manifest.V) != (other.S, other.V):
+            raise InputError(
+                f"{run} is no single run: {other.model} has S = {other.S:,} and V = {other.V:,},"
+                f" {manifest.model} S = {manifest.S:,} and V = {manifest.V:,}; measure all runs in"
+                " one command, which tells them apart, or one under another --name"
+            )
+
+
 def _check_one_setting(summaries: Mapping[Path, Summary]) -> None:
     """InputError if a model was measured on one corpus under several settings; it names them."""
     jobs: dict[tuple[str, str], dict[JobKey, Path]] = {}
@@ -546,13 +591,8 @@ def _check_one_setting(summaries: Mapping[Path, Summary]) -> None:
         jobs.setdefault((manifest.model, manifest.corpus), {})[manifest.key] = path
     for (model, corpus), path_of in jobs.items():
         if len(path_of) > 1:
-            newest_first = sorted(path_of, key=lambda key: _time_written(path_of[key]))[::-1]
             fault = f"{model} on {corpus} was measured under several settings"
-            fault = f"{fault}: {_choices(newest_first)}"
-            if len({key.revision for key in path_of}) > 1:
-                older = path_of[newest_first[-1]]
-                fault += f", or delete the older records: {job_files(older)}"
-            raise InputError(fault)
+            raise InputError(f"{fault}: {_choices(path_of)}")
 
 
 def job_files(path: Path) -> str:
@@ -561,19 +601,23 @@ def job_files(path: Path) -> str:
     return f"{path.parent / name}.parquet, .json and .summary.npz"
 
 
-def _choices(keys: Sequence[JobKey]) -> str:
-    """In which settings jobs differ, and how to choose one of them; the newest job first."""
+def _choices(path_of: Mapping[JobKey, Path]) -> str:
+    """In which settings jobs differ, and how to choose one of them: the first."""
     values: dict[str, list[str]] = {}
-    for name in JobKey._fields:
-        different = dict.fromkeys(getattr(key, name) for key in keys)
+    for name in choosable():
+        different = dict.fromkeys(str(key.setting(name)) for key in path_of)
         if len(different) > 1:
-            values[name] = [str(value)[:15] for value in different]
+            values[name] = [value[:15] for value in different]
     listed = "; ".join(f"{name} {' or '.join(some)}" for name, some in values.items())
-    options = " ".join(f"--{name.replace('_', '-')} {some[0]}" for name, some in values.items())
+    options = " ".join(f"--where {name}={some[0]}" for name, some in values.items())
     in_python = f"load_summaries(folder, {next(iter(values))}=...)"
-    newer = "the newer is named first; " if "revision" in values else ""
-    other_name = ", or measure one under another --name" if "revision" in values else ""
-    return f"{listed}; {newer}choose one, as {options} (in Python: {in_python}){other_name}"
+    choices = f"{listed}; choose one, as {options} (in Python: {in_python})"
+    if "revision" in values:
+        files = "; ".join(map(job_files, path_of.values()))
+        choices += (
+            f", measure one under another --name, or delete the records of the other: {files}"
+        )
+    return choices
 
 
 def summary_of(job: RecordFile) -> Summary:

@@ -30,6 +30,8 @@ STORED: dict[str, type[np.generic]] = {
     "document_p_max": np.float64,
     "document_entropy": np.float64,
 }
+# Those that are None, and missing in the file, if the model could not give their column.
+OPTIONAL_SUMS = ("document_p_max", "document_entropy")
 # k of Figures 3 to 9 and of Table 1.
 PAPER_K = (
     *(1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100, 200, 336, 500, 886, 1438, 2500, 3793),
@@ -92,14 +94,15 @@ class Histogram:
 class Summary:
     """What records say about RBP, CE and windows, and for each document for a later bootstrap.
 
-    ranks, ranks_optimistic: of the T tokens, ties counted against and for the target.
+    ranks, ranks_optimistic: of the T tokens, ties counted against and for the target; the second is
+        None if the model could not tell ties.
     windows: N -> largest (pessimistic) rank of every window of N consecutive scored tokens.
 
     Of each of D documents, (D,):
     document: its number in the order of the protocol.
     document_tokens: its scored tokens.
     document_nll, document_p_max, document_entropy: summed over its tokens, float64; nats (p_max has
-        no unit).
+        no unit). The last two are None if the model could not give them.
     document_hits: (D, K) int32, its tokens with R <= `k_grid` (K,).
     document_units: the number of the unit that it was sampled with, as its module or its author. If
         no unit is known, a document is one by itself, and has its own number here.
@@ -107,15 +110,15 @@ class Summary:
 
     manifest: Manifest
     ranks: Histogram
-    ranks_optimistic: Histogram
+    ranks_optimistic: Histogram | None
     windows: Mapping[int, Histogram]
     document: np.ndarray
     document_tokens: np.ndarray
     document_nll: np.ndarray
     k_grid: np.ndarray
     document_hits: np.ndarray
-    document_p_max: np.ndarray
-    document_entropy: np.ndarray
+    document_p_max: np.ndarray | None
+    document_entropy: np.ndarray | None
     document_units: np.ndarray
 
     @property
@@ -131,6 +134,8 @@ class Summary:
         """RBP_k = Pr(R <= k), Eq. 4, at any k >= 1 (InputError below); 1 from k = V on."""
         check_ties(ties)
         ranks = self.ranks if ties == "pessimistic" else self.ranks_optimistic
+        if ranks is None:
+            raise InputError(f"ties='optimistic': {self.manifest.model} gives no ties (n_equal)")
         return ranks.share(k)
 
     def rbp_interval(self, k: int, draws: int = DRAWS) -> tuple[float, float]:
@@ -186,22 +191,19 @@ class Summary:
         Ranks are stored as differences, hits as counts between the k of the grid, and integers in
         the smallest type that holds them all.
         """
-        V = self.manifest.V
-        change = self.ranks_optimistic.dense(V) - self.ranks.dense(V)
-        tied = np.flatnonzero(change)  # few tokens are tied, so this says the same in less
         rest = [N for N in sorted(self.windows) if N != 1]  # N = 1 is `ranks`
         hits = np.diff(self.document_hits, axis=1, prepend=0)
         arrays = {
             "manifest": np.frombuffer(self.manifest.to_json().encode(), dtype=np.uint8),
             "ranks": np.diff(self.ranks.values, prepend=0),
             "counts": self.ranks.counts,
-            "tied": tied,
-            "tied_change": change[tied],
+            **self._tied(),
             "windows": np.array(rest),
             "hits": np.ascontiguousarray(hits.T),  # one k's small numbers together compress best
         }
         for name in STORED:
-            arrays[name] = getattr(self, name)
+            if getattr(self, name) is not None:
+                arrays[name] = getattr(self, name)
         if not np.array_equal(self.document_units, self.document):
             arrays["document_units"] = self.document_units
         for N in rest:
@@ -211,6 +213,15 @@ class Summary:
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **narrow)
         return buffer.getvalue()
+
+    def _tied(self) -> dict[str, np.ndarray]:
+        """How the optimistic ranks differ: few tokens are tied, so this says the same in less."""
+        if self.ranks_optimistic is None:
+            return {}
+        V = self.manifest.V
+        change = self.ranks_optimistic.dense(V) - self.ranks.dense(V)
+        tied = np.flatnonzero(change)
+        return {"tied": tied, "tied_change": change[tied]}
 
     @classmethod
     def from_bytes(cls, data: bytes, where: object = "summary") -> Summary:
@@ -225,20 +236,27 @@ class Summary:
                 return Histogram(values, arrays["counts" + suffix].astype(np.int64))
 
             ranks = histogram()
-            optimistic = ranks.dense(manifest.V)
-            optimistic[arrays["tied"]] += arrays["tied_change"]
+            optimistic = None
+            if "tied" in arrays:
+                dense = ranks.dense(manifest.V)
+                dense[arrays["tied"]] += arrays["tied_change"]
+                optimistic = Histogram.of(dense)
             windows = {1: ranks}
             for N in arrays["windows"]:
                 windows[int(N)] = histogram(f"_{N}")
             units = arrays.get("document_units", arrays["document"])
+            stored_arrays: dict[str, Any] = dict.fromkeys(OPTIONAL_SUMS)
+            for name, kind in STORED.items():
+                if name in arrays or name not in OPTIONAL_SUMS:
+                    stored_arrays[name] = arrays[name].astype(kind)
             summary = cls(
                 manifest=manifest,
                 ranks=ranks,
-                ranks_optimistic=Histogram.of(optimistic),
+                ranks_optimistic=optimistic,
                 windows=windows,
                 document_hits=np.cumsum(arrays["hits"].T, axis=1, dtype=np.int32),
                 document_units=units.astype(np.int32),
-                **{name: arrays[name].astype(kind) for name, kind in STORED.items()},
+                **stored_arrays,
             )
             summary._check()
             return summary
@@ -252,7 +270,8 @@ class Summary:
         tokens, V = self.tokens, self.manifest.V
         ranks, counts = self.ranks.values, self.ranks.counts
         documents = self.document_tokens
-        sums = (self.document_nll, self.document_p_max, self.document_entropy)
+        known = (self.document_nll, self.document_p_max, self.document_entropy)
+        sums = [values for values in known if values is not None]
         by_document = (documents, self.document_units, *sums)
         D, K = self.document.size, self.k_grid.size
         fit = all(array.shape == (D,) for array in by_document)
@@ -262,7 +281,10 @@ class Summary:
         hits_in_all = self.document_hits.sum(axis=0)
         least_nll = counts @ np.log(np.maximum(ranks, 1))  # no token's is below ln R
         optimistic = self.ranks_optimistic
-        ties_can_be = self._can_be(optimistic) and optimistic.total == tokens
+        ties_can_be = optimistic is None or (
+            self._can_be(optimistic) and optimistic.total == tokens
+        )
+        largest = documents if self.document_p_max is None else self.document_p_max
         windows_can_be = all(self._can_be(window) for window in self.windows.values())
         faults = {
             "no tokens": tokens < 1,
@@ -279,7 +301,7 @@ class Summary:
             "k out of order": (np.diff(self.k_grid, prepend=0) < 1).any(),
             "hits that are not those of its ranks": (hits_in_all != self._hits_of_ranks()).any(),
             "losses below ln R": self.document_nll.sum() < 0.999 * least_nll,
-            "probabilities above 1": (self.document_p_max > 1.001 * documents).any(),
+            "probabilities above 1": (largest > 1.001 * documents).any(),
             "counts of windows that cannot be": not windows_can_be,
             "counts of ties that cannot be": not ties_can_be,
         }
@@ -334,11 +356,16 @@ def window_maxima(
 def summarise(columns: Mapping[str, np.ndarray], manifest: Manifest) -> Summary:
     """The summary of the columns of records, (T,) each: whole documents in order.
 
-    The column `unit` may be missing: then every document is a unit by itself.
+    The column `unit` may be missing: then every document is a unit by itself. So may `n_equal`
+    (n_greater then counts ties too), `p_max` and `entropy`.
     """
     document = columns["document"]
     n_greater = columns["n_greater"]
-    rank = n_greater + columns["n_equal"] + 1
+    rank = n_greater + 1
+    optimistic = None
+    if "n_equal" in columns:
+        optimistic = Histogram.of(np.bincount(rank))
+        rank = rank + columns["n_equal"]
     maxima = window_maxima(rank, document, columns["position"], WINDOWS)
     windows = {N: Histogram.of(np.bincount(largest)) for N, largest in maxima}
     numbers, index = document_index(document)
@@ -352,16 +379,20 @@ def summarise(columns: Mapping[str, np.ndarray], manifest: Manifest) -> Summary:
     if "unit" in columns:
         first_token = np.searchsorted(index, np.arange(numbers.size))
         units = columns["unit"][first_token]
+    sums: dict[str, np.ndarray | None] = {}  # over the tokens of each document
+    for name in ("p_max", "entropy"):
+        weights = columns.get(name)
+        sums[name] = None if weights is None else np.bincount(index, weights=weights)
     return Summary(
         manifest=manifest,
         ranks=windows[1],  # a window of one token has that token's rank
-        ranks_optimistic=Histogram.of(np.bincount(n_greater + 1)),
+        ranks_optimistic=optimistic,
         windows=windows,
         document=numbers,
         document_tokens=np.bincount(index).astype(np.int32),
         document_nll=np.bincount(index, weights=columns["nll"]),
-        document_p_max=np.bincount(index, weights=columns["p_max"]),
-        document_entropy=np.bincount(index, weights=columns["entropy"]),
+        document_p_max=sums["p_max"],
+        document_entropy=sums["entropy"],
         k_grid=k_grid,
         document_hits=hits.astype(np.int32),
         document_units=units.astype(np.int32),

@@ -14,6 +14,7 @@ import torch
 import yaml
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
+from rbpkit import plugins
 from rbpkit.cli import app
 from rbpkit.records import load_summaries
 from rbpkit_pocket import families, paths
@@ -45,6 +46,38 @@ def figures_and_threads_as_before():
     torch.set_num_threads(threads)
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+def forget() -> None:
+    """Look for plugins again."""
+    plugins._entries.cache_clear()
+    plugins.offered.cache_clear()
+
+
+def install(site: Path, module: str, source: str, **places: str) -> None:
+    """A distribution in this folder: a module, and what it offers as "group=attribute"."""
+    about = site / f"{module}-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+    plugin = module.split("_")[0]
+    entries = [f"[rbpkit.{group}]\n{plugin} = {module}:{at}\n" for group, at in places.items()]
+    (about / "entry_points.txt").write_text("".join(entries))
+    (site / f"{module}.py").write_text(source)
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch) -> Path:
+    """A folder on the path for distributions, which are forgotten afterwards."""
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(site)
+    before = set(sys.modules)
+    forget()
+    yield site
+    forget()
+    for module in set(sys.modules) - before:
+        if Path(getattr(sys.modules[module], "__file__", None) or "").parent == site:
+            sys.modules.pop(module)
 
 
 def study_file(folder: Path, models, corpora, **settings) -> Path:

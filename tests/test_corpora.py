@@ -200,8 +200,9 @@ def test_wrong_paths_and_arguments(tmp_path):
     refused(f"did you mean {path}", tmp_path / "b.txt")
     refused("revision", path, revision="main")
     refused("leave field out", "pocket:qa", field="text")
-    refused("field=3: must be a name", path, field=3)
-    refused("images=3: must be a path", path, images=3)
+    refused("field=3: input should be a valid string", path, field=3)
+    refused("images=3: input should be a valid string", path, images=3)
+    refused("unknown setting 'seeds'; did you mean seed?", path, seeds=3)
     refused("the corpus=3: must be a path", 3)
     refused("documents=1.5", path, documents=1.5)
     rows = write_parquet(tmp_path / "a.parquet", [{"text": "a", "n": 1}, {"text": None, "n": 2}])
@@ -416,3 +417,12 @@ def test_humaneval_scores_the_papers_tokens(make, tokens):
     assert len(encoded.documents) == 164 and encoded.skipped == 0
     assert max(len(d.input_ids) for d in encoded.documents) <= 512
     assert sum(batch.tokens for batch in batches(encoded, 4096)) == tokens
+
+
+def test_units_are_names_and_one_for_each_document():
+    rows = [{"text": "a", "by": "x"}, {"text": "b", "by": float("nan")}]
+    with pytest.raises(InputError, match="no unit in field 'by'"):
+        Corpus.of(rows, unit="by")
+    with pytest.raises(InputError, match="1 units for 2 documents"):
+        Corpus("c", ("a", "b"), units=("x",))
+    assert Corpus("c", ("a", "b"), units=("x", "x\0")).unit_numbers().tolist() == [0, 1]

@@ -118,19 +118,6 @@ def test_prediction_interval_by_the_textbook_matrix():
 # ---- behaviour
 
 
-def test_predict_keeps_shape_and_level():
-    fit = fit_power_law(QWEN, noisy())
-    grid = fit.predict([[1e8, 1e9, 1e10]])
-    assert grid.S.tolist() == [[1e8, 1e9, 1e10]]
-    assert grid.loss.shape == grid.low.shape == grid.high.shape == (1, 3)
-    assert np.all((grid.low < grid.loss) & (grid.loss < grid.high))
-    one = fit.predict(1e9)
-    assert isinstance(one.loss, float) and one.loss == pytest.approx(grid.loss[0, 1])
-    assert one.level == 0.95
-    narrow = fit.predict(1e9, level=0.5)
-    assert one.low < narrow.low < narrow.high < one.high
-
-
 def test_three_points_and_repeated_sizes_are_enough():
     assert fit_power_law([1e6, 1e7, 1e8], [3, 2.5, 2.2]).n == 3
     assert fit_power_law([1e6, 1e6, 1e8], [3, 2.9, 2.2]).slope < 0
@@ -220,15 +207,6 @@ def test_curves_ascend_in_S(ladder):
     expected = [0.1 + 2 * math.log(product) / 4 for product in (12, 10, 2)]
     assert ce.value == pytest.approx(expected, rel=1e-6)
     assert ce.loss.tolist() == ce.value.tolist()
-
-
-def test_loss_at_the_ends():
-    values = curve_of([SMALL, LARGE], None, None, lambda one: one.success(2, 1), "p_{2,1}")
-    assert values.value[0] == 0
-    assert values.loss[0] == math.inf
-    one = rbp_curve([LARGE], 2)
-    assert one.value.tolist() == [1.0]
-    assert str(one.loss[0]) == "0.0"
 
 
 def test_choice_of_corpus_and_family():

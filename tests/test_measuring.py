@@ -104,7 +104,7 @@ def test_a_model_that_gives_its_own_logits_gets_small_batches(
 ):
     model = dataclasses.replace(load_model(capped_folder), head=None)
     encoded = encode(load_corpus(text_file), model.tokenizer, max_length=128)
-    monkeypatch.setattr("rbpkit.measuring.MEMORY_BYTES", 4 * model.V * 130)
+    monkeypatch.setattr("rbpkit.models.MEMORY_BYTES", 4 * model.V * 130)
     sizes = [batch.input_ids.size for batch, _ in measured_ranks(model, encoded, 10_000)]
     assert len(sizes) > 1 and max(sizes) <= 130
 

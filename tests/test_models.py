@@ -25,13 +25,11 @@ from transformers import (
     GPTJConfig,
     GPTNeoXConfig,
     LlamaConfig,
-    MptConfig,
     OPTConfig,
     PreTrainedConfig,
     PreTrainedModel,
     Qwen2Config,
 )
-from transformers.utils import logging as transformers_logging
 
 from rbpkit import paper
 from rbpkit.errors import InputError
@@ -221,18 +219,6 @@ def test_weights_as_published_years_ago(save):
     assert_logits(load_model(folder), reference)
 
 
-def test_nothing_is_printed_and_the_log_level_stays(save, capfd):
-    folder, _ = save(CONFIGS["gpt2"])  # its token ids over V are worth a warning to the library
-    capfd.readouterr()
-    transformers_logging.set_verbosity_info()
-    try:
-        load_model(folder).hidden(some_ids())
-        assert capfd.readouterr() == ("", "")
-        assert transformers_logging.get_verbosity() == transformers_logging.INFO
-    finally:
-        transformers_logging.set_verbosity_warning()
-
-
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -396,14 +382,6 @@ def test_the_language_model_alone_of_a_multimodal_one(save):
     )
 
 
-def test_the_context_of_mpt(save):
-    config = MptConfig(d_model=32, n_heads=4, n_layers=1, max_seq_len=64, vocab_size=V)
-    loaded = load_model(save(config)[0])
-    loaded.hidden(some_ids(1, 64))
-    with pytest.raises(InputError, match="context of 64"):
-        loaded.hidden(some_ids(1, 65))
-
-
 @pytest.fixture
 def adapter(save, tmp_path):
     """A LoRA adapter of a model -> (its folder, the base's folder, the adapted model's logits)."""
@@ -529,12 +507,6 @@ def test_a_config_with_absurd_numbers_is_refused_before_anything_is_made(changes
     refused(neox, part)
 
 
-def test_a_pipe_is_not_waited_for(neox):
-    os.mkfifo(neox / "model-00001-of-00001.safetensors")
-    os.mkfifo(neox / "tokens.json")
-    load_model(neox)
-
-
 class Code:
     """The content of a hostile pickle."""
 
@@ -563,13 +535,3 @@ def test_own_code_is_not_run(neox, tmp_path, monkeypatch):
 def test_a_model_that_looks_ahead(save):
     config = BertConfig(**SMALL, intermediate_size=64)
     refused(save(config)[0], "not causal")
-
-
-def test_arguments(neox):
-    refused(neox, "float32, bfloat16, float16", dtype="float64")
-    refused(neox, "device 'abacus' is not known", device="abacus")
-    refused(neox, "device=3: must be a name", device=3)
-    refused(neox, "not both", device="cpu", device_map="auto")
-    refused(neox, "image=array([0., 0., 0.]): must be True or False", image=np.zeros(3))
-    refused(None, "model=None: must be a path")
-    refused(neox, "has no revision", revision="main")

@@ -168,18 +168,3 @@ def test_points_rise_with_size_and_name_their_figure():
     few = paper.points("Wiki", "Pythia", 5)
     assert few.figure == "9" and len(few.models) == len(few.S) == len(few.value) == 4
     assert paper.points("AusLegal", "OPT", 20000).figure == "5"
-
-
-@pytest.mark.parametrize(
-    ("dataset", "family", "k", "says"),
-    [
-        ("wiki", "GPT2", 1, "plots no 'wiki'; it plots Wiki, "),
-        ("C4", "GPT2", 1, "plots no 'C4'"),  # only Table 1 has it
-        ("Wiki", "GPT-2", 1, "plots no 'GPT-2'; it plots GPT2, "),
-        ("Wiki", "GPT2", 4, "no RBP_k at k = 4 for GPT2 on Wiki; plotted k: 1, 2, 3, 5"),
-        ("Wiki", "Qwen", 20000, "no RBP_k at k = 20000 for Qwen on Wiki"),
-    ],
-)
-def test_points_refuses(dataset, family, k, says):
-    with pytest.raises(InputError, match=says):
-        paper.points(dataset, family, k)

@@ -7,11 +7,10 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from conftest import TEXTS, study_file
+from conftest import TEXTS, forget, install, study_file
 
 from rbpkit import load_corpus, load_model, measure, plugins
 from rbpkit.errors import InputError
@@ -24,9 +23,9 @@ SOURCE = """
 import shutil
 from pathlib import Path
 
-import typer
+from cyclopts import App
 
-from rbpkit.plugins import Plugin, PluginText
+from rbpkit.plugins import PluginText, Reference
 
 HERE = Path(__file__).parent
 TEXTS = {texts!r}
@@ -54,48 +53,33 @@ def summaries():
     return load_summaries(HERE / "reference")
 
 
-def command():
-    app = typer.Typer(help="Of somebody else.")
-
-    @app.command("hello")
-    def hello() -> None:
-        typer.echo("hello")
-
-    return app
+command = App("mine", help="Of somebody else.")
 
 
-plugin = Plugin(
-    corpora={{"notes": notes, "changed": changed}},
-    models={{"small": HERE / "small"}},
+@command.command
+def hello() -> None:
+    print("hello")
+
+
+corpora = {{"notes": notes, "changed": changed, "plain": lambda: TEXTS}}
+models = {{"small": HERE / "small"}}
+reference = Reference(
     families={{"Tiny": ("small",)}},
     can_train=lambda name: name == "small-seed7",
     train=train,
     summaries=summaries,
-    command=command,
 )
 """
 
 
-def forget() -> None:
-    plugins._entry_points.cache_clear()
-    plugins.load_plugin.cache_clear()
-
-
 @pytest.fixture
-def tiny(tmp_path, monkeypatch, llama_folder) -> Path:
-    """A distribution on the path that registers a plugin under the name `tiny`."""
-    site = tmp_path / "site"
-    about = site / "tiny_data-1.0.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: tiny-data\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[rbpkit.plugins]\ntiny = tiny_data:plugin\n")
-    (site / "tiny_data.py").write_text(SOURCE.format(texts=list(TEXTS)))
+def tiny(site, llama_folder) -> Path:
+    """A distribution that offers everything, under the name `tiny`."""
+    places = {"corpora": "corpora", "models": "models", "reference": "reference"}
+    install(site, "tiny_data", SOURCE.format(texts=list(TEXTS)), **places, commands="command")
     shutil.copytree(llama_folder, site / "small")
-    monkeypatch.syspath_prepend(site)
     forget()
-    yield site
-    forget()
-    sys.modules.pop("tiny_data", None)
+    return site
 
 
 def test_a_third_party_brings_corpora_models_and_a_command(tiny, rbpkit, tmp_path):
@@ -106,6 +90,7 @@ def test_a_third_party_brings_corpora_models_and_a_command(tiny, rbpkit, tmp_pat
     assert corpus.unit_numbers().tolist() == [0, 1, 0, 1, 0, 1]
     shuffled = load_corpus("tiny:changed")
     assert shuffled.protocol["seed"] == 42 and sorted(shuffled.documents) == sorted(TEXTS)
+    assert load_corpus("tiny:plain").documents == TEXTS
     assert load_model("tiny:small", device="cpu").name == "small"
 
     out = tmp_path / "out"
@@ -200,15 +185,56 @@ def test_without_the_laboratory_one_line_says_what_to_install(rbpkit, text_file,
     forget()
 
 
-def test_a_plugin_that_is_broken_is_named_in_one_line(monkeypatch):
-    for value, says in (("no_such_module:plugin", "ModuleNotFoundError"), ("json:dumps", "is not")):
-        broken = EntryPoint(name="broken", value=value, group=plugins.GROUP)
-        monkeypatch.setattr(plugins, "entry_points", lambda group, broken=broken: [broken])
-        forget()
-        with pytest.raises(InputError, match=f"'broken'.*{says}"):
-            load_corpus("broken:text")
-    monkeypatch.undo()
+BROKEN = """
+import os
+
+def nothing(): return None
+def leaves(): raise SystemExit(3)
+def fails(): raise KeyError("x")
+def number(): return 7
+def numbers(): return [1, 2]
+
+corpora = {"nothing": nothing, "leaves": leaves, "fails": fails, "number": number,
+           "numbers": numbers}
+models = {"nothing": nothing, "leaves": leaves, "fails": fails, "number": number}
+"""
+
+
+def test_whatever_a_plugin_does_wrong_is_one_line_that_names_it(site, rbpkit, text_file):
+    install(site, "bad_things", BROKEN, corpora="corpora", models="models", commands="number")
+    install(site, "gone_away", "import no_such_module", corpora="a", models="a", commands="a")
+    install(site, "quits_now", "raise SystemExit(3)", corpora="a", models="a", commands="a")
+    install(site, "wrong_kind", "a = print", corpora="a", models="a", reference="a")
     forget()
+    out = ("--out", site / "out")
+    for name, says in {
+        "bad:nothing": "gave nothing",
+        "bad:leaves": "SystemExit: 3",
+        "bad:fails": "KeyError: 'x'",
+        "bad:number": "'int' object is not iterable",
+        "bad:numbers": "row 0 is of type int, and no text",
+        "gone:any": "No module named 'no_such_module'",
+        "quits:any": "SystemExit: 3",
+        "wrong:any": "is no Mapping",
+    }.items():
+        plugin = repr(name.split(":")[0])
+        given = ["measure", "--model", site, "--corpus", name, *out]
+        status, _, err = rbpkit(*given)
+        assert status == 2 and err.count("\n") == 1 and says in err, err
+        assert plugin in err or name in err
+    for name, says in {
+        "bad:nothing": "gave nothing",
+        "bad:leaves": "SystemExit: 3",
+        "bad:number": "is no Ranker but a int",
+        "wrong:any": "is no Mapping",
+    }.items():
+        status, _, err = rbpkit("measure", "--model", name, "--corpus", text_file, *out)
+        assert status == 2 and err.count("\n") == 1 and says in err, err
+    status, out, _ = rbpkit("--help")
+    assert status == 0 and "measure" in out and "pocket" in out
+    for command, says in {"bad": "is no App", "gone": "no_such_module"}.items():
+        status, _, err = rbpkit(command)
+        assert status == 2 and err.count("\n") == 1 and says in err
 
 
 def test_the_command_line_imports_a_plugin_only_for_its_own_names(text_file, tmp_path):

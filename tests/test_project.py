@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections import defaultdict
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib import metadata
@@ -16,7 +15,6 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -31,13 +29,28 @@ INSTALL = "pip install -c constraints.txt -e .[test] -e pocket"
 # what these may import. "" is the helper, the modules at the top of rbpkit/. None may import the
 # laboratory, which imports rbpkit.
 MAY_IMPORT = {
-    "files": {"errors"},
+    "files": {"errors", "settings"},
     "kernels": {"errors"},
     "": {"files", "kernels"},
     "stats": {""},
     "tools": {"stats"},
     "study": {"tools"},
     "cli": {"study"},
+}
+
+# Lines of .py files that a folder may hold, those of its modules alone for a folder of rbpkit.
+# Whoever raises a number writes the reason next to it.
+MAY_HOLD = {
+    "rbpkit": 6_461,
+    "rbpkit/files": 1_464,
+    "rbpkit/kernels": 527,
+    "rbpkit/stats": 498,
+    "rbpkit/tools": 879,
+    "rbpkit/study": 1_533,
+    "rbpkit/cli": 1_226,
+    "pocket": 9_959,
+    "tests": 11_183,
+    "docs": 1_834,
 }
 
 # Packages that pip installs on some platforms only; the pins come from a CPU machine with Linux.
@@ -90,14 +103,6 @@ def _pins() -> dict[str, Version]:
 
 DIRECT = sorted(canonicalize_name(r.name) for r in _requirements("test"))
 EVERYTHING = [*_requirements("test", *EXTRAS), *_laboratory()]
-
-
-def test_constraints_are_plain_pins_each_name_once():
-    for line in _constraint_lines():
-        assert re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*", line), f"constraints.txt: {line!r}"
-    names = [line.partition("==")[0] for line in _constraint_lines()]
-    assert names == sorted(set(names)), "constraints.txt: not sorted, or a name twice"
-    assert not {"rbpkit", "pip", "setuptools"} & set(names)
 
 
 def test_every_requirement_has_a_lower_bound_that_its_pin_satisfies():
@@ -157,35 +162,10 @@ def test_constraints_hold_everything_that_comes_along():
     assert len({name for name, _ in seen}) > len(DIRECT)
 
 
-def test_pins_take_the_lowest_python():
-    """A pin that refuses 3.11.0 breaks the installation where a distribution's Python is old."""
-    (lowest,) = SpecifierSet(PROJECT["requires-python"])
-    checked = 0
-    for name, pin in _pins().items():
-        try:
-            distribution = metadata.distribution(name)
-        except metadata.PackageNotFoundError:
-            continue  # a pin for another platform
-        if Version(distribution.version).public != pin.public:
-            continue
-        needs = SpecifierSet(distribution.metadata.get("Requires-Python") or "")
-        assert needs.contains(f"{lowest.version}.0"), f"{name}=={pin} needs Python {needs}"
-        checked += 1
-    assert checked >= len(DIRECT)
-
-
 def test_all_name_one_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     named = {rbpkit.__version__, PROJECT["version"], LABORATORY["version"], citation["version"]}
     assert len(named) == 1
-
-
-def test_environment_yml_agrees():
-    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
-    python, pip, by_pip = environment["dependencies"]
-    assert environment["name"] == PROJECT["name"] and pip == "pip"
-    assert PROJECT["requires-python"] in python.removeprefix("python").split(",")
-    assert by_pip == {"pip": ["-c constraints.txt", "-e .[test]", "-e pocket"]}
 
 
 # -- the package -----------------------------------------------------------------------------
@@ -245,70 +225,23 @@ def test_imports_point_one_way():
     assert not upward, f"a lower folder imports a higher one: {upward}"
 
 
+@pytest.mark.parametrize("folder", MAY_HOLD)
+def test_a_folder_stays_thin(folder):
+    pattern = "*.py" if folder.startswith("rbpkit") else "**/*.py"
+    files = sorted((ROOT / folder).glob(pattern))
+    lines = sum(path.read_text(encoding="utf-8").count("\n") for path in files)
+    most = MAY_HOLD[folder]
+    assert 0 < lines <= most, f"{folder} has {lines:,} lines of at most {most:,}: cut, or say why"
+
+
 @pytest.mark.parametrize("package", [PACKAGE, ROOT / "pocket" / "rbpkit_pocket"])
 def test_no_modules_import_each_other_not_even_for_types(package):
     tuple(TopologicalSorter(_graph(package)).static_order())  # CycleError names the cycle
 
 
-def _public_names(path: Path) -> set[str]:
-    """The functions, classes and constants that a module defines, without those of its own use."""
-    names = set()
-    for node in ast.parse(path.read_text(encoding="utf-8"), str(path)).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign):
-            names.update(target.id for target in node.targets if isinstance(target, ast.Name))
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            names.add(node.target.id)
-    return {name for name in names if not name.startswith("_")}
-
-
-def test_no_two_public_names_are_alike():
-    modules = defaultdict(list)
-    for path in [*PACKAGE.rglob("*.py"), *(ROOT / "pocket/rbpkit_pocket").rglob("*.py")]:
-        # A subcommand is called as the function that it calls.
-        if path.parent.name != "cli" and path.name != "command.py":
-            for name in _public_names(path):
-                modules[name].append(path.stem)
-    del modules["count"]  # what each kernel has to have
-    alike = {name: stems for name, stems in modules.items() if len(stems) > 1}
-    assert not alike
-
-
 def test_rbpkit_does_not_import_the_laboratory():
     found = [path for path in PACKAGE.rglob("*.py") if "rbpkit_pocket" in _imports(path)]
     assert not found
-
-
-@pytest.mark.parametrize(
-    ("paths", "extras", "own"),
-    [
-        # Measuring and fitting need nothing but what every installation has.
-        ("rbpkit/[!p]*.py", (), {"rbpkit"}),
-        ("rbpkit/paper.py", (), {"rbpkit"}),
-        ("rbpkit/plugins.py", (), {"rbpkit"}),
-        ("rbpkit/**/*.py", ("notebooks", *EXTRAS), {"rbpkit"}),
-        ("pocket/**/*.py", ("notebooks",), {"rbpkit", "rbpkit_pocket"}),
-        ("tests/**/*.py", ("test", *EXTRAS), {"rbpkit", "rbpkit_pocket"}),
-        ("notebooks/py/*.py", ("notebooks",), {"rbpkit", "rbpkit_pocket"}),
-    ],
-)
-def test_what_is_imported_is_a_listed_dependency(paths, extras, own):
-    files = sorted(ROOT.glob(paths))
-    assert files, f"no file {paths}"
-    requirements = _requirements(*extras)
-    if "rbpkit_pocket" in own:
-        requirements += _laboratory()
-    listed = {canonicalize_name(requirement.name) for requirement in requirements}
-    distributions = metadata.packages_distributions()
-    if "tests" in paths:
-        own = own | {path.stem for path in files}
-    for path in files:
-        tops = {name.split(".")[0] for name in _imports(path)} - own - sys.stdlib_module_names
-        for top in tops:
-            owners = {canonicalize_name(d) for d in distributions.get(top, [top])}
-            # several distributions can own one name; one listed owner is enough
-            assert owners & listed, f"{path.relative_to(ROOT)} imports {top}: list {owners}"
 
 
 # -- the files -------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ def test_a_prompted_corpus_is_another_job(rbpkit, llama_folder, rows_file, tmp_p
     assert in_memory.fingerprint == prompted.fingerprint
 
     out = tmp_path / "out"
-    settings = {"text_field": "a", "prompt_field": "q", "max_length": 60}
+    settings = {"field": "a", "prompt": "q", "max_length": 60}
     study = study_file(tmp_path, [llama_folder], [rows_file], **settings)
     assert rbpkit("sweep", study, "--out", out)[0] == 0
     arguments = ["measure", "--model", llama_folder, "--corpus", rows_file, "--field", "a"]

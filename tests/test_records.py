@@ -1,6 +1,7 @@
 """Records and summaries: counted by plain loops, written and read back, and broken on purpose."""
 
 import dataclasses
+import hashlib
 import io
 import json
 import math
@@ -8,13 +9,14 @@ import os
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 from made_summaries import make_manifest, records_of
+from pydantic import Field
 
+from rbpkit import settings
 from rbpkit.errors import InputError
-from rbpkit.files.job_key import JobKey
-from rbpkit.files.writing import as_csv
+from rbpkit.files.manifest import Manifest, settings_of_key
+from rbpkit.files.names import names_apart, run_and_step
 from rbpkit.records import (
     Records,
     find_done,
@@ -275,8 +277,10 @@ def test_jobs_that_differ_in_a_setting_live_side_by_side(setting, few, tmp_path)
         with pytest.raises(InputError, match=f"several settings: {setting} .* or .*--") as caught:
             load_summaries(tmp_path)
         assert "\n" not in str(caught.value)
-    for wrong in ({setting: "nothing"}, {"threads": 1}):
-        says = "no model 'nothing'|nothing measured with|no setting 'threads'"
+    for wrong, says in (
+        ({setting: "nothing"}, f"no {setting} 'nothing'; there are "),
+        ({setting + "s": 1}, f"no setting '{setting}s'; did you mean {setting}"),
+    ):
         with pytest.raises(InputError, match=says):
             load_summaries(tmp_path, **wrong)
 
@@ -284,8 +288,47 @@ def test_jobs_that_differ_in_a_setting_live_side_by_side(setting, few, tmp_path)
 def test_what_is_only_recorded_makes_no_other_job(few, tmp_path):
     file = write_records(tmp_path, few)
     elsewhere = {"family": "x", "device": "cuda:1", "threads": 9, "batch_tokens": 1, "versions": {}}
-    assert sorted(JobKey._fields) == sorted(KEY)
     assert find_done(tmp_path, with_manifest(few, **elsewhere).manifest.key) == file
+
+
+def test_files_are_those_of_the_first_version_to_the_byte(tmp_path):
+    """Names and bytes as commit e8830b9 wrote them: a record of then is found now."""
+    written = {
+        "458ee027.parquet": "a122431415d2", "458ee027.json": "c561f0fb8a8b",
+        "778ee09d.parquet": "2f8ac6fb9612", "778ee09d.json": "6f8701741302",
+        "1176c29f.parquet": "f18491e1791a", "1176c29f.json": "7d16e57f963d",
+    }  # fmt: skip
+    for changes in ({}, {"dtype": "float16"}, {"stride": 3}):
+        write_records(tmp_path, make_records([4, 9], seed=5, **changes))
+    for name, digest in written.items():
+        data = (tmp_path / "Wiki" / f"org+model-1.5b.{name}").read_bytes()
+        assert hashlib.sha256(data).hexdigest()[:12] == digest
+
+
+def test_a_setting_added_later_makes_another_job_only_if_it_is_used(few, tmp_path, monkeypatch):
+    """One field, marked IN_KEY: nothing else is written down for the key and the manifest."""
+
+    class Reading(settings.ReadingSettings):
+        lower: bool = Field(False, json_schema_extra=settings.IN_KEY)
+
+    first = write_records(tmp_path, few)
+    monkeypatch.setattr(settings, "PARTS", (*settings.PARTS, Reading))
+    assert settings_of_key(Reading(lower=True), settings.RunSettings()) == {"lower": True}
+    off = Manifest(**few.manifest.model_dump(), lower=False)
+    assert find_done(tmp_path, off.key) == first and off.to_json() == few.manifest.to_json()
+    on = Manifest(**few.manifest.model_dump(), lower=True)
+    assert find_done(tmp_path, on.key) is None
+    second = write_records(tmp_path, dataclasses.replace(few, manifest=on))
+    assert find_done(tmp_path, on.key) == second != first
+    assert Records.load(second.path).manifest == second.manifest
+    for asked in (True, False):
+        (found,) = load_summaries(tmp_path, lower=asked)
+        assert found.manifest.setting("lower") is asked
+    with pytest.raises(InputError, match=r"several settings: lower .* or "):
+        load_summaries(tmp_path)
+    monkeypatch.undo()
+    with pytest.raises(InputError, match="there is no 'lower'"):
+        Records.load(second.path)
 
 
 def test_a_folder_of_an_earlier_version_is_read_and_goes_on(few, tmp_path):
@@ -415,11 +458,6 @@ def test_no_pickle_is_read(tmp_path):
         load_summaries(tmp_path)
 
 
-def test_tables_have_six_digits_and_whole_numbers_all():
-    table = pd.DataFrame({"S": [11327027200.0, np.nan], "loss": [1 / 3, 2 / 3e7], "n": [3, 10**9]})
-    assert as_csv(table) == "S,loss,n\n11327027200,0.333333,3\n,6.66667e-08,1000000000\n"
-
-
 def test_a_model_that_was_measured_under_two_names_counts_once(tmp_path):
     """Five runs' checkpoint-300, of which some were measured again under names of their own."""
     runs = [make_records([4, 9], seed=i, model="checkpoint-300", revision=f"r{i}") for i in (1, 2)]
@@ -433,13 +471,34 @@ def test_a_model_that_was_measured_under_two_names_counts_once(tmp_path):
     write_records(tmp_path, with_manifest(runs[1], model="second"))
     named = [summary.manifest.model for summary in load_summaries(tmp_path)]
     assert named == ["first", "second"]
-    # Of two names that are both its own, the later; each is still there if it is asked for.
-    job = write_records(tmp_path, with_manifest(runs[1], model="a-later-name"))
-    os.utime(job.path.with_suffix(".json"), (2**31, 2**31))
-    named = [summary.manifest.model for summary in load_summaries(tmp_path)]
-    assert named == ["a-later-name", "first"]
+    # Of two names that are both its own, the first; each is still there if it is asked for.
+    write_records(tmp_path, with_manifest(runs[1], model="another"))
+    said = []
+    named = [summary.manifest.model for summary in load_summaries(tmp_path, say=said.append)]
+    assert named == ["another", "first"]
+    assert "second has the weights of another, and counts as another." in said
     (summary,) = load_summaries(tmp_path, model="second")
     assert summary.manifest.revision == "r2"
+
+
+def test_a_copy_of_a_folder_gives_the_same(tmp_path):
+    """Whatever the times of the files: of several names, and of several settings."""
+    for name in ("one", "two"):
+        write_records(tmp_path / "names", make_records([4, 9], model=name))
+    for dtype in ("float32", "float16"):
+        write_records(tmp_path / "settings", make_records([4, 9], dtype=dtype))
+    results = []
+    for times in ((1, 2), (2, 1)):
+        for folder in ("names", "settings"):
+            for suffix in SUFFIXES:
+                files = sorted((tmp_path / folder).rglob(f"*{suffix}"))
+                for path, time in zip(files, times, strict=True):
+                    os.utime(path, (time, time))
+        (used,) = load_summaries(tmp_path / "names")
+        with pytest.raises(InputError) as caught:
+            load_summaries(tmp_path / "settings")
+        results.append((used.manifest.model, str(caught.value)))
+    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize(
@@ -485,7 +544,6 @@ def test_checkpoints_and_weights_are_chosen_only_where_there_are_several(tmp_pat
         write_records(tmp_path, records)
     retrained = make_records([4, 9], seed=9, model="a/checkpoint-20", revision="s1")
     newer = write_records(tmp_path, retrained).path
-    os.utime(newer.with_suffix(".json"), (2e9, 2e9))
 
     def models(**settings):
         return {one.manifest.model for one in load_summaries(tmp_path, **settings)}
@@ -499,14 +557,39 @@ def test_checkpoints_and_weights_are_chosen_only_where_there_are_several(tmp_pat
     ]
     first = {"a/checkpoint-20", "b/checkpoint-20", "other"}
     assert models(checkpoint=20, revision="s1") == first  # chooses between the two, leaves the rest
-    with pytest.raises(InputError, match="revision s1 or r1; the newer is named first") as error:
+    with pytest.raises(InputError, match=r"revision .1 or .1; choose one, as --where") as error:
         models(checkpoint=20)
     [older] = set(tmp_path.rglob("a+checkpoint-20*.parquet")) - {newer}
-    assert f"delete the older records: {older}, .json" in str(error.value)
+    for path in (older, newer):
+        assert f"{path}, .json and .summary.npz" in str(error.value)
     with pytest.raises(InputError, match="the last ones are 100"):
         models(checkpoint=7)
     # A model by the path of its folder; several; one that is not there.
     assert models(model="runs/b/checkpoint-20") == {"b/checkpoint-20"}
     assert models(model=["other", "a/checkpoint-100"]) == {"other", "a/checkpoint-100"}
-    with pytest.raises(InputError, match=r"no model 'othr' \(did you mean other\?\); there are a/"):
+    with pytest.raises(InputError, match=r"no model 'othr'; did you mean other\?; there are a/"):
         models(model=["other", "othr"])
+
+
+def test_checkpoints_of_two_runs_with_one_name_are_refused(tmp_path):
+    # Folders runs/a and runs4/a, measured one after the other: both runs were called "a".
+    for S, step in ((26_784, 300), (856, 600)):
+        name = f"a/checkpoint-{step}"
+        records = records_of([1, 2, 3], S=S, corpus="c")
+        manifest = records.manifest.model_copy(update={"model": name})
+        write_records(tmp_path, dataclasses.replace(records, manifest=manifest))
+    with pytest.raises(InputError, match=r"a is no single run: .*S = 26,784.*S = 856"):
+        load_summaries(tmp_path, checkpoint="last")
+
+
+def test_runs_get_as_many_folders_in_their_names_as_tell_them_apart(tmp_path):
+    folders = [tmp_path / f"{top}/a/checkpoint-300" for top in ("runs", "runs4")]
+    folders += [tmp_path / "runs/b/checkpoint-300", tmp_path / "final"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    assert names_apart(folders) == [
+        *("runs/a/checkpoint-300", "runs4/a/checkpoint-300"),
+        *("b/checkpoint-300", "final"),
+    ]
+    assert names_apart(folders[:1] * 2) == ["a/checkpoint-300"] * 2
+    assert run_and_step("runs4/a/checkpoint-300") == ("runs4/a", 300)

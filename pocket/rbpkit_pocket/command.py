@@ -6,25 +6,19 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from cyclopts import Parameter
+from cyclopts.types import PositiveInt
 
+from rbpkit.cli.app import new_app
 from rbpkit.cli.common import say
 from rbpkit.errors import InputError
 from rbpkit.study.checks import folder_to_write
 from rbpkit_pocket import families, recipes
 
-pocket_app = typer.Typer(
-    name="pocket", help="The pocket models, and how they are trained.", rich_markup_mode=None
-)
+pocket_app = new_app("pocket", "The pocket models, and how they are trained.")
 
 
-@pocket_app.callback(invoke_without_command=True)
-def _help(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
-
-@pocket_app.command("list")
+@pocket_app.command(name="list")
 def list_models() -> None:
     """The pocket models (family, size, shape, folder), the ablations and the other seeds."""
     from rbpkit_pocket.ablations import ABLATION_RUNS, OTHER_SEEDS
@@ -33,24 +27,23 @@ def list_models() -> None:
         for size, shape in enumerate(shapes):
             folder = families.model_folder(family, size)
             where = folder if folder.is_dir() else "not trained"
-            typer.echo(f"{family} {size}: width {shape.width}, {shape.layers} layers  {where}")
+            print(f"{family} {size}: width {shape.width}, {shape.layers} layers  {where}")
     for run in ABLATION_RUNS:
-        typer.echo(f"ablation {run.name}")
+        print(f"ablation {run.name}")
     for run in OTHER_SEEDS:
-        typer.echo(f"other seed {run.name}")
+        print(f"other seed {run.name}")
 
 
-@pocket_app.command("train")
+@pocket_app.command
 def train(
-    family: Annotated[str | None, typer.Option(help="The family, as pythia.")] = None,
-    ablation: Annotated[
-        str | None, typer.Option(help="An ablation, or NAME-seedN, instead.")
-    ] = None,
-    out: Annotated[str, typer.Option("--out", help="The folder of the runs.")] = "out/pocket-runs",
-    size: Annotated[int | None, typer.Option(help="0 is the smallest; by default all.")] = None,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    tokens: Annotated[int | None, typer.Option(help="For a shorter run.", min=1)] = None,
-    rate: Annotated[float | None, typer.Option(help="c of the peak rate c / width.")] = None,
+    *,
+    family: Annotated[str | None, Parameter(help="The family, as pythia.")] = None,
+    ablation: Annotated[str | None, Parameter(help="An ablation, or NAME-seedN, instead.")] = None,
+    out: Annotated[str, Parameter(help="The folder of the runs.")] = "out/pocket-runs",
+    size: Annotated[int | None, Parameter(help="0 is the smallest; by default all.")] = None,
+    device: Annotated[str, Parameter(help="cpu or cuda.")] = "cpu",
+    tokens: Annotated[PositiveInt | None, Parameter(help="For a shorter run.")] = None,
+    rate: Annotated[float | None, Parameter(help="c of the peak rate c / width.")] = None,
 ) -> None:
     """Train pocket models from scratch, going on from the last checkpoint of an earlier run.
 

@@ -5,8 +5,8 @@
 `qa`      qualified name and signature, newline, the one-line summary (short, as in HotpotQA)
 `readme`  sections of the long descriptions (README, changes) of distributions
 
-A list of files and names (`paths.DOCUMENTS`, made by `rbpkit_pocket.split`) says
-which documents make up a split, so only the files that it names are parsed. The text depends on
+A list of files and names (`paths.DOCUMENTS`) says which documents make up a split, so only the
+files that it names are parsed. The text depends on
 the installed versions: `fingerprint` names what was read, `fingerprint_expected` the text behind
 the pocket models' numbers.
 """

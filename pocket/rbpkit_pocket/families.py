@@ -241,8 +241,8 @@ def family_named(name: str) -> str:
     raise InputError(f"no pocket family {name!r}: there are {', '.join(POCKET_FAMILIES)}")
 
 
-def config_of(family: str, shape: Shape, V: int = V) -> PretrainedConfig:
-    """The transformers config of one pocket model, or of one with another number of tokens V.
+def config_of(family: str, shape: Shape) -> PretrainedConfig:
+    """The transformers config of one pocket model.
 
     Raises InputError for a family without pocket models.
     """
@@ -261,14 +261,14 @@ def config_of(family: str, shape: Shape, V: int = V) -> PretrainedConfig:
     return config
 
 
-def initial_model(family: str, shape: Shape, seed: int, V: int = V) -> PreTrainedModel:
-    """The untrained model in float32; its weights depend on shape, seed and V alone."""
+def initial_model(family: str, shape: Shape, seed: int) -> PreTrainedModel:
+    """The untrained model in float32; its weights depend on shape and seed alone."""
     import torch
     from torch import nn
     from transformers import AutoModelForCausalLM
 
     torch.manual_seed(seed)
-    model = AutoModelForCausalLM.from_config(config_of(family, shape, V), dtype=torch.float32)
+    model = AutoModelForCausalLM.from_config(config_of(family, shape), dtype=torch.float32)
     residual = POCKET_FAMILIES[family].residual
     positions = POCKET_FAMILIES[family].positions
     named = list(model.named_parameters())

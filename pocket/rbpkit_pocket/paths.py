@@ -49,6 +49,8 @@ COPYING = TABLES / "copying.csv"
 
 HALVES = TABLES / "halves.csv"
 """Cross-entropy, its parts and the rank losses of each model on halves of each text (`halves`)."""
+CALIBRATION = TABLES / "calibration.csv"
+"""Models whose predictions were changed, by temperature and otherwise (`findings.calibration`)."""
 VOCABULARIES = TABLES / "vocabularies.csv"
 """Counts of runs that differ in the number of tokens V, a row for each run and text."""
 

@@ -1,4 +1,4 @@
-"""What the laboratory offers to rbpkit, under the entry point `pocket`: see `rbpkit.plugins`.
+"""What the laboratory offers to rbpkit, under entry points called `pocket`: see `rbpkit.plugins`.
 
 Importing this module imports no torch. It only names things; each function imports what it needs.
 """
@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError
-from rbpkit.plugins import Plugin, PluginText
+from rbpkit.plugins import PluginText, Reference
 from rbpkit_pocket import families, paths, recipes
 from rbpkit_pocket.documents import PACKAGE_CORPORA
 
 if TYPE_CHECKING:
-    from typer import Typer
-
     from rbpkit.summary import Summary
     from rbpkit_pocket.ablations import Totals
     from rbpkit_pocket.recipes import Run
@@ -59,8 +57,8 @@ def _humaneval() -> PluginText:
 
 def _glyphs(corpus: str) -> PluginText:
     """Pictures of glyphs with their names."""
-    from rbpkit.files.pictures import Picture
     from rbpkit_pocket.glyphs import as_shipped, measured_glyphs
+    from rbpkit_pocket.picture_files import Picture
 
     names, drawn = measured_glyphs(corpus.removeprefix("glyphs"))
     pictures = [Picture(f"pocket:{corpus}, row {row}", array) for row, array in enumerate(drawn)]
@@ -154,7 +152,7 @@ def _train(
     return folders
 
 
-# -- reference numbers and command ------------------------------------------------------------
+# -- reference numbers ------------------------------------------------------------------------
 
 
 def _summaries() -> list[Summary]:
@@ -170,19 +168,12 @@ def _totals() -> list[Totals]:
     return [*load_totals(paths.GRID), *seeds]
 
 
-def _command() -> Typer:
-    from rbpkit_pocket.command import pocket_app
-
-    return pocket_app
-
-
-plugin = Plugin(
-    corpora=_corpora(),
-    models=_models(),
+NAMED_CORPORA = _corpora()
+NAMED_MODELS = _models()
+REFERENCE = Reference(
     families=_families(),
     can_train=_can_train,
     train=_train,
     summaries=_summaries,
     totals=_totals,
-    command=_command,
 )

@@ -25,7 +25,8 @@ from rbpkit.files.architectures import parameter_counts
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, measured_ranks
 from rbpkit.models import LoadedModel, load_model
-from rbpkit.ranking import TokenRanks, logit_ranks
+from rbpkit.ranker import columns_of
+from rbpkit.ranking import logit_ranks
 from rbpkit_pocket import paths
 from rbpkit_pocket.copying import ship_copying
 from rbpkit_pocket.families import POCKET_FAMILIES, config_of
@@ -127,16 +128,18 @@ def _counted(
     ranked = _own_ranks(model, encoded) if rounded else measured_ranks(model, encoded)
     rank, equal, nll = [], [], []
     for _, ranks in ranked:
-        rank.append(ranks.rank())
-        equal.append(ranks.n_equal)
-        nll.append(ranks.nll)
-    return torch.cat(rank).numpy(), torch.cat(equal).numpy(), torch.cat(nll).numpy()
+        rank.append(ranks["n_greater"] + ranks["n_equal"] + 1)
+        equal.append(ranks["n_equal"])
+        nll.append(ranks["nll"])
+    return np.concatenate(rank), np.concatenate(equal), np.concatenate(nll)
 
 
-def _own_ranks(model: LoadedModel, encoded: EncodedCorpus) -> Iterator[tuple[Batch, TokenRanks]]:
+def _own_ranks(
+    model: LoadedModel, encoded: EncodedCorpus
+) -> Iterator[tuple[Batch, dict[str, np.ndarray]]]:
     for batch in batches(encoded, BATCH_TOKENS):
         logits = scored_logits(model, batch)
-        yield batch, logit_ranks(logits, torch.from_numpy(batch.targets))
+        yield batch, columns_of(logit_ranks(logits, torch.from_numpy(batch.targets)))
 
 
 def precision_of_pocket_models() -> pd.DataFrame:

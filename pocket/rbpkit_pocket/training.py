@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -49,17 +49,10 @@ VALIDATIONS = 8
 
 @lru_cache(maxsize=2)
 def token_stream(split: str) -> Tensor:
-    """A split's documents (`shuffled_texts`) in the tokens of the pocket models (`as_stream`).
+    """All documents of a split as one stream of token ids, int64, each followed by its end.
 
-    Raises InputError if the installed packages lack some.
-    """
-    return as_stream(shuffled_texts(split), load_tokenizer(), f"{split} text into tokens")
-
-
-def shuffled_texts(split: str) -> list[str]:
-    """All documents of a split, of the four corpora together, shuffled with a fixed seed.
-
-    Raises InputError if the installed packages lack some.
+    The documents of the four corpora are shuffled together, with a fixed seed. A bar is shown on a
+    terminal. Raises InputError if the installed packages lack some documents.
     """
     texts: list[str] = []
     for corpus in PACKAGE_CORPORA:
@@ -71,31 +64,18 @@ def shuffled_texts(split: str) -> list[str]:
             )
         texts += loaded.documents
     order = np.random.default_rng(ORDER_SEED).permutation(len(texts))
-    return [texts[i] for i in order]
+    shuffled = [texts[i] for i in order]
 
-
-def as_stream(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, description: str) -> Tensor:
-    """Documents as one stream of token ids, int64; the end-of-text token follows each of them.
-
-    A bar with the description is shown on a terminal.
-    """
+    tokenizer = load_tokenizer()
     end = tokenizer.convert_tokens_to_ids(END_OF_TEXT)
     documents: list[np.ndarray] = []
     # Some at a time: all at once would need 5 GB.
-    starts = range(0, len(texts), DOCUMENTS_AT_ONCE)
-    for start in tqdm(starts, desc=description, leave=False, disable=None):
-        some = list(texts[start : start + DOCUMENTS_AT_ONCE])
+    starts = range(0, len(shuffled), DOCUMENTS_AT_ONCE)
+    for start in tqdm(starts, desc=f"{split} text into tokens", leave=False, disable=None):
+        some = shuffled[start : start + DOCUMENTS_AT_ONCE]
         encoded = tokenizer(some, add_special_tokens=False, verbose=False)
         documents += [np.array([*ids, end], dtype=np.int64) for ids in encoded["input_ids"]]
     return torch.from_numpy(np.concatenate(documents))
-
-
-class TrainingText(NamedTuple):
-    """What a run reads, and the tokenizer that cut it into tokens."""
-
-    stream: Tensor
-    valid: Tensor
-    tokenizer: PreTrainedTokenizerBase
 
 
 def rows_of(stream: Tensor, first: int, count: int) -> tuple[Tensor, Tensor]:
@@ -217,15 +197,13 @@ def train(
     recipe: Recipe,
     folder: Path,
     *,
-    text: TrainingText | None = None,
     device: str = "cpu",
     watch: Callable[[dict], None] = lambda row: None,
 ) -> TrainedModel:
     """Train one pocket model into `folder`, going on from its last checkpoint if there is one.
 
-    text: by default the text of the pocket models, in their tokens. watch: gets each row of the
-    log. Sets torch's thread count and deterministic algorithms for the process, because the weights
-    depend on them.
+    watch: gets each row of the log. Sets torch's thread count and deterministic algorithms for the
+    process, because the weights depend on them.
 
     Raises InputError for a device that is not here, a recipe shorter than a step or longer than
     the text, a loss that diverges, and a checkpoint that is damaged or of another recipe.
@@ -237,9 +215,7 @@ def train(
     torch.set_num_threads(recipe.threads)
     # A GPU has no deterministic program for some of these operations.
     torch.use_deterministic_algorithms(device == "cpu")
-    if text is None:
-        text = TrainingText(token_stream("train"), token_stream("valid"), load_tokenizer())
-    stream, valid, tokenizer = text
+    stream, valid = token_stream("train"), token_stream("valid")
     needed = recipe.steps * tokens_a_step + 1
     if len(stream) < needed:
         raise InputError(f"the training text has {len(stream):,} tokens, {needed:,} are asked for")
@@ -261,7 +237,7 @@ def train(
     }
 
     def untrained() -> PreTrainedModel:
-        model = initial_model(family, shape, recipe.seed, len(tokenizer))
+        model = initial_model(family, shape, recipe.seed)
         return model.to(device)  # type: ignore[arg-type]  # transformers' wrapper hides `self`
 
     return run_steps(
@@ -273,7 +249,7 @@ def train(
         model=untrained,
         loss=loss,
         valid=lambda model: validation_ce(model, valid),
-        tokenizer=tokenizer,
+        tokenizer=load_tokenizer(),
         watch=watch,
     )
 

@@ -6,15 +6,16 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
+from typing import NoReturn
 
-import typer
-from typer.core import TyperGroup
+from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
+from pydantic import ValidationError
 
 from rbpkit import plugins
 from rbpkit.cli.classroom import classroom
-from rbpkit.cli.common import SeveralValues
+from rbpkit.cli.common import SEVERAL, say
 from rbpkit.cli.compare import compare
 from rbpkit.cli.fetch import fetch
 from rbpkit.cli.look import look
@@ -23,54 +24,57 @@ from rbpkit.cli.predict import predict
 from rbpkit.cli.reproduce import reproduce
 from rbpkit.cli.sweep import status, sweep
 from rbpkit.errors import InputError
+from rbpkit.files.manifest import choosable
+from rbpkit.settings import why
 from rbpkit.study.checks import missing_extra
 
-# The base of typer's errors, by way of a public one: typer carries its own copy of click.
-_bases = {kind.__name__: kind for kind in typer.BadParameter.__mro__}
-ClickException: Any = _bases["ClickException"]
 
-
-class _Commands(TyperGroup):
-    """The commands below, and `rbpkit PLUGIN` of each plugin that has a subcommand."""
-
-    # Contexts and commands are of typer's own copy of click, which is not public.
-    def list_commands(self, ctx: Any) -> list[str]:
-        return [*super().list_commands(ctx), *plugins.plugin_names()]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        own = super().get_command(ctx, cmd_name)
-        if own is not None or cmd_name not in (*plugins.INSTALL, *plugins.plugin_names()):
-            return own
-        plugin = plugins.load_plugin(cmd_name)
-        if plugin.command is None:
-            return None
-        around = typer.Typer(add_completion=False, rich_markup_mode=None)
-        around.add_typer(plugin.command(), name=cmd_name)
-        return typer.main.get_group(around).commands[cmd_name]
-
-
-app = typer.Typer(
-    name="rbpkit",
-    cls=_Commands,
-    help="Measure the relative-based scaling law (RBP_k) of language models, to the integer.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-
-@app.callback(invoke_without_command=True)
-def _help(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+def new_app(name: str, help: str) -> App:
+    """An empty command line, for `rbpkit` and for the subcommand of a plugin."""
+    plain = Parameter(
+        negative=(),  # no --no-json
+        allow_repeating=True,  # of an option given twice the last counts
+        show_default=lambda value: value or None,
+    )
+    return App(
+        name,
+        help=help,
+        help_format="plaintext",
+        version_flags=(),
+        default_parameter=plain,
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,
+    )
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(measure, show, fit, classroom, look, fetch),
-    *(compare, predict, sweep, status, reproduce),
+    *(show, fit, classroom, fetch, compare, sweep, status, reproduce),
 )
-for command in COMMANDS:
-    app.command(cls=SeveralValues)(command)
+WITHOUT_ARGUMENTS: tuple[Callable[..., None], ...] = (measure, predict, look)
+
+
+def command_line(words: Sequence[str]) -> App:
+    """All commands; those of plugins are there unless `words` begin with another command.
+
+    Raises InputError for a plugin of this repository that is not installed.
+    """
+    about = "Measure the relative-based scaling law (RBP_k) of language models, to the integer."
+    app = new_app("rbpkit", about)
+    for command in COMMANDS:
+        app.command(command)
+    for command in WITHOUT_ARGUMENTS:
+        app.command(command, default_parameter=SEVERAL)
+    first = words[0] if words else ""
+    # Importing plugins takes time. For --help, and for a misspelt word, all names are wanted.
+    if first in app and not first.startswith("-"):
+        return app
+    for name in sorted({*plugins.command_names(), *plugins.INSTALL.keys() & {first}}):
+        # One that is broken stops nothing else.
+        with nullcontext() if name == first else suppress(InputError):
+            subcommand = plugins.offered(name, "commands", App)
+            if subcommand is not None and name not in app:
+                app.command(subcommand, name=name)
+    return app
 
 
 def main() -> None:
@@ -87,13 +91,15 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        status = app(standalone_mode=False)
-    except (KeyboardInterrupt, typer.Abort):
-        status = 130
+        words = sys.argv[1:]
+        command_line(words)(words, exit_on_error=False, print_error=False)
+    except KeyboardInterrupt:
+        say("rbpkit: interrupted")
+        raise SystemExit(130) from None
     except InputError as error:
         _fail(str(error))
-    except ClickException as error:  # a flag or a command that is not there
-        _fail(error.format_message())
+    except CycloptsError as error:  # an option or a command that is not there, or its value
+        _fail(_what_is_wrong(error))
     except ModuleNotFoundError as error:
         needs = missing_extra(error)
         if not needs:
@@ -111,11 +117,24 @@ def main() -> None:
         if "home directory" not in str(error):
             raise
         _fail(f"a path begins with ~ and no such user is here ({error})")  # pathlib's only word
-    if status == 130:  # typer itself turns Ctrl-C into this
-        typer.echo("rbpkit: interrupted", err=True)
-    raise SystemExit(status or 0)
+    raise SystemExit(0)
 
 
-def _fail(message: str) -> None:
-    typer.echo("rbpkit: " + " ".join(message.split()), err=True)
+def _what_is_wrong(error: CycloptsError) -> str:
+    """What the command line cannot use, and the way out."""
+    if isinstance(error.__cause__, ValidationError):  # of the settings
+        faults = []
+        for fault in error.__cause__.errors():
+            option = str(fault["loc"][0]).replace("_", "-")
+            faults.append(f"--{option} {fault['input']}: {why(fault)}")
+        return "; ".join(faults)
+    if isinstance(error, UnknownOptionError):
+        name = (error.token.keyword or error.token.value).lstrip("-").replace("-", "_")
+        if name in choosable():  # an option of its own in earlier versions
+            return f"{error} In a folder of records choose by it as --where {name}=VALUE"
+    return str(error)
+
+
+def _fail(message: str) -> NoReturn:
+    say("rbpkit: " + " ".join(message.split()))
     raise SystemExit(2)

@@ -5,20 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from cyclopts import Parameter
 
 from rbpkit.cli.common import say
 from rbpkit.study.checks import folder_to_write
 
 
 def classroom(
-    folder: Annotated[Path, typer.Argument(help="A folder of parameter files and notebooks.")],
-    out: Annotated[str, typer.Option("--out", help="The folder for the page and the tables.")],
-    notebook: Annotated[str | None, typer.Option(help="Run one on each file, as 03.")] = None,
+    folder: Annotated[Path, Parameter(help="A folder of parameter files and notebooks.")],
+    /,
+    *,
+    out: Annotated[str, Parameter(help="The folder for the page and the tables.")],
+    notebook: Annotated[str | None, Parameter(help="Run one on each file, as 03.")] = None,
 ) -> None:
     """Gather a class's parameter files and notebooks in tables and on one page."""
     target = folder_to_write(out)
-    from rbpkit.study.classroom import run_class
+    from rbpkit import plugins
 
-    if run_class(folder, target, notebook=notebook, say=say):
-        raise typer.Exit(1)
+    report = plugins.class_report()
+    if report(folder, target, notebook=notebook, say=say):
+        raise SystemExit(1)

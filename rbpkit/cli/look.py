@@ -5,29 +5,37 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from cyclopts import Parameter
+from cyclopts.validators import Number
 
-from rbpkit.cli.common import Device, Dtype, Model, say
+from rbpkit.cli.common import Model, say
 from rbpkit.errors import InputError
+from rbpkit.settings import PlaceSettings
+
+ANYWHERE = PlaceSettings()
 
 
 def look(
+    *,
     model: Model,
-    text: Annotated[Path, typer.Option(help="A text file, UTF-8; all of it is one document.")],
+    text: Annotated[Path, Parameter(help="A text file, UTF-8; all of it is one document.")],
     out: Annotated[
-        Path | None, typer.Option(help="The page; by default TEXT.MODEL.look.html.")
+        Path | None, Parameter(help="The page; by default TEXT.MODEL.look.html.")
     ] = None,
-    top: Annotated[int, typer.Option(help="Alternatives to each token.", min=1, max=50)] = 5,
-    max_length: Annotated[int, typer.Option(help="Cut the text at this many tokens.", min=2)] = 512,
-    dtype: Dtype = "float32",
-    device: Device = None,
+    top: Annotated[
+        int, Parameter(help="Alternatives to each token.", validator=Number(gte=1, lte=50))
+    ] = 5,
+    max_length: Annotated[
+        int, Parameter(help="Cut the text at this many tokens.", validator=Number(gte=2))
+    ] = 512,
+    place: Annotated[PlaceSettings, Parameter(name="*")] = ANYWHERE,
 ) -> None:
     """Colour each token of a text by its rank under a model: one HTML page."""
     from rbpkit.files.text_files import read_txt, suffix_of
 
     words = read_txt(text)
-    if out is not None and (out.is_dir() or (out.exists() and out.samefile(text))):
-        raise InputError(f"--out {out}: is a folder, or the text itself; name another file")
+    if out is not None and out.exists() and (not out.is_file() or out.samefile(text)):
+        raise InputError(f"--out {out}: is no plain file, or the text itself; name another file")
     if suffix_of(text) not in (None, ".txt"):
         say(f"{text.name}: read as raw text, the names and quotation marks of JSON included")
     from rbpkit.files.writing import write_whole
@@ -35,7 +43,7 @@ def look(
     from rbpkit.records import slug
     from rbpkit.tools import rank_view as view
 
-    loaded = load_model(model, dtype=dtype, device=device, progress=True)
+    loaded = load_model(model, progress=True, **place.model_dump())
     target = out or Path(f"{text.name}.{slug(loaded.name)}.look.html")
     seen = view.look(loaded, words, name=text.name, top=top, max_length=max_length)
     page = view.page(seen)
@@ -44,4 +52,4 @@ def look(
         f"{seen.model}: S {seen.S:,}, V {seen.V:,}; {len(seen.tokens):,} of {seen.text_tokens:,}"
         f" tokens; CE {seen.ce():.4f}, RBP_1 {seen.rbp(1):.4f}, RBP_10 {seen.rbp(10):.4f}"
     )
-    typer.echo(str(target))
+    print(target)

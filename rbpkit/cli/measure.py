@@ -7,31 +7,37 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from cyclopts import Parameter
 
+from rbpkit.cli.axis import lines_in_ce, print_lines
 from rbpkit.cli.common import (
+    ALL,
     AsJson,
-    BatchTokens,
-    Checkpoint,
+    Chosen,
     CorpusName,
-    Device,
-    Dtype,
     Ks,
-    MaxLength,
-    Models,
     Out,
     RecordsDir,
-    Threads,
+    each_k,
     print_rows,
     print_table,
     say,
     say_if_k_is_all,
-    with_settings,
 )
 from rbpkit.errors import InputError
 from rbpkit.files.devices import set_threads
+from rbpkit.files.manifest import HASHES, choosable
+from rbpkit.files.names import cached_repository, names_apart
+from rbpkit.settings import (
+    ModelSettings,
+    PlaceSettings,
+    ReadingSettings,
+    RunSettings,
+    ServerSettings,
+    TextSettings,
+)
 from rbpkit.study.checks import folder_to_write
 
 # numpy, torch and all that imports them are imported in the functions that need them: they take
@@ -41,102 +47,74 @@ if TYPE_CHECKING:
     from rbpkit.fit import Curve
     from rbpkit.summary import Summary
 
+TEXT, READING, MODEL, RUN = TextSettings(), ReadingSettings(), ModelSettings(), RunSettings()
+SERVER = ServerSettings()
+
 
 def measure(
-    model: Models,
+    *,
+    model: Annotated[
+        list[str],
+        Parameter(help="Hub ids, folders in their layout, or pocket:NAME; one or several."),
+    ],
     corpus: CorpusName,
     out: Out,
-    documents: Annotated[
-        int | None,
-        typer.Option(
-            help="How many to take, 0 for all; by default 1000, all of a plugin's corpus.", min=0
-        ),
-    ] = None,
-    max_length: MaxLength = 512,
-    stride: Annotated[
-        int, typer.Option(help="Score all, in windows this far apart; 0: off.", min=0)
-    ] = 0,
-    field: Annotated[str | None, typer.Option(help="Column with the text; a+b joins two.")] = None,
-    image: Annotated[str | None, typer.Option(help="Column with the text's picture.")] = None,
-    images: Annotated[
-        str | None, typer.Option(help="Folder of the pictures, if it is not the corpus's.")
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(help="Column with the text's author or source, which intervals resample."),
-    ] = None,
-    prompt: Annotated[
-        str | None, typer.Option(help="Column that is read before the text, and not scored.")
-    ] = None,
-    changed_text: Annotated[
-        bool, typer.Option("--changed-text", help="Admit another text than the reference's.")
-    ] = False,
-    dtype: Dtype = "float32",
-    device: Device = None,
-    revision: Annotated[str | None, typer.Option(help="Of a model on the hub.")] = None,
-    name: Annotated[str | None, typer.Option(help="Call the model so in the records.")] = None,
-    family: Annotated[str | None, typer.Option(help="By default the model's type.")] = None,
-    batch_tokens: BatchTokens = 8192,
-    seed: Annotated[int, typer.Option(help="Of the shuffle that picks the documents.")] = 42,
-    threads: Threads = 0,
-    allow_pickle: Annotated[bool, typer.Option(help="Admit pickled weights.")] = False,
-    trust_remote_code: Annotated[bool, typer.Option(help="Run code that comes with it.")] = False,
-    force: Annotated[bool, typer.Option(help="Measure again what is done.")] = False,
+    text: Annotated[TextSettings, Parameter(name="*", group="Text")] = TEXT,
+    reading: Annotated[ReadingSettings, Parameter(name="*", group="Reading")] = READING,
+    source: Annotated[ModelSettings, Parameter(name="*", group="Model")] = MODEL,
+    run: Annotated[RunSettings, Parameter(name="*", group="Run")] = RUN,
+    server: Annotated[ServerSettings, Parameter(name="*", group="Server")] = SERVER,
+    force: Annotated[bool, Parameter(help="Measure again what is done.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Rank every scored token of a corpus under a model, or several, and keep the records."""
-    if stride >= max_length:
-        raise InputError(f"--stride must be below --max-length ({max_length}), got {stride}")
-    if len(model) > 1 and (name is not None or revision is not None):
+    if not model:
+        raise InputError("--model: name one, or several")
+    if len(model) > 1 and (source.name is not None or source.revision is not None):
         raise InputError("--name and --revision are of one model; give them one at a time")
     folder = folder_to_write(out)
     from rbpkit.corpora import check_text, load_corpus
 
     # The corpus first: its faults show at once, a model may take minutes to load.
-    text = load_corpus(
-        corpus,
-        documents=documents,
-        field=field,
-        image=image,
-        images=images,
-        unit=unit,
-        prompt=prompt,
-        seed=seed,
-    )
-    check_text(text, changed_text)
-    set_threads(threads)
-    loading = {
-        "dtype": dtype,
-        "device": device,
-        "revision": revision,
-        "family": family,
-        "allow_pickle": allow_pickle,
-        "trust_remote_code": trust_remote_code,
-    }
-    measuring = {
-        "max_length": max_length,
-        "stride": stride,
-        "batch_tokens": batch_tokens,
-        "changed_text": changed_text,
+    documents = load_corpus(corpus, **text.model_dump(exclude={"changed_text"}))
+    check_text(documents, text.changed_text)
+    set_threads(run.threads)
+    loading = source.model_dump(exclude={"name"}, exclude_none=True) | run.part(PlaceSettings)
+    loading |= server.given
+    measuring = reading.model_dump() | {
+        "batch_tokens": run.batch_tokens,
+        "changed_text": text.changed_text,
+        "name": source.name,
         "force": force,
-        "name": name,
     }
+    names = _names_apart(model)
     summaries = []
-    for number, source in enumerate(model, start=1):
+    for number, one in enumerate(model, start=1):
         if len(model) > 1:
-            say(f"{number} of {len(model)}: {source}")
+            say(f"{number} of {len(model)}: {one}")
+            measuring["name"] = names.get(one)
         # One that cannot be measured does not stop the others; alone it is bad input.
         try:
-            summaries.append(_measured(source, text, folder, loading, measuring))
+            summaries.append(_measured(one, documents, folder, loading, measuring))
         except InputError as error:
             if len(model) == 1:
                 raise
-            say(f"{source}: not measured: {error}")
+            say(f"{one}: not measured: {error}")
     if summaries:
-        print_rows(measured_rows(summaries, _ks(None)), as_json)
+        print_rows(measured_rows(summaries, each_k(None)), as_json)
     if len(summaries) < len(model):
         say(f"{len(summaries)} of {len(model)} models measured")
-        raise typer.Exit(1)
+        raise SystemExit(1)
+
+
+def _names_apart(models: Sequence[str]) -> dict[str, str]:
+    """The names of the models that are in folders, so that no two runs share one."""
+    folders = {}
+    for model in models:
+        folder = Path(model).expanduser()
+        if folder.is_dir() and cached_repository(folder.resolve()) is None:
+            folders[model] = folder
+    return dict(zip(folders, names_apart(list(folders.values())), strict=True))
 
 
 def _measured(
@@ -171,30 +149,27 @@ def _measured(
     return summary
 
 
-@with_settings
 def show(
-    records: RecordsDir,
-    settings: dict[str, Any],
-    k: Ks = None,
-    checkpoint: Checkpoint = None,
-    as_json: AsJson = False,
+    records: RecordsDir, /, *, chosen: Chosen = ALL, k: Ks = None, as_json: AsJson = False
 ) -> None:
     """CE and RBP_k with 95% intervals (other documents) of every model and corpus in a folder."""
-    from rbpkit.records import load_summaries
+    summaries = chosen.load(records, several=True)
+    ks = each_k(k)
+    say_if_k_is_all(summaries, ks)
+    print_rows(measured_rows(summaries, ks, intervals=True), as_json)
 
-    summaries = load_summaries(records, several=True, checkpoint=checkpoint, **settings)
-    say_if_k_is_all(summaries, _ks(k))
-    print_rows(measured_rows(summaries, _ks(k), intervals=True), as_json)
 
-
-@with_settings
 def fit(
     records: RecordsDir,
-    settings: dict[str, Any],
+    /,
+    *,
+    chosen: Chosen = ALL,
     k: Ks = None,
-    checkpoint: Checkpoint = None,
+    against: Annotated[
+        Literal["size", "ce"], Parameter(help="size, or ce: all families of a text on one line.")
+    ] = "size",
     figure: Annotated[
-        Path | None, typer.Option(help="Draw the lines into this file: .png, .pdf or .svg.")
+        Path | None, Parameter(help="Draw the lines into this file: .png, .pdf or .svg.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -206,14 +181,17 @@ def fit(
     if figure is not None:
         _check_figure(figure)
     from rbpkit.fit import curves_of_all, family_lines, fit_curves
-    from rbpkit.records import load_summaries
     from rbpkit.stats.noise import trust_lines
 
-    summaries = load_summaries(records, checkpoint=checkpoint, **settings)
+    summaries = chosen.load(records)
+    if against == "ce":
+        print_lines(lines_in_ce(summaries, each_k(k)), as_json, figure)
+        return
     for line in family_lines(summaries):
         say(line)
-    say_if_k_is_all(summaries, _ks(k))
-    curves = curves_of_all(summaries, _ks(k))
+    ks = each_k(k)
+    say_if_k_is_all(summaries, ks)
+    curves = curves_of_all(summaries, ks)
     fits = fit_curves(curves)
     if fits.table.empty:
         raise InputError(f"{records}: nothing could be fitted; {fits.refused[0]}")
@@ -250,13 +228,6 @@ def _draw(curves: Sequence[Curve], figure: Path) -> None:
     plots.save(picture, points, str(figure.parent), figure.stem, form)
 
 
-def _ks(asked: list[int] | None) -> tuple[int, ...]:
-    """The k that were asked for, each once, or the default."""
-    from rbpkit.summary import DEFAULT_KS
-
-    return tuple(dict.fromkeys(asked or DEFAULT_KS))
-
-
 def measured_rows(
     summaries: Iterable[Summary], ks: Sequence[int], intervals: bool = False
 ) -> list[dict[str, Any]]:
@@ -271,12 +242,12 @@ def measured_rows(
     Raises InputError if there is nothing to show, and for k < 1.
     """
     names = ("corpus", "family", "model", "S", "V", "documents", "max_length")
-    other_settings = ["revision", "fingerprint", "seed", "stride", "dtype"]
+    other_settings = [name for name in choosable() if name not in names]
     rows = []
     for summary in summaries:
         manifest = summary.manifest
-        row = {name: getattr(manifest, name) for name in (*names, *other_settings, "tokens")}
-        for name in ("revision", "fingerprint"):  # hashes, of which the beginning is enough
+        row = {name: manifest.setting(name) for name in (*names, *other_settings, "tokens")}
+        for name in HASHES:  # the beginning is enough
             row[name] = row[name][:15]
         row["CE"] = summary.ce()
         if intervals:
@@ -289,19 +260,13 @@ def measured_rows(
         rows.append(row)
     if not rows:
         raise InputError("no measured model to show")
+    jobs = {(row["model"], row["corpus"]) for row in rows}
     for name in other_settings:
-        if not _differs(rows, name):  # it tells nothing
+        values = {(row["model"], row["corpus"], row[name]) for row in rows}
+        if len(values) == len(jobs):  # each has one, which tells nothing
             for row in rows:
                 del row[name]
     return sorted(rows, key=lambda row: [row[name] for name in ("corpus", "family", "S", "model")])
-
-
-def _differs(rows: Iterable[dict[str, Any]], setting: str) -> bool:
-    """Whether a model was measured on one corpus with several values of a setting."""
-    values: dict[tuple[str, str], set[Any]] = {}
-    for row in rows:
-        values.setdefault((row["model"], row["corpus"]), set()).add(row[setting])
-    return any(len(of_model) > 1 for of_model in values.values())
 
 
 def _interval_or_nan(interval: Callable[[], tuple[float, float]]) -> tuple[float, float]:

@@ -2,62 +2,84 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from cyclopts import Parameter, Token
 
-from rbpkit.cli.common import AsJson, Checkpoint, Ks, print_table, say, with_settings
+from rbpkit.cli.axis import lines_in_ce, print_pairs
+from rbpkit.cli.common import ALL, AsJson, Chosen, Ks, RecordsDir, each_k, print_table, say
 from rbpkit.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+FACTORS = {"k": 1e3, "m": 1e6, "b": 1e9}
 
-def _size(given: str) -> float:
+
+def _size(kind: Any, tokens: Sequence[Token]) -> float:
     """A size as people write it: 7e9, 7B, 500M."""
-    factors = {"k": 1e3, "m": 1e6, "b": 1e9}
-    number, factor = given, 1.0
-    if given and given[-1].lower() in factors:
-        number, factor = given[:-1], factors[given[-1].lower()]
+    given = tokens[0].value
+    factor = FACTORS.get(given[-1:].lower(), 1.0)
+    number = given[:-1] if given[-1:].lower() in FACTORS else given
     try:
         return float(number) * factor
     except ValueError:
-        raise typer.BadParameter(f"{given!r}: give a number, as 7e9 or 7B") from None
+        raise InputError(f"--size {given!r}: give a number, as 7e9 or 7B") from None
 
 
-@with_settings
+Size = Annotated[float, Parameter(converter=_size)]
+
+
 def predict(
-    records: Annotated[Path, typer.Option("--records", help="A folder of records or summaries.")],
+    *,
+    records: RecordsDir | None = None,
     size: Annotated[
-        list[float],
-        typer.Option(
-            "--size",
-            help="Non-embedding parameters, as 7e9 or 7B; may be repeated.",
-            parser=_size,
-            metavar="NUMBER",
-        ),
-    ],
-    settings: dict,
+        list[Size] | None,
+        Parameter(help="Non-embedding parameters, as 7e9 or 7B; may be repeated."),
+    ] = None,
+    ce: Annotated[
+        list[float] | None,
+        Parameter(help="Instead of a size, CE of a new model in nats a token; may be repeated."),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        Parameter(help="Instead of records, a table with text, ce, k, acc: the empty acc."),
+    ] = None,
+    chosen: Chosen = ALL,
     k: Ks = None,
-    checkpoint: Checkpoint = None,
-    level: Annotated[float, typer.Option(help="Of the prediction interval.")] = 0.95,
+    level: Annotated[float, Parameter(help="Of the prediction interval.")] = 0.95,
+    figure: Annotated[Path | None, Parameter(help="Of --pairs: draw it into this file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """CE and RBP_k of a new model of a family, by the law fitted to those measured.
+    """CE and RBP_k of a new model: from its size by its family's law, or from its cross-entropy.
 
-    The interval is for one new model of the family on the same documents.
+    The interval is for one new model on the same documents. With --ce the line goes through all
+    models that were measured on a text, of whatever family.
     """
-    from rbpkit.fit import curves_of_all, family_lines
-    from rbpkit.records import load_summaries
-    from rbpkit.stats.prediction import predict_sizes
-    from rbpkit.summary import DEFAULT_KS
+    if pairs is not None:
+        if records is not None or size or ce:
+            raise InputError("--pairs: a table needs no --records, --size or --ce")
+        print_pairs(pairs, as_json, figure)
+        return
+    if records is None:
+        raise InputError("give --records and --size or --ce, or a table of --pairs")
+    if bool(size) == bool(ce):
+        raise InputError("give --size or --ce, one of the two")
+    if ce:
+        fits = lines_in_ce(chosen.load(records), each_k(k))
+        from rbpkit.axis import predict_from_ce
 
-    ks = tuple(dict.fromkeys(k or DEFAULT_KS))  # each once, in the order given
-    sizes = tuple(dict.fromkeys(size))
-    chosen = load_summaries(records, checkpoint=checkpoint, **settings)
-    family_lines(chosen)  # refuses two models of one size
-    predicted = predict_sizes(curves_of_all(chosen, ks), sizes, level)
+        print_table(predict_from_ce(fits, ce, level), as_json)
+        return
+    from rbpkit.fit import curves_of_all, family_lines
+    from rbpkit.stats.prediction import predict_sizes
+
+    sizes = tuple(dict.fromkeys(size or ()))  # each once, in the order given
+    summaries = chosen.load(records)
+    family_lines(summaries)  # refuses two models of one size
+    predicted = predict_sizes(curves_of_all(summaries, each_k(k)), sizes, level)
     table = predicted.table
     if table.empty:
         raise InputError(f"{records}: nothing could be fitted; {predicted.refused[0]}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from typing import Annotated
 
-import typer
+from cyclopts import Parameter
 
 from rbpkit.cli.common import ParamsFile
 from rbpkit.study.checks import folder_to_write
@@ -14,14 +15,14 @@ from rbpkit.study.checks import folder_to_write
 
 def reproduce(
     params: ParamsFile,
-    out: Annotated[
-        str | None, typer.Option("--out", help="Where to write; by default out/NAME.")
-    ] = None,
+    /,
+    *,
+    out: Annotated[str | None, Parameter(help="Where to write; by default out/NAME.")] = None,
     notebook: Annotated[
-        list[str] | None, typer.Option(help="Only this notebook, as 03; may be given again.")
-    ] = None,
+        tuple[str, ...], Parameter(help="Only this notebook, as 03; may be given again.")
+    ] = (),
     form: Annotated[
-        str | None, typer.Option("--format", help="Of figures: png (default), pdf or svg.")
+        str | None, Parameter("--format", help="Of figures: png (default), pdf or svg.")
     ] = None,
 ) -> None:
     """Measure a study, run the notebooks on it, and compare with what ships and is published."""
@@ -34,5 +35,6 @@ def reproduce(
 
     os.environ[FORMAT_VARIABLE] = figure_format(form)  # the notebooks' kernels have it too
     progress = sys.stderr.isatty()
-    if not run(loaded, folder, notebooks=notebook or (), say=typer.echo, progress=progress):
-        raise typer.Exit(1)
+    tell = functools.partial(print, flush=True)  # a line is seen when it is said, in a file too
+    if not run(loaded, folder, notebooks=notebook, say=tell, progress=progress):
+        raise SystemExit(1)

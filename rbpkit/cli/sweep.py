@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
-import typer
+from cyclopts import Parameter
+from cyclopts.types import PositiveInt
 
 from rbpkit.cli.common import AsJson, Out, ParamsFile, print_table, say
 from rbpkit.errors import InputError
@@ -14,15 +15,18 @@ from rbpkit.study.checks import folder_to_write
 
 def sweep(
     params: ParamsFile,
+    /,
+    *,
     out: Out,
     engine: Annotated[
-        str, typer.Option(help="process: on this machine; ray: on a Ray cluster.")
+        Literal["process", "ray"],
+        Parameter(help="process: on this machine; ray: on a Ray cluster."),
     ] = "process",
     address: Annotated[
-        str | None, typer.Option(help="Of a running Ray cluster; by default one is started here.")
+        str | None, Parameter(help="Of a running Ray cluster; by default one is started here.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Models at a time; by default 1, on Ray all that fit.", min=1)
+        PositiveInt | None, Parameter(help="Models at a time; by default 1, on Ray all that fit.")
     ] = None,
 ) -> None:
     """Measure all models of a parameter file on all of its corpora."""
@@ -54,13 +58,15 @@ def sweep(
     say(f"{len(result.measured)} jobs done, {len(result.failures)} failed; records in {folder}")
     if result.failures:
         say(f"why: {folder / 'failures.csv'}; the same command runs these jobs again")
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def status(
     params: ParamsFile,
+    /,
+    *,
     out: Annotated[
-        str | None, typer.Option("--out", help="The records; by default the file's records_dir.")
+        str | None, Parameter(help="The records; by default the file's records_dir.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -80,4 +86,4 @@ def status(
     counted = ", ".join(f"{count.get(state, 0)} {state}" for state in ("done", "failed", "left"))
     say(f"{len(jobs)} jobs: {counted}")
     if count.get("failed", 0):
-        raise typer.Exit(1)
+        raise SystemExit(1)

@@ -1,9 +1,10 @@
-"""What a job was: the model, the text, the protocol and the versions. One JSON file per job."""
+"""What a job was: its key, and the manifest with all else. One JSON file per job."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
@@ -14,13 +15,14 @@ from pydantic import (
     NonNegativeInt,
     PositiveInt,
     ValidationError,
+    model_validator,
 )
 
 from rbpkit.errors import InputError
-from rbpkit.files.job_key import PREFIXES, JobKey
+from rbpkit.settings import Settings, settings_in_key
 
-Setting = str | int | Sequence[str] | None  # a value, several of which one is enough, or any
 FORMAT: Final = 2  # of record files, their manifests and summaries, together
+HASHES = ("revision", "fingerprint")  # of which the first digits are enough to choose by
 
 
 def _writable(name: str) -> str:
@@ -28,57 +30,39 @@ def _writable(name: str) -> str:
     return name
 
 
-Name = Annotated[str, Field(min_length=1), AfterValidator(_writable)]
+_Name = Annotated[str, Field(min_length=1), AfterValidator(_writable)]
 
 
-class Manifest(BaseModel):
-    """What was measured and with what; written last, so its presence says "done".
+class JobKey(BaseModel):
+    """What tells jobs apart. Two jobs with one key give the same numbers, except for last bits.
 
     model, revision: the name in the records; a commit of the hub, or "sha256:..." over its files.
-    family: the models that it is fitted with.
-    S: non-embedding parameters.
-    V: rows of the output matrix.
     corpus, fingerprint: the id of the corpus, and the fingerprint of its text.
-    documents: those that the protocol took, including `skipped_documents`.
+    documents: those that the protocol took, including those with nothing to score.
+    seed: of the shuffle that picked the documents; 0 if nothing was shuffled.
     max_length: tokens at which documents were truncated, or of a window.
     stride: of overlapping windows; 0 if documents were truncated.
-    dtype, device, threads, batch_tokens: of the forward passes.
-    seed: of the shuffle that picked the documents; 0 if nothing was shuffled.
-    versions: of rbpkit, torch, transformers, tokenizers and python; `ranks` names the program that
-        counted. Notes on how the model was loaded are here, too.
-    skipped_documents: those with nothing to score (a single token).
-    tokens: how many are scored, T.
-    seconds: wall time.
-    sha256: of the Parquet file, filled in when it is written.
-    format: of the files.
+    dtype: of the forward passes.
 
-    There is no tie rule here, as both counts are stored. Raises InputError for a field of the wrong
-    kind.
+    These are the settings of the first version, as they turned out. A setting that is marked IN_KEY
+    later is a further field here, unless it has its default value: then the key, and with it the
+    names of the files, is that of before.
+
+    Versions, device, threads and batch size can change last bits: they are recorded, and are not
+    in the key. Raises InputError for a field of the wrong kind.
     """
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, strict=True, extra="allow", allow_inf_nan=False)
 
-    model: Name
+    model: _Name
     revision: str
-    family: Annotated[str, AfterValidator(_writable)]
-    S: PositiveInt
-    V: PositiveInt
-    corpus: Name
-    fingerprint: Name
+    corpus: _Name
+    fingerprint: _Name
     documents: PositiveInt
+    seed: NonNegativeInt
     max_length: PositiveInt
     stride: NonNegativeInt = 0
-    dtype: Name
-    device: Name
-    threads: PositiveInt
-    batch_tokens: PositiveInt
-    seed: NonNegativeInt
-    versions: dict[str, str]
-    skipped_documents: NonNegativeInt = 0
-    tokens: NonNegativeInt = 0
-    seconds: Annotated[float, Field(ge=0)] = 0.0
-    sha256: str = ""
-    format: Literal[2] = FORMAT
+    dtype: _Name
 
     def __init__(self, **fields: Any) -> None:
         try:
@@ -86,25 +70,95 @@ class Manifest(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             name = ".".join(map(str, first["loc"]))
-            raise InputError(f"manifest: {name}={first['input']!r}: {first['msg']}") from None
+            fault = f"{name}={first['input']!r}: {first['msg']}" if name else first["msg"]
+            raise InputError(f"manifest: {fault}") from None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_what_differs(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """Without the later settings that have their default value."""
+        later = settings_in_key()
+        kept = {}
+        for name, value in fields.items():
+            if name not in cls.model_fields:
+                if name not in later:
+                    raise ValueError(f"there is no {name!r}")
+                # Jobs from before the setting have this key and these file names.
+                if value == later[name].default:
+                    continue
+            kept[name] = value
+        return kept
+
+    def digest(self) -> str:
+        """A short hash, in the names of the job's files: 8 hexadecimal digits."""
+        values: list[Any] = [getattr(self, name) for name in JobKey.model_fields]
+        if self.model_extra:
+            values.append(dict(sorted(self.model_extra.items())))
+        return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:8]
+
+    def setting(self, name: str) -> Any:
+        """What `name`, one of `choosable`, was in this job."""
+        later = settings_in_key().get(name)
+        return getattr(self, name, later.default if later else None)
+
+
+def settings_of_key(*parts: Settings) -> dict[str, Any]:
+    """Those of these settings that JobKey takes as they were given: it has no field for them."""
+    names = settings_in_key().keys() - JobKey.model_fields.keys()
+    values: dict[str, Any] = {}
+    for part in parts:
+        values |= part.model_dump(include=names)
+    return values
+
+
+def choosable() -> tuple[str, ...]:
+    """What readers of a folder can choose jobs by."""
+    return tuple(dict.fromkeys(["family", *JobKey.model_fields, *settings_in_key()]))
+
+
+class Manifest(JobKey):
+    """What was measured and with what; written last, so its presence says "done".
+
+    Beside the key:
+    - family: the models that it is fitted with.
+    - S: non-embedding parameters.
+    - V: rows of the output matrix.
+    - device, threads, batch_tokens: of the forward passes.
+    - versions: of rbpkit, torch, transformers, tokenizers and python; `ranks` names the program
+      that counted. Notes on how the model was loaded are here, too.
+    - skipped_documents: those with nothing to score (a single token).
+    - tokens: how many are scored, T.
+    - seconds: wall time.
+    - sha256: of the Parquet file, filled in when it is written.
+    - format: of the files.
+
+    There is no tie rule here, as both counts are stored.
+    """
+
+    family: Annotated[str, AfterValidator(_writable)]
+    S: PositiveInt
+    V: PositiveInt
+    device: _Name
+    threads: PositiveInt
+    batch_tokens: PositiveInt
+    versions: dict[str, str]
+    skipped_documents: NonNegativeInt = 0
+    tokens: NonNegativeInt = 0
+    seconds: Annotated[float, Field(ge=0)] = 0.0
+    sha256: str = ""
+    format: Literal[2] = FORMAT
 
     @property
     def key(self) -> JobKey:
         """The job's key."""
-        return JobKey(*(getattr(self, name) for name in JobKey._fields))
+        beside = Manifest.model_fields.keys() - JobKey.model_fields.keys()
+        return JobKey(**self.model_dump(exclude=beside))
 
-    def has(self, settings: Mapping[str, Setting]) -> bool:
-        """Whether the job has these SETTINGS (name -> value, or a list of them; None for any)."""
-        for name, value in settings.items():
-            if value is None:
-                continue
-            recorded = getattr(self, name)
-            values = [value] if isinstance(value, str | int) else value
-            if name in PREFIXES:
-                found = any(recorded.startswith(str(one)) for one in values if one)
-            else:
-                found = recorded in values
-            if not found:
+    def has(self, settings: Mapping[str, set[str]]) -> bool:
+        """Whether the job has these settings (name -> values in words, one of which is enough)."""
+        for name, values in settings.items():
+            recorded = self.setting(name)
+            if not any(is_value(name, recorded, value) for value in values):
                 return False
         return True
 
@@ -124,3 +178,10 @@ class Manifest(BaseModel):
         except (ValueError, AttributeError, RecursionError) as error:
             way_out = "use the version of rbpkit that wrote it, or delete it and measure again"
             raise InputError(f"{where}: not a readable manifest ({error}); {way_out}") from error
+
+
+def is_value(setting: str, recorded: object, asked: str) -> bool:
+    """Whether a setting was recorded with the value asked for; the first digits of a hash do."""
+    if setting in HASHES:
+        return bool(asked) and str(recorded).startswith(asked)
+    return str(recorded) == asked

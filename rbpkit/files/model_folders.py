@@ -105,23 +105,15 @@ class NoBar(tqdm):
 
 
 def find_checkpoint(
-    model: str | os.PathLike[str],
-    *,
-    revision: str | None = None,
-    allow_pickle: bool = False,
-    trust_remote_code: bool = False,
-    local_files_only: bool = False,
-    progress: bool = False,
-    image: bool = False,
+    model: str | os.PathLike[str], *, revision: str | None = None, **how: bool
 ) -> Checkpoint:
-    """The files of a hub id or a local path; see `load_model` for the arguments.
+    """The files of a hub id or a local path; `how` has fields of `Source`.
 
     Raises InputError if there is no such folder, the hub does not give the model, the folder has no
     config or no weights of the admitted kind, the base model of an adapter cannot be found, or the
     package that reads an adapter or a GGUF file is not installed.
     """
-    source = Source(allow_pickle, trust_remote_code, local_files_only, progress, image)
-    return _checkpoint(model, revision, source)
+    return _checkpoint(model, revision, Source(**how))
 
 
 def _checkpoint(model: str | os.PathLike[str], revision: str | None, source: Source) -> Checkpoint:

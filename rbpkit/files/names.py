@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 AnyPath = str | os.PathLike[str]
@@ -30,6 +31,28 @@ def folder_name(folder: Path) -> str:
     if _CHECKPOINT.fullmatch(folder.name) and folder.parent.name:
         return f"{folder.parent.name}/{folder.name}"
     return folder.name
+
+
+def names_apart(folders: Sequence[Path]) -> list[str]:
+    """The names of models in several folders: `folder_name`, unless two runs would share one.
+
+    Runs of one name get as many of the folders above them as tell them apart: "runs/a" and
+    "runs4/a", and their checkpoints "runs/a/checkpoint-300" and "runs4/a/checkpoint-300".
+    """
+    paths = [folder.resolve() for folder in folders]
+    runs = [path.parent if _CHECKPOINT.fullmatch(path.name) else path for path in paths]
+    names = []
+    for path, run in zip(paths, runs, strict=True):
+        depth = 1
+        others = {other for other in runs if other != run}
+        while any(other.parts[-depth:] == run.parts[-depth:] for other in others):
+            depth += 1
+        if depth == 1:
+            names.append(folder_name(path))
+        else:
+            checkpoint = [path.name] if path != run else []
+            names.append("/".join([*run.parts[-depth:], *checkpoint]))
+    return names
 
 
 def run_and_step(name: str) -> tuple[str, int] | None:

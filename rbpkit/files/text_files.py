@@ -11,27 +11,37 @@ import hashlib
 import io
 import itertools
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rbpkit.errors import InputError, reason
-from rbpkit.files.pictures import Picture, folder_rows
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".txt")
 
 
-class Document(NamedTuple):
-    """A document: its text, the picture that the text describes, and the name of its unit.
+class PictureCell(NamedTuple):
+    """A value of a row as it is: where the row is, for errors, and the folder of its file.
 
+    folder: None of a row in memory.
+    """
+
+    where: str
+    value: Any
+    folder: Path | None
+
+
+class Document(NamedTuple):
+    """A document: its text, and what its row has besides.
+
+    picture: the value of the picture's column, which only the laboratory can read.
     unit: what was sampled with it (an author, a repository), if that is known.
     prompt: what a model reads before the text and is not scored on, if there is one.
     """
 
     text: str
-    picture: Picture | None = None
+    picture: Any = None
     unit: str | None = None
     prompt: str | None = None
 
@@ -42,8 +52,6 @@ class Columns(NamedTuple):
     texts: those whose values are joined by a newline.
     picture: the one with the picture that the text describes.
     unit: the one with the name of the document's unit.
-    pictures_in: the folder that pictures are read from, by names relative to it; None for the
-        folder of the corpus's file.
     prompt: the one with what is read before the text and not scored.
     newline: whether a newline stands between prompt and text even if there is white space.
     """
@@ -51,7 +59,6 @@ class Columns(NamedTuple):
     texts: Sequence[str]
     picture: str | None = None
     unit: str | None = None
-    pictures_in: Path | None = None
     prompt: str | None = None
     newline: bool = False
 
@@ -105,8 +112,7 @@ def read_documents(
 ) -> Iterator[Document]:
     """The document of each row of `files`, in order, read lazily; a .txt file is one row.
 
-    columns: of JSON or Parquet rows. If there is one with pictures, a file may be a folder, which
-        is read as by `folder_rows`.
+    columns: of JSON or Parquet rows.
     keep: which JSON rows count.
 
     Raises InputError that names file and line (or row) for a field without text, picture or unit,
@@ -116,9 +122,7 @@ def read_documents(
     for path in files:
         suffix = suffix_of(path)
         with reason(f"{path}: cannot be read; is it whole?"):
-            if path.is_dir() and columns.picture is not None:
-                yield from _imagefolder_rows(path, columns.picture, make)
-            elif suffix == ".txt":
+            if suffix == ".txt":
                 if columns.prompt is not None:
                     raise InputError(f"{path}: a .txt file has no columns, so no prompt")
                 row = {"text": read_txt(path)}
@@ -142,11 +146,6 @@ def read_txt(path: Path) -> str:
         if path.stat().st_size > LONGEST_TEXT:
             raise InputError(f"{path}: {_TOO_LONG}")
         return path.read_bytes().decode("utf-8-sig")
-
-
-def _imagefolder_rows(folder: Path, image: str, make: Make) -> Iterator[Document]:
-    for number, row in enumerate(folder_rows(folder, image), start=1):
-        yield make(row, row, f"{folder}, row {number}", folder)
 
 
 def _json_rows(path: Path, keep: Callable[[Row], bool] | None, make: Make) -> Iterator[Document]:
@@ -201,8 +200,7 @@ def document_of(
     space.
 
     known, where: the names of all columns of the row, and its place, for errors.
-    folder: of the corpus's file. A picture's file must be inside it, or in `columns.pictures_in`.
-        None of rows in memory, which may name any file.
+    folder: of the corpus's file; None of rows in memory.
 
     Raises InputError for a column that is missing or has no value of its kind.
     """
@@ -218,11 +216,13 @@ def document_of(
             raise InputError(f"{where}: no {kind} in field {column!r}; its fields are {[*known]}")
     picture = None
     if columns.picture is not None:
-        source = row[columns.picture]
-        if folder is not None:
-            source = _source_inside(source, columns.pictures_in or folder, where)
-        picture = Picture(str(where), source)
-    unit = None if columns.unit is None else str(row[columns.unit])
+        picture = PictureCell(str(where), row[columns.picture], folder)
+    unit = None
+    if columns.unit is not None:
+        value = row[columns.unit]
+        if value != value:  # NaN: a missing author is no author called "nan"
+            raise InputError(f"{where}: no unit in field {columns.unit!r} (it is {value})")
+        unit = str(value)
     prompt = None
     if columns.prompt is not None:
         prompt = row.get(columns.prompt)
@@ -242,25 +242,6 @@ def _check_words(text: str, where: object) -> None:
     for word in _WORD.finditer(text):
         if word.end() - word.start() > LONGEST_WORD:
             raise InputError(f"{where}: a word of over {LONGEST_WORD:,} characters; is it text?")
-
-
-def _source_inside(source: Any, folder: Path, where: object) -> Any:
-    """The source of a picture; one that is a file must be inside the folder.
-
-    Otherwise the rows of a stranger's corpus could have any file of this machine opened.
-    """
-    is_encoded = isinstance(source, Mapping) and source.get("bytes") is not None
-    if isinstance(source, Mapping) and not is_encoded:
-        source = source.get("path")
-    if not isinstance(source, str):
-        return source
-    path = Path(os.path.abspath(folder / source))
-    if not path.is_relative_to(os.path.abspath(folder)):
-        raise InputError(
-            f"{where}: the picture {source!r} is outside {folder}; name the folder that all"
-            " pictures are in, --images (images=)"
-        )
-    return path
 
 
 def prompts_fingerprint(texts: str, prompts: Iterable[str]) -> str:

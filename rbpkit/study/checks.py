@@ -10,7 +10,6 @@ from pathlib import Path
 from rbpkit.errors import InputError
 
 DISTRIBUTIONS = {"IPython": "ipython"}  # whose modules have another name
-MOST_THREADS = 1024  # of torch; a number far beyond is a slip
 
 
 def folder_to_write(out: str) -> Path:

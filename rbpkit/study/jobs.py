@@ -92,8 +92,9 @@ def _model_called(given: str, source: str) -> tuple[str, str]:
         given = f"{source}:{given}"
     called = plugins.model_called(given)
     if called is not None:
-        name, plugin_folder = called
-        return name, given if plugin_folder is None else str(plugin_folder)
+        name, found = called
+        is_folder = isinstance(found, str | os.PathLike)  # or it is made, or has to be trained
+        return name, str(found) if is_folder else given
     if not folder.is_dir():
         return given, given
     return cached_repository(folder) or folder_name(folder), given
@@ -130,10 +131,11 @@ def _read_corpus(params: Params, name: str, given: str) -> Corpus:
     return load_corpus(
         given,
         documents=params.documents,
-        field=None if is_named else params.text_field,
-        image=None if is_named else params.picture_field,
-        unit=None if is_named else params.unit_field,
-        prompt=None if is_named else params.prompt_field,
+        field=None if is_named else params.field,
+        image=None if is_named else params.image,
+        images=None if is_named else params.images,
+        unit=None if is_named else params.unit,
+        prompt=None if is_named else params.prompt,
         seed=params.seed,
         revision=params.revision_of(repository) if repository else None,
     )
@@ -150,7 +152,7 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     Columns: model, corpus, state ("done", "failed" or "left"), tokens and seconds of what is done
     (else missing), and the reason of a failure. Done is a finished manifest with the study's
     settings, as far as the parameters tell them, and with the text of the study's own files, so
-    that another prompt_field counts as left; a sweep also compares other texts, and weights.
+    that another prompt counts as left; a sweep also compares other texts, and weights.
     Raises InputError when the study is at fault.
     """
     failures = read_failures(Path(out))
@@ -192,8 +194,9 @@ def _is_of(manifest: Manifest, job: Job, params: Params) -> bool:
         job.model,
         job.corpus,
         documents=params.documents or 0,
-        seed=params.seed,
+        seed=params.seed or 0,
         max_length=params.max_length,
+        stride=params.stride,
         dtype=params.dtype,
     )
 

@@ -6,37 +6,54 @@ variable of each key, so no key may have the name of a module.
 
 from __future__ import annotations
 
-import ast
-import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import yaml
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    NonNegativeInt,
-    PositiveInt,
-    ValidationError,
-    field_validator,
-)
+from pydantic import BeforeValidator, Field, PositiveInt, field_validator
 
 from rbpkit import plugins
 from rbpkit.errors import InputError
 from rbpkit.records import load_summaries
-from rbpkit.study.checks import MOST_THREADS
-
-Names = Annotated[tuple[str, ...], Field(strict=False)]
-Counts = Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=1)]
-
-RENAMED = {"train_models": "name these models in model_ids"}
-"""Keys of earlier versions -> what to do instead."""
+from rbpkit.settings import ReadingSettings, RunSettings, Settings, TextSettings, WeightSettings
 
 
-class Params(BaseModel):
+def _without_doubles(value: Any) -> tuple[Any, ...]:
+    """A list of a study as a tuple. Raises ValueError for anything else, and for doubles."""
+    if not isinstance(value, list | tuple):
+        raise ValueError("must be a list, in square brackets")
+    if len(set(map(str, value))) != len(value):
+        raise ValueError("names something twice")
+    return tuple(value)
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_without_doubles)]
+Counts = Annotated[tuple[PositiveInt, ...], Field(min_length=1), BeforeValidator(_without_doubles)]
+
+RENAMED = {
+    "train_models": "no longer used: name these models in model_ids",
+    "text_field": "now called field",
+    "picture_field": "now called image",
+    "unit_field": "now called unit",
+    "prompt_field": "now called prompt",
+}
+"""Keys of earlier versions -> what became of them."""
+
+
+class Shown(Settings):
+    """What the notebooks show: their parameters."""
+
+    families: Names = ()
+    corpus_names: Names = ()
+    ks: Counts = (1, 10, 50, 100)
+    Ns: Counts = (1, 2, 5, 10, 20, 50, 100)
+    records_dir: str = ""
+    figures_dir: str = ""
+
+
+class Params(Shown, TextSettings, ReadingSettings, WeightSettings, RunSettings):
     """A study: which models, on which corpora, how they are measured, what the notebooks show.
 
     Which models:
@@ -48,66 +65,28 @@ class Params(BaseModel):
             pocket model.
         revisions: "owner/name@revision" pins a model or data set of the hub to a commit, tag or
             branch; the others are taken at their newest.
-        allow_pickle: admit weights that are pickle files, such as OPT's on the hub.
     On which text:
         corpus_names: names, files or folders. In a notebook an empty list, as one of `families`,
-            shows whatever was measured.
-        text_field, picture_field, unit_field: the columns of your own files with the text, with its
-            picture (for captioners), and with what it was sampled with (its author).
-        prompt_field: the column with what is read before the text and not scored.
-        documents: how many of a corpus are measured, 0 for all; null for the protocol's 1,000, and
-            for all of a plugin's corpus.
-        seed: of their shuffle.
-        changed_text: measure a plugin's corpus although it is not the text of its reference.
-    How:
-        max_length: where documents are truncated, in tokens.
-        dtype: of the network; the output head stays in float32.
-        device: null for a GPU if there is one; auto to spread a model over all GPUs.
-        batch_tokens: most tokens of one forward pass.
-        threads: of torch on the CPU, 0 for its default.
+            shows whatever was measured. The columns (field, image, unit, prompt) are those of your
+            own files.
     What the notebooks show:
         ks, Ns: k of RBP_k and N of p_{N,k}.
         records_dir: where they read records; empty for those of the pocket models.
         figures_dir: where they write figures; empty for nowhere.
+    How it is measured: all other keys, which are those of `rbpkit.settings`.
     """
 
-    # "model_" is a prefix of pydantic's own, which some versions warn of.
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
-
     source: str
-    families: Names = ()
     model_ids: Names = ()
-    corpus_names: Names
+    corpus_names: Names  # to be given here
     revisions: Names = ()
-    allow_pickle: bool = False
-    ks: Counts = (1, 10, 50, 100)
-    Ns: Counts = (1, 2, 5, 10, 20, 50, 100)
-    documents: NonNegativeInt | None = None
-    text_field: str | None = None
-    picture_field: str | None = None
-    unit_field: str | None = None
-    prompt_field: str | None = None
-    max_length: Annotated[int, Field(ge=2)] = 512
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
-    device: str | None = None
-    batch_tokens: PositiveInt = 8192
-    threads: Annotated[int, Field(ge=0, le=MOST_THREADS)] = 0
-    seed: NonNegativeInt = 42
-    changed_text: bool = False
-    records_dir: str = ""
-    figures_dir: str = ""
 
-    @field_validator(
-        *("families", "model_ids", "corpus_names", "revisions", "ks", "Ns"),
-        mode="before",
-    )
     @classmethod
-    def _a_list(cls, value: Any) -> Any:
-        if not isinstance(value, list | tuple):
-            raise ValueError("must be a list, in square brackets")
-        if len(set(map(str, value))) != len(value):
-            raise ValueError("names something twice")
-        return tuple(value)
+    def problem(cls, fault: Mapping[str, Any]) -> str:
+        key = str(fault["loc"][0])
+        if fault["type"] == "extra_forbidden" and key in RENAMED:
+            return f"key {key!r} is {RENAMED[key]}"
+        return super().problem(fault).replace("unknown setting", "unknown key")
 
     @field_validator("source")
     @classmethod
@@ -121,7 +100,7 @@ class Params(BaseModel):
     @classmethod
     def _pins(cls, pins: tuple[str, ...]) -> tuple[str, ...]:
         for pin in pins:
-            if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?@[\w./-]+", pin):
+            if ".." in pin or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?@[\w./-]+", pin):
                 raise ValueError(f"{pin!r} is not owner/name@revision")
         repositories = {pin.split("@")[0] for pin in pins}
         if len(repositories) != len(pins):
@@ -139,25 +118,6 @@ class Params(BaseModel):
 
 MOST_CHARACTERS = 1_000_000
 MOST_LEVELS = 20
-
-
-def _check_plain(text: str, path: str | Path) -> None:
-    """InputError for YAML that no study needs, and that could take hours or all memory to read.
-
-    The parser's events come one by one, before anything is built from them.
-    """
-    if len(text) > MOST_CHARACTERS:
-        raise InputError(f"{path}: over {MOST_CHARACTERS:,} characters; is it a parameter file?")
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        if isinstance(event, yaml.AliasEvent):
-            raise InputError(f"{path}: an alias (*{event.anchor}); write its value out")
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > MOST_LEVELS:
-            raise InputError(f"{path}: lists inside lists, {MOST_LEVELS} deep; a study has two")
 
 
 def load_params(path: str | Path) -> Params:
@@ -186,10 +146,34 @@ def load_params(path: str | Path) -> Params:
     keys = [key.value for key, _ in top.value]
     if twice := [key for key in values if keys.count(key) > 1]:
         raise InputError(f"{path}: key {twice[0]!r} is given twice")
-    try:
-        return Params(**{str(key): value for key, value in values.items()})
-    except ValidationError as error:
-        raise InputError(f"{path}: {'; '.join(problems(error))}") from error
+    return Params.of({str(key): value for key, value in values.items()}, str(path))
+
+
+_OTHER_NUMBER = re.compile(r"[-+]?(0[\d_]+|0[xob]\w+|[\d_]+(:[\d_]+)+)")
+"""Numbers that YAML 1.1 reads otherwise than people do: base 8, 16, 2 and 60."""
+
+
+def _check_plain(text: str, path: str | Path) -> None:
+    """InputError for YAML that no study needs, and that could take hours or all memory to read.
+
+    The parser's events come one by one, before anything is built from them.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise InputError(f"{path}: over {MOST_CHARACTERS:,} characters; is it a parameter file?")
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            raise InputError(f"{path}: an alias (*{event.anchor}); write its value out")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        # YAML 1.1 takes 1:10 for 70 and 0512 for 330.
+        if isinstance(event, yaml.ScalarEvent) and event.style is None:
+            if _OTHER_NUMBER.fullmatch(event.value):
+                raise InputError(f"{path}: {event.value}: write the number in decimal digits")
+        if depth > MOST_LEVELS:
+            raise InputError(f"{path}: lists inside lists, {MOST_LEVELS} deep; a study has two")
 
 
 def _what_is_broken(error: Exception) -> str:
@@ -202,28 +186,17 @@ def _what_is_broken(error: Exception) -> str:
     return f"line {mark.line + 1}: {problem}" if mark is not None else problem
 
 
-INJECTED = "# Parameters\n"  # the first line of the cell that papermill adds
-
-
 def check_parameters(names: Mapping[str, Any]) -> None:
-    """Check what papermill injected into a notebook by the rules of a parameter file.
+    """Check a notebook's parameters, as papermill may have set them, by the rules of a study.
 
-    papermill makes a variable of each key, and only warns about one that the notebook lacks.
-    names: the notebook's `globals()`; its `In` has the cells that were executed so far.
+    names: the notebook's `globals()`. papermill makes a variable of each key, and warns about one
+        that the notebook does not have.
+
     With records of the reader's own it says that the text speaks of other models.
     Raises InputError, one line that names every key at fault, or if a records_dir has no records.
     """
-    given: dict[str, Any] = {}
-    for cell in names.get("In", ()):
-        if cell.startswith(INJECTED):
-            for assignment in ast.parse(cell).body:
-                assert isinstance(assignment, ast.Assign), "papermill injects nothing else"
-                name = ast.unparse(assignment.targets[0])
-                given[name] = names[name]
-    try:
-        Params(**{"source": "pocket", "corpus_names": ["pocket:prose"], **given})
-    except ValidationError as error:
-        raise InputError(f"papermill: {'; '.join(problems(error))}") from None
+    given = {name: names[name] for name in Shown.model_fields if name in names}
+    Shown.of(given, "papermill")
     records_dir = names.get("records_dir")
     if records_dir:
         manifests = [summary.manifest for summary in load_summaries(records_dir, checkpoint="last")]
@@ -234,21 +207,3 @@ def check_parameters(names: Mapping[str, Any]) -> None:
             f"The text speaks of the pocket models; you gave records of {len(models)} models"
             f" ({', '.join(families)}) on {', '.join(corpora)}."
         )
-
-
-def problems(error: ValidationError) -> list[str]:
-    """What is wrong with a study, a line for each fault."""
-    return [_problem(fault) for fault in error.errors()]
-
-
-def _problem(fault: Mapping[str, Any]) -> str:
-    key = str(fault["loc"][0])
-    if fault["type"] == "extra_forbidden" and key in RENAMED:
-        return f"key {key!r} is no longer used: {RENAMED[key]}"
-    if fault["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(key, Params.model_fields, n=1)
-        return f"unknown key {key!r}" + (f"; did you mean {near[0]}?" if near else "")
-    if fault["type"] == "missing":
-        return f"key {key!r} is missing"
-    problem = fault["msg"].removeprefix("Value error, ")
-    return f"{key}: {problem[0].lower()}{problem[1:]} (it is {fault['input']!r})"

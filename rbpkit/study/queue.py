@@ -79,8 +79,8 @@ class Queue:
         """A job that is finished with these settings, its bytes verified.
 
         No model is loaded for that: its revision and its context are read from its folder. Whatever
-        cannot be settled here is left to `measure`: a damaged file, for example, or a captioner
-        whose context is too short, since only its processor knows how much of it a picture takes.
+        cannot be settled here is left to `measure`: a damaged file, for example, or a
+        captioner whose context is short, since only its processor knows what a picture takes of it.
         """
         begins = job_path(self.out, job)
         if not any(begins.parent.glob(f"{begins.name}.*json")):
@@ -88,7 +88,10 @@ class Queue:
         corpus = self.corpora[job.corpus]
         with suppress(Exception):  # load_model and measure say what is wrong
             model = self._find_model(self.sources[job.model], pictures=corpus.pictures is not None)
-            found = find_done(self.out, job_key(model, corpus, max_length=self.params.max_length))
+            key = job_key(
+                model, corpus, max_length=self.params.max_length, stride=self.params.stride
+            )
+            found = find_done(self.out, key)
             if found is not None:
                 return Measurement(summary_of(found), found.path, found_done=True)
         return None
@@ -166,6 +169,7 @@ def _measure_job(queue: Queue, job: Job, models: dict[bool, LoadedModel], progre
             corpus,
             queue.out,
             max_length=params.max_length,
+            stride=params.stride,
             batch_tokens=params.batch_tokens,
             changed_text=params.changed_text,
             progress=progress,

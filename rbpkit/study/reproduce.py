@@ -93,17 +93,17 @@ def with_trained_models(
     models = study_models(params)
     to_train: dict[str, list[str]] = {}
     for name, source in models.items():
-        plugin = plugins.prefix_of(source)
-        if plugin is not None:
-            to_train.setdefault(plugin, []).append(name)
+        if plugins.has_to_be_trained(source):
+            to_train.setdefault(str(plugins.prefix_of(source)), []).append(name)
     if not to_train:
         return params
     for plugin, names in to_train.items():
-        train = plugins.load_plugin(plugin).train
+        train = plugins.reference_of(plugin).train
         if train is None:
             raise InputError(f"the plugin {plugin!r} has no function that trains {names[0]}")
         device = params.device or "cpu"
-        folders = train(names, out, device=device, say=say, progress=progress)
+        about = {"device": device, "say": say, "progress": progress}
+        folders = plugins.called(plugin, f"training {names[0]}", train, names, out, **about)
         for name, folder in zip(names, folders, strict=True):
             models[name] = str(folder)
     return params.model_copy(update={"model_ids": tuple(models.values())})
@@ -184,12 +184,18 @@ def _plugins_of(corpora: Iterable[str]) -> list[str]:
 
 @cache
 def _summaries_of(plugin: str) -> tuple[Summary, ...]:
-    return tuple(plugins.load_plugin(plugin).summaries())
+    return _given(plugin, "summaries")
 
 
 @cache
 def _totals_of(plugin: str) -> tuple[Measured, ...]:
-    return tuple(plugins.load_plugin(plugin).totals())
+    return _given(plugin, "totals")
+
+
+def _given(plugin: str, kind: str) -> tuple[Any, ...]:
+    """The summaries or totals that come with a plugin."""
+    give = getattr(plugins.reference_of(plugin), kind)
+    return tuple(plugins.called(plugin, f"its {kind}", give))
 
 
 def differing(job: Measured, expected: Measured) -> list[str]:

@@ -24,6 +24,7 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, check_whole
 from rbpkit.measuring import Measurement, measure, opened_corpus
+from rbpkit.settings import TextSettings
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +63,7 @@ class RBPCallback(TrainerCallback):
         self._trainer = trainer
         self._ks = tuple(ks)
         columns = {name: options.pop(name, None) for name in ("field", "prompt")}
-        self._corpus = opened_corpus(corpus, **columns)
+        self._corpus = opened_corpus(corpus, TextSettings.of(columns))
         self._options = {"tokenizer": tokenizer or trainer.processing_class, **options}
         if trainer.is_world_process_zero():
             # What `measure` refuses, it refuses now and not after hours of training.
@@ -95,7 +96,7 @@ class RBPCallback(TrainerCallback):
         try:
             with _undisturbed(model):
                 result = measure(model, self._corpus, say=logger.info, **self._options)
-        except InputError as error:
+        except (InputError, OSError) as error:  # a full disk must not end hours of training
             logger.warning("step %d is not measured: %s", step, error)
             return logs
         for k in self._ks:

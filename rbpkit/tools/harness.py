@@ -140,8 +140,12 @@ class RankingLM(TemplateLM):
     def _encode(self, context: str, continuation: str) -> tuple[Tokens, Tokens]:
         """The ids of both, as the harness divides them."""
         if context:
-            return self._encode_pair(context, continuation)
+            before, after = self._encode_pair(context, continuation)
+            # White space at the end of a context goes to the continuation, so nothing may be left.
+            return before or [self.prefix_token_id], after
         ids = self.tok_encode(continuation, add_special_tokens=False)
+        if not ids:
+            raise InputError("a request without a continuation: there is nothing to score")
         if ids[0] == self.prefix_token_id:
             return ids[:1], ids[1:]
         return [self.prefix_token_id], ids
@@ -185,8 +189,9 @@ class RankingLM(TemplateLM):
         planned = planned_manifest(self.loaded, key, encoded, self._batch_tokens)
         seconds = round(time.perf_counter() - start, 3)
         done = {"tokens": columns["nll"].size, "seconds": seconds}
-        kept = {**columns, "unit": corpus.unit_numbers()[columns["document"]]}
-        write_records(self._records, Records(**kept, manifest=planned.model_copy(update=done)))
+        unit = corpus.unit_numbers()[columns["document"]]
+        manifest = planned.model_copy(update=done)
+        write_records(self._records, Records.of(columns, manifest, unit))
         return columns
 
 

@@ -17,12 +17,12 @@ from transformers import PreTrainedTokenizerBase
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from rbpkit.corpora import Corpus
-from rbpkit.encoding import Batch, encode
+from rbpkit.encoding import Batch
 from rbpkit.measuring import MAX_LENGTH, measured_ranks
 from rbpkit.models import LoadedModel
 from rbpkit.palette import RANK_FILLS, RANK_GROUPS, RANK_LETTERS, rank_group
 from rbpkit.ranking import logit_chunks
-from rbpkit.states import states_of
+from rbpkit.settings import ReadingSettings
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ def look(
     Raises InputError for a text that leaves nothing to score, a max_length below 2, and logits
     that are NaN or infinite.
     """
-    max_length = min(max_length, model.context or max_length)
-    encoded = encode(Corpus(name, (text,)), model.tokenizer, max_length=max_length)
+    reading = ReadingSettings.of({"max_length": max_length})
+    encoded = model.encode(Corpus(name, (text,)), reading)
     [(batch, ranks)] = measured_ranks(model, encoded)  # one document is one batch
     ids = encoded.documents[0].input_ids.tolist()
     likeliest = _likeliest(model, batch, top)
@@ -104,7 +104,8 @@ def look(
 
     # All tokens first as if none were scored, then those that are.
     tokens = [Token(id, spelling[id]) for id in ids]
-    rank, n_equal, nll = ranks.rank().tolist(), ranks.n_equal.tolist(), ranks.nll.tolist()
+    rank = (ranks["n_greater"] + ranks["n_equal"] + 1).tolist()
+    n_equal, nll = ranks["n_equal"].tolist(), ranks["nll"].tolist()
     for i, position in enumerate(batch.positions.tolist()):  # the scored ones
         id = ids[position]
         alternatives = tuple((other, spelling[other], p) for other, p in likeliest[i])
@@ -119,13 +120,13 @@ def _likeliest(model: LoadedModel, batch: Batch, top: int) -> list[list[tuple[in
 
     They come from the same logits as the ranks.
     """
-    states, places = states_of(model, batch)
+    states = model.scored_states(batch)
     chunks: Iterable[tuple[int, torch.Tensor]]
     if model.head is None:  # the model gives logits in the place of states
-        chunks = [(0, states[places].float())]
+        chunks = [(0, states.float())]
     else:
         weight = model.head.weight
-        chunks = logit_chunks(states[places].to(weight.device), weight, **model.head.options)
+        chunks = logit_chunks(states.to(weight.device), weight, **model.head.options)
     likeliest = []
     for _, logits in chunks:
         ids = logits.topk(min(top, model.V), dim=1).indices

@@ -7,13 +7,15 @@ import math
 import shutil
 from functools import partial
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from rbpkit.fit import fit_power_law, rbp_curve
 from rbpkit.records import load_summaries
 from rbpkit_pocket import families, paths
 
-ONE = ("--family", "Pythia", "--corpus", "pocket:prose")
+ONE = ("--where", "family=Pythia", "--where", "dtype=float32", "--corpus", "pocket:prose")
 
 
 @pytest.fixture
@@ -63,8 +65,8 @@ def test_level_widens_the_interval(predict):
         (("--size=-1e6",), "must be a positive number of parameters, not -1e+06"),
         ((), "--size"),
         (("--size", "1e6", "--level", 95), "level must be a number between 0 and 1"),
-        (("--size", "1e6", "--k", 0), "'--k': Input should be greater than or equal to 1"),
-        (("--size", "1e6", "--family", "Llama"), "nothing measured with family Llama; there is"),
+        (("--size", "1e6", "--k", 0), "--k"),
+        (("--size", "1e6", "--family", "Llama"), "no family 'Llama'; there are Pythia"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(predict, arguments, message):
@@ -83,3 +85,48 @@ def test_a_law_that_cannot_be_fitted_is_said(predict):
     status, out, err = predict("--size", "3e5", "--k", 1, "--k", families.V, *ONE)
     assert status == 0 and "RBP_1 " in out and "RBP_4096" not in out
     assert err.startswith("no prediction: Pythia, pocket:prose, RBP_4096: cannot fit")
+
+
+# -- from cross-entropy -----------------------------------------------------------------------
+
+
+def test_a_model_of_which_only_the_loss_is_known(predict, rbpkit, folder, tmp_path):
+    status, out, _ = predict("--ce", "3.5", "--ce", "9", "--k", 1, *ONE, "--json")
+    assert status == 0
+    inside, outside = json.loads(out)
+    chosen = [one for one in load_summaries(folder) if one.manifest.family == "Pythia"]
+    x = [math.log(one.ce()) for one in chosen]
+    y = [math.log(-math.log(one.rbp(1))) for one in chosen]
+    slope, intercept = np.polyfit(x, y, 1)
+    expected = math.exp(-math.exp(intercept + slope * math.log(3.5)))
+    assert inside["RBP"] == pytest.approx(expected) and inside["note"] == ""
+    assert "outside the measured" in outside["note"]
+    figure = tmp_path / "axis.png"
+    given = ("--against", "ce", "--k", 1, "--figure", figure, "--json")
+    status, out, _ = rbpkit("fit", folder, *given)
+    assert status == 0 and json.loads(out)[0]["eps"] == pytest.approx(slope)
+    assert figure.stat().st_size > 1000
+
+
+def test_a_table_of_pairs_is_predicted_to_the_digits_that_were_committed(rbpkit):
+    evidence = paths.DATA / "evidence"
+    status, out, err = rbpkit("predict", "--pairs", evidence / "pairs_to_predict.csv", "--json")
+    assert status == 0 and "have a note" in err
+    committed = pd.read_csv(evidence / "pairs_predicted.csv").set_index("id")
+    rows = pd.DataFrame(json.loads(out)).set_index("id")
+    for column in ("predicted", "low", "high"):
+        assert (rows[column] - committed[column]).abs().max() < 0.6e-5
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (("--ce", "-1"), "must be positive"),
+        (("--ce", "3", "--size", "7B"), "one of the two"),
+        ((), "give --size or --ce"),
+        (("--pairs", "x.csv"), "a table needs no --records"),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(predict, given, says):
+    status, _, err = predict(*given)
+    assert status == 2 and err.count("\n") == 1 and says in err

@@ -8,24 +8,19 @@ import math
 from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
 from rbpkit.errors import InputError
-from rbpkit.models import load_model
-from rbpkit_pocket import families, paths, recipes
+from rbpkit_pocket import paths, recipes
 from rbpkit_pocket.ablations import (
-    ABLATION_RUNS,
     ABLATION_TOKENS,
-    OTHER_SEEDS,
     load_totals,
     save_totals,
     size_and_tokens,
     totals_of,
 )
-from rbpkit_pocket.command import save_losses
-from rbpkit_pocket.copying import LENGTH, copying_probe, ship_copying
+from rbpkit_pocket.copying import LENGTH, copying_probe
 from rbpkit_pocket.plugin import TEXT_CORPORA
 
 TEXT_NAMES = [f"pocket:{name}" for name in TEXT_CORPORA]
@@ -80,14 +75,6 @@ def test_the_grid_is_whole_and_its_losses_are_those_of_the_totals(grid):
         size_and_tokens([changed(first, model="pythia-w32-l2")], (1,))
 
 
-def test_an_ablation_ships_on_every_corpus():
-    totals = load_totals(paths.ABLATIONS)
-    ships = {one.manifest.model for one in totals}
-    assert ships <= {run.name for run in ABLATION_RUNS}
-    pairs = {(one.manifest.model, one.manifest.corpus) for one in totals}
-    assert len(pairs) == len(totals) == len(ships) * len(TEXT_NAMES)
-
-
 def test_pairs_and_other_tokens_are_the_whole_of_every_model_of_the_grid(grid):
     pairs, others = by_job(load_totals(paths.PAIR_TOKENS)), by_job(load_totals(paths.OTHER_TOKENS))
     assert pairs.keys() == others.keys()
@@ -97,19 +84,6 @@ def test_pairs_and_other_tokens_are_the_whole_of_every_model_of_the_grid(grid):
         # Up to a rank: they may have been measured on different processors.
         assert max(abs(hits - both.hits[k]) for k, hits in whole.hits.items()) <= 2  # of 100,000
         assert both.ce() == pytest.approx(whole.ce())
-
-
-def test_every_other_seed_ships_with_its_loss_curve():
-    names_of_runs = [run.name for run in OTHER_SEEDS]
-    for path in (paths.PAIR_TOKENS, paths.OTHER_TOKENS):
-        table = size_and_tokens(load_totals(path), (1,))
-        seeds = table[table["seed"] > 0]
-        names = seeds["model"] + "-seed" + seeds["seed"].astype(str)
-        ships = set(zip(names, seeds["corpus"], strict=True))
-        assert ships == set(itertools.product(names_of_runs, TEXT_NAMES))
-    for run in OTHER_SEEDS:
-        log = pd.read_csv(paths.RUNS / f"{run.name.replace('-seed', '-12m-seed')}.csv")
-        assert log["step"].iloc[-1] == run.recipe.steps
 
 
 def test_totals_are_those_of_the_summary(shipped, tmp_path):
@@ -126,26 +100,6 @@ def test_totals_are_those_of_the_summary(shipped, tmp_path):
     for broken in (path, tmp_path / "none.jsonl.gz"):
         with pytest.raises(InputError, match=f"{broken.name}: missing or damaged"):
             load_totals(broken)
-
-
-def test_losses_are_drawn_from_a_folder_of_runs(tmp_path):
-    for name, start in (("opt-w32-l2", 8.0), ("pythia-w32-l2", 7.5)):
-        (tmp_path / name).mkdir()
-        log = pd.DataFrame(
-            {
-                "step": [20, 40],
-                "tokens": [81920, 163840],
-                "loss": [start, start - 1],
-                "valid_ce": [None, start - 0.9],
-            }
-        )
-        log.to_csv(tmp_path / name / "log.csv", index=False)
-    assert save_losses(tmp_path) == tmp_path / "losses.png"
-    assert (tmp_path / "losses.png").stat().st_size > 5000
-    points = pd.read_csv(tmp_path / "losses.csv")
-    assert set(points["run"]) == {"opt-w32-l2", "pythia-w32-l2"} and len(points) == 4
-    with pytest.raises(InputError, match="no log of a training run"):
-        save_losses(tmp_path / "nowhere")
 
 
 class Planted:
@@ -186,18 +140,3 @@ def test_the_copying_probe_tells_a_copy_from_less():
     # Every token seen becomes likelier, in whatever order: CE falls, and the order adds nothing.
     bag = copying_probe(Planted(lambda seen: sorted(set(seen))), sequences=64)
     assert bag["drop_low"] > 1 and bag["order"] == pytest.approx(0, abs=1e-5)
-
-
-def test_the_copying_table_has_every_pocket_model_and_takes_more(tmp_path, monkeypatch):
-    shipped = pd.read_csv(paths.COPYING).set_index("model")
-    for family in families.POCKET_FAMILIES:
-        assert {run.name for run in recipes.runs_of(family)} <= set(shipped.index)
-    assert not shipped.index.duplicated().any()
-    name = "pythia-w64-l4"
-    monkeypatch.setattr(paths, "COPYING", tmp_path / "copying.csv")
-    for _ in range(2):
-        ship_copying({name: load_model(paths.MODELS / name, device="cpu")})
-    (row,) = pd.read_csv(paths.COPYING).to_dict("records")
-    assert row["family"] == "Pythia" and row["order"] < row["drop"]
-    for column in ("drop", "order_low"):
-        assert row[column] == pytest.approx(shipped.loc[name, column], abs=1e-3)

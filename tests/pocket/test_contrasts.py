@@ -1,4 +1,4 @@
-"""Pairs of runs that differ in one thing: the plan, dropout, and the number of the margin."""
+"""Pairs of runs that differ in one thing: the plan, and the number of the margin."""
 
 from __future__ import annotations
 
@@ -6,24 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from rbpkit import load_summaries
-from rbpkit_pocket import contrast_runs, contrasts, paths
+from rbpkit_pocket import contrasts, paths
 from rbpkit_pocket.ablations import totals_of
-from rbpkit_pocket.contrast_runs import train_with_dropout, with_dropout
 from rbpkit_pocket.contrasts import PAIRS, log_loss, pair_differences, plan, planned, verdicts
-from rbpkit_pocket.families import POCKET_CONTEXT, V, initial_model
-from rbpkit_pocket.recipes import Recipe
+from rbpkit_pocket.families import initial_model
 
 
 @pytest.fixture(scope="module")
 def reference():
     return load_summaries(paths.SUMMARIES)
-
-
-def random_tokens(count):
-    return torch.randint(V, (count,), generator=torch.Generator().manual_seed(0))
 
 
 def test_a_pair_differs_in_one_thing_and_every_name_is_another():
@@ -45,42 +38,6 @@ def test_deep_and_wide_have_the_same_size(size):
         head = network.get_output_embeddings().weight.numel()
         S.append(sum(p.numel() for p in network.parameters()) - 2 * head)
     assert S[0] == pytest.approx(S[1], rel=0.02)
-
-
-def test_dropout_changes_no_weight_and_is_off_in_evaluation():
-    run = planned("dropout", 0, 1).run
-    dropped, plain = with_dropout(run), initial_model(run.family, run.shape, 1).eval()
-    inputs = random_tokens(2 * POCKET_CONTEXT).view(2, POCKET_CONTEXT)
-    with torch.no_grad():
-        expected = plain(inputs).logits
-        assert torch.equal(dropped.eval()(inputs).logits, expected)
-        assert not torch.allclose(dropped.train()(inputs).logits, expected)
-
-
-def test_a_run_with_dropout_goes_on_as_if_it_had_not_been_killed(tmp_path, monkeypatch):
-    run = planned("dropout", 0, 1).run
-    run = replace(run, recipe=Recipe(tokens=2 * POCKET_CONTEXT * 6, batch_rows=2, seed=1))
-    monkeypatch.setattr("rbpkit_pocket.training.LOG_EVERY", 2)
-    monkeypatch.setattr("rbpkit_pocket.training.CHECKPOINT_SECONDS", 0.0)
-    stream = random_tokens(12 * POCKET_CONTEXT + 1)
-    monkeypatch.setattr(contrast_runs, "token_stream", lambda split: stream)
-    whole = train_with_dropout(run, tmp_path / "whole")
-
-    steps = 0
-    mean_nll = contrast_runs.mean_nll
-
-    def stops_at_the_fifth_step(*arguments):
-        nonlocal steps
-        steps += 1
-        if torch.is_grad_enabled() and steps == 5:
-            raise KeyboardInterrupt
-        return mean_nll(*arguments)
-
-    monkeypatch.setattr(contrast_runs, "mean_nll", stops_at_the_fifth_step)
-    with pytest.raises(KeyboardInterrupt):
-        train_with_dropout(run, tmp_path / "killed")
-    monkeypatch.setattr(contrast_runs, "mean_nll", mean_nll)
-    assert train_with_dropout(run, tmp_path / "killed").valid_ce == whole.valid_ce
 
 
 def planted(reference, shift):

@@ -1,9 +1,7 @@
 """The pocket corpora: how documents are cut and split, and what the shipped lists hold."""
 
 import dataclasses
-import gzip
 import importlib.metadata
-import json
 import re
 from pathlib import Path
 
@@ -11,11 +9,8 @@ import pytest
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from rbpkit.errors import InputError
 from rbpkit.files.text_files import text_fingerprint
 from rbpkit_pocket import documents as pocket_documents
-from rbpkit_pocket import paths
-from rbpkit_pocket import split as pocket_split
 from rbpkit_pocket.documents import (
     PACKAGE_CORPORA,
     SPLITS,
@@ -25,7 +20,6 @@ from rbpkit_pocket.documents import (
     load_pocket_documents,
     sections,
 )
-from rbpkit_pocket.split import split_documents, split_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = "\n".join(f"    Line {i} of a docstring that is long enough to be prose." for i in range(12))
@@ -105,13 +99,6 @@ def test_documents_of_a_module():
     }
 
 
-def test_a_signature_ends_at_the_byte_of_the_docstring_and_has_no_comment():
-    assert not cut('def f(a):  # comment\n    """Does this and that."""\n', "qa")
-    source = 'def f(a="é漢🙂"): "Says what it gets."; return a\n'
-    assert cut(source, "qa") == {"pkg.mod.f": 'pkg.mod.f(a="é漢🙂")\nSays what it gets.'}
-    assert cut(source, "code") == {"pkg.mod.f": source.strip()}
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_end_where_the_parser_ends_them(end):
     # A form feed between functions, and separators in a string, are no line ends in Python.
@@ -187,26 +174,11 @@ def test_the_installed_text_has_the_shipped_fingerprint(corpus, split):
 
 
 @pytest.mark.parametrize("corpus", PACKAGE_CORPORA)
-def test_each_document_is_listed_once_and_on_the_side_of_its_source(corpus):
-    names = []
-    for split in SPLITS:
-        for file, name in listed(corpus, split):
-            assert split_of(PackageDocument(corpus, file, name, "")) == split, f"{file} {name}"
-            names.append((file, name))
-    assert len(set(names)) == len(names)
-    tested = len(listed(corpus, "test"))
-    assert 0.5 * pocket_split.TEST_DOCUMENTS[corpus] < tested <= pocket_split.TEST_DOCUMENTS[corpus]
-
-
-@pytest.mark.parametrize(("corpus", "split"), [("proze", "test"), ("prose", "dev")])
-def test_a_name_that_is_not_there_is_refused(corpus, split):
-    with pytest.raises(InputError, match=f"'{corpus}', split '{split}': corpora are prose, code"):
-        load_pocket_documents(corpus, split)
-
-
-def test_a_package_that_is_missing_is_named_with_the_way_out():
-    with pytest.raises(InputError, match=r"need rbpkit_no_such: pip install rbpkit-pocket"):
-        documents_of_file("rbpkit_no_such/a.py")
+def test_each_document_is_listed_once_and_its_source_is_on_one_side(corpus):
+    every = [entry for split in SPLITS for entry in listed(corpus, split)]
+    assert len(set(every)) == len(every)
+    train, test = ({file for file, _ in listed(corpus, split)} for split in ("train", "test"))
+    assert train and test and not train & test
 
 
 def test_documents_that_are_gone_or_changed_are_seen(monkeypatch):
@@ -237,51 +209,6 @@ def test_documents_that_are_gone_or_changed_are_seen(monkeypatch):
     assert now.fingerprint_expected == as_it_was.fingerprint
 
 
-# --- splitting -----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def even(monkeypatch):
-    """Sides of nearly equal size."""
-    monkeypatch.setattr(pocket_split, "MODULE_SHARES", (0.4, 0.2))
-
-
-def words(number: int, count: int = 60) -> str:
-    return " ".join(f"w{number}x{i}" for i in range(count))
-
-
-def test_one_source_is_on_one_side_in_all_corpora_and_nothing_is_there_twice(even):
-    corpora = ("prose", "code", "qa")
-    documents = [
-        PackageDocument(corpus, f"pkg/m{m}.py", f"f{corpus}", words(10 * m + i))
-        for m in range(60)
-        for i, corpus in enumerate(corpora)
-    ]
-    # Copies: of a document in another corpus of another module, and inside a longer text of it.
-    code = [d for d in documents if d.corpus == "code"]
-    copies = [
-        dataclasses.replace(d, corpus="prose", file=f"copy/{d.file}", text=d.text + " more")
-        for d in code
-    ]
-    longer = [
-        PackageDocument("code", f"long/{d.file}", d.name, f"{words(7000 + i, 500)} {d.text}")
-        for i, d in enumerate(documents)
-        if d.corpus == "qa"
-    ]
-    split = split_documents([*documents, *copies, *longer])
-    side = {d: s for s, ds in split.items() for d in ds}
-    assert len(side) == sum(map(len, split.values()))
-    for one in {d.file for d in side}:
-        assert len({s for d, s in side.items() if d.file == one}) == 1
-    for document, copy in zip(code, copies, strict=True):  # one of the two is kept
-        assert (document in side) != (copy in side)
-    held = [d for s in ("test", "valid") for d in split[s] if d.corpus == "qa"]
-    train = " ".join(d.text for d in split["train"])
-    assert held and all(d.text not in train for d in held)
-    gone = [d for d in documents if d not in side and d.corpus == "qa"]
-    assert gone and all(d.text in train and split_of(d) != "train" for d in gone)
-
-
 @pytest.mark.slow
 def test_no_shipped_test_document_is_mostly_in_the_training_text():
     """Twelve-word sequences, counted again here without the code that made the lists."""
@@ -298,14 +225,3 @@ def test_no_shipped_test_document_is_mostly_in_the_training_text():
         for text in load_pocket_documents(corpus, "test").documents:
             own = sequences(text)
             assert len(own & seen) < 0.5 * len(own), text[:200]
-
-
-@pytest.mark.slow
-def test_the_text_made_again_is_the_shipped_one_and_its_tokenizer_too(tmp_path):
-    need_pinned_text(*PACKAGE_CORPORA)
-    assert pocket_split.make_text(tmp_path)
-    made = json.loads(gzip.decompress((tmp_path / "documents.json.gz").read_bytes()))
-    shipped = pocket_documents.read_lists()
-    assert made == {name: shipped[name] for name in made}
-    tokenizer = Path("tokenizer", "tokenizer.json")
-    assert (tmp_path / tokenizer).read_bytes() == (paths.DATA / tokenizer).read_bytes()

@@ -76,16 +76,6 @@ def test_S_follows_from_the_public_shapes():
     assert {*plain["shape"], *openlm["shape"]} == set(shapes.index)
 
 
-def test_traps_of_the_sources_are_left_out():
-    pythia, models = load("pythia"), load("models")
-    key = ["suite", "model", "tokens"]
-    assert not pythia.duplicated([*key, "shots"]).any()
-    assert not models.duplicated(["series", "model"]).any()
-    both = pythia[pythia.shots == 0].merge(pythia[pythia.shots == 5], on=key)
-    # v0 has files called five-shot that repeat the zero-shot values
-    assert not ((both.share_x == both.share_y) & (both.ce_word_x == both.ce_word_y)).any()
-
-
 def test_the_blind_predictions_are_as_they_were_written_down():
     blind = load("blind")
     numbers = [

@@ -3,7 +3,6 @@
 import unicodedata
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 
@@ -16,13 +15,9 @@ from rbpkit.errors import InputError
 from rbpkit_pocket import captioners, paths, training
 from rbpkit_pocket.glyphs import (
     FREETYPE,
-    SIDE,
     SPLITS,
     as_shipped,
-    draw,
     load_glyphs,
-    make_list,
-    measured_glyphs,
     pictures,
     twins_key,
 )
@@ -41,31 +36,6 @@ def torch_as_it_was():
 # --- pictures and split ----------------------------------------------------------------------
 
 
-def test_a_picture_is_seeded_and_has_ink_on_paper():
-    one = draw("DejaVuSerif", ord("g"))
-    assert one.shape == (SIDE, SIDE) and one.dtype == np.uint8 and not (one % 17).any()
-    assert (one == draw("DejaVuSerif", ord("g"))).all()
-    assert (one != draw("DejaVuSerif", ord("g"), 1)).any()
-    assert one.min() < 120 and np.median(one) > 220
-    assert one[16:].min() < 120, "its tail is below the middle"
-
-
-def test_the_list_is_what_the_rule_makes():
-    made = make_list()
-    shares = made["split"].value_counts(normalize=True)
-    assert 0.08 < shares["test"] < 0.12 and 0.03 < shares["valid"] < 0.07
-    for split in SPLITS:
-        here = made[made["split"] == split]
-        listed = load_glyphs(split)
-        assert {int(code, 16) for code in here["code"]} == set(listed["code"])
-        assert len(listed) == sum(int(bits, 16).bit_count() for bits in here["fonts"])
-
-
-@pytest.mark.parametrize("twins", ["oóøｏ𝐨ⓞº", "αάᾳ𝛂", "1¹①１", "éèe"])  # noqa: RUF001
-def test_twins_share_a_key_and_so_a_side(twins):
-    assert len({twins_key(ord(c)) for c in twins}) == 1
-
-
 def test_no_character_twin_or_picture_is_on_two_sides():
     assert twins_key(ord("o")) != twins_key(ord("O"))
     keys, drawings = {}, {}
@@ -81,20 +51,7 @@ def test_no_character_twin_or_picture_is_on_two_sides():
     )
 
 
-def test_an_unknown_split_is_refused():
-    with pytest.raises(InputError, match="no split 'dev'"):
-        load_glyphs("dev")
-
-
 # --- training --------------------------------------------------------------------------------
-
-
-def test_all_sizes_see_the_same_pictures_once_a_pass():
-    passes = [captioners.batch_of(step, 64)[1] for step in (0, 1)]
-    assert len(captioners._order(0)) == len(load_glyphs("train")) == len(set(captioners._order(0)))
-    assert not np.array_equal(captioners._order(0), captioners._order(1))
-    for name in [*passes[0], *passes[1]]:  # an end, and neither it nor a picture before
-        assert int(name[-1]) == 0 and (name[:-1] > 1).all()
 
 
 def test_a_step_lowers_the_loss_and_the_loss_is_the_models_own():
@@ -141,16 +98,6 @@ def test_fingerprint():
     if freetype != FREETYPE:
         pytest.skip(f"FreeType {freetype} may round other pixels than {FREETYPE}")
     assert as_shipped() and load_corpus("pocket:glyphs", documents=2).source["as_shipped"]
-
-
-def test_changed_corpora_keep_the_names_and_change_the_pictures():
-    names, shown = measured_glyphs("")
-    for kind in ("-shuffled", "-blank"):
-        others, pictures_ = measured_glyphs(kind)
-        assert others == names and (pictures_ != shown).any(axis=(1, 2)).all()
-    known, drawn = measured_glyphs("-seen")
-    assert set(known) <= set(load_glyphs("train")["name"]) and len(drawn) == len(shown)
-    assert not {one.tobytes() for one in drawn} & {one.tobytes() for one in pictures("train", 0)}
 
 
 def test_captioners_ship_and_give_their_numbers_again():

@@ -1,12 +1,9 @@
 """The parts of cross-entropy on halves of the texts."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import entr
 
-from rbpkit.records import load_summaries
-from rbpkit_pocket import paths
 from rbpkit_pocket.halves import HALVINGS, halves_of_units, parts_of_ce
 
 
@@ -29,11 +26,3 @@ def test_halves_are_complementary_and_split_no_unit():
         first, second = halves[split, 0], halves[split, 1]
         assert (first ^ second).all() and first.sum() == second.sum()
         assert set(units[first]).isdisjoint(units[second])
-
-
-def test_the_shipped_halves_are_of_every_pocket_model():
-    table = pd.read_csv(paths.HALVES)
-    jobs = len(load_summaries(paths.SUMMARIES))
-    assert len(table) == jobs * HALVINGS * 2
-    terms = table["error_entropy"] + table["self_alignment"] + table["confidence"]
-    assert np.allclose(terms, table["CE"], rtol=1e-4)

@@ -10,7 +10,7 @@ from transformers.models.mamba import modeling_mamba
 
 from rbpkit_pocket import scan
 from rbpkit_pocket.families import SHAPES, initial_model
-from rbpkit_pocket.scan import SelectiveScan, selective_scan, training_scan
+from rbpkit_pocket.scan import SelectiveScan, selective_scan
 from rbpkit_pocket.training import mean_nll
 
 L, BATCH, D, N = 7, 3, 5, 4
@@ -59,15 +59,3 @@ def test_a_model_has_the_loss_and_the_gradients_of_transformers_own_scan():
         error = (gradients[name] - expected).abs().max() / expected.abs().max()
         assert error < 1e-5, name
         assert expected.any(), name
-
-
-def test_measuring_and_other_models_are_left_to_transformers():
-    own = modeling_mamba.mamba_selective_scan
-    mamba, other = (initial_model(family, SHAPES[family][0], 0) for family in ("Mamba", "Qwen"))
-    with training_scan(other):
-        assert modeling_mamba.mamba_selective_scan is own
-    with training_scan(mamba):
-        assert modeling_mamba.mamba_selective_scan is selective_scan
-    with pytest.raises(KeyError), training_scan(mamba):
-        raise KeyError
-    assert modeling_mamba.mamba_selective_scan is own

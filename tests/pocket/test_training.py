@@ -23,13 +23,11 @@ from rbpkit.models import load_model
 from rbpkit_pocket import families, paths, recipes, shipping, training
 from rbpkit_pocket.ablations import load_totals
 from rbpkit_pocket.documents import PocketDocuments, load_pocket_documents
-from rbpkit_pocket.families import POCKET_CONTEXT, SHAPES, Shape, V, initial_model
+from rbpkit_pocket.families import POCKET_CONTEXT, SHAPES, Shape, V
 from rbpkit_pocket.recipes import Recipe
 from rbpkit_pocket.training import (
     HEAD_ROWS,
     HeadLoss,
-    make_optimizer,
-    rows_of,
     train,
     train_runs,
     validation_ce,
@@ -57,14 +55,6 @@ def test_rate_warms_up_and_falls_to_zero():
     up, down = [(step + 1) / 10 for step in range(10)], [1 - step / 90 for step in range(91)]
     rates = [recipe.rate_at(step, 64) for step in range(101)]
     assert rates == pytest.approx([*up, *down])  # zero one step after the last
-
-
-def test_targets_are_inputs_shifted_by_one():
-    stream = torch.arange(10_000, 10_000 + 5 * POCKET_CONTEXT + 1)
-    inputs, targets = rows_of(stream, 2, 3)
-    assert inputs.shape == targets.shape == (3, POCKET_CONTEXT)
-    assert torch.equal(inputs.flatten(), stream[2 * POCKET_CONTEXT : 5 * POCKET_CONTEXT])
-    assert torch.equal(targets, inputs + 1)
 
 
 def test_the_stream_is_all_documents_shuffled_each_with_an_end(monkeypatch):
@@ -103,31 +93,6 @@ def test_head_loss_and_its_gradients_are_those_of_cross_entropy(rows, smoothing)
         results.append((loss.detach(), h.grad, w.grad))
     for ours, theirs in zip(*results, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-14)
-
-
-def test_validation_ce_is_the_mean_over_all_whole_rows():
-    rows = 3
-    model = initial_model("Pythia", SHAPE, 3)
-    stream = synthetic_stream(rows * POCKET_CONTEXT + 100, seed=5)
-    inputs, targets = rows_of(stream, 0, rows)
-    with torch.no_grad():
-        expected = F.cross_entropy(model(inputs).logits.double().flatten(0, 1), targets.flatten())
-    assert validation_ce(model, stream, batch_rows=2) == pytest.approx(float(expected), rel=1e-6)
-
-
-@pytest.mark.parametrize("family", ["Pythia", "Mamba"])
-def test_only_matrices_decay_and_every_parameter_is_trained_once(family):
-    """Of Mamba's matrices not the rates of its state's decay."""
-    model = initial_model(family, SHAPES[family][0], 0)
-    groups = make_optimizer(model, Recipe(weight_decay=0.3, betas=(0.5, 0.6))).param_groups
-    name_of = {id(parameter): name for name, parameter in model.named_parameters()}
-    trained = [*groups[0]["params"], *groups[1]["params"]]
-    assert sorted(id(parameter) for parameter in trained) == sorted(name_of)
-    for group in groups:
-        assert group["betas"] == (0.5, 0.6)
-        for parameter in group["params"]:
-            decays = parameter.ndim > 1 and not name_of[id(parameter)].endswith("A_log")
-            assert group["weight_decay"] == (0.3 if decays else 0.0)
 
 
 # --- the run ---------------------------------------------------------------------------------
@@ -315,18 +280,6 @@ def test_a_checkpoint_of_another_recipe_is_refused(copied):
     assert contents(copied) == before
 
 
-def test_too_short_a_text_is_refused_before_anything_is_written(tiny_run, tmp_path):
-    folder = tmp_path / "short"
-    one_more = dataclasses.replace(TINY, tokens=TINY.tokens + 2 * POCKET_CONTEXT)
-    with pytest.raises(InputError, match=r"has 19,457 tokens, 19,969 are asked for"):
-        train("Pythia", SHAPE, one_more, folder)
-    with pytest.raises(InputError, match=r"511 tokens are less than one step of 512"):
-        train("Pythia", SHAPE, dataclasses.replace(TINY, tokens=511), folder)
-    with pytest.raises(InputError, match="device 'foo'"):
-        train("Pythia", SHAPE, TINY, folder, device="foo")
-    assert not folder.exists()
-
-
 def test_a_damaged_checkpoint_is_an_error_with_the_way_out(copied):
     (copied / "result.json").unlink()
     path = copied / "checkpoint.pt"
@@ -334,25 +287,6 @@ def test_a_damaged_checkpoint_is_an_error_with_the_way_out(copied):
     with pytest.raises(InputError, match=r": damaged; remove it and train again \(") as caught:
         train("Pythia", SHAPE, TINY, copied)
     assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
-
-
-def test_a_run_that_diverges_is_an_error_that_names_the_step(tiny_run, tmp_path):
-    with pytest.raises(InputError, match=r"diverged at step 4\b.*rate=1e\+30"):
-        train("Pythia", SHAPE, dataclasses.replace(TINY, rate=1e30), tmp_path)
-    assert not (tmp_path / "checkpoint.pt").exists()
-
-
-def test_runs_are_trained_into_folders_of_their_names(tiny_run, tmp_path):
-    lines = []
-    recipe = dataclasses.replace(TINY, tokens=2 * POCKET_CONTEXT)  # one step
-    runs = [dataclasses.replace(recipes.runs_of("Pythia")[i], recipe=recipe) for i in (1, 0)]
-    trained = train_runs(runs, tmp_path, say=lines.append)
-    assert sum("1 steps of training" in line for line in lines) == 2
-    assert sum(line.startswith("step 1 of 1: loss ") for line in lines) == 2
-    last = [line for line in lines if "validation CE" in line]
-    for name, one, line in zip(("pythia-w48-l3", "pythia-w32-l2"), trained, last, strict=True):
-        assert one.folder == tmp_path / name / "model" and (one.folder / "config.json").is_file()
-        assert line.startswith(f"{name}: validation CE {one.valid_ce:.4f} nats")
 
 
 def test_a_run_ships_with_card_loss_curve_and_totals(copied, text_file, tmp_path, monkeypatch):

@@ -12,12 +12,12 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND_LINE, TEXTS, digests, study_file
-from filelock import FileLock
+from conftest import COMMAND_LINE, TEXTS, digests, needs_proc, study_file
 
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.records import load_summaries
+from rbpkit.records import job_lock, load_summaries
+from rbpkit.study.jobs import Job
 from rbpkit_pocket import families
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +38,7 @@ def members(session: int) -> list[int]:
     return found
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
+@needs_proc
 @pytest.mark.parametrize("name", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.slow)])
 def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_path):
     """Struck when one job is done, one is held up by its lock and others are under way."""
@@ -47,9 +47,7 @@ def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_pa
         path.write_text("".join(json.dumps({"text": path.stem + text}) + "\n" for text in TEXTS))
     study, out = study_file(tmp_path, [SMALL, MIDDLE], files, max_length=64), tmp_path / "out"
     command = ["sweep", study, "--out", out, "--workers", 2]
-    lock = out / "two.jsonl" / f".{SMALL.name}.lock"
-    lock.parent.mkdir(parents=True)
-    with FileLock(lock):
+    with job_lock(out, Job(SMALL.name, "two.jsonl")):
         process = subprocess.Popen(
             [sys.executable, "-c", COMMAND_LINE, *map(str, command)],
             **{"cwd": ROOT, "env": ENVIRONMENT, "text": True, "start_new_session": True},
@@ -62,7 +60,7 @@ def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_pa
         _, stderr = process.communicate(timeout=100)
     if name == "SIGINT":
         assert process.returncode == 130 and "Traceback" not in stderr, stderr
-        assert "the same command goes on" in stderr and stderr.endswith("rbpkit: interrupted\n")
+        assert "the same command" in stderr and stderr.endswith("rbpkit: interrupted\n")
     else:
         assert process.returncode == -signal.SIGKILL, stderr
     deadline = time.monotonic() + 60

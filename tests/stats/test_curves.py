@@ -1,11 +1,8 @@
 """The paper's curves and the measured ones: which there are, and what is missing and why."""
 
-import dataclasses
-
 import pytest
 
 from rbpkit import paper
-from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.stats import curves
 
@@ -30,11 +27,6 @@ def test_the_points_of_table_1_give_its_printed_cells():
         assert (line.slope, line.r2) == pytest.approx(printed.loc[cell, ["slope", "r2"]], abs=6e-4)
 
 
-def test_a_k_that_is_in_no_figure_is_refused():
-    with pytest.raises(InputError, match=r"no RBP_k at k = 4 .*plotted k: 1, "):
-        curves.published_curves(4)
-
-
 def test_measured_curves_and_what_is_missing(shipped):
     found = curves.measured_curves(
         shipped, ["pocket:code", "Wiki"], ["Pythia"], lambda one: one.rbp(1), "RBP_1"
@@ -54,13 +46,3 @@ def test_what_cannot_be_fitted_is_missing_with_the_reason(shipped):
     assert found.missing[0].startswith("no fit: Pythia, pocket:code, CE: ")
     certain = curves.measured_curves(ladder, *asked, lambda one: one.rbp(4096), "RBP_4096")
     assert certain.curves == {} and "RBP_4096" in certain.missing[0]
-
-
-def test_models_measured_on_other_text_are_an_error_not_missing(shipped):
-    one, *others = [
-        s for s in shipped if (s.manifest.corpus, s.manifest.family) == ("pocket:code", "Pythia")
-    ]
-    changed = one.manifest.model_copy(update={"fingerprint": "another"})
-    mixed = [dataclasses.replace(one, manifest=changed), *others]
-    with pytest.raises(InputError, match="different fingerprint"):
-        curves.measured_curves(mixed, ["pocket:code"], ["Pythia"], lambda s: s.ce(), "CE")

@@ -1,4 +1,4 @@
-"""For a class: the solutions pass the notebooks' own checks; a folder of parameter files runs."""
+"""For a class: the solutions pass their checks; whatever is handed in, there is a page."""
 
 from __future__ import annotations
 
@@ -20,16 +20,21 @@ import numpy as np
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
+from matplotlib.figure import Figure
 
+from rbpkit import plugins
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
 from rbpkit.fit import fit_power_law, rbp_curve
 from rbpkit.records import load_summaries, slug
-from rbpkit.study.class_page import panels_of
-from rbpkit.study.classroom import run_class
 from rbpkit.study.notebooks import from_twin, notebook_names
 from rbpkit.summary import Summary
 from rbpkit_pocket import paths
+from rbpkit_pocket.class_report.drawing import draw_panel, with_places
+from rbpkit_pocket.class_report.hand_ins import HandIns, find_hand_ins, read_answers, read_bytes
+from rbpkit_pocket.class_report.run import run_class
+from rbpkit_pocket.class_report.studies import study_tables
+from rbpkit_pocket.class_report.tables import without_formula
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "docs" / "solutions"
@@ -154,8 +159,8 @@ def test_a_class_of_thirty(hand_ins, tmp_path, rbpkit):
     listed = pd.read_csv(out / "failures.csv")
     reasons = listed.groupby("file")["reason"].apply(list)
     assert tuple(reasons.index) == FAULTY
-    assert sorted(line.split()[0] for line in reasons["bob.yaml"]) == ["seed:", "unknown"]
-    assert str(hand_ins / "mine") in reasons["dee.yaml"][0]  # next to its file
+    assert sorted(line.split()[0] for line in reasons["bob.yaml"]) == ["seed=-1:", "unknown"]
+    assert reasons["dee.yaml"][0].startswith("mine: no records")  # next to its file
     assert "rbpkit reproduce" in reasons["eve.yaml"][0] and "Llama" in reasons["flo.yaml"][0]
 
     table = pd.read_csv(out / "comparison.csv")
@@ -166,58 +171,295 @@ def test_a_class_of_thirty(hand_ins, tmp_path, rbpkit):
     slope = fit_power_law(curve.S, curve.loss).slope
     assert ann.loc["RBP_1", "slope"] == pytest.approx(slope, rel=1e-5)
 
+    answers = pd.read_csv(out / "answers.csv", dtype={"notebook": str})
+    assert set(answers["notebook"]) == {"00"} and len(answers) == 3 * 3
+    given = answers.set_index(["student", "exercise"])["verdict"]
+    assert list(given["ann"]) == ["right", "not yet", "not answered yet"]
+    assert list(given["cy"]) == ["not answered yet"] * 3
+    assert given["Ida Moe", 3] == "not run"  # an answer whose check still says that there is none
+
     page = BeautifulSoup((out / "class.html").read_text("utf-8"), "html.parser")
     assert not page.find_all(["script", "link", "img"])
-    drawn = {title.text for title in page.select("g.s > title")}
+    drawn = {title.text.split("\n")[0] for title in page.select("svg g > title")}
     assert drawn == {file.split(".")[0] for file in table["file"]}
-    notes = [row.get_text(" ") for row in page.select("table.notes tr")]
-    for words in (
-        *FAULTY,
-        "notes.txt",
-        "zoe.yaml the same bytes as ann.yaml",
-        "fred.yaml.txt read as fred.yaml",
-    ):
+    notes = [" ".join(row.get_text(" ").split()) for row in page.select("table.notes tr")]
+    for words in (*FAULTY, "notes.txt", "zoe.yaml the same bytes as ann.yaml"):
         assert any(words in note for note in notes), words
     failed = ["failed: " in note for note in notes[1:]]
     assert failed == sorted(failed, reverse=True)  # failures come first
-    [text] = page.select("td.text")
-    assert text.text == "- Study: own k\n- Exponent: <b>0.1</b>" and not text.find("b")
+    [row] = page.select("table.texts tr")[1:]
+    assert row.td.text == "Ida Moe" and "Exponent: <b>0.1</b>" in row.text and not row.find("b")
     [unchanged] = [row.get_text(" ") for row in page.select("details table.unchanged tr")[1:]]
     assert "own_k.yaml" in unchanged and "00_quickstart.ipynb" in unchanged
 
 
-def test_answers_are_read_from_notebooks(hand_ins, tmp_path):
-    run_class(hand_ins, tmp_path / "class")
-    table = pd.read_csv(tmp_path / "class" / "answers.csv", dtype={"notebook": str})
-    assert set(table["notebook"]) == {"00"} and len(table) == 3 * 3
-    given = table.set_index(["student", "exercise"])["verdict"]
-    assert list(given["ann"]) == ["right", "not yet", "not answered yet"]
-    assert list(given["cy"]) == ["not answered yet"] * 3
-    assert given["Ida Moe", 3] == "not run"  # an answer whose check still says that there is none
-    assert table.query("student == 'ann'")["answer"].iloc[1] == 0.52
+def studies_of(folder: Path) -> tuple[HandIns, dict[str, pd.DataFrame]]:
+    """What is in a folder, and the slopes of each study in it that has no fault."""
+    found = find_hand_ins(folder)
+
+    def slopes(file: str, path: Path) -> pd.DataFrame:
+        return study_tables(found, file, "", folder)["comparison"].assign(file=file)
+
+    return found, found.read("studies", slopes)
 
 
-def test_a_panel_shows_each_exponent_at_its_height(hand_ins, tmp_path):
-    run_class(hand_ins, tmp_path / "class")
-    table = pd.read_csv(tmp_path / "class" / "comparison.csv", dtype={"trained": str})
-    table["trained"] = table["trained"].fillna("")
-    panels = {panel.title: panel for panel in panels_of(table)}
-    assert list(panels) == [
-        "GPT2 on qa",
-        "Mamba on prose",
-        "OPT on prose",
-        "Pythia on prose",
-        "Qwen on code",
-    ]
-    heights, alphas = [], []
-    for student in panels["Pythia on prose"].students:
-        rows = table[table["file"].str.startswith(f"{student.name}.")]
-        alphas += list(-rows["slope"])
-        heights += [dot.y for dot in student.dots if not dot.beyond]
-    assert len(heights) == len(alphas) == 6 * 4 + 12 * 3
-    slope, middle = np.polyfit(alphas, heights, 1)  # one scale, upwards
-    np.testing.assert_allclose(heights, slope * np.array(alphas) + middle, atol=1e-3)
-    assert slope < 0
+def test_a_panel_shows_each_exponent_at_its_height(hand_ins):
+    table = with_places(pd.concat(studies_of(hand_ins)[1].values(), ignore_index=True))
+    rows = table.query("family == 'Pythia'")
+    axes = Figure().subplots()
+    axes.set(xscale="log", xlim=(0.1, 2_000), ylim=(0.05, 1))
+    gids = draw_panel(axes, rows)
+    drawn = {line.get_gid(): line.get_ydata() for line in axes.lines if line.get_gid()}
+    assert len(drawn) == len(gids) == rows["file"].nunique() == 18
+    for file, own in rows.groupby("file"):
+        expected = (-own["slope"]).clip(0.05, 1)  # the edge, if it is beyond that
+        np.testing.assert_allclose(drawn[gids[file]], expected)
+
+
+# -- hand-ins that do harm --------------------------------------------------------------------
+
+FORMULA = "=cmd|' /C calc'!A0"
+
+
+@pytest.fixture(scope="module")
+def harmed(tmp_path_factory) -> tuple[Path, dict[str, list[str]]]:
+    """The tables and the page of a class with one good study and eight hostile hand-ins."""
+    folder = tmp_path_factory.mktemp("hand-ins")
+    study = STUDY.format("Qwen", "code")
+    (folder / "ann.yaml").write_text(study)
+    (folder / "secret").mkdir()
+    (folder / "secret" / "password").write_text("of the teacher")
+    (folder / "link_answers.md").symlink_to(folder / "secret" / "password")
+    (folder / "folder").symlink_to(folder / "secret")
+    os.mkfifo(folder / "pipe.yaml")
+    with (folder / "sparse.ipynb").open("wb") as file:
+        file.truncate(60_000_000_000)
+    write_cells(folder / "many.ipynb", [f"answer_{n} = 1\n" for n in range(100_000)])
+    write_cells(folder / "=HYPERLINK(1).ipynb", [f"answer_1 = {FORMULA}<script>", "x" * 100_000])
+    (folder / "broken.ipynb").write_text('{"cells": [' + "[" * 100_000)
+    (folder / "root.yaml").write_text(f"{study}records_dir: /\n")
+    (folder / "waits").mkdir()
+    os.mkfifo(folder / "waits" / "a.json")
+    (folder / "waits.yaml").write_text(f"{study}records_dir: waits\n")
+    out = tmp_path_factory.mktemp("class")
+    # Code in the folder that Python, and a template that nbconvert, would find there.
+    (folder / "pandas.py").write_text(f"open({str(out / 'run.txt')!r}, 'w')\n")
+    (folder / "basic").mkdir()
+    (folder / "basic" / "index.html.j2").write_text("the student's template")
+    with contextlib.chdir(folder):
+        return out, run_class(Path("."), out)
+
+
+def write_cells(path: Path, source: list[str]) -> None:
+    cell = {"cell_type": "code", "source": source, "outputs": []}
+    path.write_text(json.dumps({"cells": [cell]}))
+
+
+def test_a_harmful_file_is_a_row_with_its_reason(harmed):
+    out, failures = harmed
+    reasons = {file: " ".join(lines) for file, lines in failures.items()}
+    expected = {
+        "broken.ipynb": "damaged",
+        "folder": "is a link",
+        "link_answers.md": "is a link",
+        "many.ipynb": "100,000 answers; at most 200",
+        "pipe.yaml": "a pipe",
+        "root.yaml": "out of the class's folder",
+        "sparse.ipynb": "60,000 MB; at most 20 MB",
+        "waits.yaml": "a.json is a pipe",
+    }
+    assert sorted(reasons) == sorted(expected)
+    for file, words in expected.items():
+        assert words in reasons[file]
+    assert set(pd.read_csv(out / "comparison.csv")["file"]) == {"ann.yaml"}
+    assert (out / "class.html").stat().st_size < 200_000
+
+
+def test_nothing_in_the_folder_is_run(harmed):
+    assert not (harmed[0] / "run.txt").exists()
+    assert "the student's template" not in (harmed[0] / "class.html").read_text("utf-8")
+
+
+def test_no_link_is_followed(harmed):
+    for file in harmed[0].iterdir():
+        assert "of the teacher" not in file.read_text("utf-8")
+
+
+def test_no_cell_is_a_formula(harmed):
+    answers = pd.read_csv(harmed[0] / "answers.csv")
+    [row] = answers.itertuples()
+    assert row.file == "'=HYPERLINK(1).ipynb" and row.answer.startswith(f"'{FORMULA}<script>x")
+    assert len(row.answer) < 2_010
+    page = (harmed[0] / "class.html").read_text("utf-8")
+    assert "&lt;script&gt;" in page and "<script" not in page and "x" * 100 not in page
+    for cell in ("@a", "\ta", "\ra", "+a", "-1+a", "\uff1da"):
+        assert without_formula(cell) == f"'{cell}"
+    for cell in ("a=1", "-0.09", "+1e5", -0.09):
+        assert without_formula(cell) == cell
+
+
+def test_a_file_without_permission_is_a_row_too(tmp_path, monkeypatch):
+    """Root may read anything, so the refusal is played."""
+    for name in ("ann", "bob"):
+        (tmp_path / f"{name}.yaml").write_text(STUDY.format("Qwen", "code") + f"# {name}\n")
+    opened = os.open
+
+    def refuse(path: Path, *arguments: int) -> int:
+        if Path(path).name == "bob.yaml":
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *arguments)
+
+    monkeypatch.setattr(os, "open", refuse)
+    found, slopes = studies_of(tmp_path)
+    assert found.faults == [("bob.yaml", "cannot be read (Permission denied)")]
+    assert list(slopes) == ["ann.yaml"]
+
+
+def test_a_link_that_takes_the_place_of_a_file_is_not_followed(tmp_path, monkeypatch):
+    """Between the look at the file and its opening."""
+    (tmp_path / "secret").write_text("of the teacher")
+    status = os.lstat(tmp_path / "secret")
+    (tmp_path / "answers.md").symlink_to(tmp_path / "secret")
+    monkeypatch.setattr(os, "lstat", lambda path: status)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_bytes(tmp_path / "answers.md")
+
+
+def test_whatever_one_student_hands_in_the_others_are_run(tmp_path):
+    """Deep YAML, too many k, and records whose manifest says that no token was scored."""
+    (tmp_path / "ann.yaml").write_text(STUDY.format("Qwen", "code"))
+    (tmp_path / "deep.yaml").write_text("ks: " + "[" * 5_000)
+    (tmp_path / "none.yaml").write_text(STUDY.format("Qwen", "code") + "records_dir: mine\n")
+    many = STUDY.replace("[1, 10]", str(list(range(1, 1_000)))).format("Qwen", "code")
+    (tmp_path / "many.yaml").write_text(many)
+    source = paths.SUMMARIES / slug("pocket:code") / "qwen-w32-l2.summary.npz"
+    stored = np.load(source)
+    manifest = json.loads(stored["manifest"].tobytes()) | {"tokens": 0}
+    text = np.frombuffer(json.dumps(manifest).encode(), np.uint8)
+    (tmp_path / "mine").mkdir()
+    np.savez(tmp_path / "mine" / "a.summary.npz", **dict(stored) | {"manifest": text})
+    found, slopes = studies_of(tmp_path)
+    deep, many, none = found.faults
+    assert "lists inside lists" in deep[1] and "no tokens" in none[1] and "999" in many[1]
+    assert list(slopes) == ["ann.yaml"]
+
+
+def test_a_name_and_an_answer_that_are_no_text(tmp_path):
+    """A file name in Latin-1 with a sign for terminals, and half a character in an answer."""
+    (tmp_path / os.fsdecode(b"ann\xe9\x1b.yaml")).write_text(STUDY.format("Qwen", "code"))
+    write_cells(tmp_path / "ben_03.ipynb", ['answer_1 = "\ud800"'])
+    found, slopes = studies_of(tmp_path)
+    assert list(slopes) == ["ann\\udce9\\x1b.yaml"] and not found.faults
+    answers = read_answers("ben_03.ipynb", tmp_path / "ben_03.ipynb")
+    assert answers["answer"].tolist() == ['"\\ud800"']
+
+
+# -- what counts as handed in -----------------------------------------------------------------
+
+
+def test_templates_that_nobody_changed_are_no_failures(tmp_path):
+    for student in ("work-ann", "work-bob"):
+        shutil.copytree(ROOT / "params" / "class", tmp_path / student)
+    found, slopes = studies_of(tmp_path)
+    assert list(found.unchanged) == ["ann", "bob"] and not found.faults and not slopes
+
+
+def write_summaries(folder: Path, summaries: list[Summary]) -> None:
+    folder.mkdir(parents=True)
+    for number, summary in enumerate(summaries):
+        (folder / f"{number}.summary.npz").write_bytes(summary.to_bytes())
+
+
+def slope_at(k: int, summaries: list[Summary], corpus: str) -> float:
+    curve = rbp_curve(summaries, k, corpus, "Pythia")
+    return fit_power_law(curve.S, curve.loss).slope
+
+
+@pytest.fixture
+def pythias(shipped) -> list[Summary]:
+    return [one for one in shipped if one.manifest.family == "Pythia"]
+
+
+def test_a_template_with_records_is_handed_in_and_compared_with_prose(tmp_path, pythias):
+    """It is enough to call the text as the template does."""
+    own = []
+    for one in pythias:
+        if one.manifest.corpus == "pocket:code":
+            of_own_text = {"corpus": "my_text.jsonl", "fingerprint": "mine"}
+            manifest = Manifest(**{**vars(one.manifest), **of_own_text})
+            own.append(dataclasses.replace(one, manifest=manifest))
+    for student in ("work-ann", "work-bob"):
+        write_summaries(tmp_path / student / "own_text", own)
+        shutil.copy(ROOT / "params" / "class" / "own_text.yaml", tmp_path / student)
+    found, slopes = studies_of(tmp_path)
+    assert list(slopes) == [f"work-{name}/own_text.yaml" for name in ("ann", "bob")]
+    assert not found.faults and not found.notes  # though the two files have the same bytes
+    row = slopes["work-ann/own_text.yaml"].set_index("quantity").loc["RBP_10"]
+    assert row["slope"] == pytest.approx(slope_at(10, pythias, "pocket:code"), rel=1e-5)
+    assert row["reference"] == pytest.approx(slope_at(10, pythias, "pocket:prose"), rel=1e-5)
+    assert row["reference_text"] == "pocket:prose"
+
+
+def test_own_sizes_are_compared_with_all_sizes(tmp_path, pythias):
+    names = ("pythia-w32-l2", "pythia-w48-l3", "pythia-w64-l4")
+    here = [one for one in pythias if one.manifest.corpus == "pocket:prose"]
+    chosen = [one for one in here if one.manifest.model in names]
+    write_summaries(tmp_path / "own_sizes", chosen)
+    text = (ROOT / "params" / "class" / "own_sizes.yaml").read_text(encoding="utf-8")
+    (tmp_path / "ann.yaml").write_text(text + "# mine\n", encoding="utf-8")
+    row = studies_of(tmp_path)[1]["ann.yaml"].set_index("quantity").loc["RBP_1"]
+    assert row["n"] == 3
+    assert row["slope"] == pytest.approx(slope_at(1, chosen, "pocket:prose"), rel=1e-5)
+    assert row["reference"] == pytest.approx(slope_at(1, here, "pocket:prose"), rel=1e-5)
+    assert abs(row["difference"]) > 0.01
+
+
+def test_a_study_that_was_not_run_is_told_its_command(tmp_path):
+    folder = tmp_path / "work-ann"
+    shutil.copytree(ROOT / "params" / "class", folder)
+    for name in ("own_model", "own_sizes"):
+        with (folder / f"{name}.yaml").open("a") as file:
+            file.write("# mine\n")
+    (folder / "own_model" / "models").mkdir(parents=True)  # the training was begun
+    (_, trained), (_, measured) = studies_of(tmp_path)[0].faults
+    assert "not been run, or is not done" in trained and "no records" in trained
+    assert "`rbpkit reproduce own_model.yaml --out own_model --notebook 13`" in trained
+    assert "`rbpkit sweep own_sizes.yaml --out own_sizes`" in measured
+
+
+@pytest.mark.slow
+def test_a_notebook_is_run_on_each_file(tmp_path):
+    folder, out = tmp_path / "hand-ins", tmp_path / "class"
+    folder.mkdir()
+    (folder / "ann.yaml").write_text(STUDY.format("Qwen", "code"))
+    old = out / "runs" / "ann.yaml" / "figures"
+    old.mkdir(parents=True)
+    (old / "stale.csv").write_text("a\n1\n")  # of an earlier run
+    said = []
+    assert run_class(folder, out, notebook="03", say=said.append) == {}
+    assert said[0] == "ann.yaml: done" and not (out / "stale.csv").exists()
+    points = pd.read_csv(out / "figure_3.csv").query("source == 'measured'")
+    assert set(zip(points["file"], points["family"], strict=True)) == {("ann.yaml", "Qwen")}
+
+
+def test_faults_before_anything_is_run(hand_ins, tmp_path, rbpkit, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    for folder, notebook, words in (
+        (tmp_path / "missing", "03", "no such folder"),
+        (tmp_path / "empty", "03", "no parameter files"),
+        (hand_ins, "03_section_4_1_k2", "did you mean 03_section_4_1_k1"),
+    ):
+        with pytest.raises(InputError, match=words):
+            run_class(folder, tmp_path / "out", notebook=notebook)
+    monkeypatch.setattr("rbpkit.plugins._entries", lambda group: {})
+    plugins.offered.cache_clear()
+    status, _, said = rbpkit("classroom", hand_ins, "--out", tmp_path / "out")
+    assert status == 2 and "pip install rbpkit-pocket" in said  # without the laboratory
+    assert not (tmp_path / "out").exists()
+    plugins.offered.cache_clear()
+
+
+# -- the lesson -------------------------------------------------------------------------------
 
 
 def script(name: str) -> ModuleType:
@@ -248,139 +490,3 @@ def test_the_slides_are_made_from_their_text():
     picture = re.compile(r"base64,[^\"]*")  # the figures may be drawn again
     kept = (folder / "slides.html").read_text(encoding="utf-8")
     assert picture.sub("", made) == picture.sub("", kept)
-
-
-def test_whatever_one_student_hands_in_the_others_are_run(tmp_path, monkeypatch):
-    """Deep YAML, and records whose manifest says that no token was scored."""
-    folder = tmp_path / "hand-ins"
-    folder.mkdir()
-    (folder / "ann.yaml").write_text(STUDY.format("Qwen", "code"))
-    (folder / "deep.yaml").write_text("ks: " + "[" * 5_000)
-    (folder / "none.yaml").write_text(STUDY.format("Qwen", "code") + "records_dir: mine\n")
-    source = paths.SUMMARIES / slug("pocket:code") / "qwen-w32-l2.summary.npz"
-    stored = np.load(source)
-    manifest = json.loads(stored["manifest"].tobytes()) | {"tokens": 0}
-    text = np.frombuffer(json.dumps(manifest).encode(), np.uint8)
-    (folder / "mine").mkdir()
-    np.savez(folder / "mine" / "a.summary.npz", **dict(stored) | {"manifest": text})
-    failures = run_class(folder, tmp_path / "class")
-    assert list(failures) == ["deep.yaml", "none.yaml"]
-    assert "lists inside lists" in failures["deep.yaml"][0]
-    assert "no tokens" in failures["none.yaml"][0]
-    assert set(pd.read_csv(tmp_path / "class" / "comparison.csv")["file"]) == {"ann.yaml"}
-
-
-def test_a_name_and_an_answer_that_are_no_text(tmp_path):
-    """A file name in Latin-1, and half a character in an answer."""
-    folder = tmp_path / "hand-ins"
-    folder.mkdir()
-    (folder / os.fsdecode(b"ann\xe9.yaml")).write_text(STUDY.format("Qwen", "code"))
-    cell = {"cell_type": "code", "source": ['answer_1 = "\ud800"'], "outputs": []}
-    (folder / "ben_03.ipynb").write_text(json.dumps({"cells": [cell]}))
-    assert run_class(folder, tmp_path / "class") == {}
-    tables = {
-        name: pd.read_csv(tmp_path / "class" / f"{name}.csv") for name in ("comparison", "answers")
-    }
-    assert set(tables["comparison"]["file"]) == {"ann\\udce9.yaml"}
-    assert tables["answers"]["answer"].tolist() == ['"\\ud800"']
-
-
-def test_templates_that_nobody_changed_are_no_failures(tmp_path):
-    for student in ("work-ann", "work-bob"):
-        shutil.copytree(ROOT / "params" / "class", tmp_path / "hand-ins" / student)
-    said = []
-    assert run_class(tmp_path / "hand-ins", tmp_path / "class", say=said.append) == {}
-    assert [line.split(":")[0] for line in said if "not handed in, " in line] == ["ann", "bob"]
-    assert (tmp_path / "class" / "failures.csv").read_text() == "file,reason\n"
-
-
-def own_text_in(folder: Path, shipped: list[Summary]) -> Path:
-    """The template own_text in a student's folder, with records of a text of that name."""
-    records = folder / "own_text"
-    records.mkdir(parents=True)
-    shutil.copy(ROOT / "params" / "class" / "own_text.yaml", folder)
-    for number, one in enumerate(shipped):
-        if (one.manifest.corpus, one.manifest.family) == ("pocket:code", "Pythia"):
-            of_own_text = {"corpus": "my_text.jsonl", "fingerprint": "mine"}
-            manifest = Manifest(**{**vars(one.manifest), **of_own_text})
-            own_summary = dataclasses.replace(one, manifest=manifest)
-            (records / f"{number}.summary.npz").write_bytes(own_summary.to_bytes())
-    return folder
-
-
-def test_a_template_with_records_is_handed_in_and_compared_with_prose(tmp_path, shipped):
-    """It is enough to call the text as the template does."""
-    for student in ("work-ann", "work-bob"):
-        own_text_in(tmp_path / "hand-ins" / student, shipped)
-    said = []
-    assert run_class(tmp_path / "hand-ins", tmp_path / "class", say=said.append) == {}
-    assert not any("the same bytes" in line for line in said)
-    table = pd.read_csv(tmp_path / "class" / "comparison.csv").query("quantity == 'RBP_10'")
-    assert list(table["file"]) == [f"work-{name}/own_text.yaml" for name in ("ann", "bob")]
-    pythias = [one for one in shipped if one.manifest.family == "Pythia"]
-    for column, corpus in (("slope", "pocket:code"), ("reference", "pocket:prose")):
-        curve = rbp_curve(pythias, 10, corpus, "Pythia")
-        expected = fit_power_law(curve.S, curve.loss).slope
-        assert table[column].iloc[0] == pytest.approx(expected, rel=1e-5)
-    assert set(table["reference_text"]) == {"pocket:prose"}
-    page = (tmp_path / "class" / "class.html").read_text("utf-8")
-    assert "Pythia on my_text.jsonl; black: prose" in page
-
-
-def test_a_study_that_was_not_run_is_told_its_command(tmp_path):
-    folder = tmp_path / "hand-ins" / "work-ann"
-    shutil.copytree(ROOT / "params" / "class", folder)
-    for name in ("own_model", "own_sizes"):
-        with (folder / f"{name}.yaml").open("a") as file:
-            file.write("# mine\n")
-    (folder / "own_model" / "models").mkdir(parents=True)  # the training was begun
-    failures = run_class(tmp_path / "hand-ins", tmp_path / "class")
-    [trained], [measured] = failures.values()
-    assert "not been run, or is not done" in trained and "no records" in trained
-    assert "`rbpkit reproduce own_model.yaml --out own_model --notebook 13`" in trained
-    assert "`rbpkit sweep own_sizes.yaml --out own_sizes`" in measured
-
-
-def test_own_sizes_are_compared_with_all_sizes(tmp_path, monkeypatch, shipped):
-    names = ("pythia-w32-l2", "pythia-w48-l3", "pythia-w64-l4")
-    here = [one for one in shipped if one.manifest.corpus == "pocket:prose"]
-    chosen = [one for one in here if one.manifest.model in names]
-    monkeypatch.setattr("rbpkit.study.classroom.load_summaries", lambda folder, **_: chosen)
-    text = (ROOT / "params" / "class" / "own_sizes.yaml").read_text(encoding="utf-8")
-    (tmp_path / "ann.yaml").write_text(text + "# mine\n", encoding="utf-8")
-    assert run_class(tmp_path, tmp_path / "class") == {}
-    table = pd.read_csv(tmp_path / "class" / "comparison.csv").set_index("quantity")
-
-    def slope(some: list[Summary]) -> float:
-        curve = rbp_curve(some, 1, "pocket:prose", "Pythia")
-        return fit_power_law(curve.S, curve.loss).slope
-
-    row = table.loc["RBP_1"]
-    assert row["n"] == 3 and row["slope"] == pytest.approx(slope(chosen), rel=1e-5)
-    assert row["reference"] == pytest.approx(slope(here), rel=1e-5)
-    assert abs(row["difference"]) > 0.01
-
-
-@pytest.mark.slow
-def test_a_notebook_is_run_on_each_file(tmp_path):
-    folder, out = tmp_path / "hand-ins", tmp_path / "class"
-    folder.mkdir()
-    (folder / "ann.yaml").write_text(STUDY.format("Qwen", "code"))
-    old = out / "runs" / "ann.yaml" / "figures"
-    old.mkdir(parents=True)
-    (old / "stale.csv").write_text("a\n1\n")  # of an earlier run
-    assert run_class(folder, out, notebook="03") == {}
-    assert not (out / "stale.csv").exists()
-    points = pd.read_csv(out / "figure_3.csv").query("source == 'measured'")
-    assert set(zip(points["file"], points["family"], strict=True)) == {("ann.yaml", "Qwen")}
-
-
-def test_faults_before_anything_is_run(hand_ins, tmp_path):
-    (tmp_path / "empty").mkdir()
-    for folder, notebook, words in (
-        (tmp_path / "empty", "03", "no parameter files"),
-        (hand_ins, "03_section_4_1_k2", "did you mean 03_section_4_1_k1"),
-    ):
-        with pytest.raises(InputError, match=words):
-            run_class(folder, tmp_path / "out", notebook=notebook)
-    assert not (tmp_path / "out").exists()

@@ -7,10 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from conftest import TEXTS, digests, study_file
-from filelock import FileLock
+from conftest import TEXTS, digests, lock_of, study_file
 
 from rbpkit.errors import InputError
 from rbpkit.study.params import load_params
@@ -43,8 +43,6 @@ def test_the_same_records_though_a_worker_is_killed(study, monkeypatch, tmp_path
     monkeypatch.setenv("RAY_worker_register_timeout_seconds", "300")
     monkeypatch.setenv("RAY_agent_register_timeout_ms", "300000")
     out = tmp_path / "out"
-    lock = out / "one.jsonl" / f".{MIDDLE.name}.lock"
-    lock.parent.mkdir(parents=True)
     said = []
 
     def say(line: str) -> None:
@@ -55,7 +53,7 @@ def test_the_same_records_though_a_worker_is_killed(study, monkeypatch, tmp_path
             os.kill(busy, signal.SIGKILL)
             held.release()
 
-    held = FileLock(lock)
+    held = lock_of(out, MIDDLE, Path(study.corpus_names[0]), max_length=64)
     with held:
         result = sweep(study, out, engine="ray", workers=2, say=say)
     assert not result.failures and len(result.measured) == 4

@@ -182,7 +182,7 @@ def test_a_study_of_ones_own_takes_every_notebook(tmp_path, llama_folder, text_f
     """A family with one model, a file of text: measured, and said what cannot be fitted."""
     values = {"source": "hub", "model_ids": [str(llama_folder)], "corpus_names": [str(text_file)]}
     said = []
-    done = reproduce(Params(**values, text_field="text", threads=1), tmp_path, say=said.append)
+    done = reproduce(Params(**values, field="text", threads=1), tmp_path, say=said.append)
     assert done, [line for line in said if line.startswith("failed")]
     assert "0 of 1 jobs compared with the reference: OK" in said
     assert any(line.startswith("no fit: llama, notes.jsonl") for line in said)

@@ -107,7 +107,7 @@ def test_the_status_of_changed_columns_and_of_a_changed_text_is_left(study, tmp_
     rows = [{"text": f"text {i}, of a few words", "question": f"What is {i}?"} for i in range(4)]
     (tmp_path / "one.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     out, one = tmp_path / "out", study.model_copy(update={"corpus_names": study.corpus_names[:1]})
-    with_prompt = one.model_copy(update={"prompt_field": "question"})
+    with_prompt = one.model_copy(update={"prompt": "question"})
     sweep(one, out)
     assert list(study_status(one, out)["state"]) == ["done"] * 2
     assert list(study_status(with_prompt, out)["state"]) == ["left"] * 2

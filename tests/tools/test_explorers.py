@@ -84,10 +84,6 @@ def test_a_self_check_names_the_common_mistakes(answer, mistake):
     assert mistake in check(1, answer, close(2.0, 0.01))
 
 
-def test_a_right_answer_is_told_where_it_is_explained():
-    assert "docs/solutions" in check(1, 2.0, close(2.0, 0.01))
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -107,11 +103,6 @@ def test_one_number_in_any_form_is_a_number(answer):
         assert check(1, answer, is_right).startswith("1: right")
         assert "sign" in check(1, -answer, is_right)
     assert check(1, answer, close(3.0, 0.05)) == "1: not yet"
-
-
-@pytest.mark.parametrize("answer", [torch.tensor([2.0, 2.0]), np.array([2.0, 2.0]), np.array([])])
-def test_several_numbers_are_no_answer(answer):
-    assert check(1, answer, close(2.0, 0.05)) == "1: not yet"
 
 
 def test_mistakes_of_one_exercise():

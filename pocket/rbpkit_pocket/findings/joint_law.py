@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
 from rbpkit.errors import InputError
-from rbpkit.fit import Array, root_mean_square
+from rbpkit.fit import Array, fit_power_law, root_mean_square
 
 FORMS = ("size", "product", "sum", "sum+floor")
 KAPLAN = "kaplan"
@@ -245,3 +246,34 @@ def held_out_sets(
         keep = small | out
         sets[name] = keep, out, copied
     return sets
+
+
+def held_out_errors(models: pd.DataFrame, forms: Sequence[str]) -> pd.Series:
+    """By how much the laws miss the models of three tests, in percent of the loss.
+
+    - models: columns corpus, quantity, S, T, loss (`ablations.size_and_tokens`)
+    - returns: the root mean square of log(predicted / measured), times 100; index: held out
+      (`held_out_sets`), form, corpus, quantity. Further forms are "no change", a copy of the next
+      smaller loss, and "line in S", a power law in S through the models of the same T.
+    """
+    rows = {}
+    for (corpus, quantity), part in models.groupby(["corpus", "quantity"]):
+        part = part.sort_values(["T", "S"])
+        S, T, loss = (part[column].to_numpy(float) for column in ("S", "T", "loss"))
+        for held, (keep, out, copied) in held_out_sets(S, T, loss).items():
+            errors = {"no change": np.log(copied / loss[out])}
+            if held != "longest training":
+                errors["line in S"] = np.log(_by_line(S, T, loss, keep, out) / loss[out])
+            errors |= leave_out(S[keep], T[keep], loss[keep], out[keep], forms)
+            for form, error in errors.items():
+                rows[held, form, corpus, quantity] = 100 * root_mean_square(error)
+    return pd.Series(rows).rename_axis(["held out", "form", "corpus", "quantity"])
+
+
+def _by_line(S: Array, T: Array, loss: Array, keep: np.ndarray, out: np.ndarray) -> Array:
+    """The loss of each held-out model, by a power law in S through the kept ones of its T."""
+    predicted = []
+    for size, tokens in zip(S[out], T[out], strict=True):
+        seen = keep & ~out & (T == tokens)
+        predicted.append(float(fit_power_law(S[seen], loss[seen]).predict(size).loss))
+    return np.array(predicted)

@@ -1,0 +1,449 @@
+"""Captioners: models that read a picture and write text, measured like any other `Ranker`.
+
+Picture and text are one sequence (LLaVA and its kin), or a decoder looks at an encoder's picture.
+The model's own processor prepares both. This module is what rbpkit finds under the entry point
+`rbpkit.captions`; `picture_files` reads the pictures.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor, nn
+from transformers import (
+    AutoImageProcessor,
+    AutoModelForImageTextToText,
+    AutoProcessor,
+    PreTrainedModel,
+)
+
+from rbpkit.corpora import Corpus
+from rbpkit.encoding import (
+    PAD_ID,
+    Batch,
+    EncodedCorpus,
+    EncodedDocument,
+    added_at_the_end,
+    decoded_bytes,
+    longest_first,
+    padded,
+    scored_from,
+    special_ids,
+    token_ids,
+    truncated,
+)
+from rbpkit.errors import InputError, reason
+from rbpkit.files.architectures import output_layer, vision_parameters
+from rbpkit.files.libraries import quiet
+from rbpkit.models import (
+    LoadedModel,
+    check_decoder_only,
+    check_tokenizer,
+    evaluation_mode,
+    fields_in_memory,
+    name_in_memory,
+    read_model,
+    unwrapped,
+)
+from rbpkit.probing import PROBE_TEXT, linear_head, padding_limit
+from rbpkit.settings import ModelSettings, ReadingSettings, RunSettings
+from rbpkit_pocket.picture_files import (
+    Picture,
+    folder_rows,
+    pictures_fingerprint,
+    pictures_of,
+    undecoded,
+)
+
+# What rbpkit calls of this module.
+__all__ = [
+    "captioner_in_memory",
+    "folder_rows",
+    "load_captioner",
+    "pictures_fingerprint",
+    "pictures_of",
+    "undecoded",
+]
+
+_CAN_BE_READ = (
+    "picture and text in one sequence, as LLaVA, or a decoder that looks at an encoder of pictures"
+    " alone, as TrOCR"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Captioner:
+    """How a model reads pictures: what it is given before each caption, and by which processor.
+
+    prompt: the text before it, in which one token stands for the picture: a user's turn of the chat
+        template with nothing but a picture, or else the picture's token. "" if there is none.
+    start: the first input of a decoder that looks at an encoder's picture; () if picture and text
+        are one sequence.
+    places: how many positions picture and prompt take (those of a small picture, if a larger one
+        takes more).
+    processor, tokenizer: the model's own.
+    mode: of the pictures, RGB or L.
+    S_vision: parameters outside the text decoder and its head, as `vision_parameters`.
+    """
+
+    prompt: str
+    start: tuple[int, ...]
+    places: int
+    processor: Any
+    tokenizer: Any
+    mode: str
+    S_vision: int
+
+    def inputs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Any:
+        """What the processor makes of pictures and captions (a BatchFeature), padded on the right.
+
+        An encoder-decoder's `decoder_input_ids` are left to the caller.
+        """
+        images = [picture.read().convert(self.mode) for picture in pictures]
+        with reason(f"{pictures[0].where}: the processor does not take it"):
+            if self.start:
+                reader = getattr(self.processor, "image_processor", self.processor)
+                return reader(images=images, return_tensors="pt")
+            return self.processor(
+                images=[[image] for image in images],  # a list for each text
+                text=[self.prompt + text for text in texts],
+                return_tensors="pt",
+                padding=True,
+                padding_side="right",
+            )
+
+    def probe(self, network: PreTrainedModel) -> Any:
+        """Inputs of a text and a blank picture, twice; in the second row another last token."""
+        blank = Picture("a blank picture", Image.new("RGB", (64, 64)))
+        inputs = self.inputs([blank, blank], [PROBE_TEXT, PROBE_TEXT])
+        name = "input_ids"
+        if self.start:
+            name = "decoder_input_ids"
+            ids = [*self.start, *self.tokenizer(PROBE_TEXT)["input_ids"]]
+            inputs[name] = torch.tensor([ids, ids])
+        inputs[name][1, -1] = inputs[name][1, -2]  # the last two tokens of the text differ
+        return inputs.to(network.device, network.dtype)
+
+    def padding_probe(self, network: PreTrainedModel) -> tuple[Any, Any]:
+        """Inputs of a text and a blank picture: alone; and in the first row of two, padded."""
+        blank = Picture("a blank picture", Image.new("RGB", (64, 64)))
+        texts = [PROBE_TEXT, PROBE_TEXT + PROBE_TEXT]
+        alone = self.inputs([blank], texts[:1])
+        padded = self.inputs([blank, blank], texts)
+        if self.start:
+            ids = torch.tensor([[*self.start, *self.tokenizer(PROBE_TEXT)["input_ids"]]])
+            more = torch.full_like(ids, PAD_ID)
+            alone["decoder_input_ids"] = ids
+            padded["decoder_input_ids"] = torch.cat((ids, more), dim=1).repeat(2, 1)
+        return alone.to(network.device, network.dtype), padded.to(network.device, network.dtype)
+
+
+def load_processor(folder: Path, options: dict[str, Any]) -> Any:
+    """The processor of a model's folder; that of the pictures if there is no joint one."""
+    with reason(f"{folder}: the processor cannot be loaded"):
+        processor = AutoProcessor.from_pretrained(folder, **options)
+        if hasattr(processor, "image_processor"):
+            return processor
+        return AutoImageProcessor.from_pretrained(folder, **options)
+
+
+@torch.no_grad()
+def opened_captioner(network: PreTrainedModel, processor: Any, tokenizer: Any) -> Captioner:
+    """How this network reads pictures with this processor and this tokenizer in it."""
+    config = network.config
+    if hasattr(processor, "tokenizer"):
+        processor = _with_tokenizer(processor, tokenizer)
+    start: tuple[int, ...] = ()
+    prompt = ""
+    if config.is_encoder_decoder:
+        start = (_decoder_start(network),)
+    elif getattr(processor, "chat_template", None):
+        prompt = _chat_prompt(processor, tokenizer)
+    else:
+        prompt = str(getattr(processor, "image_token", ""))
+    vision = getattr(config, "vision_config", None) or getattr(config, "encoder", None)
+    one_channel = getattr(vision, "num_channels", 3) == 1  # reads grey pictures
+    captioner = Captioner(
+        prompt=prompt,
+        start=start,
+        places=0,  # the probe shows how many
+        processor=processor,
+        tokenizer=tokenizer,
+        mode="L" if one_channel else "RGB",
+        S_vision=vision_parameters(network),
+    )
+    with reason(f"{config.model_type}: not a captioner that can be read ({_CAN_BE_READ})"):
+        inputs = captioner.probe(network)
+        outputs = network(**inputs, use_cache=False)
+    if start:
+        return replace(captioner, places=outputs.encoder_last_hidden_state.shape[1])
+    text_length = len(tokenizer(PROBE_TEXT)["input_ids"])
+    return replace(captioner, places=inputs["input_ids"].shape[1] - text_length)
+
+
+def _with_tokenizer(processor: Any, tokenizer: Any) -> Any:
+    """A copy of the processor with a copy of the tokenizer in it, which can pad."""
+    # Copies, since the caller's own processor must stay as it is.
+    processor = copy.copy(processor)
+    processor.tokenizer = copy.deepcopy(tokenizer)
+    if tokenizer.pad_token is None:
+        pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(PAD_ID)
+        processor.tokenizer.pad_token = pad_token
+    return processor
+
+
+def _decoder_start(network: PreTrainedModel) -> int:
+    """The id that a decoder begins with: the first one that its configs name."""
+    config = network.config
+    configs = (config, network.generation_config, config.get_text_config(decoder=True))
+    for name in ("decoder_start_token_id", "bos_token_id"):
+        for place in configs:
+            token_id = getattr(place, name, None)
+            if token_id is not None:
+                return token_id
+    raise InputError(f"{config.model_type}: no decoder_start_token_id in its config; add it")
+
+
+def _chat_prompt(processor: Any, tokenizer: Any) -> str:
+    """A user's turn with nothing but a picture, as the chat template writes it."""
+    turn = {"role": "user", "content": [{"type": "image"}]}
+    prompt = processor.apply_chat_template([turn], add_generation_prompt=True)
+    # If the tokenizer puts the first token itself, it would be there twice.
+    if tokenizer("")["input_ids"][:1] == [tokenizer.bos_token_id]:
+        prompt = prompt.removeprefix(tokenizer.bos_token)
+    return prompt
+
+
+# -- the model --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CaptionBatch(Batch):
+    """Captions padded on the right, with what the processor is given.
+
+    pictures, texts: those of the batch's rows.
+    """
+
+    pictures: Sequence[Picture] = field(default=(), repr=False)
+    texts: Sequence[str] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedCaptions(EncodedCorpus):
+    """Captions under one tokenizer; captions: the corpus itself."""
+
+    captions: Corpus = field(kw_only=True, repr=False)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CaptioningModel(LoadedModel):
+    """A model that reads pictures. `context` and S are those of its text decoder."""
+
+    captioner: Captioner = field(repr=False)
+
+    @property
+    def S_vision(self) -> int:
+        """Parameters outside the text decoder, whose S is."""
+        return self.captioner.S_vision
+
+    def encode(self, corpus: Corpus, reading: ReadingSettings) -> EncodedCaptions:
+        """Captions after the prompt or the decoder's start; they alone count towards max_length.
+
+        A caption's first token is scored too, and its position is 1. Raises InputError for a corpus
+        without pictures, for a stride, and if no caption has a scored token.
+        """
+        if corpus.pictures is None:
+            raise InputError(f"{self.name}: it reads pictures; name their column, image= (--image)")
+        max_length = reading.max_length
+        if self.context is not None:
+            # A decoder that looks at an encoder's picture has its context for the text alone.
+            places = 0 if self.captioner.start else self.captioner.places
+            max_length = min(max_length, self.context - places)
+        least = 2 + self.tokenizer.num_special_tokens_to_add()
+        if max_length < least:
+            raise InputError(f"max_length={max_length}: must be {least} or more")
+        if reading.stride:
+            fault = "captions are not read in windows"
+            raise InputError(f"stride={reading.stride}: {fault}; leave it out")
+        return _encoded(corpus, self.captioner, max_length)
+
+    def batches(
+        self, encoded: EncodedCorpus, batch_tokens: int, done: int = 0
+    ) -> Iterator[CaptionBatch]:
+        """As `LoadedModel.batches`, with the pictures.
+
+        Beyond the padding limit a caption goes alone, as its picture may take more places than
+        another's.
+        """
+        assert isinstance(encoded, EncodedCaptions), "encoded by this model"
+        corpus, places = encoded.captions, self.captioner.places
+        assert corpus.pictures is not None, "checked by `encode`"
+        batch_tokens = self.most_tokens(batch_tokens)
+        by_length = longest_first(encoded)
+        start = done
+        while start < len(by_length):
+            length = len(by_length[start].input_ids) + places
+            group = by_length[start : start + max(1, batch_tokens // length)]
+            if self.padding_limit is not None and length > self.padding_limit:
+                group = group[:1]
+            documents = [caption.document for caption in group]
+            yield CaptionBatch(
+                **vars(padded(group)),
+                pictures=[corpus.pictures[number] for number in documents],
+                texts=[corpus.documents[number] for number in documents],
+            )
+            start += len(group)
+
+    @torch.no_grad()
+    def scored_states(self, batch: Batch) -> Tensor:
+        """As `LoadedModel.scored_states`. InputError if captions do not fit with their pictures."""
+        assert isinstance(batch, CaptionBatch), "made by this model"
+        captioner, texts = self.captioner, batch.texts
+        inputs = captioner.inputs(batch.pictures, texts)
+        rows, columns = torch.from_numpy(batch.rows), torch.from_numpy(batch.columns)
+        if captioner.start:
+            length = batch.input_ids.shape[1] - 1  # nothing is predicted from the last token
+            inputs["decoder_input_ids"] = torch.from_numpy(batch.input_ids[:, :length])
+        else:
+            # In the processor's ids a picture has more places than in the tokenizer's.
+            prompted = [captioner.prompt + text for text in texts]
+            ids_alone = captioner.tokenizer(prompted)["input_ids"]
+            length_alone = torch.tensor([len(ids) for ids in ids_alone])
+            picture_places = inputs["attention_mask"].sum(1) - length_alone
+            columns = columns + picture_places[rows]
+            targets = torch.from_numpy(batch.targets)
+            if not inputs["input_ids"][rows, columns + 1].equal(targets):
+                fault = "its processor does not put the caption last, as it is"
+                raise InputError(f"{self.name}: {fault}")
+            length = int(columns.max()) + 1  # what follows the last scored token changes nothing
+            _cut(inputs, length)
+        if self.context is not None and length > self.context:
+            raise InputError(
+                f"{self.name}: {length:,} tokens with the picture's, and the context holds"
+                f" {self.context:,}; cut captions shorter (--max-length)"
+            )
+        states = self._last_states(inputs)
+        # Some put the picture's places before the text's.
+        columns = columns + states.shape[1] - length
+        return states[rows.to(states.device), columns.to(states.device)]
+
+    def _last_states(self, inputs: Any) -> Tensor:
+        """The states that enter the output head, or the logits if the model has no `head`."""
+        network = self.model
+        inputs = inputs.to(self.device, network.dtype)
+        layer = output_layer(network)
+        if self.head is None or layer is None:
+            return network(**inputs, use_cache=False).logits
+        given_states: list[Tensor] = []
+
+        def keep(_: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            given_states.append(given[0])
+            return (given[0][:, -1:],)  # the logits of one place, and never all
+
+        with layer.register_forward_pre_hook(keep):
+            network(**inputs, use_cache=False)
+        return given_states[0]
+
+
+def _cut(inputs: Any, length: int) -> None:
+    """Cut the inputs that have one entry for each token at this length."""
+    shape = inputs["input_ids"].shape
+    for name, value in inputs.items():
+        if value.shape[:2] == shape and not value.is_floating_point():
+            inputs[name] = value[:, :length]
+
+
+def _encoded(corpus: Corpus, captioner: Captioner, max_length: int) -> EncodedCaptions:
+    """The captions of a corpus, cut at `max_length` tokens, each after what comes before it."""
+    tokenizer = captioner.tokenizer
+    special = special_ids(tokenizer)
+    tail = added_at_the_end(tokenizer)
+    start = np.array(captioner.start, dtype=np.int32)
+    before = list(captioner.start)  # what every caption's ids begin with
+    if captioner.prompt:
+        before += tokenizer(captioner.prompt)["input_ids"]
+
+    documents: list[EncodedDocument] = []
+    skipped = past = scored_bytes = 0
+    texts = [captioner.prompt + text for text in corpus.documents]
+    for index, own_ids in enumerate(token_ids(texts, tokenizer)):
+        ids = np.concatenate((start, own_ids))
+        first = _common_prefix(ids, np.array(before))  # place of the caption's first token
+        past += max(0, len(ids) - first - max_length)
+        ids = truncated(ids, first + max_length, tail)
+        scored = scored_from(first, ids, special)
+        if not scored.any():
+            skipped += 1
+            continue
+        documents.append(EncodedDocument(index, ids, scored, start=1 - first))
+        scored_bytes += decoded_bytes(tokenizer, ids[1:][scored])
+    if not documents:
+        raise InputError(f"{corpus.id}: none of its {len(texts)} captions has a token to score")
+    return EncodedCaptions(
+        corpus=corpus.id,
+        fingerprint=corpus.fingerprint,
+        max_length=max_length,
+        documents=tuple(documents),
+        skipped=skipped,
+        tokens=sum(document.tokens for document in documents),
+        past=past,
+        scored_bytes=scored_bytes,
+        captions=corpus,
+    )
+
+
+def _common_prefix(ids: np.ndarray, expected: np.ndarray) -> int:
+    """How many ids are as expected, counted from the first."""
+    alike = ids[: len(expected)] == expected[: len(ids)]
+    return int(np.logical_and.accumulate(alike).sum())
+
+
+def load_captioner(
+    source: Any, named: ModelSettings, run: RunSettings, **more: Any
+) -> CaptioningModel:
+    """`load_model` of a model that reads pictures; more: its other arguments."""
+    read = read_model(AutoModelForImageTextToText, source, named, run, image=True, **more)
+    with quiet(), reason(read.fault):
+        processor = load_processor(read.checkpoint.folder, read.options)
+        loaded = _ready(read.network, processor, read.tokenizer, read.fields)
+    check_tokenizer(read.tokenizer, read.network, loaded.V, read.checkpoint.tokenizer)
+    return loaded
+
+
+@contextmanager
+def captioner_in_memory(
+    model: Any, processor: Any, name: str | None = None
+) -> Iterator[CaptioningModel]:
+    """`model_in_memory` of a model that reads pictures, with its own processor."""
+    network, notes = unwrapped(model)
+    kind = type(model).__name__
+    name = name or name_in_memory(network, kind)
+    if not (hasattr(processor, "image_processor") and hasattr(processor, "tokenizer")):
+        check_decoder_only(network, kind)
+        fault = "it reads no pictures (in memory it needs its processor as tokenizer=)"
+        raise InputError(f"{name}: {fault}")
+    tokenizer = processor.tokenizer
+    with evaluation_mode(network):
+        fields = fields_in_memory(network, tokenizer, name, notes, processor)
+        with reason(f"{name}: the model in memory does not run in {fields['dtype']}"):
+            loaded = _ready(network, processor, tokenizer, fields)
+        check_tokenizer(tokenizer, network, loaded.V, Path(name))
+        yield loaded
+
+
+def _ready(
+    network: PreTrainedModel, processor: Any, tokenizer: Any, fields: dict[str, Any]
+) -> CaptioningModel:
+    """The model with what a few passes show of it."""
+    captioner = opened_captioner(network, processor, tokenizer)
+    head, V = linear_head(network, fields["name"], captioner.probe(network))
+    limit = padding_limit(network, captioner.padding_probe(network))
+    return CaptioningModel(**fields, V=V, head=head, padding_limit=limit, captioner=captioner)

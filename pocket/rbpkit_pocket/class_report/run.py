@@ -1,0 +1,94 @@
+"""`rbpkit classroom`: runs the notebook `report.py` on a folder, and makes a page of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import jupytext
+import pandas as pd
+from nbclient.exceptions import DeadKernelError
+from nbconvert import HTMLExporter
+from papermill import PapermillExecutionError, execute_notebook
+
+from rbpkit.errors import InputError
+from rbpkit.files.writing import write_whole
+from rbpkit.study.notebooks import QUIET_KERNEL, notebook_called, socket_files
+from rbpkit_pocket.class_report.hand_ins import find_hand_ins
+
+
+class _Lines:
+    """A file for what the notebook prints: each line goes to `say` when it is printed."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+
+    def write(self, text: str) -> None:
+        for line in text.splitlines():
+            self._say(line)
+
+    def flush(self) -> None:
+        """papermill calls it after each piece of text."""
+
+
+def run_class(
+    folder: Path,
+    out: Path,
+    *,
+    notebook: str | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> dict[str, list[str]]:
+    """Gather the slopes of all parameter files of `folder` and the answers of its notebooks.
+
+    Files in folders of `folder`, one level down, count too. Written into `out`:
+
+    - comparison.csv: slopes as `rbpkit reproduce` compares them.
+    - answers.csv: of each exercise of a handed-in notebook the answer and what its check said.
+    - failures.csv: file, reason; a row for each fault.
+    - class.html: all of it, drawn, and what students wrote in answers.md.
+
+    With a notebook also runs/FILE/, with that notebook executed on each parameter file and its
+    figures, and NAME.csv for each table that it writes. Nothing is measured, and no handed-in
+    notebook is run. A file that cannot be read does not stop the others.
+
+    Returns what is wrong with the files that failed: file -> a line for each fault, as in
+    failures.csv. Raises InputError, before anything is run, if the notebook or the folder is
+    missing.
+    """
+    name = "" if notebook is None else notebook_called(notebook)
+    find_hand_ins(folder)  # raises InputError for a folder without any
+    ours = resources.files("rbpkit_pocket.class_report")
+    report = jupytext.reads(ours.joinpath("report.py").read_text("utf-8"), "py:percent")
+    parameters = {
+        "hand_ins_dir": str(folder.resolve()),
+        "tables_dir": str(out.resolve()),
+        "run_notebook": name,
+    }
+    try:
+        # In an empty folder: Python would import a student's pandas.py from the current one.
+        with TemporaryDirectory() as empty:
+            executed = execute_notebook(
+                report,
+                None,
+                parameters,
+                cwd=empty,
+                progress_bar=False,
+                stdout_file=_Lines(say),
+                config=socket_files(),
+                extra_arguments=QUIET_KERNEL,
+            )
+    except PapermillExecutionError as error:
+        raise InputError(f"the report: {error.ename}: {error.evalue}") from error
+    except DeadKernelError as error:
+        raise InputError("the report: its kernel died (out of memory, or killed)") from error
+    for cell in executed.cells:
+        cell["outputs"] = [one for one in cell.get("outputs", []) if one.output_type != "stream"]
+    # Nor may nbconvert take a template from the current folder.
+    exporter = HTMLExporter(template_name="basic", exclude_input=True, extra_template_basedirs=[])
+    body, _ = exporter.from_notebook_node(executed)
+    page = ours.joinpath("page.html").read_text("utf-8").replace("BODY", body)
+    write_whole(out, {"class.html": page.encode()})
+    failures = pd.read_csv(out / "failures.csv")
+    return failures.groupby("file", sort=False)["reason"].apply(list).to_dict()

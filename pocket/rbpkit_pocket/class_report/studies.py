@@ -1,0 +1,154 @@
+"""The exponents of one student's study, compared with those of all pocket sizes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from rbpkit.errors import InputError
+from rbpkit.fit import fit_all
+from rbpkit.plugins import plugin_corpora
+from rbpkit.records import load_summaries
+from rbpkit.study.notebooks import run
+from rbpkit.study.params import Params, load_params
+from rbpkit.study.reproduce import TRAINING_TOKENS, comparison, reference_summaries
+from rbpkit.summary import Summary
+from rbpkit_pocket.class_report.hand_ins import HandIns, check_regular, read_bytes
+
+MOST_KS = 100
+MOST_BYTES_OF_RECORDS = 500_000_000  # of one file
+
+
+def study_tables(
+    found: HandIns, file: str, notebook: str, runs_dir: Path
+) -> dict[str, pd.DataFrame]:
+    """ "comparison" of one parameter file, and with a notebook each table that it writes.
+
+    comparison: slopes as `rbpkit reproduce` compares them, with two columns more. trained: on how
+    many tokens the models were trained, if their names say it ("3m"). reference_text: the corpus of
+    the reference.
+    The notebook is run into `runs_dir`/FILE on the study's records.
+    Raises InputError if the file is at fault, or asks for what was not measured.
+    """
+    path = found.files["studies"][file]
+    read_bytes(path)  # refuses links, pipes and large files
+    params = load_params(path)
+    if len(params.ks) > MOST_KS:
+        raise InputError(f"ks: {len(params.ks)} of them; at most {MOST_KS} are drawn")
+    records = _records_folder(path, params, found.folder)
+    measured = _measured(path, params, records)
+    slopes = comparison(measured, params.ks)
+    if slopes.empty:
+        raise InputError("fewer than three sizes were measured, so there is no line to fit")
+    slopes.insert(3, "trained", _trained(measured))
+    slopes["reference_text"] = slopes["corpus"]
+    if params.source != "hub":
+        slopes = _compared_with_first_corpus(slopes, measured, params)
+    tables = {"comparison": slopes}
+    if notebook:
+        out = runs_dir / file
+        shutil.rmtree(out, ignore_errors=True)  # no table of an earlier run may be gathered
+        values = params.model_dump(mode="json") | {"figures_dir": str(out / "figures")}
+        if records is not None:
+            values["records_dir"] = str(records)
+        run(notebook, values, out)
+        for table in sorted(out.glob("figures/*.csv")):
+            tables[table.stem] = pd.read_csv(table)
+    found.say(f"{file}: done")
+    return tables
+
+
+def _records_folder(path: Path, params: Params, class_folder: Path) -> Path | None:
+    """Where a study's records are, which is next to its file; None for those of a plugin.
+
+    Raises InputError if it leads out of the class's folder, or has anything but regular files.
+    """
+    if not params.records_dir:
+        return None
+    folder = (path.parent / params.records_dir).resolve()
+    if not folder.is_relative_to(class_folder):
+        raise InputError(f"records_dir {params.records_dir} leads out of the class's folder")
+    for inside, folders, files in os.walk(folder):
+        links = [name for name in folders if os.path.islink(os.path.join(inside, name))]
+        for name in (*links, *files):
+            record = Path(inside, name)
+            check_regular(record, os.lstat(record), MOST_BYTES_OF_RECORDS)
+    return folder
+
+
+def _measured(path: Path, params: Params, records: Path | None) -> list[Summary]:
+    """What a study asks for, of its records or of those that come with a plugin."""
+    if records is not None:
+        try:
+            summaries = load_summaries(records, checkpoint="last")
+        except InputError as error:
+            if any(records.rglob("*.json")) or any(records.rglob("*.npz")):
+                raise  # they are damaged, for example
+            raise InputError(f"{error}; {_how_to_run(path, params)}") from error
+    elif params.source == "hub" or params.model_ids:
+        raise InputError(
+            f"{path.name}: asks for models that were not measured; run `rbpkit reproduce "
+            f"{path.name}` and name its records as records_dir"
+        )
+    else:
+        summaries = reference_summaries(params.corpus_names)
+    measured = []
+    for summary in summaries:
+        asked_family = not params.families or summary.manifest.family in params.families
+        asked_text = not params.corpus_names or summary.manifest.corpus in params.corpus_names
+        if asked_family and asked_text:
+            measured.append(summary)
+    if not measured:
+        families = ", ".join(params.families) or "any"
+        texts = ", ".join(params.corpus_names) or "any text"
+        raise InputError(f"nothing that it asks for was measured ({families} on {texts})")
+    return measured
+
+
+def _how_to_run(path: Path, params: Params) -> str:
+    """The study has no records: the command that makes them."""
+    command, out, notebook = "sweep", Path(params.records_dir), ""
+    if out.name == "records":  # as `rbpkit reproduce` calls them
+        command, out, notebook = "reproduce", out.parent, " --notebook 13"
+    command = f"rbpkit {command} {path.name} --out {out.as_posix()}{notebook}"
+    return f"the study has not been run, or is not done: run `{command}`"
+
+
+def _trained(summaries: Sequence[Summary]) -> str:
+    """On how many tokens the models were trained, if their names say it: "3m"."""
+    endings = set()
+    for summary in summaries:
+        base = summary.manifest.model.partition("-seed")[0]
+        ending = TRAINING_TOKENS.search(base)
+        endings.add(ending[0].removeprefix("-") if ending else "")
+    return ", ".join(sorted(endings - {""}))
+
+
+def _compared_with_first_corpus(
+    slopes: pd.DataFrame, measured: Sequence[Summary], params: Params
+) -> pd.DataFrame:
+    """The slopes on a text that has no reference, next to those on the plugin's first corpus.
+
+    Only for families all of whose models here are the plugin's, trained on as much text.
+    """
+    first_corpus = plugin_corpora(params.source)[0]
+    references = reference_summaries([first_corpus])
+    on_first_corpus = [one for one in references if one.manifest.corpus == first_corpus]
+    names = {one.manifest.model for one in on_first_corpus}
+    others = {one.manifest.family for one in measured if one.manifest.model not in names}
+    known = [one for one in on_first_corpus if one.manifest.family not in others]
+    families = {one.manifest.family for one in known}
+    missing = slopes["reference"].isna() & slopes["family"].isin(families)
+    if not missing.any():
+        return slopes
+    fitted = fit_all(known, params.ks).table.set_index(["family", "quantity"])["slope"]
+    keys = pd.MultiIndex.from_frame(slopes[["family", "quantity"]])
+    slopes = slopes.copy()
+    slopes.loc[missing, "reference"] = fitted.reindex(keys).to_numpy()[missing]
+    slopes.loc[missing, "reference_text"] = first_corpus
+    slopes["difference"] = slopes["slope"] - slopes["reference"]
+    return slopes

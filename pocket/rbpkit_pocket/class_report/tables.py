@@ -1,0 +1,52 @@
+"""The tables of a class as CSV in which no cell is a formula."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from rbpkit.files.writing import as_csv, write_whole
+from rbpkit_pocket.class_report.hand_ins import cut, printable
+
+FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+"""What a cell begins with that a spreadsheet would compute; the last four are wide letters."""
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def joined_tables(tables: Mapping[str, Mapping[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
+    """file -> its tables by name, as one table for each name, with the column file in front."""
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for file, of_file in tables.items():
+        for name, rows in of_file.items():
+            rows = rows.map(lambda cell: cut(printable(cell)) if isinstance(cell, str) else cell)
+            rows.insert(0, "file", file)
+            parts.setdefault(name, []).append(rows)
+    return {name: pd.concat(rows, ignore_index=True) for name, rows in parts.items()}
+
+
+def without_formula(cell: object) -> object:
+    """A cell of a table; a text that a spreadsheet would compute begins with an apostrophe.
+
+    A plain number, such as the answer -0.09, stays as it is.
+    """
+    if not isinstance(cell, str) or not FORMULA.match(cell) or NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}"
+
+
+def write_tables(
+    folder: Path,
+    tables: Mapping[str, pd.DataFrame],
+    answers: pd.DataFrame,
+    faults: Sequence[tuple[str, str]],
+) -> None:
+    """Write NAME.csv for each table, answers.csv and failures.csv, all or none."""
+    failures = pd.DataFrame(faults, columns=["file", "reason"])
+    every = {**tables, "answers": answers, "failures": failures}
+    files = {}
+    for name, rows in every.items():
+        files[f"{name}.csv"] = as_csv(rows.map(without_formula)).encode()
+    write_whole(folder, files)

@@ -1,0 +1,169 @@
+"""What notebook 07 (Section 5.1, emergence) draws, and how its exercises are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from rbpkit import plots
+from rbpkit.fit import Array
+from rbpkit.models import LoadedModel
+from rbpkit.palette import CONTEXT, GREYS, INK, ordered_greys
+from rbpkit.tools.exercises import Mistake, sealed
+from rbpkit_pocket.companions.claims_07 import claims as claims
+from rbpkit_pocket.companions.shared_b import checker
+from rbpkit_pocket.companions.shared_b import read_study as read_study
+
+# For each exercise: how to undo a common mistake, and what to say if that gives the right answer
+MISTAKES: dict[int, list[Mistake]] = {
+    1: [
+        (lambda a: a - 1, "Does a run of 20 tokens hold one window, or none?"),
+        (
+            lambda a: a + 1,
+            "One too few: a run of 20 tokens holds one window, a run of 21 holds two.",
+        ),
+        (lambda a: a + 19, "Count tokens, not windows."),
+        (lambda a: a / 20 + 19, "The windows overlap, so their lengths do not add up."),
+    ],
+    2: [
+        (lambda a: a / np.log(10), "This is in ln S. A decade is ln 10."),
+        (lambda a: np.log10(a), "This is the factor in S. Give decades."),
+        (lambda a: a / 0.08, "This is the slide times alpha. Divide by alpha."),
+        (lambda a: 2 * a / np.log(10), "This is ln 10/alpha. By which factor does N grow?"),
+        (lambda a: -a, "Mind the sign: a longer task needs larger models."),
+    ],
+}
+check = checker(
+    {1: sealed("3e1e967e", digits=0, within=0), 2: sealed("b7a56873", digits=1)}, MISTAKES
+)
+
+
+def exercise(model: LoadedModel, tokens: pd.DataFrame, run: pd.DataFrame) -> None:
+    """Print the document of a run of tokens, with the run in brackets."""
+    document = tokens[tokens.document == run.document.iloc[0]]
+    before = document.loc[: run.index[0] - 1]
+    after = document.loc[run.index[-1] + 1 :]
+    spelt = [model.tokenizer.decode(part.target.tolist()) for part in (before, run, after)]
+    print("{}⟦{}⟧{}".format(*spelt))
+
+
+def row_of_hits(model: LoadedModel, begin: pd.DataFrame, k: int, figures_dir: str) -> None:
+    """The tokens of `begin` as a row of boxes, and two windows: one without and one with a miss."""
+    hit = (begin.R <= k).to_numpy()
+    spelt = [model.tokenizer.decode([token]) for token in begin.target]
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(plots.WIDTH, 2.6), layout="constrained")
+        for place, (token, is_hit) in enumerate(zip(spelt, hit, strict=True)):
+            face = INK if is_hit else "white"
+            axes.add_patch(plt.Rectangle((place, 1), 0.9, 1, facecolor=face, edgecolor=INK))
+            shown = token.replace("\n", "↵").replace(" ", "·")
+            axes.text(place + 0.45, 2.15, shown, rotation=90, ha="center", va="bottom", fontsize=10)
+        # The first window of five hits, and the last window of ten that one miss spoils
+        of_five = np.convolve(hit, np.ones(5), "valid")
+        of_ten = np.convolve(hit, np.ones(10), "valid")
+        no = int(np.flatnonzero(of_ten == of_ten[of_ten < 9.5].max())[-1])
+        _bracket(axes, int(of_five.argmax()), 5, 0.8, "5 in a row: yes")
+        _bracket(axes, no, 10, -0.2, "10 in a row: no")
+        axes.set(xlim=(-0.2, len(hit)), ylim=(-0.6, 4.3))
+        axes.set_title(f"The first {len(hit)} tokens: {hit.sum()} hits (black) at $k$ = {k}")
+        axes.set_axis_off()
+    row = begin[["position", "R"]].assign(token=spelt, hit=hit)
+    plots.save(figure, row, figures_dir, "figure_7_row")
+
+
+def _bracket(axes: Axes, start: int, length: int, height: float, text: str) -> None:
+    left, right = start, start + length - 0.1
+    heights = [height, height - 0.2, height - 0.2, height]
+    axes.plot([left, left, right, right], heights, color=INK, linewidth=1)
+    axes.text(left - 0.3, height - 0.2, text, ha="right", va="center", fontsize=10)
+
+
+def slide(points: pd.DataFrame, success: Callable[[Array, int], Array], figures_dir: str) -> None:
+    """Counted success of 1, 10 and 100 tokens against S, and `success(S, N)`, Eq. 8."""
+    lengths = (1, 10, 100)
+    names = ("1 token", "10 in a row", "100 in a row")
+    places = ((15, 0.6), (2e10, 0.4), (2e14, 0.4))
+    S = np.geomspace(10, 1e20, 500)
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(plots.WIDTH, 4.0), layout="constrained")
+        axes.axvspan(points.S.min(), points.S.max(), color=CONTEXT, linewidth=0, alpha=0.6)
+        axes.text(np.sqrt(points.S.min() * points.S.max()), 1.09, "the models", ha="center")
+        half = []
+        for N, grey, name, place in zip(lengths, GREYS, names, places, strict=True):
+            counted = points[points.N == N]
+            by_law = success(S, N)
+            half.append(np.interp(0.5, by_law, S))
+            axes.plot(S, by_law, "--", color=grey, linewidth=1.6)
+            axes.plot(counted.S, counted.p, "o-", color=grey, linewidth=2)
+            axes.text(*place, name, color=grey, ha="left")
+        for left, right in pairwise(half):
+            arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 3, "shrinkB": 3}
+            axes.annotate("", (right, 0.5), (left, 0.5), arrowprops=arrow)
+        note = "dashed: Eq. 8.\nTen times the tokens:\nthe same curve,\nfurther right"
+        axes.text(1e20, 0.06, note, ha="right", fontsize=10)
+        axes.set(xscale="log", xlim=(10, 1e20), xlabel="$S$ (non-embedding parameters)")
+        axes.set(ylabel="$p_{N,100}$", ylim=(0, 1.18))
+        axes.set_title("A longer task slides the curve; it does not get steeper")
+        axes.set_yticks([0, 0.5, 1], ["0", "50%", "100%"])
+    shown = points[points.N.isin(lengths)]
+    plots.save(figure, shown[["model", "S", "k", "N", "p"]], figures_dir, "figure_7_slide")
+
+
+def widths(series: pd.DataFrame, spanned: float, figures_dir: str) -> None:
+    """The step's decades of S against N up to 20; `spanned`: decades that the models span."""
+    width = series.pivot(index="k", columns="N", values="decades")
+    shown_k = [1, 100, 500, 2_500, 10_000]
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.8), layout="constrained")
+        axes.axhspan(0, spanned, color=CONTEXT, zorder=0)
+        axes.text(1, 0.7, "grey: no wider than the range of the models", fontsize=10)
+        ends = []
+        for k, grey in zip(shown_k, ordered_greys(len(shown_k)), strict=True):
+            line = width.loc[k, :20].dropna()
+            axes.plot(line.index, line, "o-", color=grey, markersize=4)
+            ends.append((line.index[-1], line.iloc[-1], f"$k$ = {k:,}", grey))
+        axes.set(xscale="log", ylim=(0, None), xlabel="$N$ (tokens in a row)")
+        axes.set(ylabel="decades of $S$", title="Longer tasks do not sharpen the step")
+        axes.set_xticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
+        axes.minorticks_off()
+        plots.label_ends(axes, ends)
+    plots.save(figure, series, figures_dir, "figure_7_widths")
+
+
+def shares(published: pd.DataFrame, measured: pd.DataFrame, figures_dir: str) -> None:
+    """p_{N,k} against S at one k: the published points, and those of one measured family."""
+    panels = {"published": published[published.k == 100]}
+    if len(measured):
+        # The paper's family if it was measured, the text that was asked for first
+        order = measured.assign(last=measured.family != "Pythia").sort_values("last", kind="stable")
+        corpus, family = order[["corpus", "family"]].iloc[0]
+        own = measured[(measured.corpus == corpus) & (measured.family == family)]
+        name = f"{plots.name_of(family)}, {plots.short(corpus)}"
+        panels[name] = own[own.k == own.k.max()]
+    lengths = sorted(set(published.N) | set(measured.N))
+    colours = dict(zip(lengths, ordered_greys(len(lengths)), strict=True))
+    with plots.style():
+        figure, row = plt.subplots(
+            1,
+            len(panels),
+            figsize=(plots.WIDTH, 3.6),
+            sharey=True,
+            squeeze=False,
+            layout="constrained",
+        )
+        for axes, (name, part) in zip(row[0], panels.items(), strict=True):
+            ends = []
+            for N, points in part.groupby("N"):
+                axes.plot(points.S, points.p, "o-", color=colours[N], markersize=4, linewidth=1)
+                if N in (1, 2, 10, 100):
+                    ends.append((points.S.iloc[-1], points.p.iloc[-1], f"{N}", colours[N]))
+            axes.set(xscale="log", xlabel="$S$", title=f"{name}, $k$ = {part.k.iloc[0]:,}")
+            plots.label_ends(axes, ends)
+        row[0, 0].set(ylabel="$p_{N,k}$", ylim=(-0.03, 1.03), yticks=[0, 0.5, 1])
+    every = pd.concat([published.assign(source="published"), measured.assign(source="measured")])
+    plots.save(figure, every[["source", *published.columns]], figures_dir, "figure_7")

@@ -1,0 +1,146 @@
+"""What notebook 12 (the claims) reads, draws and tabulates, and how its exercise is checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from IPython.display import Markdown, display
+from matplotlib.patches import Rectangle
+
+from rbpkit import plots
+from rbpkit.palette import GREYS, INK
+from rbpkit.tools.claims import VERDICTS, as_markdown, load_claims
+from rbpkit.tools.exercises import sealed
+from rbpkit_pocket.companions.shared_b import checker
+
+check = checker({1: sealed("ad9dadb8", digits=2)})
+
+# verdict -> fill of its box, and a sign
+LOOKS = {
+    "holds": (INK, ""),
+    "holds in part": (GREYS[0], ""),
+    "does not hold": ("white", "\u00d7"),
+    "cannot be told": ("white", "?"),
+}
+SECTIONS = {
+    "01": "set-up (Appendix A)",
+    "02": "the metric (Section 3)",
+    "03": "k = 1 (4.1)",
+    "04": "moderate k (4.2)",
+    "05": "large k (4.3)",
+    "06": "all k (4.4)",
+    "07": "emergence (5.1)",
+    "08": "two laws (5.2)",
+    "09": "Table 1 (Appendix B)",
+    "10": "the law in k (ICLR version)",
+    "11": "derivation (Appendix C)",
+}
+# The headlines: notebook, words of the claim, and what we get in one line
+HEADLINES = (
+    (
+        "03",
+        "precise power-law",
+        "At k = 1, 22 of 24 lines have an R2 of at least 0.97. At k = 10 to 100 the points are off"
+        " their lines by 5 sampling errors.",
+    ),
+    (
+        "06",
+        "increases as k increases",
+        "In 46 of 48 steps of Table 1, from one k to ten times that k.",
+    ),
+    (
+        "05",
+        "random noise",
+        "Of 18 lines at large k, chance explains ten. In four, larger GPT-2 models get worse, and"
+        " four are not explained.",
+    ),
+    (
+        "07",
+        "sharpens the transition",
+        "More tokens in a row move success to larger models, but make it hardly more sudden.",
+    ),
+    (
+        "07",
+        "Assuming independence",
+        "Ten tokens in a row succeed as often as 5.1 to 9.0 independent ones would.",
+    ),
+    (
+        "08",
+        "nearly identical",
+        "The exponents of CE and of RBP_1 agree within 10% in 13 of 24 cells, and within 20% in"
+        " 20.",
+    ),
+    (
+        "11",
+        "becomes the dominant part",
+        "log(c) dominates in neither loss: other large terms are left.",
+    ),
+)
+
+
+def _committed() -> Path:
+    """The committed figures, from the folder of the notebooks or from the repository's root."""
+    return Path("../figures") if Path("../figures").is_dir() else Path("figures")
+
+
+def tables(figures_dir: str) -> pd.DataFrame:
+    """The claims of this run's notebooks, or the committed ones; prints which."""
+    found = load_claims(figures_dir) if figures_dir else pd.DataFrame()
+    of_this_run = len(found) > 0 and Path(figures_dir).resolve() != _committed().resolve()
+    claims = found if of_this_run else load_claims(_committed())
+    source = "this run" if of_this_run else "the repository"
+    main = int(claims["main"].sum())
+    print(f"{main} main claims and {len(claims) - main} details, from the tables of {source}.")
+    return claims
+
+
+def boxes(claims: pd.DataFrame, title: str, figures_dir: str) -> None:
+    """A row of boxes, one for each main claim, in the order of their verdicts."""
+    verdicts = claims[claims["main"]]["verdict"].tolist()
+    verdicts.sort(key=VERDICTS.index)
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(plots.WIDTH, 1.6), layout="constrained")
+        for place, verdict in enumerate(verdicts):
+            fill, sign = LOOKS[verdict]
+            box = Rectangle((place, 0), 0.85, 1, facecolor=fill, edgecolor=INK, linewidth=0.8)
+            axes.add_patch(box)
+            axes.text(place + 0.43, 0.5, sign, ha="center", va="center", fontsize=13)
+        held = [verdicts.count(verdict) for verdict in VERDICTS]
+        axes.text(0, -0.2, f"{held[0]} hold", va="top", fontsize=10)
+        axes.text(held[0], -0.2, f"{held[1]} hold in part", va="top", fontsize=10)
+        rest = f"{held[2]} do not hold, {held[3]} cannot be told"
+        axes.text(len(verdicts), -0.2, rest, ha="right", va="top", fontsize=10)
+        axes.set(xlim=(-0.1, len(verdicts)), ylim=(-0.5, 1.05), title=title)
+        axes.axis("off")
+    columns = ["notebook", "main", "verdict", "where"]
+    plots.save(figure, claims[columns], figures_dir, "figure_claims")
+
+
+def headlines(claims: pd.DataFrame) -> Markdown:
+    """Main claims: the paper's words, what we get, and the verdict."""
+    pages = _pages()
+    lines = ["| the paper says | we get | verdict |", "|---|---|---|"]
+    for notebook, words, answer in HEADLINES:
+        of_notebook = claims[claims["notebook"] == notebook]
+        row = of_notebook[of_notebook["claim"].str.contains(words, regex=False)]
+        verdict = row["verdict"].iloc[0] if len(row) else "(not in this run)"
+        quoted = row["claim"].iloc[0] if len(row) else words
+        link = f"[{notebook}]({pages.get(notebook, notebook)})"
+        lines.append(f"| “{quoted}” | {answer} ({link}) | **{verdict}** |")
+    return Markdown("\n".join(lines))
+
+
+def sections(claims: pd.DataFrame) -> None:
+    """The tables of all sections, one below the other."""
+    pages = _pages()
+    for notebook, table in claims.groupby("notebook"):
+        number = str(notebook)
+        link = f"[Notebook {number}: {SECTIONS.get(number, '')}]({pages.get(number, '')})"
+        display(Markdown(f"**{link}**"), as_markdown(table))
+
+
+def _pages() -> dict[str, str]:
+    """Number -> file of each notebook."""
+    return {page.name[:2]: page.name for page in _committed().parent.glob("notebooks/*.ipynb")}

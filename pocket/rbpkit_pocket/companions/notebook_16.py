@@ -1,0 +1,261 @@
+"""What notebook 16 (published models) draws, and how its exercises are checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from rbpkit import plots
+from rbpkit.fit import Prediction, fit_power_law
+from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
+from rbpkit.tools.exercises import sealed
+from rbpkit_pocket.companions.shared_c import WIDTH, checker, headed
+from rbpkit_pocket.findings.joint_law import JointFit
+
+T_UNIT = 1.1e11  # tokens: `joint.T_unit`, which an answer may be given in
+check = checker(
+    {1: sealed("5316ca1c", digits=0), 3: sealed("973b372a", digits=2)},
+    {
+        1: (
+            (lambda answer: answer / 1e9, "Nearly: give it in billions."),
+            (lambda answer: answer * T_UNIT / 1e9, "Nearly: this is in units of T_unit."),
+        ),
+        3: (
+            (
+                lambda answer: 1 - answer,
+                "Nearly: this is the probability that at least one misses.",
+            ),
+        ),
+    },
+)
+
+LOSS = "$-\\ln$ accuracy on LAMBADA"
+
+
+def _draw_series(
+    axes: Axes, series: pd.DataFrame, colour: str, marker: str = "o"
+) -> tuple[float, float, Prediction]:
+    """A series, the line through all but its largest model, dotted where it predicts."""
+    series = series.sort_values("S")
+    S = series.S.to_numpy(float)
+    line = fit_power_law(S[:-1], series.loss[:-1])
+    axes.plot(S[:-1], line.predict(S[:-1]).loss, color=colour, lw=1.2)
+    axes.plot(S[-2:], line.predict(S[-2:]).loss, ":", color=colour, lw=1.2)
+    axes.plot(S[:-1], series.loss[:-1], marker, color=colour, ms=6, mec="white", mew=0.6)
+    axes.plot(S[-1], series.loss.iloc[-1], marker, color=colour, mfc="white", ms=7)
+    return S[-1], series.loss.iloc[-1], line.predict(S[-1])
+
+
+def gpt3(series: pd.DataFrame) -> None:
+    """GPT-3 and the line through all but its largest model."""
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(WIDTH, 3.8), layout="constrained")
+        S, loss, promised = _draw_series(axes, series, INK)
+        on_line, low, high = (float(x) for x in (promised.loss, promised.low, promised.high))
+        axes.plot([S, S], [low, high], color=CONTEXT, lw=9, zorder=0)
+        arrow = {"arrowstyle": "->", "color": INK}
+        axes.annotate("", (S * 1.3, loss), (S * 1.3, on_line), arrowprops=arrow)
+        words = f"+{100 * (loss / on_line - 1):.0f}%"
+        axes.text(S * 1.45, np.sqrt(loss * on_line), words, va="center", weight="bold")
+        axes.text(S * 0.8, low * 1.02, "95% interval", ha="right", color=OTHER)
+        axes.set(xscale="log", yscale="log", xlim=(5e7, 9e11), ylim=(0.12, 0.95))
+        plots.log_ticks(axes)
+        axes.set(xlabel="$S$, parameters", ylabel=LOSS)
+        headed(axes, "The largest GPT-3 is far above the line", "hollow: not fitted")
+    plots.show(figure)
+
+
+def lambada(models: pd.DataFrame, law: pd.DataFrame, figures_dir: str) -> None:
+    """Three families on LAMBADA, and how far the largest of each is above its line."""
+    above = law.set_index("series").above
+    # Cerebras first, so that it hides no mark of BLOOM
+    looks = {"Cerebras-GPT": ("X", INK), "GPT-3": ("v", OTHER), "BLOOM": ("p", OTHER)}
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(WIDTH, 4.0), layout="constrained")
+        axes.set(xscale="log", yscale="log", ylim=(0.16, 2.1), xlim=(5e7, 2e12))
+        ends = []
+        for name, (marker, colour) in looks.items():
+            series = models[models.series == name].sort_values("S")
+            S, loss, _ = _draw_series(axes, series, colour, marker)
+            label = f"{name.removesuffix('-GPT')} {above[name]:+.0f}%".replace("-", "\u2212")
+            if name == "Cerebras-GPT":  # at its left end, since BLOOM's line passes the right one
+                start = series.iloc[0]
+                axes.text(start.S * 1.15, start.loss, label, va="bottom", color=colour)
+            else:
+                ends.append((S, loss, label, colour))
+        plots.log_ticks(axes)
+        axes.set(xlabel="$S$, parameters", ylabel=LOSS)
+        headed(axes, "Cerebras keeps to its line,\nover a shorter step", "hollow: not fitted")
+        plots.label_ends(axes, ends)
+    points = models[models.series.isin(law.series)].merge(
+        _with_decades(law, models)[["series", "decades", "above"]]
+    )
+    names = ["series", "model", "S", "tokens", "share", "source", "decades", "above"]
+    plots.save(figure, points[names], figures_dir, "16_lambada")
+
+
+def _with_decades(law: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
+    """Adds the decades of S that each series spans, and its line's exponent and R2."""
+    rows = {}
+    on_lambada = models[(models.group == "LAMBADA") & models.series.isin(law.series)]
+    for name, part in on_lambada.groupby("series"):
+        line = fit_power_law(part.S, part.loss)
+        rows[name] = {
+            "decades": np.log10(part.S.max() / part.S.min()),
+            "alpha": line.alpha,
+            "R2": line.r2,
+        }
+    return law.join(pd.DataFrame(rows).T, on="series").sort_values(["tokens", "above"])
+
+
+def idea() -> None:
+    """A floor that stays, or falls with size."""
+    size = np.linspace(0, 3, 50)
+    too_small = 10 ** (-0.35 * size)
+    floors = {"all sizes read the same": 0.25 + 0 * size, "larger ones read more": 0.25 * too_small}
+    with plots.style():
+        figure, grid = plt.subplots(
+            1, 2, figsize=(WIDTH + 0.6, 2.8), sharey=True, layout="constrained"
+        )
+        for axes, (title, floor) in zip(grid, floors.items(), strict=True):
+            loss = floor + too_small
+            axes.plot(size, too_small, "--", color=OTHER, lw=1.5)
+            axes.plot(size, floor, ":", color=OTHER, lw=1.5)
+            axes.plot(size, loss, color=INK, lw=2)
+            axes.text(1.5, 1.25 * loss[25], "loss: the sum", va="bottom")
+            axes.text(0.08, 0.8 * floor[18], "read too little", color=OTHER, va="top")
+            axes.text(2.95, 0.8 * too_small[-1], "too small", color=OTHER, ha="right", va="top")
+            axes.set(yscale="log", xlim=(0, 3), ylim=(0.012, 2.2), xlabel="$\\log$ size")
+            axes.set(xticks=[], yticks=[])
+            axes.yaxis.set_minor_locator(plt.NullLocator())
+            headed(axes, title, "a sketch")
+        grid[0].set_ylabel("$\\log$ loss")
+    plots.show(figure)
+
+
+def training(table: pd.DataFrame, joint: JointFit, figures_dir: str) -> None:
+    """One suite along its training, and the sum; 12B was not fitted."""
+    sizes = ["70M", "160M", "410M", "1B", "1.4B", "2.8B", "6.9B", "12B"]
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(WIDTH, 4.4), layout="constrained")
+        ends = []
+        for label, colour, (S, part) in zip(
+            sizes, ordered_greys(8), table.groupby("S"), strict=True
+        ):
+            part = part.sort_values("tokens")
+            last = S == table.S.max()
+            face, dash = ("white", ":") if last else (colour, "-")
+            curve = joint.predict(S, part.tokens)
+            axes.plot(part.tokens, curve, dash, color=colour, lw=1.2)
+            axes.plot(part.tokens, part.loss, "^", color=colour, mfc=face, ms=4)
+            ends.append((part.tokens.max(), part.loss.iloc[-1], label, colour))
+        axes.set(xscale="log", yscale="log", xlabel="training tokens", ylabel=LOSS)
+        plots.log_ticks(axes)
+        headed(axes, "The sum predicts 12B", "Pythia v1, deduplicated; hollow: 12B, not fitted")
+        plots.label_ends(axes, ends)
+    points = table.assign(predicted=joint.predict(table.S, table.tokens))
+    names = ["suite", "model", "S", "tokens", "share", "loss", "predicted"]
+    plots.save(figure, points[names], figures_dir, "16_training")
+
+
+def blind(blind: pd.DataFrame, truth: pd.DataFrame, by_line: pd.Series, figures_dir: str) -> None:
+    """The predictions, their intervals and the truth; by_line: log loss by a line in size."""
+    points = blind.assign(share=truth.acc, line=np.exp(-np.exp(by_line)))
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(WIDTH, 4.0), layout="constrained")
+        axes.vlines(points.index, points.low, points.high, color=CONTEXT, lw=9)
+        axes.plot(points.index, points.predicted, "_", color=OTHER, ms=12, mew=2)
+        axes.plot(points.index, points.share, "o", color=INK, ms=6)
+        S, row = points.index[1], points.iloc[1]
+        look: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
+        axes.annotate("truth", (S, row.share), (10, -3), **look)
+        words = "predicted, 95%"
+        axes.annotate(words, (S, row.predicted), (10, 8), color=OTHER, **look)
+        for row in points.itertuples():
+            size = row.model.replace("pythia-", "").upper()
+            side = "right" if size in ("1B", "6.9B") else "center"  # close to the next one
+            axes.text(row.Index * 1.1, row.high + 0.015, size, ha=side, va="bottom")
+            if np.isnan(row.share):
+                axes.text(
+                    row.Index, row.low - 0.02, "truth\nunknown", ha="center", va="top", color=OTHER
+                )
+        axes.set(xscale="log", xlim=(1e7, 3e10), ylim=(0, 0.85), xlabel="$S$, parameters")
+        axes.set_ylabel("accuracy on LAMBADA")
+        headed(axes, "All seven are inside", "final Pythias v1; 160M is the farthest off")
+    columns = ["model", "S", "predicted", "low", "high", "share", "line"]
+    plots.save(figure, points.reset_index()[columns], figures_dir, "16_blind")
+
+
+def four_kinds(models: pd.DataFrame, figures_dir: str) -> None:
+    """Four kinds of accuracy against size, with one span in decades."""
+    kinds = {
+        "next token": {"Fairseq on OpenWebText": ("Fairseq", "Fairseq")},
+        "last sub-token": {"GPT-2, last sub-token": ("GPT-2", "GPT2")},
+        "masked residues": {
+            "ESM-2, validation": ("validation", "ESM-2"),
+            "ESM-2, test": ("test", "ESM-2"),
+        },
+        "memorised windows": {
+            "Pythia, memorised": ("standard", "Pythia"),
+            "Pythia-deduped, memorised": ("deduplicated", "Pythia"),
+        },
+    }
+    points = models[models.group.isin(kinds)]
+    losses = points.groupby("group").loss
+    span = 1.1 * np.sqrt((losses.max() / losses.min()).max())  # half of the widest, as a factor
+    with plots.style():
+        figure, grid = plt.subplots(
+            2, 2, figsize=(WIDTH + 0.6, 5.2), sharex=True, layout="constrained"
+        )
+        for axes, (kind, series_of_kind) in zip(grid.flat, kinds.items(), strict=True):
+            middle = np.sqrt(losses.max()[kind] * losses.min()[kind])
+            axes.set(xscale="log", yscale="log", xlim=(5e6, 2e13))
+            axes.set_ylim(middle / span, middle * span)
+            axes.set_title(kind, loc="left")
+            ends = []
+            for series, (label, family) in series_of_kind.items():
+                part = models[models.series == series].sort_values("S")
+                ink = plots.ink_of(family)
+                fitted_loss = fit_power_law(part.S, part.loss).predict(part.S).loss
+                axes.plot(part.S, fitted_loss, color=ink.colour, lw=1.2)
+                axes.plot(part.S, part.loss, ink.marker, color=ink.colour, ms=5)
+                ends.append((part.S.iloc[-1], part.loss.iloc[-1], label, ink.colour))
+            plots.log_ticks(axes)
+            plots.label_ends(axes, ends)
+        for axes in grid[:, 0]:
+            axes.set_ylabel(r"$-\ln$ of the share")
+        for axes in grid[1]:
+            axes.set_xlabel("$S$, parameters")
+        figure.suptitle(
+            "Straight, and of unlike slopes", x=0.01, ha="left", fontsize=13, weight="bold"
+        )
+    names = ["group", "series", "model", "S", "share", "n"]
+    plots.save(figure, points[names], figures_dir, "16_ranks")
+
+
+def decades(law: pd.DataFrame, models: pd.DataFrame, figures_dir: str) -> None:
+    """How far the largest model is above the line, for every series on LAMBADA."""
+    marks = {"one number": ("X", INK), "not stated": ("v", OTHER), "grow with S": ("*", INK)}
+    named = ["GPT-3", "BLOOM", "OPT", "CodeGen-nl", "GPT-NeoX", "Cerebras-GPT-muP"]
+    points = _with_decades(law, models)
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(WIDTH, 4.0), layout="constrained")
+        axes.axhline(0, color=CONTEXT, lw=1)
+        for tokens, part in points.groupby("tokens"):
+            mark, colour = marks[str(tokens)]
+            axes.plot(part.decades, part.above, mark, color=colour, ms=7, label=tokens)
+        for row in points[points.series.isin(named)].itertuples():
+            place = (row.decades, row.above)
+            look: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
+            axes.annotate(row.series, place, (8, 0), **look)
+        axes.set(xlim=(1, 4), xlabel="decades of $S$ in the series")
+        axes.set_ylabel("largest model above the line (%)")
+        axes.legend(title="training tokens", loc="upper left")
+        title = "Longer series end farther above\nthe line, unless tokens grow"
+        headed(axes, title, "17 series on LAMBADA")
+    columns = ["series", "models", "decades", "alpha", "R2", "above", "chance", "tokens"]
+    plots.save(figure, points[columns], figures_dir, "16_decades")

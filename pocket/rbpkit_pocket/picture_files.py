@@ -1,0 +1,140 @@
+"""Pictures of a captioned corpus: where each one is, and how it is read when it is needed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageOps
+
+from rbpkit.errors import InputError, reason
+from rbpkit.files.text_files import PictureCell
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A picture that is decoded each time it is read.
+
+    where: its row, for errors.
+    source: one of
+        - the path of its file,
+        - its encoded bytes,
+        - {"bytes", "path"}, as `datasets` has it,
+        - a PIL picture or an array,
+        - (column, row) of a `datasets.Dataset`, for one of these in it.
+    """
+
+    where: str
+    source: Any
+
+    def read(self) -> Image.Image:
+        """The picture, upright, in RGB. Raises InputError that names the row."""
+        with reason(f"{self.where}: its picture cannot be read"):
+            return ImageOps.exif_transpose(_decoded(self.source)).convert("RGB")
+
+
+def _decoded(source: Any) -> Image.Image:
+    if isinstance(source, tuple):
+        column, row = source
+        source = column[row]
+    if isinstance(source, Mapping):
+        source = source["path"] if source["bytes"] is None else source["bytes"]
+    if isinstance(source, Image.Image):
+        return source
+    if hasattr(source, "__array_interface__"):
+        return Image.fromarray(source)
+    if isinstance(source, bytes):
+        return Image.open(io.BytesIO(source))
+    if not os.path.isfile(source):  # a pipe would be waited for
+        raise FileNotFoundError(f"no such file: {source}")
+    return Image.open(source)
+
+
+def pictures_of(values: Sequence[Any], images: str | None = None) -> tuple[Picture, ...]:
+    """The pictures of a corpus's rows.
+
+    values: for each a `Picture`, or what the row has in the picture's column. A file must be inside
+        the folder of the corpus's file, unless `images` names another; rows in memory may name any.
+
+    Raises InputError for a file outside that folder.
+    """
+    pictures = []
+    for value in values:
+        if isinstance(value, PictureCell):
+            source = value.value
+            if value.folder is not None:
+                folder = Path(os.path.expanduser(images)) if images else value.folder
+                source = _source_inside(source, folder, value.where)
+            value = Picture(value.where, source)
+        pictures.append(value)
+    return tuple(pictures)
+
+
+def _source_inside(source: Any, folder: Path, where: str) -> Any:
+    """The source of a picture; one that is a file must be inside the folder.
+
+    Otherwise the rows of a stranger's corpus could have any file of this machine opened.
+    """
+    is_encoded = isinstance(source, Mapping) and source.get("bytes") is not None
+    if isinstance(source, Mapping) and not is_encoded:
+        source = source.get("path")
+    if not isinstance(source, str):
+        return source
+    path = Path(os.path.abspath(folder / source))
+    if not path.is_relative_to(os.path.abspath(folder)):
+        raise InputError(
+            f"{where}: the picture {source!r} is outside {folder}; name the folder that all"
+            " pictures are in, --images (images=)"
+        )
+    return path
+
+
+def folder_rows(folder: Path, image: str) -> Iterator[Mapping[str, Any]]:
+    """The rows of an `imagefolder` of `datasets`, with its metadata, of all its splits."""
+    import datasets
+
+    counts = datasets.config.HF_UPDATE_DOWNLOAD_COUNTS
+    datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = False  # a local folder is nobody else's business
+    try:
+        splits = datasets.load_dataset("imagefolder", data_dir=str(folder), streaming=True)
+    finally:
+        datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = counts
+    for split in splits.values():
+        yield from undecoded(split, image)
+
+
+def undecoded(rows: Iterable[Any], image: str | None) -> Iterable[Any]:
+    """The rows with their pictures still encoded, so that each is decoded when it is needed.
+
+    Only data sets of the `datasets` library need it: other rows come back as they are. A row of a
+    `datasets.Dataset` then says in which column and row its picture is.
+    """
+    columns = getattr(rows, "column_names", None) or ()
+    if image not in columns:
+        return rows
+    import datasets
+
+    encoded: Any = rows
+    encoded = encoded.cast_column(image, datasets.Image(decode=False))
+    if not isinstance(encoded, datasets.Dataset):
+        return encoded  # a stream has no places
+    pictures = encoded[image]
+    texts = encoded.remove_columns(image)
+    return ({**text, image: (pictures, number)} for number, text in enumerate(texts))
+
+
+def pictures_fingerprint(texts: str, pictures: Iterable[Picture]) -> str:
+    """sha256 (hex) over the fingerprint of the texts and each picture's size and RGB pixels.
+
+    So every picture is read once. Raises InputError for one that cannot be.
+    """
+    digest = hashlib.sha256(texts.encode())
+    for picture in pictures:
+        pixels = picture.read()
+        digest.update(f"{pixels.size}".encode() + pixels.tobytes())
+    return digest.hexdigest()

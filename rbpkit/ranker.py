@@ -1,0 +1,105 @@
+"""The seam: a model is what ranks tokens.
+
+`measure` knows nothing else of a model than a `Ranker`. A `transformers` model is one
+(`models.LoadedModel`), and so is anything that can say how many entries of a vocabulary it finds
+likelier than the token that came (docs/plugins.md has a whole n-gram model).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
+from rbpkit.errors import InputError
+from rbpkit.settings import ReadingSettings
+
+if TYPE_CHECKING:
+    from rbpkit.corpora import Corpus
+    from rbpkit.ranking import TokenRanks
+
+
+class Ranker(ABC):
+    """A model that can be measured. A subclass sets the attributes and defines `ranks`.
+
+    name: what it is called in the records.
+    revision: what tells it from others of this name, such as a hash of its weights.
+    family: the models that it is fitted with.
+    S, V: its size (non-embedding parameters), and how many tokens it chooses from.
+    tokenizer: of `transformers`, or one that can be called in the same way.
+    context: most tokens in a sequence; None for any number.
+    dtype, device: of its numbers; both are recorded, and the dtype is in the key of a job.
+    notes: what a reader must know of it, as "quantised" -> a few words.
+    padding_limit: sequences above it are never padded on the right; None if padding changes none.
+    """
+
+    name: str
+    revision: str
+    family: str
+    S: int
+    V: int
+    tokenizer: Any
+    context: int | None = None
+    dtype: str = "float32"
+    device: str = "cpu"
+    notes: Mapping[str, str] = MappingProxyType({})
+    padding_limit: int | None = None
+
+    @property
+    def default_family(self) -> str:
+        """Its family if nobody gave it one."""
+        return self.family
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The programs that can change its numbers, for the manifest: name -> version."""
+        return {}
+
+    @property
+    def remark(self) -> str:
+        """A line for people before it is measured; "" for none."""
+        return ""
+
+    def encode(self, corpus: Corpus, reading: ReadingSettings) -> EncodedCorpus:
+        """The corpus as this model reads it: by its tokenizer, and cut at its context.
+
+        Raises InputError as `encoding.encode`.
+        """
+        if corpus.pictures is not None:
+            fault = "it reads no pictures (in memory it needs its processor as tokenizer=)"
+            raise InputError(f"{self.name}: {fault}")
+        max_length = min(reading.max_length, self.context or reading.max_length)
+        return encode(corpus, self.tokenizer, max_length=max_length, stride=reading.stride)
+
+    def batches(self, encoded: EncodedCorpus, batch_tokens: int, done: int = 0) -> Iterator[Batch]:
+        """The documents in batches, as `encoding.batches`."""
+        return batches(encoded, batch_tokens, done, self.padding_limit)
+
+    @abstractmethod
+    def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
+        """What is known of the T scored tokens of a batch, (T,) each.
+
+        n_greater: how many other tokens have a greater logit than the target.
+        nll: negative log-likelihood of the target, nats.
+        n_equal: how many other tokens have the same logit. If it is missing, n_greater counts these
+            too, so that R = n_greater + 1 is Eq. 3.
+        p_max: the largest probability of the prediction.
+        entropy: of the prediction, -sum_v p(v) log p(v), nats.
+
+        The first two are needed. What else is missing is missing in the records. The input at
+        `batch.input_ids[batch.rows, batch.columns]` is the token before `batch.targets`.
+        """
+
+
+def columns_of(ranks: TokenRanks) -> dict[str, np.ndarray]:
+    """The result of `logit_ranks` or `token_ranks` as `Ranker.ranks` gives it."""
+    columns = {}
+    for name in ("n_greater", "n_equal", "nll", "p_max", "entropy"):
+        numbers = getattr(ranks, name)
+        if numbers is not None:
+            columns[name] = numbers.cpu().numpy()
+    return columns

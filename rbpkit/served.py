@@ -1,0 +1,260 @@
+"""A model behind a vLLM server, seen through its HTTP interface.
+
+Where a model needs more than one machine has, it runs under vLLM, and the server ranks each token
+of a prompt (`prompt_logprobs`): its rank counts tokens with a log-probability of at least the
+target's, which is Eq. 3. A request is one document as token ids, so server and `rbpkit` cannot
+tokenize differently.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+
+from rbpkit.encoding import Batch
+from rbpkit.errors import InputError, one_line, reason
+from rbpkit.ranker import Ranker
+from rbpkit.settings import ModelSettings, ServerSettings
+
+TIMEOUT = httpx.Timeout(600, connect=10)
+"""Seconds: a server under load may keep a request waiting for minutes."""
+PAUSES = (1, 2, 4, 8)
+"""Seconds before a request is tried again; five failures in a row end the measurement."""
+PROBE = "The quick brown fox jumps over the lazy dog, and 12 ducks watch."
+KEY_VARIABLE = "OPENAI_API_KEY"
+
+
+class ServedModel(Ranker):
+    """A model that a server ranks with; what is not here cannot be known through the server.
+
+    It gives no counts of equal logits, so only the pessimistic rank of Eq. 3, and no entropy.
+    The engine and its version are in `revision`, and so in the key of a job.
+    """
+
+    dtype = "served"
+    device = "served"
+
+    def __init__(self, server: Server, requests: int, tokenizer: Any, **about: Any) -> None:
+        self.server = server
+        self.requests = requests
+        self.tokenizer = tokenizer
+        self.name: str = about["name"]
+        self.revision: str = about["revision"]
+        self.family: str = about["family"]
+        self.S: int = about["S"]
+        self.V: int = about["V"]
+        self.context: int | None = about["context"]
+        self.notes: dict[str, str] = about["notes"]
+
+    def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
+        """n_greater (rank - 1), nll and p_max of the scored tokens, in the batch's order."""
+        places_of: dict[int, np.ndarray] = {}  # row -> the columns of its scored tokens
+        for row in np.unique(batch.rows):
+            places_of[int(row)] = batch.columns[batch.rows == row]
+        prompts = []
+        for row, columns in places_of.items():
+            length = int(columns.max()) + 2  # the last target is the last token of the prompt
+            prompts.append(batch.input_ids[row, :length].tolist())
+        with ThreadPoolExecutor(self.requests) as pool:
+            answers = list(pool.map(self.server.prompt_scores, prompts))
+
+        rank = np.empty(batch.tokens, dtype=np.int32)
+        nll = np.empty(batch.tokens, dtype=np.float32)
+        p_max = np.empty(batch.tokens, dtype=np.float32)
+        row_of_answer = {row: number for number, row in enumerate(places_of)}
+        for token, (row, column) in enumerate(zip(batch.rows, batch.columns, strict=True)):
+            scores = answers[row_of_answer[int(row)]]
+            rank[token], nll[token], p_max[token] = scores[column + 1]
+        return {"n_greater": rank - 1, "nll": nll, "p_max": p_max}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A vLLM server: its address, the model asked for, and a client that keeps connections."""
+
+    url: str
+    model: str
+    client: httpx.Client = field(repr=False)
+
+    def get(self, path: str) -> Any:
+        """The JSON of a page of the server. Raises InputError."""
+        return self._answer(lambda: self.client.get(f"{self.url}{path}"))
+
+    def post(self, path: str, request: dict[str, Any]) -> Any:
+        """The JSON that a request gives. Raises InputError."""
+        return self._answer(lambda: self.client.post(f"{self.url}{path}", json=request))
+
+    def prompt_scores(self, ids: list[int]) -> list[tuple[int, float, float]]:
+        """(rank, nll, p_max) of each token of a prompt; zeros for the first.
+
+        Raises InputError if the server does not answer, and if a token is missing from its answer
+        or has a log-probability that is not finite.
+        """
+        request = {
+            "model": self.model,
+            "prompt": ids,
+            "max_tokens": 1,
+            "temperature": 0,
+            "prompt_logprobs": 1,
+        }
+        answer = self.post("/v1/completions", request)
+        with reason(f"{self.url}: not the answer of a vLLM server"):
+            places = answer["choices"][0].get("prompt_logprobs")
+        if places is None:
+            fault = "its answers have no prompt_logprobs, so no ranks; is it a vLLM server?"
+            raise InputError(f"{self.url}: {fault}")
+        if len(places) != len(ids):
+            raise InputError(f"{self.url}: ranks of {len(places)} tokens, but {len(ids)} were sent")
+        scores = [(0, 0.0, 0.0)]
+        for place, token_id in zip(places[1:], ids[1:], strict=True):
+            found = (place or {}).get(str(token_id))
+            if found is None:
+                raise InputError(f"{self.url}: the answer lacks the token {token_id}")
+            log_p, rank = found["logprob"], found["rank"]
+            largest = max(one["logprob"] for one in place.values())
+            if not (np.isfinite(log_p) and np.isfinite(largest)) or rank < 1:
+                raise InputError(f"{self.url}: token {token_id} has rank {rank}, log p {log_p}")
+            scores.append((rank, -log_p, float(np.exp(largest))))
+        return scores
+
+    def _answer(self, ask: Any) -> Any:
+        """What a request gives; tried again a few times if the server does not answer."""
+        for pause in (*PAUSES, None):
+            try:
+                answer = ask()
+            except httpx.HTTPError as error:
+                fault = one_line(error)
+            else:
+                if answer.status_code < 400:
+                    with reason(f"{self.url}: not the answer of a vLLM server"):
+                        return answer.json()
+                fault = _message(answer)
+                busy = answer.status_code == 429 or answer.status_code >= 500
+                if not busy:
+                    raise InputError(f"{self.url}: {fault}")
+            if pause is not None:
+                time.sleep(pause)
+        raise InputError(f"{self.url}: no answer from a server ({fault}); is it running?")
+
+
+def _message(answer: httpx.Response) -> str:
+    """What a server says of a request that it refuses, in one line."""
+    if answer.status_code in (401, 403):
+        return f"it asks for a key (--api-key, or {KEY_VARIABLE} in the environment)"
+    try:
+        said = answer.json()
+        text = str(said.get("error", {}).get("message") or said.get("detail") or said)
+    except (ValueError, AttributeError):
+        text = answer.text
+    return f"status {answer.status_code}: {' '.join(text.split())[:200]}"
+
+
+def is_address(source: object) -> bool:
+    """Whether a model is named by the address of a server."""
+    return isinstance(source, str) and source.startswith(("http://", "https://"))
+
+
+def served_model(address: str, model: ModelSettings, server: ServerSettings) -> ServedModel:
+    """The model behind an address such as http://HOST:8000/v1.
+
+    Its tokenizer and config come from the folder or hub id that the server names as its root, or
+    from `model.tokenizer`; S, V and family from that config, or from `server.size`,
+    `server.vocabulary` and `model.family`.
+
+    Raises InputError if there is no vLLM server, for several models unless one is named, without a
+    tokenizer or S, and if the tokenizer is not the server's.
+    """
+    from rbpkit.files.architectures import family_of, parameter_counts
+
+    url = address.rstrip("/").removesuffix("/v1").rstrip("/")
+    key = server.api_key or os.environ.get(KEY_VARIABLE)
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    client = httpx.Client(timeout=TIMEOUT, headers=headers)
+    about = _about(Server(url, "", client), server.served_model)
+    connection = Server(url, about["id"], client)
+    version = connection.get("/version").get("version", "unknown")
+
+    root = str(about.get("root") or "")
+    config = _config(root)
+    tokenizer = _tokenizer(model.tokenizer or root, config, url)
+    counts = None if config is None else parameter_counts(config)
+    S = server.size or (counts and counts.S)
+    V = server.vocabulary or (counts and counts.V)
+    if not S or not V:
+        raise InputError(
+            f"{url}: S and V of {about['id']} cannot be read from its config ({root or 'no root'});"
+            " give --size (non-embedding parameters) and --vocabulary"
+        )
+    _check_tokenizer(connection, tokenizer)
+    notes = {"served": f"by vLLM {version}"}
+    quantised = getattr(config, "quantization_config", None)
+    if quantised:
+        notes["quantised"] = str(dict(quantised).get("quant_method", "yes"))
+    # A prompt and one new token have to fit.
+    context = int(about.get("max_model_len") or 0) - 1
+    return ServedModel(
+        connection,
+        server.requests,
+        tokenizer,
+        name=model.name or about["id"],
+        revision=f"vllm-{version}:{root or about['id']}",
+        family=model.family or (family_of(config) if config is not None else "served"),
+        S=int(S),
+        V=int(V),
+        context=context if context > 0 else None,
+        notes=notes,
+    )
+
+
+def _about(server: Server, wanted: str | None) -> dict[str, Any]:
+    """What the server says of the model that is asked for, or of its only one."""
+    listed = server.get("/v1/models")
+    with reason(f"{server.url}: not the answer of a vLLM server"):
+        models = {one["id"]: one for one in listed["data"]}
+    if wanted is None and len(models) == 1:
+        return next(iter(models.values()))
+    if wanted is None or wanted not in models:
+        fault = "several models" if wanted is None else f"no model {wanted!r}"
+        raise InputError(f"{server.url}: {fault}; choose --served-model {' or '.join(models)}")
+    return models[wanted]
+
+
+def _config(root: str) -> Any:
+    """The config of the folder or hub id that the server names; None if it cannot be had here."""
+    from transformers import AutoConfig
+
+    try:
+        return AutoConfig.from_pretrained(root)
+    except Exception:  # no such folder here, no network, a class that is not known
+        return None
+
+
+def _tokenizer(source: str, config: Any, url: str) -> Any:
+    from transformers import AutoTokenizer
+
+    where = Path(source)
+    with reason(f"{url}: no tokenizer in {source or 'the root that it names'}; give --tokenizer"):
+        if where.is_dir():
+            from rbpkit.files.model_folders import read_tokenizer
+
+            return read_tokenizer(where, {"config": config} if config else {})[0]
+        return AutoTokenizer.from_pretrained(source)
+
+
+def _check_tokenizer(server: Server, tokenizer: Any) -> None:
+    """InputError unless the server spells each token of a short text as the tokenizer does."""
+    ids = tokenizer(PROBE, add_special_tokens=False)["input_ids"]
+    request = {"model": server.model, "prompt": PROBE, "add_special_tokens": False}
+    answer = server.post("/tokenize", request)
+    if answer.get("tokens") != ids:
+        raise InputError(
+            f"{server.url}: the tokenizer is not the server's: a short text has {len(ids)} tokens"
+            f" here and {answer.get('count')} there; give --tokenizer"
+        )

@@ -1,0 +1,212 @@
+"""The seam: a model of one's own is measured, compared and fitted; columns that it cannot give."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from conftest import assert_same_columns, forget, install
+
+from rbpkit import fit_curves, load_corpus, load_model, measure
+from rbpkit.encoding import encode
+from rbpkit.errors import InputError
+from rbpkit.fit import curves_of_all
+from rbpkit.ranker import Ranker
+from rbpkit.records import Records, load_summaries
+from rbpkit.stats.paired import differences
+from rbpkit.summary import Summary
+from rbpkit_pocket import families
+
+GUIDE = Path(__file__).resolve().parents[1] / "docs/plugins.md"
+
+
+@pytest.fixture(scope="module")
+def bigram_source() -> str:
+    """The n-gram model of docs/plugins.md, as it is written there."""
+    blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text("utf-8"), flags=re.DOTALL)
+    [source] = [block for block in blocks if "class Bigram" in block]
+    return source
+
+
+@pytest.fixture
+def bigram(bigram_source):
+    """Make one from some documents of the pocket prose."""
+    namespace: dict = {}
+    exec(bigram_source, namespace)
+    tokenizer = families.load_tokenizer()
+    prose = load_corpus("pocket:prose", documents=60).documents
+
+    def make(documents: int):
+        return namespace["Bigram"](tokenizer, prose[:documents])
+
+    return make
+
+
+@pytest.fixture
+def held_out(tmp_path) -> Path:
+    path = tmp_path / "held_out.jsonl"
+    texts = load_corpus("pocket:prose", documents=90).documents[60:]
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    return path
+
+
+def test_an_n_gram_model_has_the_ranks_of_its_counts(bigram, held_out, tmp_path):
+    model = bigram(20)
+    corpus = load_corpus(held_out, seed=None)
+    result = measure(model, corpus, tmp_path / "out", max_length=60, batch_tokens=500)
+    rows = []
+    for one in encode(corpus, model.tokenizer, max_length=60).documents:
+        for place in np.flatnonzero(one.scored):
+            before, target = one.input_ids[place : place + 2]
+            counts = model.counts[before].astype(float)
+            nll = np.log(counts.sum() / counts[target])
+            rank = (counts >= counts[target]).sum()  # Eq. 3
+            rows.append((one.document, place + 1, target, rank, nll))
+    document, position, target, rank, nll = np.array(rows).T
+    records = Records.load(result.path)
+    np.testing.assert_array_equal(records.document, document)
+    np.testing.assert_array_equal(records.position, position)
+    np.testing.assert_array_equal(records.target, target)
+    np.testing.assert_array_equal(records.rank(), rank)
+    np.testing.assert_allclose(records.nll, nll, atol=1e-4)
+    manifest = result.summary.manifest
+    assert (manifest.model, manifest.S, manifest.V) == (model.name, model.S, families.V)
+    assert measure(model, corpus, tmp_path / "out", max_length=60).found_done
+    assert measure(model, corpus, name="mine", max_length=60).summary.manifest.model == "mine"
+
+
+def test_models_of_one_s_own_are_fitted_and_compared(bigram, held_out, tmp_path):
+    out = tmp_path / "out"
+    summaries = [measure(bigram(n), held_out, out).summary for n in (5, 20, 60)]
+    [ce, *_] = differences(summaries[0], summaries[2], (1, 10)).itertuples()
+    assert ce.low < ce.high < 0  # more text, a better model
+    table = fit_curves(curves_of_all(load_summaries(out), (1, 10))).table
+    assert set(table["family"]) == {"bigram"} and (table["n"] == 3).all()
+    S = np.log([one.manifest.S for one in summaries])
+    for k in (1, 10):
+        loss = np.log([-np.log(one.rbp(k)) for one in summaries])
+        slope = np.polyfit(S, loss, 1)[0]
+        [row] = table[table["quantity"] == f"RBP_{k}"].itertuples()
+        assert row.slope == pytest.approx(slope)
+
+
+MODELS = """
+from rbpkit import load_corpus
+from rbpkit_pocket import families
+
+def bigram(documents):
+    texts = load_corpus("pocket:prose", documents=documents).documents
+    return Bigram(families.load_tokenizer(), texts)
+
+class Broken(Bigram):
+    def ranks(self, batch):
+        raise KeyError("x")
+
+models = {f"bigram-{n}": lambda n=n: bigram(n) for n in (5, 20, 60)}
+models["broken"] = lambda: Broken(families.load_tokenizer(), ["a b c"])
+"""
+
+
+def test_from_the_command_line_as_a_plugin(bigram_source, held_out, site, rbpkit, tmp_path):
+    install(site, "grams_mine", bigram_source + MODELS, models="models")
+    forget()
+    out = tmp_path / "out"
+
+    def measured(*names):
+        models = [f"grams:{name}" for name in names]
+        return rbpkit("measure", "--model", *models, "--corpus", held_out, "--out", out, "--json")
+
+    status, table, err = measured("bigram-5", "bigram-20", "bigram-60")
+    assert status == 0, err
+    rows = json.loads(table)
+    assert [row["model"] for row in rows] == ["bigram-5", "bigram-20", "bigram-60"]
+    assert len({row["S"] for row in rows}) == 3
+    status, table, _ = rbpkit("fit", out)
+    assert status == 0 and "bigram" in table
+    assert rbpkit("compare", "bigram-5", "bigram-60", "--records", out)[0] == 0
+    for name, says in {
+        "broken": "the plugin 'grams': its model 'broken': KeyError: 'x'",
+        "bigram-7": "did you mean grams:bigram-",
+    }.items():
+        status, _, err = measured(name)
+        assert status == 2 and err.count("\n") == 1 and says in err
+
+
+class OfAnother(Ranker):
+    """Ranks as a server may give them: R and the loss, and no more."""
+
+    name, revision, family, S, V = "served", "1", "served", 1000, families.V
+
+    def __init__(self, other, **more):
+        self.other, self.more = other, more
+        self.tokenizer, self.context = other.tokenizer, other.context
+
+    def ranks(self, batch):
+        known = self.other.ranks(batch)
+        rank = known["n_greater"] + known["n_equal"] + 1
+        return {"n_greater": rank - 1, "nll": known["nll"]} | self.more
+
+
+def test_columns_that_a_model_cannot_give_are_missing(llama_folder, text_file, tmp_path):
+    whole = load_model(llama_folder, device="cpu")
+    expected = measure(whole, text_file).records
+    result = measure(OfAnother(whole), text_file, tmp_path / "out")
+    assert {"n_equal", "p_max", "entropy"}.isdisjoint(pq.read_schema(result.path).names)
+    records = Records.load(result.path)
+    assert (records.n_equal, records.p_max, records.entropy) == (None, None, None)
+    np.testing.assert_array_equal(records.rank(), expected.rank())
+    assert records.rbp(10) == expected.rbp(10) and records.ce() == expected.ce()
+    assert list(records.columns()) == ["document", "position", "target", "n_greater", "nll"]
+    assert "rank" in records.to_pandas()
+    [summary] = load_summaries(tmp_path / "out")
+    assert summary.to_bytes() == records.summary().to_bytes()
+    assert Summary.from_bytes(summary.to_bytes()).document_entropy is None
+    assert summary.success(5, 10) == expected.success(5, 10)
+    for one in (records, summary):
+        with pytest.raises(InputError, match=r"served gives no ties \(n_equal\)"):
+            one.rbp(10, ties="optimistic")
+    again = measure(OfAnother(whole), text_file)
+    assert_same_columns(again.records.columns(), records.columns())
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"n_equals": 0}, "its ranks have 'n_equals'; records have document,"),
+        ({"nll": np.zeros(3, np.float32)}, r"nll is of shape \(3,\)"),
+        ({"nll": None}, "nll is of shape"),
+    ],
+)
+def test_ranks_of_another_form_are_refused_in_one_line(more, says, llama_folder, text_file):
+    with pytest.raises(InputError, match=f"served: {says}"):
+        measure(OfAnother(load_model(llama_folder, device="cpu"), **more), text_file)
+
+
+def test_a_model_that_lacks_something_is_told_what(llama_folder, text_file):
+    class Half(Ranker):
+        name, V = "half", 10
+
+        def ranks(self, batch):
+            return {}
+
+    with pytest.raises(InputError, match="Half: a Ranker needs revision, family, S, tokenizer"):
+        measure(Half(), text_file)
+    model = OfAnother(load_model(llama_folder, device="cpu"))
+    model.S = 0
+    with pytest.raises(InputError, match="S=0"):
+        measure(model, text_file)
+    model.S, model.ranks = 5, lambda batch: {"nll": np.ones(batch.tokens)}
+    with pytest.raises(InputError, match="its ranks lack n_greater"):
+        measure(model, text_file)
+    half = np.full(10**6, 0.5)
+    model.ranks = lambda batch: {"n_greater": half[: batch.tokens], "nll": half[: batch.tokens]}
+    with pytest.raises(InputError, match="n_greater must be whole numbers"):
+        measure(model, text_file)
+    # What no model can give is refused, too: here a loss below ln R.
+    model.ranks = lambda batch: {"n_greater": 9 + 0 * batch.targets, "nll": half[: batch.tokens]}
+    with pytest.raises(InputError, match="below ln R"):
+        measure(model, text_file)

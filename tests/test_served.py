@@ -1,0 +1,154 @@
+"""A model behind a vLLM server: recorded answers of a real one, and servers that misbehave."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbpkit import InputError, load_model, measure, served
+from rbpkit_pocket import paths
+
+# Of vLLM 0.32.0 with the pocket model qwen-w96-l3, on a CPU.
+RECORDED = json.loads((Path(__file__).parent / "data/served_answers.json").read_text())
+MODEL = "qwen-w96-l3"
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A server that gives the recorded answers, changed by `server.change`; `server.url`."""
+    monkeypatch.setattr(served, "PAUSES", (0, 0))
+
+    class Answers(BaseHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+        def answer(self, content, status=200):
+            content, status = self.server.change(self.path, content, status)
+            data = content if isinstance(content, bytes) else json.dumps(content).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def do_GET(self):
+            self.server.keys.append(self.headers.get("Authorization"))
+            about = {"id": MODEL, "root": str(paths.MODELS / MODEL), "max_model_len": 257}
+            pages = {"/v1/models": {"data": [about]}, "/version": {"version": "0.32.0"}}
+            self.answer(pages.get(self.path, {}), 200 if self.path in pages else 404)
+
+        def do_POST(self):
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if self.path == "/tokenize":
+                self.answer({"tokens": RECORDED["tokenize"], "count": len(RECORDED["tokenize"])})
+                return
+            self.answer(RECORDED["completions"][" ".join(map(str, asked["prompt"]))])
+
+    running = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    running.change = lambda path, content, status: (content, status)
+    running.keys = []
+    running.url = f"http://127.0.0.1:{running.server_address[1]}/v1"
+    threading.Thread(target=running.serve_forever, daemon=True).start()
+    yield running
+    running.shutdown()
+
+
+def test_ranks_and_losses_are_those_of_the_model_itself(server, tmp_path):
+    remote = measure(server.url, RECORDED["texts"], tmp_path)
+    local = measure(load_model(f"pocket:{MODEL}"), RECORDED["texts"])
+    assert remote.records.n_equal is None and remote.records.entropy is None
+    np.testing.assert_array_equal(remote.records.rank(), local.records.rank())
+    np.testing.assert_allclose(remote.records.nll, local.records.nll, atol=2e-5)
+    np.testing.assert_allclose(remote.records.p_max, local.records.p_max, atol=2e-5)
+    manifest = remote.summary.manifest
+    assert (manifest.S, manifest.V, manifest.family) == (517_248, 4096, "Qwen")
+    assert manifest.revision.startswith("vllm-0.32.0:") and manifest.dtype == "served"
+    assert measure(server.url, RECORDED["texts"], tmp_path).found_done
+    with pytest.raises(InputError, match="n_equal"):
+        remote.records.rank("optimistic")
+
+
+def test_a_key_is_sent_and_written_nowhere(server, tmp_path):
+    loaded = load_model(server.url, api_key="secret-123")
+    measure(loaded, RECORDED["texts"], tmp_path)
+    assert set(server.keys) == {"Bearer secret-123"}
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files and not any(b"secret-123" in path.read_bytes() for path in files)
+    assert "secret-123" not in repr(loaded.__dict__)
+
+
+def _at(page, content, status=200):
+    return lambda path, was, code: (content, status) if path == page else (was, code)
+
+
+def _places(change):
+    """A change of what the server says of a prompt's tokens."""
+
+    def changed(path, content, status):
+        if path != "/v1/completions":
+            return content, status
+        places = json.loads(json.dumps(content["choices"][0]["prompt_logprobs"]))
+        return {"choices": [{"prompt_logprobs": change(places)}]}, status
+
+    return changed
+
+
+def _with_rank(places, **values):
+    for one in places[1].values():
+        one.update(values)
+    return places
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (_at("/v1/models", b"<html>", 200), "not the answer of a vLLM server"),
+        (_at("/v1/models", {"detail": "no key"}, 401), "asks for a key"),
+        (
+            _at("/v1/models", {"data": [{"id": "a"}, {"id": "b"}]}),
+            "several models; choose --served-model a or b",
+        ),
+        (_at("/tokenize", {"tokens": [1, 2], "count": 2}), "tokenizer is not the server's"),
+        (_at("/v1/completions", RECORDED["unknown"], 404), "does not exist"),
+        (_at("/v1/completions", {}, 503), "no answer from a server"),
+        (_places(lambda places: None), "no prompt_logprobs, so no ranks"),
+        (_places(lambda places: places[:-1]), "tokens, but"),
+        (_places(lambda places: [places[0], {}, *places[2:]]), "lacks the token"),
+        (_places(lambda places: _with_rank(places, logprob=float("nan"))), "log p nan"),
+        (_places(lambda places: _with_rank(places, rank=0)), "has rank 0"),
+    ],
+)
+def test_what_a_server_does_wrong_is_one_line_and_nothing_is_written(
+    server, tmp_path, change, says
+):
+    server.change = change
+    with pytest.raises(InputError, match=says) as caught:
+        measure(server.url, RECORDED["texts"], tmp_path / "out")
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_server_that_dies_in_the_middle_and_comes_back(server, tmp_path):
+    asked = []
+
+    def die(path, content, status):
+        asked.append(path)
+        return (content, status) if asked.count("/v1/completions") < 2 else ({}, 500)
+
+    server.change = die
+    with pytest.raises(InputError, match="no answer"):
+        measure(server.url, RECORDED["texts"], tmp_path, batch_tokens=1)
+    assert not list(tmp_path.rglob("*.parquet"))
+    server.change = lambda path, content, status: (content, status)
+    again = measure(server.url, RECORDED["texts"], tmp_path, batch_tokens=1)
+    undisturbed = measure(server.url, RECORDED["texts"])
+    np.testing.assert_array_equal(again.records.nll, undisturbed.records.nll)
+
+
+def test_no_server_and_settings_of_a_server_without_one():
+    with pytest.raises(InputError, match="size: only of a model behind a server"):
+        load_model(f"pocket:{MODEL}", size=5)
