@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Protocol, overload
 from urllib.parse import quote
 
 import numpy as np
@@ -257,12 +257,24 @@ def _summary_file(path: Path) -> Path:
     return path.with_suffix(".summary.npz")
 
 
-def job_lock(directory: AnyPath, key: JobKey) -> FileLock:
-    """The lock that is held while a job is measured and written. Raises OSError."""
-    path = record_path(directory, key)
-    path.parent.mkdir(parents=True, exist_ok=True)
+class Named(Protocol):
+    """A job by the names of its model and corpus, whatever its settings."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def corpus(self) -> str: ...
+
+
+def job_lock(directory: AnyPath, job: Named) -> FileLock:
+    """The lock that is held while a job is measured and written, by its names. Raises OSError.
+
+    The process that holds it may take it again: a sweep does, before it loads the model.
+    """
+    folder = Path(directory) / slug(job.corpus)
+    folder.mkdir(parents=True, exist_ok=True)
     # A file and not the folder: NFS locks only what is open for writing. It stays, empty.
-    return FileLock(path.with_name(f".{path.name}.lock"))
+    return FileLock(folder / f".{slug(job.model)}.lock", is_singleton=True)
 
 
 def read_manifest(path: Path) -> Manifest:

@@ -5,20 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 import yaml
-from filelock import FileLock
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
 from rbpkit import plugins
 from rbpkit.cli import app
-from rbpkit.corpora import load_corpus
-from rbpkit.planning import find_model, job_key
-from rbpkit.records import job_lock, load_summaries
+from rbpkit.records import load_summaries
 from rbpkit_pocket import families, paths
 
 TEXTS = (
@@ -95,12 +93,6 @@ def study_file(folder: Path, models, corpora, **settings) -> Path:
     return path
 
 
-def lock_of(out: Path, model: Path, corpus: Path, max_length: int) -> FileLock:
-    """The lock of a job; the folder of its records is made."""
-    files = find_model(model, dtype="float32")
-    return job_lock(out, job_key(files, load_corpus(corpus), max_length=max_length))
-
-
 def assert_same_columns(found: dict, expected: dict) -> None:
     """Records' columns, equal to the bit."""
     assert list(found) == list(expected)
@@ -128,6 +120,19 @@ def digests(out: Path) -> dict[str, str]:
         str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(out.rglob("*.parquet"))
     }
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
+
+
+def processes_with(file: Path) -> list[int]:
+    """The processes that have a file open (Linux)."""
+    found = set()
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):  # it has just been closed
+            if link.readlink() == file:
+                found.add(int(link.parts[2]))
+    return sorted(found)
 
 
 def save_model(config, folder: Path, seed: int = 0) -> Path:

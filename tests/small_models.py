@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from transformers import CONFIG_MAPPING, PreTrainedConfig
@@ -106,11 +105,3 @@ def _shrink(config: PreTrainedConfig) -> None:
         elif name == "layer_types" and isinstance(value, list):
             kinds = list(dict.fromkeys(value))
             config.layer_types = (kinds * 2)[:2]
-
-
-def die_while_sending(pipe) -> None:
-    """A worker process that is killed in the middle of its result."""
-    pipe.recv()
-    header = (1000).to_bytes(4, "big")  # of a message of 1,000 bytes, as multiprocessing has it
-    os.write(pipe.fileno(), header + b"the beginning")
-    os._exit(9)

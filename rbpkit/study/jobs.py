@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -32,12 +32,14 @@ class Job:
 class Failure:
     """A job that could not be measured.
 
-    reason: one line for people. trace: the traceback, empty when the reason is bad input.
+    reason: one line for people. trace: the traceback, empty when the reason is bad input. sweep:
+    a name for the sweep that it failed in; the next sweep tries it again.
     """
 
     job: Job
     reason: str
     trace: str = ""
+    sweep: str = ""
 
 
 def study_models(params: Params) -> dict[str, str]:
@@ -219,9 +221,10 @@ def note_failure(out: Path, job: Job, failure: Failure | None) -> None:
         listed = [noted for noted in read_failures(out).values() if noted.job != job]
         if failure is not None:
             listed.append(failure)
-        rows = [(noted.job.model, noted.job.corpus, noted.reason, noted.trace) for noted in listed]
+        rows = [(*astuple(noted.job), *astuple(noted)[1:]) for noted in listed]
+        columns = ["model", "corpus", "reason", "trace", "sweep"]
         new = path.with_suffix(".tmp")
-        pd.DataFrame(rows, columns=["model", "corpus", "reason", "trace"]).to_csv(new, index=False)
+        pd.DataFrame(rows, columns=columns).to_csv(new, index=False)
         os.replace(new, path)
         if not rows:
             path.unlink()

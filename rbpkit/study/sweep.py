@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+import uuid
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rbpkit import plugins
-from rbpkit.corpora import Corpus, check_text
+from rbpkit.corpora import check_text
 from rbpkit.errors import InputError
 from rbpkit.measuring import Measurement
-from rbpkit.planning import ModelFiles, find_model, job_key
-from rbpkit.records import find_done, summary_of
-from rbpkit.study.engines import Task, local_workers, ray_workers, run_all
-from rbpkit.study.jobs import Failure, Job, job_path, note_failure, read_corpora, study_models
+from rbpkit.records import RecordFile, read_manifest, summary_of
+from rbpkit.study.engines import on_ray, on_this_machine
+from rbpkit.study.jobs import Failure, Job, note_failure, read_corpora, read_failures, study_models
 from rbpkit.study.params import Params
+from rbpkit.study.queue import News, Queue, work
 
 ENGINES = ("process", "ray")
 
@@ -43,7 +44,7 @@ def sweep(
     """Measure all of the study's models on all of its corpora into the records folder `out`.
 
     engine: "process" for this machine, with `processes` processes; or "ray" for the cluster at
-    `address`, or for one that is started here, with `workers` workers (see `ray_workers`). The
+    `address`, or for one that is started here, with `workers` workers (see `on_ray`). The
     records are the same to the byte. progress: a bar, if there is one process.
 
     Jobs that are done are found without loading a model. Of the others, the study's last models
@@ -56,50 +57,96 @@ def sweep(
         raise InputError(f"--engine {engine!r} is not known; use one of {', '.join(ENGINES)}")
     if engine == "process" and address is not None:
         raise InputError("--address is of a Ray cluster: give --engine ray too")
-    out = Path(os.path.expanduser(out)).absolute()
+    queue = _queue(params, Path(os.path.expanduser(out)).absolute())
+    if engine == "ray":
+        with_threads = params.model_copy(update={"threads": params.threads or 1})
+        queue = replace(queue, params=with_threads)
+    settled: dict[Job, Measurement | Failure] = {}
+
+    def settle(job: Job, result: Measurement | Failure, lines: Sequence[str] = ()) -> None:
+        settled[job] = result
+        for line in lines:
+            say(line)
+        say(_line(job, result))
+
+    for job in queue.jobs:
+        done = queue.done(job)
+        if done is not None:
+            note_failure(queue.out, job, None)
+            settle(job, done)
+    left = tuple(job for job in queue.jobs if job not in settled)
+    if left:
+        queue = replace(queue, jobs=left)
+        models = len({job.model for job in left})
+        if engine == "ray":
+            running = on_ray(queue, models, address, workers)
+        elif min(processes, models) > 1:
+            running = on_this_machine(queue, min(processes, models))
+        else:
+            running = work(queue, progress)
+        with closing(running):
+            for job, result, lines in _results(queue, running):
+                settle(job, result, lines)
+    in_order = [settled[Job(model, text)] for model in queue.sources for text in queue.corpora]
+    measured = [result for result in in_order if isinstance(result, Measurement)]
+    failures = [result for result in in_order if isinstance(result, Failure)]
+    return SweepResult(tuple(measured), tuple(failures))
+
+
+def _queue(params: Params, out: Path) -> Queue:
+    """All jobs of the study, the last models first. Raises InputError when it is at fault."""
     models = study_models(params)
     for source in models.values():
         plugins.resolve_model(source)  # refuses one that has to be trained first
     corpora = read_corpora(params)
     for text in corpora.values():
         check_text(text, params.changed_text)
-    if engine == "ray":
-        params = params.model_copy(update={"threads": params.threads or 1})
-    settled: dict[Job, Measurement | Failure] = {}
+    read_failures(out)  # refuses a damaged file
+    sources = {}
+    for name, source in models.items():
+        folder = Path(os.path.expanduser(source))
+        sources[name] = str(folder.absolute()) if folder.is_dir() else source
+    # A family lists its smallest model first; the largest job must not come last.
+    jobs = tuple(Job(model, corpus) for model in reversed(sources) for corpus in corpora)
+    return Queue(jobs, sources, corpora, params, out, sweep=uuid.uuid4().hex)
 
-    def settle(job: Job, result: Measurement | Failure, lines: Iterable[str] = ()) -> None:
-        settled[job] = result
-        note_failure(out, job, result if isinstance(result, Failure) else None)
-        for line in lines:
-            say(line)
-        say(_line(job, result))
 
-    groups: list[list[Task]] = []  # the jobs of a group share a model
-    for name in reversed(models):
-        folder = Path(os.path.expanduser(models[name]))
-        source = str(folder.absolute()) if folder.is_dir() else models[name]
-        jobs = [Job(name, corpus) for corpus in corpora]
-        for job, measurement in _find_done(source, jobs, corpora, params, out).items():
-            settle(job, measurement)
-        left = [job for job in jobs if job not in settled]
-        if left:
-            groups.append([(job, source, corpora[job.corpus], params, out) for job in left])
-    if groups:
-        if engine == "ray":
-            started = ray_workers(address, workers, params, len(groups))
-        else:
-            started = local_workers(min(processes, len(groups)), progress)
-        with started as running:
-            run_all(groups, running, settle)
-    measured, failures = [], []
-    for name in models:
-        for corpus in corpora:
-            result = settled[Job(name, corpus)]
-            if isinstance(result, Failure):
-                failures.append(result)
-            else:
-                measured.append(result)
-    return SweepResult(tuple(measured), tuple(failures))
+def _results(
+    queue: Queue, running: Generator[News]
+) -> Iterator[tuple[Job, Measurement | Failure, Sequence[str]]]:
+    """What came of each job of the queue, as it comes, with lines for people.
+
+    Raises OSError if a worker met one.
+    """
+    settled: set[Job] = set()
+    for news in running:
+        if news.stop is not None:
+            code, text, file = news.stop
+            raise OSError(code, text, file or None)
+        if news.job is None or news.begins:
+            continue
+        result = _measured(news) if news.path else queue.result(news.job)
+        if result is not None:
+            settled.add(news.job)
+            yield news.job, result, news.lines
+        if len(settled) == len(queue.jobs):
+            return  # without waiting until the workers have ended
+    for job in queue.jobs:
+        if job in settled:
+            continue
+        result = queue.result(job)  # of another sweep, on the same folder
+        if result is None:
+            result = Failure(job, "its worker died before it began", sweep=queue.sweep)
+            note_failure(queue.out, job, result)
+        yield job, result, ()
+
+
+def _measured(news: News) -> Measurement:
+    """The measurement that a worker told of, read from its records."""
+    file = RecordFile(Path(news.path), read_manifest(Path(news.path)))
+    return Measurement(
+        summary_of(file), file.path, news.found_done, news.coverage, news.scored_bytes
+    )
 
 
 def _line(job: Job, result: Measurement | Failure) -> str:
@@ -112,38 +159,3 @@ def _line(job: Job, result: Measurement | Failure) -> str:
         return f"done before: {what}"
     speed = manifest.tokens / max(manifest.seconds, 1e-9)
     return f"measured: {what} in {manifest.seconds:.1f} s ({speed:,.0f} tokens/s)"
-
-
-def _find_done(
-    source: str, jobs: Iterable[Job], corpora: Mapping[str, Corpus], params: Params, out: Path
-) -> dict[Job, Measurement]:
-    """The model's jobs that are finished with these settings, their bytes verified.
-
-    No model is loaded for that: its revision and its context are read from its folder. Whatever
-    cannot be settled here is left to `measure`: a damaged file, for example, or a captioner whose
-    context is too short, since only its processor knows how much of that a picture takes.
-    """
-    found: dict[Job, Measurement] = {}
-    files: dict[bool, ModelFiles] = {}  # whether it is to read pictures -> the model
-    with suppress(Exception):  # load_model and measure say what is wrong
-        for job in jobs:
-            begins = job_path(out, job)
-            if not any(begins.parent.glob(f"{begins.name}.*json")):
-                continue  # nothing was measured, so the weights need not be read
-            corpus = corpora[job.corpus]
-            pictures = corpus.pictures is not None
-            if pictures not in files:
-                files[pictures] = find_model(
-                    source,
-                    dtype=params.dtype,
-                    revision=params.revision_of(source),
-                    allow_pickle=params.allow_pickle,
-                    image=pictures,
-                )
-            key = job_key(
-                files[pictures], corpus, max_length=params.max_length, stride=params.stride
-            )
-            done = find_done(out, key)
-            if done is not None:
-                found[job] = Measurement(summary_of(done), done.path, found_done=True)
-    return found

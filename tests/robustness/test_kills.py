@@ -12,13 +12,11 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND_LINE, TEXTS, digests, lock_of, study_file
-from small_models import die_while_sending
+from conftest import COMMAND_LINE, TEXTS, digests, needs_proc, study_file
 
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.records import load_summaries
-from rbpkit.study import engines
+from rbpkit.records import job_lock, load_summaries
 from rbpkit.study.jobs import Job
 from rbpkit_pocket import families
 
@@ -40,7 +38,7 @@ def members(session: int) -> list[int]:
     return found
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
+@needs_proc
 @pytest.mark.parametrize("name", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.slow)])
 def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_path):
     """Struck when one job is done, one is held up by its lock and others are under way."""
@@ -49,7 +47,7 @@ def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_pa
         path.write_text("".join(json.dumps({"text": path.stem + text}) + "\n" for text in TEXTS))
     study, out = study_file(tmp_path, [SMALL, MIDDLE], files, max_length=64), tmp_path / "out"
     command = ["sweep", study, "--out", out, "--workers", 2]
-    with lock_of(out, SMALL, files[1], max_length=64):
+    with job_lock(out, Job(SMALL.name, "two.jsonl")):
         process = subprocess.Popen(
             [sys.executable, "-c", COMMAND_LINE, *map(str, command)],
             **{"cwd": ROOT, "env": ENVIRONMENT, "text": True, "start_new_session": True},
@@ -85,11 +83,3 @@ def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_pa
         load_summaries(out), load_summaries(tmp_path / "undisturbed"), strict=True
     ):
         assert one.ce() == other.ce() and one.rbp(10) == other.rbp(10)
-
-
-def test_a_worker_that_dies_while_it_sends_its_result_ends_its_job_alone(monkeypatch):
-    monkeypatch.setattr(engines, "_serve", die_while_sending)
-    worker = engines._Process()
-    with pytest.raises(ChildProcessError, match="status 9"):
-        worker(Job("m", "c"), "m", None, None, Path()).result(timeout=60)
-    worker.end()

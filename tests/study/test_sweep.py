@@ -5,21 +5,25 @@ from __future__ import annotations
 import errno
 import json
 import multiprocessing
+import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor, wait
+import signal
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import content, digests, edit_json, lock_of, study_file
+from conftest import content, digests, edit_json, needs_proc, processes_with, study_file
+from filelock import FileLock
 
 from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.records import iter_manifests, job_lock
-from rbpkit.study import engines
-from rbpkit.study.jobs import Job, study_models, study_status
+from rbpkit.study import queue
+from rbpkit.study.jobs import Failure, Job, note_failure, study_models, study_status
 from rbpkit.study.params import Params, load_params
 from rbpkit.study.sweep import sweep
 from rbpkit_pocket import families
@@ -41,7 +45,7 @@ def study(tmp_path) -> Params:
 def calls(monkeypatch) -> dict[str, list]:
     """Every load and every measurement in this process, as they come."""
     seen = {"load": [], "measure": []}
-    load, measure = engines.load_model, engines.measure
+    load, measure = queue.load_model, queue.measure
 
     def loading(source, **options):
         seen["load"].append(source)
@@ -51,8 +55,8 @@ def calls(monkeypatch) -> dict[str, list]:
         seen["measure"].append(Job(model.name, corpus.id))
         return measure(model, corpus, *arguments, **options)
 
-    monkeypatch.setattr(engines, "load_model", loading)
-    monkeypatch.setattr(engines, "measure", measuring)
+    monkeypatch.setattr(queue, "load_model", loading)
+    monkeypatch.setattr(queue, "measure", measuring)
     return seen
 
 
@@ -227,14 +231,14 @@ def test_a_failure_is_on_file_until_the_job_is_done(study, rbpkit, tmp_path):
 def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
     study, monkeypatch, tmp_path, error
 ):
-    real = engines.measure
+    real = queue.measure
 
     def failing(model, corpus, *arguments, **options):
         if (model.name, corpus.id) == (MIDDLE.name, "one.jsonl"):
             raise error
         return real(model, corpus, *arguments, **options)
 
-    monkeypatch.setattr(engines, "measure", failing)
+    monkeypatch.setattr(queue, "measure", failing)
     if isinstance(error, OSError):
         with pytest.raises(OSError, match="No space"):
             sweep(study, tmp_path / "out")
@@ -247,28 +251,70 @@ def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
     assert "second line" in trace and "Traceback" in trace
 
 
+def kill_holder(lock: Path, unless: int) -> None:
+    """Kill the process that has a lock file open, as soon as there is one."""
+    while not (holders := [pid for pid in processes_with(lock) if pid != unless]):
+        time.sleep(0.001)
+    os.kill(holders[0], signal.SIGKILL)
+
+
 @pytest.mark.slow
+@needs_proc
 def test_a_killed_process_costs_its_own_job_and_no_other(study, tmp_path):
-    """The first of two processes waits for a job's lock, held here, and is killed there."""
-    out = tmp_path / "out"
-    said = []
-
-    def say(line: str) -> None:
-        said.append(line)
-        if len(said) == 2:  # the other model is done
-            workers = multiprocessing.active_children()
-            min(workers, key=lambda one: int(one.name.rpartition("-")[2])).kill()
-            held.release()
-
-    held = lock_of(out, MIDDLE, Path(study.corpus_names[0]), max_length=64)
-    with held:
-        result = sweep(study, out, processes=2, say=say)
-    assert [one.job for one in result.failures] == [Job(MIDDLE.name, "one.jsonl")]
-    assert len(result.measured) == 3 and "worker died" in (out / "failures.csv").read_text()
+    out, job = tmp_path / "out", Job(MIDDLE.name, "one.jsonl")
+    with ThreadPoolExecutor(1) as pool:
+        killed = pool.submit(kill_holder, out / job.corpus / f".{job.model}.lock", os.getpid())
+        result = sweep(study, out, processes=2)
+        killed.result()
+    assert [one.job for one in result.failures] == [job] and len(result.measured) == 3
+    assert "its worker died (killed by SIGKILL)" in (out / "failures.csv").read_text()
     assert not multiprocessing.active_children()
     assert not sweep(study, out).failures and not (out / "failures.csv").exists()
     sweep(study, tmp_path / "undisturbed")
     assert digests(out) == digests(tmp_path / "undisturbed")
+
+
+@pytest.mark.slow
+@needs_proc
+def test_a_process_that_is_killed_between_its_records_and_telling_so(study, tmp_path):
+    """A worker takes an earlier failure out of the list once it has the records: held up here."""
+    out, job = tmp_path / "out", Job(MIDDLE.name, "two.jsonl")
+    note_failure(out, job, Failure(job, "of an earlier sweep"))
+
+    def kill() -> None:
+        with FileLock(out / ".failures.lock"):
+            while not list(out.glob(f"{job.corpus}/{job.model}.*.json")):
+                time.sleep(0.001)
+            kill_holder(out / job.corpus / f".{job.model}.lock", os.getpid())
+
+    with ThreadPoolExecutor(1) as pool:
+        killed = pool.submit(kill)
+        result = sweep(study, out, processes=2)
+        killed.result()
+    assert not result.failures and len(result.measured) == 4
+    assert not (out / "failures.csv").exists()
+
+
+@pytest.mark.slow
+def test_two_sweeps_of_one_folder_share_its_jobs(study, tmp_path):
+    """And what the other one is measuring is waited for, or taken over."""
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        sweeps = [pool.submit(sweep, study, tmp_path / "out") for _ in range(2)]
+        results = [one.result() for one in sweeps]
+    assert all(len(one.measured) == 4 and not one.failures for one in results)
+    sweep(study, tmp_path / "undisturbed")
+    assert digests(tmp_path / "out") == digests(tmp_path / "undisturbed")
+
+
+def test_a_job_that_is_locked_is_left_for_later(study, calls, tmp_path):
+    lock = job_lock(tmp_path / "out", Job(MIDDLE.name, "one.jsonl"))
+    with ThreadPoolExecutor(1) as pool, lock:
+        running = pool.submit(sweep, study, tmp_path / "out")
+        while len(calls["measure"]) < 2:
+            time.sleep(0.01)
+        assert {job.model for job in calls["measure"]} == {SMALL.name}
+        lock.release()
+        assert len(running.result().measured) == 4
 
 
 def test_models_have_the_hub_s_names_and_no_two_the_same(tmp_path):
@@ -290,6 +336,6 @@ def test_a_captioner_that_is_done_is_found_without_loading_it(monkeypatch, tmp_p
     values = {"source": "pocket", "model_ids": ["reader-w32-l2"], "changed_text": True}
     study = Params(**values, corpus_names=["pocket:glyphs"], documents=5, max_length=32)
     [first] = sweep(study, tmp_path).measured
-    monkeypatch.setattr(engines, "load_model", lambda *_, **__: pytest.fail("loaded again"))
+    monkeypatch.setattr(queue, "load_model", lambda *_, **__: pytest.fail("loaded again"))
     [again] = sweep(study, tmp_path).measured
     assert again.found_done and again.path == first.path
