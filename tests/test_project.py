@@ -46,7 +46,7 @@ MAY_HOLD = {
     "rbpkit/kernels": 527,
     "rbpkit/stats": 498,
     "rbpkit/tools": 879,
-    "rbpkit/study": 1_533,
+    "rbpkit/study": 1_690,  # the folder as the queue, which several sweeps may share: 150 lines
     "rbpkit/cli": 1_226,
     "pocket": 9_959,
     "tests": 11_183,
