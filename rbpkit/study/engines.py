@@ -83,9 +83,10 @@ def watch(queue: Queue, start: Callable[[], Worker], count: int, tries: int = 1)
 
 def _note_death(queue: Queue, job: Job, end: str) -> News:
     """Note that a job's worker died, unless it had just written its records or its failure."""
-    if queue.result(job) is None:
-        failure = Failure(job, f"its worker died ({end})", sweep=queue.sweep)
-        note_failure(queue.out, job, failure)
+    result = queue.result(job)
+    if result is None:
+        result = Failure(job, f"its worker died ({end})", sweep=queue.sweep)
+    note_failure(queue.out, job, result if isinstance(result, Failure) else None)
     return News(job)
 
 

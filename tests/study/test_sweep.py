@@ -253,6 +253,8 @@ def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
 
 def kill_holder(lock: Path, unless: int) -> None:
     """Kill the process that has a lock file open, as soon as there is one."""
+    while not lock.exists():
+        time.sleep(0.001)
     while not (holders := [pid for pid in processes_with(lock) if pid != unless]):
         time.sleep(0.001)
     os.kill(holders[0], signal.SIGKILL)
@@ -278,7 +280,7 @@ def test_a_killed_process_costs_its_own_job_and_no_other(study, tmp_path):
 @needs_proc
 def test_a_process_that_is_killed_between_its_records_and_telling_so(study, tmp_path):
     """A worker takes an earlier failure out of the list once it has the records: held up here."""
-    out, job = tmp_path / "out", Job(MIDDLE.name, "two.jsonl")
+    out, job = tmp_path / "out", Job(MIDDLE.name, "one.jsonl")
     note_failure(out, job, Failure(job, "of an earlier sweep"))
 
     def kill() -> None:
