@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import signal
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -125,14 +128,28 @@ def digests(out: Path) -> dict[str, str]:
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
 
 
-def processes_with(file: Path) -> list[int]:
-    """The processes that have a file open (Linux)."""
+def processes_with(file: Path) -> set[int]:
+    """The other processes that have a file open (Linux)."""
     found = set()
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         with suppress(OSError):  # it has just been closed
             if link.readlink() == file:
                 found.add(int(link.parts[2]))
-    return sorted(found)
+    return found - {os.getpid()}
+
+
+def kill_holder(lock: Path) -> None:
+    """Kill the process that holds a file lock, as soon as there is one.
+
+    One that tries to take it has the file open for less time than lies between two looks.
+    """
+    while not lock.exists():
+        time.sleep(0.001)
+    before: set[int] = set()
+    while not (holders := before & processes_with(lock)):
+        before = processes_with(lock)
+        time.sleep(0.005)
+    os.kill(holders.pop(), signal.SIGKILL)
 
 
 def save_model(config, folder: Path, seed: int = 0) -> Path:

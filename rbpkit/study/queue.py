@@ -27,7 +27,7 @@ from rbpkit.records import find_done, job_lock, summary_of
 from rbpkit.study.jobs import Failure, Job, job_path, note_failure, read_failures
 from rbpkit.study.params import Params
 
-WAIT = 0.3  # seconds until a worker looks again whether a job has become free
+WAIT = 1  # seconds until a worker looks again whether a job has become free
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 
@@ -18,6 +22,8 @@ from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.records import job_lock, load_summaries
 from rbpkit.study.jobs import Job
+from rbpkit.study.params import load_params
+from rbpkit.study.sweep import sweep
 from rbpkit_pocket import families
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,3 +89,84 @@ def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_pa
         load_summaries(out), load_summaries(tmp_path / "undisturbed"), strict=True
     ):
         assert one.ce() == other.ce() and one.rbp(10) == other.rbp(10)
+
+
+KILLS = int(os.environ.get("RBPKIT_KILLS", "4"))
+
+
+def workers_of(process: subprocess.Popen, engine: str) -> list[int]:
+    """The worker processes of a sweep, those that begin included."""
+    if engine == "ray":
+        listed = subprocess.run(["pgrep", "-f", "^ray::work"], capture_output=True, text=True)
+        return [int(pid) for pid in listed.stdout.split()]
+    found = []
+    for pid in members(process.pid):
+        with suppress(OSError):
+            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    return found
+
+
+def what_was_measured(out: Path) -> dict[str, object]:
+    """Every record's bytes, and every manifest but for its time."""
+    found: dict[str, object] = dict(digests(out))
+    for path in sorted(out.rglob("*.json")):
+        found[str(path.relative_to(out))] = json.loads(path.read_text()) | {"seconds": 0}
+    return found
+
+
+@needs_proc
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["process", "ray"])
+def test_sweeps_and_workers_killed_at_random_moments(engine, tmp_path):
+    """RBPKIT_KILLS kills, a quarter of them of the whole sweep: none hangs, no job is lost."""
+    if engine == "ray":
+        pytest.importorskip("ray", reason="needs Ray: pip install 'rbpkit[cluster]'")
+    files = [tmp_path / f"{number}.jsonl" for number in range(8)]
+    for path in files:
+        rows = [{"text": f"{path.stem} {i}: {text}"} for i in range(40) for text in TEXTS]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    models = [families.model_folder("Pythia", size) for size in range(3)]
+    study, out = study_file(tmp_path, models, files, max_length=64), tmp_path / "out"
+    sweep(load_params(study), tmp_path / "undisturbed")
+    right = what_was_measured(tmp_path / "undisturbed")
+    assert len(right) == 2 * 24
+    command = ["sweep", study, "--out", out, "--workers", 2, "--engine", engine]
+    chance, kills, ends = random.Random(KILLS), 0, Counter()
+    process = None
+    log = (tmp_path / "log").open("w+")
+    while kills < KILLS or process is not None:
+        if process is None:
+            process = subprocess.Popen(
+                [sys.executable, "-c", COMMAND_LINE, *map(str, command)],
+                **{"cwd": ROOT, "env": ENVIRONMENT, "start_new_session": True},
+                **{"stdout": log, "stderr": log},
+            )
+        if kills == KILLS:
+            process.wait(timeout=300)
+        time.sleep(chance.uniform(0, 2))
+        workers = workers_of(process, engine)
+        if process.poll() is None and workers:
+            kills += 1
+            if chance.random() < 0.25:
+                process.kill()
+                process.wait(timeout=60)
+            else:
+                with suppress(ProcessLookupError):  # it has just ended
+                    os.kill(chance.choice(workers), signal.SIGKILL)
+        if process.poll() is None:
+            continue
+        ends[process.returncode] += 1
+        deadline = time.monotonic() + 60
+        while left := workers_of(process, engine):
+            assert time.monotonic() < deadline, f"still running: {left}"
+            time.sleep(0.05)
+        found = what_was_measured(out)
+        assert found.items() <= right.items(), "other records"
+        if process.returncode == 0:
+            assert found == right
+            shutil.rmtree(out)
+        process = None
+    assert ends.keys() <= {0, 1, -signal.SIGKILL}, (tmp_path / "log").read_text()[-2000:]
+    assert sweep(load_params(study), out).failures == () and what_was_measured(out) == right
+    print(f"{kills} kills; sweeps ended with {dict(ends)}")

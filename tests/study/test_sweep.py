@@ -5,16 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import multiprocessing
-import os
 import shutil
-import signal
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
-from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import content, digests, edit_json, needs_proc, processes_with, study_file
+from conftest import content, digests, edit_json, kill_holder, needs_proc, study_file
 from filelock import FileLock
 
 from rbpkit.corpora import load_corpus
@@ -251,21 +248,12 @@ def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
     assert "second line" in trace and "Traceback" in trace
 
 
-def kill_holder(lock: Path, unless: int) -> None:
-    """Kill the process that has a lock file open, as soon as there is one."""
-    while not lock.exists():
-        time.sleep(0.001)
-    while not (holders := [pid for pid in processes_with(lock) if pid != unless]):
-        time.sleep(0.001)
-    os.kill(holders[0], signal.SIGKILL)
-
-
 @pytest.mark.slow
 @needs_proc
 def test_a_killed_process_costs_its_own_job_and_no_other(study, tmp_path):
     out, job = tmp_path / "out", Job(MIDDLE.name, "one.jsonl")
     with ThreadPoolExecutor(1) as pool:
-        killed = pool.submit(kill_holder, out / job.corpus / f".{job.model}.lock", os.getpid())
+        killed = pool.submit(kill_holder, out / job.corpus / f".{job.model}.lock")
         result = sweep(study, out, processes=2)
         killed.result()
     assert [one.job for one in result.failures] == [job] and len(result.measured) == 3
@@ -287,7 +275,7 @@ def test_a_process_that_is_killed_between_its_records_and_telling_so(study, tmp_
         with FileLock(out / ".failures.lock"):
             while not list(out.glob(f"{job.corpus}/{job.model}.*.json")):
                 time.sleep(0.001)
-            kill_holder(out / job.corpus / f".{job.model}.lock", os.getpid())
+            kill_holder(out / job.corpus / f".{job.model}.lock")
 
     with ThreadPoolExecutor(1) as pool:
         killed = pool.submit(kill)
