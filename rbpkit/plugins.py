@@ -60,6 +60,20 @@ class PluginText:
     as_shipped: bool = True
 
 
+@dataclass(frozen=True)
+class Training:
+    """How a plugin's model was trained.
+
+    size: the name of the model of this size that was trained in the usual way.
+    tokens: on how many, if that is not the usual number ("3m").
+    seed: of the first weights, 0 for the usual ones.
+    """
+
+    size: str
+    tokens: str = ""
+    seed: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class Reference:
     """What a study can use of a plugin besides its corpora and models; names without the prefix.
@@ -69,14 +83,15 @@ class Reference:
         InputError if it knows what is wrong with the name.
     train: (names, out, device=, say=, progress=) -> for each name its folder in hub layout, called
         NAME, below `out`. A finished model is not trained again; `say` gets lines for people.
-    summaries: the numbers that `rbpkit reproduce` and `rbpkit classroom` compare with theirs. A
-        model with another seed is called NAME-seedN, one trained on M million tokens NAME-Mm.
+    training: the name of any model -> how it was trained; by default in the usual way.
+    summaries: the numbers that `rbpkit reproduce` and `rbpkit classroom` compare with theirs.
     totals: CE and RBP_k of further models, with which the slopes are compared.
     """
 
     families: Mapping[str, Sequence[str]] = field(default_factory=dict)
     can_train: Callable[[str], bool] = lambda name: False
     train: Callable[..., Sequence[Path]] | None = None
+    training: Callable[[str], Training] = Training
     summaries: Callable[[], Sequence[Summary]] = list
     totals: Callable[[], Sequence[Measured]] = list
 

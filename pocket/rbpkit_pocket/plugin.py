@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError
-from rbpkit.plugins import PluginText, Reference
+from rbpkit.plugins import PluginText, Reference, Training
 from rbpkit_pocket import families, paths, recipes
 from rbpkit_pocket.documents import PACKAGE_CORPORA
 
@@ -128,6 +128,14 @@ def _can_train(name: str) -> bool:
     return True
 
 
+def _training(name: str) -> Training:
+    """NAME-Mm was trained on M million tokens, NAME-seedN and NAME-Mm-seedN with another seed."""
+    parts = re.fullmatch(r"(.+?)(?:-(\d+(?:\.\d+)?m))?(?:-seed(\d+))?", name)
+    assert parts, "a name is not empty"
+    size, tokens, seed = parts.groups()
+    return Training(size, tokens or "", int(seed or 0))
+
+
 def _train(
     names: Sequence[str],
     out: Path,
@@ -174,6 +182,7 @@ REFERENCE = Reference(
     families=_families(),
     can_train=_can_train,
     train=_train,
+    training=_training,
     summaries=_summaries,
     totals=_totals,
 )

@@ -5,7 +5,6 @@ Everything is written into one folder; nothing that the repository tracks is tou
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -21,6 +20,7 @@ from rbpkit import paper, plugins
 from rbpkit.errors import InputError
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import Measured, fit_all
+from rbpkit.plugins import Training
 from rbpkit.records import slug
 from rbpkit.study.checks import cores
 from rbpkit.study.jobs import study_models
@@ -36,8 +36,6 @@ RBP_TOLERANCE = 2e-4
 CE_TOLERANCE = 1e-4  # nats
 # What two measurements of one name must share to be compared.
 SHARED = ("fingerprint", "max_length", "dtype", "tokens", "revision")
-# The end of a model's name that tells on how many million tokens it was trained: NAME-3m.
-TRAINING_TOKENS = re.compile(r"-\d+(\.\d+)?m$")
 
 
 # -- the study --------------------------------------------------------------------------------
@@ -184,18 +182,15 @@ def _plugins_of(corpora: Iterable[str]) -> list[str]:
 
 @cache
 def _summaries_of(plugin: str) -> tuple[Summary, ...]:
-    return _given(plugin, "summaries")
+    summaries = plugins.reference_of(plugin).summaries
+    return tuple(plugins.called(plugin, "its summaries", summaries))
 
 
 @cache
-def _totals_of(plugin: str) -> tuple[Measured, ...]:
-    return _given(plugin, "totals")
-
-
-def _given(plugin: str, kind: str) -> tuple[Any, ...]:
-    """The summaries or totals that come with a plugin."""
-    give = getattr(plugins.reference_of(plugin), kind)
-    return tuple(plugins.called(plugin, f"its {kind}", give))
+def _reference_of(plugin: str) -> tuple[Measured, ...]:
+    """All that a plugin measured."""
+    totals = plugins.called(plugin, "its totals", plugins.reference_of(plugin).totals)
+    return (*_summaries_of(plugin), *totals)
 
 
 def differing(job: Measured, expected: Measured) -> list[str]:
@@ -248,37 +243,51 @@ def compare_with_reference(
     return not beyond
 
 
+def _reference_like(job: Measured) -> tuple[Training, dict[Training, Measured]]:
+    """How a model was trained, and the reference models that it can be compared with.
+
+    These are of its family, were trained on as many tokens, and were measured on the same text in
+    the same way. Other weights are no hindrance.
+    """
+    own, models = Training(job.manifest.model), {}
+    for plugin in _plugins_of([job.manifest.corpus]):
+        training_of = plugins.reference_of(plugin).training
+        own = training_of(job.manifest.model)
+        for model in _reference_of(plugin):
+            about = model.manifest
+            training = training_of(about.model)
+            same = (about.corpus, about.family) == (job.manifest.corpus, job.manifest.family)
+            alike = differing(job, model) in ([], ["revision"])
+            if same and alike and training.tokens == own.tokens:
+                models[training] = model
+    return own, models
+
+
 def compare_with_other_seeds(
     measured: Sequence[Measured], *, say: Callable[[str], None]
 ) -> list[Measured]:
-    """Say how far models that were trained again (NAME-seedN) are from the reference's seeds.
+    """Say how far models that were trained again are from the reference's, which have other seeds.
 
-    The reference has NAME, which is seed 0, and perhaps other seeds, on the same text. Returns the
-    models of which something was said.
+    Returns the models of which something was said.
     """
     compared: list[Measured] = []
     for job in measured:
-        model, corpus = job.manifest.model, job.manifest.corpus
-        base, seed, _ = model.partition("-seed")
-        others: list[Measured] = []
-        for plugin in _plugins_of([corpus]):
-            for other in (*_summaries_of(plugin), *_totals_of(plugin)):
-                same_base = other.manifest.model.partition("-seed")[0] == base
-                same_text = other.manifest.corpus == corpus
-                alike = differing(job, other) in ([], ["revision"])
-                if same_base and same_text and alike and other.manifest.model != model:
-                    others.append(other)
-        if not seed or not others:
+        own, models = _reference_like(job)
+        others = {}
+        for training, model in models.items():
+            if training.size == own.size and training.seed != own.seed:
+                others[training.seed] = model
+        if not own.seed or not others:
             continue
         compared.append(job)
-        seeds = ", ".join(sorted(one.manifest.model.partition("-seed")[2] or "0" for one in others))
-        ce, ces = job.ce(), [one.ce() for one in others]
-        rbp, rbps = 100 * job.rbp(1), [100 * one.rbp(1) for one in others]
-        place = _among(ce, ces)
+        seeds = ", ".join(map(str, sorted(others)))
+        ce, ces = job.ce(), [one.ce() for one in others.values()]
+        rbp, rbps = 100 * job.rbp(1), [100 * one.rbp(1) for one in others.values()]
         say(
-            f"your {model} on {corpus}: CE {ce:.3f} nats and RBP_1 {rbp:.1f}%. The same size with"
-            f" other seeds ({seeds}) has {min(ces):.3f} to {max(ces):.3f} nats and"
-            f" {min(rbps):.1f} to {max(rbps):.1f}%: in CE yours is {place}."
+            f"your {job.manifest.model} on {job.manifest.corpus}: CE {ce:.3f} nats and RBP_1"
+            f" {rbp:.1f}%. The same size with other seeds ({seeds}) has {min(ces):.3f} to"
+            f" {max(ces):.3f} nats and {min(rbps):.1f} to {max(rbps):.1f}%: in CE yours is"
+            f" {_among(ce, ces)}."
         )
     return compared
 
@@ -302,9 +311,8 @@ def fitted_and_reference(
     """The measured models to be fitted, and the reference models to compare the fits with.
 
     A (corpus, family) is compared with all sizes of the family in the reference that were trained
-    on as many tokens (NAME, or NAME-3m) and measured on the same text in the same way, if its own
-    models are among them (NAME, or NAME-seedN if trained again). If all of its models were trained
-    again, they take the places of the NAMEs, and are fitted with the other sizes.
+    on as many tokens, if its own sizes are among them. If all of its models have another seed than
+    the reference's, they take the places of these sizes, and are fitted with the other ones.
     """
     groups: dict[tuple[str, str], list[Measured]] = {}
     for job in measured:
@@ -312,42 +320,16 @@ def fitted_and_reference(
     fitted = list(measured)
     compared: list[Measured] = []
     for group in groups.values():
-        models = [job.manifest.model for job in group]
-        bases = [model.partition("-seed")[0] for model in models]
-        sizes = _reference_sizes(group[0], bases[0])
-        if not set(bases) <= sizes.keys():
+        trainings = [_reference_like(job)[0] for job in group]
+        own_sizes = {training.size for training in trainings}
+        _, models = _reference_like(group[0])
+        sizes = {training.size: model for training, model in models.items() if not training.seed}
+        if not own_sizes <= sizes.keys():
             continue
         compared += sizes.values()
-        if all("-seed" in model for model in models):
-            fitted += [size for name, size in sizes.items() if name not in bases]
+        if all(training.seed for training in trainings):
+            fitted += [model for size, model in sizes.items() if size not in own_sizes]
     return fitted, compared
-
-
-def _reference_sizes(measured: Measured, base: str) -> dict[str, Measured]:
-    """All sizes of a model's family in the reference, by name: measured on the same text.
-
-    base: the model's name without its seed; all sizes were trained on as many tokens as it.
-    """
-    corpus, family = measured.manifest.corpus, measured.manifest.family
-    sizes: dict[str, Measured] = {}
-    for plugin in _plugins_of([corpus]):
-        for model in (*_summaries_of(plugin), *_totals_of(plugin)):
-            name = model.manifest.model
-            same_family = (model.manifest.corpus, model.manifest.family) == (corpus, family)
-            same_tokens = _training_tokens(name) == _training_tokens(base)
-            # Other weights are no hindrance: only the slopes are compared.
-            alike = differing(measured, model) in ([], ["revision"])
-            if "-seed" in name:  # a second model of one size
-                continue
-            if same_family and same_tokens and alike:
-                sizes[name] = model
-    return sizes
-
-
-def _training_tokens(model: str) -> str:
-    """ "-3m" of a model called NAME-3m; "" if it was trained on the usual number of tokens."""
-    end = TRAINING_TOKENS.search(model)
-    return end[0] if end else ""
 
 
 def comparison(measured: Sequence[Measured], ks: Sequence[int]) -> pd.DataFrame:

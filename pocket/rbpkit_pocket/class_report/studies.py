@@ -15,9 +15,10 @@ from rbpkit.plugins import plugin_corpora
 from rbpkit.records import load_summaries
 from rbpkit.study.notebooks import run
 from rbpkit.study.params import Params, load_params
-from rbpkit.study.reproduce import TRAINING_TOKENS, comparison, reference_summaries
+from rbpkit.study.reproduce import comparison, reference_summaries
 from rbpkit.summary import Summary
 from rbpkit_pocket.class_report.hand_ins import HandIns, check_regular, read_bytes
+from rbpkit_pocket.plugin import REFERENCE
 
 MOST_KS = 100
 MOST_BYTES_OF_RECORDS = 500_000_000  # of one file
@@ -120,12 +121,8 @@ def _how_to_run(path: Path, params: Params) -> str:
 
 def _trained(summaries: Sequence[Summary]) -> str:
     """On how many tokens the models were trained, if their names say it: "3m"."""
-    endings = set()
-    for summary in summaries:
-        base = summary.manifest.model.partition("-seed")[0]
-        ending = TRAINING_TOKENS.search(base)
-        endings.add(ending[0].removeprefix("-") if ending else "")
-    return ", ".join(sorted(endings - {""}))
+    tokens = {REFERENCE.training(summary.manifest.model).tokens for summary in summaries}
+    return ", ".join(sorted(tokens - {""}))
 
 
 def _compared_with_first_corpus(
