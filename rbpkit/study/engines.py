@@ -145,7 +145,10 @@ def _work_in_process(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     tqdm.set_lock(threading.RLock())  # its own is a named semaphore, which a kill leaves behind
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    queue = pipe.recv()
+    try:
+        queue = pipe.recv()
+    except (EOFError, OSError):
+        os._exit(1)  # the process that started this one was killed
     with open(pipe.fileno(), "w", closefd=False) as lines:
         for news in work(queue):
             print(json.dumps(asdict(news)), file=lines, flush=True)

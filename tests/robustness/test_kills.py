@@ -92,6 +92,7 @@ def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_pa
 
 
 KILLS = int(os.environ.get("RBPKIT_KILLS", "4"))
+SECONDS = 8  # between two kills at most: about what a sweep takes
 
 
 def workers_of(process: subprocess.Popen, engine: str) -> list[int]:
@@ -144,7 +145,7 @@ def test_sweeps_and_workers_killed_at_random_moments(engine, tmp_path):
             )
         if kills == KILLS:
             process.wait(timeout=300)
-        time.sleep(chance.uniform(0, 2))
+        time.sleep(chance.uniform(0, SECONDS))
         workers = workers_of(process, engine)
         if process.poll() is None and workers:
             kills += 1
