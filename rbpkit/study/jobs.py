@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -163,29 +164,23 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
             fingerprints[name] = _read_corpus(params, name, given).fingerprint
     finished = [file.manifest for file in iter_manifests(out)]
     finished.sort(key=lambda manifest: (manifest.max_length, manifest.documents))
-    rows = []
-    for model in study_models(params):
-        for corpus in corpora:
-            job = Job(model, corpus)
-            row: dict[str, object] = {"model": model, "corpus": corpus, "state": "left"}
-            row["tokens"] = None
-            row["seconds"] = None
-            row["reason"] = ""
-            done = []
-            for manifest in finished:
-                fingerprint = fingerprints.get(corpus, manifest.fingerprint)
-                if manifest.fingerprint == fingerprint and _is_of(manifest, job, params):
-                    done.append(manifest)
-            if job in failures:
-                row["state"] = "failed"
-                row["reason"] = failures[job].reason
-            elif done:
-                nearest = done[-1]  # the longest text: nearest to what is asked for
-                row["state"] = "done"
-                row["tokens"] = nearest.tokens
-                row["seconds"] = nearest.seconds
-            rows.append(row)
-    return pd.DataFrame(rows).astype({"tokens": "Int64", "seconds": float})
+    rows: list[tuple[object, ...]] = []
+    for model, corpus in product(study_models(params), corpora):
+        job = Job(model, corpus)
+        done = []
+        for manifest in finished:
+            same_text = manifest.fingerprint == fingerprints.get(corpus, manifest.fingerprint)
+            if same_text and _is_of(manifest, job, params):
+                done.append(manifest)
+        if job in failures:
+            rows.append((model, corpus, "failed", None, None, failures[job].reason))
+        elif done:
+            nearest = done[-1]  # the longest text: nearest to what is asked for
+            rows.append((model, corpus, "done", nearest.tokens, nearest.seconds, ""))
+        else:
+            rows.append((model, corpus, "left", None, None, ""))
+    columns = ["model", "corpus", "state", "tokens", "seconds", "reason"]
+    return pd.DataFrame(rows, columns=columns).astype({"tokens": "Int64", "seconds": float})
 
 
 def _is_of(manifest: Manifest, job: Job, params: Params) -> bool:
