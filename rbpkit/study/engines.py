@@ -30,7 +30,7 @@ from rbpkit.study.jobs import Failure, Job, note_failure
 from rbpkit.study.queue import News, Queue, work
 
 POLL = 0.05  # seconds between two looks at the workers
-MOST_EARLY_DEATHS = 3  # of workers that had begun no job: then no more are started
+MOST_EARLY_DEATHS = 3  # of workers at no job, with no job begun since: then no more are started
 
 
 class Worker(Protocol):
@@ -65,6 +65,7 @@ def watch(queue: Queue, start: Callable[[], Worker], count: int, tries: int = 1)
                 told, end = worker.hear()
                 for news in told:
                     worker.job = news.job if news.begins else None
+                    deaths[None] = 0
                     yield news
                 if end is None:
                     continue
