@@ -252,6 +252,9 @@ def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
 @needs_proc
 def test_a_killed_process_costs_its_own_job_and_no_other(study, tmp_path):
     out, job = tmp_path / "out", Job(MIDDLE.name, "one.jsonl")
+    rows = [{"text": f"{i}: " + "a line of text, " * 20} for i in range(1500)]  # some seconds
+    (tmp_path / "one.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    study = study.model_copy(update={"documents": 0})
     with ThreadPoolExecutor(1) as pool:
         killed = pool.submit(kill_holder, out / job.corpus / f".{job.model}.lock")
         result = sweep(study, out, processes=2)
