@@ -149,7 +149,7 @@ def load_params(path: str | Path) -> Params:
     return Params.of({str(key): value for key, value in values.items()}, str(path))
 
 
-_OTHER_NUMBER = re.compile(r"[-+]?(0[\d_]+|0[xob]\w+|[\d_]+(:[\d_]+)+)")
+_OTHER_NUMBER = re.compile(r"[-+]?(0[\d_]+|0x[0-9a-fA-F]+|0[ob][0-7]+|[\d_]+(:[\d_]+)+)")
 """Numbers that YAML 1.1 reads otherwise than people do: base 8, 16, 2 and 60."""
 
 
