@@ -61,7 +61,7 @@ def assemble(sources: Path) -> list[str]:
     in_root = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")]
     for path in [*DOCS.glob("*.md"), *filter(Path.is_file, in_root)]:
         _write_page(sources / path.name, path, names)
-    for path in [*DOCS.glob("solutions/*_*.md"), *DOCS.glob("class/*.md")]:
+    for path in _in_folders():
         if path.name == "slides.md":  # which is copied as a whole page, below
             continue
         text = path.read_text(encoding="utf-8").replace("](../../", "](../")
@@ -81,6 +81,11 @@ def assemble(sources: Path) -> list[str]:
     (sources / "extra" / "class").mkdir()
     shutil.copy(DOCS / "class" / "slides.html", sources / "extra" / "class")
     return names
+
+
+def _in_folders() -> list[Path]:
+    """The pages in folders of docs/."""
+    return [*DOCS.glob("solutions/*_*.md"), *DOCS.glob("class/*.md"), *DOCS.glob("tables/*.md")]
 
 
 def _write_table(sources: Path, name: str, title: str) -> None:
@@ -112,7 +117,7 @@ def _write_page(target: Path, source: Path, notebooks: list[str]) -> None:
     if source.parent == DOCS:
         text = text.replace("](../", "](")  # the sources lie flat, as the repository's root does
     else:
-        text = re.sub(r"\]\(docs/([\w-]+\.md|_static/)", r"](\1", text)
+        text = re.sub(r"\]\(docs/((?:\w+/)?[\w-]+\.md|_static/)", r"](\1", text)
         # They are whole pages, which Sphinx does not know.
         anchor = r'<a href="explorables/\2.html">\1</a>'
         text = re.sub(r"\[([^\]]+)\]\(docs/explorables/(\w+)\.html\)", anchor, text)

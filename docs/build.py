@@ -52,6 +52,7 @@ def main() -> int:
 
     sys.path.append(str(assemble.DOCS / "explorables"))
     import make
+    import options
     from sphinx.cmd.build import main as sphinx
 
     site = assemble.ROOT / "out" / "site"
@@ -63,6 +64,7 @@ def main() -> int:
         print(f"site: {site} is not empty and no site; name another folder", file=sys.stderr)
         return 2
     shutil.rmtree(site, ignore_errors=True)
+    options.PAGE.write_text(options.page(), encoding="utf-8")
     names = assemble.assemble(sources)
     copy_mathjax(sources / "_static" / "mathjax")
     make.write_own(sources / "extra" / "explorables")

@@ -8,7 +8,7 @@ are found without importing anything:
   `PluginText`.
 - `rbpkit.models`: a mapping, NAME -> the folder of a model, or a function that gives a `Ranker`.
 - `rbpkit.reference`: a `Reference`, for `rbpkit reproduce` and `rbpkit classroom`.
-- `rbpkit.commands`: a `typer.Typer`, the subcommand `rbpkit PLUGIN`.
+- `rbpkit.commands`: a `cyclopts.App`, the subcommand `rbpkit PLUGIN`.
 - `rbpkit.captions`: the module that reads pictures (see `captions`).
 
 docs/plugins.md shows how to write one. Whatever a plugin's code does wrong is one InputError that

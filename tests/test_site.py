@@ -24,7 +24,7 @@ def script(name: str):
     return module
 
 
-assemble, check = script("assemble"), script("check")
+assemble, check, options = script("assemble"), script("check"), script("options")
 
 
 # -- sources ---------------------------------------------------------------------------------
@@ -51,6 +51,17 @@ def test_what_pages_link_and_notebooks_open_with_is_among_the_sources(tmp_path, 
     read = [nbformat.read(p, 4) for p in sorted(ROOT.glob("notebooks/*.ipynb"))]
     names = {*assemble.README, *assemble.pictured(read)}
     assert names <= {path.stem for path in (tmp_path / "sources" / "figures").glob("*.png")}
+
+
+def test_the_page_of_options_has_every_setting_as_it_is_defined():
+    assert options.PAGE.read_text(encoding="utf-8") == options.page(), "python docs/options.py"
+
+
+def test_pages_link_only_what_is_there():
+    for page in [*DOCS.glob("*.md"), *DOCS.glob("*/*.md"), *ROOT.glob("*.md")]:
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for goal in re.findall(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)", text):
+            assert (page.parent / goal).exists(), f"{page.name} links {goal}"
 
 
 # -- the check itself ------------------------------------------------------------------------
