@@ -21,7 +21,8 @@ DOCS = ROOT / "docs"
 PICTURED = re.compile(r"!\[[^\]]*\]\(\.\./figures/(\w+)\.png\)")
 README = ("figure_3", "17_cross_entropy", "17_blind")  # figures that README.md shows
 SAVED = re.compile(r"save(?:_table)?\([^\n]*figures_dir, \"(\w+)\"\)")
-EXPLORABLE = re.compile(r"^\[([^\]]+)\]\(\.\./docs/explorables/(\w+)\.html\)$", re.MULTILINE)
+TO_EXPLORABLE = re.compile(r"\[([^\]]+)\]\(\.\./docs/explorables/(\w+)\.html\)")
+EXPLORABLE = re.compile(rf"^{TO_EXPLORABLE.pattern}$", re.MULTILINE)
 COLOURS = 256  # a palette: a third of the bytes, and no difference that can be seen
 MOST_PIXELS = 2400  # across: three times the column's width
 MOST_ALT_LETTERS = 320
@@ -190,6 +191,8 @@ def _name_fold(cell: nbformat.NotebookNode) -> None:
 def _page_text(text: str, equations: dict[str, str], notebooks: list[str], shown: set[str]) -> str:
     text = HINT.sub(":::{admonition} Hint\n:collapsible: closed\n\\1\n:::", text)
     text = EXPLORABLE.sub(_explorable, text)
+    # Within a sentence: whole pages, which Sphinx does not know.
+    text = TO_EXPLORABLE.sub(r'<a href="../explorables/\2.html">\1</a>', text)
     text = text.replace("](../docs/", "](../")  # the site's pages are in its root
     return _linked(_targets(text, shown), equations, notebooks, "")
 

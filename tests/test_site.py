@@ -41,6 +41,14 @@ def test_mentions_of_equations_and_notebooks_become_links():
     assert linked == "Eq. [8](#eight), 6 of 9 and Eq. [6](#six), 12%"  # one is no list of two
 
 
+def test_an_explorable_is_shown_where_its_link_is_a_line_and_linked_in_a_sentence():
+    link = "[Move it](../docs/explorables/line.html)"
+    page = assemble._page_text(f"{link}\n\nGrey. {link}.", {}, [], set())
+    alone, within = page.split("\n\nGrey. ")
+    assert alone.startswith('<iframe class="explorable line" src="../explorables/line.html"')
+    assert within == '<a href="../explorables/line.html">Move it</a>.'
+
+
 def test_what_pages_link_and_notebooks_open_with_is_among_the_sources(tmp_path, monkeypatch):
     # Pictures as they are: making them smaller takes more than a minute.
     monkeypatch.setattr(assemble, "sharp", lambda name: (ROOT / f"figures/{name}.png").read_bytes())
