@@ -297,7 +297,7 @@ print(f"CE expected / CE - 1: {surplus.mean():.1%}, standard deviation {surplus.
 # %% [markdown]
 # *Distance from the line in percent, $k = 10$: mean and standard deviation of the 25 models.*
 #
-# **At a temperature of 0.5 or 2, models with the same ranks are 47% off the line.** So the axis is no arithmetic. It holds since training makes all these models equally sure of themselves: the CE that they expect is 6% above the CE that they get, for each of them within 1%.
+# **At a temperature of 0.5 or 2, models with the same ranks are 47% off the line.** So the axis is no mere arithmetic. It needs models that are about equally sure of themselves, and these are: the CE that they expect is 6% above the CE that they get, with a standard deviation of 0.8%.
 #
 # **Exercise 3, to discuss.** On the line, two models with the same CE have the same $\mathrm{RBP}_{10}$. Does this show that CE *causes* the ranks?
 #
