@@ -167,7 +167,7 @@ PAGES: dict[str, tuple[str, str, str, Callable[[], dict[str, Any]]]] = {
     "tokens": (
         "The same text under growing models",
         "quickstart_sentence",
-        "A text whose tokens are coloured by rank under three models.",
+        "A function whose tokens are coloured by rank under two models.",
         tokens_data,
     ),
     "law": (

@@ -1,0 +1,188 @@
+"""What notebook 00 (quickstart) draws, and how its exercises are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import torch
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from rbpkit import palette, plots
+from rbpkit.fit import rbp_curve
+from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys, rank_group
+from rbpkit.summary import Summary
+from rbpkit.tools.exercises import Mistake, sealed
+from rbpkit.tools.rank_view import Look, Token
+from rbpkit_pocket.companions.shared_b import checker
+from rbpkit_pocket.companions.shared_c import WIDTH, headed
+from rbpkit_pocket.findings.published_models import load as load_evidence
+
+torch.set_num_threads(1)
+
+TOO_SMALL = (0.8 / -np.log(0.8)) ** (1 / 0.133)  # by this factor, if the loss is taken as 0.8
+MISTAKES: dict[int, list[Mistake]] = {
+    1: [(lambda a: a == 258, "This is the rank under the smallest model.")],
+    2: [(lambda a: -np.log(1 - a), "This is the share of misses, not the loss.")],
+    3: [
+        (lambda a: a * TOO_SMALL, "The loss is -log 0.8, not 0.8."),
+        (lambda a: a * TOO_SMALL / 1e6, "The loss is -log 0.8, not 0.8; give millions."),
+    ],
+}
+ANSWERS = {
+    1: sealed("5ec1a0c9", digits=0, within=3),
+    2: sealed("77ac319b", digits=2),
+    3: sealed("32209ccb", digits=1, within=2),
+}
+check = checker(ANSWERS, MISTAKES)
+
+LETTER, LINE = 0.0836, 0.185  # inches: a letter of 10 points, and a line
+MONO: dict[str, Any] = {
+    "family": "DejaVu Sans Mono",
+    "size": 10,
+    "va": "center",
+    "parse_math": False,
+}
+# What is right is white, so that only mistakes stand out
+FILLS = ("white", *palette.RANK_FILLS[1:])
+RETURN = "\u21b5"
+
+
+def smollm2(text: str) -> list[Look]:
+    """SmolLM2, a real model, as it ranked the function; says so if this is another text."""
+    ranked = load_evidence("real_ranks")
+    if "".join(ranked["token"]) != text:
+        print("SmolLM2 is left out: its ranks were measured for another text.")
+        return []
+    tokens = []
+    for piece, rank in zip(ranked["token"], ranked["rank"], strict=True):
+        tokens.append(Token(0, piece.encode(), None if np.isnan(rank) else int(rank)))
+    S = int(ranked["S"].iloc[0])
+    return [Look("SmolLM2", S, 0, "the function", len(tokens), tuple(tokens))]
+
+
+def spelt(piece: bytes) -> str:
+    """A token as figures write it."""
+    return piece.decode("utf-8", "replace").replace("\n", RETURN)
+
+
+def function(looks: Sequence[Look], figures_dir: str) -> None:
+    """The text under the first and the last model, each token in the colour of its rank."""
+    with plots.style():
+        figure, panels = plt.subplots(3, 1, height_ratios=[9, 9, 1])
+        for axes, one in zip(panels, (looks[0], looks[-1]), strict=False):
+            lines = _tokens(axes, one)
+            axes.set(xlim=(0, WIDTH / LETTER), ylim=(lines, 0))
+            axes.axis("off")
+            right: dict[str, Any] = {"x": WIDTH / LETTER, "ha": "right", "va": "center"}
+            axes.text(y=2, s=str(one.ranks.count(1)), size=40, **right)
+            axes.text(y=4.2, s=f"of {len(one.ranks)} first", size=12, **right)
+            size = f"{one.S / 1e6:,.0f} million" if one.S > 1e7 else f"{one.S:,}"
+            axes.text(y=6.5, s=f"$S$ =\n{size}", color=OTHER, **right)
+        for place, group in enumerate(palette.RANK_GROUPS):
+            box = Rectangle((place + 0.02, 0), 0.96, 1, fc=FILLS[place], ec=CONTEXT)
+            panels[2].add_patch(box)
+            middle: dict[str, Any] = {"ha": "center", "va": "center", "size": 9}
+            panels[2].text(place + 0.5, 0.45, group, color=palette.RANK_LETTERS[place], **middle)
+        panels[2].set(xlim=(0, 6), ylim=(0, 1))
+        panels[2].axis("off")
+        height = 2 * lines * LINE + 1.1
+        figure.set_size_inches(WIDTH, height)
+        figure.subplots_adjust(0, 0.02, 1, 1 - 0.5 / height, hspace=0.1)
+        title = "White is right: the larger model knows more"
+        headed(panels[0], title, "colour: the rank of each true token")
+    rows = []
+    names = ("smallest pocket model", "largest pocket model", "SmolLM2, a real model")
+    for name, one in zip(names, looks, strict=False):
+        for position, token in enumerate(one.tokens):
+            if token.rank is not None:
+                rows.append((name, one.S, position, spelt(token.piece), token.rank))
+    points = pd.DataFrame(rows, columns=["model", "S", "position", "token", "rank"])
+    plots.save(figure, points, figures_dir, "quickstart_sentence")
+
+
+def _tokens(axes: Axes, one: Look) -> int:
+    """Draw the tokens, a unit of the axes for a letter and for a line; returns how many lines."""
+    column, line = 0, 0
+    for token in one.tokens:
+        for part in spelt(token.piece).replace(RETURN, f"{RETURN}\n").splitlines(keepends=True):
+            words = part.rstrip("\n")
+            if column and column + len(words) > 46:
+                column, line = 0, line + 1
+            group = rank_group(token.rank or 1)
+            box = (column + 0.05, line + 0.05), len(words) - 0.1, 0.9
+            axes.add_patch(Rectangle(*box, facecolor=FILLS[group]))
+            colour = OTHER if token.rank is None else palette.RANK_LETTERS[group]
+            axes.text(column, line + 0.5, words, color=colour, **MONO)
+            column += len(words)
+            if part.endswith("\n"):
+                column, line = 0, line + 1
+    return line + (column > 0)
+
+
+def queue(one: Look, figures_dir: str) -> None:
+    """The front of the queue before " True": its first five tokens, with probabilities."""
+    found = [token for token in one.scored if token.piece == b" True"]
+    token = [*found, one.scored[0]][0]  # another text may have no " True"
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(WIDTH, 1.7), layout="constrained")
+        for place, (_, piece, p) in enumerate(token.alternatives, start=1):
+            true = place == token.rank
+            box = Rectangle((place - 0.45, 0), 0.9, 1, facecolor=INK if true else CONTEXT)
+            axes.add_patch(box)
+            look: dict[str, Any] = {
+                "ha": "center",
+                "va": "center",
+                "color": "white" if true else INK,
+            }
+            axes.text(place, 0.68, spelt(piece).strip(" "), size=11, **look)
+            axes.text(place, 0.28, f"{p:.3f}", size=10, **look)
+            weight = "bold" if true else "normal"
+            axes.text(place, -0.3, f"{place}", size=12, ha="center", weight=weight)
+        axes.text(5.6, 0.5, f"and {one.V - 5:,}\nmore", va="center", color=OTHER)
+        axes.set(xlim=(0.5, 6.4), ylim=(-0.35, 1))
+        axes.axis("off")
+        line = "black: the true token. Only its place counts, not by how much it is behind"
+        headed(axes, f"The true token is in place {token.rank}: $R$ = {token.rank}", line)
+    points = pd.DataFrame(token.alternatives, columns=["place", "token", "p"]).round(6)
+    points["place"] = points.index + 1
+    points["token"] = points["token"].map(spelt)
+    plots.save(figure, points, figures_dir, "quickstart_queue")
+
+
+def law(
+    summaries: Sequence[Summary],
+    again: Sequence[Summary],
+    alpha: Mapping[int, float],
+    C: Mapping[int, float],
+    figures_dir: str,
+) -> None:
+    """The loss against S at the first two k, with its lines; rings: models measured again."""
+    ks = list(alpha)[:2]
+    if not ks:
+        print("No line: every rank is at most k, so every loss is 0.")
+        return
+    stored = plots.curve_points("stored", [rbp_curve(summaries, k) for k in ks])
+    now = plots.curve_points("measured now", [rbp_curve(again, k) for k in ks])
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(WIDTH, 3.8), layout="constrained")
+        ends = []
+        for k, grey in zip(ks, ordered_greys(len(ks)), strict=True):
+            points = stored[stored["quantity"] == f"RBP_{k}"]
+            axes.plot(points["S"], C[k] * points["S"] ** -alpha[k], color=INK, lw=1.2)
+            axes.plot(points["S"], points["loss"], "o", color=grey)
+            label = f"$k$ = {k}\n$\\alpha$ = {alpha[k]:.3f}"
+            ends.append((points["S"].iloc[-1], points["loss"].iloc[-1], label, INK))
+        axes.plot(now["S"], now["loss"], "o", ms=12, mfc="none", mec=OTHER)
+        axes.set(xscale="log", yscale="log", xlabel="$S$, parameters without embeddings")
+        axes.set_xlim(right=stored["S"].max() * 4)
+        lower = 1 - 2 ** -alpha[ks[0]]
+        title = f"Twice the size: {lower:.0%} less loss ($k$ = {ks[0]})"
+        headed(axes, title, r"loss, $-\log\,\mathrm{RBP}_k$, in nats; rings: measured again")
+        plots.log_ticks(axes)
+        plots.label_ends(axes, ends, gap=2.6)
+    plots.save(figure, pd.concat([stored, now]), figures_dir, "quickstart_law")
