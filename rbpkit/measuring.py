@@ -38,11 +38,11 @@ from rbpkit.records import (
     OPTIONAL,
     RecordFile,
     Records,
+    amend,
     find_done,
     job_files,
     job_lock,
     of_other_weights,
-    rename_family,
     summary_of,
     write_records,
 )
@@ -281,6 +281,7 @@ def planned_manifest(
         family=model.family,
         S=model.S,
         V=model.V,
+        folder=model.folder,
         skipped_documents=encoded.skipped,
         device=model.device,
         threads=torch.get_num_threads(),
@@ -320,7 +321,8 @@ def _run_once(
 ) -> tuple[RecordFile, bool]:
     """The finished job in `out`, run first if it is not there; whether it was there.
 
-    A finished job takes the family that is planned, unless that is only the model's default.
+    A finished job takes the family that is planned, unless that is only the model's default, and
+    the model's folder if an earlier version did not note it.
     """
     with job_lock(out, planned.key):
         done = None if force else find_done(out, planned.key)
@@ -328,17 +330,29 @@ def _run_once(
             _say_if_of_other_weights(out, planned, say)
             return write_records(out, run()), False
         family_before = done.manifest.family
+        changes = {}
         if planned.family not in (family_before, default_family):
             say(f"{planned.model} was of family {family_before}, and is now of {planned.family}")
-            done = rename_family(done, planned.family)
-        return done, True
+            changes["family"] = planned.family
+        if not done.manifest.folder and planned.folder:
+            changes["folder"] = planned.folder
+        return amend(done, **changes) if changes else done, True
 
 
 def _say_if_of_other_weights(
     out: str | os.PathLike[str], planned: Manifest, say: Callable[[str], None]
 ) -> None:
     """A line if a model of this name was measured with other weights: nothing replaces it."""
-    older = of_other_weights(out, planned.key)
+    older = []
+    for job in of_other_weights(out, planned.key):
+        other_folder = job.manifest.folder
+        if other_folder and planned.folder and other_folder != planned.folder:
+            say(
+                f"a model in {other_folder} has the name {planned.model}, too; where both are"
+                " read, their names tell the folders"
+            )
+        else:
+            older.append(job)
     if older:
         which = " and ".join(job.manifest.revision[:15] for job in older)
         files = "; ".join(job_files(job.path) for job in older)

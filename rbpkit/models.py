@@ -47,7 +47,7 @@ from rbpkit.files.model_folders import (
     quantisation,
     read_tokenizer,
 )
-from rbpkit.files.names import folder_name
+from rbpkit.files.names import folder_name, whole_path
 from rbpkit.probing import PROBE_TEXT, Head, linear_head, padding_limit
 from rbpkit.ranker import Ranker, columns_of
 from rbpkit.ranking import MEMORY_BYTES, counting_path, logit_ranks, token_ranks
@@ -83,6 +83,7 @@ class LoadedModel(Ranker):
     model: the network itself.
     notes: what a reader must know of how it was loaded: "gguf", "tokenizer" or "adapter" -> a few
         words.
+    folder: the local folder that it has its name from, as a whole path; else "".
     """
 
     name: str
@@ -98,6 +99,7 @@ class LoadedModel(Ranker):
     model: PreTrainedModel = field(repr=False)
     notes: dict[str, str] = field(default_factory=dict)
     padding_limit: int | None = None
+    folder: str = ""
 
     @property
     def default_family(self) -> str:
@@ -233,6 +235,9 @@ def load_model(
     if named.tokenizer is not None:
         raise InputError(f"tokenizer={named.tokenizer!r}: a model is read with its own; leave it")
     source = plugins.resolve_model(model)
+    name = named.name
+    if source is not model and name is None:
+        name = os.fspath(model).partition(":")[2]  # the plugin's, wherever its folder is
     if callable(source):
         ranker = _made_by_plugin(os.fspath(model), source, named, run)
         return cast(LoadedModel, ranker)  # callers need no more of it than a Ranker has
@@ -243,22 +248,23 @@ def load_model(
     }
     if image:
         loaded = plugins.captions().load_captioner(source, named, run, **more)
-        return renamed(loaded, named.name)
+        return renamed(loaded, name)
     read = read_model(AutoModelForCausalLM, source, named, run, **more)
     with quiet(), reason(read.fault):
         head, V = linear_head(read.network, read.checkpoint.name)
         limit = padding_limit(read.network)
     check_tokenizer(read.tokenizer, read.network, V, read.checkpoint.tokenizer)
     loaded = LoadedModel(**read.fields, V=V, head=head, padding_limit=limit)
-    return renamed(loaded, named.name)
+    return renamed(loaded, name)
 
 
 def renamed(model: AnyRanker, name: str | None) -> AnyRanker:
-    """The same model with another name; with its own if `name` is None."""
+    """The same model with another name, which is not its folder's; itself if `name` is None."""
     if name is None:
         return model
     model = copy.copy(model)
     object.__setattr__(model, "name", name)  # some are frozen
+    object.__setattr__(model, "folder", "")
     return model
 
 
@@ -341,6 +347,7 @@ def read_model(
             _check_finite(network, checkpoint.name, run.dtype)
     fields = {
         "name": checkpoint.name,
+        "folder": checkpoint.origin,
         "revision": checkpoint.revision,
         "family": named.family or family_of(network.config),
         "S": S,
@@ -570,8 +577,11 @@ def fields_in_memory(
     processor: Any = None,
 ) -> dict[str, Any]:
     """The fields of the `LoadedModel` of a network in memory, but for what a few passes show."""
+    folder = _folder_in_memory(network)
+    has_name_of_folder = folder is not None and name == folder_name(folder)
     return {
         "name": name,
+        "folder": whole_path(folder) if folder and has_name_of_folder else "",
         "revision": _revision_in_memory(network, processor, tokenizer),
         "family": family_of(network.config),
         "S": parameter_counts(network).S,
@@ -621,9 +631,16 @@ def _adapted_base(model: Any) -> Any:
 
 def name_in_memory(network: PreTrainedModel, kind: str) -> str:
     """The hub id that a model came from, or the name of its folder, or its kind."""
-    origin = network.config.name_or_path or kind
-    is_path = os.path.isabs(origin) or os.path.exists(origin)
-    return folder_name(Path(origin)) if is_path else origin
+    folder = _folder_in_memory(network)
+    return folder_name(folder) if folder else network.config.name_or_path or kind
+
+
+def _folder_in_memory(network: PreTrainedModel) -> Path | None:
+    """The local folder that a model came from, if it did."""
+    origin = network.config.name_or_path
+    if origin and (os.path.isabs(origin) or os.path.exists(origin)):
+        return Path(origin)
+    return None
 
 
 def _revision_in_memory(network: PreTrainedModel, processor: Any, tokenizer: Any) -> str:

@@ -35,6 +35,7 @@ class Ranker(ABC):
     dtype, device: of its numbers; both are recorded, and the dtype is in the key of a job.
     notes: what a reader must know of it, as "quantised" -> a few words.
     padding_limit: sequences above it are never padded on the right; None if padding changes none.
+    folder: the local folder that it has its name from, as a whole path; else "".
     """
 
     name: str
@@ -48,6 +49,7 @@ class Ranker(ABC):
     device: str = "cpu"
     notes: Mapping[str, str] = MappingProxyType({})
     padding_limit: int | None = None
+    folder: str = ""
 
     @property
     def default_family(self) -> str:

@@ -24,7 +24,7 @@ from filelock import FileLock
 
 from rbpkit.errors import InputError, check_path, check_ties, nearest
 from rbpkit.files.manifest import JobKey, Manifest, choosable, is_value
-from rbpkit.files.names import AnyPath, folder_name, run_and_step
+from rbpkit.files.names import AnyPath, folder_name, names_apart, run_and_step, whole_path
 from rbpkit.files.writing import write_whole
 from rbpkit.summary import Histogram, Summary, document_index, summarise
 
@@ -41,6 +41,8 @@ COLUMNS: dict[str, type[np.generic]] = {
     "p_max": np.float32,
     "entropy": np.float32,
 }
+# What two models have in common that read the same text up to the same places.
+TEXT_AND_LENGTH = ("corpus", "fingerprint", "documents", "seed", "max_length", "stride")
 # What a model may be unable to give (see `Ranker.ranks`).
 OPTIONAL = frozenset(["n_equal", "p_max", "entropy"])
 # A column that only some corpora have.
@@ -355,12 +357,12 @@ def of_other_weights(directory: AnyPath, key: JobKey) -> list[RecordFile]:
     return found
 
 
-def rename_family(job: RecordFile, family: str) -> RecordFile:
-    """Give a finished job another family, in its manifest and summary. Raises OSError.
+def amend(job: RecordFile, **changes: str) -> RecordFile:
+    """Give a finished job another family or folder, in its manifest and summary. Raises OSError.
 
     The records are not changed, so nothing is lost whenever the process is killed.
     """
-    manifest = job.manifest.model_copy(update={"family": family})
+    manifest = job.manifest.model_copy(update=changes)
     summary = replace(summary_of(job), manifest=manifest)
     files = {
         _summary_file(job.path).name: summary.to_bytes(),
@@ -413,6 +415,7 @@ def load_summaries(
     summaries = _all_summaries(Path(directory))
     if not summaries:
         raise InputError(f"{directory}: no records or summaries in this folder")
+    summaries = dict(zip(summaries, told_apart(list(summaries.values())), strict=True))
     asked = _values_there(settings, [one.manifest for one in summaries.values()], directory)
     if "model" not in asked:
         summaries = _without_renamed(summaries, say)
@@ -424,6 +427,8 @@ def load_summaries(
             f"{directory}: nothing measured with {words}; there is (corpus / family):"
             f" {'; '.join(sorted(kinds))}"
         )
+    if checkpoint is not None or not several:
+        _check_runs(chosen.values())
     if checkpoint is not None:
         chosen = _one_checkpoint(chosen, str(checkpoint), say)
     if not several:
@@ -448,7 +453,7 @@ def _values_there(
         for value in given if isinstance(given, list | tuple | set) else [given]:
             word = str(value)
             if name == "model" and word not in recorded:
-                word = folder_name(Path(word))
+                word = _name_in_records(word, manifests)
             if not any(is_value(name, one, word) for one in recorded):
                 more = f" and {len(recorded) - 20} more" if len(recorded) > 20 else ""
                 listed = ", ".join(recorded[:20]) + more
@@ -456,6 +461,30 @@ def _values_there(
                 raise InputError(f"{directory}: no {name} {str(value)!r}{hint}; there are {listed}")
             asked[name].add(word)
     return asked
+
+
+def _name_in_records(word: str, manifests: Iterable[Manifest]) -> str:
+    """The model that a word means that is no model's name: a folder, or a name before `told_apart`.
+
+    The word itself if it means none. InputError if it means several.
+    """
+    check_path("model", word)
+    folder = Path(word)
+    path, name = whole_path(folder), folder_name(folder)
+    in_folder = set()
+    of_short_name = set()
+    for manifest in manifests:
+        if manifest.folder == path:
+            in_folder.add(manifest.model)
+        # Without a folder in the manifest, the name is all that is known of it.
+        elif not manifest.folder and manifest.model == name:
+            in_folder.add(manifest.model)
+        elif manifest.folder and manifest.model.endswith(f"/{word}"):
+            of_short_name.add(manifest.model)
+    meant = sorted(in_folder or of_short_name)
+    if len(meant) > 1:
+        raise InputError(f"{word} is the name of {' and of '.join(meant)}: name one of them so")
+    return meant[0] if meant else word
 
 
 def _with_settings(
@@ -489,6 +518,31 @@ def _all_summaries(directory: Path) -> dict[Path, Summary]:
         else:  # as the repository ships them: without records
             summaries[path] = Summary.from_bytes(path.read_bytes(), path)
     return summaries
+
+
+def told_apart(summaries: Sequence[Summary]) -> list[Summary]:
+    """The summaries, with longer names if models of several folders have one (`names_apart`).
+
+    A model is called after its folder whatever else is measured, so its records are found again.
+    Only those who read several models see that runs/a and runs4/a are two runs. Weights that were
+    measured in two places, as a folder was moved, are one model.
+    """
+    folder_of: dict[tuple[str, str], str] = {}  # by name and revision
+    for summary in summaries:
+        manifest = summary.manifest
+        if manifest.folder:
+            model = manifest.model, manifest.revision
+            folder_of[model] = min(manifest.folder, folder_of.get(model, manifest.folder))
+    names = dict(zip(folder_of, names_apart(list(folder_of.values())), strict=True))
+    renamed = []
+    for summary in summaries:
+        manifest = summary.manifest
+        name = names.get((manifest.model, manifest.revision), manifest.model)
+        if name != manifest.model:
+            named = manifest.model_copy(update={"model": name})
+            summary = replace(summary, manifest=named)
+        renamed.append(summary)
+    return renamed
 
 
 def _without_renamed(
@@ -531,7 +585,6 @@ def _one_checkpoint(
     if checkpoint != "last" and not checkpoint.isdecimal():
         raise InputError(f"checkpoint {checkpoint!r}: give last, or the number of a step")
     of_run = {path: run_and_step(one.manifest.model) for path, one in summaries.items()}
-    _check_runs(summaries.values())
     last: dict[tuple[str, str], int] = {}  # of each run on each corpus
     for path, summary in summaries.items():
         if found := of_run[path]:
@@ -562,25 +615,41 @@ def _one_checkpoint(
 
 
 def _check_runs(summaries: Iterable[Summary]) -> None:
-    """InputError if what is called one run has models of several sizes or vocabularies.
+    """InputError if what is called one run has models of several sizes, vocabularies or tokenizers.
 
-    Two runs in folders of one name would be taken for one, and a checkpoint of the first dropped
-    for a later one of the second.
+    Runs in folders of one name would be taken for one, and a checkpoint of the first dropped for a
+    later one of the second, if no manifest says in which folders they were.
     """
-    known: dict[str, Manifest] = {}
+    first_of: dict[object, Summary] = {}  # of each run, and of each run on each text
     for summary in summaries:
         manifest = summary.manifest
         of_run = run_and_step(manifest.model)
         if of_run is None:
             continue
         run, _ = of_run
-        other = known.setdefault(run, manifest)
-        if (manifest.S, manifest.V) != (other.S, other.V):
-            raise InputError(
-                f"{run} is no single run: {other.model} has S = {other.S:,} and V = {other.V:,},"
-                f" {manifest.model} S = {manifest.S:,} and V = {manifest.V:,}; measure all runs in"
-                " one command, which tells them apart, or one under another --name"
+        text = tuple(manifest.setting(name) for name in TEXT_AND_LENGTH)
+        first = first_of.setdefault(run, summary).manifest
+        first_on_text = first_of.setdefault((run, text), summary)
+        difference = ""
+        if (manifest.S, manifest.V) != (first.S, first.V):
+            difference = (
+                f"{first.model} has S = {first.S:,} and V = {first.V:,},"
+                f" {manifest.model} S = {manifest.S:,} and V = {manifest.V:,}"
             )
+        elif not _same_tokens(summary, first_on_text):
+            other = first_on_text.manifest.model
+            difference = f"the tokenizers of {other} and {manifest.model} cut one text differently"
+        if difference:
+            raise InputError(
+                f"{run} is no single run: {difference}; measure its models again, which notes their"
+                " folders, or one under another --name"
+            )
+
+
+def _same_tokens(one: Summary, other: Summary) -> bool:
+    """Whether all documents of a text have as many tokens."""
+    same_documents = np.array_equal(one.document, other.document)
+    return same_documents and np.array_equal(one.document_tokens, other.document_tokens)
 
 
 def _check_one_setting(summaries: Mapping[Path, Summary]) -> None:
@@ -650,4 +719,5 @@ def _verified(path: Path, manifest: Manifest) -> bytes:
 
 def _bare(manifest: Manifest) -> Manifest:
     """The manifest as the Parquet file carries it: without what a run or a later name changes."""
-    return manifest.model_copy(update={"seconds": 0.0, "sha256": "", "family": ""})
+    not_kept = {"seconds": 0.0, "sha256": "", "family": "", "folder": ""}
+    return manifest.model_copy(update=not_kept)

@@ -19,11 +19,11 @@ from rbpkit.files.manifest import Manifest, settings_of_key
 from rbpkit.files.names import names_apart, run_and_step
 from rbpkit.records import (
     Records,
+    amend,
     find_done,
     iter_manifests,
     load_summaries,
     record_path,
-    rename_family,
     slug,
     summary_of,
     write_records,
@@ -351,9 +351,9 @@ def test_a_folder_of_an_earlier_version_is_read_and_goes_on(few, tmp_path):
 @pytest.mark.parametrize("step", range(3))
 def test_a_family_given_later_changes_no_record_even_if_killed(few, tmp_path, step):
     file = write_records(tmp_path, few)
-    assert killed_at(step, lambda: rename_family(file, "mine"))
+    assert killed_at(step, lambda: amend(file, family="mine"))
     assert load_summaries(tmp_path)[0].manifest.family == ("Pythia" if step < 2 else "mine")
-    renamed = rename_family(find_done(tmp_path, few.manifest.key), "mine")
+    renamed = amend(find_done(tmp_path, few.manifest.key), family="mine")
     assert names(tmp_path) == FINISHED and renamed.path == file.path
     assert Records.load(renamed.path).manifest.family == "mine"
     (summary,) = load_summaries(tmp_path, family="mine")
@@ -540,9 +540,10 @@ def test_checkpoints_and_weights_are_chosen_only_where_there_are_several(tmp_pat
     """Two runs, two checkpoints each, of which one was trained once more, and a model of no run."""
     names = [f"{run}/checkpoint-{step}" for run in "ab" for step in (100, 20)]
     for number, name in enumerate([*names, "other"]):
-        records = make_records([4, 9], seed=number, model=name, revision=f"r{number}")
+        about = {"model": name, "revision": f"r{number}", "gaps": False}
+        records = make_records([4, 9], seed=number, **about)
         write_records(tmp_path, records)
-    retrained = make_records([4, 9], seed=9, model="a/checkpoint-20", revision="s1")
+    retrained = make_records([4, 9], seed=9, gaps=False, model="a/checkpoint-20", revision="s1")
     newer = write_records(tmp_path, retrained).path
 
     def models(**settings):
@@ -571,25 +572,63 @@ def test_checkpoints_and_weights_are_chosen_only_where_there_are_several(tmp_pat
         models(model=["other", "othr"])
 
 
-def test_checkpoints_of_two_runs_with_one_name_are_refused(tmp_path):
-    # Folders runs/a and runs4/a, measured one after the other: both runs were called "a".
-    for S, step in ((26_784, 300), (856, 600)):
-        name = f"a/checkpoint-{step}"
-        records = records_of([1, 2, 3], S=S, corpus="c")
-        manifest = records.manifest.model_copy(update={"model": name})
-        write_records(tmp_path, dataclasses.replace(records, manifest=manifest))
-    with pytest.raises(InputError, match=r"a is no single run: .*S = 26,784.*S = 856"):
-        load_summaries(tmp_path, checkpoint="last")
+def checkpoint(run: str, step: int, S: int, at: str = "", lengths=(4, 9), seed=0, **changes):
+    """Records of a checkpoint of a run in the folder /AT/RUN; without `at`, none is noted."""
+    name = f"{run}/checkpoint-{step}"
+    folder = f"/{at}/{name}" if at else ""
+    about = {"model": name, "S": S, "revision": f"{at}{step}", "folder": folder, **changes}
+    return make_records(lengths, seed=seed, gaps=False, **about)
 
 
-def test_runs_get_as_many_folders_in_their_names_as_tell_them_apart(tmp_path):
-    folders = [tmp_path / f"{top}/a/checkpoint-300" for top in ("runs", "runs4")]
-    folders += [tmp_path / "runs/b/checkpoint-300", tmp_path / "final"]
-    for folder in folders:
-        folder.mkdir(parents=True)
-    assert names_apart(folders) == [
-        *("runs/a/checkpoint-300", "runs4/a/checkpoint-300"),
-        *("b/checkpoint-300", "final"),
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        (checkpoint("a", 600, S=856), "has S = 26,784 and V = 60, a/checkpoint-600 S = 856"),
+        (checkpoint("a", 600, S=26_784, V=70), "a/checkpoint-600 S = 26,784 and V = 70"),
+        (checkpoint("a", 600, S=26_784, lengths=(5, 8)), "tokenizers of a/checkpoint-300 and a/"),
+    ],
+)
+def test_one_run_has_one_size_and_one_tokenizer(other, says, tmp_path):
+    # Folders runs/a and runs4/a, of which nothing is noted: both runs were called "a".
+    write_records(tmp_path, checkpoint("a", 300, S=26_784))
+    write_records(tmp_path, other)
+    for asked in ({"checkpoint": "last"}, {"checkpoint": 600}, {}):
+        with pytest.raises(InputError, match=f"a is no single run: .*{says}"):
+            load_summaries(tmp_path, **asked)
+    assert len(load_summaries(tmp_path, several=True)) == 2  # they can be shown
+    assert len(load_summaries(tmp_path, model="a/checkpoint-300")) == 1
+
+
+def test_runs_of_one_name_in_two_folders_are_two_runs(tmp_path):
+    for records in (
+        checkpoint("a", 300, S=856, at="x/runs"),
+        checkpoint("a", 300, S=856, at="x/runs", corpus="C4"),
+        checkpoint("a", 300, S=856, at="z", corpus="C5", revision="x/runs300"),
+        checkpoint("a", 600, S=856, at="x/runs4"),
+        checkpoint("b", 300, S=856, at="x/runs4"),
+        checkpoint("c", 300, S=856),
+        checkpoint("c", 600, S=856),
+    ):
+        write_records(tmp_path, records)
+    said: list[str] = []
+
+    def models(**asked):
+        found = load_summaries(tmp_path, say=said.append, **asked)
+        return sorted({summary.manifest.model for summary in found})
+
+    told = ["b/checkpoint-300", "c/checkpoint-600", "runs/a/checkpoint-300"]
+    assert models(checkpoint="last") == sorted([*told, "runs4/a/checkpoint-600"])
+    assert said == [
+        "Of each training run only the last checkpoint is used; left out: c/checkpoint-300."
     ]
-    assert names_apart(folders[:1] * 2) == ["a/checkpoint-300"] * 2
+    assert models(model="/x/runs4/a/checkpoint-600") == ["runs4/a/checkpoint-600"]
+
+
+def test_runs_get_as_many_folders_in_their_names_as_tell_them_apart():
+    runs, runs4 = "/x/runs/a/checkpoint-300", "/x/runs4/a/checkpoint-300"
+    told = names_apart([runs, runs4, "/x/runs/b/checkpoint-300", "/x/final"])
+    assert told[:2] == ["runs/a/checkpoint-300", "runs4/a/checkpoint-300"]
+    assert told[2:] == ["b/checkpoint-300", "final"]
+    assert names_apart([runs, runs]) == ["a/checkpoint-300"] * 2
+    assert names_apart(["/a", "/x/a", "/x/x/a"]) == ["/a", "/x/a", "x/x/a"]
     assert run_and_step("runs4/a/checkpoint-300") == ("runs4/a", 300)

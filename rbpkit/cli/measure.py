@@ -29,7 +29,6 @@ from rbpkit.cli.common import (
 from rbpkit.errors import InputError
 from rbpkit.files.devices import set_threads
 from rbpkit.files.manifest import HASHES, choosable
-from rbpkit.files.names import cached_repository, names_apart
 from rbpkit.settings import (
     ModelSettings,
     PlaceSettings,
@@ -87,12 +86,10 @@ def measure(
         "name": source.name,
         "force": force,
     }
-    names = _names_apart(model)
     summaries = []
     for number, one in enumerate(model, start=1):
         if len(model) > 1:
             say(f"{number} of {len(model)}: {one}")
-            measuring["name"] = names.get(one)
         # One that cannot be measured does not stop the others; alone it is bad input.
         try:
             summaries.append(_measured(one, documents, folder, loading, measuring))
@@ -101,20 +98,12 @@ def measure(
                 raise
             say(f"{one}: not measured: {error}")
     if summaries:
-        print_rows(measured_rows(summaries, each_k(None)), as_json)
+        from rbpkit.records import told_apart
+
+        print_rows(measured_rows(told_apart(summaries), each_k(None)), as_json)
     if len(summaries) < len(model):
         say(f"{len(summaries)} of {len(model)} models measured")
         raise SystemExit(1)
-
-
-def _names_apart(models: Sequence[str]) -> dict[str, str]:
-    """The names of the models that are in folders, so that no two runs share one."""
-    folders = {}
-    for model in models:
-        folder = Path(model).expanduser()
-        if folder.is_dir() and cached_repository(folder.resolve()) is None:
-            folders[model] = folder
-    return dict(zip(folders, names_apart(list(folders.values())), strict=True))
 
 
 def _measured(

@@ -22,6 +22,7 @@ from rbpkit.errors import InputError
 from rbpkit.settings import Settings, settings_in_key
 
 FORMAT: Final = 2  # of record files, their manifests and summaries, together
+LATER_FIELDS = ("folder",)  # of manifests, which those of earlier versions lack
 HASHES = ("revision", "fingerprint")  # of which the first digits are enough to choose by
 
 
@@ -130,6 +131,9 @@ class Manifest(JobKey):
     - tokens: how many are scored, T.
     - seconds: wall time.
     - sha256: of the Parquet file, filled in when it is written.
+    - folder: the local folder that the model has its name from, as a whole path. Models of several
+      folders may have one name, and readers tell them apart by it. "" if it has its name from
+      elsewhere, or was measured by an earlier version.
     - format: of the files.
 
     There is no tie rule here, as both counts are stored.
@@ -146,6 +150,7 @@ class Manifest(JobKey):
     tokens: NonNegativeInt = 0
     seconds: Annotated[float, Field(ge=0)] = 0.0
     sha256: str = ""
+    folder: Annotated[str, AfterValidator(_writable)] = ""
     format: Literal[2] = FORMAT
 
     @property
@@ -163,8 +168,15 @@ class Manifest(JobKey):
         return True
 
     def to_json(self) -> str:
-        """All fields as JSON text, keys sorted: what the `.json` file holds, `seconds` in s."""
-        return json.dumps(self.model_dump(), indent=1, sort_keys=True)
+        """The fields as JSON text, keys sorted: what the `.json` file holds, `seconds` in s.
+
+        Fields that earlier versions did not have are left out if they are empty.
+        """
+        fields = self.model_dump()
+        for name in LATER_FIELDS:
+            if not fields[name]:
+                del fields[name]
+        return json.dumps(fields, indent=1, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str | bytes, where: object = "manifest") -> Manifest:

@@ -27,7 +27,7 @@ from transformers import PreTrainedTokenizerBase as AnyTokenizer
 from rbpkit.errors import InputError, check_path, one_line, reason
 from rbpkit.files.architectures import nearest_model
 from rbpkit.files.limits import check_parts
-from rbpkit.files.names import cached_repository, folder_name
+from rbpkit.files.names import cached_repository, folder_name, whole_path
 
 CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
 GENERIC_TOKENIZERS = ("PreTrainedTokenizerFast", "TokenizersBackend")
@@ -63,6 +63,7 @@ class Checkpoint:
     gguf: the file in `folder` that is the whole model, in that format.
     adapter: the folder of an adapter to put on the model.
     base: the name of the model that the adapter is put on.
+    origin: the local folder that `name` is of, as a whole path; "" of a model of the hub.
     """
 
     folder: Path
@@ -73,6 +74,7 @@ class Checkpoint:
     gguf: str | None = None
     adapter: Path | None = None
     base: str | None = None
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,13 @@ def _checkpoint(model: str | os.PathLike[str], revision: str | None, source: Sou
     if path.suffix == ".gguf" and path.is_file():
         _need(path, "a GGUF file", "gguf", ("gguf", "accelerate"))
         return Checkpoint(
-            path.parent, path.stem, _sha256([path]), path.parent, (path,), gguf=path.name
+            folder=path.parent,
+            name=path.stem,
+            revision=_sha256([path]),
+            tokenizer=path.parent,
+            weights=(path,),
+            gguf=path.name,
+            origin=whole_path(path.with_suffix("")),
         )
     if os.path.isdir(path):  # goes before a hub id of the same name
         if revision is not None:
@@ -164,6 +172,7 @@ def _in_folder(folder: Path, hub_id: str | None, source: Source) -> Checkpoint:
         _refuse(folder)
 
     cached = cached_repository(folder)
+    origin = ""
     if cached is not None:
         name, revision = hub_id or cached, folder.name
     else:
@@ -172,7 +181,8 @@ def _in_folder(folder: Path, hub_id: str | None, source: Source) -> Checkpoint:
         for pattern in (CONFIG, *TOKENIZER_FILES, *source.extra_files):
             files.update(path for path in folder.glob(pattern) if path.is_file())
         name, revision = folder_name(folder), _sha256(files)
-    checkpoint = Checkpoint(folder, name, revision, folder, tuple(weights))
+        origin = whole_path(folder)
+    checkpoint = Checkpoint(folder, name, revision, folder, tuple(weights), origin=origin)
 
     if not adapted:
         return checkpoint
@@ -232,6 +242,7 @@ def _on_its_base(adapter: Checkpoint, source: Source) -> Checkpoint:
         gguf=base.gguf,
         adapter=folder,
         base=base.name,
+        origin=adapter.origin,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 AnyPath = str | os.PathLike[str]
 
@@ -21,37 +21,46 @@ def cached_repository(folder: Path) -> str | None:
     return repository.removeprefix("models--").replace("--", "/")
 
 
+def whole_path(folder: Path) -> str:
+    """A folder as manifests have it; bytes that are no text are escaped."""
+    path = folder.resolve().as_posix()
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
 def folder_name(folder: Path) -> str:
     """The name of the model in a folder that is not in the hub's cache: the folder's own name.
 
     The checkpoint of a run is called RUN/checkpoint-300, as the checkpoints of all runs have the
     same names.
     """
-    folder = folder.resolve()
-    if _CHECKPOINT.fullmatch(folder.name) and folder.parent.name:
-        return f"{folder.parent.name}/{folder.name}"
-    return folder.name
+    path = folder.resolve()
+    run = _run_of(path)
+    return path.name if run == path else f"{run.name}/{path.name}"
 
 
-def names_apart(folders: Sequence[Path]) -> list[str]:
-    """The names of models in several folders: `folder_name`, unless two runs would share one.
+def _run_of(path: PurePath) -> PurePath:
+    """The folder of the run whose checkpoint a folder is, or else the folder itself."""
+    is_checkpoint = _CHECKPOINT.fullmatch(path.name) and path.parent.name
+    return path.parent if is_checkpoint else path
 
-    Runs of one name get as many of the folders above them as tell them apart: "runs/a" and
-    "runs4/a", and their checkpoints "runs/a/checkpoint-300" and "runs4/a/checkpoint-300".
+
+def names_apart(folders: Sequence[str]) -> list[str]:
+    """What the models in these folders (whole paths) are called where all of them are read.
+
+    That is `folder_name`, unless two runs would share one: these get as many of the folders above
+    them as tell them apart. So there are "runs/a/checkpoint-300" and "runs4/a/checkpoint-600".
     """
-    paths = [folder.resolve() for folder in folders]
-    runs = [path.parent if _CHECKPOINT.fullmatch(path.name) else path for path in paths]
+    paths = [PurePath(folder) for folder in folders]
+    runs = {_run_of(path) for path in paths}
     names = []
-    for path, run in zip(paths, runs, strict=True):
+    for path in paths:
+        run = _run_of(path)
+        others = runs - {run}
         depth = 1
-        others = {other for other in runs if other != run}
         while any(other.parts[-depth:] == run.parts[-depth:] for other in others):
             depth += 1
-        if depth == 1:
-            names.append(folder_name(path))
-        else:
-            checkpoint = [path.name] if path != run else []
-            names.append("/".join([*run.parts[-depth:], *checkpoint]))
+        name = PurePath(*run.parts[-depth:])
+        names.append(name.as_posix() if run == path else (name / path.name).as_posix())
     return names
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from conftest import COMMAND_LINE, save_model, study_file
 from test_records import make_records
 from transformers import GPT2Config
 
-from rbpkit.records import Records, iter_manifests, write_records
+from rbpkit.measuring import measure
+from rbpkit.records import Records, amend, iter_manifests, write_records
 from rbpkit_pocket import families, recipes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +42,8 @@ def ladder(tmp_path_factory) -> list[Path]:
 
 def test_measure_show_fit(rbpkit, ladder, text_file, tmp_path):
     out = tmp_path / "records"
-    for folder in ladder:
+    small = Path(shutil.copytree(ladder[0], tmp_path / "small"))
+    for folder in (small, *ladder[1:]):
         status, table, notes = rbpkit(
             *("measure", "--model", folder, "--corpus", text_file, "--field", "text"),
             *("--out", out, "--max-length", 64),
@@ -57,19 +60,19 @@ def test_measure_show_fit(rbpkit, ladder, text_file, tmp_path):
     assert status == 0
     assert {row["quantity"] for row in json.loads(table)} == {"CE", "RBP_2000"}
     assert notes.count("no k can be trusted, because these 3 models do not show") == 1
-    config = GPT2Config(vocab_size=families.V, n_embd=16, n_layer=1, n_head=2, n_positions=64)
-    twin = save_model(config, tmp_path / "elsewhere" / "small", seed=1)
     measure = ["measure", "--corpus", text_file, "--out", out, "--max-length", 64, "--model"]
-    status, _, notes = rbpkit(*measure, ladder[0])
+    status, _, notes = rbpkit(*measure, ladder[0])  # a copy of the same weights
     assert status == 0 and "done before" in notes
-    status, _, notes = rbpkit(*measure, twin)  # other weights of the same name: another job
+    config = GPT2Config(vocab_size=families.V, n_embd=16, n_layer=1, n_head=2, n_positions=64)
+    save_model(config, small, seed=1)
+    status, _, notes = rbpkit(*measure, small)  # trained again: another job
     assert status == 0 and "small was measured with other weights before" in notes
     revision = notes.split("--where revision=")[1].split(".")[0]
     status, _, notes = rbpkit("fit", out, "--k", 2000, "--where", f"revision={revision}")
     assert status == 0 and "3 models (small, middle, large)" in notes
     status, _, err = rbpkit("fit", out)
     assert status == 2 and "--where revision=sha256:" in err and "--name" in err
-    status, table, _ = rbpkit(*measure, twin, "--name", "run2")
+    status, table, _ = rbpkit(*measure, small, "--name", "run2")
     assert status == 0 and "run2" in table
 
 
@@ -300,3 +303,44 @@ def test_checkpoints_of_runs_from_a_folder_to_a_fit(rbpkit, tmp_path, text_file)
     assert folders[0].parent.name in table
     status, _, err = rbpkit("measure", *common, *folders[:2], "--name", "mine")
     assert status == 2 and "--name and --revision are of one model" in err
+
+
+def test_runs_of_one_name_from_two_folders_to_a_fit(rbpkit, tmp_path, text_file):
+    """Measured by three commands, one of them a sweep; then as an earlier version left them."""
+    out, folders = tmp_path / "records", []
+    for run, step, width in (("runs/a", 300, 64), ("runs/b", 300, 32), ("runs4/a", 600, 16)):
+        shape = {"n_embd": width, "n_layer": 2, "n_head": 2, "n_positions": 64}
+        config = GPT2Config(vocab_size=families.V, **shape)
+        folders.append(save_model(config, tmp_path / run / f"checkpoint-{step}"))
+    one = ["measure", "--corpus", text_file, "--out", out, "--max-length", 64, "--model"]
+    assert rbpkit(*one, folders[0])[0] == 0
+    measured = measure(folders[1], text_file, out, max_length=64)
+    assert measured.summary.manifest.model == "b/checkpoint-300"  # whatever else is there
+    study = study_file(tmp_path, folders[2:], [text_file], max_length=64)
+    assert rbpkit("sweep", study, "--out", out)[0] == 0
+
+    fit = ("fit", out, "--k", 2000, "--checkpoint", "last")
+    status, _, notes = rbpkit(*fit)
+    told = "runs4/a/checkpoint-600, b/checkpoint-300, runs/a/checkpoint-300"
+    assert status == 0 and f"3 models ({told})" in notes
+    status, table, _ = rbpkit("show", out, "--model", folders[2], "--json")
+    assert [row["model"] for row in json.loads(table)] == ["runs4/a/checkpoint-600"]
+    # No records of a/checkpoint-300 are of this folder.
+    status, _, err = rbpkit("show", out, "--model", tmp_path / "runs4/a/checkpoint-300")
+    assert status == 2 and "there are b/checkpoint-300, runs/a/checkpoint-300" in err
+
+    for job in iter_manifests(out):
+        amend(job, folder="")
+    status, table, err = rbpkit(*fit)
+    assert status == 2 and not table and err.count("\n") == 1
+    assert "a is no single run: a/checkpoint-300 has S = " in err
+    status, table, notes = rbpkit(*one, *folders)
+    assert status == 0 and notes.count("done before") == 3 and "runs4/a/checkpoint-600" in table
+    assert f"3 models ({told})" in rbpkit(*fit)[2]
+    # predict and show, too, say what they leave out.
+    config.n_embd = 64
+    save_model(config, tmp_path / "runs/a/checkpoint-200", seed=3)
+    assert rbpkit(*one, tmp_path / "runs/a/checkpoint-200")[0] == 0
+    for command in (("predict", "--size", "1e5", "--records", out), ("show", out)):
+        status, _, notes = rbpkit(*command, "--checkpoint", "last")
+        assert status == 0 and "left out: runs/a/checkpoint-200." in notes
