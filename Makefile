@@ -26,7 +26,7 @@ $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	exit 1; }
 endef
 
-.PHONY: help lab class reproduce real served test test-slow test-gpu-dry gpu mutants notebooks tables site lint release lowest clean own-python
+.PHONY: help lab class reproduce real served test test-slow test-gpu-dry gpu mutants notebooks tables site docs-test lint release lowest clean own-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +100,10 @@ site: $(READY) ## the executed notebooks as pages, in out/site; opens without a 
 	fi
 	@echo "== site: out/site"
 	@$(PYTHON) docs/build.py out/site
+
+docs-test: $(READY) ## run the commands and programs that the pages show, compare what they print
+	@echo "== docs-test: README.md, docs/*.md"
+	@OMP_NUM_THREADS=1 $(PYTHON) docs/run_pages.py
 
 lint: $(READY) ## ruff (rules and format) and mypy (types)
 	@$(PYTHON) -m ruff check .

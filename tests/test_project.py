@@ -246,18 +246,36 @@ def test_rbpkit_does_not_import_the_laboratory():
 
 # -- the files -------------------------------------------------------------------------------
 
+MOST_BYTES = 1 << 20  # of a file, since every version of it stays in each full clone
+MAY_BE_LARGE = re.compile(
+    r"pocket/rbpkit_pocket/data/(?:(?:models|captioners)/[^/]+/model\.safetensors|documents\.json\.gz)"
+)
+
 NO_MACHINE = re.compile(
     r"(?<![\w.~$}/-])/(?:root|work|opt|home/\w+|Users/\w+|mnt/\w+)/[\w.]|\b[A-Z]:\\+Users\b"
     r"|https?://[^\s\"')>]*(?:pypi|pythonhosted|anaconda|download\.pytorch)|file:/{2,3}\w"
 )
 
 
-def test_tracked_text_names_no_path_of_a_machine_and_no_registry():
+@pytest.fixture(scope="module")
+def tracked() -> list[Path]:
+    """The files that git tracks."""
     if not (ROOT / ".git").exists():
         pytest.skip("needs a git checkout")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
+    names = listed.stdout.decode().rstrip("\0").split("\0")
+    return [ROOT / name for name in names if (ROOT / name).is_file()]
+
+
+def test_only_weights_are_large(tracked):
+    large = [path for path in tracked if path.stat().st_size > MOST_BYTES]
+    names = [path.relative_to(ROOT).as_posix() for path in large]
+    assert names and all(MAY_BE_LARGE.fullmatch(name) for name in names), names
+
+
+def test_tracked_text_names_no_path_of_a_machine_and_no_registry(tracked):
     found = []
-    for path in filter(Path.is_file, (ROOT / name for name in listed.stdout.decode().split("\0"))):
+    for path in tracked:
         content = path.read_bytes()
         if b"\0" not in content:
             lines = enumerate(content.decode("utf-8", "replace").splitlines(), 1)
