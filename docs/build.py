@@ -1,8 +1,13 @@
-"""Build the site: `python docs/build.py [out/site]`. No notebook is run, nothing is downloaded."""
+"""Build the site: `python docs/build.py [out/site]`. No notebook is run, nothing is downloaded.
+
+Sphinx reads the repository itself, with the settings of conf.py. What is no page of its own is
+copied next to the pages: the explorables, the slides, and MathJax.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from importlib import metadata
@@ -10,11 +15,15 @@ from pathlib import Path
 
 import check
 
+ROOT = Path(__file__).resolve().parents[1]
 MATHJAX = "sphinx-mathjax-offline"  # on PyPI; carries MathJax 3.2.2
 MATHJAX_PARTS = ("/mathjax/tex-chtml.js", ".woff")
 NEEDED = ("sphinx", "myst-nb", "sphinx-book-theme", MATHJAX)
 NOTICE = """MathJax 3.2.2, https://www.mathjax.org, Apache License 2.0
 https://www.apache.org/licenses/LICENSE-2.0
+"""
+FIRST_PAGE = """<meta http-equiv="refresh" content="0; url=docs/index.html">
+<a href="docs/index.html">rbpkit</a>
 """
 
 
@@ -40,42 +49,47 @@ def copy_mathjax(target: Path) -> None:
     (target / "NOTICE.txt").write_text(NOTICE, encoding="utf-8")
 
 
+def copy_whole_pages(site: Path) -> None:
+    """The explorables with what they need, and the slides, at their places in the repository."""
+    import make
+
+    source, target = ROOT / "docs/explorables", site / "docs/explorables"
+    left_out = shutil.ignore_patterns("*.py", "*.json", "page.html", "__pycache__")
+    shutil.copytree(source, target, ignore=left_out)
+    make.write_own(target)
+    (site / "figures").mkdir(exist_ok=True)
+    for page in source.glob("*.html"):
+        stills = re.findall(r'src="\.\./\.\./(figures/\w+\.png)"', page.read_text(encoding="utf-8"))
+        for still in stills:
+            shutil.copy(ROOT / still, site / still)
+    shutil.copy(ROOT / "docs/class/slides.html", site / "docs/class")
+
+
 def main() -> int:
-    """Assemble, build with warnings as errors, check; 0 if all is well."""
+    """Build with warnings as errors, add what is no page, check; 0 if all is well."""
     if gone := missing():
         print(
             f"site: {', '.join(gone)} not installed; pip install -c constraints.txt -e '.[site]'",
             file=sys.stderr,
         )
         return 2
-    import assemble
-
-    sys.path.append(str(assemble.DOCS / "explorables"))
-    import make
+    sys.path.append(str(ROOT / "docs/explorables"))
     import options
     from sphinx.cmd.build import main as sphinx
 
-    site = assemble.ROOT / "out" / "site"
-    if len(sys.argv) > 1:
-        site = Path(sys.argv[1]).resolve()
-    sources = site.with_name(f"{site.name}-sources")
+    site = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "out/site"
     is_filled = site.exists() and any(site.iterdir())
     if is_filled and not (site / "_static").is_dir():
         print(f"site: {site} is not empty and no site; name another folder", file=sys.stderr)
         return 2
     shutil.rmtree(site, ignore_errors=True)
     options.PAGE.write_text(options.page(), encoding="utf-8")
-    names = assemble.assemble(sources)
-    copy_mathjax(sources / "_static" / "mathjax")
-    make.write_own(sources / "extra" / "explorables")
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
-    flags = ["-q", "-W", "--keep-going", "-b", "html", "-d", f"{sources}/_build"]
-    status = sphinx([*flags, str(sources), str(site)])
-    # The download button gives the committed notebook, not the page's copy of it.
-    for name in names:
-        copy = site / "_sources" / "notebooks" / f"{name}.ipynb"
-        if copy.is_file():
-            shutil.copy(assemble.ROOT / "notebooks" / f"{name}.ipynb", copy)
+    flags = ["-q", "-W", "--keep-going", "-b", "html", "-c", str(ROOT / "docs")]
+    status = sphinx([*flags, "-d", f"{site}-cache", str(ROOT), str(site)])
+    copy_mathjax(site / "_static/mathjax")
+    copy_whole_pages(site)
+    (site / "index.html").write_text(FIRST_PAGE, encoding="utf-8")
     (site / ".nojekyll").touch()
     faults = check.faults(site)
     for line in faults:

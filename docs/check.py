@@ -3,81 +3,46 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from bs4 import BeautifulSoup
+
 MOST_BYTES = 2_000_000  # a page with its own images
 # Tags whose address a browser fetches by itself; an <a> is followed by the reader alone.
-LOADS = dict.fromkeys(("img", "script", "iframe", "source", "video"), "src")
+LOADS = ("img", "script", "iframe", "source", "video")
 FAR_SHEET = re.compile(r"(?:url\(\s*|@import\s+)['\"]?(?:https?:)?//[^)'\"\s]*")
 # Text that a reader sees as it was typed: a table's rules, a formula outside of what is set as one.
 RAW = {
     "raw table": re.compile(r"\|\s*:?-{3,}:?\s*\|"),
     "raw formula": re.compile(r"\\[(\[]|\\[a-zA-Z]{2,}\b|\$\$|\$\\?[A-Za-z][^$\n]{0,60}\$"),
 }
-AS_TYPED = {"script", "style", "pre", "code", "template"}
-VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
+AS_TYPED = ("script", "style", "pre", "code", "template")
 PADDED = re.compile(r"\.cell_output td\b[^{}]*\{[^}]*padding")
-LOADED_LINKS = {"stylesheet", "preload", "icon", "shortcut icon", "modulepreload", "preconnect"}
+LOADED_LINKS = {"stylesheet", "preload", "icon", "modulepreload", "preconnect"}
 
 
-@dataclass
-class Page(HTMLParser):
+class Page:
     """The addresses, anchors, images and running text of one page."""
 
-    file: Path
-    anchors: set[str] = field(default_factory=set)
-    links: list[str] = field(default_factory=list)
-    loads: list[str] = field(default_factory=list)
-    images: list[tuple[str, str | None]] = field(default_factory=list)
-    text: list[str] = field(default_factory=list)  # except code, and formulas that MathJax sets
-    formulas: bool = False  # any that MathJax must set
-    tables: bool = False  # any with a cell's output
-    _open: list[tuple[str, bool]] = field(default_factory=list)  # tag, and whether text counts
-
-    def __post_init__(self) -> None:
-        super().__init__()
-        self.feed(self.file.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        # An attribute without a value counts as one that is not there.
-        values = {name: value for name, value in attrs if value}
-        if tag not in VOID:
-            self._open_tag(tag, values.get("class", "").split())
-        for name in ("id", "name"):
-            if name in values:
-                self.anchors.add(values[name])
-        href = values.get("href")
-        if tag == "a" and href:
-            self.links.append(href)
-        if tag == "link" and href and values.get("rel", "").lower() in LOADED_LINKS:
-            self.loads.append(href)
-        if tag in LOADS and LOADS[tag] in values:
-            self.loads.append(values[LOADS[tag]])
-        if tag == "img":
-            alternative = dict(attrs).get("alt")  # an empty one says that words next to it do
-            self.images.append((values.get("src", ""), alternative))
-
-    def _open_tag(self, tag: str, classes: list[str]) -> None:
-        is_math = "math" in classes
-        if is_math:
-            self.formulas = True
-        if "dataframe" in classes:
-            self.tables = True
-        is_read_around = not self._open or self._open[-1][1]
-        is_read = is_read_around and tag not in AS_TYPED and not is_math
-        self._open.append((tag, is_read))
-
-    def handle_endtag(self, tag: str) -> None:
-        if any(name == tag for name, _ in self._open):
-            while self._open.pop()[0] != tag:
-                pass  # a <p> or <li> may stay open
-
-    def handle_data(self, data: str) -> None:
-        if not self._open or self._open[-1][1]:
-            self.text.append(data)
+    def __init__(self, file: Path) -> None:
+        soup = BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
+        self.file = file
+        self.anchors = {
+            str(tag[name]) for name in ("id", "name") for tag in soup.select(f"[{name}]")
+        }
+        self.links = [str(tag["href"]) for tag in soup.select("a[href]") if tag["href"]]
+        loaded = [tag for tag in soup.select("link[href]") if LOADED_LINKS & {*tag.get("rel", ())}]
+        self.loads = [str(tag["href"]) for tag in loaded]
+        for name in LOADS:
+            self.loads += [str(tag["src"]) for tag in soup.select(f"{name}[src]") if tag["src"]]
+        # An icon may have an empty text: the words next to it say the same.
+        self.images = [(str(tag.get("src", "")), tag.get("alt")) for tag in soup.select("img")]
+        self.formulas = bool(soup.select(".math"))  # any that MathJax must set
+        self.tables = bool(soup.select(".dataframe"))  # any with a cell's output
+        for tag in soup.select(", ".join((*AS_TYPED, ".math"))):
+            tag.extract()
+        self.text = [str(string) for string in soup.strings]
 
 
 def pages(site: Path) -> list[Path]:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,41 +23,24 @@ def script(name: str):
     return module
 
 
-assemble, check, options = script("assemble"), script("check"), script("options")
+check, conf, options = (script(name) for name in ("check", "conf", "options"))
 
 
 # -- sources ---------------------------------------------------------------------------------
 
 
-def test_mentions_of_equations_and_notebooks_become_links():
-    text = "By Eq. 8, Eqs. 6 and 7 and Eq. 99; see notebook 07. `Eq. 8` $Eq. 8$\n\n## Eq. 8\n"
-    linked = assemble._linked(text, {"6": "eq-6-7", "7": "eq-6-7", "8": "eq-8"}, ["07_x"], "n/")
-    assert linked == (
-        "By Eq. [8](#eq-8), Eqs. [6](#eq-6-7) and [7](#eq-6-7) and Eq. 99;"
-        " see [notebook 07](n/07_x.ipynb). `Eq. 8` $Eq. 8$\n\n## Eq. 8\n"
-    )
-    linked = assemble._linked("Eq. 8, 6 of 9 and Eq. 6, 12%", {"6": "six", "8": "eight"}, [], "")
-    assert linked == "Eq. [8](#eight), 6 of 9 and Eq. [6](#six), 12%"  # one is no list of two
-
-
-def test_an_explorable_is_shown_where_its_link_is_a_line_and_linked_in_a_sentence():
+def test_a_notebook_gets_what_its_page_needs():
     link = "[Move it](../docs/explorables/line.html)"
-    page = assemble._page_text(f"{link}\n\nGrey. {link}.", {}, [], set())
-    alone, within = page.split("\n\nGrey. ")
-    assert alone.startswith('<iframe class="explorable line" src="../explorables/line.html"')
-    assert within == '<a href="../explorables/line.html">Move it</a>.'
-
-
-def test_what_pages_link_and_notebooks_open_with_is_among_the_sources(tmp_path, monkeypatch):
-    # Pictures as they are: making them smaller takes more than a minute.
-    monkeypatch.setattr(assemble, "sharp", lambda name: (ROOT / f"figures/{name}.png").read_bytes())
-    assemble.assemble(tmp_path / "sources")
-    for page in (tmp_path / "sources").glob("*.md"):
-        for goal in re.findall(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / goal).exists(), f"{page.name} links {goal}"
-    read = [nbformat.read(p, 4) for p in sorted(ROOT.glob("notebooks/*.ipynb"))]
-    names = {*assemble.README, *assemble.pictured(read)}
-    assert names <= {path.stem for path in (tmp_path / "sources" / "figures").glob("*.png")}
+    words = f"## Is it $S$?\n\n{link}\n\nGrey. {link}."
+    hint = "<details><summary>Hint</summary>Take $k$.</details>"
+    code = {"cell_type": "code", "source": "1", "metadata": {}}
+    cells = [{"cell_type": "markdown", "source": text} for text in (hint, words)]
+    conf.add_to_notebook({"cells": [*cells, code]})
+    assert cells[0]["source"] == ":::{admonition} Hint\n:collapsible: closed\nTake $k$.\n:::"
+    _, alone, within = cells[1]["source"].split("\n\n", 2)
+    assert alone.startswith('<iframe class="explorable line" src="../docs/explorables/line.html"')
+    assert within.endswith('Grey. <a href="../docs/explorables/line.html">Move it</a>.')
+    assert code["metadata"]["mystnb"]["image"]["alt"] == "Is it S?. Grey. Move it."
 
 
 def test_the_page_of_options_has_every_setting_as_it_is_defined():
@@ -142,6 +124,6 @@ def test_the_site_is_whole(site):
         assert pictures and all(len(alt) > 20 for alt in pictures)
         copy = site / "_sources" / "notebooks" / f"{name}.ipynb"
         assert copy.read_bytes() == (ROOT / "notebooks" / f"{name}.ipynb").read_bytes()
-    index = (site / "index.html").read_text(encoding="utf-8")
-    order = list(dict.fromkeys(re.findall(r'href="notebooks/(\w+)\.html"', index)))
+    index = (site / "docs" / "index.html").read_text(encoding="utf-8")
+    order = list(dict.fromkeys(re.findall(r'href="../notebooks/(\w+)\.html"', index)))
     assert order == sorted(names)
