@@ -52,6 +52,8 @@ MARKER_LOOK: dict[str, Any] = {
     "markersize": 5.5,
 }
 WIDTH = 6.0  # inches: the width of a figure that can be read on a phone
+NARROW = 5.0  # inches: letters of 10 points are as large there as 12 points in WIDTH
+NOTE = 9.5  # points: what is drawn, and its unit
 SAVED_DPI = 200
 PLAIN_SPAN = 2.5  # from this ratio of an axis's ends on, ticks go by factors and not by steps
 FINEST_FACTORS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)  # ticks of each decade
@@ -128,6 +130,22 @@ def ink_of(family: str) -> Ink:
 def short(corpus: str) -> str:
     """A corpus as titles name it: without "pocket:"."""
     return corpus.removeprefix("pocket:")
+
+
+def headed(axes: Axes, title: str, line: str) -> None:
+    """A figure's message in bold, and under it a grey line: what is drawn, and its unit."""
+    pad = 8 + 12 * (line.count("\n") + 1)
+    axes.set_title(title, loc="left", fontsize=13, weight="bold", pad=pad)
+    axes.annotate(
+        line,
+        (0, 1),
+        xytext=(0, 6),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=NOTE,
+        color=OTHER,
+        va="bottom",
+    )
 
 
 def whiskers(table: pd.DataFrame, value: str, ends: str = "") -> np.ndarray:

@@ -3,6 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from rbpkit.stats.curves import in_order
+from rbpkit.summary import Summary
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a notebook shows of what was measured.
+
+    - summaries: of all models that were measured
+    - families, corpora: those to show, in order
+    - ours: what the text calls these models
+    """
+
+    summaries: list[Summary]
+    families: list[str]
+    corpora: list[str]
+    ours: str
+
+    def shown(self) -> list[Summary]:
+        """The models of these families on these corpora, in this order, and by rising S."""
+        return in_order(self.summaries, self.corpora, self.families)
 
 
 def asked_and_there(

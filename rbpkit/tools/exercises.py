@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,23 @@ def check(
         if _accounts_for(mistake, answer, is_right):
             return f"{number}: not yet\n   {says}"
     return f"{number}: not yet"
+
+
+def checker(
+    answers: Mapping[int, Callable[[Any], object]],
+    mistakes: Mapping[int, Sequence[Mistake]] | None = None,
+) -> Callable[[int, Any], None]:
+    """A function of an exercise's number and an answer that prints what `check` says.
+
+    - answers: number -> whether an answer is right (`sealed`)
+    - mistakes: number -> those of this exercise
+    """
+
+    def check_one(number: int, answer: Any) -> None:
+        known = (mistakes or {}).get(number, ())
+        print(check(number, answer, answers[number], known))
+
+    return check_one
 
 
 def _plain(answer: Any) -> Any:

@@ -15,11 +15,10 @@ from matplotlib.patches import Rectangle
 from rbpkit import palette, plots
 from rbpkit.fit import rbp_curve
 from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys, rank_group
+from rbpkit.plots import NARROW, headed
 from rbpkit.summary import Summary
-from rbpkit.tools.exercises import Mistake, sealed
+from rbpkit.tools.exercises import Mistake, checker, sealed
 from rbpkit.tools.rank_view import Look, Token
-from rbpkit_pocket.companions.shared_b import checker
-from rbpkit_pocket.companions.shared_c import WIDTH, headed
 from rbpkit_pocket.findings.published_models import load as load_evidence
 
 torch.set_num_threads(1)
@@ -41,12 +40,7 @@ ANSWERS = {
 check = checker(ANSWERS, MISTAKES)
 
 LETTER, LINE = 0.0836, 0.185  # inches: a letter of 10 points, and a line
-MONO: dict[str, Any] = {
-    "family": "DejaVu Sans Mono",
-    "size": 10,
-    "va": "center",
-    "parse_math": False,
-}
+MONO: dict[str, Any] = {"family": "DejaVu Sans Mono", "parse_math": False}
 # What is right is white, so that only mistakes stand out
 FILLS = ("white", *palette.RANK_FILLS[1:])
 RETURN = "\u21b5"
@@ -76,9 +70,9 @@ def function(looks: Sequence[Look], figures_dir: str) -> None:
         figure, panels = plt.subplots(3, 1, height_ratios=[9, 9, 1])
         for axes, one in zip(panels, (looks[0], looks[-1]), strict=False):
             lines = _tokens(axes, one)
-            axes.set(xlim=(0, WIDTH / LETTER), ylim=(lines, 0))
+            axes.set(xlim=(0, NARROW / LETTER), ylim=(lines, 0))
             axes.axis("off")
-            right: dict[str, Any] = {"x": WIDTH / LETTER, "ha": "right", "va": "center"}
+            right: dict[str, Any] = {"x": NARROW / LETTER, "ha": "right", "va": "center"}
             axes.text(y=2, s=str(one.ranks.count(1)), size=40, **right)
             axes.text(y=4.2, s=f"of {len(one.ranks)} first", size=12, **right)
             size = f"{one.S / 1e6:,.0f} million" if one.S > 1e7 else f"{one.S:,}"
@@ -91,7 +85,7 @@ def function(looks: Sequence[Look], figures_dir: str) -> None:
         panels[2].set(xlim=(0, 6), ylim=(0, 1))
         panels[2].axis("off")
         height = 2 * lines * LINE + 1.1
-        figure.set_size_inches(WIDTH, height)
+        figure.set_size_inches(NARROW, height)
         figure.subplots_adjust(0, 0.02, 1, 1 - 0.5 / height, hspace=0.1)
         title = "White is right: the larger model knows more"
         headed(panels[0], title, "colour: the rank of each true token")
@@ -117,7 +111,7 @@ def _tokens(axes: Axes, one: Look) -> int:
             box = (column + 0.05, line + 0.05), len(words) - 0.1, 0.9
             axes.add_patch(Rectangle(*box, facecolor=FILLS[group]))
             colour = OTHER if token.rank is None else palette.RANK_LETTERS[group]
-            axes.text(column, line + 0.5, words, color=colour, **MONO)
+            axes.text(column, line + 0.5, words, color=colour, size=10, va="center", **MONO)
             column += len(words)
             if part.endswith("\n"):
                 column, line = 0, line + 1
@@ -129,7 +123,7 @@ def queue(one: Look, figures_dir: str) -> None:
     found = [token for token in one.scored if token.piece == b" True"]
     token = [*found, one.scored[0]][0]  # another text may have no " True"
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 1.7), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 1.7), layout="constrained")
         for place, (_, piece, p) in enumerate(token.alternatives, start=1):
             true = place == token.rank
             box = Rectangle((place - 0.45, 0), 0.9, 1, facecolor=INK if true else CONTEXT)
@@ -169,7 +163,7 @@ def law(
     stored = plots.curve_points("stored", [rbp_curve(summaries, k) for k in ks])
     now = plots.curve_points("measured now", [rbp_curve(again, k) for k in ks])
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 3.8), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
         ends = []
         for k, grey in zip(ks, ordered_greys(len(ks)), strict=True):
             points = stored[stored["quantity"] == f"RBP_{k}"]

@@ -14,9 +14,9 @@ from rbpkit import paper, plots
 from rbpkit.fit import Array
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.summary import Summary
+from rbpkit.tools.choices import Study
 from rbpkit.tools.claims import claims_table
-from rbpkit.tools.exercises import sealed
-from rbpkit_pocket.companions.shared_b import Study, checker
+from rbpkit.tools.exercises import checker, sealed
 from rbpkit_pocket.companions.shared_b import read_study as read_study
 
 check = checker({1: sealed("9f14025a", digits=0), 3: sealed("87a96679", digits=3)})

@@ -12,8 +12,7 @@ from rbpkit import paper, plots
 from rbpkit.fit import Array
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.tools.claims import claims_table
-from rbpkit.tools.exercises import sealed
-from rbpkit_pocket.companions.shared_b import checker
+from rbpkit.tools.exercises import checker, sealed
 
 check = checker({1: sealed("bd4fd00c", digits=2), 2: sealed("d2cbad71", digits=2)})
 

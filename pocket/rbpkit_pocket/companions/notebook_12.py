@@ -12,8 +12,7 @@ from matplotlib.patches import Rectangle
 from rbpkit import plots
 from rbpkit.palette import GREYS, INK
 from rbpkit.tools.claims import VERDICTS, as_markdown, load_claims
-from rbpkit.tools.exercises import sealed
-from rbpkit_pocket.companions.shared_b import checker
+from rbpkit.tools.exercises import checker, sealed
 
 check = checker({1: sealed("ad9dadb8", digits=2)})
 

@@ -17,9 +17,9 @@ from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.measuring import measure
 from rbpkit.models import LoadedModel, load_model
 from rbpkit.palette import CONTEXT, INK, OTHER
-from rbpkit.tools.exercises import sealed
+from rbpkit.plots import NARROW, headed
+from rbpkit.tools.exercises import checker, sealed
 from rbpkit_pocket import paths
-from rbpkit_pocket.companions.shared_c import WIDTH, checker, headed
 from rbpkit_pocket.families import load_tokenizer, model_folder
 
 check = checker({1: sealed("896cba10", digits=3), 2: sealed("8bf40d05", digits=1)})
@@ -45,7 +45,7 @@ def text(tokens: Sequence[int], is_pair_token: Sequence[bool], figures_dir: str)
     """The text with its pair tokens filled, and a bar after each token."""
     tokenizer = load_tokenizer()
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH + 0.6, 5.4), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW + 0.6, 5.4), layout="constrained")
         column, line = 0, 0
         for token, is_pair in zip(tokens, is_pair_token, strict=True):
             for part in str(tokenizer.decode([token])).splitlines(keepends=True):
@@ -88,7 +88,7 @@ def kinds(finished: pd.DataFrame, families: Sequence[str], figures_dir: str) -> 
     titles = {"other": "other tokens", "pair": "pair tokens"}
     with plots.style():
         figure, both = plt.subplots(
-            1, 2, figsize=(WIDTH + 0.4, 3.8), sharey=True, sharex=True, layout="constrained"
+            1, 2, figsize=(NARROW + 0.4, 3.8), sharey=True, sharex=True, layout="constrained"
         )
         for axes, (kind, title) in zip(both, titles.items(), strict=True):
             for family in families:
@@ -116,7 +116,7 @@ def gains(probed: pd.DataFrame, figures_dir: str) -> None:
     """The gain from the order against S, for every pocket model."""
     ours = _pocket(probed)
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 3.8), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
         ends = []
         for family in FAMILIES:
             part = ours[ours["family"] == family].sort_values("S")
@@ -147,7 +147,7 @@ def gains(probed: pd.DataFrame, figures_dir: str) -> None:
 def loss_against_gain(both: pd.DataFrame, figures_dir: str) -> None:
     """The loss on pair tokens of prose against the gain from the order; Qwens are numbered."""
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 3.8), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
         for family in FAMILIES:
             part = both[both["family"] == family].sort_values("S")
             ink = plots.ink_of(family)

@@ -11,8 +11,8 @@ import pandas as pd
 from rbpkit import plots
 from rbpkit.fit import PowerLawFit
 from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
-from rbpkit.tools.exercises import sealed
-from rbpkit_pocket.companions.shared_c import WIDTH, checker, headed
+from rbpkit.plots import NARROW, headed
+from rbpkit.tools.exercises import checker, sealed
 
 check = checker(
     {1: sealed("0602d7c8", digits=2, within=0), 2: sealed("9e6dccf2", digits=1)},
@@ -45,7 +45,7 @@ def fan(
     greys = dict(zip(TOKENS, ordered_greys(4), strict=True))
     sizes = np.geomspace(on_prose.S.min(), on_prose.S.max(), 2)
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 4.0), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
         low = 0.86 if every else 0.98
         axes.set(xscale="log", yscale="log", xlim=(2e4, 1.4e6), ylim=(low, 1.85))
         axes.set_xlabel("$S$, parameters")
@@ -73,7 +73,7 @@ def idea() -> None:
     too_small = {"small": 0.6, "large": 0.3}
     too_little = {"little text": 1.5, "much text": 0.3}
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 3.4), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 3.4), layout="constrained")
         for group, (text, of_tokens) in enumerate(too_little.items()):
             for place, (size, of_size) in enumerate(too_small.items()):
                 x = 2.6 * group + place
@@ -96,7 +96,7 @@ def idea() -> None:
 def forecasts(judged: pd.DataFrame, figures_dir: str) -> None:
     """The median and the worst error of each of the predictions."""
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 3.4), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 3.4), layout="constrained")
         top = len(judged) - 1
         for height, row in enumerate(judged[::-1].to_dict("records")):
             axes.plot([row["median"], row["max"]], [height, height], color=OTHER, lw=1.5)
@@ -121,7 +121,7 @@ def larger(by_line: pd.DataFrame, figures_dir: str) -> None:
     order = {text: place for place, text in enumerate(TEXTS)}
     with plots.style():
         figure, panels = plt.subplots(
-            1, 2, figsize=(WIDTH + 0.6, 3.8), sharey=True, layout="constrained"
+            1, 2, figsize=(NARROW + 0.6, 3.8), sharey=True, layout="constrained"
         )
         for axes, (S, part) in zip(panels, by_line.groupby("S"), strict=True):
             axes.axhline(0, color=INK, lw=1)
@@ -149,7 +149,7 @@ def exponents(alphas: pd.DataFrame, lines: pd.DataFrame, figures_dir: str) -> No
     """The exponents by training tokens: those on prose, and pale those on other texts."""
     looks = dict(zip(QUANTITIES, [INK, *ordered_greys(3)], strict=True))
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 4.0), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
         ends = []
         for _, row in alphas.drop("prose", level="corpus").iterrows():
             axes.plot(row.index / 1e6, row, color=CONTEXT, lw=1, zorder=0)

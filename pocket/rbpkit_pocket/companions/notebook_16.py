@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from rbpkit import plots
 from rbpkit.fit import Prediction, fit_power_law
 from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
-from rbpkit.tools.exercises import sealed
-from rbpkit_pocket.companions.shared_c import WIDTH, checker, headed
+from rbpkit.plots import NARROW, headed
+from rbpkit.tools.exercises import checker, sealed
 from rbpkit_pocket.findings.joint_law import JointFit
 
 T_UNIT = 1.1e11  # tokens: `joint.T_unit`, which an answer may be given in
@@ -53,7 +53,7 @@ def _draw_series(
 def gpt3(series: pd.DataFrame) -> None:
     """GPT-3 and the line through all but its largest model."""
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 3.8), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
         S, loss, promised = _draw_series(axes, series, INK)
         on_line, low, high = (float(x) for x in (promised.loss, promised.low, promised.high))
         axes.plot([S, S], [low, high], color=CONTEXT, lw=9, zorder=0)
@@ -75,7 +75,7 @@ def lambada(models: pd.DataFrame, law: pd.DataFrame, figures_dir: str) -> None:
     # Cerebras first, so that it hides no mark of BLOOM
     looks = {"Cerebras-GPT": ("X", INK), "GPT-3": ("v", OTHER), "BLOOM": ("p", OTHER)}
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 4.0), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
         axes.set(xscale="log", yscale="log", ylim=(0.16, 2.1), xlim=(5e7, 2e12))
         ends = []
         for name, (marker, colour) in looks.items():
@@ -119,7 +119,7 @@ def idea() -> None:
     floors = {"all sizes read the same": 0.25 + 0 * size, "larger ones read more": 0.25 * too_small}
     with plots.style():
         figure, grid = plt.subplots(
-            1, 2, figsize=(WIDTH + 0.6, 2.8), sharey=True, layout="constrained"
+            1, 2, figsize=(NARROW + 0.6, 2.8), sharey=True, layout="constrained"
         )
         for axes, (title, floor) in zip(grid, floors.items(), strict=True):
             loss = floor + too_small
@@ -141,7 +141,7 @@ def training(table: pd.DataFrame, joint: JointFit, figures_dir: str) -> None:
     """One suite along its training, and the sum; 12B was not fitted."""
     sizes = ["70M", "160M", "410M", "1B", "1.4B", "2.8B", "6.9B", "12B"]
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 4.4), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 4.4), layout="constrained")
         ends = []
         for label, colour, (S, part) in zip(
             sizes, ordered_greys(8), table.groupby("S"), strict=True
@@ -166,7 +166,7 @@ def blind(blind: pd.DataFrame, truth: pd.DataFrame, by_line: pd.Series, figures_
     """The predictions, their intervals and the truth; by_line: log loss by a line in size."""
     points = blind.assign(share=truth.acc, line=np.exp(-np.exp(by_line)))
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 4.0), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
         axes.vlines(points.index, points.low, points.high, color=CONTEXT, lw=9)
         axes.plot(points.index, points.predicted, "_", color=OTHER, ms=12, mew=2)
         axes.plot(points.index, points.share, "o", color=INK, ms=6)
@@ -209,7 +209,7 @@ def four_kinds(models: pd.DataFrame, figures_dir: str) -> None:
     span = 1.1 * np.sqrt((losses.max() / losses.min()).max())  # half of the widest, as a factor
     with plots.style():
         figure, grid = plt.subplots(
-            2, 2, figsize=(WIDTH + 0.6, 5.2), sharex=True, layout="constrained"
+            2, 2, figsize=(NARROW + 0.6, 5.2), sharex=True, layout="constrained"
         )
         for axes, (kind, series_of_kind) in zip(grid.flat, kinds.items(), strict=True):
             middle = np.sqrt(losses.max()[kind] * losses.min()[kind])
@@ -243,7 +243,7 @@ def decades(law: pd.DataFrame, models: pd.DataFrame, figures_dir: str) -> None:
     named = ["GPT-3", "BLOOM", "OPT", "CodeGen-nl", "GPT-NeoX", "Cerebras-GPT-muP"]
     points = _with_decades(law, models)
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 4.0), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
         axes.axhline(0, color=CONTEXT, lw=1)
         for tokens, part in points.groupby("tokens"):
             mark, colour = marks[str(tokens)]

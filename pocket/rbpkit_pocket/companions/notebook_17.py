@@ -15,14 +15,14 @@ from matplotlib.patches import ConnectionPatch
 from rbpkit import plots
 from rbpkit.fit import Array, root_mean_square
 from rbpkit.palette import CONTEXT, INK, OTHER
+from rbpkit.plots import NARROW, NOTE
 from rbpkit.records import load_summaries
 from rbpkit.stats.curves import in_order
 from rbpkit.summary import Summary
-from rbpkit.tools.exercises import sealed
+from rbpkit.tools.exercises import checker, sealed
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import Totals, load_totals
 from rbpkit_pocket.companions import blind
-from rbpkit_pocket.companions.shared_c import NOTE, WIDTH, checker
 
 check = checker({1: sealed("1778e316", digits=2), 2: sealed("81e7e8f8", digits=3)})
 
@@ -153,7 +153,7 @@ def collapse(
     sides = (("S", "size", from_size), ("CE", "cross-entropy", from_CE))
     with plots.style():
         figure, both = plt.subplots(
-            1, 2, figsize=(WIDTH + 0.6, 3.75), sharey=True, layout="constrained"
+            1, 2, figsize=(NARROW + 0.6, 3.75), sharey=True, layout="constrained"
         )
         for axes, (x, name, off) in zip(both, sides, strict=True):
             axes.set(xscale="log", yscale="log")

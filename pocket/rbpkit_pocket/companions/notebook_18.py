@@ -13,8 +13,8 @@ from matplotlib.ticker import PercentFormatter
 from rbpkit import paper, plots
 from rbpkit.fit import PowerLawFit, fit_power_law
 from rbpkit.palette import CONTEXT, INK, OTHER
-from rbpkit.tools.exercises import sealed
-from rbpkit_pocket.companions.shared_c import WIDTH, checker, headed
+from rbpkit.plots import NARROW, headed
+from rbpkit.tools.exercises import checker, sealed
 
 check = checker(
     {1: sealed("209c9aa4", digits=2), 2: sealed("bcb1e823", digits=1)},
@@ -52,7 +52,7 @@ def _pythias(axes: Axes, nine: pd.DataFrame, S: float, line: PowerLawFit, no_cha
 def guess(nine: pd.DataFrame, tenth: pd.Series, line: PowerLawFit, no_change: float) -> None:
     """Nine Pythias and two predictions of the tenth, which is not shown."""
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 4.0), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
         _pythias(axes, nine, tenth.S, line, no_change)
         low = float(line.predict(tenth.S).loss)
         axes.set(xlim=(8e5, 1e11), ylim=(0.85 * low, 1.15 * nine.loss.iloc[0]))
@@ -68,7 +68,7 @@ def answer(pythia: pd.DataFrame, line: PowerLawFit, no_change: float, figures_di
     nine, tenth = pythia[:9], pythia.iloc[9]
     low, high = (float(end) for end in (line.predict(tenth.S).low, line.predict(tenth.S).high))
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 4.0), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
         _pythias(axes, nine, tenth.S, line, no_change)
         axes.plot([tenth.S, tenth.S], [low, high], color=CONTEXT, lw=8, zorder=0)
         axes.plot(tenth.S, tenth.loss, "^", color=INK, ms=9)
@@ -90,7 +90,7 @@ def largest(largest: pd.DataFrame, figures_dir: str) -> None:
     nearer = int((shown.same < shown.line).sum())
     with plots.style():
         height = 0.36 * len(shown) + 1.7
-        figure, axes = plt.subplots(figsize=(WIDTH, height), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, height), layout="constrained")
         for row in shown.itertuples():
             axes.plot([row.line, row.same], [row.Index, row.Index], color=CONTEXT, lw=3, zorder=0)
             axes.plot(row.line, row.Index, "X", color=INK, ms=9)
@@ -110,7 +110,7 @@ def idea() -> None:
     off = np.array([0.3, -0.4, 0.1, 0.35, -0.3, -0.1, 0.4, -0.35, 0.1]) * 0.09
     with plots.style():
         figure, grid = plt.subplots(
-            1, 2, figsize=(WIDTH + 0.4, 2.9), sharey=True, layout="constrained"
+            1, 2, figsize=(NARROW + 0.4, 2.9), sharey=True, layout="constrained"
         )
         words = ("9 models: narrow", "4 models: wide")
         for axes, chosen, title in zip(
@@ -136,7 +136,7 @@ def widths(
     """Half the 95% interval over the exponent, for each line of Table 1 with small k."""
     end = 1.2  # of the axis
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH + 0.4, 4.0), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW + 0.4, 4.0), layout="constrained")
         for place, family in enumerate(paper.FAMILIES):
             ink = plots.ink_of(family)
             for k, shift in {"1": -0.28, "10": 0.0, "100": 0.28}.items():
@@ -168,7 +168,7 @@ def horizon(forecasts: pd.DataFrame, figures_dir: str) -> None:
     """Every prediction of a larger published model, by its distance."""
     published = forecasts[forecasts.source == "published"]
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 4.4), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 4.4), layout="constrained")
         axes.axhline(0, color=INK, lw=1, zorder=1)
         for family, part in published.groupby("family", sort=False):
             ink = plots.ink_of(str(family))

@@ -17,12 +17,12 @@ from rbpkit.fit import Array, fit_power_law
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.palette import GREYS, INK, OTHER, RANK_FILLS, RANK_LETTERS, rank_group
+from rbpkit.plots import NARROW, headed
 from rbpkit.records import load_summaries
 from rbpkit.stats.curves import models_of
 from rbpkit.summary import Summary
-from rbpkit.tools.exercises import sealed
+from rbpkit.tools.exercises import checker, sealed
 from rbpkit_pocket import paths
-from rbpkit_pocket.companions.shared_c import WIDTH, checker, headed
 from rbpkit_pocket.glyphs import load_glyphs, pictures
 
 check = checker({1: sealed("6f4b6612", digits=0), 2: sealed("670671cd", digits=0)})
@@ -103,7 +103,7 @@ def first_name(place: int, words: Sequence[str], ranks: Sequence[int], figures_d
     """A test picture, its name, and the ranks of the name's tokens."""
     with plots.style():
         figure, (left, right) = plt.subplots(
-            1, 2, figsize=(WIDTH + 0.8, 1.7), width_ratios=(1, 5), layout="constrained"
+            1, 2, figsize=(NARROW + 0.8, 1.7), width_ratios=(1, 5), layout="constrained"
         )
         _draw_picture(left, place)
         _draw_name(right, words, ranks)
@@ -119,7 +119,7 @@ def law(
     """-log RBP_1 against S; each, loss: kind -> (sizes, seeds, quantities), (sizes, quantities)."""
     sizes = np.array(S, dtype=float)
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 4.2), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 4.2), layout="constrained")
         ends, points = [], []
         for kind, colour in (("seen", INK), ("never seen", OTHER)):
             values, mean = each[kind][:, :, 1], loss[kind][:, 1]
@@ -145,7 +145,7 @@ def scripts(
     """The share of whole names by script, and one Braille picture with its ranks."""
     with plots.style():
         figure, (axes, below) = plt.subplots(
-            2, 1, figsize=(WIDTH + 0.6, 5.2), height_ratios=(3, 1), layout="constrained"
+            2, 1, figsize=(NARROW + 0.6, 5.2), height_ratios=(3, 1), layout="constrained"
         )
         colours = [INK if name == "BRAILLE" else GREYS[0] for name in shares.index]
         axes.barh(shares.index.str.capitalize(), shares, color=colours)
@@ -166,7 +166,7 @@ def scripts(
 def whole_names(named: pd.DataFrame, figures_dir: str) -> None:
     """Whole names of seen characters by length and size, and what Eq. 8 expects."""
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 4.0), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
         ends = []
         for label, colour in (("1 to 4 tokens", GREYS[0]), ("8 to 10", GREYS[2])):
             part = named[named["tokens"] == label]

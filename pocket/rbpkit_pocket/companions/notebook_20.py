@@ -11,12 +11,12 @@ import pandas as pd
 
 from rbpkit import plots
 from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
+from rbpkit.plots import NARROW, headed
 from rbpkit.records import load_summaries
 from rbpkit.summary import Summary
-from rbpkit.tools.exercises import sealed
+from rbpkit.tools.exercises import checker, sealed
 from rbpkit_pocket import contrasts, paths
 from rbpkit_pocket.ablations import ABLATION_FAMILIES, Totals, load_totals
-from rbpkit_pocket.companions.shared_c import WIDTH, checker, headed
 
 check = checker({1: sealed("c144de0e", digits=1), 3: sealed("32209ccb", digits=1)})
 
@@ -68,7 +68,7 @@ def ruler(
     models = [model for model in ordinary if model.manifest.corpus == text]
     models.sort(key=lambda model: model.ce())
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 3.6), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 3.6), layout="constrained")
         for model in models:
             axes.plot(model.ce(), -np.log(model.rbp(k)), "o", color=OTHER, ms=5)
         every: list[Any] = [*models, *pair]
@@ -100,7 +100,7 @@ def ruler(
 def by_k(beyond: pd.DataFrame, means: pd.DataFrame, figures_dir: str) -> None:
     """The difference of excesses of both contrasts by k, in percent, and their means."""
     with plots.style():
-        figure, axes = plt.subplots(figsize=(WIDTH, 4), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 4), layout="constrained")
         axes.axhspan(-1, 1, color=CONTEXT, zorder=0)
         axes.text(50, 0, "within 1%", color=OTHER, size=10, va="center", ha="center")
         places = {
