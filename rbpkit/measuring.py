@@ -29,7 +29,7 @@ from rbpkit.corpora import Corpus, check_text, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus
 from rbpkit.errors import InputError, check_flags, check_names, check_path, one_line
 from rbpkit.files.devices import set_threads
-from rbpkit.files.manifest import JobKey, Manifest
+from rbpkit.files.manifest import LATER_FIELDS, JobKey, Manifest
 from rbpkit.models import load_model, model_in_memory, renamed
 from rbpkit.planning import job_key
 from rbpkit.ranker import Ranker
@@ -67,14 +67,12 @@ class Measurement:
     path: the Parquet file; None if nothing was written.
     found_done: whether it was there before.
     coverage: what is scored and what is left out, in one line.
-    scored_bytes: as of `EncodedCorpus`; 0 if a sweep found the job done.
     """
 
     summary: Summary
     path: Path | None
     found_done: bool
     coverage: str = ""
-    scored_bytes: int = 0
     _records: Records | None = None
 
     def __repr__(self) -> str:
@@ -115,14 +113,8 @@ class Measurement:
         return math.exp(self.ce())
 
     def bits_per_byte(self) -> float:
-        """T CE / (ln 2 x scored_bytes): bits for each UTF-8 byte of the text of T scored tokens.
-
-        It compares models whose tokenizers differ. A document's first token, and what is past
-        `max_length`, count neither as bits nor as bytes. InputError if a sweep found the job done.
-        """
-        if not self.scored_bytes:
-            raise InputError("the bytes were not counted; call `measure` for this job")
-        return self.ce() * self.summary.tokens / (math.log(2) * self.scored_bytes)
+        """Bits for each UTF-8 byte of the scored text, as `Summary.bits_per_byte`."""
+        return self.summary.bits_per_byte()
 
 
 def measure(
@@ -209,7 +201,7 @@ def measure(
     coverage, is_whole = _coverage(text, encoded, cut_at)
     if not is_whole:
         say(coverage)
-    return Measurement(summary, path, found_done, coverage, encoded.scored_bytes, records)
+    return Measurement(summary, path, found_done, coverage, records)
 
 
 def opened_corpus(
@@ -283,6 +275,7 @@ def planned_manifest(
         V=model.V,
         folder=model.folder,
         skipped_documents=encoded.skipped,
+        scored_bytes=encoded.scored_bytes,
         device=model.device,
         threads=torch.get_num_threads(),
         batch_tokens=batch_tokens,
@@ -322,7 +315,7 @@ def _run_once(
     """The finished job in `out`, run first if it is not there; whether it was there.
 
     A finished job takes the family that is planned, unless that is only the model's default, and
-    the model's folder if an earlier version did not note it.
+    whatever earlier versions did not note.
     """
     with job_lock(out, planned.key):
         done = None if force else find_done(out, planned.key)
@@ -330,12 +323,13 @@ def _run_once(
             _say_if_of_other_weights(out, planned, say)
             return write_records(out, run()), False
         family_before = done.manifest.family
-        changes = {}
+        changes: dict[str, object] = {}
         if planned.family not in (family_before, default_family):
             say(f"{planned.model} was of family {family_before}, and is now of {planned.family}")
             changes["family"] = planned.family
-        if not done.manifest.folder and planned.folder:
-            changes["folder"] = planned.folder
+        for name in LATER_FIELDS:
+            if not getattr(done.manifest, name) and getattr(planned, name):
+                changes[name] = getattr(planned, name)
         return amend(done, **changes) if changes else done, True
 
 

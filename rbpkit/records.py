@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 from urllib.parse import quote
 
 import numpy as np
@@ -41,6 +41,8 @@ COLUMNS: dict[str, type[np.generic]] = {
     "p_max": np.float32,
     "entropy": np.float32,
 }
+# Fields of a manifest that may be given to a finished job, and what they are if nothing is known.
+AMENDED: dict[str, Any] = {"family": "", "folder": "", "scored_bytes": 0}
 # What two models have in common that read the same text up to the same places.
 TEXT_AND_LENGTH = ("corpus", "fingerprint", "documents", "seed", "max_length", "stride")
 # What a model may be unable to give (see `Ranker.ranks`).
@@ -302,7 +304,7 @@ def write_records(directory: AnyPath, records: Records) -> RecordFile:
     files = {
         path.name: data,
         _summary_file(path).name: summarise(columns, manifest).to_bytes(),
-        _marker(path).name: manifest.to_json().encode(),
+        _marker(path).name: manifest.to_json(sealed=True).encode(),
     }
     write_whole(path.parent, files, marker=_marker(path).name)
     return RecordFile(path, manifest)
@@ -357,8 +359,8 @@ def of_other_weights(directory: AnyPath, key: JobKey) -> list[RecordFile]:
     return found
 
 
-def amend(job: RecordFile, **changes: str) -> RecordFile:
-    """Give a finished job another family or folder, in its manifest and summary. Raises OSError.
+def amend(job: RecordFile, **changes: Any) -> RecordFile:
+    """Change what the records do not hold (`AMENDED`), in manifest and summary. Raises OSError.
 
     The records are not changed, so nothing is lost whenever the process is killed.
     """
@@ -366,7 +368,7 @@ def amend(job: RecordFile, **changes: str) -> RecordFile:
     summary = replace(summary_of(job), manifest=manifest)
     files = {
         _summary_file(job.path).name: summary.to_bytes(),
-        _marker(job.path).name: manifest.to_json().encode(),
+        _marker(job.path).name: manifest.to_json(sealed=True).encode(),
     }
     write_whole(job.path.parent, files)
     return RecordFile(job.path, manifest)
@@ -719,5 +721,4 @@ def _verified(path: Path, manifest: Manifest) -> bytes:
 
 def _bare(manifest: Manifest) -> Manifest:
     """The manifest as the Parquet file carries it: without what a run or a later name changes."""
-    not_kept = {"seconds": 0.0, "sha256": "", "family": "", "folder": ""}
-    return manifest.model_copy(update=not_kept)
+    return manifest.model_copy(update={"seconds": 0.0, "sha256": "", **AMENDED})

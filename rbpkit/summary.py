@@ -171,6 +171,20 @@ class Summary:
         """The 95% interval of CE in nats, as `rbp_interval`. InputError for a single unit."""
         return self._interval_per_token(self.document_nll, draws)
 
+    def bits_per_byte(self) -> float:
+        """T CE / (ln 2 x scored_bytes): bits for each UTF-8 byte of the text of T scored tokens.
+
+        It compares models whose tokenizers differ. A document's first token, and what is past
+        `max_length`, count neither as bits nor as bytes. InputError if an earlier version measured,
+        which did not count the bytes.
+        """
+        if not self.manifest.scored_bytes:
+            model = self.manifest.model
+            raise InputError(
+                f"{model}: its bytes were not counted; `measure` it again: it adds them"
+            )
+        return self.ce() * self.tokens / (math.log(2) * self.manifest.scored_bytes)
+
     @overload
     def success(self, N: int, k: int) -> float: ...
     @overload

@@ -80,7 +80,7 @@ def test_only_the_continuation_is_scored_as_a_naive_loop_says(llama_folder, rows
     assert "nothing to score" not in said[0] and result.summary.manifest.skipped_documents == 1
     text = "".join(corpus.documents[n] for n in np.unique(document).astype(int))
     space = 1  # of " Figure": a token on both sides of the border is scored whole
-    assert result.scored_bytes == len(text.encode()) + space
+    assert result.summary.manifest.scored_bytes == len(text.encode()) + space
 
 
 def words(template: str, pattern: str) -> PreTrainedTokenizerFast:

@@ -223,14 +223,18 @@ def measured_rows(
     """One row per model and corpus, sorted by corpus, family, S.
 
     Columns:
-    - corpus, family, model, S, V, documents, max_length, tokens (scored);
+    - corpus, family, model, S, V, documents, max_length, stride, dtype, revision, tokens (scored);
     - CE (nats), and RBP_<k> for each of `ks`; with `intervals` each of them also with _low and
       _high, NaN for a k or a text that has no interval;
+    - bits_per_byte, NaN if an earlier version measured, which did not count the bytes;
     - other settings, only if a model has several of them on one corpus.
 
     Raises InputError if there is nothing to show, and for k < 1.
     """
-    names = ("corpus", "family", "model", "S", "V", "documents", "max_length")
+    names = (
+        *("corpus", "family", "model", "S", "V"),
+        *("documents", "max_length", "stride", "dtype", "revision"),
+    )
     other_settings = [name for name in choosable() if name not in names]
     rows = []
     for summary in summaries:
@@ -241,6 +245,7 @@ def measured_rows(
         row["CE"] = summary.ce()
         if intervals:
             row["CE_low"], row["CE_high"] = _interval_or_nan(summary.ce_interval)
+        row["bits_per_byte"] = summary.bits_per_byte() if manifest.scored_bytes else math.nan
         for k in ks:
             row[f"RBP_{k}"] = summary.rbp(k)
             if intervals:

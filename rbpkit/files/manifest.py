@@ -19,10 +19,10 @@ from pydantic import (
 )
 
 from rbpkit.errors import InputError
-from rbpkit.settings import Settings, settings_in_key
+from rbpkit.settings import settings_in_key
 
 FORMAT: Final = 2  # of record files, their manifests and summaries, together
-LATER_FIELDS = ("folder",)  # of manifests, which those of earlier versions lack
+LATER_FIELDS = ("folder", "scored_bytes")  # of manifests, which those of earlier versions lack
 HASHES = ("revision", "fingerprint")  # of which the first digits are enough to choose by
 
 
@@ -103,15 +103,6 @@ class JobKey(BaseModel):
         return getattr(self, name, later.default if later else None)
 
 
-def settings_of_key(*parts: Settings) -> dict[str, Any]:
-    """Those of these settings that JobKey takes as they were given: it has no field for them."""
-    names = settings_in_key().keys() - JobKey.model_fields.keys()
-    values: dict[str, Any] = {}
-    for part in parts:
-        values |= part.model_dump(include=names)
-    return values
-
-
 def choosable() -> tuple[str, ...]:
     """What readers of a folder can choose jobs by."""
     return tuple(dict.fromkeys(["family", *JobKey.model_fields, *settings_in_key()]))
@@ -129,6 +120,7 @@ class Manifest(JobKey):
       that counted. Notes on how the model was loaded are here, too.
     - skipped_documents: those with nothing to score (a single token).
     - tokens: how many are scored, T.
+    - scored_bytes: UTF-8 bytes of the text of the scored tokens; 0 if an earlier version measured.
     - seconds: wall time.
     - sha256: of the Parquet file, filled in when it is written.
     - folder: the local folder that the model has its name from, as a whole path. Models of several
@@ -148,6 +140,7 @@ class Manifest(JobKey):
     versions: dict[str, str]
     skipped_documents: NonNegativeInt = 0
     tokens: NonNegativeInt = 0
+    scored_bytes: NonNegativeInt = 0
     seconds: Annotated[float, Field(ge=0)] = 0.0
     sha256: str = ""
     folder: Annotated[str, AfterValidator(_writable)] = ""
@@ -167,8 +160,8 @@ class Manifest(JobKey):
                 return False
         return True
 
-    def to_json(self) -> str:
-        """The fields as JSON text, keys sorted: what the `.json` file holds, `seconds` in s.
+    def to_json(self, sealed: bool = False) -> str:
+        """The fields as JSON text, keys sorted; sealed, with a checksum, it is the `.json` file.
 
         Fields that earlier versions did not have are left out if they are empty.
         """
@@ -176,17 +169,29 @@ class Manifest(JobKey):
         for name in LATER_FIELDS:
             if not fields[name]:
                 del fields[name]
+        text = json.dumps(fields, indent=1, sort_keys=True)
+        if not sealed:
+            return text
+        fields["checksum"] = hashlib.sha256(text.encode()).hexdigest()
         return json.dumps(fields, indent=1, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str | bytes, where: object = "manifest") -> Manifest:
-        """Raises InputError that begins with `where` for anything but a manifest of our format."""
+        """Raises InputError that begins with `where` for anything but a manifest of our format.
+
+        Also for one that was changed since it was sealed. Those of earlier versions are not.
+        """
         try:
             fields = json.loads(text)
             written_in = fields.get("format", FORMAT)
             if written_in != FORMAT:
                 raise InputError(f"of format {written_in!r}, and this rbpkit reads {FORMAT}")
-            return cls(**fields)
+            checksum = fields.pop("checksum", None)
+            manifest = cls(**fields)
+            content = hashlib.sha256(manifest.to_json().encode()).hexdigest()
+            if checksum not in (None, content):
+                raise InputError("changed since it was written: its checksum differs")
+            return manifest
         except (ValueError, AttributeError, RecursionError) as error:
             way_out = "use the version of rbpkit that wrote it, or delete it and measure again"
             raise InputError(f"{where}: not a readable manifest ({error}); {way_out}") from error

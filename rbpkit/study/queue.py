@@ -36,7 +36,7 @@ class News:
 
     lines: for people.
     path: of the job's records; "" if it failed, for a reason that is in `failures.csv`.
-    found_done, coverage, scored_bytes: as of `Measurement`.
+    found_done, coverage: as of `Measurement`.
     stop: errno, text and file of an OSError, such as a full disk, that would fail every job.
     """
 
@@ -46,7 +46,6 @@ class News:
     path: str = ""
     found_done: bool = False
     coverage: str = ""
-    scored_bytes: int = 0
     stop: tuple[int, str, str] | None = None
 
 
@@ -191,5 +190,4 @@ def _measure_job(queue: Queue, job: Job, models: dict[bool, LoadedModel], progre
         path=str(measured.path),
         found_done=measured.found_done,
         coverage=measured.coverage,
-        scored_bytes=measured.scored_bytes,
     )

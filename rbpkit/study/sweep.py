@@ -144,9 +144,7 @@ def _results(
 def _measured(news: News) -> Measurement:
     """The measurement that a worker told of, read from its records."""
     file = RecordFile(Path(news.path), read_manifest(Path(news.path)))
-    return Measurement(
-        summary_of(file), file.path, news.found_done, news.coverage, news.scored_bytes
-    )
+    return Measurement(summary_of(file), file.path, news.found_done, news.coverage)
 
 
 def _line(job: Job, result: Measurement | Failure) -> str:

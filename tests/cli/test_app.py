@@ -56,23 +56,34 @@ def test_measure_show_fit(rbpkit, ladder, text_file, tmp_path):
     assert status == 0 and [row["model"] for row in rows] == ["small", "middle", "large"]
     assert rows[2]["RBP_500"] == pytest.approx(records.rbp(500), abs=1e-14)
     assert rows[2]["S"] == records.manifest.S
+    settings = {name: rows[2][name] for name in ("dtype", "stride", "revision")}
+    revision = records.manifest.revision[:15]
+    assert settings == {"dtype": "float32", "stride": 0, "revision": revision}
+    found_done = measure(ladder[2], text_file, out, field="text", max_length=64)
+    assert found_done.found_done and rows[2]["bits_per_byte"] == found_done.bits_per_byte()
+    # As an earlier version left it, which did not count the bytes; measuring again adds them.
+    amend(next(job for job in iter_manifests(out) if "large" in str(job.path)), scored_bytes=0)
+    assert json.loads(rbpkit("show", out, "--json")[1])[2]["bits_per_byte"] is None
+    assert rbpkit("show", out)[0] == 0
+    again = measure(ladder[2], text_file, out, field="text", max_length=64)
+    assert again.found_done and again.bits_per_byte() == rows[2]["bits_per_byte"]
     status, table, notes = rbpkit("fit", out, "--k", 2000, "--json")
     assert status == 0
     assert {row["quantity"] for row in json.loads(table)} == {"CE", "RBP_2000"}
     assert notes.count("no k can be trusted, because these 3 models do not show") == 1
-    measure = ["measure", "--corpus", text_file, "--out", out, "--max-length", 64, "--model"]
-    status, _, notes = rbpkit(*measure, ladder[0])  # a copy of the same weights
+    common = ["measure", "--corpus", text_file, "--out", out, "--max-length", 64, "--model"]
+    status, _, notes = rbpkit(*common, ladder[0])  # a copy of the same weights
     assert status == 0 and "done before" in notes
     config = GPT2Config(vocab_size=families.V, n_embd=16, n_layer=1, n_head=2, n_positions=64)
     save_model(config, small, seed=1)
-    status, _, notes = rbpkit(*measure, small)  # trained again: another job
+    status, _, notes = rbpkit(*common, small)  # trained again: another job
     assert status == 0 and "small was measured with other weights before" in notes
     revision = notes.split("--where revision=")[1].split(".")[0]
     status, _, notes = rbpkit("fit", out, "--k", 2000, "--where", f"revision={revision}")
     assert status == 0 and "3 models (small, middle, large)" in notes
     status, _, err = rbpkit("fit", out)
     assert status == 2 and "--where revision=sha256:" in err and "--name" in err
-    status, table, _ = rbpkit(*measure, small, "--name", "run2")
+    status, table, _ = rbpkit(*common, small, "--name", "run2")
     assert status == 0 and "run2" in table
 
 
