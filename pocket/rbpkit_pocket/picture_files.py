@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image, ImageOps
 
 from rbpkit.errors import InputError, reason
@@ -35,7 +36,25 @@ class Picture:
     def read(self) -> Image.Image:
         """The picture, upright, in RGB. Raises InputError that names the row."""
         with reason(f"{self.where}: its picture cannot be read"):
-            return ImageOps.exif_transpose(_decoded(self.source)).convert("RGB")
+            return _in_rgb(ImageOps.exif_transpose(_decoded(self.source)))
+
+
+def _in_rgb(picture: Image.Image) -> Image.Image:
+    """A picture in 8 bits a channel; what is transparent is white, as on paper.
+
+    Raises ValueError for one without pixels, and for one whose range of values is not known.
+    """
+    if 0 in picture.size:
+        raise ValueError(f"no pixels ({picture.width} x {picture.height})")
+    if picture.mode.startswith("I;16"):
+        # 65,535 becomes 255. Pillow's own conversion would make all above 255 white.
+        picture = Image.fromarray(np.round(np.asarray(picture) / 257).astype(np.uint8))
+    if picture.mode in ("I", "F"):
+        raise ValueError(f"mode {picture.mode!r}: convert it to 8 or 16 bits a channel")
+    if "A" in picture.getbands() or "transparency" in picture.info:
+        paper = Image.new("RGBA", picture.size, "white")
+        picture = Image.alpha_composite(paper, picture.convert("RGBA"))
+    return picture.convert("RGB")
 
 
 def _decoded(source: Any) -> Image.Image:
@@ -47,7 +66,10 @@ def _decoded(source: Any) -> Image.Image:
     if isinstance(source, Image.Image):
         return source
     if hasattr(source, "__array_interface__"):
-        return Image.fromarray(source)
+        array = np.asarray(source)
+        if array.dtype not in (np.uint8, np.uint16, np.bool_):
+            raise ValueError(f"an array of {array.dtype}: give uint8 (0 to 255) or uint16")
+        return Image.fromarray(array)
     if isinstance(source, bytes):
         return Image.open(io.BytesIO(source))
     if not os.path.isfile(source):  # a pipe would be waited for

@@ -8,6 +8,7 @@ import os
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import datasets
 import numpy as np
@@ -28,6 +29,7 @@ from rbpkit.models import load_model
 from rbpkit.records import Records
 from rbpkit_pocket import families
 from rbpkit_pocket.captions import load_processor
+from rbpkit_pocket.picture_files import Picture
 
 CAPTIONS = (
     "a red square on a dark ground",
@@ -59,6 +61,8 @@ def captions(tmp_path_factory):
     for i in range(len(CAPTIONS)):
         shape = (20 + 9 * i, 31, *((3,), (), (4,))[i % 3])  # RGB, grey, RGBA
         pixels = numbers.integers(0, 256, shape, dtype=np.uint8)
+        if len(shape) == 3:
+            pixels[..., 3:] = 255  # nothing is transparent
         Image.fromarray(pixels).save(folder / f"pictures/{i}.png")
     rows = ({"text": text, "picture": f"pictures/{i}.png"} for i, text in enumerate(CAPTIONS))
     write(folder / "captions.jsonl", rows)
@@ -268,6 +272,29 @@ def test_no_picture_is_read_by_the_path_in_a_table(captions, tmp_path):
     with pytest.raises(InputError, match=r"row 1: the picture .* is outside"):
         load_corpus(tmp_path / "rows.parquet", image="image")
     load_corpus(tmp_path / "rows.parquet", image="image", images=captions)
+
+
+@pytest.mark.parametrize("kind", ["16 bits", "uint16", "transparent", "grey and transparent"])
+def test_a_picture_of_any_kind_has_the_pixels_of_the_plain_one(kind):
+    grey = np.arange(0, 256, 4, dtype=np.uint8).reshape(8, 8)
+    grey[0] = 255  # the paper, and what is transparent below
+    alpha = np.where(grey == 255, 0, 255).astype(np.uint8)
+    black = np.where(grey == 255, 0, grey).astype(np.uint8)  # as programs save clear pixels
+    source: Any = {
+        "16 bits": Image.fromarray(grey.astype(np.uint16) * 257),
+        "uint16": grey.astype(np.uint16) * 257,
+        "transparent": Image.fromarray(np.stack([black, black, black, alpha], axis=2)),
+        "grey and transparent": Image.fromarray(np.stack([black, alpha], axis=2)),
+    }[kind]
+    read = np.asarray(Picture("row 1", source).read())
+    assert np.array_equal(read, np.stack([grey] * 3, axis=2))
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (0, 8)])
+def test_an_array_that_is_no_picture_is_refused(shape):
+    for dtype in (np.float64, np.int32) if shape[0] else (np.uint8,):
+        with pytest.raises(InputError, match="row 1: its picture cannot be read"):
+            Picture("row 1", np.zeros(shape, dtype=dtype)).read()
 
 
 def test_an_encoder_decoder_in_memory_without_a_processor(encoder_decoder):
