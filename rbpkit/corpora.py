@@ -30,6 +30,7 @@ from rbpkit.files.text_files import (
     read_documents,
     suffix_of,
     text_fingerprint,
+    unit_name,
 )
 from rbpkit.settings import TextSettings
 
@@ -135,6 +136,11 @@ class Corpus:
         if self.units is not None and len(self.units) != len(self.documents):
             counts = f"{len(self.units)} units for {len(self.documents)} documents"
             raise InputError(f"{self.id}: {counts}; give one for each")
+        if self.units is not None:
+            names = [
+                unit_name(unit, f"{self.id}, document {i}") for i, unit in enumerate(self.units)
+            ]
+            object.__setattr__(self, "units", tuple(names))
         if self.pictures is not None:
             fingerprint = plugins.captions().pictures_fingerprint(fingerprint, self.pictures)
         if self.prompts is not None:

@@ -33,6 +33,7 @@ from rbpkit.files.manifest import LATER_FIELDS, JobKey, Manifest
 from rbpkit.models import load_model, model_in_memory, renamed
 from rbpkit.planning import job_key
 from rbpkit.ranker import Ranker
+from rbpkit.ranking import NonFiniteError
 from rbpkit.records import (
     COLUMNS,
     OPTIONAL,
@@ -449,6 +450,10 @@ def measured_ranks(
         for batch in model.batches(encoded, batch_tokens, documents_done):
             try:
                 ranks = model.ranks(batch)
+            except NonFiniteError as error:
+                place = f"document {batch.documents[error.row]}"
+                place += f", token {batch.positions[error.row]}"
+                raise InputError(f"{what}: {place}: {error}") from error
             except (RuntimeError, InputError) as error:
                 # A plugin's errors become InputErrors, with what it raised as their cause.
                 if not out_of_memory(error) and not out_of_memory(error.__cause__):

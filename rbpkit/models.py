@@ -527,6 +527,8 @@ def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iter
             f" or its processor if it reads pictures; not a {type(tokenizer).__name__}"
         )
     name = name or name_in_memory(network, kind)
+    if network.dtype not in DTYPES.values():
+        raise InputError(f"{name}: a model in {_dtype_of(network)}; give model.float()")
     with evaluation_mode(network):
         with reason(f"{name}: the model in memory does not run in {_dtype_of(network)}"):
             head, V = linear_head(network, name)

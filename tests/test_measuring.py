@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import math
@@ -93,7 +94,7 @@ def test_nan_in_a_forward_pass_leaves_nothing(llama_folder, text_file, tmp_path)
     weight = model.head.weight.clone()
     weight[17, 3] = float("nan")
     broken = dataclasses.replace(model, head=model.head._replace(weight=weight))
-    with pytest.raises(InputError, match="column 17"):
+    with pytest.raises(InputError, match=f"{model.name} on .*: document 3, token 1: .* column 17"):
         measure(broken, load_corpus(text_file), tmp_path / "out")
     files = (path for path in (tmp_path / "out").rglob("*") if path.is_file())
     assert {path.suffix for path in files} <= {".lock"}
@@ -402,6 +403,7 @@ def test_a_model_that_is_wrapped_or_of_another_kind_is_refused_with_the_way_out(
         (torch.compile(network), tokenizer, "model._orig_mod"),
         (torch.nn.DataParallel(network), tokenizer, "model.module"),
         (T5ForConditionalGeneration(small_config("t5")), tokenizer, "encoder-decoder of texts"),
+        (copy.deepcopy(network).double(), tokenizer, r"a model in float64; give model.float\(\)"),
         (network, "gpt2", "not a str"),
         (network, None, "needs tokenizer="),
         ("", None, "model='': must be a path"),

@@ -242,6 +242,28 @@ def test_hub_id_from_the_cache_offline(hub):
     refused("someone/tiny", "someone/tiny", revision="v9")
 
 
+def test_a_folder_that_is_called_like_one_of_the_cache_is_hashed(neox, tmp_path):
+    """Nobody changes the files of a commit in the cache; those of a copy can change."""
+    folder = tmp_path / "models--someone--tiny/snapshots/abc"
+    shutil.copytree(neox, folder)
+    before = load_model(folder).revision
+    change(folder, OUT, 1.0)
+    assert load_model(folder).revision != before
+    assert before == load_model(neox).revision
+
+
+@pytest.mark.parametrize("named", ["sub/w.safetensors", "../w.safetensors"])
+def test_weights_that_are_not_beside_the_config_are_refused(named, neox):
+    """They would not be part of the revision, and could change unseen."""
+    config = (neox / "config.json").read_text()
+    edit_json(neox / "config.json", transformers_weights=named)
+    refused(neox, f"its weights are in {named}")
+    (neox / "config.json").write_text(config)
+    index = {"metadata": {}, "weight_map": {OUT: named}}
+    (neox / "model.safetensors.index.json").write_text(json.dumps(index))
+    refused(neox, f"its weights are in {named}")
+
+
 def test_pickles_only_on_request(hub, neox):
     """As OPT's repositories on the hub have them, and in a folder."""
     expected = load_model(neox).logits(some_ids())
@@ -425,6 +447,8 @@ def test_an_adapter_with_a_fault_is_refused(adapter, monkeypatch, tmp_path):
     change(folder, key.replace("0", "7"), None)
     change(folder, key, None)
     refused(folder, "adapter missing")
+    edit_json(folder / "adapter_config.json", base_model_name_or_path=str(folder))
+    refused(folder, "is an adapter itself")
     edit_json(folder / "adapter_config.json", base_model_name_or_path="no/such/base")
     refused(folder, "its base model cannot be found")
     (folder / "adapter_model.safetensors").unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -44,8 +45,10 @@ def look(
     from rbpkit.tools import rank_view as view
 
     loaded = load_model(model, progress=True, **place.model_dump())
-    target = out or Path(f"{text.name}.{slug(loaded.name)}.look.html")
-    seen = view.look(loaded, words, name=text.name, top=top, max_length=max_length)
+    # A file's name may have bytes that are no text.
+    name = os.fsencode(text.name).decode("utf-8", "backslashreplace")
+    target = out or Path(f"{name}.{slug(loaded.name)}.look.html")
+    seen = view.look(loaded, words, name=name, top=top, max_length=max_length)
     page = view.page(seen)
     write_whole(target.parent, {target.name: page.encode()})
     say(

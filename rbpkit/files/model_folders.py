@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
-from huggingface_hub import snapshot_download
+from huggingface_hub import constants, snapshot_download
 from tokenizers import AddedToken, Tokenizer
 from tqdm.auto import tqdm
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
@@ -165,22 +165,23 @@ def _in_folder(folder: Path, hub_id: str | None, source: Source) -> Checkpoint:
     whole = (folder / CONFIG).is_file() and bool(weights)
     if whole:
         check_parts(folder / CONFIG)
+        _check_beside_config(folder)
     adapted = (folder / ADAPTER_CONFIG).is_file()
     if adapted:
         weights += _adapter_files(folder, source.adapters)
     elif not whole:
         _refuse(folder)
 
-    cached = cached_repository(folder)
+    name = hub_id or cached_repository(folder) or folder_name(folder)
     origin = ""
-    if cached is not None:
-        name, revision = hub_id or cached, folder.name
+    if hub_id is not None or _is_in_cache(folder):
+        revision = folder.name
     else:
         # All that can change the numbers.
         files = set(weights)
         for pattern in (CONFIG, *TOKENIZER_FILES, *source.extra_files):
             files.update(path for path in folder.glob(pattern) if path.is_file())
-        name, revision = folder_name(folder), _sha256(files)
+        revision = _sha256(files)
         origin = whole_path(folder)
     checkpoint = Checkpoint(folder, name, revision, folder, tuple(weights), origin=origin)
 
@@ -189,6 +190,29 @@ def _in_folder(folder: Path, hub_id: str | None, source: Source) -> Checkpoint:
     if whole:
         return replace(checkpoint, adapter=folder, base=checkpoint.name)
     return _on_its_base(checkpoint, source)
+
+
+def _is_in_cache(folder: Path) -> bool:
+    """Whether a local folder is a commit in the hub's cache, whose files nobody changes.
+
+    A folder elsewhere may be called like one, and may have been changed.
+    """
+    cache = Path(os.path.abspath(constants.HF_HUB_CACHE))
+    is_below = Path(os.path.abspath(folder)).is_relative_to(cache)
+    return is_below and cached_repository(folder) is not None
+
+
+def _check_beside_config(folder: Path) -> None:
+    """InputError if weights are read from elsewhere: they would be no part of the revision."""
+    named = []
+    with reason(f"{folder}: {CONFIG} or the index of its weights is damaged"):
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        named.append(config.get("transformers_weights") or "")
+        for index in folder.glob("*.index.json"):
+            named += json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+    for name in sorted(set(named)):
+        if name != os.path.basename(name):
+            raise InputError(f"{folder}: its weights are in {name}; put them next to {CONFIG}")
 
 
 def _weights(folder: Path, allow_pickle: bool) -> list[Path]:
@@ -219,6 +243,10 @@ def _on_its_base(adapter: Checkpoint, source: Source) -> Checkpoint:
         fields = json.loads(config.read_text(encoding="utf-8"))
         base_name = str(fields["base_model_name_or_path"])
         revision = fields.get("revision")
+    base_folder = Path(os.path.expanduser(base_name))
+    # Looked for first: an adapter whose base is itself would be looked up for ever.
+    if (base_folder / ADAPTER_CONFIG).is_file():
+        _refuse_adapted(folder, base_name)
     try:
         base = _checkpoint(base_name, revision, source)
     except InputError as error:
@@ -227,9 +255,7 @@ def _on_its_base(adapter: Checkpoint, source: Source) -> Checkpoint:
             f" {ADAPTER_CONFIG})"
         ) from error
     if base.adapter is not None:
-        raise InputError(
-            f"{folder}: its base model {base_name} is an adapter itself; merge that first"
-        )
+        _refuse_adapted(folder, base_name)
     # Another adapter, or the same one on another base, gives other numbers.
     both = f"{adapter.revision} on {base.revision}"
     own_tokenizer = any(folder.glob("tokenizer*.json"))
@@ -244,6 +270,10 @@ def _on_its_base(adapter: Checkpoint, source: Source) -> Checkpoint:
         base=base.name,
         origin=adapter.origin,
     )
+
+
+def _refuse_adapted(folder: Path, base: str) -> NoReturn:
+    raise InputError(f"{folder}: its base model {base} is an adapter itself; merge that first")
 
 
 def _refuse(folder: Path) -> NoReturn:

@@ -68,6 +68,7 @@ LONGEST_TEXT = 64 * 2**20
 _TOO_LONG = f"over {LONGEST_TEXT >> 20} MiB in one document; split it"
 
 LONGEST_WORD = 1_000_000
+LONGEST_UNIT = 1_000
 """Characters: a tokenizer takes minutes for a longer one, or fails."""
 _WORD = re.compile(r"\w+|[^\w\s]+")
 
@@ -219,10 +220,7 @@ def document_of(
         picture = PictureCell(str(where), row[columns.picture], folder)
     unit = None
     if columns.unit is not None:
-        value = row[columns.unit]
-        if value != value:  # NaN: a missing author is no author called "nan"
-            raise InputError(f"{where}: no unit in field {columns.unit!r} (it is {value})")
-        unit = str(value)
+        unit = unit_name(row[columns.unit], f"{where}, field {columns.unit!r}")
     prompt = None
     if columns.prompt is not None:
         prompt = row.get(columns.prompt)
@@ -236,6 +234,16 @@ def document_of(
         if columns.newline or not has_white_space:
             prompt += "\n"
     return Document(text, picture, unit, prompt)
+
+
+def unit_name(value: Any, where: str) -> str:
+    """The name of a document's unit. InputError for a missing one, and one that is no name."""
+    if value is None or value != value:  # a missing author is no author called "nan"
+        raise InputError(f"{where}: no unit (it is {value})")
+    name = str(value)
+    if len(name) > LONGEST_UNIT:
+        raise InputError(f"{where}: a unit of {len(name):,} characters; is it the text's column?")
+    return name
 
 
 def _check_words(text: str, where: object) -> None:

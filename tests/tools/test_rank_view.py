@@ -127,9 +127,12 @@ def test_command(rbpkit, model, tmp_path, monkeypatch):
     seen = look(model, CODE, name="mean.py")
     assert Path(out.strip()).read_text(encoding="utf-8") == page(seen)
     assert f"RBP_10 {seen.rbp(10):.4f}" in err
+    Path(os.fsdecode(b"\xff.txt")).write_text(CODE)  # its name is no text
+    status, out, err = rbpkit(*asked, "--text", os.fsdecode(b"\xff.txt"), "--top", 1)
+    assert (status, out) == (0, f"\\xff.txt.{model.name}.look.html\n"), err
     Path("empty.py").touch()
     for flag, value in (("--top", 0), ("--out", "."), ("--out", "mean.py"), ("--text", "empty.py")):
         status, out, err = rbpkit(*asked, flag, value)
         assert (status, out) == (2, "") and err.count("\n") == 1, err
         assert flag in err or str(value) in err
-    assert len(os.listdir()) == 3 and CODE in Path("mean.py").read_text()
+    assert len(os.listdir()) == 5 and CODE in Path("mean.py").read_text()
