@@ -42,7 +42,7 @@ MAY_IMPORT = {
 # Whoever raises a number writes the reason next to it.
 MAY_HOLD = {
     "rbpkit": 6_461,
-    "rbpkit/files": 1_464,
+    "rbpkit/files": 1_505,  # weights beside their config, units that are names: 40 lines
     "rbpkit/kernels": 527,
     "rbpkit/stats": 498,
     "rbpkit/tools": 879,
