@@ -48,7 +48,8 @@ MAY_HOLD = {
     "rbpkit/tools": 879,
     "rbpkit/study": 1_690,  # the folder as the queue, which several sweeps may share: 150 lines
     "rbpkit/cli": 1_226,
-    "pocket": 9_959,
+    "pocket": 5_700,  # companions aside
+    "pocket/rbpkit_pocket/companions": 4_900,  # the drawings and tables of all 21 notebooks
     "tests": 11_183,
     "docs": 1_849,  # the reference of options is made from the settings: 59 lines
 }
@@ -229,6 +230,8 @@ def test_imports_point_one_way():
 def test_a_folder_stays_thin(folder):
     pattern = "*.py" if folder.startswith("rbpkit") else "**/*.py"
     files = sorted((ROOT / folder).glob(pattern))
+    if folder == "pocket":
+        files = [path for path in files if path.parent.name != "companions"]
     lines = sum(path.read_text(encoding="utf-8").count("\n") for path in files)
     most = MAY_HOLD[folder]
     assert 0 < lines <= most, f"{folder} has {lines:,} lines of at most {most:,}: cut, or say why"
