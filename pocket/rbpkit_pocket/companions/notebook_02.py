@@ -1,0 +1,217 @@
+"""What notebook 02 (Section 3, the metric) reads and draws, and how its exercises are checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import torch
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from transformers.utils.logging import disable_progress_bar
+
+from rbpkit import paper, plots
+from rbpkit.fit import Array, fit_power_law
+from rbpkit.models import load_model
+from rbpkit.palette import CONTEXT, INK, OTHER, RANK_FILLS, rank_group
+from rbpkit.plots import NARROW, headed
+from rbpkit.tools.choices import Study
+from rbpkit.tools.exercises import checker, sealed
+from rbpkit.tools.rank_view import look
+from rbpkit_pocket.companions.claims_02 import claims as claims
+from rbpkit_pocket.companions.shared_b import read_study as read_study
+from rbpkit_pocket.families import model_folder
+from rbpkit_pocket.findings.published_models import load as load_evidence
+
+ANSWERS = {
+    1: sealed("4e074085", digits=0, within=0),
+    2: sealed("2fca346d", digits=0, within=0),
+    3: sealed("0ca88800", digits=2),
+}
+check = checker(ANSWERS)
+
+torch.set_num_threads(1)
+disable_progress_bar()
+
+
+def figure_1(first: dict[str, float], second: dict[str, float], figures_dir: str) -> None:
+    """Figure 1 of the paper: two models that give "Paris" one probability, and two ranks."""
+    models = {"first model": first, "second model": second}
+    rows = []
+    with plots.style():
+        figure, panels = plt.subplots(1, 2, figsize=(NARROW, 2.6), layout="constrained")
+        for axes, (model, p) in zip(panels, models.items(), strict=True):
+            colours = [INK if token == "Paris" else CONTEXT for token in p]
+            bars = axes.barh(list(p), list(p.values()), color=colours)
+            axes.bar_label(bars, fmt="%.2f", padding=3, size=10)
+            axes.invert_yaxis()
+            axes.set(xlim=(0, 0.4), xticks=[])
+            axes.spines["bottom"].set_visible(False)
+            headed(axes, f"Paris: place {list(p).index('Paris') + 1}", model)
+            for place, token in enumerate(p, start=1):  # the most probable first
+                rows.append((model, token, p[token], token == "Paris", place))
+    points = pd.DataFrame(rows, columns=["prediction", "token", "p", "correct", "place"])
+    plots.save(figure, points, figures_dir, "figure_1")
+
+
+def ranks_of_function() -> Array:
+    """The ranks of the 53 tokens of notebook 00's function under the smallest pocket Pythia."""
+    text = "".join(load_evidence("real_ranks")["token"])
+    return np.array(look(load_model(model_folder("Pythia", 0), device="cpu"), text).ranks)
+
+
+def share(ranks: Array, figures_dir: str) -> None:
+    """The tokens as cells, as they come and sorted, with a bracket for each RBP_k."""
+    count = len(ranks)
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(NARROW, 3.2), layout="constrained")
+        _cells(axes, ranks, 2.6, "in the order of the text")
+        _cells(axes, np.sort(ranks), 1.9, "sorted, smallest rank first")
+        for height, k in ((1.55, 1), (0.95, 10), (0.35, 100)):
+            hits = int((ranks <= k).sum())
+            heights = [height + 0.12, height, height, height + 0.12]
+            axes.plot([0, 0, hits - 0.07, hits - 0.07], heights, color=INK)
+            words = f"$\\mathrm{{RBP}}_{{{k}}}$ = {hits}/{count} = {hits / count:.2f}"
+            axes.text(0.3, height - 0.2, words, size=12, va="center")
+        axes.set(xlim=(-0.3, count + 0.3), ylim=(0, 3.1))
+        axes.axis("off")
+        headed(
+            axes,
+            r"$\mathrm{RBP}_k$ is a share",
+            "a cell is a token: the paler, the smaller its rank",
+        )
+    points = pd.DataFrame({"position": range(1, count + 1), "rank": ranks})
+    plots.save(figure, points, figures_dir, "figure_2_share")
+
+
+def _cells(axes: Axes, ranks: Array, height: float, words: str) -> None:
+    axes.text(0, height + 0.38, words, size=11, va="center")
+    for place, rank in enumerate(ranks):
+        fill = RANK_FILLS[rank_group(int(rank))]
+        axes.add_patch(Rectangle((place, height), 0.93, 0.25, facecolor=fill))
+
+
+def one_cross_entropy(p_true: float, figures_dir: str) -> None:
+    """Two models that give the true token one probability: it is second, and it is first."""
+    shapes = ([1 - p_true, p_true], [p_true] + [(1 - p_true) / 24] * 24)
+    words = ("1 wrong token has 0.95", "24 wrong tokens share 0.95")
+    rows = []
+    with plots.style():
+        figure, panels = plt.subplots(
+            1, 2, figsize=(NARROW, 2.8), sharey=True, layout="constrained"
+        )
+        for axes, heights, true, line in zip(panels, shapes, (2, 1), words, strict=True):
+            places = range(1, len(heights) + 1)
+            axes.bar(places, heights, color=[INK if at == true else CONTEXT for at in places])
+            look: dict[str, Any] = {"textcoords": "offset points", "size": 10}
+            axes.annotate("true token: 0.05", (true + 0.5, p_true), (3, 6), **look)
+            axes.set(xlim=(0, 26), ylim=(0, 1), xlabel="place")
+            headed(axes, rf"CE = 3, $\mathrm{{RBP}}_1$ = {int(true == 1)}", line)
+            rows += [(3 - true, at, p, at == true) for at, p in zip(places, heights, strict=True)]
+        panels[0].set_ylabel("probability")
+    points = pd.DataFrame(rows, columns=["model", "place", "p", "correct"])
+    plots.save(figure, points, figures_dir, "figure_2_open")
+
+
+def bounds(k: Array, rbp: Array, forced: Array, figures_dir: str) -> None:
+    """RBP_k against k, and the smallest that cross-entropy allows."""
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(NARROW, 3.4), layout="constrained")
+        axes.fill_between(k, forced, 1, step="post", color=CONTEXT, linewidth=0)
+        axes.step(k, rbp, where="post", color=INK)
+        axes.plot(k, forced, "--", color=OTHER)
+        axes.text(3, rbp[2] + 0.05, r"$\mathrm{RBP}_k$", ha="right")
+        axes.text(300, 0.3, "forced by CE", color=OTHER)
+        axes.text(1.2, 0.2, "CE allows\nall of the grey")
+        axes.set(xscale="log", ylim=(0, 1.02), xlabel="$k$")
+        headed(
+            axes,
+            "Far above what CE forces",
+            r"$\mathrm{RBP}_k$ of the third model, a share of tokens",
+        )
+    grid = np.unique(np.geomspace(1, len(k), 80).astype(int))
+    points = pd.DataFrame({"k": grid, "rbp": rbp[grid - 1], "bound": forced[grid - 1]})
+    plots.save(figure, points, figures_dir, "figure_2_bounds")
+
+
+COLUMNS = ["corpus", "family", "model", "S", "CE", "loss"]
+
+
+def published() -> pd.DataFrame:
+    """CE and -log RBP_1 of 14 models on Wikipedia: Figure 8a, the authors' results for GPT-2."""
+    pythia = paper.ce_and_rbp1().query("kind == 'empirical'")
+    pythia = pythia.pivot(index=["model", "S"], columns="series", values="value").reset_index()
+    pythia = pythia.rename(columns={"neg_log_rbp1": "loss"}).assign(family="Pythia")
+    gpt2 = paper.gpt2_wiki_metrics().query("k == 1").rename(columns={"ce": "CE"})
+    gpt2 = gpt2.assign(family="GPT2", loss=-np.log(gpt2["p_N1"]))
+    both = pd.concat([pythia, gpt2]).assign(corpus="published: Wiki")
+    return both[COLUMNS].sort_values(["family", "S"])
+
+
+def measured(study: Study) -> pd.DataFrame:
+    """The same of what was measured; a model that is never right has no loss."""
+    rows = []
+    for one in study.summaries:
+        about = one.manifest
+        if about.corpus not in study.corpora or about.family not in study.families:
+            continue
+        loss = -np.log(one.rbp(1)) if one.rbp(1) > 0 else np.nan
+        rows.append((about.corpus, about.family, about.model, about.S, one.ce(), loss))
+    types = {"S": int, "CE": float, "loss": float}
+    return pd.DataFrame(rows, columns=COLUMNS).astype(types)
+
+
+def from_ce(wiki: pd.DataFrame, own: pd.DataFrame, figures_dir: str) -> None:
+    """The published points against size and against cross-entropy, with a line a family."""
+    sides = {"S": ("size", "$S$, parameters"), "CE": ("cross-entropy", "CE, nats a token")}
+    with plots.style():
+        figure, panels = plt.subplots(
+            1, 2, figsize=(NARROW, 3.4), sharey=True, layout="constrained"
+        )
+        for axes, (x, (name, label)) in zip(panels, sides.items(), strict=True):
+            for family, part in wiki.sort_values(x).groupby("family"):
+                ink = plots.ink_of(str(family))
+                line = fit_power_law(part[x], part["loss"]).predict(part[x]).loss
+                axes.plot(part[x], part["loss"], ink.marker, color=ink.colour)
+                axes.plot(part[x], line, color=ink.colour, linewidth=1.2)
+            axes.set(xscale="log", yscale="log", xlabel=label)
+            headed(
+                axes,
+                f"By {name}",
+                {"S": r"$-\log\,\mathrm{RBP}_1$, Wikipedia", "CE": "nearly one line"}[x],
+            )
+        plots.log_ticks(panels[0])
+        panels[1].set_xticks([2, 2.5, 3, 3.5, 4], ["2", "2.5", "3", "3.5", "4"])
+        panels[1].minorticks_off()
+        for family, at in (("GPT2", (4e8, 0.86)), ("Pythia", (2e6, 0.7))):
+            panels[0].text(*at, plots.name_of(family), color=plots.ink_of(family).colour)
+    points = pd.concat([wiki, own]).sort_values(["family", "S"])
+    plots.save(figure, points, figures_dir, "figure_2_from_ce")
+
+
+def figure_2(R: Array, p: Array, figures_dir: str) -> None:
+    """Figure 2 of the paper: ranks R and printed probabilities p of three tokens.
+
+    The other bars are the paper's sketch.
+    """
+    heights, places = [15, 13, 12, 10, 9, 8, 6], range(1, 8)
+    rows = []
+    with plots.style():
+        figure, panels = plt.subplots(
+            3, 1, figsize=(NARROW, 3.8), sharex=True, layout="constrained"
+        )
+        for token, (axes, rank, shown) in enumerate(zip(panels, R, p, strict=True), start=1):
+            axes.bar(places, heights, color=[INK if at == rank else CONTEXT for at in places])
+            axes.axvline(2.5, color=INK, linestyle="--", linewidth=1)
+            axes.text(7.6, 15, f"$p(t)$ = {shown}\n$R$ = {rank}", va="top", ha="right")
+            axes.set(yticks=[], xticks=places)
+            for at, height in zip(places, heights, strict=True):
+                rows.append((token, at, height, at == rank, shown if at == rank else np.nan))
+        panels[-1].set_xlabel("place")
+        headed(
+            panels[0], "One of three is in the top two", "black: the true token; dashed: $k$ = 2"
+        )
+    points = pd.DataFrame(rows, columns=["token", "place", "height", "correct", "p"])
+    plots.save(figure, points, figures_dir, "figure_2")
