@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -145,14 +145,22 @@ class Summary:
         InputError for k < 1, for a k below V that is not in `k_grid`, since the documents' hits are
         stored for no other, and for a single document or unit.
         """
-        if check_k(k) < self.manifest.V and k not in self.k_grid:
-            grid = ", ".join(map(str, self.k_grid))
-            raise InputError(f"no interval of RBP_{k} in a summary; take k from {grid}")
-        if k < self.manifest.V:
-            hits = self.document_hits[:, np.searchsorted(self.k_grid, k)]
-        else:
-            hits = self.document_tokens
-        return self._interval_per_token(hits, draws)
+        if np.ndim(k) > 0:
+            raise InputError(f"k={shown(k)}: an interval is of one k; ask for one after the other")
+        return self._interval_per_token(self.hits([k])[:, 0], draws)
+
+    def hits(self, ks: Sequence[int]) -> np.ndarray:
+        """How many tokens of each document have R <= k, (D, K) for K values of k.
+
+        From k = V on these are all. InputError for a k below V that is not in `k_grid`.
+        """
+        wanted = [int(check_k(k)) for k in ks]
+        for k in wanted:
+            if k < self.manifest.V and k not in self.k_grid:
+                grid = ", ".join(map(str, self.k_grid))
+                raise InputError(f"no interval of RBP_{k} in a summary; take k from {grid}")
+        on_grid_and_all = np.column_stack([self.document_hits, self.document_tokens])
+        return on_grid_and_all[:, np.searchsorted(self.k_grid, wanted)]
 
     def _interval_per_token(self, sums: np.ndarray, draws: int) -> tuple[float, float]:
         """The interval of a mean over tokens; sums: (D,), of each document's tokens."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from rbpkit.files.manifest import Manifest
@@ -46,20 +44,3 @@ def records_of(
 def made(S: int, ranks, documents=None, **about) -> Summary:
     """The summary of `records_of` the same."""
     return records_of(ranks, documents, S=S, **about).summary()
-
-
-def by_documents(name: str, S: int, tokens, nll, hits, k: int, family="f") -> SimpleNamespace:
-    """What a bootstrap reads of a summary: (D,) tokens, nll and hits at one k, by document."""
-    about = {"corpus": "c", "fingerprint": "f", "max_length": 64, "stride": 0}
-    return SimpleNamespace(
-        manifest=SimpleNamespace(model=name, S=S, family=family, **about),
-        document=np.arange(tokens.size),
-        document_units=np.arange(tokens.size),
-        document_tokens=tokens,
-        document_nll=nll,
-        document_hits=hits[:, None],
-        k_grid=np.array([k]),
-        tokens=tokens.sum(),
-        ce=lambda: nll.sum() / tokens.sum(),
-        rbp=lambda *_: hits.sum() / tokens.sum(),
-    )

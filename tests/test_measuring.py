@@ -21,13 +21,13 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
+from rbpkit import resampling
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import encode
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure, measured_ranks, rank_columns
 from rbpkit.models import load_model, model_in_memory
 from rbpkit.records import Records, load_summaries
-from rbpkit.stats import bootstrap
 
 
 def naive(model, encoded) -> np.ndarray:
@@ -244,6 +244,8 @@ def test_the_result_answers_from_the_records(in_memory, tmp_path):
     with pytest.raises(InputError, match="no interval of RBP_2001 in a summary"):
         result.rbp(2001, interval=True)
     assert result.rbp(4096, interval=True) == (1, 1)
+    with pytest.raises(InputError, match="an interval is of one k"):
+        result.rbp(np.array([1, 10]), interval=True)
     alone = measure(network, TEXTS[:1], tokenizer=tokenizer)
     with pytest.raises(InputError, match="two documents"):
         alone.rbp(1, interval=True)
@@ -252,10 +254,10 @@ def test_the_result_answers_from_the_records(in_memory, tmp_path):
 def test_intervals_resample_units(shipped):
     for corpus in ("pocket:code", "pocket:humaneval"):
         one = next(s for s in shipped if s.manifest.corpus == corpus)
-        weights = bootstrap.resample_weights(one.document_units)
+        weights = resampling.resample_weights(one.document_units)
         at = one.k_grid.tolist().index(10)
         shares = weights @ one.document_hits[:, at] / (weights @ one.document_tokens)
-        assert one.rbp_interval(10) == pytest.approx(bootstrap.interval(shares), abs=1e-12)
+        assert one.rbp_interval(10) == pytest.approx(resampling.interval(shares), abs=1e-12)
 
 
 def test_what_is_left_out_is_said(rbpkit, llama_folder, tmp_path):
@@ -292,10 +294,10 @@ def test_intervals_resample_the_units_that_a_column_names(rbpkit, llama_folder, 
     assert sorted(set(records.to_pandas()["unit"])) == [0, 1, 2]
 
     # Letters of one author are alike or not: the interval by hand, of three units.
-    weights = bootstrap.resample_weights(summary.document_units)
+    weights = resampling.resample_weights(summary.document_units)
     hits = summary.document_hits[:, summary.k_grid.tolist().index(500)]
     shares = weights @ hits / (weights @ summary.document_tokens)
-    assert summary.rbp_interval(500) == pytest.approx(bootstrap.interval(shares))
+    assert summary.rbp_interval(500) == pytest.approx(resampling.interval(shares))
 
     status, _, err = rbpkit(*arguments)  # the same job, whose units are now the documents
     assert status == 0 and "done before with other units" in err

@@ -170,7 +170,7 @@ def fit(
     if figure is not None:
         _check_figure(figure)
     from rbpkit.fit import curves_of_all, family_lines, fit_curves
-    from rbpkit.stats.noise import trust_lines
+    from rbpkit.stats.noise import trust_of_all
 
     summaries = chosen.load(records)
     if against == "ce":
@@ -187,8 +187,8 @@ def fit(
     for reason in fits.refused:
         say(f"no fit: {reason}")
     print_table(fits.table, as_json)
-    for line in trust_lines(summaries):
-        say(line)
+    for trust in trust_of_all(summaries).values():
+        say(trust.words)
     if figure is not None:
         _draw(curves, figure)
         say(f"drawn: {figure}, and its points in {figure.with_suffix('.csv')}")
@@ -198,7 +198,7 @@ def _check_figure(figure: Path) -> None:
     """InputError unless it is the name of a figure; ModuleNotFoundError without the extra."""
     from rbpkit.plots import FORMATS
 
-    folder_to_write(str(figure.parent))
+    folder_to_write(str(figure.parent), "--figure")
     if figure.suffix.lstrip(".") not in FORMATS:
         raise InputError(f"--figure {figure}: end the name in .{', .'.join(FORMATS)}")
 

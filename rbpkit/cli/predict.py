@@ -51,6 +51,9 @@ def predict(
     k: Ks = None,
     level: Annotated[float, Parameter(help="Of the prediction interval.")] = 0.95,
     figure: Annotated[Path | None, Parameter(help="Of --pairs: draw it into this file.")] = None,
+    force: Annotated[
+        bool, Parameter(help="Predict from a law in doubt, however far from the sizes measured.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """CE and RBP_k of a new model: from its size by its family's law, or from its cross-entropy.
@@ -74,17 +77,23 @@ def predict(
         print_table(predict_from_ce(fits, ce, level), as_json)
         return
     from rbpkit.fit import curves_of_all, family_lines
+    from rbpkit.stats.noise import trust_of_all
     from rbpkit.stats.prediction import predict_sizes
 
     sizes = tuple(dict.fromkeys(size or ()))  # each once, in the order given
     summaries = chosen.load(records)
     family_lines(summaries)  # refuses two models of one size
-    predicted = predict_sizes(curves_of_all(summaries, each_k(k)), sizes, level)
+    trusts = trust_of_all(summaries)
+    curves = curves_of_all(summaries, each_k(k))
+    predicted = predict_sizes(curves, sizes, level, trusts, force)
     table = predicted.table
     if table.empty:
-        raise InputError(f"{records}: nothing could be fitted; {predicted.refused[0]}")
+        raise InputError(f"{records}: nothing could be predicted; {predicted.refused[0]}")
     for reason in predicted.refused:
         say(f"no prediction: {reason}")
+    if table["note"].any():
+        for trust in trusts.values():
+            say(trust.words)
     _warn_of_extrapolation(table)
     if not as_json:
         shown_sizes = [f"{S:.6g}" for S in table["S"]]

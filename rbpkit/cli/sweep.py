@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -77,7 +78,9 @@ def status(
     records = loaded.records_dir if out is None else out
     if out is None and not records:
         raise InputError(f"{params}: give --out, or records_dir in the file")
-    folder = folder_to_write(records)
+    folder = Path(records)  # which is only read
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out {folder}: is a file, not a folder")
     from rbpkit.study.jobs import study_status
 
     jobs = study_status(loaded, folder)

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rbpkit.errors import InputError
+
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def check_plain_file(path: Path) -> None:
+    """InputError for what is there and no plain file: a pipe, a device, a folder."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is no plain file; name another")
 
 
 def write_whole(folder: Path, files: Mapping[str, bytes], marker: str = "") -> None:
@@ -23,8 +31,10 @@ def write_whole(folder: Path, files: Mapping[str, bytes], marker: str = "") -> N
         before the renames, and the new one is renamed last. So a marker is right, whenever the
         process is killed.
 
-    Raises OSError.
+    Raises OSError, and InputError as `check_plain_file`.
     """
+    for name in files:
+        check_plain_file(folder / name)
     folder.mkdir(parents=True, exist_ok=True)
     temporary = {name: folder / f".{name}.tmp" for name in files}
     try:

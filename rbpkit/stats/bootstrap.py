@@ -12,10 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbpkit.errors import InputError
-from rbpkit.resampling import DRAWS, SEED, interval, resample_weights, weight_blocks
+from rbpkit.resampling import DRAWS, SEED, weight_blocks
 from rbpkit.summary import Summary
-
-__all__ = ["DRAWS", "SEED", "Resampled", "interval", "resample", "resample_weights"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +42,12 @@ def resample(
     others alone. Raises InputError for models of several corpora or texts, for models whose records
     have other units, for a k that is not on a summary's grid, and for fewer than two units.
     """
-    _check_paired(summaries, ks)
+    texts = {(summary.manifest.corpus, summary.manifest.fingerprint) for summary in summaries}
+    if len(texts) != 1:
+        corpora = sorted({corpus for corpus, _ in texts}) or ["nothing"]
+        raise InputError(
+            f"{', '.join(corpora)}: models were measured on different text, not paired"
+        )
     documents, units = _documents_and_units(summaries)
     ce_blocks, rbp_blocks = [], []
     for weights in weight_blocks(units, draws, seed):
@@ -52,8 +55,7 @@ def resample(
         for summary in summaries:
             own = weights[:, np.searchsorted(documents, summary.document)]
             tokens = own @ summary.document_tokens
-            columns = np.searchsorted(summary.k_grid, ks)
-            hits = own @ summary.document_hits[:, columns].astype(np.float64)
+            hits = own @ summary.hits(ks).astype(np.float64)
             # A resample may have no token of a model that scored few documents.
             with np.errstate(invalid="ignore", divide="ignore"):
                 ce.append(own @ summary.document_nll / tokens)
@@ -61,21 +63,6 @@ def resample(
         ce_blocks.append(np.stack(ce, axis=1))
         rbp_blocks.append(np.stack(rbp, axis=1))
     return Resampled(np.concatenate(ce_blocks), np.concatenate(rbp_blocks))
-
-
-def _check_paired(summaries: Sequence[Summary], ks: Sequence[int]) -> None:
-    """InputError unless all are of one text and have every k on their grids."""
-    texts = {(summary.manifest.corpus, summary.manifest.fingerprint) for summary in summaries}
-    if len(texts) != 1:
-        corpora = sorted({corpus for corpus, _ in texts}) or ["nothing"]
-        raise InputError(
-            f"{', '.join(corpora)}: models were measured on different text, not paired"
-        )
-    for summary in summaries:
-        absent = sorted(set(ks) - set(summary.k_grid.tolist()))
-        if absent:
-            name = f"{summary.manifest.model} on {summary.manifest.corpus}"
-            raise InputError(f"{name}: k = {absent[0]} is not counted by document (see k_grid)")
 
 
 def _documents_and_units(summaries: Sequence[Summary]) -> tuple[np.ndarray, np.ndarray]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import NamedTuple
 
 import numpy as np
 
@@ -55,8 +58,15 @@ def trusted_k(ks: np.ndarray, misses: np.ndarray, needed: float) -> float:
     return float(np.exp(log_k))
 
 
-def trust_lines(summaries: Iterable[Summary]) -> list[str]:
-    """For each family and corpus a line that says up to which k its law can be trusted.
+class Trust(NamedTuple):
+    """Up to which k a law can be trusted: NaN for none, inf for every; and why, in words."""
+
+    k: float
+    words: str
+
+
+def trust_of_all(summaries: Iterable[Summary]) -> dict[tuple[str, str], Trust]:
+    """For each corpus and family up to which k its law can be trusted.
 
     That is the k up to which its models miss as many tokens as `misses_needed` asks (`trusted_k`),
     with the law at k = 100 or the largest k <= SMALL_K of the summaries' grid. If the interval of
@@ -64,18 +74,17 @@ def trust_lines(summaries: Iterable[Summary]) -> list[str]:
     and what cannot be fitted.
     """
     summaries = list(summaries)
-    lines = []
+    found = {}
     for corpus, family in sorted({corpus_and_family(summary) for summary in summaries}):
         models = models_of(summaries, corpus, family)
-        try:
-            lines.append(f"{family} on {corpus}: {_trust(models)}")
-        except InputError:
-            continue
-    return lines
+        with suppress(InputError):
+            k, words = _trust(models)
+            found[corpus, family] = Trust(k, f"{family} on {corpus}: {words}")
+    return found
 
 
-def _trust(models: Sequence[Summary]) -> str:
-    """Up to which k the law of the models of one family can be trusted, in words."""
+def _trust(models: Sequence[Summary]) -> tuple[float, str]:
+    """Up to which k the law of the models of one family can be trusted."""
     grids = [set(model.k_grid.tolist()) for model in models]
     ks = np.array(sorted(set.intersection(*grids)))
 
@@ -89,10 +98,11 @@ def _trust(models: Sequence[Summary]) -> str:
     if low <= 0:
         fault = f"the 95% interval of alpha at k = {ks[small]}"
         fault += " contains 0" if high >= 0 else " is below 0"
-        return (
+        words = (
             f"no k can be trusted, because these {len(models)} models do not show that the losses"
             f" fall with size ({fault})"
         )
+        return math.nan, words
     needed = misses_needed(law.alpha, S)
     k = trusted_k(ks, (1 - rbp) * tokens, needed)
     upto = f"k up to {k:,.0f}"
@@ -100,7 +110,8 @@ def _trust(models: Sequence[Summary]) -> str:
         upto = "no k"
     elif np.isinf(k):
         upto = "every k"
-    return (
+    words = (
         f"with {models[0].tokens:,} tokens and these {len(models)} sizes trust {upto}"
         f" (with alpha as at k = {ks[small]}, an R2 of 0.9 needs {needed:,.0f} misses a model)"
     )
+    return k, words

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from rbpkit.errors import InputError
-from rbpkit.stats.bootstrap import interval, resample
+from rbpkit.resampling import interval
+from rbpkit.stats.bootstrap import resample
 from rbpkit.summary import Summary
 
 MUST_AGREE = ("corpus", "fingerprint", "documents", "max_length", "stride")

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, Fits, PowerLawFit, fit_power_law
+from rbpkit.stats.noise import Trust
 
+# How many decades outside of the measured sizes a law in doubt is still used.
+DOUBTFUL_DECADES = 1.0
 _COLUMNS = (
     *("corpus", "family", "quantity", "n", "S", "decades"),
-    *("loss", "loss_low", "loss_high", "RBP", "RBP_low", "RBP_high"),
+    *("loss", "loss_low", "loss_high", "RBP", "RBP_low", "RBP_high", "note"),
 )
 
 
-def predict_sizes(curves: Iterable[Curve], sizes: Sequence[float], level: float = 0.95) -> Fits:
+def predict_sizes(
+    curves: Iterable[Curve],
+    sizes: Sequence[float],
+    level: float = 0.95,
+    trusts: Mapping[tuple[str, str], Trust] | None = None,
+    force: bool = False,
+) -> Fits:
     """What each law predicts for ONE new model of each size, in non-embedding parameters.
+
+    trusts: of each corpus and family, as `noise.trust_of_all` gives them.
+    force: use a law in doubt for any size, and not only up to DOUBTFUL_DECADES outside.
 
     The table's columns, one row for each curve and size:
 
@@ -26,6 +39,7 @@ def predict_sizes(curves: Iterable[Curve], sizes: Sequence[float], level: float 
       the smallest, 0 between
     - loss, loss_low, loss_high: with the prediction interval
     - RBP, RBP_low, RBP_high: exp of minus the loss; missing for CE
+    - note: why the law is in doubt, or ""
 
     Raises InputError for a size that is not positive and finite, and for a level not between 0
     and 1.
@@ -35,35 +49,36 @@ def predict_sizes(curves: Iterable[Curve], sizes: Sequence[float], level: float 
             raise InputError(f"a size must be a positive number of parameters, not {size:g}")
     rows, refused = [], []
     for curve in curves:
+        name = f"{curve.family}, {curve.corpus}, {curve.quantity}"
         try:
             fit = fit_power_law(curve.S, curve.loss, labels=curve.models)
         except InputError as error:
-            refused.append(f"{curve.family}, {curve.corpus}, {curve.quantity}: {error}")
+            refused.append(f"{name}: {error}")
             continue
+        doubt = _doubt(curve, fit, (trusts or {}).get((curve.corpus, curve.family)))
         for size in sizes:
-            rows.append(_row(curve, fit, size, level))
+            beyond = math.log10(size) - math.log10(fit.S_max)
+            short = math.log10(size) - math.log10(fit.S_min)
+            decades = max(beyond, 0.0) + min(short, 0.0)  # one of the two is 0
+            if doubt and abs(decades) > DOUBTFUL_DECADES and not force:
+                far = f"{size:.6g} is {abs(decades):.2f} decades outside of the sizes measured"
+                refused.append(f"{name}: {doubt}, and {far}; --force (force=True) predicts it")
+                continue
+            predicted = fit.predict(size, level=level)
+            losses = np.array([predicted.loss, predicted.low, predicted.high])
+            # A larger loss is a smaller RBP, so the ends change places.
+            rbp = np.full(3, np.nan) if curve.quantity == "CE" else np.exp(-losses[[0, 2, 1]])
+            about = (curve.corpus, curve.family, curve.quantity, fit.n, float(size), decades)
+            rows.append((*about, *losses, *rbp, doubt))
     return Fits(pd.DataFrame(rows, columns=list(_COLUMNS)), tuple(refused))
 
 
-def _row(curve: Curve, fit: PowerLawFit, size: float, level: float) -> dict[str, object]:
-    above = max(size / fit.S_max, 1)
-    below = min(size / fit.S_min, 1)
-    predicted = fit.predict(size, level=level)
-    row: dict[str, object] = {
-        "corpus": curve.corpus,
-        "family": curve.family,
-        "quantity": curve.quantity,
-        "n": fit.n,
-        "S": float(size),
-        "decades": math.log10(above * below),  # one of the two is 1
-        "loss": predicted.loss,
-        "loss_low": predicted.low,
-        "loss_high": predicted.high,
-    }
-    if curve.quantity == "CE":
-        return row
-    row["RBP"] = math.exp(-predicted.loss)
-    # A larger loss is a smaller RBP, so the ends change places.
-    row["RBP_low"] = math.exp(-predicted.high)
-    row["RBP_high"] = math.exp(-predicted.low)
-    return row
+def _doubt(curve: Curve, fit: PowerLawFit, trust: Trust | None) -> str:
+    """Why a law is in doubt, in a few words; "" if it is not."""
+    low, high = fit.alpha_interval
+    if low <= 0:
+        return "alpha may be 0" if high >= 0 else "alpha is below 0"
+    is_rbp = curve.quantity.startswith("RBP_")
+    if trust is None or not is_rbp or int(curve.quantity.removeprefix("RBP_")) <= trust.k:
+        return ""
+    return "no k is trusted" if math.isnan(trust.k) else f"trusted up to k = {trust.k:,.0f}"

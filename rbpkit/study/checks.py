@@ -12,20 +12,20 @@ from rbpkit.errors import InputError
 DISTRIBUTIONS = {"IPython": "ipython"}  # whose modules have another name
 
 
-def folder_to_write(out: str) -> Path:
-    """The folder named by --out, which is not made yet.
+def folder_to_write(out: str, option: str = "--out") -> Path:
+    """The folder named by an option, which is not made yet.
 
     Raises InputError, before any work is done, if it is empty, is a file or cannot be made.
     """
     if not out.strip():
-        raise InputError("--out is empty: name a folder, as --out records")
+        raise InputError(f"{option} is empty: name a folder, as {option} records")
     folder = parent = Path(out)
     while not parent.exists():
         parent = parent.parent
     if not parent.is_dir():
-        raise InputError(f"--out {out}: {parent} is a file, not a folder")
+        raise InputError(f"{option} {out}: {parent} is a file, not a folder")
     if not os.access(parent, os.W_OK | os.X_OK):
-        raise InputError(f"--out {out}: nothing can be written to {parent}; name another folder")
+        raise InputError(f"{option} {out}: nothing can be written to {parent}; name another folder")
     return folder
 
 

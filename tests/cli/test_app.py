@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -195,7 +196,7 @@ def test_no_command_is_help(rbpkit):
     assert status == 0 and "measure" in out and "reproduce" in out
 
 
-def test_sweep_goes_on_after_a_failure(rbpkit, ladder, text_file, tmp_path):
+def test_sweep_goes_on_after_a_failure(rbpkit, ladder, text_file, tmp_path, monkeypatch):
     models = [ladder[0], tmp_path / "gone", ladder[1]]
     study = study_file(tmp_path, models, [text_file], field="text", max_length=64, stride=32)
     out = tmp_path / "out"
@@ -206,6 +207,12 @@ def test_sweep_goes_on_after_a_failure(rbpkit, ladder, text_file, tmp_path):
     status, table, err = rbpkit("status", study, "--out", out)
     assert status == 1 and "2 done, 1 failed, 0 left" in err and table.count("done") == 2
     assert rbpkit("sweep", study, "--out", out)[2].count("done before") == 2
+    # Who counts the jobs need not be allowed to write.
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
+    assert rbpkit("status", study, "--out", out)[2] == "3 jobs: 2 done, 1 failed, 0 left\n"
+    status, _, err = rbpkit("fit", out, "--figure", tmp_path / "law.png")
+    assert status == 2 and err.startswith("rbpkit: --figure ") and "nothing can be written" in err
+    assert rbpkit("status", study, "--out", study)[0] == 2
 
 
 SLOW = (

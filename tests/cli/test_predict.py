@@ -51,6 +51,19 @@ def test_prediction_is_the_fits_own_and_its_reach_is_said(predict, folder):
     assert err.count("\n") == 1 and warning in err
 
 
+def test_a_k_that_is_not_trusted_is_said_at_its_numbers(rbpkit):
+    chosen = ("--records", paths.SUMMARIES, "--corpus", "pocket:code", "--family", "OPT")
+    asked = ("predict", *chosen, "--k", 1, "--k", 3000)
+    status, out, err = rbpkit(*asked, "--size", "4e6", "--json")
+    upto = err.partition("trust k up to ")[2].partition(" ")[0]
+    assert status == 0 and 1 < int(upto.replace(",", "")) < 3000, err
+    assert [row["note"] for row in json.loads(out)] == ["", "", f"trusted up to k = {upto}"]
+    status, out, err = rbpkit(*asked, "--size", "7B")
+    assert status == 0 and "RBP_1 " in out and "RBP_3000" not in out
+    assert "no prediction: OPT, pocket:code, RBP_3000: trusted up to" in err and "--force" in err
+    assert "RBP_3000" in rbpkit(*asked, "--size", "7B", "--force")[1]
+
+
 def test_level_widens_the_interval(predict):
     wide, narrow = (
         json.loads(predict("--size", "1e6", "--k", 10, "--level", level, *ONE, "--json")[1])[1]

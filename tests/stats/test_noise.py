@@ -40,7 +40,7 @@ def test_without_a_law_no_k_is_trusted():
         made(10 ** (5 + i), np.minimum(np.exp(rng.exponential(scales[i], 5000)).astype(int), 4096))
         for i in range(5)
     ]
-    (line,) = noise.trust_lines(models)
+    ((_, line),) = noise.trust_of_all(models).values()
     assert "no k can be trusted, because these 5 models do not show" in line
     assert line.endswith("(the 95% interval of alpha at k = 100 contains 0)")
     growing = sorted(models, key=lambda one: one.ce())
@@ -48,7 +48,7 @@ def test_without_a_law_no_k_is_trusted():
         replace(one, manifest=one.manifest.model_copy(update={"S": 10 ** (5 + i)}))
         for i, one in enumerate(growing)
     ]
-    (line,) = noise.trust_lines(larger_is_worse)
+    ((_, line),) = noise.trust_of_all(larger_is_worse).values()
     assert line.endswith("(the 95% interval of alpha at k = 100 is below 0)")
 
 
@@ -58,10 +58,10 @@ def test_each_family_gets_a_line_of_trust():
         made(size, np.minimum(np.exp(rng.exponential(scale, 5000)).astype(int), 4096))
         for size, scale in ((10**6, 2.2), (10**7, 2.0), (10**8, 1.8))
     ]
-    (line,) = noise.trust_lines(models)
+    ((_, line),) = noise.trust_of_all(models).values()
     assert line.startswith("f on c: with 5,000 tokens and these 3 sizes trust k up to ")
     upto = int(line.split("up to ")[1].split(" ")[0].replace(",", ""))
     sizes, rbp = [1e6, 1e7, 1e8], np.array([one.rbp(np.array([100, upto])) for one in models])
     needed = noise.misses_needed(fit_rbp_law(sizes, rbp[:, 0]).alpha, sizes)
     assert 3 / (1 / (5000 * (1 - rbp[:, 1]))).sum() == pytest.approx(needed, rel=0.2)
-    assert noise.trust_lines(models[:2]) == []
+    assert noise.trust_of_all(models[:2]) == {}

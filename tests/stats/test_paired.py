@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from made_summaries import made
 
 from rbpkit.errors import InputError
 from rbpkit.resampling import interval, resample_weights
@@ -44,6 +45,15 @@ def test_differences_are_paired(pair):
     np.testing.assert_allclose(documents["nats"].abs(), largest)
     per_token = (documents["CE_B"] - documents["CE_A"]) * documents["tokens"]
     np.testing.assert_allclose(per_token, documents["nats"])
+
+
+def test_from_k_equal_to_V_on_there_is_no_difference():
+    a, b = (made(S, [1, 2, 3] * 20, V=60, nll=np.full(60, nll)) for S, nll in ((1, 2), (2, 1.5)))
+    table = differences(a, b, (50, 60, 100)).set_index("quantity")
+    assert table.loc[["RBP_60", "RBP_100"], ["A", "B"]].to_numpy().tolist() == [[1, 1]] * 2
+    assert (table.loc["RBP_60":, ["B-A", "low", "high"]] == 0).all(axis=None)
+    with pytest.raises(InputError, match="no interval of RBP_59"):
+        differences(a, b, (59,))
 
 
 def test_what_does_not_compare_is_one_line(pair, shipped):

@@ -7,6 +7,7 @@ import pytest
 
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, fit_power_law
+from rbpkit.stats.noise import Trust
 from rbpkit.stats.prediction import predict_sizes
 
 SIZES = np.geomspace(1e6, 1e9, 5)
@@ -30,6 +31,35 @@ def test_predictions_are_the_fits_and_say_how_far_out_they_are():
     assert row["RBP_low"] < row["RBP"] < row["RBP_high"]
     ce = predict_sizes([a_curve(5 * SIZES**-0.1, quantity="CE")], [1e7]).table.iloc[0]
     assert np.isnan(ce["RBP"])
+
+
+def test_a_law_in_doubt_says_so_and_reaches_one_decade():
+    """No trend, a trend that is wrong, and a k with too few misses; each with its note."""
+    wiggle = np.array([1, 1.2, 0.9, 1.1, 1])
+    scatter, wrong = a_curve(wiggle), a_curve(SIZES**0.1 * wiggle**0.1)
+    good = SIZES**-0.1 * wiggle**0.01
+    at_10, ce = a_curve(good, "RBP_10"), a_curve(good, "CE")
+    sizes = [SIZES[-1] * 9.9, SIZES[-1] * 11, SIZES[0] / 11]
+    for curve, upto, note in (
+        (scatter, 100, "alpha may be 0"),
+        (wrong, 100, "alpha is below 0"),
+        (at_10, 9.6, "trusted up to k = 10"),
+        (at_10, np.nan, "no k is trusted"),
+    ):
+        trusts = {("c", "f"): Trust(upto, "")}
+        found = predict_sizes([curve, ce], sizes, trusts=trusts)
+        assert found.table["note"].tolist() == [note, "", "", ""]
+        assert [refusal.count(f"{note}, and ") for refusal in found.refused] == [1, 1]
+        assert "1.04 decades" in found.refused[0] and "--force" in found.refused[0]
+        forced = predict_sizes([curve], sizes, trusts=trusts, force=True)
+        assert forced.table["note"].tolist() == [note] * 3 and not forced.refused
+    trusted = predict_sizes([at_10], sizes, trusts={("c", "f"): Trust(np.inf, "")})
+    assert trusted.table["note"].tolist() == [""] * 3
+
+
+def test_the_smallest_size_that_a_float_holds():
+    [row] = predict_sizes([a_curve(5 * SIZES**-0.1)], [5e-324]).table.itertuples()
+    assert row.decades == pytest.approx(-323.306 - 6, abs=1e-3) and row.RBP == 0
 
 
 @pytest.mark.parametrize("size", [0, -1, float("nan"), float("inf")])

@@ -131,8 +131,10 @@ def test_command(rbpkit, model, tmp_path, monkeypatch):
     status, out, err = rbpkit(*asked, "--text", os.fsdecode(b"\xff.txt"), "--top", 1)
     assert (status, out) == (0, f"\\xff.txt.{model.name}.look.html\n"), err
     Path("empty.py").touch()
-    for flag, value in (("--top", 0), ("--out", "."), ("--out", "mean.py"), ("--text", "empty.py")):
+    os.mkfifo("pipe")  # as a device: writing would put a file in its place
+    wrong = [("--top", 0), ("--out", "."), ("--out", "mean.py"), ("--out", "pipe")]
+    for flag, value in [*wrong, ("--text", "empty.py")]:
         status, out, err = rbpkit(*asked, flag, value)
         assert (status, out) == (2, "") and err.count("\n") == 1, err
         assert flag in err or str(value) in err
-    assert len(os.listdir()) == 5 and CODE in Path("mean.py").read_text()
+    assert len(os.listdir()) == 6 and Path("pipe").is_fifo() and CODE in Path("mean.py").read_text()
