@@ -55,12 +55,11 @@ def names_apart(folders: Sequence[str]) -> list[str]:
     names = []
     for path in paths:
         run = _run_of(path)
-        others = runs - {run}
         depth = 1
-        while any(other.parts[-depth:] == run.parts[-depth:] for other in others):
+        while any(other.parts[-depth:] == run.parts[-depth:] for other in runs - {run}):
             depth += 1
-        name = PurePath(*run.parts[-depth:])
-        names.append(name.as_posix() if run == path else (name / path.name).as_posix())
+        above = max(0, len(run.parts) - depth)
+        names.append(PurePath(*path.parts[above:]).as_posix())
     return names
 
 
