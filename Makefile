@@ -26,7 +26,7 @@ $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	exit 1; }
 endef
 
-.PHONY: help lab class reproduce real served test test-slow test-gpu-dry gpu mutants notebooks tables site docs-test lint release lowest clean own-python
+.PHONY: help lab class reproduce real served test test-slow harness test-gpu-dry gpu mutants notebooks tables site docs-test lint release lowest clean own-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,14 @@ test: $(READY) ## the tests, and every notebook against its committed outputs
 test-slow: $(READY) ## the tests that take minutes
 	@echo "== test-slow: tests marked slow"
 	@$(PYTHON) -m pytest -m slow || [ $$? -eq 5 ]
+
+# lm-evaluation-harness brings some 60 packages, so it gets an environment of its own.
+HARNESS := out/harness
+harness: $(READY) ## the model class for lm-evaluation-harness against the harness's own
+	@echo "== harness: tests/tools/test_harness.py"
+	@[ -x $(HARNESS)/bin/python ] || $(PYTHON) -m venv $(HARNESS)
+	@$(HARNESS)/bin/python -m pip install -q -c constraints.txt -e '.[test,harness,peft]' -e pocket
+	@OMP_NUM_THREADS=1 $(HARNESS)/bin/python -m pytest -q tests/tools/test_harness.py
 
 test-gpu-dry: $(READY) ## the GPU kernel without a GPU: interpreted, and compiled for two
 	@if [ "$(READY)" != own-python ] && ! $(PYTHON) -c "import triton" 2>/dev/null; then \

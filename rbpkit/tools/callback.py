@@ -69,7 +69,7 @@ class RBPCallback(TrainerCallback):
             # What `measure` refuses, it refuses now and not after hours of training.
             model = cast(PreTrainedModel, trainer.model)
             with _undisturbed(model):
-                measure(model, _trial(self._corpus), **self._options)
+                measure(model, _trial(self._corpus), **{**self._options, "out": None})
 
     def on_evaluate(
         self,

@@ -26,7 +26,7 @@ from rbpkit.errors import InputError
 from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, planned_manifest, rank_columns
 from rbpkit.models import load_model
 from rbpkit.planning import job_key
-from rbpkit.records import Records, write_records
+from rbpkit.records import Records, job_lock, write_records
 
 Tokens = list[int]
 
@@ -64,6 +64,10 @@ class RankingLM(TemplateLM):
             device = None
         self.loaded = load_model(pretrained, device=device, **loading)
         self.tokenizer = self.loaded.tokenizer
+        if max_length is not None and not (isinstance(max_length, int) and max_length > 1):
+            raise InputError(f"max_length={max_length!r}: give a whole number of tokens above 1")
+        if self.tokenizer.bos_token_id is None and self.tokenizer.eos_token_id is None:
+            raise InputError(f"{pretrained}: its tokenizer has no token that begins or ends a text")
         self.max_length = max_length or self.loaded.context or MAX_LENGTH
         self._records = records
         self._batch_tokens = batch_tokens
@@ -125,9 +129,12 @@ class RankingLM(TemplateLM):
                 for context, continuation in map(make_disjoint_window, windows):
                     documents.append(self._document(number, context, continuation, before))
                     before += len(continuation)
+            if not documents:  # all texts are empty
+                answers += [0.0] * len(asked)
+                continue
             columns = self._ranked_columns(task, asked, documents)
             nll = np.bincount(columns["document"], columns["nll"], minlength=len(asked))
-            answers += (-nll).tolist()
+            answers += (0.0 - nll).tolist()  # an empty text has 0, not -0
         return answers
 
     def _loglikelihood_tokens(self, requests: Any, **kwargs: Any) -> Any:
@@ -191,7 +198,8 @@ class RankingLM(TemplateLM):
         done = {"tokens": columns["nll"].size, "seconds": seconds}
         unit = corpus.unit_numbers()[columns["document"]]
         manifest = planned.model_copy(update=done)
-        write_records(self._records, Records.of(columns, manifest, unit))
+        with job_lock(self._records, key):  # another thread may run the same task
+            write_records(self._records, Records.of(columns, manifest, unit))
         return columns
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import shutil
 
 import numpy as np
 import peft
@@ -148,6 +149,22 @@ def test_nan_is_logged_and_training_goes_on(trainer, caplog):
     made.train()
     assert [math.isnan(value) for value in logged(made, "eval_ce").values()] == [False, True, True]
     assert "step 4 is not measured" in caplog.text
+
+
+def test_records_that_cannot_be_written_do_not_end_a_training(trainer, tmp_path, caplog):
+    class Fill(TrainerCallback):
+        def on_step_end(self, args, state, control, **kwargs):
+            if state.global_step == 3:  # from here on a file is where the folder was
+                shutil.rmtree(tmp_path / "records")
+                (tmp_path / "records").touch()
+
+    made = trainer(tiny())
+    made.add_callback(RBPCallback(made, TEXTS, out=tmp_path / "records"))
+    assert not (tmp_path / "records").exists()  # the trial leaves nothing
+    made.add_callback(Fill())
+    made.train()
+    assert [math.isnan(value) for value in logged(made, "eval_ce").values()] == [False, True, True]
+    assert "step 4 is not measured" in caplog.text and made.state.global_step == 6
 
 
 def test_bad_input_shows_before_training(trainer):

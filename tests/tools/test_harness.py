@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from lm_eval.tasks import TaskManager  # noqa: E402
 from rbpkit.tools.harness import RankingLM  # noqa: E402
 
 MODEL = "pocket:pythia-w64-l4"
+REQUESTS = 250  # of each kind
 
 
 def last_words(count: int) -> list[dict[str, str]]:
@@ -126,3 +129,75 @@ def test_what_does_not_fit_and_what_is_generated(tmp_path):
         ranking.loglikelihood([asked("one", " two three four five" * 9)])
     with pytest.raises(InputError, match="generates none"):
         ranking.generate_until([])
+    with pytest.raises(InputError, match="nothing to score"):
+        ranking.loglikelihood([asked("", "")])
+    with pytest.raises(InputError, match="max_length='12'"):
+        RankingLM(MODEL, max_length="12")
+
+
+def instance(kind: str, *arguments: str) -> Instance:
+    return Instance(kind, {}, arguments, 0, ("made", 0, 1))
+
+
+def made_requests(kind: str, window: int) -> list[Instance]:
+    """No context, white space at its end, texts longer than the window, and plain requests."""
+    words = " ".join(load_corpus("pocket:prose", documents=60).documents).split(" ")
+    pick = random.Random(0)
+    requests = []
+    for number in range(REQUESTS):
+        start = pick.randrange(len(words) - 3 * window)
+        length = (pick.randrange(1, 20), pick.randrange(window, 2 * window))[number % 5 == 4]
+        text = " ".join(words[start : start + length])
+        if kind == "loglikelihood_rolling":
+            requests.append(instance(kind, text))
+            continue
+        continuation = " ".join(words[start + length : start + length + pick.randrange(1, 6)])
+        space = pick.choice(("", " ", "\n", "  "))
+        context = (text, "", text + space, text + " ", text)[number % 5]
+        # Theirs fails for a context of white space alone.
+        context = context if context.strip() else ""
+        if number % 10 == 0:  # a pair that occurred before, which a model may get right
+            context, space, continuation = "one, two, " * 6 + "one,", " ", "two"
+        requests.append(instance(kind, context, space + (continuation or ".")))
+    return requests
+
+
+def test_log_likelihoods_are_those_of_the_harness_s_own_class():
+    """On generated requests. Our window has one token fewer, so theirs is made one shorter."""
+    window = 64
+    ranking = RankingLM(MODEL, max_length=window)
+    theirs = HFLM(
+        pretrained=ranking.loaded.model,
+        tokenizer=ranking.tokenizer,
+        batch_size=8,
+        max_length=window - 1,
+    )
+    asked = made_requests("loglikelihood", window)
+    ours, expected = ranking.loglikelihood(asked), theirs.loglikelihood(asked, disable_tqdm=True)
+    np.testing.assert_allclose([a for a, _ in ours], [a for a, _ in expected], atol=1e-4, rtol=1e-5)
+    assert [greedy for _, greedy in ours] == [greedy for _, greedy in expected]
+    assert 0 < sum(greedy for _, greedy in ours) < len(asked)
+
+    asked = made_requests("loglikelihood_rolling", window)
+    nats = ranking.loglikelihood_rolling(asked)
+    expected = theirs.loglikelihood_rolling(asked, disable_tqdm=True)
+    np.testing.assert_allclose(nats, expected, atol=1e-4, rtol=1e-5)
+    assert ranking.loglikelihood_rolling([instance("loglikelihood_rolling", "")]) == [0]
+
+
+@pytest.mark.parametrize("space", [" ", "\n", "  "])
+def test_a_context_of_white_space_counts_as_the_beginning_of_the_continuation(space):
+    """The harness's own class cannot score it."""
+    ranking = RankingLM(MODEL)
+    split = ranking.loglikelihood([instance("loglikelihood", space, "the cat")])
+    joined = ranking.loglikelihood([instance("loglikelihood", "", space + "the cat")])
+    assert split == joined and split[0][0] < -5
+
+
+def test_threads_that_write_the_same_records(tmp_path):
+    ranking = RankingLM(MODEL, records=str(tmp_path))
+    asked = [instance("loglikelihood", "one two", " three")]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(ranking.loglikelihood, [asked] * 40))
+    assert answers == answers[:1] * 40
+    assert len(load_summaries(tmp_path)) == 1 and not list(tmp_path.rglob("*.tmp"))
