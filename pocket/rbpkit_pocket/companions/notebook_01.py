@@ -1,0 +1,162 @@
+"""What notebook 01 (Appendix A, the setup) draws, and how its exercises are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from rbpkit import paper, plots
+from rbpkit.fit import Curve, PowerLawFit
+from rbpkit.palette import CONTEXT, INK, OTHER, RANK_FILLS
+from rbpkit.plots import NARROW, headed
+from rbpkit.tools.choices import Study
+from rbpkit.tools.exercises import checker, sealed
+from rbpkit_pocket.companions.claims_01 import claims as claims
+from rbpkit_pocket.companions.shared_b import read_study as read_study
+
+ANSWERS = {1: sealed("ffe0902b", digits=0, within=0), 2: sealed("3fdba35f", digits=0, within=0)}
+check = checker(ANSWERS)
+
+SKETCH = "410213150123304113213014132150"  # groups of ranks, as a text might have them
+
+
+def to_table_1(curve: Curve, law: PowerLawFit, figures_dir: str) -> None:
+    """From a text's ranks to a share, to a point, to a line, to a cell of Table 1."""
+    with plots.style():
+        figure, panels = plt.subplots(
+            4, 1, figsize=(NARROW, 5.8), height_ratios=[1, 1, 5.5, 3], layout="constrained"
+        )
+        ranks, share, line, table = panels
+        for place, group in enumerate(SKETCH):
+            _box(ranks, place / 30, 0, 0.03, 1, RANK_FILLS[int(group)])
+        _box(share, 0, 0, 1, 1, CONTEXT)
+        _box(share, 0, 0, curve.value[0], 1, INK)
+        look = plots.ink_of("Pythia")
+        line.plot(curve.S, law.predict(curve.S).loss, color=INK, lw=1.2)
+        line.plot(curve.S, curve.loss, look.marker, color=look.colour)
+        line.plot(curve.S[0], curve.loss[0], look.marker, color=INK, ms=9)
+        line.set(xscale="log", yscale="log", xlabel="size $S$", ylabel=r"$-\log\,\mathrm{RBP}_1$")
+        plots.log_ticks(line)
+        for number, dataset in enumerate(paper.table1()["dataset"].unique()):
+            for cell in range(28):  # seven measures of four families
+                row, column = divmod(cell, 4)
+                mine = (dataset, row, column) == ("HotpotQA", 1, 2)
+                corner = number / 6 + column * 0.036, 1 - (row + 1) / 7
+                _box(table, *corner, 0.033, 0.12, INK if mine else CONTEXT)
+            if dataset == "HotpotQA":
+                table.text(number / 6, -0.2, "HotpotQA, Pythia", size=10)
+        titles = (
+            "1  a model reads a text: how many ranks? (a sketch)",
+            f"2  the share with rank 1: {curve.value[0]:.6f}, one point",
+            f"3  ten models: a line of slope \N{MINUS SIGN}{law.alpha:.3f}, $R^2$ = {law.r2:.3f}",
+            "4  one of 168 cells of Table 1 (6 texts, 7 rows, 4 families)",
+        )
+        for axes, title in zip(panels, titles, strict=True):
+            axes.set_title(title)
+            if axes is not line:
+                axes.set(xlim=(0, 1), ylim=(0, 1))
+                axes.axis("off")
+    points = pd.DataFrame({"model": curve.models, "S": curve.S.astype(int), "value": curve.value})
+    plots.save(figure, points, figures_dir, "figure_A_table1")
+
+
+def _box(axes: Axes, x: float, y: float, width: float, height: float, colour: str) -> None:
+    axes.add_patch(Rectangle((x, y), width, height, facecolor=colour))
+
+
+def pupils(share: float, figures_dir: str) -> None:
+    """Which classes of 3 to 9 pupils can give this share, rounded to three digits."""
+    rows = []
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(NARROW, 3.2), layout="constrained")
+        axes.axvspan(share - 0.006, share + 0.006, color=CONTEXT)
+        for T in range(3, 10):
+            possible = np.arange(T + 1) / T
+            fits = abs(possible - share) < 0.0005
+            axes.plot(possible, np.full(T + 1, T), "|", color=OTHER, ms=12)
+            axes.plot(possible[fits], np.full(fits.sum(), T), "o", color=INK, ms=9)
+            rows += [(T, c, c / T) for c in range(T + 1)]
+        axes.text(share + 0.02, 7.42, "5 of 7", weight="bold", va="center")
+        axes.set(ylim=(9.6, 2.5), yticks=range(3, 10), ylabel="pupils", xlabel="share who passed")
+        headed(
+            axes, f"Only 7 pupils can give {share}", "the shares that classes of 3 to 9 can give"
+        )
+    points = pd.DataFrame(rows, columns=["T", "c", "share"])
+    plots.save(figure, points, figures_dir, "figure_A_share")
+
+
+def sieve(left: Sequence[int], figures_dir: str) -> None:
+    """How many counts are still possible, after each published value."""
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(NARROW, 3.3), layout="constrained")
+        axes.step(range(len(left)), left, where="post", color=INK)
+        look: dict[str, Any] = {"textcoords": "offset points", "size": 10}
+        for used in range(4):
+            axes.annotate(f"{left[used]:,}", (used, left[used]), (9, 1), **look)
+        end = len(left) - 1
+        axes.annotate(f"{left[-1]}", (end, left[-1]), (-6, 6), **look)
+        axes.set(yscale="log", ylim=(10, 1e6), xlabel="published values used")
+        headed(
+            axes, f"{left[-1]} counts survive all {end} values", "counts that are still possible"
+        )
+    points = pd.DataFrame({"values": range(len(left)), "left": left})
+    plots.save(figure, points, figures_dir, "figure_A_sieve")
+
+
+def counts(tokens: pd.Series, figures_dir: str) -> None:
+    """The tokens behind each point, by text and family."""
+    corpora = list(paper.PLOTTED_CORPORA)
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(NARROW, 4.2), layout="constrained")
+        axes.axvline(500_000, color=INK, linewidth=1.2)
+        axes.text(470_000, -0.68, "“at least 500,000”", va="center", ha="right")
+        for (dataset, family), T in tokens.items():
+            ink = plots.ink_of(family)
+            height = corpora.index(dataset) + 0.22 * (paper.FAMILIES.index(family) - 1.5)
+            axes.plot(T, height, ink.marker, color=ink.colour)
+            if dataset == "HotpotQA":
+                name = plots.name_of(family)
+                axes.text(T * 1.15, height, name, va="center", size=10, color=ink.colour)
+        ranges = tokens.groupby("dataset").agg(["min", "max"]).loc[corpora]
+        names = [f"{text}\n{low:,}\u2013{high:,}" for text, low, high in ranges.itertuples()]
+        axes.set_yticks(range(4), names)
+        axes.set(xscale="log", xlim=(15_000, 900_000), ylim=(3.6, -0.9))
+        axes.set_xticks([20_000, 100_000, 500_000], ["20,000", "100,000", "500,000"])
+        axes.minorticks_off()
+        headed(axes, "Only AusLegal can reach the promise", "tokens behind each point")
+    plots.save(figure, tokens.reset_index(), figures_dir, "figure_A_counts")
+
+
+def own_models(study: Study) -> pd.DataFrame:
+    """The measured models of the families that are shown."""
+    rows = []
+    for one in (summary.manifest for summary in study.summaries):
+        if one.family in study.families:
+            rows.append(("measured", one.family, one.model, one.S))
+    table = pd.DataFrame(rows, columns=["source", "family", "model", "S"])
+    return table.drop_duplicates().sort_values(["family", "S"])
+
+
+def sizes(models: pd.DataFrame, own: pd.DataFrame, ours: str, figures_dir: str) -> None:
+    """Every model on one axis of S, a row for each family: the paper's above those measured."""
+    points = pd.concat([models.assign(source="paper")[list(own)], own], ignore_index=True)
+    names = list(dict.fromkeys(points["family"]))
+    with plots.style():
+        size = (NARROW, 1.2 + 0.5 * len(names))
+        figure, axes = plt.subplots(figsize=size, layout="constrained")
+        for (source, family), group in points.groupby(["source", "family"], sort=False):
+            ink = plots.ink_of(family)
+            height = names.index(family) + (-0.15 if source == "paper" else 0.15)
+            heights = np.full(len(group), height)
+            axes.plot(group["S"], heights, ink.marker + "-", color=ink.colour, lw=1)
+        axes.set(xscale="log", xlabel="$S$, parameters without embeddings")
+        axes.set_yticks(range(len(names)), [plots.name_of(name) for name in names])
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        headed(axes, "Four decades of size", f"upper marks: the paper's models; lower: {ours}")
+    plots.save(figure, points, figures_dir, "figure_A1")
