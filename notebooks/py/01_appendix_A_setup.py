@@ -34,6 +34,7 @@ import numpy as np
 import pandas as pd
 
 from rbpkit import fit_power_law, paper
+from rbpkit.corpora import HUB_CORPORA
 from rbpkit.stats.curves import published_curves
 from rbpkit.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_01 as draw
@@ -135,8 +136,8 @@ for cell, T in counts.items():
 # %%
 largest = known.max(axis=1)  # in the paper's favour
 enough = largest >= 500_000
-texts = enough[enough].index.unique("dataset").to_list()
-print(f"{enough.sum()} of {len(enough)} counts can be half a million, all on {texts}")
+where = enough[enough].index.unique("dataset").to_list()
+print(f"{enough.sum()} of {len(enough)} counts can be half a million, all on {where}")
 draw.counts(known["tokens"], figures_dir)
 
 # %% [markdown]
@@ -219,10 +220,15 @@ print(f"with embeddings steeper by {steeper.min():.0%} to {steeper.max():.0%}")
 # %% [markdown]
 # <details><summary>Which texts, and how were they prepared?</summary>
 #
-# Six public texts ([the data sets](../docs/studies.md)): Wiki, HumanEval, HotpotQA and AusLegal are in the figures, C4 and Github in Table 1 only. Documents are shuffled with seed 42 (C4 comes in its own order) and the first 1,000 are taken. Of Github the program takes documents of more than 512 characters.
+# The figures show the first four of these six; C4 and Github are in Table 1 only. Documents are shuffled with seed 42 (C4 comes in its own order) and the first 1,000 are taken. Of Github the program takes documents of more than 512 characters.
 #
 # </details>
-#
+
+# %%
+texts = pd.DataFrame([vars(hub) for hub in HUB_CORPORA.values()], index=list(HUB_CORPORA))
+texts[["path", "split", "fields"]]
+
+# %% [markdown]
 # ## The paper says, we get
 #
 # "At least $5 \cdot 10^5$ tokens" holds in part. Four of the 16 counts can be so large; for two of these it is open. "$S$ denotes the number of non-embedding model parameters" holds. If embeddings are counted too, the fitted slopes are not those of Table 1.
