@@ -138,7 +138,7 @@ draw.exponents(lines, figures_dir)
 #
 # The exponents are small, but they are not one number: on AusLegal Qwen's interval lies above Pythia's, and Pythia's interval on HumanEval lies above its own on HotpotQA. How straight are the lines? On 22 of the 24 lines of Table 1 $R^2$ is at least 0.97; the lowest, 0.895, is that of GPT-2 on HumanEval.
 #
-# **Exercise 2.** By which factor $f$ must $S$ grow until the fitted line of Pythia on Wiki is half as high? Give $\log_{10} f$, to one decimal. (The answer is not that of the 9,519 above, because neither end of the curve is on the line.)
+# **Exercise 2.** By which factor $f$ must $S$ grow until the fitted line of Pythia on Wiki is half as high? Give $\log_{10} f$, to one decimal. (It is less than the 9,519 above, because the largest model lies above the line.)
 #
 # <details><summary>Hint</summary>Solve f^-alpha = 1/2 for f.</details>
 
@@ -172,6 +172,7 @@ def off_others(curve):
     return 100 * (loss / on_line - 1)
 
 
+# %%
 def of_largest(curves):
     """The same for the largest model alone, a row for each family of five models or more."""
     rows = []

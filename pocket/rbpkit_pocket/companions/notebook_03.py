@@ -39,7 +39,7 @@ LOSS = r"loss, $-\log\,\mathrm{RBP}_1$, in nats"
 
 def _axes(axes: Axes, lowest: float) -> None:
     axes.set(xscale="log", yscale="log", xlim=(6e5, 2e11), ylim=(lowest, 1.4))
-    axes.set_xlabel("$S$, parameters without embeddings")
+    axes.set_xlabel("$S$, parameters")
     ticks = [tick for tick in (0.2, 0.5, 0.7, 1) if tick > lowest]
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
@@ -129,7 +129,7 @@ def residuals(
             axes.plot(curve.S[-1], off[-1], PYTHIA.marker, **hollow)
             ends.append((curve.S[-1], off[-1], corpus, INK))
             parts.append(plots.curve_points("published", [curve]).assign(off=off))
-        axes.set(xscale="log", xlim=(6e5, 6e11), xlabel="$S$, parameters without embeddings")
+        axes.set(xscale="log", xlim=(6e5, 6e11), xlabel="$S$, parameters")
         line = "loss above the line of the nine smaller Pythias (%); hollow: not fitted"
         headed(axes, "The largest falls short on all four texts", line)
         plots.label_ends(axes, ends)
@@ -152,10 +152,9 @@ def measured(study: Study) -> None:
         print("None of these families was measured on these texts.")
         return
     points = plots.curve_points("measured", [rbp_curve([one], 1) for one in study.shown()])
-    figure = plots.law_grid(
-        points.assign(panel=points["corpus"].map(plots.short)), panel="panel", ylabel=LOSS
-    )
-    plots.show(figure)
+    points["panel"] = points["corpus"].map(plots.short)
+    look: dict[str, Any] = {"columns": 3, "size": (2.0, 2.6), "xlabel": "$S$", "ylabel": LOSS}
+    plots.show(plots.law_grid(points, panel="panel", **look))
 
 
 def claims(
