@@ -87,6 +87,20 @@ def plan() -> list[Planned]:
     return runs
 
 
+def side(change: str, seed: int) -> list[str]:
+    """Names of the runs of one change and seed, and of one smaller than they are, if it was made.
+
+    The smaller one has two layers: width 16 for unchanged runs and twice the tokens, 32 for wide
+    ones. With it the sides of a contrast overlap in cross-entropy.
+    """
+    names = [planned(change, size, seed).run.name for size in SIZES]
+    if change in ("unchanged", "tokens"):
+        names.append(f"pythia-w16-l2-{change}-seed{seed}")
+    elif change == "wide":
+        names.append(planned("unchanged", 0, seed).run.name)
+    return names
+
+
 # --- what ships ------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Cross-entropy and its parts on halves of each text, for notebook 20.
+"""Cross-entropy and its parts on halves of each text, for the report.
 
 Yan et al. (2025, arXiv 2510.04067) split cross-entropy by ranks. Let p_r be the share of tokens
 whose rank is r, g_r the geometric mean of the true token's probability over these tokens, and
