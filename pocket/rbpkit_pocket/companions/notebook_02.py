@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -77,11 +75,8 @@ def share(ranks: Array, figures_dir: str) -> None:
             axes.text(0.3, height - 0.2, words, size=12, va="center")
         axes.set(xlim=(-0.3, count + 0.3), ylim=(0, 3.1))
         axes.axis("off")
-        headed(
-            axes,
-            r"$\mathrm{RBP}_k$ is a share",
-            "a cell is a token: the paler, the smaller its rank",
-        )
+        line = "a cell is a token: the paler, the smaller its rank"
+        headed(axes, r"$\mathrm{RBP}_k$ is a share", line)
     points = pd.DataFrame({"position": range(1, count + 1), "rank": ranks})
     plots.save(figure, points, figures_dir, "figure_2_share")
 
@@ -99,14 +94,12 @@ def one_cross_entropy(p_true: float, figures_dir: str) -> None:
     words = ("1 wrong token has 0.95", "24 wrong tokens share 0.95")
     rows = []
     with plots.style():
-        figure, panels = plt.subplots(
-            1, 2, figsize=(NARROW, 2.8), sharey=True, layout="constrained"
-        )
+        figure, panels = plt.subplots(1, 2, sharey=True, layout="constrained")
+        figure.set_size_inches(NARROW, 2.8)
         for axes, heights, true, line in zip(panels, shapes, (2, 1), words, strict=True):
             places = range(1, len(heights) + 1)
             axes.bar(places, heights, color=[INK if at == true else CONTEXT for at in places])
-            look: dict[str, Any] = {"textcoords": "offset points", "size": 10}
-            axes.annotate("true token: 0.05", (true + 0.5, p_true), (3, 6), **look)
+            axes.text(true + 1, 0.08, "true token: 0.05", size=10)
             axes.set(xlim=(0, 26), ylim=(0, 1), xlabel="place")
             headed(axes, rf"CE = 3, $\mathrm{{RBP}}_1$ = {int(true == 1)}", line)
             rows += [(3 - true, at, p, at == true) for at, p in zip(places, heights, strict=True)]
@@ -126,11 +119,8 @@ def bounds(k: Array, rbp: Array, forced: Array, figures_dir: str) -> None:
         axes.text(300, 0.3, "forced by CE", color=OTHER)
         axes.text(1.2, 0.2, "CE allows\nall of the grey")
         axes.set(xscale="log", ylim=(0, 1.02), xlabel="$k$")
-        headed(
-            axes,
-            "Far above what CE forces",
-            r"$\mathrm{RBP}_k$ of the third model, a share of tokens",
-        )
+        line = r"$\mathrm{RBP}_k$ of the third model, a share of tokens"
+        headed(axes, "Far above what CE forces", line)
     grid = np.unique(np.geomspace(1, len(k), 80).astype(int))
     points = pd.DataFrame({"k": grid, "rbp": rbp[grid - 1], "bound": forced[grid - 1]})
     plots.save(figure, points, figures_dir, "figure_2_bounds")
@@ -159,29 +149,25 @@ def measured(study: Study) -> pd.DataFrame:
             continue
         loss = -np.log(one.rbp(1)) if one.rbp(1) > 0 else np.nan
         rows.append((about.corpus, about.family, about.model, about.S, one.ce(), loss))
-    types = {"S": int, "CE": float, "loss": float}
-    return pd.DataFrame(rows, columns=COLUMNS).astype(types)
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"S": int, "CE": float, "loss": float})
 
 
 def from_ce(wiki: pd.DataFrame, own: pd.DataFrame, figures_dir: str) -> None:
     """The published points against size and against cross-entropy, with a line a family."""
-    sides = {"S": ("size", "$S$, parameters"), "CE": ("cross-entropy", "CE, nats a token")}
     with plots.style():
-        figure, panels = plt.subplots(
-            1, 2, figsize=(NARROW, 3.4), sharey=True, layout="constrained"
-        )
-        for axes, (x, (name, label)) in zip(panels, sides.items(), strict=True):
+        figure, panels = plt.subplots(1, 2, sharey=True, layout="constrained")
+        figure.set_size_inches(NARROW, 3.4)
+        for axes, x in zip(panels, ("S", "CE"), strict=True):
             for family, part in wiki.sort_values(x).groupby("family"):
                 ink = plots.ink_of(str(family))
                 line = fit_power_law(part[x], part["loss"]).predict(part[x]).loss
                 axes.plot(part[x], part["loss"], ink.marker, color=ink.colour)
                 axes.plot(part[x], line, color=ink.colour, linewidth=1.2)
-            axes.set(xscale="log", yscale="log", xlabel=label)
-            headed(
-                axes,
-                f"By {name}",
-                {"S": r"$-\log\,\mathrm{RBP}_1$, Wikipedia", "CE": "nearly one line"}[x],
-            )
+            axes.set(xscale="log", yscale="log")
+        headed(panels[0], "By size", r"$-\log\,\mathrm{RBP}_1$, Wikipedia")
+        headed(panels[1], "By cross-entropy", "nearly one line")
+        panels[0].set_xlabel("$S$, parameters")
+        panels[1].set_xlabel("CE, nats a token")
         plots.log_ticks(panels[0])
         panels[1].set_xticks([2, 2.5, 3, 3.5, 4], ["2", "2.5", "3", "3.5", "4"])
         panels[1].minorticks_off()
@@ -192,16 +178,12 @@ def from_ce(wiki: pd.DataFrame, own: pd.DataFrame, figures_dir: str) -> None:
 
 
 def figure_2(R: Array, p: Array, figures_dir: str) -> None:
-    """Figure 2 of the paper: ranks R and printed probabilities p of three tokens.
-
-    The other bars are the paper's sketch.
-    """
+    """Figure 2 of the paper: ranks R and probabilities p of three tokens; the bars are a sketch."""
     heights, places = [15, 13, 12, 10, 9, 8, 6], range(1, 8)
     rows = []
     with plots.style():
-        figure, panels = plt.subplots(
-            3, 1, figsize=(NARROW, 3.8), sharex=True, layout="constrained"
-        )
+        figure, panels = plt.subplots(3, 1, sharex=True, layout="constrained")
+        figure.set_size_inches(NARROW, 3.8)
         for token, (axes, rank, shown) in enumerate(zip(panels, R, p, strict=True), start=1):
             axes.bar(places, heights, color=[INK if at == rank else CONTEXT for at in places])
             axes.axvline(2.5, color=INK, linestyle="--", linewidth=1)
@@ -210,8 +192,7 @@ def figure_2(R: Array, p: Array, figures_dir: str) -> None:
             for at, height in zip(places, heights, strict=True):
                 rows.append((token, at, height, at == rank, shown if at == rank else np.nan))
         panels[-1].set_xlabel("place")
-        headed(
-            panels[0], "One of three is in the top two", "black: the true token; dashed: $k$ = 2"
-        )
+        line = "black: the true token; dashed: $k$ = 2"
+        headed(panels[0], "One of three is in the top two", line)
     points = pd.DataFrame(rows, columns=["token", "place", "height", "correct", "p"])
     plots.save(figure, points, figures_dir, "figure_2")
