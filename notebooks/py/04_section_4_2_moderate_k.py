@@ -24,79 +24,24 @@ ks = [1, 10, 50, 100]  # k of RBP_k to show of what was measured; 1 is notebook 
 records_dir = ""  # a folder of your own records; empty: the pocket models
 figures_dir = ""  # where to write figures and their points; empty: nowhere
 
-# %% tags=["hide-input"]
-# Import what is needed, and say what the checks of the exercises recognise
-import matplotlib.pyplot as plt
+# %%
 import numpy as np
 import pandas as pd
-from matplotlib.patches import Rectangle
 
-from rbpkit import fit_power_law, load_summaries, paper, plots
-from rbpkit.errors import InputError
-from rbpkit.fit import rbp_curve
-from rbpkit.palette import CONTEXT, INK, OTHER
-from rbpkit.stats.curves import models_of, published_curves
+from rbpkit import fit_power_law, paper, plots
+from rbpkit.stats.curves import published_curves
 from rbpkit.study.params import check_parameters
-from rbpkit.tools.choices import asked_and_there
-from rbpkit.tools.claims import claims_table
-from rbpkit.tools.exercises import check, sealed
-from rbpkit_pocket.paths import SUMMARIES
+from rbpkit_pocket.companions import notebook_04 as draw
 
 check_parameters(globals())
-ours = "your models" if records_dir else "pocket models"
 
-# For each exercise: how to undo a common mistake, and what to say if that gives the right answer
-MISTAKES = {
-    1: [
-        (lambda a: 1 / a, "The loss is divided by this. By which number is it multiplied?"),
-        (lambda a: a / 100, "Give the factor, not percent."),
-        (lambda a: 1 - a, "This share of the loss is lost. Which factor is left?"),
-        (lambda a: 10**a, "This is the slope. Raise 10 to it."),
-    ],
-    2: [
-        (lambda a: np.log10(a), "This is the number of parameters. Give its power of ten."),
-        (lambda a: a / np.log(10), "This is the natural logarithm. Give the power of ten."),
-    ],
-    3: [
-        (lambda a: 100 * a, "Give percent."),
-        (lambda a: 10**a, "Use natural logarithms."),
-    ],
-}
-
-
-# %% tags=["hide-input"]
-# Draw two of the 48 lines of Figure 4
-line_a = published_curves(100)["HumanEval", "GPT2"]
-line_b = published_curves(10)["AusLegal", "Pythia"]
-titles = ("A: GPT-2, HumanEval, $k$ = 100", "B: Pythia, AusLegal, $k$ = 10")
-
-
-def two_panels():
-    """A figure with two panels of one range; S is the horizontal axis."""
-    figure, panels = plt.subplots(
-        1, 2, figsize=(plots.WIDTH, 3.2), sharex=True, sharey=True, layout="constrained"
-    )
-    for axes in panels:
-        axes.set(xscale="log", xlabel="$S$ (non-embedding parameters)")
-    return figure, panels
-
-
-with plots.style():
-    figure, panels = two_panels()
-    for axes, title, line in zip(panels, titles, (line_a, line_b), strict=True):
-        law = fit_power_law(line.S, line.loss)
-        ink = plots.ink_of(line.family)
-        axes.plot(line.S, law.predict(line.S).loss, color=INK, linewidth=1.2)
-        axes.plot(line.S, line.loss, ink.marker, color=ink.colour, markersize=6)
-        axes.set(yscale="log", title=title)
-        axes.text(0.95, 0.9, f"$R^2$ = {law.r2:.3f}", transform=axes.transAxes, ha="right")
-        print(f"{title[0]}: {line.S.size} models, R2 = {law.r2:.3f}")
-    panels[0].set_ylabel(r"$-\log\,\mathrm{RBP}_k$")
-    plots.log_ticks(panels[0])
-    panels[0].set_xticks([1e6, 1e8, 1e10], minor=False)
-    panels[0].minorticks_off()
-two_lines = pd.concat(plots.curve_points("published", [line]) for line in (line_a, line_b))
-plots.save(figure, two_lines, figures_dir, "figure_4_two_lines")
+# %%
+line_A = published_curves(100)["HumanEval", "GPT2"]
+line_B = published_curves(10)["AusLegal", "Pythia"]
+for letter, line in (("A", line_A), ("B", line_B)):
+    law = fit_power_law(line.S, line.loss)
+    print(f"{letter}: {law.n} models, R2 = {law.r2:.3f}")
+draw.two_lines(line_A, line_B, figures_dir)
 
 # %% [markdown]
 # *Two lines of Figure 4, from the paper's points. $R^2$ is the part of the losses' variance (in logarithms) that the line explains. It is 1 if every point is on the line.*
@@ -111,26 +56,12 @@ plots.save(figure, two_lines, figures_dir, "figure_4_two_lines")
 #
 # Figure 4 has three values of $k$ (10, 50 and 100), four texts and four families of models, so 48 lines. More guesses succeed more often, so the loss is smaller at larger $k$. The lines are also steeper at larger $k$:
 
-# %% tags=["hide-input"]
-# Draw Pythia's lines on Wiki
-ink = plots.ink_of("Pythia")
-wiki, ends = [], []
-with plots.style():
-    figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.6), layout="constrained")
-    for k in (1, 10, 50, 100):
-        line = published_curves(k)["Wiki", "Pythia"]
-        law = fit_power_law(line.S, line.loss)
-        fitted = law.predict(line.S).loss
-        axes.plot(line.S, fitted, color=INK, linewidth=1.2)
-        axes.plot(line.S, line.loss, ink.marker, color=ink.colour, markersize=6)
-        ends.append((line.S[-1], fitted[-1], rf"$k$ = {k}: $\alpha$ = {law.alpha:.3f}", INK))
-        wiki.append(line)
-        print(f"k = {k}: alpha = {law.alpha:.3f}")
-    axes.set(xscale="log", yscale="log", xlabel="$S$ (non-embedding parameters)")
-    axes.set(ylabel=r"$-\log\,\mathrm{RBP}_k$", title="Pythia on Wiki: steeper with more guesses")
-    plots.log_ticks(axes)
-    plots.label_ends(axes, ends)
-plots.save(figure, plots.curve_points("published", wiki), figures_dir, "figure_4")
+# %%
+wiki = {k: published_curves(k)["Wiki", "Pythia"] for k in (1, 10, 50, 100)}
+for k, line in wiki.items():
+    law = fit_power_law(line.S, line.loss)
+    print(f"k = {k}: alpha = {law.alpha:.3f}")
+draw.figure_4(wiki, figures_dir)
 
 # %% [markdown]
 # *Ten Pythias on Wikipedia, from the paper's points of Figures 3 and 4. The exponent $\alpha_k$ is the steepness of the line: a slope of $-\alpha_k$ in logarithms.*
@@ -152,6 +83,7 @@ points = points.merge(tokens, on=["corpus", "family"])
 
 # %%
 LINE = ["source", "corpus", "family", "k"]  # what names one line
+NUMBERS = ["n", "alpha", "intercept", "R2"]
 
 
 def fit_lines(points):
@@ -160,7 +92,7 @@ def fit_lines(points):
     for name, line in points.groupby(LINE, sort=False):
         law = fit_power_law(line.S, line.loss)
         rows.append([*name, law.n, law.alpha, law.intercept, law.r2])
-    return pd.DataFrame(rows, columns=[*LINE, "n", "alpha", "intercept", "R2"])
+    return pd.DataFrame(rows, columns=LINE + NUMBERS)
 
 
 lines = fit_lines(points)
@@ -168,51 +100,15 @@ low = lines[lines.R2 < 0.97]
 print(len(lines) - len(low), "of", len(lines), "lines have an R2 of at least 0.97; not so:")
 low.round(3)
 
-# %% tags=["hide-input"]
-# Check: the lines are those that the paper prints
-table1 = paper.table1().rename(columns={"dataset": "corpus", "r2": "R2"})
-printed = table1[table1["k"].isin(["10", "100"])].astype({"k": int})
-pythia = paper.fit_by_k().query("k == 50").rename(columns={"dataset": "corpus"})
-pythia = pythia.pivot(index=["corpus", "k"], columns="quantity", values="value").reset_index()
-printed = pd.concat([printed, pythia.assign(family="Pythia")])
-both = lines.merge(printed, on=["corpus", "family", "k"], suffixes=("", " printed"))
-assert len(both) == 36 and (both["alpha"] + both["slope"]).abs().max() < 6e-4
-assert (both["R2"] - both["R2 printed"]).abs().max() < 6e-4
-print("These lines agree with Table 1 (k = 10, 100) and Figure 6 (k = 50, Pythia) as printed.")
-
 # %% [markdown]
 # The paper's sentence is true of 45 lines. The other three are all on HumanEval, at $k = 100$. The lowest is A.
-
-# %% [markdown]
+#
 # ## A ruler made of chance
 #
 # Is 0.97 a lot? $R^2$ does not say how far a point may be from its line. For that we need a unit of length, and chance provides one: the sampling error.
 
-# %% tags=["hide-input"]
-# Draw the idea: a distance, measured in sampling errors
-distance = 1.9
-rulers = pd.DataFrame({"bottom": [1.9, 0.0], "unit": [0.19, 0.95]})
-rulers["text"] = [
-    "many tokens, short units: the point is ten sampling errors off",
-    "few tokens, long units: the point is two sampling errors off",
-]
-with plots.style():
-    figure, axes = plt.subplots(figsize=(plots.WIDTH, 2.7), layout="constrained")
-    axes.set(xlim=(-0.4, 4.1), ylim=(-0.2, 3.5), title="The same distance, two rulers")
-    axes.set_axis_off()
-    for ruler in rulers.itertuples():
-        for step in range(round(3.8 / ruler.unit)):
-            corner = (step * ruler.unit, ruler.bottom)
-            face = CONTEXT if step % 2 == 0 else "white"
-            box = Rectangle(corner, ruler.unit, 0.35, facecolor=face, edgecolor=OTHER)
-            axes.add_patch(box)
-        height = ruler.bottom + 0.65
-        axes.vlines(0, ruler.bottom - 0.15, height + 0.2, color=INK)
-        axes.text(-0.07, height, "line", ha="right", va="center")
-        axes.hlines(height, 0, distance, color=INK, linestyle=":")
-        axes.plot(distance, height, "o", color=INK, markersize=8)
-        axes.text(0, height + 0.35, ruler.text)
-plots.save(figure, rulers.assign(distance=distance), figures_dir, "figure_4_ruler")
+# %%
+draw.ruler(figures_dir)
 
 # %% [markdown]
 # *A sketch. One box of a ruler is one sampling error.*
@@ -243,27 +139,13 @@ def add_distances(points, lines):
 
 points = add_distances(points, lines)
 
-# %% tags=["hide-input"]
-# Draw A and B again, in sampling errors
-line_a = points.query("corpus == 'HumanEval' and family == 'GPT2' and k == 100")
-line_b = points.query("corpus == 'AusLegal' and family == 'Pythia' and k == 10")
-titles = ("A: $R^2$ = 0.947, near its line", "B: $R^2$ = 0.994, far from it")
-with plots.style():
-    figure, panels = two_panels()
-    for axes, title, line in zip(panels, titles, (line_a, line_b), strict=True):
-        ink = plots.ink_of(line["family"].iloc[0])
-        axes.axhspan(-1, 1, color=CONTEXT)
-        axes.axhline(0, color=INK, linewidth=1.2)
-        axes.plot(line["S"], line["in_errors"], ink.marker, color=ink.colour, markersize=6)
-        axes.set_title(title)
-        furthest = line["in_errors"].abs().max()
-        print(f"{title[0]}: the furthest point is {furthest:.1f} sampling errors from the line")
-    panels[0].set_ylabel("sampling errors above the line")
-    panels[0].set_xticks([1e6, 1e8, 1e10], minor=False)
-    panels[0].minorticks_off()
-    panels[0].text(1e6, 3, "grey: one sampling error", color=OTHER)
-saved = pd.concat([line_a, line_b])[[*LINE, "model", "S", "distance", "chance", "in_errors"]]
-plots.save(figure, saved, figures_dir, "figure_4_in_errors")
+# %%
+points_A = points.query("corpus == 'HumanEval' and family == 'GPT2' and k == 100")
+points_B = points.query("corpus == 'AusLegal' and family == 'Pythia' and k == 10")
+for letter, of_line in (("A", points_A), ("B", points_B)):
+    furthest = of_line.in_errors.abs().max()
+    print(f"{letter}: the furthest point is {furthest:.1f} sampling errors from the line")
+draw.in_errors(points_A, points_B, figures_dir)
 
 # %% [markdown]
 # *The points of A and B and their distance from the line, in sampling errors. The grey band is one sampling error wide on each side.*
@@ -300,30 +182,8 @@ lines.loc[[lowest_R2, least_exact], shown].round(3)
 #
 # $R^2$ is low in A because HumanEval is a short text: on 42,400 tokens, chance alone would move the points visibly even if the law were exact. $R^2$ is high in B because ten sizes over four decades give a wide spread of losses. Next to this spread the distances look small. Here are all 48 lines.
 
-# %% tags=["hide-input"]
-# Draw R2 against the distance in sampling errors
-with plots.style():
-    figure, axes = plt.subplots(figsize=(plots.WIDTH, 4.0), layout="constrained")
-    axes.axhline(1, color=OTHER, linewidth=1)
-    for family, part in lines.groupby("family", sort=False):
-        ink = plots.ink_of(family)
-        name = plots.name_of(family)
-        fills = (part["corpus"] == "HumanEval").map({True: "white", False: ink.colour})
-        for R2, ratio, fill in zip(part["R2"], part["ratio"], fills, strict=True):
-            axes.plot(R2, ratio, ink.marker, color=ink.colour, markerfacecolor=fill)
-        axes.plot([], [], ink.marker, color=ink.colour, label=name)
-    axes.set(yscale="log", xlim=(0.943, 1.0), xlabel="$R^2$ of the line")
-    axes.set_ylabel("typical distance (sampling errors)")
-    axes.set_title("A high $R^2$ does not make a line exact")
-    axes.set_yticks([0.3, 1, 3, 10], ["0.3", "1", "3", "10"])
-    axes.minorticks_off()
-    axes.text(0.944, 0.95, "an exact law, moved by chance alone", color=OTHER, va="top")
-    for letter, row in (("A", lowest_R2), ("B", least_exact)):
-        mark = (lines["R2"][row], lines["ratio"][row])
-        axes.annotate(letter, mark, (-14, 0), textcoords="offset points", va="center")
-    figure.legend(loc="outside lower center", ncols=4)
-saved = lines[[*LINE, "n", "R2", "scatter", "chance", "ratio"]]
-plots.save(figure, saved, figures_dir, "figure_4_scatter")
+# %%
+draw.scatter(lines, lowest_R2, least_exact, figures_dir)
 
 # %% [markdown]
 # *One mark for each line. Open marks: HumanEval. The height of a mark is the typical distance of the points from the line.*
@@ -337,15 +197,14 @@ print(f"the worst scatters by {lines.scatter.max():.1%}")
 
 # %% [markdown]
 # So the law is a good summary. Half of the published lines scatter by less than 3% of the loss, the worst by 12%. It is not exact: sampling alone does not explain the distances. Either the true law is slightly curved, or something besides size moves the models. A high $R^2$ rules out neither.
-
-# %% [markdown]
+#
 # **Exercise 1.** By its line, by which factor does Pythia's $-\log \mathrm{RBP}_{100}$ on Wiki change if $S$ grows tenfold? To two decimals.
 #
 # <details><summary>Hint</summary>The exponent is in <code>lines</code> and in the picture of Pythia on Wiki. A power law multiplies the loss by the same factor at each tenfold step.</details>
 
 # %%
 answer_1 = None
-print(check(1, answer_1, sealed("04bd088b", digits=2), MISTAKES[1]))
+draw.check(1, answer_1)
 
 # %% [markdown]
 # **Exercise 2.** By its line at $k = 10$, how many parameters would a Pythia need until $\mathrm{RBP}_{10}$ on Wiki reaches 0.9? Give the power of ten, to one decimal.
@@ -354,7 +213,7 @@ print(check(1, answer_1, sealed("04bd088b", digits=2), MISTAKES[1]))
 
 # %%
 answer_2 = None
-print(check(2, answer_2, sealed("a35e6e7a", digits=1), MISTAKES[2]))
+draw.check(2, answer_2)
 
 # %% [markdown]
 # **Exercise 3.** All ten Pythias on Wiki at $k = 100$ scatter by 4.6% of the loss, and $R^2$ is 0.995. Fit only the five largest. What is the scatter now, in percent, to one decimal? Why does $R^2$ fall as well?
@@ -363,27 +222,22 @@ print(check(2, answer_2, sealed("a35e6e7a", digits=1), MISTAKES[2]))
 
 # %%
 answer_3 = None
-print(check(3, answer_3, sealed("a97b042d", digits=1, within=0), MISTAKES[3]))
+draw.check(3, answer_3)
 
 # %% [markdown]
 # ## Further questions
 #
 # <details><summary>What do all 48 lines of Figure 4 look like?</summary>
 #
-# All fall, and on each text the lines get steeper as $k$ grows, except that of GPT-2 on HumanEval. The next cell has them, from $k = 10$ down to $k = 100$.
+# All fall, and on each text the lines get steeper as $k$ grows, except that of GPT-2 on HumanEval. The next figure has their exponents.
 #
 # </details>
 
-# %% tags=["hide-input", "hide-output"]
-# Draw all lines of Figure 4
-panel = "$k$ = " + points["k"].astype(str) + ": " + points["corpus"]
-figure = plots.law_grid(points.assign(panel=panel), panel="panel", size=(3.0, 2.1))
-columns = ["source", "corpus", "family", "model", "quantity", "S", "value", "loss", "k"]
-plots.save(figure, points[columns], figures_dir, "figure_4_all")
-
+# %%
 alpha = lines.pivot(index=["corpus", "family"], columns="k", values="alpha")
 falls = alpha[(alpha[100] < alpha[50]) | (alpha[50] < alpha[10])]
 print("not steeper at each larger k:", "; ".join(" ".join(name) for name in falls.index))
+draw.all_exponents(lines, points, figures_dir)
 
 # %% [markdown]
 # <details><summary>Are the pocket models, or yours, closer to their lines?</summary>
@@ -392,115 +246,26 @@ print("not steeper at each larger k:", "; ".join(" ".join(name) for name in fall
 #
 # </details>
 
-# %% tags=["hide-input", "hide-output"]
-# Measure the same on the pocket models, or on your records
-summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
-there = [one.manifest for one in summaries]
-shown_corpora = asked_and_there(
-    corpus_names, sorted({one.corpus for one in there}), "corpus", bool(records_dir)
-)
-shown_families = asked_and_there(
-    families, sorted({one.family for one in there}), "family", bool(records_dir)
-)
-tokens_of = pd.DataFrame(
-    [(one.manifest.corpus, one.manifest.model, one.tokens) for one in summaries],
-    columns=["corpus", "model", "tokens"],
-)
+# %%
+study = draw.read_study(records_dir, families, corpus_names)
+measured = draw.measured_points(study, ks, figures_dir)  # of what has a line
+measured_lines = fit_lines(measured)
+measured_lines = add_ratio(measured_lines, add_distances(measured, measured_lines))
 
-with_line, every = [], []
-for k in ks:
-    if k == 1:
-        continue  # notebook 03's
-    without, reason = [], ""
-    for corpus in shown_corpora:
-        for family in shown_families:
-            if not models_of(summaries, corpus, family):
-                continue
-            curve = rbp_curve(summaries, k, corpus, family)
-            table = plots.curve_points("measured", [curve]).assign(k=k)
-            every.append(table)
-            try:
-                fit_power_law(curve.S, curve.loss, labels=curve.models)
-            except InputError as error:
-                without.append(f"{plots.name_of(family)} on {plots.short(corpus)}")
-                reason = reason or str(error)
-            else:
-                with_line.append(table)
-    if without:
-        print(f"No line at k = {k} for {', '.join(without)}. The first: {reason}.")
-
-measured_lines = lines.iloc[:0]
-if with_line:
-    measured = pd.concat(with_line, ignore_index=True).merge(tokens_of, on=["corpus", "model"])
-    measured_lines = fit_lines(measured)
-    measured_lines = add_ratio(measured_lines, add_distances(measured, measured_lines))
-
-# %% tags=["hide-input", "hide-output"]
-# Draw what was measured
-if every:
-    drawn = pd.concat(every, ignore_index=True)
-    panel = "$k$ = " + drawn["k"].astype(str) + ": " + drawn["corpus"].map(plots.short)
-    figure = plots.law_grid(drawn.assign(panel=panel), panel="panel", size=(3.0, 2.1))
-    plots.save(figure, drawn[columns], figures_dir, "figure_4_measured")
-else:
-    print("Nothing was measured at a k above 1.")
-
-# %% tags=["hide-input", "hide-output"]
-# Pool the lines of a family
-every_line = pd.concat([lines, measured_lines]).replace({"source": {"measured": ours}})
+# %%
+every_line = pd.concat([lines, measured_lines])
 of_family = every_line.groupby(["source", "family"], sort=False)["ratio"]
 pooled = of_family.agg(lambda ratio: np.sqrt((ratio**2).mean()))
 print("sampling errors, root mean square over the lines of a family:")
-pooled.unstack("source").round(1)
+pooled.unstack("source").rename(columns={"measured": study.ours}).round(1)
 
 # %% [markdown]
 # ## The paper says, we get
 #
 # "The fitted curves achieve R2 ≥ 0.97 across all datasets": 45 of 48 lines do, so this holds in part. "RBPk follows a precise power-law relationship with model size": over all lines the root mean square distance is five sampling errors, so this also holds in part.
 
-
-# %% tags=["hide-input", "hide-output"]
-# The claims as a table
-def enough(lines):
-    if lines.empty:
-        return "not measured"
-    good = (lines["R2"] >= 0.97).sum()
-    return f"{good} of {len(lines)}; smallest {lines['R2'].min():.3f}"
-
-
-def exact(lines):
-    if lines.empty:
-        return "not measured"
-    off = np.sqrt((lines["ratio"] ** 2).mean())
-    middle = 100 * lines["scatter"].median()
-    return f"{off:.1f} sampling errors; median scatter {middle:.1f}% of the loss"
-
-
-claims_table(
-    "04",
-    [
-        {
-            "claim": "The fitted curves achieve R2 ≥ 0.97 across all datasets",
-            "where": "Section 4.2",
-            "test": "lines of Figure 4 (k = 10, 50, 100) with R2 of at least 0.97",
-            "published": enough(lines),
-            "measured": enough(measured_lines),
-            "verdict": "holds" if (lines["R2"] >= 0.97).all() else "holds in part",
-            "main": True,
-        },
-        {
-            "claim": "RBPk follows a precise power-law relationship with model size",
-            "where": "Section 4, Eq. 5",
-            "test": "scatter about the lines of Figure 4, pooled: about 1 sampling error if the law is exact",
-            "published": exact(lines),
-            "measured": exact(measured_lines),
-            "verdict": "holds" if all_lines < 1.5 else "holds in part",
-            "main": True,
-        },
-    ],
-    records_dir,
-    figures_dir,
-)
+# %%
+draw.claims(lines, measured_lines, all_lines, records_dir, figures_dir)
 
 # %% [markdown]
 # **What this cannot show.** Our sampling error treats tokens as independent. Tokens of one document are alike, which makes the true error larger. The models of a family are scored on the same text, so chance moves their points up or down together. The line moves with them, and chance moves a point off its line by less than our sampling error says. The first effect makes "five sampling errors" too high. The second makes it too low. Notebook 05 takes chance further, to $k$ near the size of the vocabulary.

@@ -1,0 +1,240 @@
+"""What notebook 04 (Section 4.2) reads and draws, and how its exercises are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from rbpkit import paper, plots
+from rbpkit.errors import InputError
+from rbpkit.fit import Curve, fit_power_law, rbp_curve
+from rbpkit.palette import CONTEXT, INK, OTHER
+from rbpkit.plots import NARROW, headed
+from rbpkit.stats.curves import models_of
+from rbpkit.tools.choices import Study
+from rbpkit.tools.exercises import Mistake, checker, sealed
+from rbpkit_pocket.companions.claims_04 import claims as claims
+from rbpkit_pocket.companions.shared_b import read_study as read_study
+
+MISTAKES: dict[int, list[Mistake]] = {
+    1: [
+        (lambda a: 1 / a, "The loss is divided by this. By which number is it multiplied?"),
+        (lambda a: a / 100, "Give the factor, not percent."),
+        (lambda a: 1 - a, "This share of the loss is lost. Which factor is left?"),
+        (lambda a: 10**a, "This is the slope. Raise 10 to it."),
+    ],
+    2: [
+        (lambda a: np.log10(a), "This is the number of parameters. Give its power of ten."),
+        (lambda a: a / np.log(10), "This is the natural logarithm. Give the power of ten."),
+    ],
+    3: [
+        (lambda a: 100 * a, "Give percent."),
+        (lambda a: 10**a, "Use natural logarithms."),
+    ],
+}
+ANSWERS = {
+    1: sealed("04bd088b", digits=2),
+    2: sealed("a35e6e7a", digits=1),
+    3: sealed("a97b042d", digits=1, within=0),
+}
+check = checker(ANSWERS, MISTAKES)
+
+LINE = ["source", "corpus", "family", "k"]
+COLUMNS = ["source", "corpus", "family", "model", "quantity", "S", "value", "loss", "k"]
+LOSS = r"$-\log\,\mathrm{RBP}_k$, nats"
+DECADES = [1e6, 1e8, 1e10]
+
+
+def _two_panels() -> tuple[Figure, Any]:
+    """A figure with two panels of one range; S is the horizontal axis."""
+    size = (plots.WIDTH, 3.2)
+    figure, panels = plt.subplots(
+        1, 2, figsize=size, sharex=True, sharey=True, layout="constrained"
+    )
+    for axes in panels:
+        axes.set(xscale="log", xlabel="$S$, parameters")
+    return figure, panels
+
+
+def two_lines(line_A: Curve, line_B: Curve, figures_dir: str) -> None:
+    """Two of the 48 lines of Figure 4, side by side."""
+    titles = ("A: GPT-2, HumanEval, $k$ = 100", "B: Pythia, AusLegal, $k$ = 10")
+    with plots.style():
+        figure, panels = _two_panels()
+        for axes, title, line in zip(panels, titles, (line_A, line_B), strict=True):
+            law, ink = fit_power_law(line.S, line.loss), plots.ink_of(line.family)
+            axes.plot(line.S, law.predict(line.S).loss, color=INK, linewidth=1.2)
+            axes.plot(line.S, line.loss, ink.marker, color=ink.colour, markersize=6)
+            axes.set(yscale="log", title=title)
+            axes.text(0.95, 0.9, f"$R^2$ = {law.r2:.3f}", transform=axes.transAxes, ha="right")
+        panels[0].set_ylabel(LOSS)
+        plots.log_ticks(panels[0])
+        panels[0].set_xticks(DECADES, minor=False)
+        panels[0].minorticks_off()
+    points = pd.concat(plots.curve_points("published", [line]) for line in (line_A, line_B))
+    plots.save(figure, points, figures_dir, "figure_4_two_lines")
+
+
+def figure_4(wiki: Mapping[int, Curve], figures_dir: str) -> None:
+    """Pythia's lines on Wiki at several k."""
+    ink = plots.ink_of("Pythia")
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
+        ends = []
+        for k, line in wiki.items():
+            law = fit_power_law(line.S, line.loss)
+            fitted = np.asarray(law.predict(line.S).loss)
+            axes.plot(line.S, fitted, color=INK, linewidth=1.2)
+            axes.plot(line.S, line.loss, ink.marker, color=ink.colour, markersize=6)
+            ends.append((line.S[-1], fitted[-1], rf"$k$ = {k}: $\alpha$ = {law.alpha:.3f}", INK))
+        axes.set(xscale="log", yscale="log", xlabel="$S$, parameters", ylabel=LOSS)
+        headed(axes, "Steeper with more guesses", "ten Pythias on Wikipedia")
+        plots.log_ticks(axes)
+        plots.label_ends(axes, ends)
+    plots.save(figure, plots.curve_points("published", wiki.values()), figures_dir, "figure_4")
+
+
+def ruler(figures_dir: str) -> None:
+    """The idea: one distance from a line, measured in sampling errors of two sizes."""
+    distance = 1.9
+    rulers = pd.DataFrame({"bottom": [1.9, 0.0], "unit": [0.19, 0.95]})
+    rulers["text"] = [
+        "many tokens, short units: the point is ten sampling errors off",
+        "few tokens, long units: the point is two sampling errors off",
+    ]
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(plots.WIDTH, 2.7), layout="constrained")
+        axes.set(xlim=(-0.4, 4.1), ylim=(-0.2, 3.5))
+        axes.set_axis_off()
+        for row in rulers.itertuples():
+            for step in range(round(3.8 / row.unit)):
+                face = CONTEXT if step % 2 == 0 else "white"
+                look: dict[str, Any] = {"facecolor": face, "edgecolor": OTHER}
+                axes.add_patch(Rectangle((step * row.unit, row.bottom), row.unit, 0.35, **look))
+            height = row.bottom + 0.65
+            axes.vlines(0, row.bottom - 0.15, height + 0.2, color=INK)
+            axes.text(-0.07, height, "line", ha="right", va="center")
+            axes.hlines(height, 0, distance, color=INK, linestyle=":")
+            axes.plot(distance, height, "o", color=INK, markersize=8)
+            axes.text(0, height + 0.35, row.text)
+        headed(axes, "The same distance, two rulers", "a sketch; a box is one sampling error")
+    plots.save(figure, rulers.assign(distance=distance), figures_dir, "figure_4_ruler")
+
+
+def in_errors(points_A: pd.DataFrame, points_B: pd.DataFrame, figures_dir: str) -> None:
+    """The points of A and B above their lines, in sampling errors."""
+    titles = ("A: $R^2$ = 0.947, near its line", "B: $R^2$ = 0.994, far from it")
+    with plots.style():
+        figure, panels = _two_panels()
+        for axes, title, line in zip(panels, titles, (points_A, points_B), strict=True):
+            ink = plots.ink_of(line["family"].iloc[0])
+            axes.axhspan(-1, 1, color=CONTEXT)
+            axes.axhline(0, color=INK, linewidth=1.2)
+            axes.plot(line["S"], line["in_errors"], ink.marker, color=ink.colour, markersize=6)
+            axes.set_title(title)
+        panels[0].set_ylabel("sampling errors above the line")
+        panels[0].set_xticks(DECADES, minor=False)
+        panels[0].minorticks_off()
+        panels[0].text(1e6, 3, "grey: one sampling error", color=OTHER)
+    columns = [*LINE, "model", "S", "distance", "chance", "in_errors"]
+    saved = pd.concat([points_A, points_B])[columns]
+    plots.save(figure, saved, figures_dir, "figure_4_in_errors")
+
+
+def scatter(lines: pd.DataFrame, A: int, B: int, figures_dir: str) -> None:
+    """R2 against the typical distance in sampling errors, a mark for each line."""
+    with plots.style():
+        figure, axes = plt.subplots(figsize=(NARROW, 4.2), layout="constrained")
+        axes.axhline(1, color=OTHER, linewidth=1)
+        for row in lines.itertuples():
+            ink = plots.ink_of(row.family)
+            is_named = row.Index in (A, B)
+            colour = ink.colour if is_named else OTHER
+            fill = "white" if row.corpus == "HumanEval" else colour
+            look: dict[str, Any] = {"color": colour, "markerfacecolor": fill}
+            axes.plot(row.R2, row.ratio, ink.marker, **look, ms=8 if is_named else 5)
+        axes.set(yscale="log", xlim=(0.943, 1.0), xlabel="$R^2$ of the line")
+        axes.set_ylabel("typical distance, sampling errors")
+        axes.set_yticks([0.3, 1, 3, 10], ["0.3", "1", "3", "10"])
+        axes.minorticks_off()
+        axes.text(0.944, 0.95, "an exact law, moved by chance alone", color=OTHER, va="top")
+        for letter, row in (("A: GPT-2, HumanEval", A), ("B: Pythia, AusLegal", B)):
+            mark = (lines["R2"][row], lines["ratio"][row])
+            place = (-5, 12) if row == A else (-9, 0)
+            side = "left" if row == A else "right"
+            axes.annotate(letter, mark, place, textcoords="offset points", va="center", ha=side)
+        line = "all 48 lines; hollow: HumanEval, which has the fewest tokens"
+        headed(axes, "A high $R^2$ does not make a line exact", line)
+    saved = lines[[*LINE, "n", "R2", "scatter", "chance", "ratio"]]
+    plots.save(figure, saved, figures_dir, "figure_4_scatter")
+
+
+def all_exponents(lines: pd.DataFrame, points: pd.DataFrame, figures_dir: str) -> None:
+    """The exponents of all 48 lines against k, by text; saves the points of Figure 4."""
+    with plots.style():
+        figure, panels = plt.subplots(
+            1, 4, figsize=(plots.WIDTH, 3), sharey=True, layout="constrained"
+        )
+        for axes, corpus in zip(panels, paper.PLOTTED_CORPORA, strict=True):
+            _steeper(axes, lines[lines["corpus"] == corpus])
+            axes.set_title(corpus)
+        panels[0].set_ylabel(r"$\alpha_k$")
+        handles = plots.family_marks(paper.FAMILIES)
+        figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    plots.save(figure, points[COLUMNS], figures_dir, "figure_4_all")
+
+
+def _steeper(axes: Axes, lines: pd.DataFrame) -> None:
+    for family, line in lines.groupby("family", sort=False):
+        ink = plots.ink_of(str(family))
+        axes.plot(line["k"], line["alpha"], marker=ink.marker, color=ink.colour)
+    axes.set(xscale="log", xlabel="$k$")
+    axes.set_xticks([10, 50, 100], ["10", "50", "100"])
+    axes.minorticks_off()
+
+
+def measured_points(study: Study, ks: Sequence[int], figures_dir: str) -> pd.DataFrame:
+    """The points of what was measured and has a line, with the number of tokens of each.
+
+    Draws all points, and says which have no line.
+    """
+    of_models = []
+    for summary in study.summaries:
+        manifest = summary.manifest
+        of_models.append((manifest.corpus, manifest.model, summary.tokens))
+    tokens = pd.DataFrame(of_models, columns=["corpus", "model", "tokens"])
+    every, with_line = [], []
+    for k in ks:
+        without, reason = [], ""
+        for corpus in study.corpora:
+            for family in study.families:
+                # k = 1 is notebook 03's.
+                if k == 1 or not models_of(study.summaries, corpus, family):
+                    continue
+                curve = rbp_curve(study.summaries, k, corpus, family)
+                every.append(plots.curve_points("measured", [curve]).assign(k=k))
+                try:
+                    fit_power_law(curve.S, curve.loss, labels=curve.models)
+                    with_line.append(every[-1])
+                except InputError as error:
+                    without.append(f"{plots.name_of(family)} on {plots.short(corpus)}")
+                    reason = reason or str(error)
+        if without:
+            print(f"No line at k = {k} for {', '.join(without)}. The first: {reason}.")
+    if not every:
+        print("Nothing was measured at a k above 1.")
+        return pd.DataFrame(columns=[*COLUMNS, "tokens"])
+    drawn = pd.concat(every, ignore_index=True)
+    panel = "$k$ = " + drawn["k"].astype(str) + ": " + drawn["corpus"].map(plots.short)
+    figure = plots.law_grid(drawn.assign(panel=panel), panel="panel", size=(3.0, 2.1))
+    plots.save(figure, drawn[COLUMNS], figures_dir, "figure_4_measured")
+    if not with_line:
+        return drawn[:0].assign(tokens=0)
+    return pd.concat(with_line, ignore_index=True).merge(tokens, on=["corpus", "model"])
