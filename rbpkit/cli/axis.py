@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rbpkit.cli.common import print_table, say
+from rbpkit.cli.common import print_table, save_figure, say
 from rbpkit.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from rbpkit.axis import AxisFit
     from rbpkit.summary import Summary
@@ -30,48 +31,25 @@ def lines_in_ce(summaries: Sequence[Summary], ks: Sequence[int]) -> list[AxisFit
 
 def print_lines(fits: Sequence[AxisFit], as_json: bool, figure: Path | None) -> None:
     """The table of the lines, and their picture."""
+    import pandas as pd
+
     from rbpkit.axis import axis_table
 
     print_table(axis_table(fits), as_json)
-    if figure is not None:
-        _draw_lines(fits, figure)
-        say(f"drawn: {figure}")
+    if figure is None:
+        return
+    from rbpkit.fit import Curve
+    from rbpkit.study.law_figures import law_figure
 
-
-def _draw_lines(fits: Sequence[AxisFit], figure: Path) -> None:
-    """A panel for each text: -log RBP_k against CE, one grey for each k."""
-    import matplotlib.pyplot as plt
-    import numpy as np
-    from matplotlib.ticker import MaxNLocator
-
-    from rbpkit import plots
-    from rbpkit.palette import ordered_greys
-
-    texts = list(dict.fromkeys((fit.corpus, fit.V) for fit in fits))
-    ks = list(dict.fromkeys(fit.k for fit in fits))
-    greys = dict(zip(ks, ordered_greys(len(ks)), strict=True))
-    with plots.style():
-        size = (plots.WIDTH, 3.6 * len(texts))
-        picture, panels = plt.subplots(
-            len(texts), figsize=size, squeeze=False, layout="constrained"
-        )
-        for axes, (corpus, V) in zip(panels[:, 0], texts, strict=True):
-            for fit in fits:
-                if (fit.corpus, fit.V) != (corpus, V):
-                    continue
-                colour = greys[fit.k]
-                ends = fit.ce[[0, -1]]
-                axes.plot(ends, fit.line.predict(ends).loss, color=colour)
-                axes.plot(fit.ce, -np.log(fit.rbp), "o", color=colour, label=f"k = {fit.k}")
-            axes.set(xscale="log", yscale="log", title=f"{corpus} (V = {V:,})")
-            axes.minorticks_off()
-            for axis in (axes.xaxis, axes.yaxis):  # the ranges are less than a decade
-                axis.set_major_locator(MaxNLocator(5))
-                axis.set_major_formatter("{x:g}")
-            axes.set(xlabel="CE (nats a token)", ylabel=r"$-\log\,\mathrm{RBP}_k$")
-            axes.legend()
-        picture.savefig(figure)
-        plt.close(picture)
+    curves, points = [], []
+    for fit in fits:
+        about = {"corpus": fit.corpus, "V": fit.V, "k": fit.k, "model": fit.models}
+        points.append(pd.DataFrame(about | {"CE": fit.ce, "RBP": fit.rbp}))
+        text = f"{fit.corpus} (V = {fit.V:,})"
+        name = f"k = {fit.k}"
+        names = (*[""] * (len(fit.models) - 1), name)  # at the end of its line
+        curves.append(Curve(text, name, "RBP_k", names, fit.ce, fit.rbp))
+    save_figure(law_figure(curves, "CE (nats a token)"), pd.concat(points), figure)
 
 
 def print_pairs(path: Path, as_json: bool, figure: Path | None) -> None:
@@ -92,11 +70,10 @@ def print_pairs(path: Path, as_json: bool, figure: Path | None) -> None:
     if noted:
         say(f"{noted} of {len(table)} predictions have a note: read it before you use them")
     if figure is not None:
-        _draw_pairs(pairs, predicted, figure)
-        say(f"drawn: {figure}")
+        save_figure(_pairs_figure(pairs, predicted), table, figure)
 
 
-def _draw_pairs(pairs: pd.DataFrame, predicted: pd.DataFrame, figure: Path) -> None:
+def _pairs_figure(pairs: pd.DataFrame, predicted: pd.DataFrame) -> Figure:
     """Shown pairs as ink, predictions with their intervals; a panel for each k."""
     import matplotlib.pyplot as plt
 
@@ -120,5 +97,4 @@ def _draw_pairs(pairs: pd.DataFrame, predicted: pd.DataFrame, figure: Path) -> N
             )
             axes.set(xlabel="CE (nats a token)", ylabel=f"accuracy at k = {k}")
             axes.legend()
-        picture.savefig(figure)
-        plt.close(picture)
+    return picture

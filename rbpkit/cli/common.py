@@ -14,9 +14,11 @@ from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
 from rbpkit.errors import InputError
+from rbpkit.study.checks import folder_to_write
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from rbpkit.summary import Summary
 
@@ -94,6 +96,26 @@ class Selection(Where):
 
 Chosen = Annotated[Selection, Parameter(name="*", group="Which jobs")]
 ALL = Selection()
+
+
+def check_figure(figure: Path) -> None:
+    """InputError unless a figure can be written there; ModuleNotFoundError without the extra."""
+    from rbpkit.files.writing import check_plain_file
+    from rbpkit.plots import FORMATS
+
+    folder_to_write(str(figure.parent), "--figure")
+    if figure.suffix.lstrip(".") not in FORMATS:
+        raise InputError(f"--figure {figure}: end the name in .{', .'.join(FORMATS)}")
+    check_plain_file(figure)
+
+
+def save_figure(picture: Figure, points: pd.DataFrame, figure: Path) -> None:
+    """Write a picture, and its points as CSV next to it."""
+    from rbpkit import plots
+
+    form = figure.suffix.lstrip(".")
+    plots.save(picture, points, str(figure.parent), figure.stem, form)
+    say(f"drawn: {figure}, and its points in {figure.with_suffix('.csv')}")
 
 
 def each_k(asked: Sequence[int] | None) -> tuple[int, ...]:

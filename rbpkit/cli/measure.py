@@ -20,9 +20,11 @@ from rbpkit.cli.common import (
     Ks,
     Out,
     RecordsDir,
+    check_figure,
     each_k,
     print_rows,
     print_table,
+    save_figure,
     say,
     say_if_k_is_all,
 )
@@ -43,7 +45,6 @@ from rbpkit.study.checks import folder_to_write
 # seconds, and help and refusals should not.
 if TYPE_CHECKING:
     from rbpkit.corpora import Corpus
-    from rbpkit.fit import Curve
     from rbpkit.summary import Summary
 
 TEXT, READING, MODEL, RUN = TextSettings(), ReadingSettings(), ModelSettings(), RunSettings()
@@ -168,7 +169,7 @@ def fit(
     tokens to trust a line.
     """
     if figure is not None:
-        _check_figure(figure)
+        check_figure(figure)
     from rbpkit.fit import curves_of_all, family_lines, fit_curves
     from rbpkit.stats.noise import trust_of_all
 
@@ -190,31 +191,10 @@ def fit(
     for trust in trust_of_all(summaries).values():
         say(trust.words)
     if figure is not None:
-        _draw(curves, figure)
-        say(f"drawn: {figure}, and its points in {figure.with_suffix('.csv')}")
+        from rbpkit.plots import curve_points
+        from rbpkit.study.law_figures import law_figure
 
-
-def _check_figure(figure: Path) -> None:
-    """InputError unless it is the name of a figure; ModuleNotFoundError without the extra."""
-    from rbpkit.plots import FORMATS
-
-    folder_to_write(str(figure.parent), "--figure")
-    if figure.suffix.lstrip(".") not in FORMATS:
-        raise InputError(f"--figure {figure}: end the name in .{', .'.join(FORMATS)}")
-
-
-def _draw(curves: Sequence[Curve], figure: Path) -> None:
-    """A panel for each corpus and quantity, with the line of each family."""
-    from rbpkit import plots
-
-    points = plots.curve_points("measured", curves)
-    points["panel"] = points["corpus"] + ": " + points["quantity"]
-    label = r"$-\log\,\mathrm{RBP}_k$, or CE in nats"
-    columns = min(points["quantity"].nunique(), 4)  # a row for each corpus
-    picture = plots.law_grid(points, panel="panel", columns=columns, ylabel=label, share=False)
-    points = points.drop(columns="panel")
-    form = figure.suffix.lstrip(".")
-    plots.save(picture, points, str(figure.parent), figure.stem, form)
+        save_figure(law_figure(curves), curve_points("measured", curves), figure)
 
 
 def measured_rows(

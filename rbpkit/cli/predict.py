@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter, Token
 
 from rbpkit.cli.axis import lines_in_ce, print_pairs
-from rbpkit.cli.common import ALL, AsJson, Chosen, Ks, RecordsDir, each_k, print_table, say
+from rbpkit.cli.common import (
+    ALL,
+    AsJson,
+    Chosen,
+    Ks,
+    RecordsDir,
+    check_figure,
+    each_k,
+    print_table,
+    say,
+)
 from rbpkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,6 +74,8 @@ def predict(
     if pairs is not None:
         if records is not None or size or ce:
             raise InputError("--pairs: a table needs no --records, --size or --ce")
+        if figure is not None:
+            check_figure(figure)
         print_pairs(pairs, as_json, figure)
         return
     if records is None:
