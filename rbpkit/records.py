@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, overload
 from urllib.parse import quote
 
 import numpy as np
@@ -261,17 +261,10 @@ def _summary_file(path: Path) -> Path:
     return path.with_suffix(".summary.npz")
 
 
-class Named(Protocol):
-    """A job by the names of its model and corpus, whatever its settings."""
+def job_lock(directory: AnyPath, job: Any) -> FileLock:
+    """The lock that is held while a job is measured and written. Raises OSError.
 
-    @property
-    def model(self) -> str: ...
-    @property
-    def corpus(self) -> str: ...
-
-
-def job_lock(directory: AnyPath, job: Named) -> FileLock:
-    """The lock that is held while a job is measured and written, by its names. Raises OSError.
+    job: a key, or anything else with the names of its model and its corpus.
 
     The process that holds it may take it again: a sweep does, before it loads the model.
     """

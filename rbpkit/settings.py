@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -34,7 +35,11 @@ Name = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
 PathName = Annotated[
     Name, BeforeValidator(lambda path: os.fspath(path) if isinstance(path, os.PathLike) else path)
 ]
-Dtype = Literal["float32", "bfloat16", "float16"]
+_SHORT_DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
+Dtype = Annotated[
+    Literal["float32", "bfloat16", "float16", "bf16", "fp16"],
+    AfterValidator(lambda dtype: _SHORT_DTYPES.get(dtype, dtype)),
+]
 
 IN_KEY: dict[str, Any] = {"in_key": True}
 

@@ -90,7 +90,7 @@ class Histogram:
         return float(share) if np.ndim(share) == 0 else share
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Summary:
     """What records say about RBP, CE and windows, and for each document for a later bootstrap.
 
@@ -120,6 +120,11 @@ class Summary:
     document_p_max: np.ndarray | None
     document_entropy: np.ndarray | None
     document_units: np.ndarray
+
+    def __repr__(self) -> str:
+        name = f"{self.manifest.model} on {self.manifest.corpus}"
+        numbers = f"CE {self.ce():.3f}, RBP_1 {self.rbp(1):.4f}, RBP_10 {self.rbp(10):.4f}"
+        return f"<{name}: {numbers}; {self.tokens:,} tokens>"
 
     @property
     def tokens(self) -> int:
@@ -301,6 +306,7 @@ class Summary:
             raise ValueError("it has arrays of lengths that do not fit together")
         hits = np.diff(self.document_hits, axis=1, prepend=0, append=documents[:, None])
         hits_in_all = self.document_hits.sum(axis=0)
+        hits_of_ranks = self.ranks.at_most(np.maximum(self.k_grid, 1))
         least_nll = counts @ np.log(np.maximum(ranks, 1))  # no token's is below ln R
         optimistic = self.ranks_optimistic
         ties_can_be = optimistic is None or (
@@ -321,7 +327,7 @@ class Summary:
             ),
             "documents out of order": (np.diff(self.document, prepend=-1) < 1).any(),
             "k out of order": (np.diff(self.k_grid, prepend=0) < 1).any(),
-            "hits that are not those of its ranks": (hits_in_all != self._hits_of_ranks()).any(),
+            "hits that are not those of its ranks": (hits_in_all != hits_of_ranks).any(),
             "losses below ln R": self.document_nll.sum() < 0.999 * least_nll,
             "probabilities above 1": (largest > 1.001 * documents).any(),
             "counts of windows that cannot be": not windows_can_be,
@@ -330,10 +336,6 @@ class Summary:
         for fault, found in faults.items():
             if found:
                 raise ValueError(f"it has {fault}")
-
-    def _hits_of_ranks(self) -> np.ndarray:
-        """How many ranks are at most each k of the grid, (K,)."""
-        return self.ranks.at_most(np.maximum(self.k_grid, 1))
 
     def _can_be(self, histogram: Histogram) -> bool:
         """Whether ranks of a part of the tokens, or of windows, could be seen so often."""

@@ -148,6 +148,11 @@ def test_k_is_a_whole_number_from_1(few, k):
             ask(k)
 
 
+def test_a_summary_is_shown_in_one_line(few):
+    numbers = f"CE {few.ce():.3f}, RBP_1 {few.rbp(1):.4f}, RBP_10 {few.rbp(10):.4f}"
+    assert repr(few.summary()) == f"<org/model-1.5b on Wiki: {numbers}; 17 tokens>"
+
+
 def test_windows_that_are_not_there(few):
     for N, why in ((20, "has 20 consecutive"), (3, "N = 3 is not in"), ([1], r"N = \[1\] is not")):
         with pytest.raises(InputError, match=why):

@@ -13,7 +13,7 @@ from typing import NoReturn
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 from pydantic import ValidationError
 
-from rbpkit import plugins
+from rbpkit import __version__, plugins
 from rbpkit.cli.classroom import classroom
 from rbpkit.cli.common import SEVERAL, say
 from rbpkit.cli.compare import compare
@@ -29,7 +29,7 @@ from rbpkit.settings import why
 from rbpkit.study.checks import missing_extra
 
 
-def new_app(name: str, help: str) -> App:
+def new_app(name: str, help: str, version: str = "") -> App:
     """An empty command line, for `rbpkit` and for the subcommand of a plugin."""
     plain = Parameter(
         negative=(),  # no --no-json
@@ -40,7 +40,8 @@ def new_app(name: str, help: str) -> App:
         name,
         help=help,
         help_format="plaintext",
-        version_flags=(),
+        version=version,
+        version_flags=("--version",) if version else (),
         default_parameter=plain,
         result_action="return_value",
         suppress_keyboard_interrupt=False,
@@ -59,7 +60,7 @@ def command_line(words: Sequence[str]) -> App:
     Raises InputError for a plugin of this repository that is not installed.
     """
     about = "Measure the relative-based scaling law (RBP_k) of language models, to the integer."
-    app = new_app("rbpkit", about)
+    app = new_app("rbpkit", about, __version__)
     for command in COMMANDS:
         app.command(command)
     for command in WITHOUT_ARGUMENTS:

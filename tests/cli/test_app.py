@@ -18,8 +18,10 @@ from conftest import COMMAND_LINE, save_model, study_file
 from test_records import make_records
 from transformers import GPT2Config
 
+from rbpkit import __version__
 from rbpkit.measuring import measure
 from rbpkit.records import Records, amend, iter_manifests, write_records
+from rbpkit.settings import PlaceSettings
 from rbpkit_pocket import families, recipes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -189,6 +191,14 @@ def test_pocket_train_trains_what_was_asked_for(
     if changes is not None:
         recipe = dataclasses.replace(recipes.runs_of("OPT")[0].recipe, **changes)
         assert {run.recipe for run in trained} == {recipe}
+
+
+def test_version_and_short_dtypes(rbpkit, ladder, text_file, tmp_path):
+    assert rbpkit("--version")[:2] == (0, f"{__version__}\n")
+    asked = ("measure", "--model", ladder[0], "--corpus", text_file, "--out", tmp_path / "out")
+    status, table, _ = rbpkit(*asked, "--dtype", "bf16", "--json")
+    assert status == 0 and json.loads(table)[0]["dtype"] == "bfloat16"
+    assert PlaceSettings.of({"dtype": "fp16"}).dtype == "float16"
 
 
 def test_no_command_is_help(rbpkit):
