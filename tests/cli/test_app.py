@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND_LINE, save_model, study_file
+from conftest import COMMAND_LINE, TEXTS, save_model, study_file
 from test_records import make_records
 from transformers import GPT2Config
 
@@ -372,3 +372,21 @@ def test_runs_of_one_name_from_two_folders_to_a_fit(rbpkit, tmp_path, text_file)
     for command in (("predict", "--size", "1e5", "--records", out), ("show", out)):
         status, _, notes = rbpkit(*command, "--checkpoint", "last")
         assert status == 0 and "left out: runs/a/checkpoint-200." in notes
+
+
+def test_compare_tells_how_the_documents_of_a_file_begin(rbpkit, ladder, text_file, tmp_path):
+    """Of a file with an empty document, and of another text."""
+    with text_file.open("a") as file:
+        file.write('{"text": ""}\n{"text": "\\u001b[31mred, and more of it"}\n')
+    out = tmp_path / "records"
+    common = ("--corpus", text_file, "--out", out, "--max-length", 64)
+    assert rbpkit("measure", "--model", *ladder[:2], *common)[0] == 0
+    asked = ("compare", "small", "middle", "--records", out, "--json", "--text")
+    status, found, err = rbpkit(*asked, text_file)
+    begins = {row["begins"] for row in json.loads(found)["documents"]}
+    assert status == 0 and len(begins) == 5, err
+    texts = (*TEXTS, "?[31mred, and more of it")
+    assert begins <= {" ".join(text.split())[:40] for text in texts}
+    text_file.write_text('{"text": "another text"}\n')
+    status, _, err = rbpkit(*asked, text_file)
+    assert status == 2 and "is not the text that was measured" in err

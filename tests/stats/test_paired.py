@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from made_summaries import made
 
+from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
 from rbpkit.resampling import interval, resample_weights
 from rbpkit.stats.paired import differences, most_different
@@ -76,6 +77,11 @@ def test_from_the_command_line(rbpkit):
     found = json.loads(out)
     assert [row["quantity"] for row in found["differences"]][:2] == ["CE", "RBP_1"]
     assert len(found["documents"]) == 5
+    documents = load_corpus("pocket:code").documents
+    for row in found["documents"]:
+        assert row["begins"] == " ".join(documents[row["document"]].split())[:40]
+    status, _, err = rbpkit("compare", *arguments, "--corpus", "pocket:code", "--text", __file__)
+    assert status == 2 and "no corpus file" in err and err.count("\n") == 1
     assert rbpkit("compare", *arguments)[0] == 2  # several corpora
     unknown = ["pythia-w32-l2", "no-such", "--records", paths.SUMMARIES]
     assert rbpkit("compare", *unknown)[0] == 2
