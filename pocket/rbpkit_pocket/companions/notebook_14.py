@@ -18,6 +18,7 @@ from rbpkit.measuring import measure
 from rbpkit.models import LoadedModel, load_model
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.plots import NARROW, headed
+from rbpkit.records import load_summaries
 from rbpkit.tools.exercises import checker, sealed
 from rbpkit_pocket import paths
 from rbpkit_pocket.families import load_tokenizer, model_folder
@@ -171,6 +172,16 @@ def loss_against_gain(both: pd.DataFrame, figures_dir: str) -> None:
         axes.legend(handles=plots.family_marks(FAMILIES), loc="upper right")
     columns = ["corpus", "family", "model", "S", "order", "loss"]
     plots.save(figure, both[columns], figures_dir, "14_gain")
+
+
+def all_tokens(ks: Sequence[int]) -> pd.DataFrame:
+    """CE and rank loss of the 25 pocket models on all tokens: corpus, model, k, CE, loss."""
+    rows = []
+    for model in load_summaries(paths.SUMMARIES):
+        for k in ks:
+            loss = -np.log(model.rbp(k))
+            rows.append((model.manifest.corpus, model.manifest.model, k, model.ce(), loss))
+    return pd.DataFrame(rows, columns=["corpus", "model", "k", "CE", "loss"])
 
 
 def with_rates(probed: pd.DataFrame) -> pd.DataFrame:
