@@ -49,7 +49,7 @@ def compare(
     table = differences(of_a, of_b, each_k(k))
     documents = most_different(of_a, of_b, show_documents)
     words = None if text is None else _documents(text, field, of_a.manifest)
-    if text is None:
+    if text is None and show_documents:
         with suppress(InputError):  # a plugin that is not here, or has another text by now
             called = corpus_called(of_a.manifest.corpus)
             words = _documents(called, None, of_a.manifest) if called else None
