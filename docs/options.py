@@ -16,10 +16,10 @@ HEAD = """# Options
 After this page you know every setting of a measurement. It is made from `rbpkit/settings.py`.
 
 A setting has one name everywhere: `--max-length 256` on the command line, `max_length=256` in
-Python, `max_length: 256` in a parameter file. Those of *model* (except `allow_pickle`) and *server*
-are not in parameter files. A setting *in the key* changes what is measured: a job with another
-value is another job. [Measure](measure.md) shows the settings in use, and `rbpkit COMMAND --help`
-lists the other options of a command.
+Python, `max_length: 256` in a parameter file. Those of *model*, except `allow_pickle` and
+`tokenizer`, and of *server* are not in parameter files. A setting *in the key* changes what is
+measured: a job with another value is another job. [Measure](measure.md) shows the settings in use,
+and `rbpkit COMMAND --help` lists the other options of a command.
 """
 TABLE = "| option | value | default | in the key | what it is |\n| --- | --- | --- | --- | --- |\n"
 

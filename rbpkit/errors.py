@@ -109,6 +109,9 @@ def _way_out(message: str) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """The error's kind and the first line of what it says."""
+    """The error's kind and the first line of what it says, or all of a list that begins there."""
     lines = str(error).strip().splitlines() or ["no reason given"]
-    return f"{type(error).__name__}: {lines[0].strip()}"
+    said = lines[0].strip()
+    if said.endswith(":"):
+        said = " ".join(str(error).split())[:200]
+    return f"{type(error).__name__}: {said}"

@@ -24,7 +24,6 @@ from tqdm import tqdm
 from transformers import PreTrainedModel
 
 import rbpkit
-from rbpkit import plugins
 from rbpkit.corpora import Corpus, check_text, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus
 from rbpkit.errors import InputError, check_flags, check_names, check_path, one_line
@@ -139,7 +138,8 @@ def measure(
         `load_corpus` or `Corpus.of` gives; or texts in memory as for `Corpus.of` (a list, a
         `datasets.Dataset`, any iterable), all of them.
     out: a folder; without one, nothing is written.
-    tokenizer: of a model in memory; of one that reads pictures its processor.
+    tokenizer: of a model in memory; of one that reads pictures its processor. Of a folder that has
+        none, the folder or hub id of its tokenizer.
     name: what to call the model in the records.
     force: run a finished job again.
     progress: a bar on standard error.
@@ -238,6 +238,8 @@ def _opened(
     pictures = corpus.pictures is not None
     if isinstance(model, (str, os.PathLike)):
         given = {**named.given, **run.given}
+        if tokenizer is not None:
+            given["tokenizer"], tokenizer = tokenizer, None
         model = load_model(model, progress=progress, image=pictures, **given)
     else:
         for key in named.given:
@@ -252,9 +254,7 @@ def _opened(
         if missing:
             raise InputError(f"{type(model).__name__}: a Ranker needs {', '.join(missing)}")
         return nullcontext(renamed(model, name))
-    if pictures:
-        return plugins.captions().captioner_in_memory(model, tokenizer, name)
-    return model_in_memory(model, tokenizer, name)
+    return model_in_memory(model, tokenizer, name, image=pictures)
 
 
 def planned_manifest(

@@ -3,8 +3,9 @@
 `load_model` opens a hub id or a local folder, and refuses what would silently give wrong numbers: a
 tokenizer that encodes nothing, weights that are missing and so would be random, NaN, a model that
 looks ahead. `model_in_memory` does the same for a model that the caller has loaded.
-`files.model_folders` finds the files, `files.architectures` counts S and V, and `probing` finds out
-what the output head is.
+
+A model's way to its ranks: `files.model_folders` finds the files, `files.reading` reads the
+tokenizer, `probing` finds out what the output head is, and `LoadedModel.ranks` ranks with it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, PreTrainedModel
 
 from rbpkit import plugins
 from rbpkit.encoding import Batch, EncodedCorpus
@@ -39,19 +40,13 @@ from rbpkit.files.architectures import (
 )
 from rbpkit.files.devices import DTYPE_NAMES, SPREAD, torch_device
 from rbpkit.files.libraries import quiet
-from rbpkit.files.limits import check_parameter_count
-from rbpkit.files.model_folders import (
-    Checkpoint,
-    find_checkpoint,
-    put_adapter,
-    quantisation,
-    read_tokenizer,
-)
-from rbpkit.files.names import folder_name, whole_path
+from rbpkit.files.model_folders import CONFIG, Checkpoint, Source, find_checkpoint
+from rbpkit.files.names import folder_name, is_address, whole_path
+from rbpkit.files.reading import read_tokenizer, reading_options
 from rbpkit.probing import PROBE_TEXT, Head, linear_head, padding_limit
 from rbpkit.ranker import Ranker, columns_of
 from rbpkit.ranking import MEMORY_BYTES, counting_path, logit_ranks, token_ranks
-from rbpkit.served import is_address, served_model
+from rbpkit.served import served_model
 from rbpkit.settings import ModelSettings, RunSettings, ServerSettings, check_known
 
 DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in DTYPE_NAMES}
@@ -62,6 +57,8 @@ _STALE = re.compile(
     r"|embed_positions\.weights)"
 )
 
+# Parameters for each byte of the weights: more than in any quantisation.
+_MOST_FOR_A_BYTE = 16
 
 AnyRanker = TypeVar("AnyRanker", bound=Ranker)
 
@@ -77,7 +74,7 @@ class LoadedModel(Ranker):
     dtype, device: of the weights; of a model over several devices, that of its embedding.
     context: most tokens in a sequence; None if the config sets no limit.
     padding_limit: as `probing.padding_limit`: sequences above it are never padded; None for any.
-    tokenizer: the model's own.
+    tokenizer: the model's own, or the one that was named.
     head: None if the logits are not a linear map, scaled or soft-capped, of the hidden state. Take
         `logits` then.
     model: the network itself.
@@ -209,6 +206,7 @@ def load_model(
     settings: those of `ModelSettings` and `RunSettings`, of which `batch_tokens` and `threads` are
         left to `measure`:
     name: what to call it in the records; by default the hub id, or the folder's name.
+    tokenizer: folder or hub id of its tokenizer, if the model's own folder has none.
     revision: of the hub: a branch, tag or commit.
     family: the models that this one is fitted with; by default `family_of` its config.
     allow_pickle: if there are no safetensors, admit `pytorch_model.bin`, which torch's weights-only
@@ -232,29 +230,16 @@ def load_model(
         return cast(LoadedModel, served)  # callers need no more of it than a Ranker has
     if server.given:
         raise InputError(f"{min(server.given)}: only of a model behind a server, http://HOST:PORT")
-    if named.tokenizer is not None:
-        raise InputError(f"tokenizer={named.tokenizer!r}: a model is read with its own; leave it")
-    source = plugins.resolve_model(model)
+    found = plugins.resolve_model(model)
+    if callable(found):
+        ranker = _made_by_plugin(os.fspath(model), found, named, run)
+        return cast(LoadedModel, ranker)
     name = named.name
-    if source is not model and name is None:
+    if found is not model and name is None:
         name = os.fspath(model).partition(":")[2]  # the plugin's, wherever its folder is
-    if callable(source):
-        ranker = _made_by_plugin(os.fspath(model), source, named, run)
-        return cast(LoadedModel, ranker)  # callers need no more of it than a Ranker has
-    more: dict[str, Any] = {
-        "device_map": device_map,
-        "local_files_only": local_files_only,
-        "progress": progress,
-    }
-    if image:
-        loaded = plugins.captions().load_captioner(source, named, run, **more)
-        return renamed(loaded, name)
-    read = read_model(AutoModelForCausalLM, source, named, run, **more)
-    with quiet(), reason(read.fault):
-        head, V = linear_head(read.network, read.checkpoint.name)
-        limit = padding_limit(read.network)
-    check_tokenizer(read.tokenizer, read.network, V, read.checkpoint.tokenizer)
-    loaded = LoadedModel(**read.fields, V=V, head=head, padding_limit=limit)
+    source = Source(named, image=image, local_files_only=local_files_only, progress=progress)
+    with quiet():
+        loaded = _from_files(found, source, run, device_map)
     return renamed(loaded, name)
 
 
@@ -287,134 +272,128 @@ def _made_by_plugin(name: str, make: Any, named: ModelSettings, run: RunSettings
     return ranker
 
 
-@dataclass(frozen=True, eq=False)
-class Read:
-    """A model that was read, and not yet run.
-
-    options: what the library's readers of its folder are given.
-    fault: what an error says if it cannot be run.
-    fields: of the `LoadedModel`, all but those that a few passes show.
-    """
-
-    checkpoint: Checkpoint
-    network: PreTrainedModel
-    tokenizer: Any
-    options: dict[str, Any]
-    fault: str
-    fields: dict[str, Any]
-
-
-def read_model(
-    kind: Any,
-    source: str | os.PathLike[str],
-    named: ModelSettings,
-    run: RunSettings,
-    *,
-    device_map: Any,
-    local_files_only: bool,
-    progress: bool,
-    image: bool = False,
-) -> Read:
-    """The network of a hub id or a folder, on its device, and its tokenizer.
-
-    kind: the class of the library that reads it. image: with the files of its processor. The other
-    arguments and the errors are those of `load_model`.
-    """
-    place = _main_device(run.device, device_map)
+def _from_files(
+    model: str | os.PathLike[str], source: Source, run: RunSettings, device_map: Any
+) -> LoadedModel:
+    """A hub id or a folder: found, read, put on its device, and run once."""
+    if device_map is not None and run.device is not None:
+        raise InputError(f"give device ({run.device}) or device_map, not both")
+    place = torch_device(run.device)
     if run.device == SPREAD:
         device_map = SPREAD
-    with quiet():
-        checkpoint = find_checkpoint(
-            source,
-            revision=named.revision,
-            allow_pickle=named.allow_pickle,
-            trust_remote_code=named.trust_remote_code,
-            local_files_only=local_files_only,
-            progress=progress,
-            image=image,
-        )
-        options = _reading_options(checkpoint, named.trust_remote_code, local_files_only)
-        tokenizer, note = read_tokenizer(checkpoint.tokenizer, options)
-        dtype = DTYPES[run.dtype]
-        network = _read_network(kind, checkpoint, dtype, named.allow_pickle, options, device_map)
-        S = parameter_counts(network).S  # before an adapter adds its own
-        if checkpoint.adapter is not None:
-            network = put_adapter(network, checkpoint.adapter).eval().requires_grad_(False)
-        spread = "" if device_map is None else " over several devices; do they have room for it?"
-        fault = f"{checkpoint.name}: the model does not run on {place} in {run.dtype}{spread}"
-        with reason(fault):
-            place = _put_on_device(network, place, device_map)
-            _check_finite(network, checkpoint.name, run.dtype)
-    fields = {
-        "name": checkpoint.name,
-        "folder": checkpoint.origin,
-        "revision": checkpoint.revision,
-        "family": named.family or family_of(network.config),
-        "S": S,
-        "dtype": run.dtype,
-        "device": str(place),
-        "context": context_of(network.config),
-        "tokenizer": tokenizer,
-        "model": network,
-        "notes": _notes(checkpoint, note),
-    }
-    return Read(checkpoint, network, tokenizer, options, fault, fields)
+    # Without the laboratory this refuses pictures before any work.
+    captions = plugins.captions() if source.image else None
+
+    checkpoint = find_checkpoint(model, source)
+    options = reading_options(checkpoint, source)
+    tokenizer, remark = read_tokenizer(checkpoint.tokenizer, options)
+    network = _read_network(
+        AutoModelForCausalLM if captions is None else AutoModelForImageTextToText,
+        checkpoint,
+        options,
+        dtype=DTYPES[run.dtype],
+        allow_pickle=source.named.allow_pickle,
+        device_map=device_map,
+    )
+    S = parameter_counts(network).S  # before an adapter adds its own
+    if checkpoint.adapter is not None:
+        network = _put_adapter(network, checkpoint.adapter)
+
+    spread = "" if device_map is None else " over several devices; do they have room for it?"
+    with reason(f"{checkpoint.name}: the model does not run on {place} in {run.dtype}{spread}"):
+        if device_map is None:
+            network.to(place)  # type: ignore[arg-type]  # its decorator hides self
+        else:
+            place = _embedding_weight(network).device
+        _check_finite(network, checkpoint.name, run.dtype)
+        about = {
+            "name": checkpoint.name,
+            "folder": checkpoint.origin,
+            "revision": checkpoint.revision,
+            "family": source.named.family or family_of(network.config),
+            "S": S,
+            "dtype": run.dtype,
+            "device": str(place),
+            "notes": _notes(checkpoint, remark),
+        }
+        processor = captions and captions.load_processor(checkpoint.folder, options)
+        return _ready(network, tokenizer, processor, about, checkpoint.tokenizer)
 
 
-def _reading_options(
-    checkpoint: Checkpoint, trust_remote_code: bool, local_files_only: bool
-) -> dict[str, Any]:
-    """What every reader of the library is given: the config, and how to read the folder."""
-    options: dict[str, Any] = {
-        "trust_remote_code": trust_remote_code,
-        # All files are in the folder; only code may be kept in another repository.
-        "local_files_only": local_files_only or not trust_remote_code,
-    }
-    if checkpoint.gguf is not None:
-        options["gguf_file"] = checkpoint.gguf
-    with reason(f"{checkpoint.folder}: the model cannot be loaded"):
-        options["config"] = AutoConfig.from_pretrained(checkpoint.folder, **options)
-    return options
-
-
-def _main_device(device: str | None, device_map: Any) -> torch.device:
-    """Where the model is put, unless a map spreads it. Raises InputError as `torch_device`."""
-    if device_map is not None and device is not None:
-        raise InputError(f"give device ({device}) or device_map, not both")
-    return torch_device(device)
-
-
-def _put_on_device(network: PreTrainedModel, place: torch.device, device_map: Any) -> torch.device:
-    """Where the model's ids go: the device, or that of the embedding if a map has spread it."""
-    if device_map is None:
-        network.to(place)  # type: ignore[arg-type]  # its decorator hides self
-        return place
-    return _embedding_weight(network).device
-
-
-def _notes(checkpoint: Checkpoint, tokenizer_note: str) -> dict[str, str]:
+def _notes(checkpoint: Checkpoint, remark: str) -> dict[str, str]:
     notes = {}
     if checkpoint.gguf is not None:
-        notes["gguf"] = quantisation(checkpoint.folder / checkpoint.gguf)
-    if tokenizer_note:
-        notes["tokenizer"] = tokenizer_note
+        notes["gguf"] = _quantisation(checkpoint.folder / checkpoint.gguf)
+    of_another = checkpoint.tokenizer_name and f"of {checkpoint.tokenizer_name}"
+    if of_another or remark:
+        notes["tokenizer"] = "; ".join(filter(None, (of_another, remark)))
     if checkpoint.adapter is not None:
         notes["adapter"] = f"put on {checkpoint.base}"
     return notes
 
 
+def _ready(
+    network: PreTrainedModel, tokenizer: Any, processor: Any, about: dict[str, Any], where: Path
+) -> LoadedModel:
+    """The model with what a few passes show of it.
+
+    processor: of a model that is to read pictures, else None.
+    about: the fields of `LoadedModel` that depend on how it was got.
+    where: the tokenizer is.
+    """
+    about = {
+        **about,
+        "context": context_of(network.config),
+        "tokenizer": tokenizer,
+        "model": network,
+    }
+    if processor is not None:
+        loaded = plugins.captions().captioner(network, processor, about)
+    else:
+        head, V = linear_head(network, about["name"])
+        loaded = LoadedModel(**about, V=V, head=head, padding_limit=padding_limit(network))
+    _check_tokenizer(tokenizer, network, loaded.V, where)
+    return loaded
+
+
+def _embedding_weight(network: PreTrainedModel) -> Tensor:
+    embedding: Any = network.get_input_embeddings()
+    return embedding.weight
+
+
+def _check_tokenizer(tokenizer: Any, network: PreTrainedModel, V: int, where: Path) -> None:
+    """InputError for a tokenizer that encodes text to nothing, or has ids that the model lacks."""
+    rows = min(V, len(_embedding_weight(network)))
+    with reason(f"{where}: the tokenizer cannot be used"):
+        ids = tokenizer(PROBE_TEXT, add_special_tokens=False)["input_ids"]
+    largest = max(tokenizer.get_vocab().values(), default=0)
+    if largest >= rows or set(ids) <= set(tokenizer.all_special_ids):
+        raise InputError(
+            f"{where}: no tokenizer of this model there: it encodes text to {len(ids)} tokens, has"
+            f" ids up to {largest}, and the model has {rows} rows; name the model's own,"
+            " --tokenizer PATH (tokenizer=)"
+        )
+
+
+# -- the files of a model ---------------------------------------------------------------------
+
+
 def _read_network(
     kind: Any,
     checkpoint: Checkpoint,
+    options: dict[str, Any],
+    *,
     dtype: torch.dtype,
     allow_pickle: bool,
-    options: dict[str, Any],
     device_map: Any,
 ) -> PreTrainedModel:
-    """The model with every weight read from the checkpoint, and every weight of it used."""
+    """The model with every weight read from the checkpoint, and every weight of it used.
+
+    kind: the class of the library that reads it. options: as `reading_options`.
+    """
     folder = checkpoint.folder
-    check_parameter_count(kind, options["config"], checkpoint.weights, options["trust_remote_code"])
-    if "gguf_file" in options:  # never to be left in blocks of few bits
+    _check_parameter_count(kind, checkpoint, options)
+    if checkpoint.gguf is not None:  # never to be left in blocks of few bits
         from transformers import GgufConfig
 
         options = {**options, "quantization_config": GgufConfig(dequantize=True)}
@@ -431,12 +410,6 @@ def _read_network(
             output_loading_info=True,
             **options,
         )
-    _check_all_weights(folder, info)
-    return network.eval().requires_grad_(False)
-
-
-def _check_all_weights(folder: Path, info: dict[str, Any]) -> None:
-    """InputError if a weight was missing, of another shape, or left over."""
     unused = [key for key in info["unexpected_keys"] if not _STALE.fullmatch(key)]
     if any("_orig_mod." in key for key in unused):
         raise InputError(
@@ -455,6 +428,24 @@ def _check_all_weights(folder: Path, info: dict[str, Any]) -> None:
                 f"{folder}: {len(keys)} weight(s) of the checkpoint are {fault}: {shown};"
                 " give the folder of a whole causal language model"
             )
+    return network.eval().requires_grad_(False)
+
+
+def _check_parameter_count(kind: Any, checkpoint: Checkpoint, options: dict[str, Any]) -> None:
+    """InputError for a config with far more parameters than its weights have bytes."""
+    config = copy.deepcopy(options["config"])  # some models change theirs
+    try:
+        with torch.device("meta"):  # nothing is allocated
+            model = kind.from_config(config, trust_remote_code=options["trust_remote_code"])
+    except Exception:
+        return  # whatever is wrong, the library says it when the weights are read
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    size = sum(path.stat().st_size for path in checkpoint.weights)
+    if parameters > _MOST_FOR_A_BYTE * size:
+        raise InputError(
+            f"{checkpoint.folder}: {CONFIG} describes {parameters:,} parameters, but the weights"
+            f" have {size:,} bytes; are they whole?"
+        )
 
 
 def _check_finite(network: PreTrainedModel, name: str, dtype: str) -> None:
@@ -472,177 +463,133 @@ def _check_finite(network: PreTrainedModel, name: str, dtype: str) -> None:
             raise InputError(f"{name}: weight {key} holds Inf in {dtype}{hint}")
 
 
-def _embedding_weight(network: PreTrainedModel) -> Tensor:
-    embedding: Any = network.get_input_embeddings()
-    return embedding.weight
+def _put_adapter(network: PreTrainedModel, folder: Path) -> PreTrainedModel:
+    """The model with the adapter of a PEFT folder in its layers, not merged into their weights.
 
-
-def check_tokenizer(tokenizer: Any, network: PreTrainedModel, V: int, folder: Path) -> None:
-    """InputError for a tokenizer that encodes text to nothing, or has ids that the model lacks.
-
-    The library makes up such an empty one for a folder without tokenizer files.
+    Raises InputError for an adapter that works on the prompt, and for one whose weights are not
+    all those that its config says, and no others.
     """
-    rows = min(V, len(_embedding_weight(network)))
-    with reason(f"{folder}: the tokenizer cannot be used"):
-        ids = tokenizer(PROBE_TEXT, add_special_tokens=False)["input_ids"]
-    largest = max(tokenizer.get_vocab().values(), default=0)
-    only_special = set(ids) <= set(tokenizer.all_special_ids)
-    if largest >= rows or only_special:
-        patterns = ("tokenizer*", "vocab*", "*.model", "*.tiktoken")
-        if folder.is_dir() and not any(any(folder.glob(pattern)) for pattern in patterns):
-            raise InputError(
-                f"{folder}: no tokenizer files, such as tokenizer.json; save the model's own"
-                " tokenizer there"
-            )
-        raise InputError(
-            f"{folder}: no tokenizer of this model there: it encodes text to {len(ids)} tokens, has"
-            f" ids up to {largest}, and the model has {rows} rows; save the model's own tokenizer"
-        )
+    from peft import PeftConfig, get_peft_model
+
+    with reason(f"{folder}: the adapter does not fit its base model"):
+        config = PeftConfig.from_pretrained(str(folder), inference_mode=True)
+        if config.is_prompt_learning:
+            raise InputError(f"{folder}: an adapter of the prompt; give one of the layers (LoRA)")
+        adapted = get_peft_model(network, config)
+        # The library gives some models' weights other names than their files have.
+        renamed = getattr(network, "_checkpoint_conversion_mapping", {})
+        loaded = adapted.load_adapter(str(folder), "default", key_mapping=renamed)
+    for fault, keys in (("missing", loaded.missing_keys), ("unused", loaded.unexpected_keys)):
+        if keys:
+            raise InputError(f"{folder}: {len(keys)} weight(s) of the adapter {fault}: {keys[0]}")
+    return adapted.get_base_model()
+
+
+def _quantisation(path: Path) -> str:
+    """The type of most weights in a GGUF file, as the file says: Q4_K_M, F16, ..."""
+    with reason(f"{path}: not a GGUF file that can be read"):
+        from gguf import LlamaFileType
+        from transformers.integrations.gguf import read_gguf_metadata
+
+        metadata = read_gguf_metadata(str(path))[0]
+        kind = metadata.get("general.file_type")
+        return "unknown" if kind is None else LlamaFileType(kind).name.removeprefix("MOSTLY_")
 
 
 # -- a model in memory ------------------------------------------------------------------------
 
 
 @contextmanager
-def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iterator[LoadedModel]:
+def model_in_memory(
+    model: Any, tokenizer: Any, name: str | None = None, *, image: bool = False
+) -> Iterator[LoadedModel]:
     """A `transformers` model, or a `peft` PeftModel of one, ready to be measured in this block.
 
     It is in evaluation mode in the block, and afterwards in the mode it was found in. Its revision
     is a sha256 over its weights, which takes a second or two for each GB, its adapters, its config
     and its tokenizer.
 
-    tokenizer: the model's own.
+    tokenizer: the model's own; of a model that reads pictures its processor.
     name: what to call it in the records; by default the hub id or the folder it came from.
+    image: it is to read pictures.
 
     Raises InputError for anything but a causal language model, and as `load_model`.
     """
-    network, notes = unwrapped(model)
+    network, notes = _unwrapped(model)
     kind = type(model).__name__
+    processor = None
     if hasattr(tokenizer, "image_processor") and hasattr(tokenizer, "tokenizer"):
+        processor, tokenizer = tokenizer, tokenizer.tokenizer
+    if processor is not None and not image:
         raise InputError(f"{kind}: it reads pictures; name their column, image= (--image)")
-    check_decoder_only(network, kind)
+    if processor is None and network.config.is_encoder_decoder:
+        if "image" in network.input_modalities:
+            raise InputError(
+                f"{kind}: reads pictures: give its processor as tokenizer=, and name their column,"
+                " image=; without a joint processor, TrOCRProcessor(image_processor, tokenizer)"
+            )
+        fault = "an encoder-decoder of texts; give a left-to-right language model (decoder only)"
+        raise InputError(f"{kind}: {fault}")
+    if processor is None and image:
+        fault = "it reads no pictures (in memory it needs its processor as tokenizer=)"
+        raise InputError(f"{kind}: {fault}")
     if not hasattr(tokenizer, "get_vocab"):
         raise InputError(
             f"{kind}: a model in memory needs tokenizer=, its own (AutoTokenizer.from_pretrained),"
             f" or its processor if it reads pictures; not a {type(tokenizer).__name__}"
         )
-    name = name or name_in_memory(network, kind)
-    if network.dtype not in DTYPES.values():
-        raise InputError(f"{name}: a model in {_dtype_of(network)}; give model.float()")
-    with evaluation_mode(network):
-        with reason(f"{name}: the model in memory does not run in {_dtype_of(network)}"):
-            head, V = linear_head(network, name)
-            limit = padding_limit(network)
-        check_tokenizer(tokenizer, network, V, Path(name))
-        fields = fields_in_memory(network, tokenizer, name, notes)
-        yield LoadedModel(**fields, V=V, head=head, padding_limit=limit)
-
-
-def check_decoder_only(network: PreTrainedModel, kind: str) -> None:
-    """InputError for a network with an encoder, which only its processor can feed, if that."""
-    if not network.config.is_encoder_decoder:
-        return
-    if "image" in network.input_modalities:
-        raise InputError(
-            f"{kind}: reads pictures: give its processor as tokenizer=, and name their column,"
-            " image=; without a joint processor, TrOCRProcessor(image_processor, tokenizer)"
-        )
-    raise InputError(
-        f"{kind}: an encoder-decoder of texts; give a left-to-right language model (decoder only)"
-    )
-
-
-def unwrapped(model: Any) -> tuple[PreTrainedModel, dict[str, str]]:
-    """The network of what `measure` was given, and notes on it.
-
-    Raises InputError for what is no language model, or is inside another module.
-    """
-    _check_not_wrapped(model)
-    notes = {}
-    network = model
-    if hasattr(model, "get_base_model"):  # a PeftModel: the layers of its base model are adapted
-        network = _adapted_base(model)
-        notes["adapter"] = f"put on {network.config.name_or_path or type(network).__name__}"
-    if not isinstance(network, PreTrainedModel) or output_layer(network) is None:
-        raise InputError(
-            f"{type(model).__name__}: not a causal language model of transformers; give one"
-            " (AutoModelForCausalLM or a PeftModel of it), a hub id or a folder"
-        )
-    return network, notes
-
-
-def fields_in_memory(
-    network: PreTrainedModel,
-    tokenizer: Any,
-    name: str,
-    notes: dict[str, str],
-    processor: Any = None,
-) -> dict[str, Any]:
-    """The fields of the `LoadedModel` of a network in memory, but for what a few passes show."""
-    folder = _folder_in_memory(network)
-    has_name_of_folder = folder is not None and name == folder_name(folder)
-    return {
+    origin = network.config.name_or_path
+    folder = None
+    if origin and (os.path.isabs(origin) or os.path.exists(origin)):
+        folder = Path(origin)
+        origin = folder_name(folder)
+    name = name or origin or kind
+    dtype = str(network.dtype).removeprefix("torch.")
+    if dtype not in DTYPES:
+        raise InputError(f"{name}: a model in {dtype}; give model.float()")
+    about = {
         "name": name,
-        "folder": whole_path(folder) if folder and has_name_of_folder else "",
+        "folder": whole_path(folder) if folder and name == origin else "",
         "revision": _revision_in_memory(network, processor, tokenizer),
         "family": family_of(network.config),
         "S": parameter_counts(network).S,
-        "dtype": _dtype_of(network),
+        "dtype": dtype,
         "device": str(network.device),
-        "context": context_of(network.config),
-        "tokenizer": tokenizer,
-        "model": network,
         "notes": notes,
     }
-
-
-def _dtype_of(network: PreTrainedModel) -> str:
-    return str(network.dtype).removeprefix("torch.")
-
-
-@contextmanager
-def evaluation_mode(network: PreTrainedModel) -> Iterator[None]:
-    """Evaluation mode in this block; then each module is in the mode it was found in."""
     training_before = {module: module.training for module in network.modules()}
     try:
         network.eval()
-        yield
+        with reason(f"{name}: the model in memory does not run in {dtype}"):
+            loaded = _ready(network, tokenizer, processor, about, Path(name))
+        yield loaded
     finally:
         for module, training in training_before.items():
             module.training = training
 
 
-def _check_not_wrapped(model: Any) -> None:
-    """InputError for a model inside another module: which attribute is the model itself."""
-    if isinstance(model, PreTrainedModel):
-        return
+def _unwrapped(model: Any) -> tuple[PreTrainedModel, dict[str, str]]:
+    """The network of what `measure` was given, and notes on it.
+
+    Raises InputError for what is no language model, or is inside another module.
+    """
+    kind = type(model).__name__
     wrappers = {"_orig_mod": "torch.compile", "module": "DataParallel or its like"}
     for part, wrapper in wrappers.items():
-        if part in getattr(model, "_modules", {}):
-            kind = type(model).__name__
+        if part in getattr(model, "_modules", {}) and not isinstance(model, PreTrainedModel):
             raise InputError(f"{kind}: wrapped by {wrapper}; give the model inside, model.{part}")
-
-
-def _adapted_base(model: Any) -> Any:
-    """The base model of a PeftModel, with the adapter in its layers."""
-    if model.active_peft_config.is_prompt_learning:
-        kind = type(model).__name__
-        raise InputError(f"{kind}: an adapter of the prompt; give one of the layers (LoRA)")
-    return model.get_base_model()
-
-
-def name_in_memory(network: PreTrainedModel, kind: str) -> str:
-    """The hub id that a model came from, or the name of its folder, or its kind."""
-    folder = _folder_in_memory(network)
-    return folder_name(folder) if folder else network.config.name_or_path or kind
-
-
-def _folder_in_memory(network: PreTrainedModel) -> Path | None:
-    """The local folder that a model came from, if it did."""
-    origin = network.config.name_or_path
-    if origin and (os.path.isabs(origin) or os.path.exists(origin)):
-        return Path(origin)
-    return None
+    network, notes = model, {}
+    if hasattr(model, "get_base_model"):  # a PeftModel: the layers of its base model are adapted
+        if model.active_peft_config.is_prompt_learning:
+            raise InputError(f"{kind}: an adapter of the prompt; give one of the layers (LoRA)")
+        network = model.get_base_model()
+        notes["adapter"] = f"put on {network.config.name_or_path or type(network).__name__}"
+    if not isinstance(network, PreTrainedModel) or output_layer(network) is None:
+        raise InputError(
+            f"{kind}: not a causal language model of transformers; give one"
+            " (AutoModelForCausalLM or a PeftModel of it), a hub id or a folder"
+        )
+    return network, notes
 
 
 def _revision_in_memory(network: PreTrainedModel, processor: Any, tokenizer: Any) -> str:

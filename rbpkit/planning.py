@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from rbpkit import plugins
 from rbpkit.corpora import Corpus
+from rbpkit.errors import InputError
 from rbpkit.files.architectures import context_of
 from rbpkit.files.libraries import quiet
 from rbpkit.files.manifest import JobKey
+from rbpkit.files.names import is_address
+from rbpkit.settings import ModelSettings
 
 
 class KnownModel(Protocol):
@@ -45,12 +49,7 @@ class ModelFiles:
 
 
 def find_model(
-    source: str | os.PathLike[str],
-    *,
-    dtype: str,
-    revision: str | None = None,
-    allow_pickle: bool = False,
-    image: bool = False,
+    source: str | os.PathLike[str], *, dtype: str, image: bool = False, **named: Any
 ) -> ModelFiles:
     """A model as its files describe it; the arguments are those of `load_model`.
 
@@ -60,14 +59,44 @@ def find_model(
     """
     from transformers import AutoConfig
 
-    from rbpkit.files.model_folders import find_checkpoint
+    from rbpkit.files.model_folders import Source, find_checkpoint
 
     with quiet():
-        checkpoint = find_checkpoint(
-            source, revision=revision, allow_pickle=allow_pickle, image=image
-        )
+        checkpoint = find_checkpoint(source, Source(ModelSettings.of(named), image=image))
         config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
     return ModelFiles(checkpoint.name, checkpoint.revision, dtype, context_of(config))
+
+
+def look_up(model: str, *, local_files_only: bool = False, **named: Any) -> None:
+    """InputError if a model cannot be found, before any work; its weights are not read.
+
+    Of a model of the hub its config and its tokenizer are downloaded. What a plugin makes, and what
+    is behind a server, is not looked up. The arguments are those of `load_model`.
+    """
+    if is_address(model):
+        return
+    found = plugins.resolve_model(model)
+    if callable(found):
+        return
+    from rbpkit.files.model_folders import Source, check_tokenizer_files, find_checkpoint
+
+    settings = ModelSettings.of(named)
+    source = Source(settings, local_files_only=local_files_only, weights=False)
+    with quiet():
+        checkpoint = find_checkpoint(found, source)
+    if checkpoint.gguf is None or checkpoint.tokenizer_name is not None:
+        check_tokenizer_files(checkpoint.tokenizer)
+
+
+def why_missing(model: str, **named: Any) -> str:
+    """Why a model cannot be found on this machine; "" if it can, or if it is a plugin's."""
+    if plugins.prefix_of(model) is not None:  # it may have to be trained first
+        return ""
+    try:
+        look_up(model, local_files_only=True, **named)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def job_key(model: KnownModel, corpus: Corpus, *, max_length: int, stride: int = 0) -> JobKey:

@@ -165,7 +165,7 @@ def captions() -> Any:
     """The module for pictures: it makes a corpus of pictures and loads a model that reads them.
 
     Its functions are `pictures_of`, `pictures_fingerprint`, `undecoded`, `folder_rows`,
-    `load_captioner` and `captioner_in_memory`. Raises InputError if none is installed.
+    `load_processor` and `captioner`. Raises InputError if none is installed.
     """
     for plugin in sorted(_entries("captions")):
         return offered(plugin, "captions", ModuleType)

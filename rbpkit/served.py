@@ -157,11 +157,6 @@ def _message(answer: httpx.Response) -> str:
     return f"status {answer.status_code}: {' '.join(text.split())[:200]}"
 
 
-def is_address(source: object) -> bool:
-    """Whether a model is named by the address of a server."""
-    return isinstance(source, str) and source.startswith(("http://", "https://"))
-
-
 def served_model(address: str, model: ModelSettings, server: ServerSettings) -> ServedModel:
     """The model behind an address such as http://HOST:8000/v1.
 
@@ -250,7 +245,7 @@ def _tokenizer(source: str, config: Any, url: str) -> Any:
     where = Path(source)
     with reason(f"{url}: no tokenizer in {source or 'the root that it names'}; give --tokenizer"):
         if where.is_dir():
-            from rbpkit.files.model_folders import read_tokenizer
+            from rbpkit.files.reading import read_tokenizer
 
             return read_tokenizer(where, {"config": config} if config else {})[0]
         return AutoTokenizer.from_pretrained(source)

@@ -145,21 +145,21 @@ class ReadingSettings(Settings):
         return stride
 
 
-class WeightSettings(Settings):
-    """Which files of weights are admitted."""
+class FileSettings(Settings):
+    """Which files a model is read from."""
 
     allow_pickle: bool = Field(default=False, description="Admit pickled weights.")
+    tokenizer: PathName | None = Field(
+        default=None,
+        description="Folder or hub id of the tokenizer, if it is not the model's own folder.",
+    )
 
 
-class ModelSettings(WeightSettings):
+class ModelSettings(FileSettings):
     """How the model is found, and what it is called."""
 
     revision: Name | None = Field(
         default=None, description="Of a model on the hub: branch, tag or commit."
-    )
-    tokenizer: Name | None = Field(
-        default=None,
-        description="Folder or hub id of the tokenizer, if it is not the model's own folder.",
     )
     name: Name | None = Field(default=None, description="Call the model so in the records.")
     family: Name | None = Field(

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -35,8 +36,9 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.files import model_folders
 from rbpkit.files.architectures import parameter_counts
-from rbpkit.files.model_folders import read_tokenizer
+from rbpkit.files.reading import read_tokenizer
 from rbpkit.models import load_model
+from rbpkit.planning import look_up
 from rbpkit_pocket.families import V, load_tokenizer
 
 TEXT = "def rank(p, t):\n\treturn sum(v >= p[t] for v in p)"
@@ -240,6 +242,46 @@ def test_hub_id_from_the_cache_offline(hub):
     by_path = load_model(hub)
     assert (by_path.name, by_path.revision) == ("someone/tiny", COMMIT)
     refused("someone/tiny", "someone/tiny", revision="v9")
+    for leads_out in ("../../v9", "/tmp/v9"):  # the hub's library would make a file of that name
+        refused("someone/tiny", "give a branch, a tag or a commit", revision=leads_out)
+
+
+def test_a_model_is_looked_up_without_its_weights(hub, neox):
+    """In the cache there need be none of them; of a folder all is asked for but their content."""
+    (hub / "model.safetensors").unlink()
+    (neox / "model.safetensors").write_bytes(b"no weights")
+    look_up("someone/tiny")
+    look_up(str(neox))
+    (neox / "model.safetensors").unlink()
+    for model, fault in (
+        (str(neox), "no weights there"),
+        ("someone/tiny2", "the hub does not give it"),
+        (str(neox.parent / "modle"), "no such folder; did you mean model?"),
+    ):
+        with pytest.raises(InputError, match=re.escape(fault)):
+            look_up(model)
+
+
+@pytest.mark.parametrize("kind", ["gpt_neox", "llama"])  # from nothing the library makes one up
+def test_a_tokenizer_that_is_elsewhere(kind, save, hub, tmp_path):
+    """As Trainer saves a model without `processing_class`."""
+    folder, _ = save({**CONFIGS, "llama": LlamaConfig(**GATED)}[kind])
+    whole, elsewhere = load_model(folder), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for path in [*folder.glob("*token*"), *folder.glob("special*")]:
+        path.rename(elsewhere / path.name)
+    refused(folder, "no tokenizer files")
+    refused(folder, "--tokenizer PATH")
+    refused(folder, "nowhere: no such folder", tokenizer=tmp_path / "nowhere")
+    loaded = load_model(folder, tokenizer=elsewhere)
+    assert loaded.tokenizer(TEXT)["input_ids"] == whole.tokenizer(TEXT)["input_ids"]
+    assert loaded.notes == {"tokenizer": "of elsewhere"}
+    torch.testing.assert_close(loaded.logits(some_ids()), whole.logits(some_ids()))
+    # Another tokenizer may give other numbers, so it is another revision.
+    by_id = load_model(folder, tokenizer="someone/tiny")
+    edit_json(elsewhere / "tokenizer_config.json", note=1)
+    changed = load_model(folder, tokenizer=elsewhere)
+    assert len({one.revision for one in (whole, loaded, by_id, changed)}) == 4
 
 
 def test_a_folder_that_is_called_like_one_of_the_cache_is_hashed(neox, tmp_path):

@@ -8,7 +8,8 @@ from small_models import small_config
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForImageTextToText
 from transformers.models.auto import modeling_auto
 
-from rbpkit.files.architectures import context_of, parameter_counts, vision_parameters
+from rbpkit.files.architectures import context_of, parameter_counts
+from rbpkit_pocket.captions import vision_parameters
 
 READ_PICTURES = sorted(modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES)
 

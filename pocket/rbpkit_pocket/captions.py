@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from PIL import Image
 from torch import Tensor, nn
 from transformers import (
     AutoImageProcessor,
-    AutoModelForImageTextToText,
     AutoProcessor,
     PreTrainedModel,
 )
@@ -41,20 +39,10 @@ from rbpkit.encoding import (
     truncated,
 )
 from rbpkit.errors import InputError, reason
-from rbpkit.files.architectures import output_layer, vision_parameters
-from rbpkit.files.libraries import quiet
-from rbpkit.models import (
-    LoadedModel,
-    check_decoder_only,
-    check_tokenizer,
-    evaluation_mode,
-    fields_in_memory,
-    name_in_memory,
-    read_model,
-    unwrapped,
-)
+from rbpkit.files.architectures import output_layer, text_parameters
+from rbpkit.models import LoadedModel
 from rbpkit.probing import PROBE_TEXT, linear_head, padding_limit
-from rbpkit.settings import ModelSettings, ReadingSettings, RunSettings
+from rbpkit.settings import ReadingSettings
 from rbpkit_pocket.picture_files import (
     Picture,
     folder_rows,
@@ -65,9 +53,9 @@ from rbpkit_pocket.picture_files import (
 
 # What rbpkit calls of this module.
 __all__ = [
-    "captioner_in_memory",
+    "captioner",
     "folder_rows",
-    "load_captioner",
+    "load_processor",
     "pictures_fingerprint",
     "pictures_of",
     "undecoded",
@@ -187,6 +175,22 @@ def opened_captioner(network: PreTrainedModel, processor: Any, tokenizer: Any) -
         return replace(captioner, places=outputs.encoder_last_hidden_state.shape[1])
     text_length = len(tokenizer(PROBE_TEXT)["input_ids"])
     return replace(captioner, places=inputs["input_ids"].shape[1] - text_length)
+
+
+def vision_parameters(model: PreTrainedModel) -> int:
+    """Parameters of a captioner outside its decoder and head, without position embeddings.
+
+    These are its vision tower and what brings the tower's output to the decoder's width.
+    """
+    in_text = text_parameters(model)
+    head = output_layer(model)
+    if head is not None:
+        in_text.update(head.parameters())
+    outside = []
+    for name, parameter in model.named_parameters():
+        if parameter not in in_text and "position_embedding" not in name:
+            outside.append(parameter)
+    return sum(parameter.numel() for parameter in outside)
 
 
 def _with_tokenizer(processor: Any, tokenizer: Any) -> Any:
@@ -406,44 +410,9 @@ def _common_prefix(ids: np.ndarray, expected: np.ndarray) -> int:
     return int(np.logical_and.accumulate(alike).sum())
 
 
-def load_captioner(
-    source: Any, named: ModelSettings, run: RunSettings, **more: Any
-) -> CaptioningModel:
-    """`load_model` of a model that reads pictures; more: its other arguments."""
-    read = read_model(AutoModelForImageTextToText, source, named, run, image=True, **more)
-    with quiet(), reason(read.fault):
-        processor = load_processor(read.checkpoint.folder, read.options)
-        loaded = _ready(read.network, processor, read.tokenizer, read.fields)
-    check_tokenizer(read.tokenizer, read.network, loaded.V, read.checkpoint.tokenizer)
-    return loaded
-
-
-@contextmanager
-def captioner_in_memory(
-    model: Any, processor: Any, name: str | None = None
-) -> Iterator[CaptioningModel]:
-    """`model_in_memory` of a model that reads pictures, with its own processor."""
-    network, notes = unwrapped(model)
-    kind = type(model).__name__
-    name = name or name_in_memory(network, kind)
-    if not (hasattr(processor, "image_processor") and hasattr(processor, "tokenizer")):
-        check_decoder_only(network, kind)
-        fault = "it reads no pictures (in memory it needs its processor as tokenizer=)"
-        raise InputError(f"{name}: {fault}")
-    tokenizer = processor.tokenizer
-    with evaluation_mode(network):
-        fields = fields_in_memory(network, tokenizer, name, notes, processor)
-        with reason(f"{name}: the model in memory does not run in {fields['dtype']}"):
-            loaded = _ready(network, processor, tokenizer, fields)
-        check_tokenizer(tokenizer, network, loaded.V, Path(name))
-        yield loaded
-
-
-def _ready(
-    network: PreTrainedModel, processor: Any, tokenizer: Any, fields: dict[str, Any]
-) -> CaptioningModel:
-    """The model with what a few passes show of it."""
-    captioner = opened_captioner(network, processor, tokenizer)
-    head, V = linear_head(network, fields["name"], captioner.probe(network))
-    limit = padding_limit(network, captioner.padding_probe(network))
-    return CaptioningModel(**fields, V=V, head=head, padding_limit=limit, captioner=captioner)
+def captioner(network: PreTrainedModel, processor: Any, about: dict[str, Any]) -> CaptioningModel:
+    """A model that reads pictures with its processor; about: those fields that need no pass."""
+    reader = opened_captioner(network, processor, about["tokenizer"])
+    head, V = linear_head(network, about["name"], reader.probe(network))
+    limit = padding_limit(network, reader.padding_probe(network))
+    return CaptioningModel(**about, V=V, head=head, padding_limit=limit, captioner=reader)

@@ -62,7 +62,7 @@ def _downloads(study: Params) -> dict[str, Download]:
     """What a study needs of the hub, by name: its models, then its corpora."""
     from rbpkit import plugins
     from rbpkit.corpora import ON_HUB
-    from rbpkit.files.model_folders import SAFETENSORS
+    from rbpkit.files.model_folders import SAFETENSORS, SMALL_FILES
     from rbpkit.study.jobs import corpus_names, study_models
 
     downloads: dict[str, Download] = {}
@@ -80,18 +80,11 @@ def _downloads(study: Params) -> dict[str, Download]:
     for model in study_models(study).values():
         is_folder = Path(os.path.expanduser(model)).is_dir()
         if not is_folder and not plugins.prefix_of(model):
-            add(model, "model", [*_small_files(), *SAFETENSORS])
+            add(model, "model", [*SMALL_FILES, *SAFETENSORS])
     for corpus in corpus_names(study):
         if corpus in ON_HUB:
             add(ON_HUB[corpus].path, "dataset", ON_HUB[corpus].files)
     return downloads
-
-
-def _small_files() -> tuple[str, ...]:
-    """Patterns of a model's files, all but its weights."""
-    from rbpkit.files.model_folders import CONFIG, PROCESSOR_FILES, TOKENIZER_FILES
-
-    return (CONFIG, *TOKENIZER_FILES, *PROCESSOR_FILES)
 
 
 def _listed(download: Download, allow_pickle: bool) -> Sequence[DryRunFileInfo]:
@@ -99,14 +92,14 @@ def _listed(download: Download, allow_pickle: bool) -> Sequence[DryRunFileInfo]:
     from huggingface_hub import snapshot_download
 
     from rbpkit.files.libraries import quiet
-    from rbpkit.files.model_folders import PICKLES
+    from rbpkit.files.model_folders import PICKLES, SMALL_FILES
 
     name = download["repo_id"]
     with reason(f"{name}: cannot be had from the hub"), quiet():
         files = snapshot_download(**download, dry_run=True)
         has_safetensors = any(file.filename.endswith(".safetensors") for file in files)
         if download["repo_type"] == "model" and not has_safetensors and allow_pickle:
-            download["allow_patterns"] = [*_small_files(), *PICKLES]
+            download["allow_patterns"] = [*SMALL_FILES, *PICKLES]
             files = snapshot_download(**download, dry_run=True)
         if not files:
             raise InputError(f"{name}: has none of {', '.join(download['allow_patterns'])}")

@@ -74,10 +74,13 @@ def measure(
         raise InputError("--name and --revision are of one model; give them one at a time")
     folder = folder_to_write(out)
     from rbpkit.corpora import check_text, load_corpus
+    from rbpkit.planning import look_up
 
     # The corpus first: its faults show at once, a model may take minutes to load.
     documents = load_corpus(corpus, **text.model_dump(exclude={"changed_text"}))
     check_text(documents, text.changed_text)
+    for one in model:
+        look_up(one, **source.given)
     set_threads(run.threads)
     loading = source.model_dump(exclude={"name"}, exclude_none=True) | run.part(PlaceSettings)
     loading |= server.given

@@ -183,7 +183,7 @@ def parameter_counts(model: str | PreTrainedConfig | PreTrainedModel) -> Paramet
 
     head = output_layer(network)
     # Sets, so that a parameter that is shared counts once.
-    in_text = _text_parameters(network)
+    in_text = text_parameters(network)
     in_tables = in_text & _embedding_parameters(_language_model(network))
     # Some have the head inside: decoders of captioners, custom code without a base_model_prefix.
     in_head = set(head.parameters()) if isinstance(head, nn.Module) else set()
@@ -233,7 +233,7 @@ _TOWERS = re.compile(
 )
 
 
-def _text_parameters(model: PreTrainedModel) -> set[nn.Parameter]:
+def text_parameters(model: PreTrainedModel) -> set[nn.Parameter]:
     """The parameters of the language model, without towers that are a part of it."""
     parameters = set()
     for name, parameter in _language_model(model).named_parameters():
@@ -266,19 +266,3 @@ def output_layer(model: PreTrainedModel) -> nn.Module | None:
     if head is None:
         return model.get_decoder().get_output_embeddings()
     return head
-
-
-def vision_parameters(model: PreTrainedModel) -> int:
-    """Parameters of a captioner outside its decoder and head, without position embeddings.
-
-    These are its vision tower and what brings the tower's output to the decoder's width.
-    """
-    in_text = _text_parameters(model)
-    head = output_layer(model)
-    if head is not None:
-        in_text.update(head.parameters())
-    outside = []
-    for name, parameter in model.named_parameters():
-        if parameter not in in_text and "position_embedding" not in name:
-            outside.append(parameter)
-    return _size(outside)

@@ -23,13 +23,6 @@ What does not fit waits in memory, then on disk, and is slow; without a GPU it i
 _DEVICE = re.compile(r"(auto|cpu|cuda|mps|xpu|hpu|xla|npu|mtia)(:\d+)?")
 
 
-def check_dtype(dtype: str) -> str:
-    """The dtype, if it is one of `DTYPE_NAMES`. Raises InputError; loads no torch."""
-    if dtype not in DTYPE_NAMES:
-        raise InputError(f"dtype {dtype!r} is not known; use one of {', '.join(DTYPE_NAMES)}")
-    return dtype
-
-
 def check_device(device: str | None) -> str | None:
     """The device, unless its name says that it cannot be used. Raises InputError; loads no torch.
 

@@ -1,54 +1,69 @@
 """Find a model's files: a local folder, a GGUF file, or a hub id brought to a folder in the cache.
 
-Model, config and tokenizer are then read from what was found. The folder of an adapter leads to the
-base model that it names.
+The folder of an adapter leads to the base model that it names. `files.reading` reads what was
+found.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
 import json
 import os
-import random
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
 from huggingface_hub import constants, snapshot_download
-from tokenizers import AddedToken, Tokenizer
+from huggingface_hub.errors import HFValidationError
+from huggingface_hub.utils import validate_repo_id
 from tqdm.auto import tqdm
-from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
-from transformers import PreTrainedTokenizerBase as AnyTokenizer
 
-from rbpkit.errors import InputError, check_path, one_line, reason
+from rbpkit.errors import InputError, check_path, nearest, reason
 from rbpkit.files.architectures import nearest_model
-from rbpkit.files.limits import check_parts
-from rbpkit.files.names import cached_repository, folder_name, whole_path
+from rbpkit.files.names import cached_repository, folder_name, is_revision, whole_path
+from rbpkit.settings import ModelSettings
 
 CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
-GENERIC_TOKENIZERS = ("PreTrainedTokenizerFast", "TokenizersBackend")
 SAFETENSORS = ("model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors")
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin")
 ADAPTERS = ("adapter_model.safetensors", "adapter_model.bin")
 PROCESSOR_FILES = ("*processor_config.json", "chat_template.*")  # of a model that reads pictures
 TOKENIZER_FILES = ("*token*.json", "vocab.*", "merges.txt", "tekken.json", "*.model", "*.tiktoken")
+SMALL_FILES = (CONFIG, *TOKENIZER_FILES, *PROCESSOR_FILES)  # all but weights
 
-# Special tokens that a folder may ask for at the ends of a text.
-_ENDS = ("add_bos_token", "add_eos_token")
+MOST_PARTS = 10_000
+"""Layers, heads or experts of a model; the largest have some hundreds."""
+
+_PARTS = re.compile("layers?$|heads?$|experts$|blocks$")
 
 
-def _probe_texts() -> list[str]:
-    """Texts on which the rules of tokenizers part: every three of these pieces in a row."""
-    pieces = " ,   ,\n,\t,a,The,'s,I'LL,7,1984,.,({,é,e\u0301,漢字,русский,\uff11,🙂".split(",")
-    texts = []
-    for first in pieces:
-        triples = itertools.product([first], pieces, pieces)
-        texts.append("".join(itertools.chain.from_iterable(triples)))
-    return texts
+@dataclass(frozen=True)
+class Source:
+    """How the files of a model may be got.
+
+    named: the settings that say so, of which `revision` is that of the model itself.
+    image: it is to read pictures, so the files of its processor are needed too.
+    local_files_only: never ask the network.
+    progress: show the hub's download bars.
+    weights: False if it is only asked whether the hub has the model; its config and tokenizer are
+        downloaded then, and no weights.
+    """
+
+    named: ModelSettings = field(default_factory=ModelSettings)
+    image: bool = False
+    local_files_only: bool = False
+    progress: bool = False
+    weights: bool = True
+
+    @property
+    def extra_files(self) -> list[str]:
+        """Patterns of files besides config, weights and tokenizer."""
+        code = ["*.py"] if self.named.trust_remote_code else []
+        return [*code, *PROCESSOR_FILES] if self.image else code
 
 
 @dataclass(frozen=True)
@@ -57,46 +72,38 @@ class Checkpoint:
 
     folder: holds config and weights.
     name: what the model is called in the records.
-    revision: a commit of the hub, or "sha256:..." over the files.
+    contents: what decides the numbers: a commit of the hub, or files; of an adapter its own and
+        those of its base, and those of a tokenizer that is elsewhere.
     tokenizer: the folder of the tokenizer.
     weights: the files of the weights.
     gguf: the file in `folder` that is the whole model, in that format.
     adapter: the folder of an adapter to put on the model.
     base: the name of the model that the adapter is put on.
+    tokenizer_name: of a tokenizer that is not the model's own.
     origin: the local folder that `name` is of, as a whole path; "" of a model of the hub.
     """
 
     folder: Path
     name: str
-    revision: str
+    contents: tuple[str | frozenset[Path], ...]
     tokenizer: Path
     weights: tuple[Path, ...] = ()
     gguf: str | None = None
     adapter: Path | None = None
     base: str | None = None
+    tokenizer_name: str | None = None
     origin: str = ""
 
-
-@dataclass(frozen=True)
-class Source:
-    """How the files of a model may be got; the arguments of `load_model` that say so."""
-
-    allow_pickle: bool = False
-    trust_remote_code: bool = False
-    local_files_only: bool = False
-    progress: bool = False
-    image: bool = False
-
-    @property
-    def extra_files(self) -> list[str]:
-        """Patterns of files besides config, weights and tokenizer."""
-        code = ["*.py"] if self.trust_remote_code else []
-        return [*code, *PROCESSOR_FILES] if self.image else code
-
-    @property
-    def adapters(self) -> tuple[str, ...]:
-        """Names that the weights of an adapter may have."""
-        return ADAPTERS if self.allow_pickle else ADAPTERS[:1]
+    @functools.cached_property
+    def revision(self) -> str:
+        """A commit of the hub, or "sha256:..." over the files, which takes a while."""
+        first, *others = (
+            part if isinstance(part, str) else _sha256(part) for part in self.contents
+        )
+        for other in others:
+            both = f"{first} on {other}"
+            first = f"sha256:{hashlib.sha256(both.encode()).hexdigest()}"
+        return first
 
 
 class NoBar(tqdm):
@@ -106,16 +113,28 @@ class NoBar(tqdm):
         super().__init__(*args, **{**kwargs, "disable": True})
 
 
-def find_checkpoint(
-    model: str | os.PathLike[str], *, revision: str | None = None, **how: bool
-) -> Checkpoint:
-    """The files of a hub id or a local path; `how` has fields of `Source`.
+def find_checkpoint(model: str | os.PathLike[str], source: Source) -> Checkpoint:
+    """The files of a hub id or a local path.
 
     Raises InputError if there is no such folder, the hub does not give the model, the folder has no
-    config or no weights of the admitted kind, the base model of an adapter cannot be found, or the
-    package that reads an adapter or a GGUF file is not installed.
+    config, no tokenizer or no weights of the admitted kind, the base model of an adapter cannot be
+    found, or the package that reads an adapter or a GGUF file is not installed.
     """
-    return _checkpoint(model, revision, Source(**how))
+    checkpoint = _checkpoint(model, source.named.revision, source)
+    tokenizer = source.named.tokenizer
+    if tokenizer is not None:
+        folder = Path(os.path.expanduser(tokenizer))
+        if not folder.is_dir():
+            folder = _from_hub(tokenizer, None, source, [CONFIG, *TOKENIZER_FILES])
+        files = _matching(folder, TOKENIZER_FILES)
+        own = folder.name if _is_in_cache(folder) else files
+        return replace(
+            checkpoint,
+            tokenizer=folder,
+            tokenizer_name=cached_repository(folder) or folder_name(folder),
+            contents=(*checkpoint.contents, own),
+        )
+    return checkpoint
 
 
 def _checkpoint(model: str | os.PathLike[str], revision: str | None, source: Source) -> Checkpoint:
@@ -126,65 +145,78 @@ def _checkpoint(model: str | os.PathLike[str], revision: str | None, source: Sou
         return Checkpoint(
             folder=path.parent,
             name=path.stem,
-            revision=_sha256([path]),
+            contents=(frozenset([path]),),
             tokenizer=path.parent,
             weights=(path,),
             gguf=path.name,
             origin=whole_path(path.with_suffix("")),
         )
-    if os.path.isdir(path):  # goes before a hub id of the same name
+    if path.is_dir():  # goes before a hub id of the same name
         if revision is not None:
             raise InputError(f"{model}: a local folder has no revision {revision!r}; leave it out")
         return _in_folder(path, None, source)
-    folder = _from_hub(str(model), revision, source)
+    patterns = [CONFIG, ADAPTER_CONFIG, *TOKENIZER_FILES, *source.extra_files]
+    if source.weights:
+        patterns += [ADAPTERS[0], *SAFETENSORS]
+    folder = _from_hub(str(model), revision, source, patterns)
     return _in_folder(folder, str(model), source)
 
 
-def _from_hub(model: str, revision: str | None, source: Source) -> Path:
+def _from_hub(model: str, revision: str | None, source: Source, patterns: Iterable[str]) -> Path:
     """The folder of a hub id in the cache, brought up to date if the network is there."""
+    near = nearest_model(model) or _nearest_folder(model)
+    try:
+        validate_repo_id(model)
+    except HFValidationError:
+        raise InputError(f"{model}: no such folder{near}") from None
     fetch = functools.partial(
         snapshot_download,
         model,
         local_files_only=source.local_files_only,
         tqdm_class=None if source.progress else NoBar,
     )
-    patterns = [CONFIG, ADAPTER_CONFIG, ADAPTERS[0], *SAFETENSORS, *TOKENIZER_FILES]
-    patterns += source.extra_files
-    near = nearest_model(model)
+    if revision is not None and not is_revision(revision):
+        raise InputError(f"{model}: revision {revision!r}: give a branch, a tag or a commit")
     with reason(f"{model}: no such folder, and the hub does not give it{near}"):
-        folder = Path(str(fetch(revision=revision, allow_patterns=patterns)))
-        if source.allow_pickle and not any(folder.glob("*.safetensors")):
+        folder = Path(str(fetch(revision=revision, allow_patterns=list(patterns))))
+        has_pickles_alone = source.weights and not any(folder.glob("*.safetensors"))
+        if source.named.allow_pickle and has_pickles_alone:
             # Only now, as most repositories hold the weights both ways; and of the same commit.
             fetch(revision=folder.name, allow_patterns=[*PICKLES, ADAPTERS[1]])
     return folder
 
 
+def _nearest_folder(model: str) -> str:
+    """ "; did you mean NAME?" for the nearest folder next to a local path that is none."""
+    path = Path(os.path.expanduser(model))
+    if not path.parent.is_dir():
+        return ""
+    return nearest(path.name, [one.name for one in path.parent.iterdir() if one.is_dir()])
+
+
 def _in_folder(folder: Path, hub_id: str | None, source: Source) -> Checkpoint:
     """The checkpoint in a folder: a whole model, an adapter, or both."""
-    weights = _weights(folder, source.allow_pickle)
-    whole = (folder / CONFIG).is_file() and bool(weights)
+    weights = _weights(folder, source.named.allow_pickle)
+    still_on_hub = hub_id is not None and not source.weights
+    whole = (folder / CONFIG).is_file() and (bool(weights) or still_on_hub)
     if whole:
-        check_parts(folder / CONFIG)
-        _check_beside_config(folder)
+        _check_config(folder)
     adapted = (folder / ADAPTER_CONFIG).is_file()
-    if adapted:
-        weights += _adapter_files(folder, source.adapters)
-    elif not whole:
+    if adapted and not still_on_hub:
+        weights += _adapter_files(folder, source.named.allow_pickle)
+    elif not whole and not adapted:
         _refuse(folder)
 
-    name = hub_id or cached_repository(folder) or folder_name(folder)
-    origin = ""
-    if hub_id is not None or _is_in_cache(folder):
-        revision = folder.name
-    else:
-        # All that can change the numbers.
-        files = set(weights)
-        for pattern in (CONFIG, *TOKENIZER_FILES, *source.extra_files):
-            files.update(path for path in folder.glob(pattern) if path.is_file())
-        revision = _sha256(files)
-        origin = whole_path(folder)
-    checkpoint = Checkpoint(folder, name, revision, folder, tuple(weights), origin=origin)
-
+    files = {*weights, *_matching(folder, (CONFIG, *TOKENIZER_FILES, *source.extra_files))}
+    in_cache = hub_id is not None or _is_in_cache(folder)
+    checkpoint = Checkpoint(
+        folder=folder,
+        name=hub_id or cached_repository(folder) or folder_name(folder),
+        contents=(folder.name if in_cache else frozenset(files),),
+        tokenizer=folder,
+        weights=tuple(weights),
+        origin="" if in_cache else whole_path(folder),
+    )
     if not adapted:
         return checkpoint
     if whole:
@@ -202,12 +234,40 @@ def _is_in_cache(folder: Path) -> bool:
     return is_below and cached_repository(folder) is not None
 
 
-def _check_beside_config(folder: Path) -> None:
-    """InputError if weights are read from elsewhere: they would be no part of the revision."""
-    named = []
+def _matching(folder: Path, patterns: Iterable[str]) -> frozenset[Path]:
+    """The files of a folder that have one of these names. No pipes, which would be waited for."""
+    found = (path for pattern in patterns for path in folder.glob(pattern))
+    return frozenset(path for path in found if path.is_file())
+
+
+def check_tokenizer_files(folder: Path) -> None:
+    """InputError for a folder without any: the library would make up an empty tokenizer."""
+    if not _matching(folder, TOKENIZER_FILES):
+        raise InputError(
+            f"{folder}: no tokenizer files, such as tokenizer.json (Trainer saves them if it has"
+            " processing_class=tokenizer); save them there, or name their folder, --tokenizer PATH"
+            " (tokenizer=)"
+        )
+
+
+def _check_config(folder: Path) -> None:
+    """InputError for a config that cannot be trusted with what is in the folder.
+
+    The library builds what a config describes before it looks at the weights: ten million layers
+    would run until the process is killed. Weights in another folder would be no part of the
+    revision.
+    """
+
+    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        for key, value in pairs:
+            if _PARTS.search(key) and isinstance(value, int) and value > MOST_PARTS:
+                raise InputError(f"{folder}: {key} is {value:,}; no model has so many")
+        return dict(pairs)
+
     with reason(f"{folder}: {CONFIG} or the index of its weights is damaged"):
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        named.append(config.get("transformers_weights") or "")
+        text = (folder / CONFIG).read_text(encoding="utf-8")
+        config = json.loads(text, object_pairs_hook=checked)
+        named = [config.get("transformers_weights") or ""]
         for index in folder.glob("*.index.json"):
             named += json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
     for name in sorted(set(named)):
@@ -217,15 +277,16 @@ def _check_beside_config(folder: Path) -> None:
 
 def _weights(folder: Path, allow_pickle: bool) -> list[Path]:
     """The files of a model's weights and their index: safetensors, else pickles if admitted."""
-    safetensors = [path for path in folder.glob("*.safetensors*") if path.name not in ADAPTERS]
-    pickles = list(folder.glob("pytorch_model*.bin*")) if allow_pickle else []
-    # No pipes, which would be waited for.
-    return [path for path in safetensors or pickles if path.is_file()]
+    safetensors = _matching(folder, ["*.safetensors*"])
+    of_model = [path for path in safetensors if path.name not in ADAPTERS]
+    if of_model or not allow_pickle:
+        return of_model
+    return list(_matching(folder, ["pytorch_model*.bin*"]))
 
 
-def _adapter_files(folder: Path, names: Iterable[str]) -> list[Path]:
+def _adapter_files(folder: Path, allow_pickle: bool) -> list[Path]:
     """Config and weights of the adapter in a folder. InputError if there are no weights."""
-    for name in names:
+    for name in ADAPTERS if allow_pickle else ADAPTERS[:1]:
         if (folder / name).is_file():
             _need(folder, "a LoRA adapter", "peft", ("peft",))
             return [folder / ADAPTER_CONFIG, folder / name]
@@ -245,35 +306,31 @@ def _on_its_base(adapter: Checkpoint, source: Source) -> Checkpoint:
         revision = fields.get("revision")
     base_folder = Path(os.path.expanduser(base_name))
     # Looked for first: an adapter whose base is itself would be looked up for ever.
-    if (base_folder / ADAPTER_CONFIG).is_file():
-        _refuse_adapted(folder, base_name)
-    try:
-        base = _checkpoint(base_name, revision, source)
-    except InputError as error:
+    is_adapter = (base_folder / ADAPTER_CONFIG).is_file()
+    if not is_adapter:
+        try:
+            base = _checkpoint(base_name, revision, source)
+        except InputError as error:
+            raise InputError(
+                f"{folder}: its base model cannot be found: {error} (it is"
+                f" base_model_name_or_path in {ADAPTER_CONFIG})"
+            ) from error
+        is_adapter = base.adapter is not None
+    if is_adapter:
         raise InputError(
-            f"{folder}: its base model cannot be found: {error} (it is base_model_name_or_path in"
-            f" {ADAPTER_CONFIG})"
-        ) from error
-    if base.adapter is not None:
-        _refuse_adapted(folder, base_name)
-    # Another adapter, or the same one on another base, gives other numbers.
-    both = f"{adapter.revision} on {base.revision}"
+            f"{folder}: its base model {base_name} is an adapter itself; merge that first"
+        )
     own_tokenizer = any(folder.glob("tokenizer*.json"))
-    return Checkpoint(
-        folder=base.folder,
+    return replace(
+        base,
         name=adapter.name,
-        revision=f"sha256:{hashlib.sha256(both.encode()).hexdigest()}",
+        # Another adapter, or the same one on another base, gives other numbers.
+        contents=(*adapter.contents, *base.contents),
         tokenizer=folder if own_tokenizer else base.tokenizer,
-        weights=base.weights,
-        gguf=base.gguf,
         adapter=folder,
         base=base.name,
         origin=adapter.origin,
     )
-
-
-def _refuse_adapted(folder: Path, base: str) -> NoReturn:
-    raise InputError(f"{folder}: its base model {base} is an adapter itself; merge that first")
 
 
 def _refuse(folder: Path) -> NoReturn:
@@ -306,131 +363,3 @@ def _sha256(files: Iterable[Path]) -> str:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         total.update(f"{path.name} {content}\n".encode())
     return f"sha256:{total.hexdigest()}"
-
-
-def read_tokenizer(folder: Path, options: dict[str, Any]) -> tuple[AnyTokenizer, str]:
-    """The tokenizer of a model's folder -> (the tokenizer, why it is not the library's, or "").
-
-    The library rebuilds many tokenizers from vocabulary and merges by the rules of the class that
-    `tokenizer_config.json` or the model's type names, and drops the rules in `tokenizer.json`. So
-    both encode probe texts, and the file is used if they differ or if the library fails.
-
-    Raises InputError if there is no tokenizer that can be read.
-    """
-    way_out = ""
-    if any(folder.glob("*.model")) and not find_spec("sentencepiece"):
-        way_out = "; pip install sentencepiece"
-    with reason(f"{folder}: the tokenizer cannot be loaded{way_out}"):
-        if "gguf_file" in options or not (folder / "tokenizer.json").is_file():
-            return AutoTokenizer.from_pretrained(folder, **options), ""
-        config = _tokenizer_config(folder)
-        own = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        # Where texts are cut is decided here, and not by the file.
-        own.no_truncation()
-        own.no_padding()
-        fault = "differs"
-        try:
-            tokenizer = _librarys_tokenizer(folder, config, options)
-            if _encodes_as(tokenizer, own, config):
-                return tokenizer, ""
-        except Exception as error:
-            if "trust_remote_code" in str(error):
-                raise
-            fault = f"fails ({one_line(error)})"
-        remark = f"tokenizer.json, because what transformers makes of the folder {fault}"
-        return _tokenizer_of_file(folder, config, own), remark
-
-
-def _tokenizer_config(folder: Path) -> dict[str, Any]:
-    path = folder / "tokenizer_config.json"
-    if not path.is_file():
-        return {}
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _librarys_tokenizer(
-    folder: Path, config: dict[str, Any], options: dict[str, Any]
-) -> AnyTokenizer:
-    """What transformers makes of a folder."""
-    if config.get("tokenizer_class") in GENERIC_TOKENIZERS:
-        # The file is all there is to know, and AutoTokenizer may take the model type's class.
-        return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
-    return AutoTokenizer.from_pretrained(folder, **options)
-
-
-def _ends(config: dict[str, Any]) -> dict[str, Any]:
-    """What the folder asks for at the ends of a text; the file need not have it."""
-    return {key: config[key] for key in _ENDS if config.get(key) is not None}
-
-
-def _special_tokens(own: Tokenizer) -> list[AddedToken]:
-    return [token for token in own.get_added_tokens_decoder().values() if token.special]
-
-
-def _encodes_as(tokenizer: AnyTokenizer, own: Tokenizer, config: dict[str, Any]) -> bool:
-    """Whether the library's tokenizer encodes the probe texts as the file's does."""
-    if not type(tokenizer).__module__.startswith("transformers."):
-        return True  # the tokenizer's own code, which was asked for
-    if not config:
-        # Only the file tells what is special, and the library may not know it.
-        special = {str(token) for token in _special_tokens(own)}
-        if not special <= set(tokenizer.all_special_tokens):
-            return False
-    # Also words of its own vocabulary, whatever its language is; the same ones each time.
-    words = random.Random(0).choices(sorted(own.get_vocab().values()), k=4000)
-    with_ends = not _ends(config)
-    for text in (*_probe_texts(), own.decode(words)):
-        ids = tokenizer(text, add_special_tokens=with_ends)["input_ids"]
-        if ids != own.encode(text, add_special_tokens=with_ends).ids:
-            return False
-    return True
-
-
-def _tokenizer_of_file(folder: Path, config: dict[str, Any], own: Tokenizer) -> AnyTokenizer:
-    """The tokenizer of `tokenizer.json`, with the special tokens that the folder names."""
-    generic = PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
-    vocabulary = own.get_vocab()
-    # A special token that the file lacks would get an id that the model does not know.
-    named = {}
-    for role, token in generic.special_tokens_map.items():
-        if str(token) in vocabulary:
-            named[role] = token
-    return PreTrainedTokenizerFast(
-        tokenizer_object=own,
-        extra_special_tokens=_special_tokens(own),
-        **named,
-        **_ends(config),
-    )
-
-
-def put_adapter(network: PreTrainedModel, folder: Path) -> PreTrainedModel:
-    """The model with the adapter of a PEFT folder in its layers, not merged into their weights.
-
-    Raises InputError for an adapter that works on the prompt, and for one whose weights are not
-    all those that its config says, and no others.
-    """
-    from peft import PeftConfig, get_peft_model
-
-    with reason(f"{folder}: the adapter does not fit its base model"):
-        config = PeftConfig.from_pretrained(str(folder), inference_mode=True)
-        if config.is_prompt_learning:
-            raise InputError(f"{folder}: an adapter of the prompt; give one of the layers (LoRA)")
-        adapted = get_peft_model(network, config)
-        # The library gives some models' weights other names than their files have.
-        renamed = getattr(network, "_checkpoint_conversion_mapping", {})
-        loaded = adapted.load_adapter(str(folder), "default", key_mapping=renamed)
-    for fault, keys in (("missing", loaded.missing_keys), ("unused", loaded.unexpected_keys)):
-        if keys:
-            raise InputError(f"{folder}: {len(keys)} weight(s) of the adapter {fault}: {keys[0]}")
-    return adapted.get_base_model()
-
-
-def quantisation(path: Path) -> str:
-    """The type of most weights in a GGUF file, as the file says: Q4_K_M, F16, ..."""
-    with reason(f"{path}: not a GGUF file that can be read"):
-        from gguf import LlamaFileType
-        from transformers.integrations.gguf import read_gguf_metadata
-
-        metadata = read_gguf_metadata(str(path))[0]
-        kind = metadata.get("general.file_type")
-        return "unknown" if kind is None else LlamaFileType(kind).name.removeprefix("MOSTLY_")

@@ -16,7 +16,7 @@ from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
 from rbpkit.errors import InputError, reason
 from rbpkit.files.manifest import Manifest
 from rbpkit.files.names import cached_repository, folder_name
-from rbpkit.planning import is_as_asked
+from rbpkit.planning import is_as_asked, why_missing
 from rbpkit.records import iter_manifests, slug
 from rbpkit.study.params import Params
 
@@ -153,8 +153,8 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     Columns: model, corpus, state ("done", "failed" or "left"), tokens and seconds of what is done
     (else missing), and the reason of a failure. Done is a finished manifest with the study's
     settings, as far as the parameters tell them, and with the text of the study's own files, so
-    that another prompt counts as left; a sweep also compares other texts, and weights.
-    Raises InputError when the study is at fault.
+    that another prompt counts as left; a sweep also compares other texts, and weights. A job that
+    is left has a reason if its model is not here. Raises InputError when the study is at fault.
     """
     failures = read_failures(Path(out))
     corpora = corpus_names(params)
@@ -165,7 +165,8 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     finished = [file.manifest for file in iter_manifests(out)]
     finished.sort(key=lambda manifest: (manifest.max_length, manifest.documents))
     rows: list[tuple[object, ...]] = []
-    for model, corpus in product(study_models(params), corpora):
+    models = study_models(params)
+    for model, corpus in product(models, corpora):
         job = Job(model, corpus)
         done = []
         for manifest in finished:
@@ -178,7 +179,8 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
             nearest = done[-1]  # the longest text: nearest to what is asked for
             rows.append((model, corpus, "done", nearest.tokens, nearest.seconds, ""))
         else:
-            rows.append((model, corpus, "left", None, None, ""))
+            missing = why_missing(models[model], **params.files_of(models[model]))
+            rows.append((model, corpus, "left", None, None, missing))
     columns = ["model", "corpus", "state", "tokens", "seconds", "reason"]
     return pd.DataFrame(rows, columns=columns).astype({"tokens": "Int64", "seconds": float})
 

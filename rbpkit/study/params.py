@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, PositiveInt, field_validator
 from rbpkit import plugins
 from rbpkit.errors import InputError
 from rbpkit.records import load_summaries
-from rbpkit.settings import ReadingSettings, RunSettings, Settings, TextSettings, WeightSettings
+from rbpkit.settings import FileSettings, ReadingSettings, RunSettings, Settings, TextSettings
 
 
 def _without_doubles(value: Any) -> tuple[Any, ...]:
@@ -53,7 +53,7 @@ class Shown(Settings):
     figures_dir: str = ""
 
 
-class Params(Shown, TextSettings, ReadingSettings, WeightSettings, RunSettings):
+class Params(Shown, TextSettings, ReadingSettings, FileSettings, RunSettings):
     """A study: which models, on which corpora, how they are measured, what the notebooks show.
 
     Which models:
@@ -100,12 +100,16 @@ class Params(Shown, TextSettings, ReadingSettings, WeightSettings, RunSettings):
     @classmethod
     def _pins(cls, pins: tuple[str, ...]) -> tuple[str, ...]:
         for pin in pins:
-            if ".." in pin or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?@[\w./-]+", pin):
+            if ".." in pin or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?@\w[\w./-]*", pin):
                 raise ValueError(f"{pin!r} is not owner/name@revision")
         repositories = {pin.split("@")[0] for pin in pins}
         if len(repositories) != len(pins):
             raise ValueError("pins a repository twice")
         return pins
+
+    def files_of(self, model: str) -> dict[str, Any]:
+        """From which files a model is read: settings of `load_model`."""
+        return {"revision": self.revision_of(model), **self.part(FileSettings)}
 
     def revision_of(self, hub_id: str) -> str | None:
         """The revision that a model or data set of the hub is pinned to; None for its newest."""

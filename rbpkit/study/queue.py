@@ -100,9 +100,8 @@ class Queue:
             self._files[source, pictures] = find_model(
                 source,
                 dtype=self.params.dtype,
-                revision=self.params.revision_of(source),
-                allow_pickle=self.params.allow_pickle,
                 image=pictures,
+                **self.params.files_of(source),
             )
         return self._files[source, pictures]
 
@@ -159,9 +158,8 @@ def _measure_job(queue: Queue, job: Job, models: dict[bool, LoadedModel], progre
                 source,
                 dtype=params.dtype,
                 device=params.device,
-                revision=params.revision_of(source),
-                allow_pickle=params.allow_pickle,
                 image=pictures,
+                **params.files_of(source),
             )
         measured = measure(
             models[pictures],

@@ -9,10 +9,10 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rbpkit import plugins
 from rbpkit.corpora import check_text
 from rbpkit.errors import InputError
 from rbpkit.measuring import Measurement
+from rbpkit.planning import look_up
 from rbpkit.records import RecordFile, read_manifest, summary_of
 from rbpkit.study.engines import on_ray, on_this_machine
 from rbpkit.study.jobs import Failure, Job, note_failure, read_corpora, read_failures, study_models
@@ -97,7 +97,7 @@ def _queue(params: Params, out: Path) -> Queue:
     """All jobs of the study, the last models first. Raises InputError when it is at fault."""
     models = study_models(params)
     for source in models.values():
-        plugins.resolve_model(source)  # refuses one that has to be trained first
+        look_up(source, **params.files_of(source))
     corpora = read_corpora(params)
     for text in corpora.values():
         check_text(text, params.changed_text)

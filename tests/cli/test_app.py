@@ -207,11 +207,13 @@ def test_no_command_is_help(rbpkit):
 
 
 def test_sweep_goes_on_after_a_failure(rbpkit, ladder, text_file, tmp_path, monkeypatch):
-    models = [ladder[0], tmp_path / "gone", ladder[1]]
+    broken = shutil.copytree(ladder[0], tmp_path / "broken")
+    (broken / "model.safetensors").write_bytes(b"no weights")
+    models = [ladder[0], broken, ladder[1]]
     study = study_file(tmp_path, models, [text_file], field="text", max_length=64, stride=32)
     out = tmp_path / "out"
     status, _, err = rbpkit("sweep", study, "--out", out)
-    assert status == 1 and "2 jobs done, 1 failed" in err and "gone" in err
+    assert status == 1 and "2 jobs done, 1 failed" in err and "broken" in err
     # All settings of the file count, for what is measured and for what is done.
     assert [file.manifest.stride for file in iter_manifests(out)] == [32, 32]
     status, table, err = rbpkit("status", study, "--out", out)
@@ -325,9 +327,13 @@ def test_checkpoints_of_runs_from_a_folder_to_a_fit(rbpkit, tmp_path, text_file)
         picture.with_suffix(".csv").read_text()
     )
     assert rbpkit("fit", out, "--checkpoint", "last", "--figure", "law.jpg")[0] == 2
-    # One that is not there does not stop the others.
-    status, table, err = rbpkit("measure", *common, runs / "none", folders[0], "--documents", 3)
-    assert status == 1 and "none: not measured" in err and "1 of 2 models measured" in err
+    # All are looked up first; one that cannot be read does not stop the others.
+    status, _, err = rbpkit("measure", *common, folders[0], runs / "smal", "--documents", 3)
+    assert status == 2 and err == f"rbpkit: {runs / 'smal'}: no such folder; did you mean small?\n"
+    broken = shutil.copytree(folders[0], runs / "broken")
+    (broken / "model.safetensors").write_bytes(b"no weights")
+    status, table, err = rbpkit("measure", *common, broken, folders[0], "--documents", 3)
+    assert status == 1 and "broken: not measured" in err and "1 of 2 models measured" in err
     assert folders[0].parent.name in table
     status, _, err = rbpkit("measure", *common, *folders[:2], "--name", "mine")
     assert status == 2 and "--name and --revision are of one model" in err

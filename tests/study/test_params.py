@@ -149,8 +149,9 @@ def test_numbers_that_yaml_reads_otherwise_than_people_are_refused(tmp_path, lin
         load_params(path)
 
 
-def test_a_revision_does_not_leave_the_cache(tmp_path):
+@pytest.mark.parametrize("revision", ["../../c", "/etc/c"])
+def test_a_revision_does_not_leave_the_cache(revision, tmp_path):
     path = tmp_path / "study.yaml"
-    path.write_text("source: hub\ncorpus_names: [Wiki]\nrevisions: ['a/b@../../c']\n")
+    path.write_text(f"source: hub\ncorpus_names: [Wiki]\nrevisions: ['a/b@{revision}']\n")
     with pytest.raises(InputError, match="is not owner/name@revision"):
         load_params(path)

@@ -208,6 +208,12 @@ def test_a_failure_is_on_file_until_the_job_is_done(study, rbpkit, tmp_path):
     assert "0 done, 2 failed, 2 left" in rbpkit("status", file, "--out", out)[2]
 
     (broken / "model.safetensors").write_bytes(weights)
+    missing = study_file(tmp_path, [broken, tmp_path / "brocken"], study.corpus_names)
+    status, _, err = rbpkit("sweep", missing, "--out", tmp_path / "no")
+    fault = f"{tmp_path / 'brocken'}: no such folder"
+    assert status == 2 and err.startswith(f"rbpkit: {fault}") and not (tmp_path / "no").exists()
+    rows = json.loads(rbpkit("status", missing, "--out", tmp_path / "no", "--json")[1])
+    assert [fault in row["reason"] for row in rows] == [False, False, True, True]
     file = study_file(tmp_path, [broken, MIDDLE], study.corpus_names, max_length=64)
     assert rbpkit("sweep", file, "--out", out)[0] == 0
     assert not (out / "failures.csv").exists()
