@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -420,11 +421,9 @@ def _imagefolder_documents(folder: Path, columns: Columns) -> Iterator[Document]
 
 def _from_plugin(name: str, text: TextSettings) -> Corpus:
     found = plugins.corpus_text(name)
-    documents = []
-    for number, words in enumerate(found.texts):
-        picture = None if found.pictures is None else found.pictures[number]
-        unit = None if found.units is None else found.units[number]
-        documents.append(Document(words, picture, unit))
+    nothing = [None] * len(found.texts)
+    rows = zip(found.texts, found.pictures or nothing, found.units or nothing, strict=True)
+    documents = list(itertools.starmap(Document, rows))
     source = {
         "kind": plugins.prefix_of(name),
         "path": found.where,

@@ -20,7 +20,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -221,13 +221,23 @@ def corpus_text(name: str) -> PluginText:
     what = f"its corpus {corpus!r}"
     text = called(plugin, what, _by_name(plugin, "corpora")[corpus])
     if not isinstance(text, PluginText):
-        text = PluginText(called(plugin, what, tuple, text))
-    for number, words in enumerate(text.texts):
+        text = PluginText(text)
+    texts = called(plugin, what, tuple, text.texts)
+    for number, words in enumerate(texts):
         if not isinstance(words, str):
             kind = type(words).__name__
             fault = f"row {number} is of type {kind}, and no text"
             raise InputError(f"the plugin {plugin!r}: {what}: {fault}")
-    return text
+    for column in ("pictures", "units"):
+        values = getattr(text, column)
+        if values is None:
+            continue
+        values = called(plugin, f"{what}, {column}", tuple, values)
+        if len(values) != len(texts):
+            fault = f"{len(values)} {column} for {len(texts)} documents; give one for each"
+            raise InputError(f"the plugin {plugin!r}: {what}: {fault}")
+        text = replace(text, **{column: values})
+    return replace(text, texts=texts)
 
 
 # -- models -----------------------------------------------------------------------------------

@@ -186,7 +186,7 @@ def test_without_the_laboratory_one_line_says_what_to_install(rbpkit, text_file,
 
 
 BROKEN = """
-import os
+from rbpkit.plugins import PluginText
 
 def nothing(): return None
 def leaves(): raise SystemExit(3)
@@ -196,6 +196,10 @@ def numbers(): return [1, 2]
 
 corpora = {"nothing": nothing, "leaves": leaves, "fails": fails, "number": number,
            "numbers": numbers}
+for count in (1, 3):
+    corpora[f"units{count}"] = lambda n=count: PluginText(["a b", "c d"], units=["ann"] * n)
+corpora["pictures"] = lambda: PluginText(["a b", "c d"], pictures=[b""])
+corpora["unit"] = lambda: PluginText(["a b", "c d"], units=7)
 models = {"nothing": nothing, "leaves": leaves, "fails": fails, "number": number}
 """
 
@@ -213,6 +217,10 @@ def test_whatever_a_plugin_does_wrong_is_one_line_that_names_it(site, rbpkit, te
         "bad:fails": "KeyError: 'x'",
         "bad:number": "'int' object is not iterable",
         "bad:numbers": "row 0 is of type int, and no text",
+        "bad:units1": "1 units for 2 documents; give one for each",
+        "bad:units3": "3 units for 2 documents; give one for each",
+        "bad:pictures": "1 pictures for 2 documents",
+        "bad:unit": "units: TypeError",
         "gone:any": "No module named 'no_such_module'",
         "quits:any": "SystemExit: 3",
         "wrong:any": "is no Mapping",
@@ -232,7 +240,12 @@ def test_whatever_a_plugin_does_wrong_is_one_line_that_names_it(site, rbpkit, te
         assert status == 2 and err.count("\n") == 1 and says in err, err
     status, out, _ = rbpkit("--help")
     assert status == 0 and "measure" in out and "pocket" in out
-    for command, says in {"bad": "is no App", "gone": "no_such_module"}.items():
+    for command, says in {
+        "bad": "is no App",
+        "gone": "no_such_module",
+        "quits": "SystemExit: 3",
+        "mesure": 'Did you mean "measure"?',
+    }.items():
         status, _, err = rbpkit(command)
         assert status == 2 and err.count("\n") == 1 and says in err
 
