@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 
 from rbpkit import plots
 from rbpkit.errors import InputError
@@ -16,7 +17,7 @@ from rbpkit.fit import Curve, fit_power_law
 from rbpkit.palette import CONTEXT, OTHER
 
 
-def law_figure(curves: Sequence[Curve], x: str = "$S$ (non-embedding parameters)") -> Figure:
+def law_figure(curves: Sequence[Curve], x: str = "$S$, parameters") -> Figure:
     """Losses on log-log axes, a panel for each corpus and quantity.
 
     Each family has its line, and as a band the 95% interval for one new model. A line whose slope
@@ -34,6 +35,11 @@ def law_figure(curves: Sequence[Curve], x: str = "$S$ (non-embedding parameters)
             inks = plots.inks_of(curve.family for curve in members)
             laws = [_draw(axes, curve, inks[curve.family]) for curve in members]
             plots.log_ticks(axes)
+            low, high = axes.get_xlim()
+            if high / low < 100:  # there is one decade at most: more ticks, not all of which fit
+                axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                axes.xaxis.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(9, 9)))
+            axes.xaxis.set_minor_formatter(NullFormatter())
             name = re.sub(r"_(\w+)$", r"$_{\1}$", quantity)
             y = "CE (nats a token)" if quantity == "CE" else f"$-\\log$ {name}"
             axes.set(xlabel=x, ylabel=y)
