@@ -39,7 +39,7 @@ def print_lines(fits: Sequence[AxisFit], as_json: bool, figure: Path | None) -> 
     if figure is None:
         return
     from rbpkit.fit import Curve
-    from rbpkit.study.law_figures import law_figure
+    from rbpkit.tools.law_figures import law_figure
 
     curves, points = [], []
     for fit in fits:

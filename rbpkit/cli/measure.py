@@ -195,7 +195,7 @@ def fit(
         say(trust.words)
     if figure is not None:
         from rbpkit.plots import curve_points
-        from rbpkit.study.law_figures import law_figure
+        from rbpkit.tools.law_figures import law_figure
 
         save_figure(law_figure(curves), curve_points("measured", curves), figure)
 
