@@ -45,8 +45,8 @@ MAY_HOLD = {
     "rbpkit/files": 1_505,  # weights beside their config, units that are names: 40 lines
     "rbpkit/kernels": 527,
     "rbpkit/stats": 498,
-    "rbpkit/tools": 879,
-    "rbpkit/study": 1_690,  # the folder as the queue, which several sweeps may share: 150 lines
+    "rbpkit/tools": 905,  # the figure of fit, with bands and names
+    "rbpkit/study": 1_640,  # the folder as the queue, which several sweeps may share: 150 lines
     "rbpkit/cli": 1_226,
     "pocket": 6_100,  # companions aside
     "pocket/rbpkit_pocket/companions": 5_450,  # the drawings and tables of all 21 notebooks
