@@ -27,6 +27,7 @@ from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, planned_manifest, rank_co
 from rbpkit.models import load_model
 from rbpkit.planning import job_key
 from rbpkit.records import Records, job_lock, write_records
+from rbpkit.settings import ReadingSettings, RunSettings
 
 Tokens = list[int]
 
@@ -44,7 +45,8 @@ class RankingLM(TemplateLM):
 
     A continuation is greedy if every token of it has rank 1 (Eq. 3), so ties count against the
     model. It is never cut; a longer context loses its beginning. Raises InputError for a
-    continuation that does not fit, and as `load_model`.
+    continuation that does not fit, for a tokenizer without a token that begins or ends a text, and
+    as `load_model`.
     """
 
     def __init__(
@@ -59,13 +61,14 @@ class RankingLM(TemplateLM):
         **loading: Any,
     ) -> None:
         super().__init__()
+        if max_length is not None:
+            ReadingSettings.of({"max_length": max_length})
+        RunSettings.of({"batch_tokens": batch_tokens})
         # The harness asks for cuda:0 if nothing is named, whether there is one or not.
         if device is not None and device.startswith("cuda") and not torch.cuda.is_available():
             device = None
         self.loaded = load_model(pretrained, device=device, **loading)
         self.tokenizer = self.loaded.tokenizer
-        if max_length is not None and not (isinstance(max_length, int) and max_length > 1):
-            raise InputError(f"max_length={max_length!r}: give a whole number of tokens above 1")
         if self.tokenizer.bos_token_id is None and self.tokenizer.eos_token_id is None:
             raise InputError(f"{pretrained}: its tokenizer has no token that begins or ends a text")
         self.max_length = max_length or self.loaded.context or MAX_LENGTH

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import yaml
+from conftest import edit_json
 
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure
 from rbpkit.records import Records, load_summaries
+from rbpkit_pocket import families
 
 lm_eval = pytest.importorskip("lm_eval", reason="needs the extra: pip install 'rbpkit[harness]'")
 
@@ -131,8 +134,14 @@ def test_what_does_not_fit_and_what_is_generated(tmp_path):
         ranking.generate_until([])
     with pytest.raises(InputError, match="nothing to score"):
         ranking.loglikelihood([asked("", "")])
-    with pytest.raises(InputError, match="max_length='12'"):
-        RankingLM(MODEL, max_length="12")
+    for given in ({"max_length": "12"}, {"max_length": 1}, {"batch_tokens": "many"}):
+        [(setting, value)] = given.items()
+        with pytest.raises(InputError, match=f"{setting}={value!r}"):
+            RankingLM(MODEL, **given)
+    folder = shutil.copytree(families.model_folder("Pythia", 0), tmp_path / "endless")
+    edit_json(folder / "tokenizer_config.json", bos_token=None, eos_token=None)
+    with pytest.raises(InputError, match="no token that begins or ends a text"):
+        RankingLM(str(folder))
 
 
 def instance(kind: str, *arguments: str) -> Instance:
