@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +157,11 @@ def _message(answer: httpx.Response) -> str:
     return f"status {answer.status_code}: {' '.join(text.split())[:200]}"
 
 
+def served_name(address: str) -> str:
+    """The name of the only model behind an address. Raises InputError as `served_model`."""
+    return _about(_server_at(address), None)["id"]
+
+
 def served_model(address: str, model: ModelSettings, server: ServerSettings) -> ServedModel:
     """The model behind an address such as http://HOST:8000/v1.
 
@@ -169,12 +174,10 @@ def served_model(address: str, model: ModelSettings, server: ServerSettings) -> 
     """
     from rbpkit.files.architectures import family_of, parameter_counts
 
-    url = address.rstrip("/").removesuffix("/v1").rstrip("/")
-    key = server.api_key or os.environ.get(KEY_VARIABLE)
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    client = httpx.Client(timeout=TIMEOUT, headers=headers)
-    about = _about(Server(url, "", client), server.served_model)
-    connection = Server(url, about["id"], client)
+    asked = _server_at(address, server.api_key)
+    url = asked.url
+    about = _about(asked, server.served_model)
+    connection = replace(asked, model=about["id"])
     version = connection.get("/version").get("version", "unknown")
 
     root = str(about.get("root") or "")
@@ -207,6 +210,14 @@ def served_model(address: str, model: ModelSettings, server: ServerSettings) -> 
         context=context if context > 0 else None,
         notes=notes,
     )
+
+
+def _server_at(address: str, api_key: str | None = None) -> Server:
+    """The server at an address, without a model."""
+    url = address.rstrip("/").removesuffix("/v1").rstrip("/")
+    key = api_key or os.environ.get(KEY_VARIABLE)
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return Server(url, "", httpx.Client(timeout=TIMEOUT, headers=headers))
 
 
 def _about(server: Server, wanted: str | None) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import study_file
 
-from rbpkit import InputError, load_model, measure, served
+from rbpkit import InputError, load_model, load_summaries, measure, served
 from rbpkit_pocket import paths
 
 # Of vLLM 0.32.0 with the pocket model qwen-w96-l3, on a CPU.
@@ -147,6 +148,23 @@ def test_a_server_that_dies_in_the_middle_and_comes_back(server, tmp_path):
     again = measure(server.url, RECORDED["texts"], tmp_path, batch_tokens=1)
     undisturbed = measure(server.url, RECORDED["texts"])
     np.testing.assert_array_equal(again.records.nll, undisturbed.records.nll)
+
+
+def test_a_sweep_takes_an_address_and_goes_on_when_the_server_is_back(server, tmp_path, rbpkit):
+    file, out = tmp_path / "texts.jsonl", tmp_path / "out"
+    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in RECORDED["texts"]))
+    study = study_file(tmp_path, [server.url], [file], seed=None)
+    server.change = _at("/v1/completions", {}, 503)
+    status, _, said = rbpkit("sweep", study, "--out", out)
+    assert status == 1 and f"failed: {MODEL} on texts.jsonl" in said and "no answer" in said
+    server.change = lambda path, content, status: (content, status)
+    assert rbpkit("sweep", study, "--out", out)[0] == 0
+    status, _, said = rbpkit("status", study, "--out", out)
+    assert status == 0 and "1 done, 0 failed, 0 left" in said
+    assert "done before" in rbpkit("sweep", study, "--out", out)[2]
+    alone = measure(server.url, RECORDED["texts"], tmp_path / "alone")
+    swept = load_summaries(out)[0]
+    assert (swept.ce(), swept.rbp(1)) == (alone.ce(), alone.rbp(1))
 
 
 def test_no_server_and_settings_of_a_server_without_one():

@@ -63,6 +63,7 @@ def _downloads(study: Params) -> dict[str, Download]:
     from rbpkit import plugins
     from rbpkit.corpora import ON_HUB
     from rbpkit.files.model_folders import SAFETENSORS, SMALL_FILES
+    from rbpkit.files.names import is_address
     from rbpkit.study.jobs import corpus_names, study_models
 
     downloads: dict[str, Download] = {}
@@ -79,7 +80,7 @@ def _downloads(study: Params) -> dict[str, Download]:
 
     for model in study_models(study).values():
         is_folder = Path(os.path.expanduser(model)).is_dir()
-        if not is_folder and not plugins.prefix_of(model):
+        if not is_folder and not is_address(model) and not plugins.prefix_of(model):
             add(model, "model", [*SMALL_FILES, *SAFETENSORS])
     for corpus in corpus_names(study):
         if corpus in ON_HUB:

@@ -15,9 +15,10 @@ from rbpkit import paper, plugins
 from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
 from rbpkit.errors import InputError, reason
 from rbpkit.files.manifest import Manifest
-from rbpkit.files.names import cached_repository, folder_name
+from rbpkit.files.names import cached_repository, folder_name, is_address
 from rbpkit.planning import is_as_asked, why_missing
 from rbpkit.records import iter_manifests, slug
+from rbpkit.served import ServedModel, served_name
 from rbpkit.study.params import Params
 
 
@@ -44,12 +45,13 @@ class Failure:
 
 
 def study_models(params: Params) -> dict[str, str]:
-    """The study's models: the name in the records -> hub id, folder, or PLUGIN:NAME.
+    """The study's models: the name in the records -> hub id, folder, PLUGIN:NAME, or address.
 
     These are `model_ids`, or the models of the study's families, the smallest of each first. A
-    plugin's model that has to be trained first keeps its name as PLUGIN:NAME. Raises InputError for
-    an unknown family or model, for a study without models, and for two models of one name, since
-    their records would overwrite each other.
+    plugin's model that has to be trained first keeps its name as PLUGIN:NAME, and a server is asked
+    for the name of its model. Raises InputError for an unknown family or model, for a server that
+    does not answer, for a study without models, and for two models of one name, since their records
+    would overwrite each other.
     """
     if params.model_ids:
         asked = list(params.model_ids)
@@ -87,6 +89,8 @@ def _model_called(given: str, source: str) -> tuple[str, str]:
 
     source: the study's. If it is a plugin, a name without a "/" that is no path is the plugin's.
     """
+    if is_address(given):
+        return served_name(given), given
     folder = Path(os.path.expanduser(given))
     is_bare_name = "/" not in given and plugins.prefix_of(given) is None
     if source != "hub" and is_bare_name and not folder.exists():
@@ -166,12 +170,13 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     finished.sort(key=lambda manifest: (manifest.max_length, manifest.documents))
     rows: list[tuple[object, ...]] = []
     models = study_models(params)
-    for model, corpus in product(models, corpora):
+    for (model, source), corpus in product(models.items(), corpora):
         job = Job(model, corpus)
+        dtype = ServedModel.dtype if is_address(source) else params.dtype
         done = []
         for manifest in finished:
             same_text = manifest.fingerprint == fingerprints.get(corpus, manifest.fingerprint)
-            if same_text and _is_of(manifest, job, params):
+            if same_text and _is_of(manifest, job, params, dtype):
                 done.append(manifest)
         if job in failures:
             rows.append((model, corpus, "failed", None, None, failures[job].reason))
@@ -185,7 +190,7 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype({"tokens": "Int64", "seconds": float})
 
 
-def _is_of(manifest: Manifest, job: Job, params: Params) -> bool:
+def _is_of(manifest: Manifest, job: Job, params: Params, dtype: str) -> bool:
     return is_as_asked(
         manifest.key,
         job.model,
@@ -194,7 +199,7 @@ def _is_of(manifest: Manifest, job: Job, params: Params) -> bool:
         seed=params.seed or 0,
         max_length=params.max_length,
         stride=params.stride,
-        dtype=params.dtype,
+        dtype=dtype,
     )
 
 

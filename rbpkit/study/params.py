@@ -59,8 +59,9 @@ class Params(Shown, TextSettings, ReadingSettings, FileSettings, RunSettings):
     Which models:
         source: "pocket" (the pocket models, or another plugin's) or "hub" (the paper's models).
         families: of that source.
-        model_ids: hub ids, folders or names of a plugin's models to measure instead; `families`
-            then only says what the notebooks show. `rbpkit reproduce` first trains the models that
+        model_ids: hub ids, folders, names of a plugin's models or addresses of servers
+            (http://HOST:PORT/v1) to measure instead; `families` then only says what the notebooks
+            show. `rbpkit reproduce` first trains the models that
             have to be trained: NAME-seedN, or NAME-3m-seedN for 3 million tokens, where NAME is a
             pocket model.
         revisions: "owner/name@revision" pins a model or data set of the hub to a commit, tag or
