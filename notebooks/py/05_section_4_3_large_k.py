@@ -188,9 +188,9 @@ draw.chance(lines, figures_dir, "figure_5_chance")
 lines.kind.value_counts()
 
 # %% [markdown]
-# *Each mark is one line of Figure 5; 20k means $k$ = 20,000. A grey bar holds the $R^2$ of 95% of the draws. A line whose misses rise is in the last group, whatever its $R^2$.*
+# *Each mark is one line of Figure 5, named by its family, its text and $k$. A grey bar holds the $R^2$ of 95% of the draws. A line whose misses rise is in the last group, whatever its $R^2$.*
 #
-# The conjecture is right in part. For ten of the 18 lines chance is enough. One of them is OPT on Wiki at 30k, with an $R^2$ of only 0.83: chance alone can make it so low. Four lines scatter more than chance allows, three of them on AusLegal. In the other four, all of GPT-2, the misses rise ($z > 2$).
+# The conjecture is right in part. For ten of the 18 lines chance is enough. One of them is OPT on Wiki at $k$ = 30,000, with an $R^2$ of only 0.83: chance alone can make it so low. Four lines scatter more than chance allows, three of them on AusLegal. In the other four, all of GPT-2, the misses rise ($z > 2$).
 #
 # Two of the ten lines are GPT-2 on HotpotQA. They are flat, and a flat line always has an $R^2$ near 0. Without them, chance is enough for eight of 16.
 #
