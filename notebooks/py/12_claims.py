@@ -21,8 +21,8 @@ figures_dir = ""  # where this run's notebooks wrote their tables; empty: the co
 
 # %%
 from rbpkit.study.params import check_parameters
-from rbpkit.tools.claims import VERDICTS
 from rbpkit_pocket.companions import notebook_12 as draw
+from rbpkit_pocket.companions.claims import VERDICTS
 
 check_parameters(globals())
 

@@ -1,4 +1,4 @@
-"""Tools next to the study: rank view, Trainer callback, sliders and self-checks.
+"""Tools next to the study: rank view, Trainer callback, lm-evaluation-harness, the figure of a fit.
 
-Only the command line and the notebooks use these modules.
+The loop and the fits do not know them.
 """

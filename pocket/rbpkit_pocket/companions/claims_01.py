@@ -7,8 +7,8 @@ import pandas as pd
 from IPython.display import Markdown
 
 from rbpkit import paper
-from rbpkit.tools.choices import Study
-from rbpkit.tools.claims import claims_table
+from rbpkit_pocket.companions.choices import Study
+from rbpkit_pocket.companions.claims import claims_table
 
 
 def claims(

@@ -9,7 +9,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from rbpkit.fit import Array
-from rbpkit.tools.claims import claims_table
+from rbpkit_pocket.companions.claims import claims_table
 
 
 def claims(

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from rbpkit.tools.claims import claims_table
+from rbpkit_pocket.companions.claims import claims_table
 
 
 def claims(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from IPython.display import Markdown
 
-from rbpkit.tools.claims import claims_table
+from rbpkit_pocket.companions.claims import claims_table
 
 KINDS = ("chance is enough", "scatter beyond chance", "misses rise with size")
 """The verdicts on a line."""

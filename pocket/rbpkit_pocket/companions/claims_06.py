@@ -9,7 +9,7 @@ from IPython.display import Markdown
 
 from rbpkit import paper
 from rbpkit.fit import Array
-from rbpkit.tools.claims import claims_table
+from rbpkit_pocket.companions.claims import claims_table
 
 TENS = (1, 10, 100)
 NONE = "not measured"

@@ -8,7 +8,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from rbpkit import paper
-from rbpkit.tools.claims import claims_table
+from rbpkit_pocket.companions.claims import claims_table
 from rbpkit_pocket.findings.windows import MIN_RUNS
 
 Law = Callable[[pd.DataFrame], tuple[float, float, float]]

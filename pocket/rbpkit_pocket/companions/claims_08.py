@@ -11,7 +11,7 @@ from scipy.stats import linregress
 
 from rbpkit.fit import fit_power_law
 from rbpkit.summary import Summary
-from rbpkit.tools.claims import claims_table
+from rbpkit_pocket.companions.claims import claims_table
 from rbpkit_pocket.findings.other_laws import best_score
 
 

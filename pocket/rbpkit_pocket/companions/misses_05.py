@@ -8,7 +8,7 @@ from scipy.stats import linregress
 
 from rbpkit import paper
 from rbpkit.stats.noise import SMALL_K, misses_needed
-from rbpkit.tools.choices import Study
+from rbpkit_pocket.companions.choices import Study
 
 SERIES = ["source", "corpus", "family"]
 COLUMNS = [*SERIES, "model", "S", "tokens", "k", "rbp"]

@@ -17,8 +17,8 @@ from rbpkit.fit import rbp_curve
 from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys, rank_group
 from rbpkit.plots import NARROW, headed
 from rbpkit.summary import Summary
-from rbpkit.tools.exercises import Mistake, checker, sealed
 from rbpkit.tools.rank_view import Look, Token
+from rbpkit_pocket.companions.exercises import Mistake, checker, sealed
 from rbpkit_pocket.findings.published_models import load as load_evidence
 
 torch.set_num_threads(1)

@@ -15,10 +15,10 @@ from rbpkit import paper, plots
 from rbpkit.fit import Curve, PowerLawFit
 from rbpkit.palette import CONTEXT, INK, OTHER, RANK_FILLS
 from rbpkit.plots import NARROW, headed
-from rbpkit.tools.choices import Study
-from rbpkit.tools.exercises import checker, sealed
+from rbpkit_pocket.companions.choices import Study
+from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.claims_01 import claims as claims
-from rbpkit_pocket.companions.shared_b import read_study as read_study
+from rbpkit_pocket.companions.exercises import checker, sealed
 
 ANSWERS = {1: sealed("ffe0902b", digits=0, within=0), 2: sealed("3fdba35f", digits=0, within=0)}
 check = checker(ANSWERS)

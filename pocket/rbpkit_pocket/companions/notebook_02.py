@@ -15,11 +15,11 @@ from rbpkit.fit import Array, fit_power_law
 from rbpkit.models import load_model
 from rbpkit.palette import CONTEXT, INK, OTHER, RANK_FILLS, rank_group
 from rbpkit.plots import NARROW, headed
-from rbpkit.tools.choices import Study
-from rbpkit.tools.exercises import checker, sealed
 from rbpkit.tools.rank_view import look
+from rbpkit_pocket.companions.choices import Study
+from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.claims_02 import claims as claims
-from rbpkit_pocket.companions.shared_b import read_study as read_study
+from rbpkit_pocket.companions.exercises import checker, sealed
 from rbpkit_pocket.families import model_folder
 from rbpkit_pocket.findings.published_models import load as load_evidence
 

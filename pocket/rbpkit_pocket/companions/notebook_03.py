@@ -16,10 +16,10 @@ from rbpkit.fit import Array, Curve, fit_power_law, rbp_curve
 from rbpkit.palette import CONTEXT, INK
 from rbpkit.plots import NARROW, headed
 from rbpkit.stats.curves import Curves, measured_curves
-from rbpkit.tools.choices import Study
-from rbpkit.tools.claims import claims_table
-from rbpkit.tools.exercises import Mistake, checker, sealed
-from rbpkit_pocket.companions.shared_b import read_study as read_study
+from rbpkit_pocket.companions.choices import Study
+from rbpkit_pocket.companions.choices import read_study as read_study
+from rbpkit_pocket.companions.claims import claims_table
+from rbpkit_pocket.companions.exercises import Mistake, checker, sealed
 
 PLAIN_SLOPE = (1.1000 - 0.9905) / (4.74 - 1.19)
 MISTAKES: dict[int, list[Mistake]] = {

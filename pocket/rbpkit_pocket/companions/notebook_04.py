@@ -18,10 +18,10 @@ from rbpkit.fit import Curve, fit_power_law, rbp_curve
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.plots import NARROW, headed
 from rbpkit.stats.curves import models_of
-from rbpkit.tools.choices import Study
-from rbpkit.tools.exercises import Mistake, checker, sealed
+from rbpkit_pocket.companions.choices import Study
+from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.claims_04 import claims as claims
-from rbpkit_pocket.companions.shared_b import read_study as read_study
+from rbpkit_pocket.companions.exercises import Mistake, checker, sealed
 
 MISTAKES: dict[int, list[Mistake]] = {
     1: [

@@ -14,13 +14,13 @@ from rbpkit.fit import Array
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.plots import NARROW, headed
 from rbpkit.stats.curves import models_of
-from rbpkit.tools.choices import Study
-from rbpkit.tools.exercises import Mistake, checker, sealed
+from rbpkit_pocket.companions.choices import Study
+from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.claims_05 import KINDS
 from rbpkit_pocket.companions.claims_05 import claims as claims
+from rbpkit_pocket.companions.exercises import Mistake, checker, sealed
 from rbpkit_pocket.companions.misses_05 import poor_lines as poor_lines
 from rbpkit_pocket.companions.misses_05 import rule as rule
-from rbpkit_pocket.companions.shared_b import read_study as read_study
 
 MISTAKES: dict[int, list[Mistake]] = {
     1: [(lambda a: -a, "Mind the sign: does the larger model miss more?")],

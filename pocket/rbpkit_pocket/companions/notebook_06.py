@@ -16,10 +16,10 @@ from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.plots import NARROW, headed
 from rbpkit.stats.curves import measured_curves
 from rbpkit.summary import Summary
-from rbpkit.tools.choices import Study
-from rbpkit.tools.exercises import Mistake, checker, sealed
+from rbpkit_pocket.companions.choices import Study
+from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.claims_06 import claims as claims
-from rbpkit_pocket.companions.shared_b import read_study as read_study
+from rbpkit_pocket.companions.exercises import Mistake, checker, sealed
 
 MISTAKES: dict[int, list[Mistake]] = {
     1: [(lambda a: a + 20, "At this k it is still a little less than twice.")],

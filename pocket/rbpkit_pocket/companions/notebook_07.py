@@ -14,9 +14,9 @@ from rbpkit import plots
 from rbpkit.fit import Array
 from rbpkit.models import LoadedModel
 from rbpkit.palette import CONTEXT, GREYS, INK, ordered_greys
-from rbpkit.tools.exercises import Mistake, checker, sealed
+from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.claims_07 import claims as claims
-from rbpkit_pocket.companions.shared_b import read_study as read_study
+from rbpkit_pocket.companions.exercises import Mistake, checker, sealed
 
 # For each exercise: how to undo a common mistake, and what to say if that gives the right answer
 MISTAKES: dict[int, list[Mistake]] = {

@@ -14,9 +14,9 @@ from rbpkit import paper, plots
 from rbpkit.fit import Array, fit_power_law
 from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
 from rbpkit.summary import Summary
-from rbpkit.tools.exercises import checker, sealed
+from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.claims_08 import claims as claims
-from rbpkit_pocket.companions.shared_b import read_study as read_study
+from rbpkit_pocket.companions.exercises import checker, sealed
 
 check = checker({1: sealed("74fd51f1", digits=2), 2: sealed("22fa3ce4", digits=2)})
 

@@ -12,9 +12,9 @@ from IPython.display import HTML
 from rbpkit import paper, plots
 from rbpkit.fit import Curve, fit_power_law
 from rbpkit.palette import CONTEXT, INK
-from rbpkit.tools.choices import Study
-from rbpkit.tools.exercises import checker, sealed
-from rbpkit_pocket.companions.shared_b import read_study as read_study
+from rbpkit_pocket.companions.choices import Study
+from rbpkit_pocket.companions.choices import read_study as read_study
+from rbpkit_pocket.companions.exercises import checker, sealed
 from rbpkit_pocket.companions.tables_09 import CELL, MINUS, write_points, write_texts
 from rbpkit_pocket.companions.tables_09 import all_cells as all_cells
 from rbpkit_pocket.companions.tables_09 import claims as claims

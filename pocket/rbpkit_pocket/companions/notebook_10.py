@@ -14,10 +14,10 @@ from rbpkit import paper, plots
 from rbpkit.fit import Array
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.summary import Summary
-from rbpkit.tools.choices import Study
-from rbpkit.tools.claims import claims_table
-from rbpkit.tools.exercises import checker, sealed
-from rbpkit_pocket.companions.shared_b import read_study as read_study
+from rbpkit_pocket.companions.choices import Study
+from rbpkit_pocket.companions.choices import read_study as read_study
+from rbpkit_pocket.companions.claims import claims_table
+from rbpkit_pocket.companions.exercises import checker, sealed
 
 check = checker({1: sealed("9f14025a", digits=0), 3: sealed("87a96679", digits=3)})
 

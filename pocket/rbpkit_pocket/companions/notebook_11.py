@@ -11,8 +11,8 @@ from matplotlib.patches import FancyBboxPatch
 from rbpkit import paper, plots
 from rbpkit.fit import Array
 from rbpkit.palette import CONTEXT, INK, OTHER
-from rbpkit.tools.claims import claims_table
-from rbpkit.tools.exercises import checker, sealed
+from rbpkit_pocket.companions.claims import claims_table
+from rbpkit_pocket.companions.exercises import checker, sealed
 
 check = checker({1: sealed("bd4fd00c", digits=2), 2: sealed("d2cbad71", digits=2)})
 

@@ -11,8 +11,8 @@ from matplotlib.patches import Rectangle
 
 from rbpkit import plots
 from rbpkit.palette import GREYS, INK
-from rbpkit.tools.claims import VERDICTS, as_markdown, load_claims
-from rbpkit.tools.exercises import checker, sealed
+from rbpkit_pocket.companions.claims import VERDICTS, as_markdown, load_claims
+from rbpkit_pocket.companions.exercises import checker, sealed
 
 check = checker({1: sealed("ad9dadb8", digits=2)})
 

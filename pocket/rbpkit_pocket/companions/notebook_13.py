@@ -14,9 +14,9 @@ from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.records import load_summaries
 from rbpkit.stats.curves import measured_curves
 from rbpkit.summary import Summary
-from rbpkit.tools.exercises import Mistake, checker, sealed
 from rbpkit_pocket import paths, recipes
 from rbpkit_pocket.ablations import load_totals, size_and_tokens, totals_of
+from rbpkit_pocket.companions.exercises import Mistake, checker, sealed
 from rbpkit_pocket.families import POCKET_FAMILIES
 
 # For each exercise: how to undo a common mistake, and what to say if that gives the right answer

@@ -19,8 +19,8 @@ from rbpkit.models import LoadedModel, load_model
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.plots import NARROW, headed
 from rbpkit.records import load_summaries
-from rbpkit.tools.exercises import checker, sealed
 from rbpkit_pocket import paths
+from rbpkit_pocket.companions.exercises import checker, sealed
 from rbpkit_pocket.families import load_tokenizer, model_folder
 
 check = checker({1: sealed("896cba10", digits=3), 2: sealed("8bf40d05", digits=1)})

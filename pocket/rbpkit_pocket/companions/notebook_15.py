@@ -12,7 +12,7 @@ from rbpkit import plots
 from rbpkit.fit import PowerLawFit
 from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
 from rbpkit.plots import NARROW, headed
-from rbpkit.tools.exercises import checker, sealed
+from rbpkit_pocket.companions.exercises import checker, sealed
 
 check = checker(
     {1: sealed("0602d7c8", digits=2, within=0), 2: sealed("9e6dccf2", digits=1)},

@@ -13,7 +13,7 @@ from rbpkit import plots
 from rbpkit.fit import Prediction, fit_power_law
 from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
 from rbpkit.plots import NARROW, headed
-from rbpkit.tools.exercises import checker, sealed
+from rbpkit_pocket.companions.exercises import checker, sealed
 from rbpkit_pocket.findings.joint_law import JointFit
 
 T_UNIT = 1.1e11  # tokens: `joint.T_unit`, which an answer may be given in

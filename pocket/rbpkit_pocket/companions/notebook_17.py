@@ -19,10 +19,10 @@ from rbpkit.plots import NARROW, NOTE
 from rbpkit.records import load_summaries
 from rbpkit.stats.curves import in_order
 from rbpkit.summary import Summary
-from rbpkit.tools.exercises import checker, sealed
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import Totals, load_totals
 from rbpkit_pocket.companions import blind
+from rbpkit_pocket.companions.exercises import checker, sealed
 
 check = checker({1: sealed("1778e316", digits=2), 2: sealed("81e7e8f8", digits=3)})
 

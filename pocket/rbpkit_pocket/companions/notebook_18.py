@@ -14,7 +14,7 @@ from rbpkit import paper, plots
 from rbpkit.fit import PowerLawFit, fit_power_law
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.plots import NARROW, headed
-from rbpkit.tools.exercises import checker, sealed
+from rbpkit_pocket.companions.exercises import checker, sealed
 
 check = checker(
     {1: sealed("209c9aa4", digits=2), 2: sealed("bcb1e823", digits=1)},

@@ -21,8 +21,8 @@ from rbpkit.plots import NARROW, headed
 from rbpkit.records import load_summaries
 from rbpkit.stats.curves import models_of
 from rbpkit.summary import Summary
-from rbpkit.tools.exercises import checker, sealed
 from rbpkit_pocket import paths
+from rbpkit_pocket.companions.exercises import checker, sealed
 from rbpkit_pocket.glyphs import load_glyphs, pictures
 
 check = checker({1: sealed("6f4b6612", digits=0), 2: sealed("670671cd", digits=0)})

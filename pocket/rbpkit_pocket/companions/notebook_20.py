@@ -14,9 +14,9 @@ from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
 from rbpkit.plots import NARROW, headed
 from rbpkit.records import load_summaries
 from rbpkit.summary import Summary
-from rbpkit.tools.exercises import checker, sealed
 from rbpkit_pocket import contrasts, paths
 from rbpkit_pocket.ablations import ABLATION_FAMILIES, Totals, load_totals
+from rbpkit_pocket.companions.exercises import checker, sealed
 
 check = checker({1: sealed("c144de0e", digits=1), 3: sealed("32209ccb", digits=1)})
 

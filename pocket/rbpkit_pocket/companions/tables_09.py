@@ -14,8 +14,8 @@ from rbpkit import paper
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import Curve
 from rbpkit.stats.curves import measured_curves, models_of
-from rbpkit.tools.choices import Study
-from rbpkit.tools.claims import claims_table
+from rbpkit_pocket.companions.choices import Study
+from rbpkit_pocket.companions.claims import claims_table
 
 CELL = ["dataset", "k", "family"]
 MINUS = "\N{MINUS SIGN}"

@@ -1,12 +1,14 @@
-"""What a notebook shows, when its parameters and what was measured do not agree."""
+"""What was measured, and what a notebook shows of it when its parameters do not agree with that."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from rbpkit.records import load_summaries
 from rbpkit.stats.curves import in_order
 from rbpkit.summary import Summary
+from rbpkit_pocket.paths import SUMMARIES
 
 
 @dataclass(frozen=True)
@@ -50,3 +52,16 @@ def asked_and_there(
     if others and own_records:
         print(f"Not asked for, and not shown: the {what} {', '.join(others)}.")
     return shown
+
+
+def read_study(records_dir: str, families: Sequence[str], corpus_names: Sequence[str]) -> Study:
+    """The summaries in `records_dir` (empty: the pocket models'), and what of them to show.
+
+    Prints a line on what was asked for and not measured, as `asked_and_there` does.
+    """
+    summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
+    there = [summary.manifest for summary in summaries]
+    own = bool(records_dir)
+    corpora = asked_and_there(corpus_names, sorted({one.corpus for one in there}), "corpus", own)
+    shown = asked_and_there(families, sorted({one.family for one in there}), "family", own)
+    return Study(summaries, shown, corpora, "your models" if own else "pocket models")
