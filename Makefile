@@ -94,7 +94,7 @@ notebooks: $(READY) ## make notebooks/*.ipynb from notebooks/py, execute them, w
 	@echo "== notebooks: from notebooks/py"
 	@$(PYTHON) -m rbpkit.study.notebooks
 
-tables: $(READY) ## pocket/rbpkit_pocket/data/tables again, 45 minutes
+tables: $(READY) ## ties, 16 bits and copying of the pocket models again: data/tables
 	@echo "== tables: pocket/rbpkit_pocket/data/tables"
 	@$(PYTHON) -m rbpkit_pocket.tables
 

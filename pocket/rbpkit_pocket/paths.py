@@ -47,12 +47,8 @@ TABLES = DATA / "tables"
 COPYING = TABLES / "copying.csv"
 """The probe of random tokens repeated, a row for each model."""
 
-HALVES = TABLES / "halves.csv"
-"""Cross-entropy, its parts and the rank losses of each model on halves of each text (`halves`)."""
 CALIBRATION = TABLES / "calibration.csv"
 """Models whose predictions were changed, by temperature and otherwise (`findings.calibration`)."""
-VOCABULARIES = TABLES / "vocabularies.csv"
-"""Counts of runs that differ in the number of tokens V, a row for each run and text."""
 
 DOCUMENTS = DATA / "documents.json.gz"
 """The list of files and names that the pocket corpora are cut out of."""

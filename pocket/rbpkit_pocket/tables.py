@@ -1,12 +1,10 @@
-"""Small tables of the pocket models that need every token, for notebooks 02, 14 and 20.
+"""Small tables of the pocket models that need every token, for notebooks 02 and 14.
 
-`make tables` makes them again in `paths.TABLES`, in about an hour on one core:
+`make tables` makes them again in `paths.TABLES`:
 
 - precision.csv: ties and 16-bit arithmetic, ranks of the same tokens in five settings; another
   processor rounds 16-bit numbers otherwise and gives RBP_k within 5e-4
 - copying.csv: what the repetition of random tokens brings (`copying`)
-- halves.csv: cross-entropy and its parts on halves of each text (`halves`)
-- theories.csv: exponents of RBP_k in CE, measured and by theories (`theories`)
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from torch import Tensor
 
 from rbpkit import paper
 from rbpkit.corpora import load_corpus
@@ -30,9 +29,7 @@ from rbpkit.ranking import logit_ranks
 from rbpkit_pocket import paths
 from rbpkit_pocket.copying import ship_copying
 from rbpkit_pocket.families import POCKET_FAMILIES, config_of
-from rbpkit_pocket.halves import halves_of_pocket_models
 from rbpkit_pocket.recipes import Run, runs_of
-from rbpkit_pocket.theories import scored_logits, theories_of
 
 TABLE_KS = (1, 10, 100)
 TABLE_CORPORA = ("pocket:code", "pocket:prose")
@@ -142,6 +139,12 @@ def _own_ranks(
         yield batch, columns_of(logit_ranks(logits, torch.from_numpy(batch.targets)))
 
 
+def scored_logits(model: LoadedModel, batch: Batch) -> Tensor:
+    """(T, V) logits at the scored tokens of a batch, by the model's own forward pass."""
+    places = torch.from_numpy(batch.rows), torch.from_numpy(batch.columns)
+    return model.logits(torch.from_numpy(batch.input_ids))[places]
+
+
 def precision_of_pocket_models() -> pd.DataFrame:
     """`precision_table` of the paper's families in pocket size on TABLE_CORPORA.
 
@@ -171,14 +174,6 @@ def _precision_of(run: Run, corpus: str) -> pd.DataFrame:
     return pd.DataFrame(about, index=table.index).join(table)
 
 
-def _all_theories() -> pd.DataFrame:
-    parts = []
-    for family in paper.FAMILIES:
-        for corpus in TABLE_CORPORA:
-            parts.append(theories_of(family, corpus))
-    return pd.concat(parts)
-
-
 def _all_models() -> dict[str, LoadedModel]:
     models = {}
     for family in POCKET_FAMILIES:
@@ -188,10 +183,6 @@ def _all_models() -> dict[str, LoadedModel]:
 
 
 if __name__ == "__main__":
-    tables = {
-        "precision.csv": precision_of_pocket_models(),
-        "halves.csv": halves_of_pocket_models(),
-        "theories.csv": _all_theories(),
-    }
-    write_whole(paths.TABLES, {name: as_csv(table).encode() for name, table in tables.items()})
+    precision = as_csv(precision_of_pocket_models())
+    write_whole(paths.TABLES, {"precision.csv": precision.encode()})
     ship_copying(_all_models())

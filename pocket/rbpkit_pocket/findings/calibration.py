@@ -21,7 +21,7 @@ from rbpkit.models import load_model
 from rbpkit_pocket import paths
 from rbpkit_pocket.families import POCKET_FAMILIES
 from rbpkit_pocket.recipes import runs_of
-from rbpkit_pocket.theories import scored_logits
+from rbpkit_pocket.tables import scored_logits
 
 CORPORA = ("pocket:prose", "pocket:code")
 DOCUMENTS = 60
