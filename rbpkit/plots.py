@@ -21,6 +21,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib import RcParams
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
@@ -55,6 +56,8 @@ MARKER_LOOK: dict[str, Any] = {
 WIDTH = 6.0  # inches: the width of a figure that can be read on a phone
 NARROW = 5.0  # inches: letters of 10 points are as large there as 12 points in WIDTH
 NOTE = 9.5  # points: what is drawn, and its unit
+SIZE = "$S$, non-embedding parameters"  # the name of an axis
+LEAST_CONTRAST = 4.5  # of letters on white, as WCAG 2 asks (1.4.3)
 SAVED_DPI = 200
 PLAIN_SPAN = 2.5  # from this ratio of an axis's ends on, ticks go by factors and not by steps
 FINEST_FACTORS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)  # ticks of each decade
@@ -150,6 +153,27 @@ def headed(axes: Axes, title: str, line: str) -> None:
     )
 
 
+def headed_row(figure: Figure, title: str, line: str) -> None:
+    """The same above a row of panels, which keep their titles."""
+    look: dict[str, Any] = {"fontsize": 13, "weight": "bold", "color": INK}
+    heading = figure.suptitle(f"{title}\n", x=0.01, ha="left", **look)
+    # The heading's last line is empty, and the grey line is written there.
+    look = {"xycoords": heading, "fontsize": NOTE, "color": OTHER, "va": "bottom"}
+    note = figure.axes[0].annotate(line, (0, 0), **look)
+    note.set_in_layout(False)
+
+
+def for_text(colour: str) -> str:
+    """A colour, darkened until letters of it on white can be read."""
+    rgb = np.array(to_rgb(colour))
+    while True:
+        luminance = rgb**2.2 @ (0.2126, 0.7152, 0.0722)
+        if 1.05 / (luminance + 0.05) >= LEAST_CONTRAST:
+            red, green, blue = rgb
+            return to_hex((red, green, blue))
+        rgb *= 0.98
+
+
 def whiskers(table: pd.DataFrame, value: str, ends: str = "") -> np.ndarray:
     """(2, n): how far `ends`_low and `ends`_high (by default those of `value`) are from `value`."""
     ends = ends or value
@@ -218,7 +242,7 @@ def label_ends(
             xytext=(7, wanted - height),
             textcoords="offset points",
             va="center",
-            color=colour,
+            color=for_text(colour),
             annotation_clip=False,
             **text,
         )
@@ -233,7 +257,7 @@ def law_grid(
     hue: str = "family",
     columns: int = 2,
     size: tuple[float, float] = (3.0, 2.7),
-    xlabel: str = "$S$ (non-embedding parameters)",
+    xlabel: str = SIZE,
     ylabel: str = r"$-\log\,\mathrm{RBP}_k$",
     lines: bool = True,
     share: bool = True,

@@ -98,6 +98,7 @@ def fit_law(points):
     return alpha, C, fit.rvalue**2
 
 
+# Eq. 8 gives all longer tasks from single tokens
 alpha, C, R2 = fit_law(at_100[at_100.N == 1])
 
 
@@ -174,6 +175,7 @@ fall = np.log(0.1) / np.log(0.9)
 series["decades"] = np.log10(fall) / series.alpha
 
 # %%
+# A gap is a series that was left out
 width = series.pivot(index="k", columns="N", values="decades")
 sizes = published.S
 spanned = np.log10(sizes.max() / sizes.min())  # by the models themselves
@@ -222,6 +224,7 @@ draw.shares(published, measured, figures_dir)
 # </details>
 
 # %%
+# The paper counts windows of GPT-2 as well
 gpt2 = paper.gpt2_wiki_metrics()
 of_gpt2 = np.log(gpt2.p_N10) / np.log(gpt2.p_N1)
 of_pythia = published[published.N == 10].effective
@@ -241,6 +244,7 @@ at_N = measured[measured.N == some_N]
 enough = at_N.runs_low >= MIN_RUNS  # a share of fewer separate runs says little
 gap = at_N[enough & (at_N.p < 1)]
 excess = np.log(gap.p / gap.independent)
+# Shuffling keeps which documents are easy, and destroys the order
 after_shuffling = np.log(gap.shuffled / gap.independent)
 part = after_shuffling / excess
 part = part.groupby([gap.corpus, gap.k]).mean()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,18 +15,15 @@ from rbpkit import plots
 from rbpkit.fit import Array
 from rbpkit.models import LoadedModel
 from rbpkit.palette import CONTEXT, GREYS, INK, ordered_greys
+from rbpkit.plots import NARROW, headed
 from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.claims_07 import claims as claims
 from rbpkit_pocket.companions.exercises import Mistake, checker, sealed
 
-# For each exercise: how to undo a common mistake, and what to say if that gives the right answer
 MISTAKES: dict[int, list[Mistake]] = {
     1: [
         (lambda a: a - 1, "Does a run of 20 tokens hold one window, or none?"),
-        (
-            lambda a: a + 1,
-            "One too few: a run of 20 tokens holds one window, a run of 21 holds two.",
-        ),
+        (lambda a: a + 1, "One too few: a run of 21 tokens holds two windows."),
         (lambda a: a + 19, "Count tokens, not windows."),
         (lambda a: a / 20 + 19, "The windows overlap, so their lengths do not add up."),
     ],
@@ -37,9 +35,10 @@ MISTAKES: dict[int, list[Mistake]] = {
         (lambda a: -a, "Mind the sign: a longer task needs larger models."),
     ],
 }
-check = checker(
-    {1: sealed("3e1e967e", digits=0, within=0), 2: sealed("b7a56873", digits=1)}, MISTAKES
-)
+ANSWERS = {1: sealed("3e1e967e", digits=0, within=0), 2: sealed("b7a56873", digits=1)}
+check = checker(ANSWERS, MISTAKES)
+
+LENGTHS = {1: "1 token", 10: "10 in a row", 100: "100 in a row"}  # N -> its name
 
 
 def exercise(model: LoadedModel, tokens: pd.DataFrame, run: pd.DataFrame) -> None:
@@ -56,7 +55,7 @@ def row_of_hits(model: LoadedModel, begin: pd.DataFrame, k: int, figures_dir: st
     hit = (begin.R <= k).to_numpy()
     spelt = [model.tokenizer.decode([token]) for token in begin.target]
     with plots.style():
-        figure, axes = plt.subplots(figsize=(plots.WIDTH, 2.6), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 2.5), layout="constrained")
         for place, (token, is_hit) in enumerate(zip(spelt, hit, strict=True)):
             face = INK if is_hit else "white"
             axes.add_patch(plt.Rectangle((place, 1), 0.9, 1, facecolor=face, edgecolor=INK))
@@ -69,7 +68,8 @@ def row_of_hits(model: LoadedModel, begin: pd.DataFrame, k: int, figures_dir: st
         _bracket(axes, int(of_five.argmax()), 5, 0.8, "5 in a row: yes")
         _bracket(axes, no, 10, -0.2, "10 in a row: no")
         axes.set(xlim=(-0.2, len(hit)), ylim=(-0.6, 4.3))
-        axes.set_title(f"The first {len(hit)} tokens: {hit.sum()} hits (black) at $k$ = {k}")
+        line = f"the first {len(hit)} tokens; black: {hit.sum()} hits, at $k$ = {k}"
+        headed(axes, "One miss spoils a window", line)
         axes.set_axis_off()
     row = begin[["position", "R"]].assign(token=spelt, hit=hit)
     plots.save(figure, row, figures_dir, "figure_7_row")
@@ -84,32 +84,29 @@ def _bracket(axes: Axes, start: int, length: int, height: float, text: str) -> N
 
 def slide(points: pd.DataFrame, success: Callable[[Array, int], Array], figures_dir: str) -> None:
     """Counted success of 1, 10 and 100 tokens against S, and `success(S, N)`, Eq. 8."""
-    lengths = (1, 10, 100)
-    names = ("1 token", "10 in a row", "100 in a row")
-    places = ((15, 0.6), (2e10, 0.4), (2e14, 0.4))
+    shown = points[points.N.isin(LENGTHS)]
+    places = ((15, 0.6), (1.5e9, 0.36), (2e14, 0.36))
     S = np.geomspace(10, 1e20, 500)
     with plots.style():
-        figure, axes = plt.subplots(figsize=(plots.WIDTH, 4.0), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
         axes.axvspan(points.S.min(), points.S.max(), color=CONTEXT, linewidth=0, alpha=0.6)
-        axes.text(np.sqrt(points.S.min() * points.S.max()), 1.09, "the models", ha="center")
+        axes.text(np.sqrt(points.S.min() * points.S.max()), 1.06, "the models", ha="center")
         half = []
-        for N, grey, name, place in zip(lengths, GREYS, names, places, strict=True):
-            counted = points[points.N == N]
+        for N, grey, place in zip(LENGTHS, GREYS, places, strict=True):
+            counted = shown[shown.N == N]
             by_law = success(S, N)
             half.append(np.interp(0.5, by_law, S))
             axes.plot(S, by_law, "--", color=grey, linewidth=1.6)
             axes.plot(counted.S, counted.p, "o-", color=grey, linewidth=2)
-            axes.text(*place, name, color=grey, ha="left")
+            axes.text(*place, LENGTHS[N], fontsize=10, color=plots.for_text(grey))
         for left, right in pairwise(half):
             arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 3, "shrinkB": 3}
             axes.annotate("", (right, 0.5), (left, 0.5), arrowprops=arrow)
-        note = "dashed: Eq. 8.\nTen times the tokens:\nthe same curve,\nfurther right"
-        axes.text(1e20, 0.06, note, ha="right", fontsize=10)
-        axes.set(xscale="log", xlim=(10, 1e20), xlabel="$S$ (non-embedding parameters)")
-        axes.set(ylabel="$p_{N,100}$", ylim=(0, 1.18))
-        axes.set_title("A longer task slides the curve; it does not get steeper")
+        axes.set(xscale="log", xlim=(10, 1e20), xlabel=plots.SIZE)
+        axes.set(ylabel="$p_{N,100}$", ylim=(0, 1.15))
         axes.set_yticks([0, 0.5, 1], ["0", "50%", "100%"])
-    shown = points[points.N.isin(lengths)]
+        line = "share of windows without a miss; dashed: Eq. 8"
+        headed(axes, "A longer task slides the curve,\nbut does not make it steeper", line)
     plots.save(figure, shown[["model", "S", "k", "N", "p"]], figures_dir, "figure_7_slide")
 
 
@@ -118,18 +115,20 @@ def widths(series: pd.DataFrame, spanned: float, figures_dir: str) -> None:
     width = series.pivot(index="k", columns="N", values="decades")
     shown_k = [1, 100, 500, 2_500, 10_000]
     with plots.style():
-        figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.8), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
         axes.axhspan(0, spanned, color=CONTEXT, zorder=0)
-        axes.text(1, 0.7, "grey: no wider than the range of the models", fontsize=10)
+        axes.text(1, 0.7, "grey: what the models span", fontsize=10)
         ends = []
         for k, grey in zip(shown_k, ordered_greys(len(shown_k)), strict=True):
             line = width.loc[k, :20].dropna()
             axes.plot(line.index, line, "o-", color=grey, markersize=4)
             ends.append((line.index[-1], line.iloc[-1], f"$k$ = {k:,}", grey))
-        axes.set(xscale="log", ylim=(0, None), xlabel="$N$ (tokens in a row)")
-        axes.set(ylabel="decades of $S$", title="Longer tasks do not sharpen the step")
+        axes.set(xscale="log", xlabel="$N$, tokens in a row", ylabel="decades of $S$")
+        axes.set(ylim=(0, 20), yticks=[0, 5, 10, 15, 20])
         axes.set_xticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
         axes.minorticks_off()
+        line = "how far $S$ grows while success goes from 10 to 90%"
+        headed(axes, "Longer tasks do not sharpen the step", line)
         plots.label_ends(axes, ends)
     plots.save(figure, series, figures_dir, "figure_7_widths")
 
@@ -145,24 +144,21 @@ def shares(published: pd.DataFrame, measured: pd.DataFrame, figures_dir: str) ->
         name = f"{plots.name_of(family)}, {plots.short(corpus)}"
         panels[name] = own[own.k == own.k.max()]
     lengths = sorted(set(published.N) | set(measured.N))
-    colours = dict(zip(lengths, ordered_greys(len(lengths)), strict=True))
+    greys = dict(zip(lengths, ordered_greys(len(lengths)), strict=True))
+    look: dict[str, Any] = {"sharey": True, "squeeze": False, "layout": "constrained"}
     with plots.style():
-        figure, row = plt.subplots(
-            1,
-            len(panels),
-            figsize=(plots.WIDTH, 3.6),
-            sharey=True,
-            squeeze=False,
-            layout="constrained",
-        )
+        figure, row = plt.subplots(1, len(panels), figsize=(NARROW, 3.6), **look)
         for axes, (name, part) in zip(row[0], panels.items(), strict=True):
             ends = []
             for N, points in part.groupby("N"):
-                axes.plot(points.S, points.p, "o-", color=colours[N], markersize=4, linewidth=1)
+                axes.plot(points.S, points.p, "o-", color=greys[N], markersize=4, linewidth=1)
                 if N in (1, 2, 10, 100):
-                    ends.append((points.S.iloc[-1], points.p.iloc[-1], f"{N}", colours[N]))
-            axes.set(xscale="log", xlabel="$S$", title=f"{name}, $k$ = {part.k.iloc[0]:,}")
+                    ends.append((points.S.iloc[-1], points.p.iloc[-1], f"{N}", greys[N]))
+            axes.set(xscale="log", title=f"{name}, $k$ = {part.k.iloc[0]:,}")
             plots.label_ends(axes, ends)
         row[0, 0].set(ylabel="$p_{N,k}$", ylim=(-0.03, 1.03), yticks=[0, 0.5, 1])
+        figure.supxlabel(plots.SIZE, fontsize=11)
+        line = "share of windows without a miss; at the lines: $N$"
+        plots.headed_row(figure, "Success rises smoothly with size", line)
     every = pd.concat([published.assign(source="published"), measured.assign(source="measured")])
     plots.save(figure, every[["source", *published.columns]], figures_dir, "figure_7")
