@@ -61,7 +61,7 @@ test-slow: $(READY) ## the tests that take minutes
 	@echo "== test-slow: tests marked slow"
 	@$(PYTHON) -m pytest -m slow || [ $$? -eq 5 ]
 
-# lm-evaluation-harness brings some 60 packages, so it gets an environment of its own.
+# lm-evaluation-harness brings some 60 packages, so it gets a separate environment.
 HARNESS := out/harness
 harness: $(READY) ## the model class for lm-evaluation-harness against the harness's own
 	@echo "== harness: tests/tools/test_harness.py"
@@ -83,7 +83,7 @@ gpu: $(READY) ## the tests that need a GPU, then the paper's shapes timed into d
 	@$(PYTHON) -m pytest -q tests/test_ranking_cuda.py
 	@$(PYTHON) docs/time_heads.py --shapes paper --device cuda --dtype bfloat16 --out docs/gpu.md
 
-# A maintainer's tool of its own, so no extra of the package. Survivors: python -m mutmut show NAME
+# A tool for maintainers alone, so no extra of the package. Survivors: python -m mutmut show NAME
 mutants: $(READY) ## do the tests of ranking, summary and fit see a change in the code?
 	@$(PYTHON) -c "import mutmut" 2>/dev/null || $(PYTHON) -m pip install -q mutmut==3.8.1
 	@rm -rf mutants
@@ -118,7 +118,7 @@ lint: $(READY) ## ruff (rules and format) and mypy (types)
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
 
-# Maintainers' tools of their own, so no extra of the package.
+# Tools for maintainers alone, so no extra of the package.
 release: $(READY) ## build both distributions, check them, try them in an empty environment
 	@$(PYTHON) -c "import build, twine" 2>/dev/null || $(PYTHON) -m pip install -q build==1.3.0 twine==6.2.0
 	@$(PYTHON) .ci/release.py

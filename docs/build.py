@@ -1,6 +1,6 @@
 """Build the site: `python docs/build.py [out/site]`. No notebook is run, nothing is downloaded.
 
-Sphinx reads the repository itself, with the settings of conf.py. What is no page of its own is
+Sphinx reads the repository itself, with the settings of conf.py. What is not a page is
 copied next to the pages: the explorables, the slides, and MathJax.
 """
 

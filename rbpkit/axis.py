@@ -221,7 +221,7 @@ def predict_pairs(table: pd.DataFrame) -> pd.DataFrame:
 
     table: as `read_pairs` gives it. The rule: x = log CE, y = log(-log acc). In a text, shown rows
     near in x weigh more; the text's slope is drawn to the common one as far as its rows say little;
-    a gap between validation and training loss has an effect of its own. `note` names what the rule
+    a gap between validation and training loss has another effect. `note` names what the rule
     was seen to fail at, or has never been tried on. A text without a shown row gets no number.
 
     Raises InputError if no text has three shown rows at one k, which a slope needs.

@@ -1,7 +1,7 @@
 """A model behind a vLLM server, seen through its HTTP interface.
 
-Where a model needs more than one machine has, it runs under vLLM, and the server ranks each token
-of a prompt (`prompt_logprobs`): its rank counts tokens with a log-probability of at least the
+If a model needs more than one machine has, it runs under vLLM, and the server ranks each token of
+a prompt (`prompt_logprobs`): its rank counts tokens with a log-probability of at least the
 target's, which is Eq. 3. A request is one document as token ids, so server and `rbpkit` cannot
 tokenize differently.
 """

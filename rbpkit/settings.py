@@ -104,7 +104,7 @@ class TextSettings(Settings):
     )
     seed: Annotated[int, Field(ge=0)] | None = Field(
         default=42,
-        description="Of the shuffle that picks the documents; in Python None takes them in order.",
+        description="Seed of the shuffle that picks documents; in Python None takes them in order.",
         json_schema_extra=IN_KEY,
     )
     field: Name | None = Field(default=None, description="Column with the text; a+b joins two.")
@@ -159,7 +159,7 @@ class ModelSettings(FileSettings):
     """How the model is found, and what it is called."""
 
     revision: Name | None = Field(
-        default=None, description="Of a model on the hub: branch, tag or commit."
+        default=None, description="Branch, tag or commit of a model on the hub."
     )
     name: Name | None = Field(default=None, description="Call the model so in the records.")
     family: Name | None = Field(
@@ -175,7 +175,7 @@ class PlaceSettings(Settings):
 
     dtype: Dtype = Field(
         default="float32",
-        description="Of the network; the output head stays in float32.",
+        description="Numbers of the network; the output head stays in float32.",
         json_schema_extra=IN_KEY,
     )
     device: Name | None = Field(
@@ -207,7 +207,7 @@ class ServerSettings(Settings):
         default=None, description="Behind a server: which of its models, if it has several."
     )
     api_key: Name | None = Field(
-        default=None, description="Of the server; else OPENAI_API_KEY. Written nowhere.", repr=False
+        default=None, description="Key of the server, else OPENAI_API_KEY; never saved.", repr=False
     )
     size: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="S of a served model, if its config is not here."
@@ -224,7 +224,7 @@ PARTS: tuple[type[Settings], ...] = (TextSettings, ReadingSettings, ModelSetting
 
 
 def check_known(values: Iterable[str], *kinds: type[Settings]) -> None:
-    """InputError that names the nearest setting for a name that is none of these classes'."""
+    """InputError that names the nearest setting for a name that no class has."""
     known = [name for kind in kinds for name in kind.model_fields]
     for key in values:
         if key not in known:

@@ -347,7 +347,7 @@ def test_a_model_whose_logits_padding_changes_gets_none(kind, in_memory):
         sizes = [batch.input_ids.shape for batch, _ in measured_ranks(model, encoded, 2048)]
         padded = dataclasses.replace(model, padding_limit=None)
         columns = rank_columns(padded, encoded, 2048)
-    # Texts of one length still go together, and short ones are padded where that is right.
+    # Texts of one length still go together, and short ones are padded if that is right.
     assert max(rows for rows, _ in sizes) > (2 if kind == "phi3" else 1)
     assert (columns["n_greater"] != alone.n_greater).mean() > 0.05  # what padding would do
 

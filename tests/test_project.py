@@ -39,10 +39,10 @@ MAY_IMPORT = {
 }
 
 # Lines of .py files that a folder may hold, those of its modules alone for a folder of rbpkit.
-# Whoever raises a number writes the reason next to it.
+# If you raise a number, write the reason next to it.
 MAY_HOLD = {
     "rbpkit": 6_510,  # pictures: a palette, whether two look the same, letters one can read
-    "rbpkit/files": 1_505,  # weights beside their config, units that are names: 40 lines
+    "rbpkit/files": 1_505,  # weights next to their config, units that are names: 40 lines
     "rbpkit/kernels": 527,
     "rbpkit/stats": 498,
     "rbpkit/tools": 640,
@@ -72,7 +72,7 @@ EXTRAS = (
     "peft",
     "pictures",
     "site",
-)  # pinned, but installed only where they are asked for
+)  # pinned, but installed only if asked for
 
 
 def _requirements(*extras: str) -> list[Requirement]:

@@ -499,7 +499,7 @@ def test_no_pickle_is_read(tmp_path):
 
 
 def test_a_model_that_was_measured_under_two_names_counts_once(tmp_path):
-    """Five runs' checkpoint-300, of which some were measured again under names of their own."""
+    """Five runs' checkpoint-300, of which some were measured again under other names."""
     runs = [make_records([4, 9], seed=i, model="checkpoint-300", revision=f"r{i}") for i in (1, 2)]
     for records in runs:
         write_records(tmp_path, records)

@@ -45,7 +45,7 @@ def test_S_of_a_captioner_is_that_of_its_text_model_alone():
             model = on_meta(AutoModelForImageTextToText, config)
             text = config.get_text_config(decoder=True)
             if text.model_type == kind:
-                continue  # the text model has no config of its own: below
+                continue  # the text model has no separate config: below
             S = parameter_counts(model).S  # first, for a text model built alone changes its config
             expected = S_of_text_model(text)
         except Exception:

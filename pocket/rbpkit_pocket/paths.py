@@ -1,4 +1,4 @@
-"""Where everything that ships with the laboratory lies: weights, summaries, totals, tables, lists.
+"""Where everything that ships with the laboratory is: weights, summaries, totals, tables, lists.
 
 Notebooks and scripts take every path from here.
 """

@@ -474,7 +474,7 @@ def train_runs(
 
 @dataclass
 class _Watch:
-    """What shows a training: a bar, or a line now and then where no bar is shown."""
+    """What shows a training: a bar, or a line now and then if no bar is shown."""
 
     bar: tqdm
     say: Callable[[str], None]

@@ -131,7 +131,7 @@ def _what_is_wrong(error: CycloptsError) -> str:
         return "; ".join(faults)
     if isinstance(error, UnknownOptionError):
         name = (error.token.keyword or error.token.value).lstrip("-").replace("-", "_")
-        if name in choosable():  # an option of its own in earlier versions
+        if name in choosable():  # a separate option in earlier versions
             return f"{error} In a folder of records choose by it as --where {name}=VALUE"
     return str(error)
 

@@ -79,7 +79,7 @@ class Selection(Where):
         tuple[str, ...], Parameter(help="Short for --where model=...; may be repeated.")
     ] = ()
     checkpoint: Annotated[
-        str | None, Parameter(help="Of each run: last, or the number of a step.")
+        str | None, Parameter(help="Which one of each run: last, or the number of a step.")
     ] = None
 
     def _short_forms(self) -> list[tuple[str, str]]:

@@ -35,7 +35,7 @@ def compare(
     text: Annotated[
         str | None, Parameter(help="The corpus again, a file or name: prints how documents begin.")
     ] = None,
-    field: Annotated[str | None, Parameter(help="Of --text: the column with the text.")] = None,
+    field: Annotated[str | None, Parameter(help="Column with the text in --text.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Model B minus model A in CE and RBP_k, with 95% intervals (paired, other documents).

@@ -51,16 +51,16 @@ def predict(
     ] = None,
     ce: Annotated[
         list[float] | None,
-        Parameter(help="Instead of a size, CE of a new model in nats a token; may be repeated."),
+        Parameter(help="CE of a new model, nats a token, instead of a size; may be repeated."),
     ] = None,
     pairs: Annotated[
         Path | None,
-        Parameter(help="Instead of records, a table with text, ce, k, acc: the empty acc."),
+        Parameter(help="Predict the empty acc of a table with text, ce, k, acc."),
     ] = None,
     chosen: Chosen = ALL,
     k: Ks = None,
-    level: Annotated[float, Parameter(help="Of the prediction interval.")] = 0.95,
-    figure: Annotated[Path | None, Parameter(help="Of --pairs: draw it into this file.")] = None,
+    level: Annotated[float, Parameter(help="Level of the prediction interval.")] = 0.95,
+    figure: Annotated[Path | None, Parameter(help="Draw --pairs into this file.")] = None,
     force: Annotated[
         bool, Parameter(help="Predict from a law in doubt, however far from the sizes measured.")
     ] = False,

@@ -22,7 +22,7 @@ def reproduce(
         tuple[str, ...], Parameter(help="Only this notebook, as 03; may be given again.")
     ] = (),
     form: Annotated[
-        str | None, Parameter("--format", help="Of figures: png (default), pdf or svg.")
+        str | None, Parameter("--format", help="Format of figures: png (default), pdf or svg.")
     ] = None,
 ) -> None:
     """Measure a study, run the notebooks on it, and compare with what ships and is published."""

@@ -24,7 +24,7 @@ def sweep(
         Parameter(help="process: on this machine; ray: on a Ray cluster."),
     ] = "process",
     address: Annotated[
-        str | None, Parameter(help="Of a running Ray cluster; by default one is started here.")
+        str | None, Parameter(help="Address of a running Ray cluster; by default one is started.")
     ] = None,
     workers: Annotated[
         PositiveInt | None, Parameter(help="Models at a time; by default 1, on Ray all that fit.")

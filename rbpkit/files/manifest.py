@@ -111,7 +111,7 @@ def choosable() -> tuple[str, ...]:
 class Manifest(JobKey):
     """What was measured and with what; written last, so its presence says "done".
 
-    Beside the key:
+    In addition to the key:
     - family: the models that it is fitted with.
     - S: non-embedding parameters.
     - V: rows of the output matrix.

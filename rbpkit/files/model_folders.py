@@ -187,7 +187,7 @@ def _from_hub(model: str, revision: str | None, source: Source, patterns: Iterab
 
 
 def _nearest_folder(model: str) -> str:
-    """ "; did you mean NAME?" for the nearest folder next to a local path that is none."""
+    """ "; did you mean NAME?" for the folder nearest to a local path that is not a folder."""
     path = Path(os.path.expanduser(model))
     if not path.parent.is_dir():
         return ""

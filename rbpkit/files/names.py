@@ -58,7 +58,7 @@ def _run_of(path: PurePath) -> PurePath:
 
 
 def names_apart(folders: Sequence[str]) -> list[str]:
-    """What the models in these folders (whole paths) are called where all of them are read.
+    """What the models in these folders (whole paths) are called if all of them are read.
 
     That is `folder_name`, unless two runs would share one: these get as many of the folders above
     them as tell them apart. So there are "runs/a/checkpoint-300" and "runs4/a/checkpoint-600".

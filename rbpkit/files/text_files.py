@@ -53,7 +53,7 @@ class Columns(NamedTuple):
     picture: the one with the picture that the text describes.
     unit: the one with the name of the document's unit.
     prompt: the one with what is read before the text and not scored.
-    newline: whether a newline stands between prompt and text even if there is white space.
+    newline: whether a newline is put between prompt and text even if there is white space.
     """
 
     texts: Sequence[str]

@@ -1,4 +1,4 @@
 """A whole study: parameter file -> jobs -> runs -> status; its notebooks and comparisons; a class.
 
-For who runs the paper's 24 models, or a class of their own.
+For anyone who runs the paper's 24 models, or other models in the same way.
 """

@@ -82,7 +82,7 @@ class RankingLM(TemplateLM):
 
     @property
     def prefix_token_id(self) -> int:
-        """What stands before a text without a context."""
+        """What comes before a text without a context."""
         bos = self.tokenizer.bos_token_id
         return self.eot_token_id if bos is None else bos
 

@@ -78,7 +78,7 @@ def test_heads_and_positions_are_as_in_the_real_family(family):
     assert names_of_weights(smallest) == names_of_weights(original)
     tied = smallest.get_output_embeddings().weight is smallest.get_input_embeddings().weight
     assert tied == (family != "Pythia")
-    # Of Qwen2.5, 7B and 14B have an output matrix of their own.
+    # Qwen2.5 of 7B and 14B parameters has a separate output matrix.
     largest = config_of(family, SHAPES[family][-1])
     assert largest.tie_word_embeddings == (family in ("GPT2", "OPT"))
 

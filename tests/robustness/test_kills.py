@@ -116,7 +116,7 @@ def wait_for_a_result(process: subprocess.Popen, out: Path) -> None:
 
 
 def what_was_measured(out: Path) -> dict[str, object]:
-    """Every record's bytes, and every manifest but for its time and the checksum over that."""
+    """Every record's bytes, and every manifest except its time and the checksum over that."""
     found: dict[str, object] = dict(digests(out))
     for path in sorted(out.rglob("*.json")):
         manifest = json.loads(path.read_text())

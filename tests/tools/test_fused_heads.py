@@ -1,4 +1,4 @@
-"""The training callback beside heads that make no logits: TRL's SFTTrainer, and Liger's kernel."""
+"""The training callback with heads that make no logits: TRL's SFTTrainer, and Liger's kernel."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_in_trl_the_numbers_are_those_of_the_saved_model(tmp_path):
     assert logged[1]["eval_rbp_500"] == saved.rbp(500)
 
 
-# Triton reads the environment when it is imported, so this is a process of its own.
+# Triton reads the environment when it is imported, so this is a separate process.
 LIGER = """
 import sys
 from datasets import Dataset

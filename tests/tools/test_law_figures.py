@@ -1,4 +1,4 @@
-"""The figure of `rbpkit fit`: what is drawn of a law, and of one that is none."""
+"""The figure of `rbpkit fit`: what is drawn of a law, and of points without one."""
 
 from __future__ import annotations
 

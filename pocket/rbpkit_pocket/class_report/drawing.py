@@ -118,7 +118,7 @@ def draw_panel(axes: Axes, rows: pd.DataFrame) -> dict[str, str]:
 
 
 def _write_names(axes: Axes, last_points: list[tuple[float, float, str]]) -> None:
-    """Each name at the height of its last point, moved up or down where names would overlap."""
+    """Each name at the height of its last point, moved up or down if names would overlap."""
     low, high = axes.get_ylim()
     apart = NAME_HEIGHT * (high - low) * np.arange(len(last_points))
     wanted = np.array([y for y, _, _ in last_points])
