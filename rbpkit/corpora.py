@@ -11,7 +11,8 @@ import functools
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from pathlib import Path
@@ -23,9 +24,9 @@ from rbpkit import plugins
 from rbpkit.errors import InputError, check_names, check_path, reason
 from rbpkit.files.text_files import (
     SUFFIXES,
-    Columns,
     Document,
     document_of,
+    fields_of,
     list_files,
     prompts_fingerprint,
     read_documents,
@@ -134,13 +135,15 @@ class Corpus:
     def __post_init__(self) -> None:
         with reason(f"{self.id}: the documents must be strings"):
             fingerprint = text_fingerprint(self.documents)
-        if self.units is not None and len(self.units) != len(self.documents):
-            counts = f"{len(self.units)} units for {len(self.documents)} documents"
-            raise InputError(f"{self.id}: {counts}; give one for each")
+        for column in ("pictures", "units"):
+            values = getattr(self, column)
+            if values is not None and len(values) != len(self.documents):
+                counts = f"{len(values)} {column} for {len(self.documents)} documents"
+                raise InputError(f"{self.id}: {counts}; give one for each")
         if self.units is not None:
-            names = [
-                unit_name(unit, f"{self.id}, document {i}") for i, unit in enumerate(self.units)
-            ]
+            names = []
+            for number, unit in enumerate(self.units):
+                names.append(unit_name(unit, f"{self.id}, document {number}"))
             object.__setattr__(self, "units", tuple(names))
         if self.pictures is not None:
             fingerprint = plugins.captions().pictures_fingerprint(fingerprint, self.pictures)
@@ -181,29 +184,26 @@ class Corpus:
         Texts without a visible character are left out. Raises InputError for anything else, and for
         no text.
         """
-        check_names(name=name, field=field, image=image, unit=unit, prompt=prompt)
+        check_names(name=name)
         is_one = isinstance(texts, (str, bytes, bytearray, Mapping)) or hasattr(texts, "columns")
         if is_one or not hasattr(texts, "__iter__"):
             kind = type(texts).__name__
             raise InputError(f"{name}: {kind} is not a list of texts; give one column or split")
-        _check_no_picture(image, prompt)
-        columns = Columns((field or "text").split("+"), image, unit, prompt)
-        others = {"picture": image, "unit": unit, "prompt": prompt}
-        parts = ["text", *(part for part, column in others.items() if column is not None)]
-        needs_rows = len(parts) > 1
-        kind = f"rows of {' and '.join(parts)}" if needs_rows else "strings"
+        columns = {"field": field, "image": image, "unit": unit, "prompt": prompt}
+        text = TextSettings.of(columns)
+        kind = "strings" if text.given.keys() <= {"field"} else "rows by column"
         rows = texts if image is None else plugins.captions().undecoded(texts, image)
         documents = []
         with reason(f"{name}: the documents must be {kind}"):
             for number, row in enumerate(rows):
                 where = f"{name}, row {number}"
                 if isinstance(row, Mapping):
-                    documents.append(document_of(columns, row, row, where))
-                elif needs_rows or not isinstance(row, str):
+                    documents.append(document_of(text, row, where))
+                elif kind == "strings" and isinstance(row, str):
+                    documents.append(Document(row))
+                else:
                     given = type(row).__name__
                     raise InputError(f"{where}: of type {given}, but the documents must be {kind}")
-                else:
-                    documents.append(Document(row))
             protocol = {"seed": None, "requested": None, "available": len(documents)}
             return _make(name, documents, {"kind": "memory", "path": name}, protocol)
 
@@ -250,8 +250,7 @@ def load_corpus(
     seed: None takes documents in their own order. C4, and plugins' corpora that say so, are always
         taken in their own order.
     image: of such files, the column with the picture that the text describes: the name of its file,
-        or (Parquet) the picture itself. A folder with a metadata file is read as the imagefolder of
-        `datasets`, whose column is "image". Needs the laboratory.
+        or (Parquet) the picture itself. Needs the laboratory.
     images: the folder that these files are in, and that their names are relative to; by default
         that of the corpus's own file. No other file is opened.
 
@@ -265,29 +264,19 @@ def load_corpus(
     target = _resolve(name_or_path)
     if target not in ON_HUB and revision is not None:
         raise InputError(f"revision: only for corpora on the hub, not for {target}; leave it out")
-    if isinstance(target, str):
-        for key in ("field", "image", "images", "unit"):
-            column = getattr(text, key)
-            if column is not None:
-                fixed = f"the {key} of {target} is fixed"
-                raise InputError(f"{key}={column!r}: {fixed}; leave {key} out")
-        if target not in ON_HUB:
-            if text.prompt is not None:
-                fault = f"{target} has no columns; leave prompt out"
-                raise InputError(f"prompt={text.prompt!r}: {fault}")
-            return _from_plugin(target, text)
+    if isinstance(target, Path):
+        source = {"kind": "file", "path": str(target)}
+        return _from_files(target.resolve().name, list_files(target), text, source)
+    fixed = {"field", "image", "images", "unit"}
+    if target not in ON_HUB:
+        fixed.add("prompt")
+    given = fixed & text.given.keys()
+    if given:
+        key = min(given)
+        raise InputError(f"{key}: that of {target} is fixed; leave {key} out")
+    if target in ON_HUB:
         return _from_hub(target, text, revision)
-    return _from_path(target, text)
-
-
-def _taken(text: TextSettings) -> int | None:
-    """How many documents are taken of a corpus that is no plugin's; None for all."""
-    return PROTOCOL_DOCUMENTS if text.documents is None else text.documents or None
-
-
-def _check_no_picture(image: str | None, prompt: str | None) -> None:
-    if image is not None and prompt is not None:
-        raise InputError(f"prompt={prompt!r}: a caption has no prompt column; leave prompt out")
+    return _from_plugin(target, text)
 
 
 def known_corpus(given: str) -> str | None:
@@ -301,16 +290,6 @@ def known_corpus(given: str) -> str | None:
     return plugins.corpus_called(given)
 
 
-def _near_file(path: Path) -> Path | None:
-    """The file or folder next to a path that is not there whose name is nearest to its name."""
-    try:
-        names = os.listdir(path.parent)
-    except (OSError, ValueError):
-        return None
-    near = difflib.get_close_matches(path.name, names, n=1)
-    return path.with_name(near[0]) if near else None
-
-
 def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     """A corpus's name as we spell it, or a path that exists."""
     given = os.fspath(name_or_path)
@@ -320,9 +299,13 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     path = Path(os.path.expanduser(given))
     if given.strip() and os.path.exists(path):
         return path
-    near_file = _near_file(path)
-    if os.sep in given or suffix_of(path) or (path.suffix and near_file):
-        hint = f"did you mean {near_file}?" if near_file else "check the path of the corpus"
+    near_files: list[str] = []
+    with suppress(OSError, ValueError):
+        near_files = difflib.get_close_matches(path.name, os.listdir(path.parent), n=1)
+    if os.sep in given or suffix_of(path) or (path.suffix and near_files):
+        hint = "check the path of the corpus"
+        if near_files:
+            hint = f"did you mean {path.with_name(near_files[0])}?"
         raise InputError(f"{given}: no such file or folder; {hint}")
     of_plugins = plugins.plugin_corpora()
     known = (*ON_HUB, *of_plugins)
@@ -338,11 +321,7 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
 
 
 def _make(
-    id: str,
-    documents: Sequence[Document],
-    source: dict[str, Any],
-    protocol: dict[str, Any],
-    images: str | None = None,
+    id: str, documents: Sequence[Document], source: dict[str, Any], protocol: dict[str, Any]
 ) -> Corpus:
     """The corpus of the documents that have a visible character."""
     kept = [document for document in documents if document.text.strip()]
@@ -352,17 +331,15 @@ def _make(
             fault = f"all {len(documents)} documents are empty"
         raise InputError(f"{id}: {fault}; give a corpus with text ({source['path']})")
     source["empty"] = len(documents) - len(kept)
-    pictures = [document.picture for document in kept if document.picture is not None]
-    units = tuple(document.unit for document in kept if document.unit is not None)
-    prompts = tuple(document.prompt for document in kept if document.prompt is not None)
+    texts, pictures, units, prompts = zip(*kept, strict=True)
     return Corpus(
         id,
-        documents=tuple(document.text for document in kept),
+        documents=texts,
         source=source,
         protocol=protocol,
-        pictures=plugins.captions().pictures_of(pictures, images) if pictures else None,
-        units=units or None,
-        prompts=prompts or None,
+        pictures=None if pictures[0] is None else plugins.captions().pictures_of(pictures),
+        units=None if units[0] is None else units,
+        prompts=None if prompts[0] is None else prompts,
     )
 
 
@@ -370,9 +347,8 @@ def _chosen(
     id: str,
     read: Callable[[], Iterable[Document]],
     documents: int | None,
-    text: TextSettings,
+    seed: int | None,
     source: dict[str, Any],
-    in_order: bool = False,
 ) -> Corpus:
     """The corpus of the documents that the protocol takes.
 
@@ -380,43 +356,32 @@ def _chosen(
         local copy of Wikipedia does not fit in memory. The first pass also finds every broken row.
     documents: how many are taken; None for all.
     """
-    seed = None if in_order else text.seed
     available = sum(1 for _ in read())
     order = protocol_order(available, seed)[:documents].tolist()
     wanted = set(order)
     chosen = {number: document for number, document in enumerate(read()) if number in wanted}
     protocol = {"seed": seed, "requested": documents, "available": available}
-    return _make(id, [chosen[number] for number in order], source, protocol, text.images)
+    return _make(id, [chosen[number] for number in order], source, protocol)
 
 
-def _from_path(path: Path, text: TextSettings) -> Corpus:
-    _check_no_picture(text.image, text.prompt)
-    columns = Columns((text.field or "text").split("+"), text.image, text.unit, text.prompt)
-    if text.image is not None and any(path.rglob("metadata.*")):
-        files: tuple[Path, ...] = (path,)
-        read: Callable[[], Iterable[Document]]
-        read = functools.partial(_imagefolder_documents, path, columns)
-    else:
-        files = list_files(path)
-        read = functools.partial(read_documents, files, columns)
-    source = {"kind": "file", "path": str(path)} | _described(files, columns)
-    return _chosen(path.resolve().name, read, _taken(text), text, source)
-
-
-def _described(files: Sequence[Path], columns: Columns) -> dict[str, Any]:
-    """What a corpus's `source` says of its files and columns."""
-    described = {"files": [file.name for file in files], "field": "+".join(columns.texts)}
-    if columns.prompt is not None:
-        described["prompt"] = columns.prompt
-    return described
-
-
-def _imagefolder_documents(folder: Path, columns: Columns) -> Iterator[Document]:
-    """The captions in a folder that `datasets` reads as an imagefolder."""
-    with reason(f"{folder}: cannot be read; is it whole?"):
-        rows = plugins.captions().folder_rows(folder, columns.picture)
-        for number, row in enumerate(rows, start=1):
-            yield document_of(columns, row, row, f"{folder}, row {number}", folder)
+def _from_files(
+    id: str,
+    files: Sequence[Path],
+    text: TextSettings,
+    source: dict[str, Any],
+    hub: HubCorpus | None = None,
+) -> Corpus:
+    """The corpus of the rows of files; of the hub's, as its entry in `ON_HUB` says."""
+    read = functools.partial(read_documents, files, text)
+    seed = text.seed
+    if hub is not None:
+        read = functools.partial(read, keep=hub.keep, newline=True)
+        seed = None if hub.in_order else seed
+    source |= {"files": [file.name for file in files], "field": "+".join(fields_of(text))}
+    if text.prompt is not None:
+        source["prompt"] = text.prompt
+    documents = PROTOCOL_DOCUMENTS if text.documents is None else text.documents or None
+    return _chosen(id, read, documents, seed, source)
 
 
 def _from_plugin(name: str, text: TextSettings) -> Corpus:
@@ -429,8 +394,8 @@ def _from_plugin(name: str, text: TextSettings) -> Corpus:
         "path": found.where,
         "as_shipped": found.as_shipped,
     }
-    in_order = not found.shuffled
-    return _chosen(name, lambda: documents, text.documents or None, text, source, in_order)
+    seed = text.seed if found.shuffled else None
+    return _chosen(name, lambda: documents, text.documents or None, seed, source)
 
 
 def _from_hub(name: str, text: TextSettings, revision: str | None) -> Corpus:
@@ -438,10 +403,9 @@ def _from_hub(name: str, text: TextSettings, revision: str | None) -> Corpus:
     from huggingface_hub import snapshot_download
 
     hub = ON_HUB[name]
-    prompt = text.prompt
-    texts = [field for field in hub.fields if field != prompt]
-    if prompt is not None and (prompt != hub.fields[0] or not texts):
-        raise InputError(f"prompt={prompt!r}: {name} is made of {' and '.join(hub.fields)}")
+    fields = [field for field in hub.fields if field != text.prompt]
+    if text.prompt is not None and (text.prompt != hub.fields[0] or not fields):
+        raise InputError(f"prompt={text.prompt!r}: {name} is made of {' and '.join(hub.fields)}")
     with reason(f"{name}: cannot fetch {hub.path} from the Hugging Face hub; is there a network?"):
         folder = snapshot_download(
             hub.path, repo_type="dataset", revision=revision, allow_patterns=list(hub.files)
@@ -449,11 +413,9 @@ def _from_hub(name: str, text: TextSettings, revision: str | None) -> Corpus:
     files: list[Path] = []
     for pattern in hub.files:
         files += _parts(Path(folder), pattern)
-    columns = Columns(texts, prompt=prompt, newline=True)
-    read = functools.partial(read_documents, files, columns, hub.keep)
     source = {"kind": "hub", "path": hub.path, "revision": Path(folder).name}
-    source |= _described(files, columns)
-    return _chosen(name, read, _taken(text), text, source, hub.in_order)
+    columns = text.model_copy(update={"field": "+".join(fields)})
+    return _from_files(name, files, columns, source, hub)
 
 
 def _parts(folder: Path, pattern: str) -> list[Path]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rbpkit.errors import InputError, check_whole
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PreTrainedTokenizerBase as Tokenizer
 
     from rbpkit.corpora import Corpus
 
@@ -29,12 +29,14 @@ class EncodedDocument:
         input_ids[: i + 1] counts: neither input_ids[i] nor input_ids[i + 1] is special, and no
         earlier window scores it.
     start: the place of input_ids[0] in the document.
+    cut: how many tokens are left out, at the document's end or at the beginning of its prompt.
     """
 
     document: int
     input_ids: np.ndarray = field(repr=False)
     scored: np.ndarray = field(repr=False)
     start: int = 0
+    cut: int = 0
 
     @property
     def tokens(self) -> int:
@@ -98,7 +100,7 @@ class Batch:
 
 
 def encode(
-    corpus: Corpus, tokenizer: PreTrainedTokenizerBase, *, max_length: int = 512, stride: int = 0
+    corpus: Corpus, tokenizer: Tokenizer, *, max_length: int = 512, stride: int = 0
 ) -> EncodedCorpus:
     """Tokenize each document, truncate it at `max_length` tokens, mark what is scored.
 
@@ -123,126 +125,117 @@ def encode(
     check_whole("max_length", max_length, 2 + tokenizer.num_special_tokens_to_add())
     if stride >= max_length:
         raise InputError(f"stride={stride}: must be less than max_length, here {max_length}")
-    if corpus.prompts is not None:
-        return _encode_after_prompts(corpus, corpus.prompts, tokenizer, max_length, stride)
-    special = special_ids(tokenizer)
-    tail = added_at_the_end(tokenizer)
-
-    documents: list[EncodedDocument] = []
-    skipped = past = scored_bytes = 0
-    for index, ids in enumerate(token_ids(corpus.documents, tokenizer)):
-        if not stride:
-            past += max(0, len(ids) - max_length)
-            ids = truncated(ids, max_length, tail)
-        ordinary = ~np.isin(ids, special)
-        scored = ordinary[:-1] & ordinary[1:]  # neither input nor target may be special
-        if not scored.any():
-            skipped += 1
-            continue
-        documents += _windows(EncodedDocument(index, ids, scored), max_length, stride)
-        scored_bytes += decoded_bytes(tokenizer, ids[1:][scored])
-
-    if not documents:
-        raise InputError(
-            f"{corpus.id}: none of its {len(corpus.documents)} documents has two tokens to score"
-        )
-    return EncodedCorpus(
-        corpus=corpus.id,
-        fingerprint=corpus.fingerprint,
-        max_length=max_length,
-        documents=tuple(documents),
-        skipped=skipped,
-        tokens=sum(document.tokens for document in documents),
-        stride=stride,
-        past=past,
-        scored_bytes=scored_bytes,
-    )
+    read: Iterator[EncodedDocument | None]
+    if corpus.prompts is None:
+        read = _read(corpus, tokenizer, None if stride else max_length)
+    elif stride:
+        fault = "texts after prompts are not read in windows; leave it out"
+        raise InputError(f"stride={stride}: {fault}")
+    else:
+        read = _read_after_prompts(corpus, corpus.prompts, tokenizer, max_length)
+    return encoded_corpus(corpus, tokenizer, read, max_length, stride)
 
 
-def _encode_after_prompts(
+def encoded_corpus(
     corpus: Corpus,
-    prompts: tuple[str, ...],
-    tokenizer: PreTrainedTokenizerBase,
+    tokenizer: Tokenizer,
+    read: Iterable[EncodedDocument | None],
     max_length: int,
-    stride: int,
+    stride: int = 0,
 ) -> EncodedCorpus:
-    """`encode` of a corpus whose documents follow prompts."""
-    if stride:
-        fault = "texts after prompts are not read in windows"
-        raise InputError(f"stride={stride}: {fault}; leave it out")
-    special = special_ids(tokenizer)
-    added_first = tokenizer.num_special_tokens_to_add() - added_at_the_end(tokenizer)
+    """The corpus, of what is read of each of its documents.
 
+    read: None for a document that does not fit after its prompt.
+
+    Raises InputError if no document has a scored token.
+    """
     documents: list[EncodedDocument] = []
-    prompts_cut = prompt_tokens_cut = too_long = scored_bytes = 0
-    for index, (ids, first) in enumerate(_ids_and_border(corpus, prompts, tokenizer)):
-        too_many = max(0, len(ids) - max_length)
-        # One token of the prompt has to stay: the first of the document is predicted from it.
-        if too_many and first - too_many <= added_first:
+    skipped = too_long = documents_cut = tokens_cut = scored_bytes = 0
+    for document in read:
+        if document is None:
             too_long += 1
             continue
-        ids = np.concatenate((ids[:added_first], ids[added_first + too_many :]))
-        first -= too_many
-        scored = scored_from(first, ids, special)
-        if not scored.any():
+        documents_cut += document.cut > 0
+        tokens_cut += document.cut
+        if not document.scored.any():
+            skipped += 1
             continue
-        if too_many:
-            prompts_cut += 1
-            prompt_tokens_cut += too_many
-        documents.append(EncodedDocument(index, ids, scored, start=1 - first))
-        scored_bytes += decoded_bytes(tokenizer, ids[1:][scored])
+        documents += _windows(document, max_length, stride) if stride else [document]
+        scored_bytes += _decoded_bytes(tokenizer, document.input_ids[1:][document.scored])
 
+    after_prompts = corpus.prompts is not None
     if not documents:
-        raise InputError(
-            f"{corpus.id}: no document has a token to score that fits after its prompt"
-            f" (max_length={max_length})"
-        )
+        fault = f"none of its {len(corpus.documents)} documents has two tokens to score"
+        if after_prompts:
+            fault = f"no document has a token that fits after its prompt (max_length={max_length})"
+        raise InputError(f"{corpus.id}: {fault}")
     return EncodedCorpus(
         corpus=corpus.id,
         fingerprint=corpus.fingerprint,
         max_length=max_length,
         documents=tuple(documents),
-        skipped=len(corpus.documents) - len(documents),
+        skipped=skipped + too_long,
         tokens=sum(document.tokens for document in documents),
+        stride=stride,
+        past=0 if after_prompts else tokens_cut,
         scored_bytes=scored_bytes,
-        prompts_cut=prompts_cut,
-        prompt_tokens_cut=prompt_tokens_cut,
+        prompts_cut=documents_cut if after_prompts else 0,
+        prompt_tokens_cut=tokens_cut if after_prompts else 0,
         too_long=too_long,
     )
 
 
-def _ids_and_border(
-    corpus: Corpus, prompts: tuple[str, ...], tokenizer: PreTrainedTokenizerBase
-) -> Iterator[tuple[np.ndarray, int]]:
-    """The ids of each prompt with its document, and the place of the first that is scored.
+def _read(
+    corpus: Corpus, tokenizer: Tokenizer, max_length: int | None
+) -> Iterator[EncodedDocument]:
+    """Each document, cut at `max_length` tokens; None cuts nothing."""
+    special = special_ids(tokenizer)
+    tail = added_at_the_end(tokenizer)
+    for number, tokens in enumerate(tokenized(corpus.documents, tokenizer)):
+        whole = np.array(tokens["input_ids"], dtype=np.int32)
+        ids = truncated(whole, max_length or len(whole), tail)
+        ordinary = ~np.isin(ids, special)
+        scored = ordinary[:-1] & ordinary[1:]  # neither input nor target may be special
+        yield EncodedDocument(number, ids, scored, cut=len(whole) - len(ids))
 
-    Tokens may begin in the prompt and end in the document. So their places in the text decide, and
-    not how many tokens the prompt alone would have.
+
+def _read_after_prompts(
+    corpus: Corpus, prompts: Sequence[str], tokenizer: Tokenizer, max_length: int
+) -> Iterator[EncodedDocument | None]:
+    """Each document after its prompt, whose beginning is cut off; None if it does not fit.
+
+    Tokens may begin in the prompt and end in the document. So their places in the text decide what
+    is scored, and not how many tokens the prompt alone would have.
     """
     if not getattr(tokenizer, "is_fast", False):
         raise InputError(f"{corpus.id}: prompts need a tokenizer that tells its tokens' places")
-    for begin in range(0, len(prompts), CHUNK):
-        chunk = slice(begin, begin + CHUNK)
-        borders = [len(prompt) for prompt in prompts[chunk]]
-        texts = [a + b for a, b in zip(prompts[chunk], corpus.documents[chunk], strict=True)]
-        encoded = tokenizer(texts, verbose=False, return_offsets_mapping=True)
-        for border, ids, places in zip(
-            borders, encoded["input_ids"], encoded["offset_mapping"], strict=True
-        ):
-            ends = np.array([end for _, end in places])
-            past_border = ends > border
-            first = int(past_border.argmax()) if past_border.any() else len(ids)
-            yield np.asarray(ids, dtype=np.int32), first
+    special = special_ids(tokenizer)
+    added_first = tokenizer.num_special_tokens_to_add() - added_at_the_end(tokenizer)
+    texts = [prompt + text for prompt, text in zip(prompts, corpus.documents, strict=True)]
+    for number, tokens in enumerate(tokenized(texts, tokenizer, return_offsets_mapping=True)):
+        ids = np.array(tokens["input_ids"], dtype=np.int32)
+        ends = np.array([end for _, end in tokens["offset_mapping"]])
+        past_border = ends > len(prompts[number])
+        first = int(past_border.argmax()) if past_border.any() else len(ids)
+        cut = max(0, len(ids) - max_length)
+        first -= cut
+        # One token of the prompt has to stay: the first of the document is predicted from it.
+        if cut and first <= added_first:
+            yield None
+            continue
+        ids = np.concatenate((ids[:added_first], ids[added_first + cut :]))
+        scored = scored_from(first, ids, special)
+        yield EncodedDocument(number, ids, scored, start=1 - first, cut=cut)
 
 
-def special_ids(tokenizer: PreTrainedTokenizerBase) -> np.ndarray:
+def special_ids(tokenizer: Tokenizer) -> np.ndarray:
     """The ids of the tokenizer's special tokens, int64."""
     # None means a special token that the vocabulary does not have.
     known_ids = [i for i in tokenizer.all_special_ids if i is not None]
     return np.array(known_ids, dtype=np.int64)
 
 
-def added_at_the_end(tokenizer: PreTrainedTokenizerBase) -> int:
+def added_at_the_end(tokenizer: Tokenizer) -> int:
     """How many special tokens the tokenizer puts after a text."""
     text = tokenizer("a", add_special_tokens=False)["input_ids"]
     whole = tokenizer("a")["input_ids"]
@@ -253,12 +246,14 @@ def added_at_the_end(tokenizer: PreTrainedTokenizerBase) -> int:
     return 0
 
 
-def token_ids(documents: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> Iterator[np.ndarray]:
-    """The ids of each document, int32 (L,)."""
-    for begin in range(0, len(documents), CHUNK):
-        texts = list(documents[begin : begin + CHUNK])
-        for ids in tokenizer(texts, verbose=False)["input_ids"]:
-            yield np.asarray(ids, dtype=np.int32)
+def tokenized(
+    texts: Sequence[str], tokenizer: Tokenizer, **options: bool
+) -> Iterator[dict[str, Any]]:
+    """What the tokenizer gives for each text: its "input_ids", and what the options ask for."""
+    for begin in range(0, len(texts), CHUNK):
+        encoded = tokenizer(list(texts[begin : begin + CHUNK]), verbose=False, **options)
+        for number in range(len(encoded["input_ids"])):
+            yield {name: column[number] for name, column in encoded.items()}
 
 
 def truncated(ids: np.ndarray, max_length: int, tail: int) -> np.ndarray:
@@ -278,17 +273,17 @@ def scored_from(first: int, ids: np.ndarray, special: np.ndarray) -> np.ndarray:
     return in_text & ~np.isin(ids[1:], special)
 
 
-def decoded_bytes(tokenizer: PreTrainedTokenizerBase, ids: np.ndarray) -> int:
+def _decoded_bytes(tokenizer: Tokenizer, ids: np.ndarray) -> int:
     """UTF-8 bytes of the text of these tokens; an incomplete character counts as one byte."""
     text = str(tokenizer.decode(ids.tolist(), clean_up_tokenization_spaces=False))
     return len(text.replace("\ufffd", "?").encode())
 
 
 def _windows(whole: EncodedDocument, max_length: int, stride: int) -> Iterator[EncodedDocument]:
-    """The windows of a document that score a token; without a stride the document itself."""
+    """The windows of a document that score a token."""
     length = len(whole.input_ids)
     reached = 0  # how far the windows so far reach
-    for start in range(0, length, stride or length):
+    for start in range(0, length, stride):
         end = min(start + max_length, length)
         scored = whole.scored[start : end - 1].copy()
         scored[: max(0, reached - start - 1)] = False  # an earlier window scores these
@@ -314,20 +309,29 @@ def batches(
     Longest first shows at once whether a batch fits in memory. Each scored token is in exactly one
     batch.
     """
-    by_length = longest_first(encoded)
-    start = done
-    while start < len(by_length):
-        longest = len(by_length[start].input_ids)
-        group = by_length[start : start + max(1, batch_tokens // longest)]
+    return map(padded, groups(encoded, batch_tokens, done, padding_limit))
+
+
+def groups(
+    encoded: EncodedCorpus,
+    batch_tokens: int,
+    done: int = 0,
+    padding_limit: int | None = None,
+    places: int = 0,
+) -> Iterator[list[EncodedDocument]]:
+    """The documents of each of the `batches`.
+
+    places: how many more than its ids a document takes, such as those of a picture.
+    """
+    by_length = sorted(encoded.documents, key=lambda d: (-len(d.input_ids), d.document, d.start))
+    while done < len(by_length):
+        longest = len(by_length[done].input_ids)
+        most_documents = max(1, batch_tokens // (longest + places))
+        group = by_length[done : done + most_documents]
         if padding_limit is not None and longest > padding_limit:
             group = [document for document in group if len(document.input_ids) == longest]
-        yield padded(group)
-        start += len(group)
-
-
-def longest_first(encoded: EncodedCorpus) -> list[EncodedDocument]:
-    """The documents or windows in the order in which they are ranked."""
-    return sorted(encoded.documents, key=lambda d: (-len(d.input_ids), d.document, d.start))
+        yield group
+        done += len(group)
 
 
 def padded(group: Sequence[EncodedDocument]) -> Batch:

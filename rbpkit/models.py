@@ -523,13 +523,8 @@ def model_in_memory(
     if processor is not None and not image:
         raise InputError(f"{kind}: it reads pictures; name their column, image= (--image)")
     if processor is None and network.config.is_encoder_decoder:
-        if "image" in network.input_modalities:
-            raise InputError(
-                f"{kind}: reads pictures: give its processor as tokenizer=, and name their column,"
-                " image=; without a joint processor, TrOCRProcessor(image_processor, tokenizer)"
-            )
-        fault = "an encoder-decoder of texts; give a left-to-right language model (decoder only)"
-        raise InputError(f"{kind}: {fault}")
+        fault = "an encoder-decoder of texts or pictures; give a left-to-right language model"
+        raise InputError(f"{kind}: {fault} (decoder only)")
     if processor is None and image:
         fault = "it reads no pictures (in memory it needs its processor as tokenizer=)"
         raise InputError(f"{kind}: {fault}")

@@ -17,9 +17,8 @@ names the plugin.
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -27,7 +26,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rbpkit.errors import InputError, one_line
+from rbpkit.errors import InputError, nearest, one_line
 
 if TYPE_CHECKING:
     from rbpkit.fit import Measured
@@ -148,7 +147,7 @@ def offered(plugin: str, group: str, kind: type[Offer]) -> Offer | None:
         return None
     if plugin in INSTALL:
         raise InputError(f"the plugin {plugin!r} is not installed: {INSTALL[plugin]}")
-    raise InputError(f"no plugin {plugin!r}{_nearest(plugin, plugin_names())}")
+    raise InputError(f"no plugin {plugin!r}{nearest(plugin, plugin_names())}")
 
 
 def _by_name(plugin: str, group: str) -> Mapping[str, Any]:
@@ -162,22 +161,17 @@ def reference_of(plugin: str) -> Reference:
 
 
 def captions() -> Any:
-    """The module for pictures: it makes a corpus of pictures and loads a model that reads them.
+    """The laboratory's module for pictures: it reads them, and loads a model that reads them.
 
-    Its functions are `pictures_of`, `pictures_fingerprint`, `undecoded`, `folder_rows`,
-    `load_processor` and `captioner`. Raises InputError if none is installed.
+    Its functions are `pictures_of`, `pictures_fingerprint`, `undecoded`, `load_processor` and
+    `captioner`. Raises InputError if the laboratory is not installed.
     """
-    for plugin in sorted(_entries("captions")):
-        return offered(plugin, "captions", ModuleType)
-    raise InputError(f"pictures are read by the laboratory: {INSTALL['pocket']}")
+    return offered("pocket", "captions", ModuleType)
 
 
-def class_report() -> Callable[..., bool]:
+def class_report() -> Any:
     """The function behind `rbpkit classroom`. Raises InputError if the laboratory is not there."""
-    report = offered("pocket", "class_report", Callable)
-    if report is None:
-        raise InputError(f"rbpkit classroom comes with the laboratory: {INSTALL['pocket']}")
-    return report
+    return offered("pocket", "class_report", Callable)
 
 
 def prefix_of(name: str) -> str | None:
@@ -212,7 +206,7 @@ def corpus_called(name: str) -> str | None:
     for corpus in corpora:
         if corpus.lower() == name.lower():
             return corpus
-    raise InputError(f"no corpus {name!r}{_nearest(name, corpora)}")
+    raise InputError(f"no corpus {name!r}{nearest(name, corpora)}")
 
 
 def corpus_text(name: str) -> PluginText:
@@ -222,22 +216,18 @@ def corpus_text(name: str) -> PluginText:
     text = called(plugin, what, _by_name(plugin, "corpora")[corpus])
     if not isinstance(text, PluginText):
         text = PluginText(text)
-    texts = called(plugin, what, tuple, text.texts)
-    for number, words in enumerate(texts):
-        if not isinstance(words, str):
-            kind = type(words).__name__
-            fault = f"row {number} is of type {kind}, and no text"
-            raise InputError(f"the plugin {plugin!r}: {what}: {fault}")
+    columns = {"texts": called(plugin, what, tuple, text.texts)}
+    if not all(isinstance(document, str) for document in columns["texts"]):
+        raise InputError(f"the plugin {plugin!r}: {what}: a document is no string")
     for column in ("pictures", "units"):
         values = getattr(text, column)
         if values is None:
             continue
-        values = called(plugin, f"{what}, {column}", tuple, values)
-        if len(values) != len(texts):
-            fault = f"{len(values)} {column} for {len(texts)} documents; give one for each"
+        columns[column] = called(plugin, f"{what}, {column}", tuple, values)
+        if len(columns[column]) != len(columns["texts"]):
+            fault = f"{column}: give one for each of its {len(columns['texts'])} documents"
             raise InputError(f"the plugin {plugin!r}: {what}: {fault}")
-        text = replace(text, **{column: values})
-    return replace(text, texts=texts)
+    return replace(text, **columns)
 
 
 # -- models -----------------------------------------------------------------------------------
@@ -259,7 +249,7 @@ def model_called(name: str) -> tuple[str, Any] | None:
     if called(plugin, f"its model {model!r}", reference_of(plugin).can_train, model):
         return model, None
     known = [f"{plugin}:{other}" for other in models]
-    raise InputError(f"no model {name!r}{_nearest(name, known)}")
+    raise InputError(f"no model {name!r}{nearest(name, known)}")
 
 
 def resolve_model(model: str | os.PathLike[str]) -> Any:
@@ -294,9 +284,3 @@ def family_models(plugin: str, family: str) -> tuple[str, ...]:
         if known.lower() == family.lower():
             return tuple(f"{plugin}:{name}" for name in names)
     raise InputError(f"no {plugin} family {family!r}: there are {', '.join(families)}")
-
-
-def _nearest(word: str, names: Iterable[str]) -> str:
-    """ "; did you mean NAME?" for the name nearest to a word; "" if there are no names."""
-    near = difflib.get_close_matches(word.lower(), list(names), n=1, cutoff=0.0)
-    return f"; did you mean {near[0]}?" if near else ""

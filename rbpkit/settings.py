@@ -123,6 +123,13 @@ class TextSettings(Settings):
         default=False, description="Admit another text than that of a plugin's reference numbers."
     )
 
+    @field_validator("image")
+    @classmethod
+    def _a_caption_has_no_prompt(cls, image: str | None, info: ValidationInfo) -> str | None:
+        if image is not None and info.data.get("prompt") is not None:
+            raise ValueError("a caption has no prompt column; leave prompt out")
+        return image
+
 
 class ReadingSettings(Settings):
     """How the text is read: where documents are cut."""

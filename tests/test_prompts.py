@@ -154,7 +154,13 @@ def test_what_cannot_be_is_one_line(rbpkit, llama_folder, rows_file, tmp_path):
     cases = {
         "no prompt in field 'Q'": [*measured, "--corpus", rows_file, "--prompt", "Q"],
         "no prompt in field 'q'": [*measured, "--corpus", empty, "--prompt", "q"],
-        "no columns": [*measured, "--corpus", text, "--prompt", "q"],
+        "no prompt in field 'q'; its fields are ['text']": [
+            *measured,
+            "--corpus",
+            text,
+            "--prompt",
+            "q",
+        ],
         "not read in windows": [*given, "--stride", 5],
         "fits after its prompt": [*measured, "--corpus", long, "--prompt", "q"],
         "leave prompt out": [*given, "--image", "picture"],
@@ -162,7 +168,7 @@ def test_what_cannot_be_is_one_line(rbpkit, llama_folder, rows_file, tmp_path):
     for part, arguments in cases.items():
         status, _, err = rbpkit(*arguments)
         assert status == 2 and part in err.splitlines()[-1], (part, err)
-    with pytest.raises(InputError, match="pocket:prose has no columns"):
+    with pytest.raises(InputError, match="leave prompt out"):
         load_corpus("pocket:prose", prompt="text")
-    with pytest.raises(InputError, match="rows of text and prompt"):
+    with pytest.raises(InputError, match="must be rows by column"):
         Corpus.of(TEXTS, prompt="q")

@@ -1,8 +1,7 @@
 """Captioners: models that read a picture and write text, measured like any other `Ranker`.
 
-Picture and text are one sequence (LLaVA and its kin), or a decoder looks at an encoder's picture.
-The model's own processor prepares both. This module is what rbpkit finds under the entry point
-`rbpkit.captions`; `picture_files` reads the pictures.
+Picture and text are one sequence, as in LLaVA. The model's own processor prepares both. This module
+is what rbpkit finds under the entry point `rbpkit.captions`; `picture_files` reads the pictures.
 """
 
 from __future__ import annotations
@@ -17,11 +16,7 @@ import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor, nn
-from transformers import (
-    AutoImageProcessor,
-    AutoProcessor,
-    PreTrainedModel,
-)
+from transformers import AutoProcessor, PreTrainedModel
 
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import (
@@ -30,41 +25,26 @@ from rbpkit.encoding import (
     EncodedCorpus,
     EncodedDocument,
     added_at_the_end,
-    decoded_bytes,
-    longest_first,
+    encoded_corpus,
+    groups,
     padded,
     scored_from,
     special_ids,
-    token_ids,
+    tokenized,
     truncated,
 )
-from rbpkit.errors import InputError, reason
+from rbpkit.errors import InputError, check_whole, reason
 from rbpkit.files.architectures import output_layer, text_parameters
 from rbpkit.models import LoadedModel
 from rbpkit.probing import PROBE_TEXT, linear_head, padding_limit
 from rbpkit.settings import ReadingSettings
-from rbpkit_pocket.picture_files import (
-    Picture,
-    folder_rows,
-    pictures_fingerprint,
-    pictures_of,
-    undecoded,
-)
+from rbpkit_pocket.picture_files import Picture, pictures_fingerprint, pictures_of, undecoded
 
 # What rbpkit calls of this module.
-__all__ = [
-    "captioner",
-    "folder_rows",
-    "load_processor",
-    "pictures_fingerprint",
-    "pictures_of",
-    "undecoded",
-]
+__all__ = ["captioner", "load_processor", "pictures_fingerprint", "pictures_of", "undecoded"]
 
-_CAN_BE_READ = (
-    "picture and text in one sequence, as LLaVA, or a decoder that looks at an encoder of pictures"
-    " alone, as TrOCR"
-)
+
+_CAN_BE_READ = "picture and text have to be one sequence, as in LLaVA"
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +53,6 @@ class Captioner:
 
     prompt: the text before it, in which one token stands for the picture: a user's turn of the chat
         template with nothing but a picture, or else the picture's token. "" if there is none.
-    start: the first input of a decoder that looks at an encoder's picture; () if picture and text
-        are one sequence.
     places: how many positions picture and prompt take (those of a small picture, if a larger one
         takes more).
     processor, tokenizer: the model's own.
@@ -83,7 +61,6 @@ class Captioner:
     """
 
     prompt: str
-    start: tuple[int, ...]
     places: int
     processor: Any
     tokenizer: Any
@@ -91,15 +68,9 @@ class Captioner:
     S_vision: int
 
     def inputs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Any:
-        """What the processor makes of pictures and captions (a BatchFeature), padded on the right.
-
-        An encoder-decoder's `decoder_input_ids` are left to the caller.
-        """
+        """What the processor makes of pictures and captions (a BatchFeature), padded right."""
         images = [picture.read().convert(self.mode) for picture in pictures]
         with reason(f"{pictures[0].where}: the processor does not take it"):
-            if self.start:
-                reader = getattr(self.processor, "image_processor", self.processor)
-                return reader(images=images, return_tensors="pt")
             return self.processor(
                 images=[[image] for image in images],  # a list for each text
                 text=[self.prompt + text for text in texts],
@@ -108,71 +79,54 @@ class Captioner:
                 padding_side="right",
             )
 
-    def probe(self, network: PreTrainedModel) -> Any:
-        """Inputs of a text and a blank picture, twice; in the second row another last token."""
+    def inputs_of_blanks(self, network: PreTrainedModel, texts: Sequence[str]) -> Any:
+        """Inputs for the model of texts, each with a blank picture."""
         blank = Picture("a blank picture", Image.new("RGB", (64, 64)))
-        inputs = self.inputs([blank, blank], [PROBE_TEXT, PROBE_TEXT])
-        name = "input_ids"
-        if self.start:
-            name = "decoder_input_ids"
-            ids = [*self.start, *self.tokenizer(PROBE_TEXT)["input_ids"]]
-            inputs[name] = torch.tensor([ids, ids])
-        inputs[name][1, -1] = inputs[name][1, -2]  # the last two tokens of the text differ
+        inputs = self.inputs([blank] * len(texts), texts)
         return inputs.to(network.device, network.dtype)
 
-    def padding_probe(self, network: PreTrainedModel) -> tuple[Any, Any]:
-        """Inputs of a text and a blank picture: alone; and in the first row of two, padded."""
-        blank = Picture("a blank picture", Image.new("RGB", (64, 64)))
-        texts = [PROBE_TEXT, PROBE_TEXT + PROBE_TEXT]
-        alone = self.inputs([blank], texts[:1])
-        padded = self.inputs([blank, blank], texts)
-        if self.start:
-            ids = torch.tensor([[*self.start, *self.tokenizer(PROBE_TEXT)["input_ids"]]])
-            more = torch.full_like(ids, PAD_ID)
-            alone["decoder_input_ids"] = ids
-            padded["decoder_input_ids"] = torch.cat((ids, more), dim=1).repeat(2, 1)
-        return alone.to(network.device, network.dtype), padded.to(network.device, network.dtype)
+    def probe(self, network: PreTrainedModel) -> Any:
+        """Inputs of a text and a blank picture, twice; in the second row another last token."""
+        inputs = self.inputs_of_blanks(network, [PROBE_TEXT, PROBE_TEXT])
+        ids = inputs["input_ids"]
+        ids[1, -1] = ids[1, -2]  # the last two tokens of the text differ
+        return inputs
 
 
 def load_processor(folder: Path, options: dict[str, Any]) -> Any:
-    """The processor of a model's folder; that of the pictures if there is no joint one."""
+    """The processor of a model's folder. Raises InputError if there is none for pictures."""
     with reason(f"{folder}: the processor cannot be loaded"):
         processor = AutoProcessor.from_pretrained(folder, **options)
-        if hasattr(processor, "image_processor"):
-            return processor
-        return AutoImageProcessor.from_pretrained(folder, **options)
+    if not hasattr(processor, "image_processor"):
+        raise InputError(f"{folder}: no processor that joins picture and text ({_CAN_BE_READ})")
+    return processor
 
 
 @torch.no_grad()
 def opened_captioner(network: PreTrainedModel, processor: Any, tokenizer: Any) -> Captioner:
     """How this network reads pictures with this processor and this tokenizer in it."""
     config = network.config
-    if hasattr(processor, "tokenizer"):
-        processor = _with_tokenizer(processor, tokenizer)
-    start: tuple[int, ...] = ()
-    prompt = ""
-    if config.is_encoder_decoder:
-        start = (_decoder_start(network),)
-    elif getattr(processor, "chat_template", None):
+    processor = _with_tokenizer(processor, tokenizer)
+    if getattr(processor, "chat_template", None):
         prompt = _chat_prompt(processor, tokenizer)
     else:
         prompt = str(getattr(processor, "image_token", ""))
-    vision = getattr(config, "vision_config", None) or getattr(config, "encoder", None)
-    one_channel = getattr(vision, "num_channels", 3) == 1  # reads grey pictures
+    vision = getattr(config, "vision_config", None)
+    reads_grey = getattr(vision, "num_channels", 3) == 1
     captioner = Captioner(
         prompt=prompt,
-        start=start,
         places=0,  # the probe shows how many
         processor=processor,
         tokenizer=tokenizer,
-        mode="L" if one_channel else "RGB",
+        mode="L" if reads_grey else "RGB",
         S_vision=vision_parameters(network),
     )
-    with reason(f"{config.model_type}: not a captioner that can be read ({_CAN_BE_READ})"):
+    refusal = f"{config.model_type}: not a captioner that can be read ({_CAN_BE_READ})"
+    if config.is_encoder_decoder:
+        raise InputError(refusal)
+    with reason(refusal):
         inputs = captioner.probe(network)
-        outputs = network(**inputs, use_cache=False)
-    if start:
-        return replace(captioner, places=outputs.encoder_last_hidden_state.shape[1])
+        network(**inputs, use_cache=False)
     text_length = len(tokenizer(PROBE_TEXT)["input_ids"])
     return replace(captioner, places=inputs["input_ids"].shape[1] - text_length)
 
@@ -202,18 +156,6 @@ def _with_tokenizer(processor: Any, tokenizer: Any) -> Any:
         pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(PAD_ID)
         processor.tokenizer.pad_token = pad_token
     return processor
-
-
-def _decoder_start(network: PreTrainedModel) -> int:
-    """The id that a decoder begins with: the first one that its configs name."""
-    config = network.config
-    configs = (config, network.generation_config, config.get_text_config(decoder=True))
-    for name in ("decoder_start_token_id", "bos_token_id"):
-        for place in configs:
-            token_id = getattr(place, name, None)
-            if token_id is not None:
-                return token_id
-    raise InputError(f"{config.model_type}: no decoder_start_token_id in its config; add it")
 
 
 def _chat_prompt(processor: Any, tokenizer: Any) -> str:
@@ -259,81 +201,67 @@ class CaptioningModel(LoadedModel):
         return self.captioner.S_vision
 
     def encode(self, corpus: Corpus, reading: ReadingSettings) -> EncodedCaptions:
-        """Captions after the prompt or the decoder's start; they alone count towards max_length.
+        """Captions after the prompt; they alone count towards max_length.
 
         A caption's first token is scored too, and its position is 1. Raises InputError for a corpus
         without pictures, for a stride, and if no caption has a scored token.
         """
         if corpus.pictures is None:
             raise InputError(f"{self.name}: it reads pictures; name their column, image= (--image)")
+        if reading.stride:
+            fault = "captions are not read in windows; leave it out"
+            raise InputError(f"stride={reading.stride}: {fault}")
         max_length = reading.max_length
         if self.context is not None:
-            # A decoder that looks at an encoder's picture has its context for the text alone.
-            places = 0 if self.captioner.start else self.captioner.places
-            max_length = min(max_length, self.context - places)
-        least = 2 + self.tokenizer.num_special_tokens_to_add()
-        if max_length < least:
-            raise InputError(f"max_length={max_length}: must be {least} or more")
-        if reading.stride:
-            fault = "captions are not read in windows"
-            raise InputError(f"stride={reading.stride}: {fault}; leave it out")
-        return _encoded(corpus, self.captioner, max_length)
+            max_length = min(max_length, self.context - self.captioner.places)
+        check_whole("max_length", max_length, 2 + self.tokenizer.num_special_tokens_to_add())
+        read = _read(corpus, self.captioner, max_length)
+        encoded = encoded_corpus(corpus, self.tokenizer, read, max_length)
+        return EncodedCaptions(**vars(encoded), captions=corpus)
 
     def batches(
         self, encoded: EncodedCorpus, batch_tokens: int, done: int = 0
     ) -> Iterator[CaptionBatch]:
         """As `LoadedModel.batches`, with the pictures.
 
-        Beyond the padding limit a caption goes alone, as its picture may take more places than
+        With a padding limit each caption goes alone, as its picture may take more places than
         another's.
         """
         assert isinstance(encoded, EncodedCaptions), "encoded by this model"
-        corpus, places = encoded.captions, self.captioner.places
+        corpus = encoded.captions
         assert corpus.pictures is not None, "checked by `encode`"
-        batch_tokens = self.most_tokens(batch_tokens)
-        by_length = longest_first(encoded)
-        start = done
-        while start < len(by_length):
-            length = len(by_length[start].input_ids) + places
-            group = by_length[start : start + max(1, batch_tokens // length)]
-            if self.padding_limit is not None and length > self.padding_limit:
-                group = group[:1]
-            documents = [caption.document for caption in group]
+        most = self.most_tokens(batch_tokens) if self.padding_limit is None else 1
+        for group in groups(encoded, most, done, places=self.captioner.places):
+            numbers = [caption.document for caption in group]
             yield CaptionBatch(
                 **vars(padded(group)),
-                pictures=[corpus.pictures[number] for number in documents],
-                texts=[corpus.documents[number] for number in documents],
+                pictures=[corpus.pictures[number] for number in numbers],
+                texts=[corpus.documents[number] for number in numbers],
             )
-            start += len(group)
 
     @torch.no_grad()
     def scored_states(self, batch: Batch) -> Tensor:
         """As `LoadedModel.scored_states`. InputError if captions do not fit with their pictures."""
         assert isinstance(batch, CaptionBatch), "made by this model"
-        captioner, texts = self.captioner, batch.texts
-        inputs = captioner.inputs(batch.pictures, texts)
-        rows, columns = torch.from_numpy(batch.rows), torch.from_numpy(batch.columns)
-        if captioner.start:
-            length = batch.input_ids.shape[1] - 1  # nothing is predicted from the last token
-            inputs["decoder_input_ids"] = torch.from_numpy(batch.input_ids[:, :length])
-        else:
-            # In the processor's ids a picture has more places than in the tokenizer's.
-            prompted = [captioner.prompt + text for text in texts]
-            ids_alone = captioner.tokenizer(prompted)["input_ids"]
-            length_alone = torch.tensor([len(ids) for ids in ids_alone])
-            picture_places = inputs["attention_mask"].sum(1) - length_alone
-            columns = columns + picture_places[rows]
-            targets = torch.from_numpy(batch.targets)
-            if not inputs["input_ids"][rows, columns + 1].equal(targets):
-                fault = "its processor does not put the caption last, as it is"
-                raise InputError(f"{self.name}: {fault}")
-            length = int(columns.max()) + 1  # what follows the last scored token changes nothing
-            _cut(inputs, length)
+        captioner = self.captioner
+        inputs = captioner.inputs(batch.pictures, batch.texts)
+        # In the processor's ids a picture has more places than in the tokenizer's.
+        prompted = [captioner.prompt + text for text in batch.texts]
+        ids_alone = captioner.tokenizer(prompted)["input_ids"]
+        length_alone = torch.tensor([len(ids) for ids in ids_alone])
+        picture_places = inputs["attention_mask"].sum(1) - length_alone
+        rows = torch.from_numpy(batch.rows)
+        columns = torch.from_numpy(batch.columns) + picture_places[rows]
+        targets = torch.from_numpy(batch.targets)
+        if not inputs["input_ids"][rows, columns + 1].equal(targets):
+            raise InputError(f"{self.name}: its processor does not put the caption last, as it is")
+        length = int(columns.max()) + 1  # what follows the last scored token changes nothing
         if self.context is not None and length > self.context:
             raise InputError(
                 f"{self.name}: {length:,} tokens with the picture's, and the context holds"
                 f" {self.context:,}; cut captions shorter (--max-length)"
             )
+        _cut(inputs, length)
         states = self._last_states(inputs)
         # Some put the picture's places before the text's.
         columns = columns + states.shape[1] - length
@@ -365,43 +293,20 @@ def _cut(inputs: Any, length: int) -> None:
             inputs[name] = value[:, :length]
 
 
-def _encoded(corpus: Corpus, captioner: Captioner, max_length: int) -> EncodedCaptions:
-    """The captions of a corpus, cut at `max_length` tokens, each after what comes before it."""
+def _read(corpus: Corpus, captioner: Captioner, max_length: int) -> Iterator[EncodedDocument]:
+    """Each caption after its prompt, cut at `max_length` tokens."""
     tokenizer = captioner.tokenizer
     special = special_ids(tokenizer)
     tail = added_at_the_end(tokenizer)
-    start = np.array(captioner.start, dtype=np.int32)
-    before = list(captioner.start)  # what every caption's ids begin with
-    if captioner.prompt:
-        before += tokenizer(captioner.prompt)["input_ids"]
-
-    documents: list[EncodedDocument] = []
-    skipped = past = scored_bytes = 0
+    before = tokenizer(captioner.prompt)["input_ids"] if captioner.prompt else []
     texts = [captioner.prompt + text for text in corpus.documents]
-    for index, own_ids in enumerate(token_ids(texts, tokenizer)):
-        ids = np.concatenate((start, own_ids))
-        first = _common_prefix(ids, np.array(before))  # place of the caption's first token
-        past += max(0, len(ids) - first - max_length)
-        ids = truncated(ids, first + max_length, tail)
+    for number, tokens in enumerate(tokenized(texts, tokenizer)):
+        whole = np.array(tokens["input_ids"], dtype=np.int32)
+        first = _common_prefix(whole, np.array(before))  # place of the caption's first token
+        ids = truncated(whole, first + max_length, tail)
         scored = scored_from(first, ids, special)
-        if not scored.any():
-            skipped += 1
-            continue
-        documents.append(EncodedDocument(index, ids, scored, start=1 - first))
-        scored_bytes += decoded_bytes(tokenizer, ids[1:][scored])
-    if not documents:
-        raise InputError(f"{corpus.id}: none of its {len(texts)} captions has a token to score")
-    return EncodedCaptions(
-        corpus=corpus.id,
-        fingerprint=corpus.fingerprint,
-        max_length=max_length,
-        documents=tuple(documents),
-        skipped=skipped,
-        tokens=sum(document.tokens for document in documents),
-        past=past,
-        scored_bytes=scored_bytes,
-        captions=corpus,
-    )
+        cut = len(whole) - len(ids)
+        yield EncodedDocument(number, ids, scored, start=1 - first, cut=cut)
 
 
 def _common_prefix(ids: np.ndarray, expected: np.ndarray) -> int:
@@ -414,5 +319,7 @@ def captioner(network: PreTrainedModel, processor: Any, about: dict[str, Any]) -
     """A model that reads pictures with its processor; about: those fields that need no pass."""
     reader = opened_captioner(network, processor, about["tokenizer"])
     head, V = linear_head(network, about["name"], reader.probe(network))
-    limit = padding_limit(network, reader.padding_probe(network))
+    alone = reader.inputs_of_blanks(network, [PROBE_TEXT])
+    padded_beside_longer = reader.inputs_of_blanks(network, [PROBE_TEXT, PROBE_TEXT * 2])
+    limit = padding_limit(network, (alone, padded_beside_longer))
     return CaptioningModel(**about, V=V, head=head, padding_limit=limit, captioner=reader)

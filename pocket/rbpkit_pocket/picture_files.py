@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from rbpkit.errors import InputError, reason
-from rbpkit.files.text_files import PictureCell
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +25,7 @@ class Picture:
         - the path of its file,
         - its encoded bytes,
         - {"bytes", "path"}, as `datasets` has it,
-        - a PIL picture or an array,
-        - (column, row) of a `datasets.Dataset`, for one of these in it.
+        - a PIL picture or an array.
     """
 
     where: str
@@ -58,9 +56,6 @@ def _in_rgb(picture: Image.Image) -> Image.Image:
 
 
 def _decoded(source: Any) -> Image.Image:
-    if isinstance(source, tuple):
-        column, row = source
-        source = column[row]
     if isinstance(source, Mapping):
         source = source["path"] if source["bytes"] is None else source["bytes"]
     if isinstance(source, Image.Image):
@@ -77,22 +72,21 @@ def _decoded(source: Any) -> Image.Image:
     return Image.open(source)
 
 
-def pictures_of(values: Sequence[Any], images: str | None = None) -> tuple[Picture, ...]:
+def pictures_of(values: Iterable[Any]) -> tuple[Picture, ...]:
     """The pictures of a corpus's rows.
 
-    values: for each a `Picture`, or what the row has in the picture's column. A file must be inside
-        the folder of the corpus's file, unless `images` names another; rows in memory may name any.
+    values: for each a `Picture`, or (where, value, folder) as `rbpkit.files.text_files.Document`
+        has it. A file must be inside that folder; rows in memory may name any.
 
-    Raises InputError for a file outside that folder.
+    Raises InputError for a file outside its folder.
     """
     pictures = []
     for value in values:
-        if isinstance(value, PictureCell):
-            source = value.value
-            if value.folder is not None:
-                folder = Path(os.path.expanduser(images)) if images else value.folder
-                source = _source_inside(source, folder, value.where)
-            value = Picture(value.where, source)
+        if not isinstance(value, Picture):
+            where, source, folder = value
+            if folder is not None:
+                source = _source_inside(source, folder, where)
+            value = Picture(where, source)
         pictures.append(value)
     return tuple(pictures)
 
@@ -116,38 +110,17 @@ def _source_inside(source: Any, folder: Path, where: str) -> Any:
     return path
 
 
-def folder_rows(folder: Path, image: str) -> Iterator[Mapping[str, Any]]:
-    """The rows of an `imagefolder` of `datasets`, with its metadata, of all its splits."""
-    import datasets
-
-    counts = datasets.config.HF_UPDATE_DOWNLOAD_COUNTS
-    datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = False  # a local folder is nobody else's business
-    try:
-        splits = datasets.load_dataset("imagefolder", data_dir=str(folder), streaming=True)
-    finally:
-        datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = counts
-    for split in splits.values():
-        yield from undecoded(split, image)
-
-
-def undecoded(rows: Iterable[Any], image: str | None) -> Iterable[Any]:
+def undecoded(rows: Iterable[Any], image: str) -> Iterable[Any]:
     """The rows with their pictures still encoded, so that each is decoded when it is needed.
 
-    Only data sets of the `datasets` library need it: other rows come back as they are. A row of a
-    `datasets.Dataset` then says in which column and row its picture is.
+    Only data sets of the `datasets` library need it: other rows come back as they are.
     """
-    columns = getattr(rows, "column_names", None) or ()
-    if image not in columns:
+    if image not in (getattr(rows, "column_names", None) or ()):
         return rows
     import datasets
 
     encoded: Any = rows
-    encoded = encoded.cast_column(image, datasets.Image(decode=False))
-    if not isinstance(encoded, datasets.Dataset):
-        return encoded  # a stream has no places
-    pictures = encoded[image]
-    texts = encoded.remove_columns(image)
-    return ({**text, image: (pictures, number)} for number, text in enumerate(texts))
+    return encoded.cast_column(image, datasets.Image(decode=False))
 
 
 def pictures_fingerprint(texts: str, pictures: Iterable[Picture]) -> str:

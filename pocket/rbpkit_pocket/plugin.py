@@ -48,9 +48,11 @@ def _cut_out(corpus: str) -> PluginText:
 
 def _humaneval() -> PluginText:
     """The paper's HumanEval: shuffled, the same documents in the same order as the hub's."""
-    from rbpkit.files.text_files import Columns, read_documents
+    from rbpkit.files.text_files import read_documents
+    from rbpkit.settings import TextSettings
 
-    rows = read_documents([paths.HUMANEVAL], Columns(["prompt", "canonical_solution"]))
+    columns = TextSettings(field="prompt+canonical_solution")
+    rows = read_documents([paths.HUMANEVAL], columns)
     texts = [document.text for document in rows]
     return PluginText(texts, where="shipped with rbpkit-pocket", shuffled=True)
 

@@ -6,36 +6,26 @@ file into a cache, and they name neither the file nor the line that is broken.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import io
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rbpkit.errors import InputError, reason
+from rbpkit.settings import TextSettings
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".txt")
-
-
-class PictureCell(NamedTuple):
-    """A value of a row as it is: where the row is, for errors, and the folder of its file.
-
-    folder: None of a row in memory.
-    """
-
-    where: str
-    value: Any
-    folder: Path | None
 
 
 class Document(NamedTuple):
     """A document: its text, and what its row has besides.
 
-    picture: the value of the picture's column, which only the laboratory can read.
+    picture: (where, value, folder): where the row is, for errors; the value in the picture's
+        column, which only the laboratory can read; the folder of the pictures, None in memory.
     unit: what was sampled with it (an author, a repository), if that is known.
     prompt: what a model reads before the text and is not scored on, if there is one.
     """
@@ -46,38 +36,18 @@ class Document(NamedTuple):
     prompt: str | None = None
 
 
-class Columns(NamedTuple):
-    """The columns of a row that make a document.
-
-    texts: those whose values are joined by a newline.
-    picture: the one with the picture that the text describes.
-    unit: the one with the name of the document's unit.
-    prompt: the one with what is read before the text and not scored.
-    newline: whether a newline is put between prompt and text even if there is white space.
-    """
-
-    texts: Sequence[str]
-    picture: str | None = None
-    unit: str | None = None
-    prompt: str | None = None
-    newline: bool = False
-
-
 LONGEST_TEXT = 64 * 2**20
 """Bytes of a document, or of a line that holds one."""
 _TOO_LONG = f"over {LONGEST_TEXT >> 20} MiB in one document; split it"
 
 LONGEST_WORD = 1_000_000
-LONGEST_UNIT = 1_000
 """Characters: a tokenizer takes minutes for a longer one, or fails."""
 _WORD = re.compile(r"\w+|[^\w\s]+")
 
-MOST_BLANK_LINES = 1_000_000
-"""Of a file of JSON lines: a small file may unpack to billions of them."""
+LONGEST_UNIT = 1_000
+"""Characters: a longer name is a text."""
 
 Row = Mapping[str, Any]
-Make = Callable[[Row, Iterable[str], object, Path], Document]
-"""`document_of` for certain columns."""
 
 
 def suffix_of(path: Path) -> str | None:
@@ -108,32 +78,45 @@ def list_files(path: Path) -> tuple[Path, ...]:
 
 def read_documents(
     files: Iterable[Path],
-    columns: Columns,
+    text: TextSettings,
     keep: Callable[[Row], bool] | None = None,
+    newline: bool = False,
 ) -> Iterator[Document]:
     """The document of each row of `files`, in order, read lazily; a .txt file is one row.
 
-    columns: of JSON or Parquet rows.
-    keep: which JSON rows count.
+    text: names the columns.
+    keep: which rows count.
+    newline: as of `document_of`.
 
     Raises InputError that names file and line (or row) for a field without text, picture or unit,
     a broken line, text that is not UTF-8, a file that cannot be read.
     """
-    make = functools.partial(document_of, columns)
     for path in files:
-        suffix = suffix_of(path)
+        is_plain = suffix_of(path) == ".txt"
+        columns = text.model_copy(update={"field": None}) if is_plain else text
+        folder = path.parent if text.images is None else Path(text.images).expanduser()
         with reason(f"{path}: cannot be read; is it whole?"):
-            if suffix == ".txt":
-                if columns.prompt is not None:
-                    raise InputError(f"{path}: a .txt file has no columns, so no prompt")
-                row = {"text": read_txt(path)}
-                yield document_of(columns._replace(texts=["text"]), row, row, path, path.parent)
-            elif suffix == ".parquet":
-                others = (columns.picture, columns.unit, columns.prompt)
-                optional = [name for name in others if name is not None]
-                yield from _parquet_rows(path, [*columns.texts, *optional], make)
-            else:
-                yield from _json_rows(path, keep, make)
+            for where, row in _rows(path, columns):
+                with reason(f"{where}: no row with text in UTF-8"):
+                    if keep is None or keep(row):
+                        yield document_of(columns, row, where, folder, newline)
+
+
+def _rows(path: Path, text: TextSettings) -> Iterator[tuple[str, Row]]:
+    """Where each row of a file is, and its values by column."""
+    suffix = suffix_of(path)
+    if suffix == ".txt":
+        yield str(path), {"text": read_txt(path)}
+    elif suffix == ".parquet":
+        columns = [*fields_of(text), text.image, text.unit, text.prompt]
+        yield from _parquet_rows(path, [name for name in columns if name is not None])
+    else:
+        yield from _json_rows(path)
+
+
+def fields_of(text: TextSettings) -> list[str]:
+    """The columns whose values are joined by a newline."""
+    return (text.field or "text").split("+")
 
 
 def read_txt(path: Path) -> str:
@@ -149,14 +132,13 @@ def read_txt(path: Path) -> str:
         return path.read_bytes().decode("utf-8-sig")
 
 
-def _json_rows(path: Path, keep: Callable[[Row], bool] | None, make: Make) -> Iterator[Document]:
+def _json_rows(path: Path) -> Iterator[tuple[str, Row]]:
     import pyarrow as pa
 
     with pa.input_stream(path, compression="detect") as stream:
         # Bytes, so that only \n ends a line: str.splitlines would also cut at U+2028, which JSON
         # allows inside a string.
         reader = io.BufferedReader(stream)
-        blank = 0
         for number in itertools.count(start=1):
             line = reader.readline(LONGEST_TEXT + 1)
             if not line:
@@ -165,75 +147,73 @@ def _json_rows(path: Path, keep: Callable[[Row], bool] | None, make: Make) -> It
             if len(line) > LONGEST_TEXT:
                 raise InputError(f"{where}: {_TOO_LONG}")
             if not line.strip():
-                blank += 1
-                if blank > MOST_BLANK_LINES:
-                    raise InputError(f"{where}: over {MOST_BLANK_LINES:,} blank lines; is it text?")
                 continue  # blank lines are not rows, as in `datasets`
             with reason(f"{where}: not a JSON object in UTF-8"):
                 row = json.loads(line.decode("utf-8-sig"))
-                if keep is None or keep(row):
-                    yield make(row, row.keys(), where, path.parent)
+            yield where, row
 
 
-def _parquet_rows(path: Path, columns: list[str], make: Make) -> Iterator[Document]:
+def _parquet_rows(path: Path, columns: list[str]) -> Iterator[tuple[str, Row]]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as table:
-        known = table.schema_arrow.names
+        all_columns = dict.fromkeys(table.schema_arrow.names)
         number = 0
         # Small batches: one batch of long documents must not fill the memory.
         for batch in table.iter_batches(batch_size=1024, columns=columns):
             for row in batch.to_pylist():
                 number += 1
-                yield make(row, known, f"{path}, row {number}", path.parent)
+                yield f"{path}, row {number}", all_columns | row
 
 
 def document_of(
-    columns: Columns,
-    row: Row,
-    known: Iterable[str],
-    where: object,
-    folder: Path | None = None,
+    text: TextSettings, row: Row, where: str, folder: Path | None = None, newline: bool = False
 ) -> Document:
     """The document of a row: its text, and what else there are columns for.
 
     A newline is put between prompt and text, unless the prompt ends or the text begins with white
     space.
 
-    known, where: the names of all columns of the row, and its place, for errors.
-    folder: of the corpus's file; None of rows in memory.
+    text: names the columns.
+    where: the place of the row, for errors.
+    folder: of the pictures; None of rows in memory.
+    newline: put it there even if there is white space.
 
     Raises InputError for a column that is missing or has no value of its kind.
     """
-    for name in columns.texts:
-        if not isinstance(row.get(name), str):
-            raise InputError(f"{where}: no text in field {name!r}; its fields are {[*known]}")
-    text = "\n".join(row[name] for name in columns.texts)
+    words = "\n".join(_string(row, name, "text", where) for name in fields_of(text))
+    picture = unit = prompt = None
+    if text.image is not None:
+        picture = (where, _given(row, text.image, "picture", where), folder)
+    if text.unit is not None:
+        value = _given(row, text.unit, "unit", where)
+        unit = unit_name(value, f"{where}, field {text.unit!r}")
+    if text.prompt is not None:
+        prompt = _string(row, text.prompt, "prompt", where)
+        if not prompt.strip():
+            raise InputError(f"{where}: no prompt in field {text.prompt!r}")
+        has_white_space = prompt[-1].isspace() or words[:1].isspace()
+        if newline or not has_white_space:
+            prompt += "\n"
+    return Document(words, picture, unit, prompt)
+
+
+def _given(row: Row, name: str, kind: str, where: str, of_type: type = object) -> Any:
+    value = row.get(name)
+    if value is None or not isinstance(value, of_type):
+        raise InputError(f"{where}: no {kind} in field {name!r}; its fields are {[*row]}")
+    return value
+
+
+def _string(row: Row, name: str, kind: str, where: str) -> str:
+    """The string in a column, which a tokenizer can take."""
+    text: str = _given(row, name, kind, where, str)
     text.encode()  # JSON's "\ud800" is legal JSON, but no text
     if len(text) > LONGEST_WORD:
-        _check_words(text, where)
-    for kind, column in (("picture", columns.picture), ("unit", columns.unit)):
-        if column is not None and row.get(column) is None:
-            raise InputError(f"{where}: no {kind} in field {column!r}; its fields are {[*known]}")
-    picture = None
-    if columns.picture is not None:
-        picture = PictureCell(str(where), row[columns.picture], folder)
-    unit = None
-    if columns.unit is not None:
-        unit = unit_name(row[columns.unit], f"{where}, field {columns.unit!r}")
-    prompt = None
-    if columns.prompt is not None:
-        prompt = row.get(columns.prompt)
-        if not isinstance(prompt, str) or not prompt.strip():
-            fault = f"no prompt in field {columns.prompt!r}"
-            raise InputError(f"{where}: {fault}; its fields are {[*known]}")
-        prompt.encode()
-        if len(prompt) > LONGEST_WORD:
-            _check_words(prompt, where)
-        has_white_space = prompt[-1].isspace() or text[:1].isspace()
-        if columns.newline or not has_white_space:
-            prompt += "\n"
-    return Document(text, picture, unit, prompt)
+        longest = max((len(word[0]) for word in _WORD.finditer(text)), default=0)
+        if longest > LONGEST_WORD:
+            raise InputError(f"{where}: a word of over {LONGEST_WORD:,} characters; is it text?")
+    return text
 
 
 def unit_name(value: Any, where: str) -> str:
@@ -244,12 +224,6 @@ def unit_name(value: Any, where: str) -> str:
     if len(name) > LONGEST_UNIT:
         raise InputError(f"{where}: a unit of {len(name):,} characters; is it the text's column?")
     return name
-
-
-def _check_words(text: str, where: object) -> None:
-    for word in _WORD.finditer(text):
-        if word.end() - word.start() > LONGEST_WORD:
-            raise InputError(f"{where}: a word of over {LONGEST_WORD:,} characters; is it text?")
 
 
 def prompts_fingerprint(texts: str, prompts: Iterable[str]) -> str:

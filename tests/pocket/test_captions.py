@@ -41,7 +41,7 @@ CAPTIONS = (
     "two bars, one above the other",
 )
 CHAT = "USER: <image>\nWhat is it? ASSISTANT:"
-PROMPTS = {"llava": "<image>", "chat": CHAT, "encoder_decoder": None}
+PROMPTS = {"llava": "<image>", "chat": CHAT}
 SIZE = {"height": 32, "width": 32}
 VISION = {"hidden_size": 24, "intermediate_size": 48, "num_hidden_layers": 2}
 VISION |= {"num_attention_heads": 2, "image_size": 32, "patch_size": 8}
@@ -106,39 +106,20 @@ def chat(llava, tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="session")
-def encoder_decoder(tmp_path_factory):
-    """A ViT that a GPT-2 looks at, in a folder without a joint processor."""
-    torch.manual_seed(0)
-    size = {"vocab_size": families.V, "n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 128}
-    text = transformers.GPT2Config(**size, add_cross_attention=True, is_decoder=True)
-    config = transformers.VisionEncoderDecoderConfig.from_encoder_decoder_configs(
-        transformers.ViTConfig(**VISION), text, decoder_start_token_id=0
-    )
-    folder = tmp_path_factory.mktemp("models") / "tiny-vit-gpt2"
-    processors = ViTImageProcessor(size=SIZE), families.load_tokenizer()
-    return save(transformers.VisionEncoderDecoderModel(config), folder, *processors)
-
-
 def naive(folder, prompt, captions):
     """Document, position, target, greater and nll, one picture and one token at a time."""
     model, out = AutoModelForImageTextToText.from_pretrained(folder).eval(), []
+    processor = AutoProcessor.from_pretrained(folder)
     for document, i in enumerate(i for i, text in enumerate(CAPTIONS) if text):
         picture = Image.open(captions / f"pictures/{i}.png").convert("RGB")
         ids = families.load_tokenizer()(CAPTIONS[i])["input_ids"]
-        if prompt is None:
-            processor = ViTImageProcessor.from_pretrained(folder)
-            inputs = processor(picture, return_tensors="pt")
-            before, name = [model.config.decoder_start_token_id], "decoder_input_ids"
-        else:
-            processor = AutoProcessor.from_pretrained(folder)
-            inputs = processor(images=picture, text=prompt, return_tensors="pt")
-            before, name = inputs.pop("input_ids")[0].tolist(), "input_ids"
-            assert before.count(families.V) == 16 and inputs.pop("attention_mask").all()
+        inputs = processor(images=picture, text=prompt, return_tensors="pt")
+        before = inputs.pop("input_ids")[0].tolist()
+        assert before.count(families.V) == 16 and inputs.pop("attention_mask").all()
         for place, target in enumerate(ids[: 129 - len(before)]):  # as far as the context holds
             with torch.no_grad():
-                seen = {name: torch.tensor([before + ids[:place]])}
-                row = model(**inputs, **seen).logits[0, -1].double()
+                seen = torch.tensor([before + ids[:place]])
+                row = model(**inputs, input_ids=seen).logits[0, -1].double()
             greater, nll = (row > row[target]).sum(), torch.logsumexp(row, 0) - row[target]
             out.append((document, place + 1, target, int(greater), float(nll)))
     return np.array(out).T
@@ -153,10 +134,9 @@ def test_ranks_equal_a_naive_loop(which, captions, request):
     settings = ({}, {"batch_tokens": 150}, {"batch_tokens": 1}, {"max_length": 4})
     found = [measure(model, corpus, **one).records for one in settings]
     found.append(measure(dataclasses.replace(model, head=None), corpus).records)
-    processor, network = model.captioner.processor, model.model.train()
-    if which == "encoder_decoder":
-        processor = transformers.TrOCRProcessor(processor, model.tokenizer)
-    found.append(measure(network, corpus, tokenizer=processor).records)
+    found.append(measure(dataclasses.replace(model, padding_limit=20), corpus).records)
+    network = model.model.train()
+    found.append(measure(network, corpus, tokenizer=model.captioner.processor).records)
     assert network.training
     for one in found:
         known = expected[:, expected[1] <= one.manifest.max_length]
@@ -169,7 +149,7 @@ def test_ranks_equal_a_naive_loop(which, captions, request):
         assert np.ptp(known[3]) > 100
 
 
-def test_S_is_the_decoders(llava, encoder_decoder):
+def test_S_is_the_decoders(llava):
     d, m, v = 32, 64, 24
     layers = 2 * (4 * (v * v + v) + 2 * v * 2 * v + 2 * v + v + 4 * v)
     tower = layers + 3 * 8 * 8 * v + v + 2 * v  # layers, patches, last norm
@@ -177,10 +157,6 @@ def test_S_is_the_decoders(llava, encoder_decoder):
     assert (model.family, model.V) == ("llama", families.V + 1)
     assert model.S == 2 * (3 * d * d + 3 * d * m + 2 * d) + d
     assert model.S_vision == tower + (v + 1) * d + (d + 1) * d  # and the projector
-    model = load_model(encoder_decoder, image=True)
-    assert (model.family, model.V) == ("GPT2", families.V)
-    assert model.S == 2 * (12 * d * d + 13 * d + 4 * d * d + 6 * d) + 2 * d
-    assert model.S_vision == tower + v + (v + 1) * v + (v + 1) * d  # class token, pooler, bridge
 
 
 def test_every_kind_of_corpus_gives_the_same_records(captions, llava, tmp_path):
@@ -190,40 +166,33 @@ def test_every_kind_of_corpus_gives_the_same_records(captions, llava, tmp_path):
     rows = datasets.Dataset.from_dict({"text": CAPTIONS, "image": paths})
     rows = rows.cast_column("image", datasets.Image())
     rows.to_parquet(tmp_path / "rows.parquet")
-    shutil.copytree(captions / "pictures", tmp_path / "folder")
-    lines = ({"file_name": f"{i}.png", "text": text} for i, text in enumerate(CAPTIONS))
-    write(tmp_path / "folder/metadata.jsonl", lines)
-    options = {"image": "image", "seed": None}
-    files = [
-        load_corpus(tmp_path / "rows.parquet", images=captions, **options),
-        load_corpus(tmp_path / "folder", **options),
-    ]
-    for corpus in (*files, rows, rows.to_iterable_dataset(), list(rows)):
+    options = {"images": captions, "image": "image", "seed": None}
+    in_file = load_corpus(tmp_path / "rows.parquet", **options)
+    for corpus in (in_file, rows, rows.to_iterable_dataset(), list(rows)):
         other = measure(model, corpus, image="image")
         assert other.summary.manifest.fingerprint == first.summary.manifest.fingerprint
         assert_same_columns(other.records.columns(), first.records.columns())
-    assert Corpus.of(rows, image="image").pictures[0].source[1] == 0  # its place, not its bytes
+    first_picture = Corpus.of(rows, image="image").pictures[0].source
+    assert first_picture["path"] == paths[0] and first_picture["bytes"] is None
     # Other pictures of the same texts are another corpus, and the model sees them.
     turned = measure(model, [r | {"image": r["image"].rotate(180)} for r in rows], image="image")
     assert turned.summary.manifest.fingerprint != first.summary.manifest.fingerprint
     assert (turned.records.nll != first.records.nll).mean() > 0.9
 
 
-def test_from_the_command_line(rbpkit, captions, encoder_decoder, tmp_path):
+def test_from_the_command_line(rbpkit, captions, chat, tmp_path):
     common = ["--corpus", captions / "captions.jsonl", "--image", "picture", "--out", tmp_path]
-    common = ["measure", "--model", encoder_decoder, *common]
+    common = ["measure", "--model", chat, *common]
     status, out, err = rbpkit(*common)
-    assert status == 0 and "tiny-vit-gpt2" in out and "scored in 6 documents; " in err
+    assert status == 0 and "tiny-chat" in out and "scored in 6 documents; " in err
     found = Records.load(next(tmp_path.rglob("*.parquet")))
-    same = measure(encoder_decoder, captions / "captions.jsonl", image="picture").records
+    same = measure(chat, captions / "captions.jsonl", image="picture").records
     assert_same_columns(found.columns(), same.columns())
-    status, _, err = rbpkit(*common)
-    assert status == 0 and "done before" in err
     settings = {"image": "picture", "documents": 7}
-    study = study_file(tmp_path, [encoder_decoder], [captions / "captions.jsonl"], **settings)
+    study = study_file(tmp_path, [chat], [captions / "captions.jsonl"], **settings)
     for state in ("measured", "done before"):
         status, _, err = rbpkit("sweep", study, "--out", tmp_path / "swept")
-        assert status == 0 and f"{state}: tiny-vit-gpt2 on captions.jsonl" in err
+        assert status == 0 and f"{state}: tiny-chat on captions.jsonl" in err
     swept = Records.load(next((tmp_path / "swept").rglob("*.parquet")))
     assert_same_columns(swept.columns(), same.columns())
 
@@ -297,16 +266,7 @@ def test_an_array_that_is_no_picture_is_refused(shape):
             Picture("row 1", np.zeros(shape, dtype=dtype)).read()
 
 
-def test_an_encoder_decoder_in_memory_without_a_processor(encoder_decoder):
-    network = AutoModelForImageTextToText.from_pretrained(encoder_decoder)
-    rows = [{"text": "a b c", "image": np.zeros((9, 9), "u1")}]
-    pictures = ViTImageProcessor.from_pretrained(encoder_decoder)
-    for given in (families.load_tokenizer(), pictures):
-        with pytest.raises(InputError, match=r"TrOCRProcessor\(image_processor, tokenizer\)"):
-            measure(network, rows, image="image", tokenizer=given)
-
-
-def test_a_captioner_whose_encoder_reads_more_than_a_picture_is_refused(captions):
+def test_a_captioner_whose_encoder_reads_the_picture_is_refused(captions):
     network = AutoModelForImageTextToText.from_config(small_config("florence2"))
     tokenizer = families.load_tokenizer()
     processor = transformers.TrOCRProcessor(ViTImageProcessor(size=SIZE), tokenizer)
@@ -341,7 +301,7 @@ def test_what_does_not_fit_together_is_one_line(rbpkit, captions, llava, llama_f
         ((model.model, rows), {"image": "image", "tokenizer": model.tokenizer}, "its processor"),
         ((model.model, ["a"]), {"tokenizer": model.captioner.processor}, "name their column"),
         ((model, "pocket:prose"), {"image": "image"}, "leave image out"),
-        ((model, ["a"]), {"image": "image"}, "rows of text and picture"),
+        ((model, ["a"]), {"image": "image"}, "must be rows by column"),
     ):
         with pytest.raises(InputError, match=part):
             measure(*arguments, **options)
