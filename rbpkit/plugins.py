@@ -78,8 +78,7 @@ class Reference:
     """What a study can use of a plugin besides its corpora and models; names without the prefix.
 
     families: name of a family -> the names of its models, smallest first.
-    can_train: whether a name that is no model yet is one that `train` makes. It may raise
-        InputError if it knows what is wrong with the name.
+    can_train: whether a name that is no model yet is one that `train` makes.
     train: (names, out, device=, say=, progress=) -> for each name its folder in hub layout, called
         NAME, below `out`. A finished model is not trained again; `say` gets lines for people.
     training: the name of any model -> how it was trained; by default in the usual way.

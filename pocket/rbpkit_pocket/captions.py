@@ -34,7 +34,7 @@ from rbpkit.encoding import (
     truncated,
 )
 from rbpkit.errors import InputError, check_whole, reason
-from rbpkit.files.architectures import output_layer, text_parameters
+from rbpkit.files.architectures import output_layer
 from rbpkit.models import LoadedModel
 from rbpkit.probing import PROBE_TEXT, linear_head, padding_limit
 from rbpkit.settings import ReadingSettings
@@ -57,7 +57,6 @@ class Captioner:
         takes more).
     processor, tokenizer: the model's own.
     mode: of the pictures, RGB or L.
-    S_vision: parameters outside the text decoder and its head, as `vision_parameters`.
     """
 
     prompt: str
@@ -65,7 +64,6 @@ class Captioner:
     processor: Any
     tokenizer: Any
     mode: str
-    S_vision: int
 
     def inputs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Any:
         """What the processor makes of pictures and captions (a BatchFeature), padded right."""
@@ -119,7 +117,6 @@ def opened_captioner(network: PreTrainedModel, processor: Any, tokenizer: Any) -
         processor=processor,
         tokenizer=tokenizer,
         mode="L" if reads_grey else "RGB",
-        S_vision=vision_parameters(network),
     )
     refusal = f"{config.model_type}: not a captioner that can be read ({_CAN_BE_READ})"
     if config.is_encoder_decoder:
@@ -129,22 +126,6 @@ def opened_captioner(network: PreTrainedModel, processor: Any, tokenizer: Any) -
         network(**inputs, use_cache=False)
     text_length = len(tokenizer(PROBE_TEXT)["input_ids"])
     return replace(captioner, places=inputs["input_ids"].shape[1] - text_length)
-
-
-def vision_parameters(model: PreTrainedModel) -> int:
-    """Parameters of a captioner outside its decoder and head, without position embeddings.
-
-    These are its vision tower and what brings the tower's output to the decoder's width.
-    """
-    in_text = text_parameters(model)
-    head = output_layer(model)
-    if head is not None:
-        in_text.update(head.parameters())
-    outside = []
-    for name, parameter in model.named_parameters():
-        if parameter not in in_text and "position_embedding" not in name:
-            outside.append(parameter)
-    return sum(parameter.numel() for parameter in outside)
 
 
 def _with_tokenizer(processor: Any, tokenizer: Any) -> Any:
@@ -194,11 +175,6 @@ class CaptioningModel(LoadedModel):
     """A model that reads pictures. `context` and S are those of its text decoder."""
 
     captioner: Captioner = field(repr=False)
-
-    @property
-    def S_vision(self) -> int:
-        """Parameters outside the text decoder, whose S is."""
-        return self.captioner.S_vision
 
     def encode(self, corpus: Corpus, reading: ReadingSettings) -> EncodedCaptions:
         """Captions after the prompt; they alone count towards max_length.

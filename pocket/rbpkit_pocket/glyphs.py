@@ -1,22 +1,19 @@
 """Pictures with a name: the glyphs of the fonts that come with matplotlib, drawn small and grey.
 
 A document is one glyph: a character in one font, with the character's Unicode name as its text
-("GREEK SMALL LETTER ALPHA WITH TONOS"). A list (`paths.GLYPHS`, made by `make_list`) says
-which there are and on which side of the split, because `unicodedata` grows with each Python; names
-never change. FreeType draws in whole numbers, so all machines with one version of it (matplotlib's
-wheels bring it along) have the same pictures. Another version may round pixels differently:
-`as_shipped` tells.
+("GREEK SMALL LETTER ALPHA WITH TONOS"). A list (`paths.GLYPHS`) says which there are and on which
+side of the split, because `unicodedata` grows with each Python; names never change. FreeType draws
+in whole numbers, so all machines with one version of it (matplotlib's wheels bring it along) have
+the same pictures. Another version may round pixels differently: `as_shipped` tells.
 
 The split is by character. A character and its twins are on one side: those that differ in accents,
-style, width, position, or a frame around them (`twins_key`). A capital is no twin of its small
-letter.
+style, width, position, or a frame around them. A capital is no twin of its small letter. The
+program that made the list is in the git history (`make_list`).
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import re
 import unicodedata
 import zlib
 from functools import cache
@@ -98,50 +95,6 @@ def draw(font: str, code: int, variant: int = 0) -> np.ndarray:
     return (np.clip(picture, 0, 255) // 16 * 17).astype(np.uint8)
 
 
-def twins_key(code: int) -> str:
-    """What a character shares with its accented and styled twins, which stay on its side.
-
-    The compatibility decomposition without its marks, each character by its name up to " WITH ",
-    without words for a frame. Twins of o: o with stroke, mathematical bold o, fullwidth o.
-    """
-    parts = unicodedata.normalize("NFKD", chr(code))
-    letters = [c for c in parts if not unicodedata.category(c).startswith("M")] or [chr(code)]
-    frames = r"^(DINGBAT |NEGATIVE |DOUBLE |CIRCLED |SQUARED |CROSSED |SANS-SERIF )+"
-    keys = []
-    for letter in letters:
-        name = unicodedata.name(letter, f"{ord(letter):04X}")
-        before_with = name.split(" WITH ")[0]
-        keys.append(re.sub(frames, "", before_with))
-    return "+".join(keys)
-
-
-def make_list() -> pd.DataFrame:
-    """For maintainers: all named glyphs of FONTS with their split (code, split, fonts as bits).
-
-    Blank glyphs are left out, and what is drawn as a glyph before it (Alpha, if a font has A for
-    it): fonts in their order, characters in theirs. Of twenty groups of twins, by a hash of
-    `twins_key`, about two are test and one is validation.
-    """
-    seen: set[tuple[tuple[int, ...], int, bytes]] = set()  # glyphs, as they are drawn
-    fonts: dict[int, int] = {}  # a character -> its fonts, a bit for each
-    for bit, font in enumerate(FONTS):
-        for code in sorted(_face(font).get_charmap()):
-            if not unicodedata.name(chr(code), ""):
-                continue
-            plain = code < 128 and chr(code).isalnum()
-            if font.startswith("cm") and not plain:
-                continue
-            ink, above = _ink(font, code, SIDE)
-            drawn = (ink.shape, above, ink.tobytes())
-            if ink.any() and drawn not in seen:
-                seen.add(drawn)
-                fonts[code] = fonts.get(code, 0) | 1 << bit
-    sides = ("test", "test", "valid") + 17 * ("train",)
-    side = {code: sides[zlib.crc32(twins_key(code).encode()) % 20] for code in fonts}
-    rows = [(f"{c:x}", side[c], f"{fonts[c]:x}") for c in sorted(fonts)]
-    return pd.DataFrame(rows, columns=["code", "split", "fonts"])
-
-
 @cache
 def load_glyphs(split: str = "test") -> pd.DataFrame:
     """The glyphs of a split in a fixed order that is mixed by a hash: code, font, name.
@@ -193,7 +146,3 @@ def measured_glyphs(kind: str) -> tuple[list[str], np.ndarray]:
 def as_shipped() -> bool:
     """Whether the test pictures are those that the captioners' numbers come from."""
     return hashlib.sha256(pictures("test", 0).tobytes()).hexdigest() == FINGERPRINT
-
-
-if __name__ == "__main__":
-    paths.GLYPHS.write_bytes(gzip.compress(make_list().to_csv(index=False).encode(), mtime=0))

@@ -115,14 +115,7 @@ def _run_called(name: str) -> Run:
 
 
 def _can_train(name: str) -> bool:
-    """Whether it is a training run. InputError for one whose seed is written in another way."""
-    base, marker, seed = name.partition("-seed")
-    is_a_seed = re.fullmatch(r"[1-9]\d{0,8}", seed) is not None
-    if marker and not is_a_seed and _can_train(base):
-        raise InputError(
-            f"{name}: the seed is a whole number without leading zeros, such as -seed42, and of"
-            " nine digits at most"
-        )
+    """Whether it is a training run."""
     try:
         _run_called(name)
     except InputError:

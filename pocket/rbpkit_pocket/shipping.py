@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import tempfile
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -24,8 +23,7 @@ import torch
 
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.measuring import measure
-from rbpkit.models import LoadedModel, load_model
-from rbpkit.records import Records
+from rbpkit.models import load_model
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import (
     ABLATION_RUNS,
@@ -67,7 +65,7 @@ def ship_run(run: Path, corpora: list[Corpus]) -> None:
     is_of_grid = key["family"] == FAMILY and not key["seed"]
     totals: dict[Path, list[Totals]] = defaultdict(list)
     for corpus in corpora:
-        records = _measured(model, corpus)
+        records = measure(model, corpus, max_length=POCKET_CONTEXT).records
         whole = totals_of(records.summary())
         if is_ablation:
             totals[paths.ABLATIONS].append(whole)
@@ -103,13 +101,6 @@ def _ship_weights(run: Path) -> None:
     for file in SHIPPED:
         shutil.copyfile(run / "model" / file, target / file)
     (target / "README.md").write_text(card(run))
-
-
-def _measured(model: LoadedModel, corpus: Corpus) -> Records:
-    with tempfile.TemporaryDirectory() as scratch:
-        measured = measure(model, corpus, scratch, max_length=POCKET_CONTEXT)
-        assert measured.path is not None  # there is a folder for it
-        return Records.load(measured.path)
 
 
 def card(run: Path) -> str:

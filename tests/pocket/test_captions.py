@@ -150,13 +150,10 @@ def test_ranks_equal_a_naive_loop(which, captions, request):
 
 
 def test_S_is_the_decoders(llava):
-    d, m, v = 32, 64, 24
-    layers = 2 * (4 * (v * v + v) + 2 * v * 2 * v + 2 * v + v + 4 * v)
-    tower = layers + 3 * 8 * 8 * v + v + 2 * v  # layers, patches, last norm
+    d, m = 32, 64
     model = load_model(llava, image=True)
     assert (model.family, model.V) == ("llama", families.V + 1)
     assert model.S == 2 * (3 * d * d + 3 * d * m + 2 * d) + d
-    assert model.S_vision == tower + (v + 1) * d + (d + 1) * d  # and the projector
 
 
 def test_every_kind_of_corpus_gives_the_same_records(captions, llava, tmp_path):

@@ -125,11 +125,9 @@ def test_ablations_change_one_thing_each():
         assert recipes.run_named(name).name == name
 
 
-@pytest.mark.parametrize(
-    "name", ["3m-seedanna", "3m-seed-3", "3m-seed07", "3m-seed3.14", "seed0", "seed1234567890"]
-)
-def test_a_seed_that_is_no_seed_is_told_so(name):
-    with pytest.raises(InputError, match="the seed is a whole number without leading zeros"):
+@pytest.mark.parametrize("name", ["3m-seedanna", "3m-seed07", "seed0", "seed1234567890"])
+def test_a_seed_that_is_no_seed_is_no_model(name):
+    with pytest.raises(InputError, match="no model 'pocket:pythia-w32-l2-"):
         model_called(f"pocket:pythia-w32-l2-{name}")
 
 

@@ -19,7 +19,6 @@ from rbpkit_pocket.glyphs import (
     as_shipped,
     load_glyphs,
     pictures,
-    twins_key,
 )
 from rbpkit_pocket.plugin import GLYPH_CORPORA
 
@@ -36,14 +35,13 @@ def torch_as_it_was():
 # --- pictures and split ----------------------------------------------------------------------
 
 
-def test_no_character_twin_or_picture_is_on_two_sides():
-    assert twins_key(ord("o")) != twins_key(ord("O"))
-    keys, drawings = {}, {}
+def test_no_character_or_picture_is_on_two_sides():
+    codes, drawings = {}, {}
     for split in SPLITS:
-        keys[split] = set(load_glyphs(split)["code"].map(twins_key))
+        codes[split] = set(load_glyphs(split)["code"])
         drawings[split] = {picture.tobytes() for picture in pictures(split, 0)}
     for split, other in (("train", "valid"), ("train", "test"), ("valid", "test")):
-        assert not keys[split] & keys[other] and not drawings[split] & drawings[other]
+        assert not codes[split] & codes[other] and not drawings[split] & drawings[other]
     table = load_glyphs()
     assert not table.duplicated(["code", "font"]).any()
     assert all(
