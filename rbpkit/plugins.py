@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from rbpkit.fit import Measured
     from rbpkit.summary import Summary
 
+    Models = Sequence[Measured]
+
 Offer = TypeVar("Offer")
 
 INSTALL = {"pocket": "pip install rbpkit-pocket, or from the repository pip install -e pocket"}
@@ -59,20 +61,6 @@ class PluginText:
     as_shipped: bool = True
 
 
-@dataclass(frozen=True)
-class Training:
-    """How a plugin's model was trained.
-
-    size: the name of the model of this size that was trained in the usual way.
-    tokens: on how many, if that is not the usual number ("3m").
-    seed: of the first weights, 0 for the usual ones.
-    """
-
-    size: str
-    tokens: str = ""
-    seed: int = 0
-
-
 @dataclass(frozen=True, eq=False)
 class Reference:
     """What a study can use of a plugin besides its corpora and models; names without the prefix.
@@ -81,17 +69,18 @@ class Reference:
     can_train: whether a name that is no model yet is one that `train` makes.
     train: (names, out, device=, say=, progress=) -> for each name its folder in hub layout, called
         NAME, below `out`. A finished model is not trained again; `say` gets lines for people.
-    training: the name of any model -> how it was trained; by default in the usual way.
-    summaries: the numbers that `rbpkit reproduce` and `rbpkit classroom` compare with theirs.
-    totals: CE and RBP_k of further models, with which the slopes are compared.
+    summaries: the numbers that `rbpkit reproduce` compares with those of the same job.
+    beside: models that were measured -> models of the plugin that are fitted together with them,
+        and models of the plugin whose slopes are compared with theirs.
+    remarks: models that were measured -> lines for people.
     """
 
     families: Mapping[str, Sequence[str]] = field(default_factory=dict)
     can_train: Callable[[str], bool] = lambda name: False
     train: Callable[..., Sequence[Path]] | None = None
-    training: Callable[[str], Training] = Training
     summaries: Callable[[], Sequence[Summary]] = list
-    totals: Callable[[], Sequence[Measured]] = list
+    beside: Callable[[Models], tuple[Models, Models]] = lambda measured: ((), ())
+    remarks: Callable[[Models], Sequence[str]] = lambda measured: ()
 
 
 # -- what is installed ------------------------------------------------------------------------

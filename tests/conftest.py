@@ -131,10 +131,11 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 def processes_with(file: Path) -> set[int]:
     """The other processes that have a file open (Linux)."""
     found = set()
-    for link in Path("/proc").glob("[0-9]*/fd/*"):
-        with suppress(OSError):  # it has just been closed
-            if link.readlink() == file:
-                found.add(int(link.parts[2]))
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it, or one of its files, has just gone
+            for link in (process / "fd").iterdir():
+                if os.readlink(link) == str(file):
+                    found.add(int(process.name))
     return found - {os.getpid()}
 
 

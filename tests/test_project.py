@@ -46,9 +46,9 @@ MAY_HOLD = {
     "rbpkit/kernels": 527,
     "rbpkit/stats": 498,
     "rbpkit/tools": 640,
-    "rbpkit/study": 1_670,  # a queue that sweeps share: 150 lines; pictures that stay: 43
-    "rbpkit/cli": 1_226,
-    "pocket": 5_546,  # companions aside
+    "rbpkit/study": 1_413,
+    "rbpkit/cli": 1_130,
+    "pocket": 5_534,  # companions aside
     "pocket/rbpkit_pocket/companions": 5_730,  # and claims, choices and self-checks: 260 lines
     "tests": 11_489,  # the doors, 500 requests of the harness, runs apart, the fuzz of records
     "docs": 1_849,  # the reference of options is made from the settings: 59 lines

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError
-from rbpkit.plugins import PluginText, Reference, Training
+from rbpkit.plugins import PluginText, Reference
 from rbpkit_pocket import families, paths, recipes
 from rbpkit_pocket.documents import PACKAGE_CORPORA
 
 if TYPE_CHECKING:
+    from rbpkit.plugins import Models
     from rbpkit.summary import Summary
-    from rbpkit_pocket.ablations import Totals
     from rbpkit_pocket.recipes import Run
 
 TEXT_CORPORA = (*PACKAGE_CORPORA, "humaneval")
@@ -123,14 +123,6 @@ def _can_train(name: str) -> bool:
     return True
 
 
-def _training(name: str) -> Training:
-    """NAME-Mm was trained on M million tokens, NAME-seedN and NAME-Mm-seedN with another seed."""
-    parts = re.fullmatch(r"(.+?)(?:-(\d+(?:\.\d+)?m))?(?:-seed(\d+))?", name)
-    assert parts, "a name is not empty"
-    size, tokens, seed = parts.groups()
-    return Training(size, tokens or "", int(seed or 0))
-
-
 def _train(
     names: Sequence[str],
     out: Path,
@@ -158,17 +150,22 @@ def _train(
 # -- reference numbers ------------------------------------------------------------------------
 
 
-def _summaries() -> list[Summary]:
-    from rbpkit.records import load_summaries
+def _summaries() -> Sequence[Summary]:
+    from rbpkit_pocket.trained_again import summaries
 
-    return [*load_summaries(paths.SUMMARIES), *load_summaries(paths.MAMBA_SUMMARIES)]
+    return summaries()
 
 
-def _totals() -> list[Totals]:
-    from rbpkit_pocket.ablations import load_totals
+def _beside(measured: Models) -> tuple[Models, Models]:
+    from rbpkit_pocket.trained_again import beside
 
-    seeds = [model for model in load_totals(paths.ABLATIONS) if "-seed" in model.manifest.model]
-    return [*load_totals(paths.GRID), *seeds]
+    return beside(measured)
+
+
+def _remarks(measured: Models) -> list[str]:
+    from rbpkit_pocket.trained_again import remarks
+
+    return remarks(measured)
 
 
 NAMED_CORPORA = _corpora()
@@ -177,7 +174,7 @@ REFERENCE = Reference(
     families=_families(),
     can_train=_can_train,
     train=_train,
-    training=_training,
     summaries=_summaries,
-    totals=_totals,
+    beside=_beside,
+    remarks=_remarks,
 )

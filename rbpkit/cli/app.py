@@ -6,7 +6,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from typing import NoReturn
 
@@ -14,15 +14,10 @@ from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 from pydantic import ValidationError
 
 from rbpkit import __version__, plugins
-from rbpkit.cli.classroom import classroom
 from rbpkit.cli.common import SEVERAL, say
-from rbpkit.cli.compare import compare
-from rbpkit.cli.fetch import fetch
-from rbpkit.cli.look import look
-from rbpkit.cli.measure import fit, measure, show
-from rbpkit.cli.predict import predict
-from rbpkit.cli.reproduce import reproduce
-from rbpkit.cli.sweep import status, sweep
+from rbpkit.cli.measure import look, measure
+from rbpkit.cli.results import compare, fit, predict, show
+from rbpkit.cli.study import classroom, fetch, reproduce, status, sweep
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import choosable
 from rbpkit.settings import why
@@ -48,10 +43,8 @@ def new_app(name: str, help: str, version: str = "") -> App:
     )
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (
-    *(show, fit, classroom, fetch, compare, sweep, status, reproduce),
-)
-WITHOUT_ARGUMENTS: tuple[Callable[..., None], ...] = (measure, predict, look)
+COMMANDS = (show, fit, classroom, fetch, compare, sweep, status, reproduce)
+WITHOUT_ARGUMENTS = (measure, predict, look)
 
 
 def command_line(words: Sequence[str]) -> App:
@@ -63,8 +56,8 @@ def command_line(words: Sequence[str]) -> App:
     app = new_app("rbpkit", about, __version__)
     for command in COMMANDS:
         app.command(command)
-    for command in WITHOUT_ARGUMENTS:
-        app.command(command, default_parameter=SEVERAL)
+    for several in WITHOUT_ARGUMENTS:
+        app.command(several, default_parameter=SEVERAL)
     first = words[0] if words else ""
     # Importing plugins takes time. For --help, and for a misspelt word, all names are wanted.
     if first in app and not first.startswith("-"):
@@ -106,12 +99,10 @@ def main() -> None:
         if not needs:
             raise
         _fail(needs)
-    except MemoryError:
-        _fail("out of memory: give the process more")
-    except ImportError as error:
-        if "failed to map segment" not in str(error):
+    except (MemoryError, ImportError) as error:
+        if isinstance(error, ImportError) and "failed to map segment" not in str(error):
             raise
-        _fail(f"out of memory: give the process more ({error})")
+        _fail("out of memory: give the process more")
     except OSError as error:  # disk full, no permission, a file where a folder should be
         _fail(f"{error.filename or 'writing'}: {error.strerror or error}")
     except RuntimeError as error:

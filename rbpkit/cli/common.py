@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,7 @@ from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
 from rbpkit.errors import InputError
+from rbpkit.files.manifest import HASHES, choosable
 from rbpkit.study.checks import folder_to_write
 
 if TYPE_CHECKING:
@@ -54,21 +56,19 @@ class Where:
     def settings(self) -> dict[str, list[str]]:
         """The settings chosen by, with their values: for `load_summaries`. Raises InputError."""
         chosen: dict[str, list[str]] = {}
-        for given in self.where:
-            name, equals, value = given.partition("=")
-            if not equals or not value:
+        for given in (*self.where, *self._short_forms()):
+            name, _, value = given.partition("=")
+            if not value:
                 raise InputError(
                     f"--where {given}: write a setting and its value, as family=Pythia"
                 )
+            # Given in both ways, either value will do.
             chosen.setdefault(name.replace("-", "_"), []).append(value)
-        # Given in both ways, either value will do.
-        for name, value in self._short_forms():
-            chosen.setdefault(name, []).append(value)
         return chosen
 
-    def _short_forms(self) -> list[tuple[str, str]]:
-        pairs = [("family", self.family), ("corpus", self.corpus)]
-        return [(name, value) for name, value in pairs if value is not None]
+    def _short_forms(self) -> list[str]:
+        pairs = {"family": self.family, "corpus": self.corpus}
+        return [f"{name}={value}" for name, value in pairs.items() if value is not None]
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ class Selection(Where):
         str | None, Parameter(help="Which one of each run: last, or the number of a step.")
     ] = None
 
-    def _short_forms(self) -> list[tuple[str, str]]:
-        return [*super()._short_forms(), *(("model", name) for name in self.model)]
+    def _short_forms(self) -> list[str]:
+        return [*super()._short_forms(), *(f"model={name}" for name in self.model)]
 
     def load(self, records: Path, several: bool = False) -> list[Summary]:
         """The summaries of these jobs. Raises InputError as `load_summaries`."""
@@ -132,6 +132,63 @@ def say_if_k_is_all(summaries: Iterable[Summary], ks: Sequence[int]) -> None:
         reached = [V for V in vocabularies if k >= V]
         if reached:
             say(f"k = {k:,} is at least V = {max(reached):,}, all of the vocabulary: RBP_{k} is 1")
+
+
+# -- tables -----------------------------------------------------------------------------------
+
+
+def measured_rows(
+    summaries: Iterable[Summary], ks: Sequence[int], intervals: bool = False
+) -> list[dict[str, Any]]:
+    """One row per model and corpus, sorted by corpus, family, S.
+
+    Columns:
+    - corpus, family, model, S, V, documents, max_length, stride, dtype, revision, tokens (scored);
+    - CE (nats), and RBP_<k> for each of `ks`; with `intervals` each of them also with _low and
+      _high, NaN for a k or a text that has no interval;
+    - bits_per_byte, NaN if an earlier version measured, which did not count the bytes;
+    - other settings, only if a model has several of them on one corpus.
+
+    Raises InputError if there is nothing to show, and for k < 1.
+    """
+    names = (
+        *("corpus", "family", "model", "S", "V"),
+        *("documents", "max_length", "stride", "dtype", "revision"),
+    )
+    other_settings = [name for name in choosable() if name not in names]
+    rows = []
+    for summary in summaries:
+        manifest = summary.manifest
+        row = {name: manifest.setting(name) for name in (*names, *other_settings, "tokens")}
+        for name in HASHES:  # the beginning is enough
+            row[name] = row[name][:15]
+        row["CE"] = summary.ce()
+        if intervals:
+            row["CE_low"], row["CE_high"] = _interval_or_nan(summary.ce_interval)
+        row["bits_per_byte"] = summary.bits_per_byte() if manifest.scored_bytes else math.nan
+        for k in ks:
+            row[f"RBP_{k}"] = summary.rbp(k)
+            if intervals:
+                of_k = functools.partial(summary.rbp_interval, k)
+                row[f"RBP_{k}_low"], row[f"RBP_{k}_high"] = _interval_or_nan(of_k)
+        rows.append(row)
+    if not rows:
+        raise InputError("no measured model to show")
+    jobs = {(row["model"], row["corpus"]) for row in rows}
+    for name in other_settings:
+        values = {(row["model"], row["corpus"], row[name]) for row in rows}
+        if len(values) == len(jobs):  # each has one, which tells nothing
+            for row in rows:
+                del row[name]
+    return sorted(rows, key=lambda row: [row[name] for name in ("corpus", "family", "S", "model")])
+
+
+def _interval_or_nan(interval: Callable[[], tuple[float, float]]) -> tuple[float, float]:
+    """A 95% interval, NaN if there is none for this k or this text."""
+    try:
+        return interval()
+    except InputError:
+        return math.nan, math.nan
 
 
 def print_table(frame: pd.DataFrame, as_json: bool, digits: int = 4) -> None:

@@ -1,36 +1,18 @@
-"""`rbpkit measure`, `show` and `fit`: measure a model on a corpus, show results, fit the law."""
+"""The commands that run a model: `rbpkit measure` on a corpus, `rbpkit look` on one text."""
 
 from __future__ import annotations
 
-import functools
-import math
+import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
-from rbpkit.cli.axis import lines_in_ce, print_lines
-from rbpkit.cli.common import (
-    ALL,
-    AsJson,
-    Chosen,
-    CorpusName,
-    Ks,
-    Out,
-    RecordsDir,
-    check_figure,
-    each_k,
-    print_rows,
-    print_table,
-    save_figure,
-    say,
-    say_if_k_is_all,
-)
+from rbpkit.cli.common import AsJson, CorpusName, Model, Out, each_k, measured_rows, print_rows, say
 from rbpkit.errors import InputError
 from rbpkit.files.devices import set_threads
-from rbpkit.files.manifest import HASHES, choosable
 from rbpkit.settings import (
     ModelSettings,
     PlaceSettings,
@@ -142,113 +124,46 @@ def _measured(
     return summary
 
 
-def show(
-    records: RecordsDir, /, *, chosen: Chosen = ALL, k: Ks = None, as_json: AsJson = False
-) -> None:
-    """CE and RBP_k with 95% intervals (other documents) of every model and corpus in a folder."""
-    summaries = chosen.load(records, several=True)
-    ks = each_k(k)
-    say_if_k_is_all(summaries, ks)
-    print_rows(measured_rows(summaries, ks, intervals=True), as_json)
+ANYWHERE = PlaceSettings()
 
 
-def fit(
-    records: RecordsDir,
-    /,
+def look(
     *,
-    chosen: Chosen = ALL,
-    k: Ks = None,
-    against: Annotated[
-        Literal["size", "ce"], Parameter(help="size, or ce: all families of a text on one line.")
-    ] = "size",
-    figure: Annotated[
-        Path | None, Parameter(help="Draw the lines into this file: .png, .pdf or .svg.")
+    model: Model,
+    text: Annotated[Path, Parameter(help="A text file, UTF-8; all of it is one document.")],
+    out: Annotated[
+        Path | None, Parameter(help="The page; by default TEXT.MODEL.look.html.")
     ] = None,
-    as_json: AsJson = False,
+    top: Annotated[
+        int, Parameter(help="Alternatives to each token.", validator=Number(gte=1, lte=50))
+    ] = 5,
+    max_length: Annotated[
+        int, Parameter(help="Cut the text at this many tokens.", validator=Number(gte=2))
+    ] = 512,
+    place: Annotated[PlaceSettings, Parameter(name="*")] = ANYWHERE,
 ) -> None:
-    """The law -log RBP_k ~ S^-alpha (and CE) of every family and corpus in a folder.
+    """Colour each token of a text by its rank under a model: one HTML page."""
+    from rbpkit.files.text_files import read_txt, suffix_of
 
-    Standard error tells which models each line has, and up to which k there are enough missed
-    tokens to trust a line.
-    """
-    if figure is not None:
-        check_figure(figure)
-    from rbpkit.fit import curves_of_all, family_lines, fit_curves
-    from rbpkit.stats.noise import trust_of_all
+    words = read_txt(text)
+    if out is not None and out.exists() and (not out.is_file() or out.samefile(text)):
+        raise InputError(f"--out {out}: is no plain file, or the text itself; name another file")
+    if suffix_of(text) not in (None, ".txt"):
+        say(f"{text.name}: read as raw text, the names and quotation marks of JSON included")
+    from rbpkit.files.writing import write_whole
+    from rbpkit.models import load_model
+    from rbpkit.records import slug
+    from rbpkit.tools import rank_view as view
 
-    summaries = chosen.load(records)
-    if against == "ce":
-        print_lines(lines_in_ce(summaries, each_k(k)), as_json, figure)
-        return
-    for line in family_lines(summaries):
-        say(line)
-    ks = each_k(k)
-    say_if_k_is_all(summaries, ks)
-    curves = curves_of_all(summaries, ks)
-    fits = fit_curves(curves)
-    if fits.table.empty:
-        raise InputError(f"{records}: nothing could be fitted; {fits.refused[0]}")
-    for reason in fits.refused:
-        say(f"no fit: {reason}")
-    print_table(fits.table, as_json)
-    for trust in trust_of_all(summaries).values():
-        say(trust.words)
-    if figure is not None:
-        from rbpkit.plots import curve_points
-        from rbpkit.tools.law_figures import law_figure
-
-        save_figure(law_figure(curves), curve_points("measured", curves), figure)
-
-
-def measured_rows(
-    summaries: Iterable[Summary], ks: Sequence[int], intervals: bool = False
-) -> list[dict[str, Any]]:
-    """One row per model and corpus, sorted by corpus, family, S.
-
-    Columns:
-    - corpus, family, model, S, V, documents, max_length, stride, dtype, revision, tokens (scored);
-    - CE (nats), and RBP_<k> for each of `ks`; with `intervals` each of them also with _low and
-      _high, NaN for a k or a text that has no interval;
-    - bits_per_byte, NaN if an earlier version measured, which did not count the bytes;
-    - other settings, only if a model has several of them on one corpus.
-
-    Raises InputError if there is nothing to show, and for k < 1.
-    """
-    names = (
-        *("corpus", "family", "model", "S", "V"),
-        *("documents", "max_length", "stride", "dtype", "revision"),
+    loaded = load_model(model, progress=True, **place.model_dump())
+    # A file's name may have bytes that are no text.
+    name = os.fsencode(text.name).decode("utf-8", "backslashreplace")
+    target = out or Path(f"{name}.{slug(loaded.name)}.look.html")
+    seen = view.look(loaded, words, name=name, top=top, max_length=max_length)
+    page = view.page(seen)
+    write_whole(target.parent, {target.name: page.encode()})
+    say(
+        f"{seen.model}: S {seen.S:,}, V {seen.V:,}; {len(seen.tokens):,} of {seen.text_tokens:,}"
+        f" tokens; CE {seen.ce():.4f}, RBP_1 {seen.rbp(1):.4f}, RBP_10 {seen.rbp(10):.4f}"
     )
-    other_settings = [name for name in choosable() if name not in names]
-    rows = []
-    for summary in summaries:
-        manifest = summary.manifest
-        row = {name: manifest.setting(name) for name in (*names, *other_settings, "tokens")}
-        for name in HASHES:  # the beginning is enough
-            row[name] = row[name][:15]
-        row["CE"] = summary.ce()
-        if intervals:
-            row["CE_low"], row["CE_high"] = _interval_or_nan(summary.ce_interval)
-        row["bits_per_byte"] = summary.bits_per_byte() if manifest.scored_bytes else math.nan
-        for k in ks:
-            row[f"RBP_{k}"] = summary.rbp(k)
-            if intervals:
-                of_k = functools.partial(summary.rbp_interval, k)
-                row[f"RBP_{k}_low"], row[f"RBP_{k}_high"] = _interval_or_nan(of_k)
-        rows.append(row)
-    if not rows:
-        raise InputError("no measured model to show")
-    jobs = {(row["model"], row["corpus"]) for row in rows}
-    for name in other_settings:
-        values = {(row["model"], row["corpus"], row[name]) for row in rows}
-        if len(values) == len(jobs):  # each has one, which tells nothing
-            for row in rows:
-                del row[name]
-    return sorted(rows, key=lambda row: [row[name] for name in ("corpus", "family", "S", "model")])
-
-
-def _interval_or_nan(interval: Callable[[], tuple[float, float]]) -> tuple[float, float]:
-    """A 95% interval, NaN if there is none for this k or this text."""
-    try:
-        return interval()
-    except InputError:
-        return math.nan, math.nan
+    print(target)

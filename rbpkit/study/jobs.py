@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -19,7 +19,10 @@ from rbpkit.files.names import cached_repository, folder_name, is_address
 from rbpkit.planning import is_as_asked, why_missing
 from rbpkit.records import iter_manifests, slug
 from rbpkit.served import ServedModel, served_name
+from rbpkit.settings import TextSettings
 from rbpkit.study.params import Params
+
+COLUMNS = ["model", "corpus", "reason", "trace"]  # of failures.csv
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,12 @@ class Job:
 class Failure:
     """A job that could not be measured.
 
-    reason: one line for people. trace: the traceback, empty when the reason is bad input. sweep:
-    a name for the sweep that it failed in; the next sweep tries it again.
+    reason: one line for people. trace: the traceback, empty when the reason is bad input.
     """
 
     job: Job
     reason: str
     trace: str = ""
-    sweep: str = ""
 
 
 def study_models(params: Params) -> dict[str, str]:
@@ -130,20 +131,13 @@ def read_corpora(params: Params) -> dict[str, Corpus]:
 
 
 def _read_corpus(params: Params, name: str, given: str) -> Corpus:
-    # The columns of a named corpus are known; those of one's own files are in the parameters.
-    is_named = known_corpus(given) is not None
-    repository = ON_HUB[name].path if name in ON_HUB else None
-    return load_corpus(
-        given,
-        documents=params.documents,
-        field=None if is_named else params.field,
-        image=None if is_named else params.image,
-        images=None if is_named else params.images,
-        unit=None if is_named else params.unit,
-        prompt=None if is_named else params.prompt,
-        seed=params.seed,
-        revision=params.revision_of(repository) if repository else None,
-    )
+    settings = params.part(TextSettings)
+    del settings["changed_text"]
+    if known_corpus(given) is not None:  # its columns are known; those given are of own files
+        settings = {"documents": params.documents, "seed": params.seed}
+    if name in ON_HUB:
+        settings["revision"] = params.revision_of(ON_HUB[name].path)
+    return load_corpus(given, **settings)
 
 
 def job_path(out: str | Path, job: Job) -> Path:
@@ -161,7 +155,7 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     is left has a reason if its model is not here. Raises InputError when the study is at fault.
     """
     failures = read_failures(Path(out))
-    corpora = corpus_names(params)
+    models, corpora = study_models(params), corpus_names(params)
     fingerprints = {}
     for name, given in corpora.items():
         if known_corpus(given) is None:  # the others may have to be downloaded first
@@ -169,28 +163,25 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     finished = [file.manifest for file in iter_manifests(out)]
     finished.sort(key=lambda manifest: (manifest.max_length, manifest.documents))
     rows: list[tuple[object, ...]] = []
-    models = study_models(params)
     for (model, source), corpus in product(models.items(), corpora):
         job = Job(model, corpus)
-        dtype = ServedModel.dtype if is_address(source) else params.dtype
-        done = []
-        for manifest in finished:
+        done = None
+        for manifest in finished:  # the last is of the longest text: nearest to what is asked for
             same_text = manifest.fingerprint == fingerprints.get(corpus, manifest.fingerprint)
-            if same_text and _is_of(manifest, job, params, dtype):
-                done.append(manifest)
+            if same_text and _is_of(manifest, job, source, params):
+                done = manifest
         if job in failures:
             rows.append((model, corpus, "failed", None, None, failures[job].reason))
-        elif done:
-            nearest = done[-1]  # the longest text: nearest to what is asked for
-            rows.append((model, corpus, "done", nearest.tokens, nearest.seconds, ""))
+        elif done is not None:
+            rows.append((model, corpus, "done", done.tokens, done.seconds, ""))
         else:
-            missing = why_missing(models[model], **params.files_of(models[model]))
+            missing = why_missing(source, **params.files_of(source))
             rows.append((model, corpus, "left", None, None, missing))
     columns = ["model", "corpus", "state", "tokens", "seconds", "reason"]
     return pd.DataFrame(rows, columns=columns).astype({"tokens": "Int64", "seconds": float})
 
 
-def _is_of(manifest: Manifest, job: Job, params: Params, dtype: str) -> bool:
+def _is_of(manifest: Manifest, job: Job, source: str, params: Params) -> bool:
     return is_as_asked(
         manifest.key,
         job.model,
@@ -199,7 +190,7 @@ def _is_of(manifest: Manifest, job: Job, params: Params, dtype: str) -> bool:
         seed=params.seed or 0,
         max_length=params.max_length,
         stride=params.stride,
-        dtype=dtype,
+        dtype=ServedModel.dtype if is_address(source) else params.dtype,
     )
 
 
@@ -209,7 +200,7 @@ def read_failures(out: Path) -> dict[Job, Failure]:
     if not path.exists():
         return {}
     with reason(f"{path}: not a table of failures; delete it"):
-        rows = pd.read_csv(path, dtype=str, keep_default_na=False).itertuples(index=False)
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False)[COLUMNS].itertuples(index=False)
         return {(job := Job(*row[:2])): Failure(job, *row[2:]) for row in rows}
 
 
@@ -220,13 +211,13 @@ def note_failure(out: Path, job: Job, failure: Failure | None) -> None:
         return
     out.mkdir(parents=True, exist_ok=True)
     with FileLock(out / ".failures.lock"):
-        listed = [noted for noted in read_failures(out).values() if noted.job != job]
+        listed = read_failures(out)
+        listed.pop(job, None)
         if failure is not None:
-            listed.append(failure)
-        rows = [(*astuple(noted.job), *astuple(noted)[1:]) for noted in listed]
-        columns = ["model", "corpus", "reason", "trace", "sweep"]
+            listed[job] = failure
+        rows = [(one.job.model, one.job.corpus, one.reason, one.trace) for one in listed.values()]
         new = path.with_suffix(".tmp")
-        pd.DataFrame(rows, columns=columns).to_csv(new, index=False)
+        pd.DataFrame(rows, columns=COLUMNS).to_csv(new, index=False)
         os.replace(new, path)
         if not rows:
             path.unlink()

@@ -7,6 +7,7 @@ variable of each key, so no key may have the name of a module.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,15 +32,6 @@ def _without_doubles(value: Any) -> tuple[Any, ...]:
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_without_doubles)]
 Counts = Annotated[tuple[PositiveInt, ...], Field(min_length=1), BeforeValidator(_without_doubles)]
-
-RENAMED = {
-    "train_models": "no longer used: name these models in model_ids",
-    "text_field": "now called field",
-    "picture_field": "now called image",
-    "unit_field": "now called unit",
-    "prompt_field": "now called prompt",
-}
-"""Keys of earlier versions -> what became of them."""
 
 
 class Shown(Settings):
@@ -82,13 +74,6 @@ class Params(Shown, TextSettings, ReadingSettings, FileSettings, RunSettings):
     corpus_names: Names  # to be given here
     revisions: Names = ()
 
-    @classmethod
-    def problem(cls, fault: Mapping[str, Any]) -> str:
-        key = str(fault["loc"][0])
-        if fault["type"] == "extra_forbidden" and key in RENAMED:
-            return f"key {key!r} is {RENAMED[key]}"
-        return super().problem(fault).replace("unknown setting", "unknown key")
-
     @field_validator("source")
     @classmethod
     def _a_source(cls, source: str) -> str:
@@ -114,15 +99,41 @@ class Params(Shown, TextSettings, ReadingSettings, FileSettings, RunSettings):
 
     def revision_of(self, hub_id: str) -> str | None:
         """The revision that a model or data set of the hub is pinned to; None for its newest."""
-        for pin in self.revisions:
-            repository, _, revision = pin.partition("@")
-            if repository == hub_id:
-                return revision
-        return None
+        pins = dict(pin.split("@", 1) for pin in self.revisions)
+        return pins.get(hub_id)
 
 
 MOST_CHARACTERS = 1_000_000
 MOST_LEVELS = 20
+_OTHER_NUMBER = re.compile(r"[-+]?(0[\d_]+|0x[0-9a-fA-F]+|0[ob][0-7]+|[\d_]+(:[\d_]+)+)")
+"""Numbers that YAML 1.1 reads otherwise than people do, in base 8, 16, 2 and 60: 0512 is 330."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses what no study needs, and what could take hours or all memory to read."""
+
+    level = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event = self.peek_event()
+        if isinstance(event, yaml.AliasEvent):
+            raise InputError(f"an alias (*{event.anchor}); write its value out")
+        if isinstance(event, yaml.ScalarEvent) and event.style is None:
+            if _OTHER_NUMBER.fullmatch(event.value):
+                raise InputError(f"{event.value}: write the number in decimal digits")
+        if self.level > MOST_LEVELS:
+            raise InputError(f"lists inside lists, {MOST_LEVELS} deep; a study has two")
+        self.level += 1
+        node = super().compose_node(parent, index)
+        self.level -= 1
+        return node
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = Counter(str(key.value) for key, _ in node.value)
+        key, times = keys.most_common(1)[0] if keys else ("", 0)
+        if times > 1:
+            raise InputError(f"key {key!r} is given twice")
+        return super().construct_mapping(node, deep)
 
 
 def load_params(path: str | Path) -> Params:
@@ -135,54 +146,20 @@ def load_params(path: str | Path) -> Params:
         raise InputError(f"{path}: not a file; give a parameter file")
     try:
         text = Path(path).read_text(encoding="utf-8")
-        _check_plain(text, path)
-        top = yaml.compose(text, Loader=yaml.SafeLoader)
-        values = yaml.safe_load(text)
-    except InputError:  # of _check_plain; it is a ValueError too
-        raise
+        if len(text) > MOST_CHARACTERS:
+            raise InputError(f"over {MOST_CHARACTERS:,} characters; is it a parameter file?")
+        values = yaml.load(text, _Loader)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: cannot be read (not UTF-8 text)") from error
     except (yaml.YAMLError, ValueError) as error:
         raise InputError(f"{path}: {_what_is_broken(error)}") from error
     if not isinstance(values, dict):
         raise InputError(f"{path}: not a list of `key: value` lines")
-    keys = [key.value for key, _ in top.value]
-    if twice := [key for key in values if keys.count(key) > 1]:
-        raise InputError(f"{path}: key {twice[0]!r} is given twice")
     return Params.of({str(key): value for key, value in values.items()}, str(path))
 
 
-_OTHER_NUMBER = re.compile(r"[-+]?(0[\d_]+|0x[0-9a-fA-F]+|0[ob][0-7]+|[\d_]+(:[\d_]+)+)")
-"""Numbers that YAML 1.1 reads otherwise than people do: base 8, 16, 2 and 60."""
-
-
-def _check_plain(text: str, path: str | Path) -> None:
-    """InputError for YAML that no study needs, and that could take hours or all memory to read.
-
-    The parser's events come one by one, before anything is built from them.
-    """
-    if len(text) > MOST_CHARACTERS:
-        raise InputError(f"{path}: over {MOST_CHARACTERS:,} characters; is it a parameter file?")
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        if isinstance(event, yaml.AliasEvent):
-            raise InputError(f"{path}: an alias (*{event.anchor}); write its value out")
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        # YAML 1.1 takes 1:10 for 70 and 0512 for 330.
-        if isinstance(event, yaml.ScalarEvent) and event.style is None:
-            if _OTHER_NUMBER.fullmatch(event.value):
-                raise InputError(f"{path}: {event.value}: write the number in decimal digits")
-        if depth > MOST_LEVELS:
-            raise InputError(f"{path}: lists inside lists, {MOST_LEVELS} deep; a study has two")
-
-
 def _what_is_broken(error: Exception) -> str:
-    """A fault of YAML in a line, with the number of the line where the parser found it."""
+    """A fault in a line, with the number of the line if the parser found it."""
     problem = getattr(error, "problem", None) or str(error)
     problem = " ".join(problem.split())
     if "'\\t'" in problem:

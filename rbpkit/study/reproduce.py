@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from rbpkit import paper, plugins
 from rbpkit.errors import InputError
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import Measured, fit_all
-from rbpkit.plugins import Training
 from rbpkit.records import slug
 from rbpkit.study.checks import cores
 from rbpkit.study.jobs import study_models
@@ -64,7 +62,7 @@ def reproduce(
     processes = 1
     if params.device == "cpu" and params.threads:
         processes = max(1, cores() // params.threads)
-    result = sweep(params, out / "records", processes=processes, say=say, progress=progress)
+    result = sweep(params, out / "records", workers=processes, say=say, progress=progress)
     if not result.measured:
         say("nothing was measured, so no notebook is run")
         return False
@@ -72,9 +70,11 @@ def reproduce(
     values = _parameters_of_notebooks(params, measured, out)
     notebooks_ran = _run_notebooks(names, values, out / "notebooks", processes, say)
     _write_slopes(measured, params.ks, out, say)
-    trained_again = {id(job) for job in compare_with_other_seeds(measured, say=say)}
-    others = [job for job in measured if id(job) not in trained_again]
-    agrees = not others or compare_with_reference(others, params.ks, say=say)
+    for plugin in plugins_of(measured):
+        remarks = plugins.reference_of(plugin).remarks
+        for line in plugins.called(plugin, "its remarks", remarks, measured):
+            say(line)
+    agrees = compare_with_reference(measured, params.ks, say=say)
     for failure in result.failures:
         say(f"failed: {failure.job.model} on {failure.job.corpus}: {failure.reason}")
     return notebooks_ran and agrees and not result.failures
@@ -154,10 +154,9 @@ def _write_slopes(
     measured: Sequence[Summary], ks: Sequence[int], out: Path, say: Callable[[str], None]
 ) -> None:
     """Write `out`/comparison.csv, and say it, with what could not be fitted."""
-    fitted, _ = fitted_and_reference(measured)
-    for refused in fit_all(fitted, ks).refused:
-        say(f"no fit: {refused}")
-    table = comparison(measured, ks)
+    table, refused = comparison(measured, ks)
+    for reason in refused:
+        say(f"no fit: {reason}")
     write_whole(out, {"comparison.csv": as_csv(table).encode()})
     say("slopes of log(-log RBP_k), and of log CE, on log S; the paper's are over its six corpora:")
     say(table.to_string(index=False, float_format=lambda value: f"{value:.4f}", na_rep="-"))
@@ -166,31 +165,10 @@ def _write_slopes(
 # -- the comparison with the reference --------------------------------------------------------
 
 
-def reference_summaries(corpora: Iterable[str]) -> list[Summary]:
-    """The summaries that come with the plugins which have these corpora."""
-    summaries: list[Summary] = []
-    for plugin in _plugins_of(corpora):
-        summaries += _summaries_of(plugin)
-    return summaries
-
-
-def _plugins_of(corpora: Iterable[str]) -> list[str]:
-    """The installed plugins that have these corpora."""
-    prefixes = dict.fromkeys(plugins.prefix_of(corpus) for corpus in corpora)
+def plugins_of(measured: Sequence[Measured]) -> list[str]:
+    """The installed plugins that have the corpora of these models."""
+    prefixes = {plugins.prefix_of(job.manifest.corpus) for job in measured}
     return [plugin for plugin in plugins.plugin_names() if plugin in prefixes]
-
-
-@cache
-def _summaries_of(plugin: str) -> tuple[Summary, ...]:
-    summaries = plugins.reference_of(plugin).summaries
-    return tuple(plugins.called(plugin, "its summaries", summaries))
-
-
-@cache
-def _reference_of(plugin: str) -> tuple[Measured, ...]:
-    """All that a plugin measured."""
-    totals = plugins.called(plugin, "its totals", plugins.reference_of(plugin).totals)
-    return (*_summaries_of(plugin), *totals)
 
 
 def differing(job: Measured, expected: Measured) -> list[str]:
@@ -209,8 +187,10 @@ def compare_with_reference(
     settings are not the reference's is not compared, and a line says so.
     """
     reference = {}
-    for summary in reference_summaries(job.manifest.corpus for job in measured):
-        reference[summary.manifest.model, summary.manifest.corpus] = summary
+    for plugin in plugins_of(measured):
+        summaries = plugins.reference_of(plugin).summaries
+        for summary in plugins.called(plugin, "its summaries", summaries):
+            reference[summary.manifest.model, summary.manifest.corpus] = summary
     rows = []
     compared = 0
     not_compared: Counter[tuple[str, str]] = Counter()
@@ -243,113 +223,31 @@ def compare_with_reference(
     return not beyond
 
 
-def _reference_like(job: Measured) -> tuple[Training, dict[Training, Measured]]:
-    """How a model was trained, and the reference models that it can be compared with.
-
-    These are of its family, were trained on as many tokens, and were measured on the same text in
-    the same way. Other weights are no hindrance.
-    """
-    own, models = Training(job.manifest.model), {}
-    for plugin in _plugins_of([job.manifest.corpus]):
-        training_of = plugins.reference_of(plugin).training
-        own = training_of(job.manifest.model)
-        for model in _reference_of(plugin):
-            about = model.manifest
-            training = training_of(about.model)
-            same = (about.corpus, about.family) == (job.manifest.corpus, job.manifest.family)
-            alike = differing(job, model) in ([], ["revision"])
-            if same and alike and training.tokens == own.tokens:
-                models[training] = model
-    return own, models
-
-
-def compare_with_other_seeds(
-    measured: Sequence[Measured], *, say: Callable[[str], None]
-) -> list[Measured]:
-    """Say how far models that were trained again are from the reference's, which have other seeds.
-
-    Returns the models of which something was said.
-    """
-    compared: list[Measured] = []
-    for job in measured:
-        own, models = _reference_like(job)
-        others = {}
-        for training, model in models.items():
-            if training.size == own.size and training.seed != own.seed:
-                others[training.seed] = model
-        if not own.seed or not others:
-            continue
-        compared.append(job)
-        seeds = ", ".join(map(str, sorted(others)))
-        ce, ces = job.ce(), [one.ce() for one in others.values()]
-        rbp, rbps = 100 * job.rbp(1), [100 * one.rbp(1) for one in others.values()]
-        say(
-            f"your {job.manifest.model} on {job.manifest.corpus}: CE {ce:.3f} nats and RBP_1"
-            f" {rbp:.1f}%. The same size with other seeds ({seeds}) has {min(ces):.3f} to"
-            f" {max(ces):.3f} nats and {min(rbps):.1f} to {max(rbps):.1f}%: in CE yours is"
-            f" {_among(ce, ces)}."
-        )
-    return compared
-
-
-def _among(ce: float, others: Sequence[float]) -> str:
-    """Where a cross-entropy is among those of other seeds, and whether that means anything."""
-    if min(others) <= ce <= max(others):
-        return "between them"
-    side, meaning, beyond = "below", "so better", min(others) - ce
-    if ce > max(others):
-        side, meaning, beyond = "above", "so worse", ce - max(others)
-    range_of_others = max(others) - min(others)
-    if beyond < range_of_others:
-        meaning = f"which is less than those seeds differ ({range_of_others:.3f})"
-    return f"{side} all of them by {beyond:.3f}, {meaning}"
-
-
-def fitted_and_reference(
-    measured: Sequence[Measured],
-) -> tuple[list[Measured], list[Measured]]:
-    """The measured models to be fitted, and the reference models to compare the fits with.
-
-    A (corpus, family) is compared with all sizes of the family in the reference that were trained
-    on as many tokens, if its own sizes are among them. If all of its models have another seed than
-    the reference's, they take the places of these sizes, and are fitted with the other ones.
-    """
-    groups: dict[tuple[str, str], list[Measured]] = {}
-    for job in measured:
-        groups.setdefault((job.manifest.corpus, job.manifest.family), []).append(job)
-    fitted = list(measured)
-    compared: list[Measured] = []
-    for group in groups.values():
-        trainings = [_reference_like(job)[0] for job in group]
-        own_sizes = {training.size for training in trainings}
-        _, models = _reference_like(group[0])
-        sizes = {training.size: model for training, model in models.items() if not training.seed}
-        if not own_sizes <= sizes.keys():
-            continue
-        compared += sizes.values()
-        if all(training.seed for training in trainings):
-            fitted += [model for size, model in sizes.items() if size not in own_sizes]
-    return fitted, compared
-
-
-def comparison(measured: Sequence[Measured], ks: Sequence[int]) -> pd.DataFrame:
+def comparison(
+    measured: Sequence[Measured], ks: Sequence[int]
+) -> tuple[pd.DataFrame, Sequence[str]]:
     """Slope and R2 measured, of the reference and published: a row per (corpus, family, quantity).
 
     low, high: t interval of the slope, 95%.
-    reference: the slope of all reference sizes of the family on the same text
-        (`fitted_and_reference`, which also says how a model trained again is fitted).
+    reference: the slope of the plugin's own models on the same text (`plugins.Reference.beside`,
+        which also says which of them are fitted together with those measured).
     difference: slope - reference.
     paper_from, paper_to: the range of the paper's slopes for that family over its six corpora
         (Table 1), since no corpus here need be one of the paper's.
-    NaN if there is nothing to compare with.
+    NaN if there is nothing to compare with. Also, in words, what could not be fitted.
     """
     keys = ["corpus", "family", "quantity"]
-    fitted, compared = fitted_and_reference(measured)
-    table = fit_all(fitted, ks).table[[*keys, "n", "slope", "low", "high", "R2"]]
-    if compared:
-        slopes = fit_all(compared, ks).table[[*keys, "slope"]]
-        slopes = slopes.rename(columns={"slope": "reference"})
-        table = table.merge(slopes, on=keys, how="left")
+    fitted, reference = list(measured), []
+    for plugin in plugins_of(measured):
+        beside = plugins.reference_of(plugin).beside
+        also_fitted, compared = plugins.called(plugin, "its models", beside, measured)
+        fitted += also_fitted
+        reference += compared
+    fits = fit_all(fitted, ks)
+    table = fits.table[[*keys, "n", "slope", "low", "high", "R2"]]
+    if reference:
+        slopes = fit_all(reference, ks).table[[*keys, "slope"]]
+        table = table.merge(slopes.rename(columns={"slope": "reference"}), on=keys, how="left")
     else:
         table = table.assign(reference=float("nan"))
     table["difference"] = table["slope"] - table["reference"]
@@ -357,4 +255,4 @@ def comparison(measured: Sequence[Measured], ks: Sequence[int]) -> pd.DataFrame:
     published["quantity"] = ["CE" if k == "CE" else f"RBP_{k}" for k in published["k"]]
     span = published.groupby(["family", "quantity"])["slope"].agg(["min", "max"]).reset_index()
     span = span.rename(columns={"min": "paper_from", "max": "paper_to"})
-    return table.merge(span, on=["family", "quantity"], how="left")
+    return table.merge(span, on=["family", "quantity"], how="left"), fits.refused

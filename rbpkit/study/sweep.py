@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import os
-import uuid
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from rbpkit.corpora import check_text
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, one_line
 from rbpkit.measuring import Measurement
-from rbpkit.planning import look_up
+from rbpkit.planning import find_model, look_up
 from rbpkit.records import RecordFile, read_manifest, summary_of
-from rbpkit.study.engines import on_ray, on_this_machine
+from rbpkit.study.engines import InThisProcess, Start, in_processes, on_ray
 from rbpkit.study.jobs import Failure, Job, note_failure, read_corpora, read_failures, study_models
 from rbpkit.study.params import Params
-from rbpkit.study.queue import News, Queue, work
+from rbpkit.study.work import Task, Told, finished, forget_model, measure_task
 
 ENGINES = ("process", "ray")
+TRIES = 2  # of a job whose worker dies, as a cluster may lose a node
 
 
 @dataclass(frozen=True)
@@ -37,15 +41,15 @@ def sweep(
     engine: str = "process",
     address: str | None = None,
     workers: int | None = None,
-    processes: int = 1,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> SweepResult:
     """Measure all of the study's models on all of its corpora into the records folder `out`.
 
-    engine: "process" for this machine, with `processes` processes; or "ray" for the cluster at
-    `address`, or for one that is started here, with `workers` workers (see `on_ray`). The
-    records are the same to the byte. progress: a bar, if there is one process.
+    engine: "process" for this machine; or "ray" for the cluster at `address`, or for one that is
+    started here. The records are the same to the byte.
+    workers: models at a time; by default one, on Ray as many as the cluster has room for.
+    progress: a bar, if there is one worker and it is this process.
 
     Jobs that are done are found without loading a model. Of the others, the study's last models
     come first, since a family lists its smallest model first; each is loaded once for its corpora.
@@ -57,44 +61,53 @@ def sweep(
         raise InputError(f"--engine {engine!r} is not known; use one of {', '.join(ENGINES)}")
     if engine == "process" and address is not None:
         raise InputError("--address is of a Ray cluster: give --engine ray too")
-    queue = _queue(params, Path(os.path.expanduser(out)).absolute())
     if engine == "ray":
-        with_threads = params.model_copy(update={"threads": params.threads or 1})
-        queue = replace(queue, params=with_threads)
-    settled: dict[Job, Measurement | Failure] = {}
+        params = params.model_copy(update={"threads": params.threads or 1})
+    tasks = _tasks(params, Path(os.path.expanduser(out)).absolute())
+    results: dict[Job, Measurement | Failure] = {}
 
-    def settle(job: Job, result: Measurement | Failure, lines: Sequence[str] = ()) -> None:
-        settled[job] = result
-        for line in lines:
+    def settle(task: Task, told: Told) -> None:
+        result = _result(task, told)
+        results[task.job] = result
+        note_failure(task.out, task.job, result if isinstance(result, Failure) else None)
+        for line in (*told.lines, _line(task.job, result)):
             say(line)
-        say(_line(job, result))
 
-    for job in queue.jobs:
-        done = queue.done(job)
-        if done is not None:
-            note_failure(queue.out, job, None)
-            settle(job, done)
-    left = tuple(job for job in queue.jobs if job not in settled)
-    if left:
-        queue = replace(queue, jobs=left)
-        models = len({job.model for job in left})
-        if engine == "ray":
-            running = on_ray(queue, models, address, workers)
-        elif min(processes, models) > 1:
-            running = on_this_machine(queue, min(processes, models))
-        else:
-            running = work(queue, progress)
-        with closing(running):
-            for job, result, lines in _results(queue, running):
-                settle(job, result, lines)
-    in_order = [settled[Job(model, text)] for model in queue.sources for text in queue.corpora]
+    find_once = functools.cache(find_model)  # it reads all of the weights
+    # A family lists its smallest model first; the largest job must not come last.
+    models_last_first = [list(jobs) for _, jobs in groupby(tasks, key=lambda task: task.source)]
+    left: list[list[Task]] = []
+    for of_model in reversed(models_last_first):
+        not_done = []
+        for task in of_model:
+            done = finished(task, find_once)
+            if done is None:
+                not_done.append(task)
+            else:
+                settle(task, Told(path=str(done.path), found_done=True))
+        if not_done:
+            left.append(not_done)
+    with ExitStack() as stack:
+        stack.callback(forget_model)
+        count = min(workers or 1, len(left))
+        start: Start = InThisProcess
+        if engine == "ray" and left:
+            start, room = stack.enter_context(on_ray(params, address, workers))
+            count = min(room, len(left))
+        elif count > 1:
+            start = stack.enter_context(in_processes())
+        for task, told in _settled(left, start, count, progress and start is InThisProcess):
+            if told.stop is not None:
+                raise told.stop
+            settle(task, told)
+    in_order = [results[task.job] for task in tasks]
     measured = [result for result in in_order if isinstance(result, Measurement)]
     failures = [result for result in in_order if isinstance(result, Failure)]
     return SweepResult(tuple(measured), tuple(failures))
 
 
-def _queue(params: Params, out: Path) -> Queue:
-    """All jobs of the study, the last models first. Raises InputError when it is at fault."""
+def _tasks(params: Params, out: Path) -> list[Task]:
+    """All jobs of the study, in its order. Raises InputError when it is at fault."""
     models = study_models(params)
     for source in models.values():
         look_up(source, **params.files_of(source))
@@ -102,49 +115,62 @@ def _queue(params: Params, out: Path) -> Queue:
     for text in corpora.values():
         check_text(text, params.changed_text)
     read_failures(out)  # refuses a damaged file
-    sources = {}
+    tasks = []
     for name, source in models.items():
         folder = Path(os.path.expanduser(source))
-        sources[name] = str(folder.absolute()) if folder.is_dir() else source
-    # A family lists its smallest model first; the largest job must not come last.
-    jobs = tuple(Job(model, corpus) for model in reversed(sources) for corpus in corpora)
-    return Queue(jobs, sources, corpora, params, out, sweep=uuid.uuid4().hex)
+        if folder.is_dir():
+            source = str(folder.absolute())
+        for corpus, text in corpora.items():
+            tasks.append(Task(Job(name, corpus), source, text, params, out))
+    return tasks
 
 
-def _results(
-    queue: Queue, running: Generator[News]
-) -> Iterator[tuple[Job, Measurement | Failure, Sequence[str]]]:
-    """What came of each job of the queue, as it comes, with lines for people.
+def _settled(
+    models: Sequence[list[Task]], start: Start, count: int, progress: bool
+) -> Iterator[tuple[Task, Told]]:
+    """What came of each job, as it comes; `models` has the jobs of each model.
 
-    Raises OSError if a worker met one.
+    At most `count` workers have a model each. A job that another sweep has is tried again later,
+    and so is one whose worker died, `TRIES` times in all.
     """
-    settled: set[Job] = set()
-    for news in running:
-        if news.stop is not None:
-            code, text, file = news.stop
-            raise OSError(code, text, file or None)
-        if news.job is None or news.begins:
-            continue
-        result = _measured(news) if news.path else queue.result(news.job)
-        if result is not None:
-            settled.add(news.job)
-            yield news.job, result, news.lines
-        if len(settled) == len(queue.jobs):
-            return  # without waiting until the workers have ended
-    for job in queue.jobs:
-        if job in settled:
-            continue
-        result = queue.result(job)  # of another sweep, on the same folder
-        if result is None:
-            result = Failure(job, "its worker died before it began", sweep=queue.sweep)
-            note_failure(queue.out, job, result)
-        yield job, result, ()
+    waiting = deque(models)
+    idle: list[Executor] = []
+    running: dict[Future[Told], tuple[Executor, list[Task]]] = {}
+    deaths: Counter[Job] = Counter()
+    while waiting or running:
+        while waiting and len(running) < count:
+            tasks = waiting.popleft()
+            # The worker that became idle last has just loaded the model that was put first.
+            worker = idle.pop() if idle else start()
+            try:
+                running[worker.submit(measure_task, tasks[0], progress)] = worker, tasks
+            except BrokenExecutor:  # it was killed when it had nothing to do
+                waiting.appendleft(tasks)
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            worker, tasks = running.pop(future)
+            death = future.exception()
+            if death is None:
+                idle.append(worker)
+                told = future.result()
+            else:
+                deaths[tasks[0].job] += 1
+                told = Told()
+                if deaths[tasks[0].job] == TRIES:
+                    told = Told(reason=f"its worker died {TRIES} times ({one_line(death)})")
+            if told == Told():
+                waiting.append(tasks)
+                continue
+            yield tasks.pop(0), told
+            if tasks:
+                waiting.appendleft(tasks)
 
 
-def _measured(news: News) -> Measurement:
-    """The measurement that a worker told of, read from its records."""
-    file = RecordFile(Path(news.path), read_manifest(Path(news.path)))
-    return Measurement(summary_of(file), file.path, news.found_done, news.coverage)
+def _result(task: Task, told: Told) -> Measurement | Failure:
+    """What a worker told, with the summary that it wrote."""
+    if told.reason:
+        return Failure(task.job, told.reason, told.trace)
+    file = RecordFile(Path(told.path), read_manifest(Path(told.path)))
+    return Measurement(summary_of(file), file.path, told.found_done)
 
 
 def _line(job: Job, result: Measurement | Failure) -> str:

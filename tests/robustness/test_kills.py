@@ -98,7 +98,7 @@ SECONDS = 8  # between two kills at most: about what a sweep takes
 def workers_of(process: subprocess.Popen, engine: str) -> list[int]:
     """The worker processes of a sweep, those that begin included."""
     if engine == "ray":
-        listed = subprocess.run(["pgrep", "-f", "^ray::work"], capture_output=True, text=True)
+        listed = subprocess.run(["pgrep", "-f", "^ray::RayWorker"], capture_output=True, text=True)
         return [int(pid) for pid in listed.stdout.split()]
     found = []
     for pid in members(process.pid):

@@ -53,7 +53,7 @@ def test_defaults_lists_and_revisions(tmp_path):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("max_lenght: 12", "unknown key 'max_lenght'; did you mean max_length?"),
+        ("max_lenght: 12", "unknown setting 'max_lenght'; did you mean max_length?"),
         ("dtype: float8", "dtype="),
         ("max_length: '256'", "max_length="),
         ("threads: true", "threads=True"),
@@ -63,12 +63,20 @@ def test_defaults_lists_and_revisions(tmp_path):
         ("device: !!python/object/apply:os.system ['true']", "constructor"),
         ("records_dir: [", "line 5: "),
         ("ks:\n\t- 1", "line 5: use spaces, not tabs"),
+        ("ks: [1:10]", "1:10: write the number in decimal digits"),
+        ("documents: 0100", "0100: write the number in decimal digits"),
+        ("max_length: 0x200", "0x200: write the number in decimal digits"),
         ("revisions: ['a/b@']", "'a/b@' is not owner/name@revision"),
+        ("revisions: ['a/b@../../c']", "is not owner/name@revision"),  # out of the cache
+        ("revisions: ['a/b@/etc/c']", "is not owner/name@revision"),
+        ("ks: " + "[" * 5_000 + "]" * 5_000, "lists inside lists"),
+        ("a: &a [1, 1]\nb: &b [*a, *a]\nc: &c [*b, *b]\nks: *c", "an alias"),
+        ("ks: [" + "1, " * 600_000 + "1]", "characters"),
         ("revisions: ['a/b@v1', 'a/b@v2']", "pins a repository twice"),
         ("max_length: 64\nstride: 64", "stride=64: must be below max_length, which is 64"),
-        ("text_field: words", "'text_field' is now called field"),
-        ("ks: [0]\nsede: 1", "unknown key 'sede'; did you mean seed?"),  # every fault is told
+        ("ks: [0]\nsede: 1", "unknown setting 'sede'; did you mean seed?"),  # every fault is told
     ],
+    ids=lambda value: value[:20],
 )
 def test_bad_lines_are_one_line_with_file_and_key(tmp_path, line, says):
     with pytest.raises(InputError) as caught:
@@ -85,26 +93,10 @@ def test_files_that_are_no_parameter_file(tmp_path, data):
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"study\.yaml"):
         load_params(path)
-
-
-def test_a_pipe_is_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / "study.yaml")
+    path.unlink()
+    os.mkfifo(path)  # which is not waited for
     with pytest.raises(InputError, match=r"study\.yaml: not a file"):
-        load_params(tmp_path / "study.yaml")
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("ks: " + "[" * 5_000 + "]" * 5_000, "lists inside lists"),
-        ("a: &a [1, 1]\nb: &b [*a, *a]\nc: &c [*b, *b]\nks: *c", "an alias"),
-        ("ks: [" + "1, " * 600_000 + "1]", "characters"),
-    ],
-    ids=["deep", "aliases", "long"],
-)
-def test_a_file_that_would_take_all_memory_is_refused_at_once(tmp_path, text, says):
-    with pytest.raises(InputError, match=rf"study\.yaml: .*{says}"):
-        load_params(write(tmp_path, text))
+        load_params(path)
 
 
 def test_no_key_shadows_a_module():
@@ -139,19 +131,3 @@ def test_no_text_is_enough_for_a_notebook_and_not_for_a_measurement(tmp_path):
     assert params.corpus_names == ()
     with pytest.raises(InputError, match="give corpus_names"):
         corpus_names(params)
-
-
-@pytest.mark.parametrize("line", ["ks: [1:10]", "documents: 0100", "max_length: 0x200"])
-def test_numbers_that_yaml_reads_otherwise_than_people_are_refused(tmp_path, line):
-    path = tmp_path / "study.yaml"
-    path.write_text(f"source: pocket\ncorpus_names: [pocket:code]\n{line}\n")
-    with pytest.raises(InputError, match="in decimal digits"):
-        load_params(path)
-
-
-@pytest.mark.parametrize("revision", ["../../c", "/etc/c"])
-def test_a_revision_does_not_leave_the_cache(revision, tmp_path):
-    path = tmp_path / "study.yaml"
-    path.write_text(f"source: hub\ncorpus_names: [Wiki]\nrevisions: ['a/b@{revision}']\n")
-    with pytest.raises(InputError, match="is not owner/name@revision"):
-        load_params(path)

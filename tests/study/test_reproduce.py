@@ -18,8 +18,6 @@ from rbpkit.study.params import Params, load_params
 from rbpkit.study.reproduce import (
     CE_TOLERANCE,
     RBP_TOLERANCE,
-    _among,
-    compare_with_other_seeds,
     compare_with_reference,
     comparison,
     reproduce,
@@ -29,6 +27,7 @@ from rbpkit.summary import Summary
 from rbpkit_pocket import families, paths, recipes, training
 from rbpkit_pocket.ablations import load_totals
 from rbpkit_pocket.plugin import TEXT_CORPORA
+from rbpkit_pocket.trained_again import among, remarks
 
 ROOT = Path(__file__).resolve().parents[2]
 CLASSROOM = load_params(ROOT / "params" / "class" / "own_model.yaml")
@@ -89,11 +88,11 @@ def test_what_is_not_the_same_job_is_not_compared(shipped, key):
     assert len(said) == 6 and all(f"has another {key}" in line for line in said[:5])
     assert said[5].startswith("0 of ")
     # Other weights of a pocket model's name: the slopes are still compared.
-    assert comparison(others, (1,))["difference"].isna().all() == (key != "revision")
+    assert comparison(others, (1,))[0]["difference"].isna().all() == (key != "revision")
 
 
 def test_comparison_has_measured_pocket_and_published(shipped):
-    table = comparison(shipped, (1, 10, 50))
+    table, _ = comparison(shipped, (1, 10, 50))
     assert len(table) == 5 * 4 * 4  # corpora, families, CE and three k
     assert np.allclose(table["difference"], 0)
     first = table.query("quantity == 'RBP_1' and family == 'Pythia'").iloc[0]
@@ -109,7 +108,7 @@ def test_a_model_trained_again_is_fitted_among_the_pocket_models(shipped):
         for one in shipped
         if one.manifest.model == "pythia-w32-l2" and one.manifest.corpus in CLASSROOM.corpus_names
     ]
-    table = comparison(own, (1, 10)).set_index(["corpus", "quantity"])
+    table = comparison(own, (1, 10))[0].set_index(["corpus", "quantity"])
     assert len(table) == 2 * 3 and (table["n"] == 6).all()
     grid = [t for t in load_totals(paths.GRID) if t.manifest.model.endswith("-3m")]
     for (corpus, quantity), row in table.iterrows():
@@ -127,17 +126,17 @@ def test_a_model_trained_again_is_compared_with_other_seeds(shipped):
     """A stand-in again; three seeds of that name ship."""
     named = [one for one in shipped if one.manifest.model == "pythia-w32-l2"]
     own = [with_manifest(one, model="pythia-w32-l2-3m-seed7") for one in named]
-    said = []
-    assert compare_with_other_seeds([*own, *shipped], say=said.append) == own
+    said = remarks([*own, *shipped])
+    assert len(said) == len(own)
     assert all("other seeds (0, 1, 2)" in line and "below all" in line for line in said)
     assert f"CE {own[0].ce():.3f} nats" in said[0]
 
 
 def test_a_model_a_little_beyond_other_seeds_is_not_called_worse():
-    assert _among(4.072, [4.045, 4.067, 4.071]).endswith("less than those seeds differ (0.026)")
-    assert _among(4.2, [4.045, 4.071]) == "above all of them by 0.129, so worse"
-    assert _among(4.0, [4.045, 4.071]) == "below all of them by 0.045, so better"
-    assert _among(4.05, [4.045, 4.071]) == "between them"
+    assert among(4.072, [4.045, 4.067, 4.071]).endswith("less than those seeds differ (0.026)")
+    assert among(4.2, [4.045, 4.071]) == "above all of them by 0.129, so worse"
+    assert among(4.0, [4.045, 4.071]) == "below all of them by 0.045, so better"
+    assert among(4.05, [4.045, 4.071]) == "between them"
 
 
 def test_train_models_trains_once_and_names_the_models(tmp_path, monkeypatch):

@@ -10,15 +10,16 @@ import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, NullLocator
+from matplotlib.ticker import NullLocator
 
 from rbpkit.palette import CONTEXT, FAMILY_COLOURS, INK, OTHER
+from rbpkit.plots import label_ends
 from rbpkit_pocket.class_report.hand_ins import cut, label_of
 
 MOST_NAMED = 8  # students of a panel whose names and intervals are drawn
 MOST_SHOWN = 40  # characters of an answer; answers.csv has more
-NAME_HEIGHT = 0.07  # of the height of a panel
 SIGNS = {"right": "\u2713", "not yet": "\u2717", "not answered yet": "\u2013", "not run": "?"}
 """What a check says -> its sign in the table of answers."""
 
@@ -39,6 +40,7 @@ def panels(slopes: pd.DataFrame) -> str:
         if of_reference and rows["reference"].notna().any():
             title += f"; black: {', '.join(sorted(of_reference)).removeprefix('pocket:')}"
         figure = Figure(figsize=(5, 3.4), layout="constrained")
+        FigureCanvasAgg(figure)  # can tell where labels are
         axes = figure.subplots()
         _set_axes(axes, placed, low, high)
         gids = draw_panel(axes, rows)
@@ -56,13 +58,9 @@ def with_places(slopes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _limits(placed: pd.DataFrame) -> tuple[float, float]:
-    """Exponents that hold all references, the paper's ranges, and all students' but a few far."""
-    alphas = placed["alpha"]
-    quarter, three_quarters = alphas.quantile(0.25), alphas.quantile(0.75)
-    far = 3 * (three_quarters - quarter) + 0.05
-    near = alphas[alphas.between(quarter - far, three_quarters + far)]
+    """Exponents that hold all references, the paper's ranges, and all students' but absurd ones."""
     known = -placed[["reference", "paper_from", "paper_to"]].stack()
-    drawn = pd.concat([near, known]).dropna()
+    drawn = pd.concat([placed["alpha"].clip(-0.2, 1), known]).dropna()
     margin = 0.06 * (drawn.max() - drawn.min()) + 0.005
     return drawn.min() - margin, drawn.max() + margin
 
@@ -74,7 +72,6 @@ def _set_axes(axes: Axes, placed: pd.DataFrame, low: float, high: float) -> None
     axes.set(xlim=(ce / margin, last * margin), ylim=(low, high), xlabel="k")
     axes.set_title("exponent \u03b1", loc="left", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.yaxis.set_major_locator(MaxNLocator(7))
     first = placed["x"][placed["quantity"] != "CE"].min()
     ks = [10**power for power in range(19) if first <= 10**power <= last] or [int(first)]
     axes.set_xticks([ce, *ks], ["CE", *(f"{k:,}" for k in ks)])
@@ -93,42 +90,29 @@ def draw_panel(axes: Axes, rows: pd.DataFrame) -> dict[str, str]:
     known = known[known["quantity"] != "CE"]
     axes.plot(known["x"], -known["reference"], color=INK, lw=1.2)
     students = list(rows.groupby("file"))
+    has_names = len(students) <= MOST_NAMED
     # Points are moved a little from their k, so that equal ones are not on top of each other.
     reach = 0.025 * min(1, (len(students) - 1) / 4)
     width = np.log(axes.get_xlim()[1] / axes.get_xlim()[0])
     asides = np.exp(width * np.linspace(-reach, reach, len(students)))
     gids: dict[str, str] = {}
-    last_points = []
+    ends = []
     for (file, own), aside in zip(students, asides, strict=True):
         colour = FAMILY_COLOURS.get(own["family"].iloc[0], OTHER)
         x, alpha = own["x"] * aside, own["alpha"]
         y = alpha.clip(*axes.get_ylim())
-        if len(students) <= MOST_NAMED:
-            axes.vlines(x, -own["high"], -own["low"], color=colour, alpha=0.4)
         gids[file] = f"student-{len(gids)}"
         is_k = own["quantity"] != "CE"
         axes.plot(x[is_k], y[is_k], color=colour, lw=0.8, alpha=0.6)
         axes.plot(x, y, "o", ms=6, color=colour, alpha=0.8, mec="white", mew=0.6, gid=gids[file])
         for beyond, mark in ((alpha > y, "^"), (alpha < y, "v")):
             axes.plot(x[beyond], y[beyond], mark, ms=7, mfc="white", mec=colour, clip_on=False)
-        last_points.append((y.iloc[-1], x.iloc[-1], file))
-    if len(students) <= MOST_NAMED:
-        _write_names(axes, sorted(last_points))
+        if has_names:
+            axes.vlines(x, -own["high"], -own["low"], color=colour, alpha=0.4)
+            ends.append((x.iloc[-1], y.iloc[-1], cut(label_of(file), 14), INK))
+    if ends:
+        label_ends(axes, ends, parse_math=False)  # a $ is a $
     return gids
-
-
-def _write_names(axes: Axes, last_points: list[tuple[float, float, str]]) -> None:
-    """Each name at the height of its last point, moved up or down if names would overlap."""
-    low, high = axes.get_ylim()
-    apart = NAME_HEIGHT * (high - low) * np.arange(len(last_points))
-    wanted = np.array([y for y, _, _ in last_points])
-    heights = np.maximum.accumulate(wanted - apart) + apart
-    heights = np.minimum(heights, high - apart[::-1])
-    place = axes.get_xlim()[1] * 1.3
-    for (y, x, file), height in zip(last_points, heights, strict=True):
-        name = axes.annotate(cut(label_of(file), 14), (x, y), (place, height), va="center")
-        name.set_parse_math(False)  # a $ is a $
-        axes.plot([x, place], [y, height], color=CONTEXT, lw=0.8, clip_on=False, zorder=0)
 
 
 def _svg(figure: Figure, rows: pd.DataFrame, gids: dict[str, str]) -> str:

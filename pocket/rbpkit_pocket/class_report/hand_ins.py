@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
-from pydantic import ValidationError
 
 import rbpkit
 from rbpkit.errors import InputError, one_line
 from rbpkit.study.notebooks import notebook_names
-from rbpkit.study.params import Params
 
 Content = TypeVar("Content")
 
@@ -30,7 +28,6 @@ MOST_BYTES = 20_000_000  # of a file
 MOST_ANSWERS = 200  # in a notebook
 MOST_IN_A_CELL = 2_000  # of an answer, a reason, or any other text in a table
 MOST_WRITTEN = 5_000  # characters of an answers.md
-MOST_FAULTS = 20  # of a file
 
 KINDS = {
     # Notepad adds .txt to what it saves, and Windows hides it.
@@ -53,7 +50,7 @@ class HandIns:
 
     files: kind -> name below the class's folder -> path.
     notes: (file, what to know about it), of files that were ignored or are alike.
-    faults: (file, reason), a line for each fault of each file that could not be used.
+    faults: (file, reason), of each file that could not be used.
     unchanged: student -> the files of the repository that the student left as they were.
     """
 
@@ -63,6 +60,10 @@ class HandIns:
     notes: list[tuple[str, str]] = field(default_factory=list)
     faults: list[tuple[str, str]] = field(default_factory=list)
     unchanged: dict[str, list[str]] = field(default_factory=dict)
+
+    def name(self, path: Path) -> str:
+        """What a file is called here."""
+        return printable(path.relative_to(self.folder).as_posix())
 
     def read(self, kind: str, read_one: Callable[[str, Path], Content]) -> dict[str, Content]:
         """What `read_one(file, path)` gives for each file of a kind that has no fault."""
@@ -76,14 +77,11 @@ class HandIns:
 
     def fail(self, file: str, error: Exception) -> None:
         """Keep what is wrong with a file, and say it."""
-        reasons = [str(error) if isinstance(error, InputError) else one_line(error)]
-        if isinstance(error.__cause__, ValidationError):
-            reasons = [Params.problem(fault) for fault in error.__cause__.errors()][:MOST_FAULTS]
-        for reason in reasons:
-            # The reader knows the class's folder.
-            brief = reason.replace(f"{self.folder}{os.sep}", "").removeprefix(f"{file}: ")
-            self.faults.append((file, cut(printable(brief))))
-            self.say(f"{file}: failed: {self.faults[-1][1]}")
+        reason = str(error) if isinstance(error, InputError) else one_line(error)
+        # The reader knows the class's folder.
+        brief = reason.replace(f"{self.folder}{os.sep}", "").removeprefix(f"{file}: ")
+        self.faults.append((file, cut(printable(brief))))
+        self.say(f"{file}: failed: {self.faults[-1][1]}")
 
     def note(self, file: str, what: str) -> None:
         """Keep what to know about a file, and say it."""
@@ -92,10 +90,10 @@ class HandIns:
 
     def summary(self) -> str:
         """One line: how many files were read, failed, and were not handed in."""
-        failed = len({file for file, _ in self.faults})
+        failed = {file for file, _ in self.faults}
+        read = set().union(*self.files.values()) - failed
         unchanged = sum(map(len, self.unchanged.values()))
-        read = len(set().union(*self.files.values()) - {file for file, _ in self.faults})
-        return f"{read} files read, {failed} failed, {unchanged} not handed in"
+        return f"{len(read)} files read, {len(failed)} failed, {unchanged} not handed in"
 
 
 # -- the files --------------------------------------------------------------------------------
@@ -116,13 +114,10 @@ def find_hand_ins(folder: Path, say: Callable[[str], None] = lambda line: None) 
     first_with: dict[bytes, str] = {}  # digest of the bytes -> the first file that has them
     has_some = False
     for path in _paths(found):
-        name = _name(found, path)
-        kind = _kind(path)
-        if kind == "" and not path.is_symlink():
-            if "/" not in name:  # folders hold records
-                found.note(
-                    name, "ignored: neither a parameter file (.yaml) nor a notebook (.ipynb)"
-                )
+        name, kind = found.name(path), _kind(path)
+        if not kind and not path.is_symlink():
+            if path.parent == found.folder:  # those in it hold records
+                found.note(name, "ignored: no parameter file (.yaml) and no notebook (.ipynb)")
             continue
         has_some = has_some or kind != "texts"
         try:
@@ -148,30 +143,24 @@ def find_hand_ins(folder: Path, say: Callable[[str], None] = lambda line: None) 
 
 def _paths(found: HandIns) -> Iterator[Path]:
     """All but folders, in the class's folder and one level down, sorted; through no link."""
-    for path in _listed(found.folder):
+    for path in sorted(found.folder.glob("[!.]*")):
         if path.is_symlink() or not path.is_dir():
             yield path
             continue
         try:
-            inside = _listed(path)
+            inside = sorted(path.iterdir())
         except OSError as error:
-            found.fail(_name(found, path), InputError(f"cannot be read ({error.strerror})"))
+            found.fail(found.name(path), InputError(f"cannot be read ({error.strerror})"))
             continue
         # Links are reported where students hand files in; among records, when these are read.
-        yield from (one for one in inside if _kind(one) and (one.is_symlink() or not one.is_dir()))
-
-
-def _listed(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-
-
-def _name(found: HandIns, path: Path) -> str:
-    return printable(path.relative_to(found.folder).as_posix())
+        for one in inside:
+            if _kind(one) and (one.is_symlink() or not one.is_dir()):
+                yield one
 
 
 def _kind(path: Path) -> str:
     for kind, endings in KINDS.items():
-        if path.name.lower().endswith(endings):
+        if path.name.lower().endswith(endings) and not path.name.startswith("."):
             return kind
     return ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -19,18 +20,17 @@ from rbpkit.study.notebooks import QUIET_KERNEL, notebook_called, socket_files
 from rbpkit_pocket.class_report.hand_ins import find_hand_ins
 
 
-class _Lines:
+class _Lines(io.StringIO):
     """A file for what the notebook prints: each line goes to `say` when it is printed."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__()
         self._say = say
 
-    def write(self, text: str) -> None:
+    def write(self, text: str) -> int:
         for line in text.splitlines():
             self._say(line)
-
-    def flush(self) -> None:
-        """papermill calls it after each piece of text."""
+        return len(text)
 
 
 def run_class(
@@ -39,23 +39,22 @@ def run_class(
     *,
     notebook: str | None = None,
     say: Callable[[str], None] = lambda line: None,
-) -> dict[str, list[str]]:
+) -> dict[str, str]:
     """Gather the slopes of all parameter files of `folder` and the answers of its notebooks.
 
     Files in folders of `folder`, one level down, count too. Written into `out`:
 
     - comparison.csv: slopes as `rbpkit reproduce` compares them.
     - answers.csv: of each exercise of a handed-in notebook the answer and what its check said.
-    - failures.csv: file, reason; a row for each fault.
+    - failures.csv: file, reason.
     - class.html: all of it, drawn, and what students wrote in answers.md.
 
     With a notebook also runs/FILE/, with that notebook executed on each parameter file and its
     figures, and NAME.csv for each table that it writes. Nothing is measured, and no handed-in
     notebook is run. A file that cannot be read does not stop the others.
 
-    Returns what is wrong with the files that failed: file -> a line for each fault, as in
-    failures.csv. Raises InputError, before anything is run, if the notebook or the folder is
-    missing.
+    Returns what is wrong with the files that failed, as in failures.csv. Raises InputError, before
+    anything is run, if the notebook or the folder is missing.
     """
     name = "" if notebook is None else notebook_called(notebook)
     find_hand_ins(folder)  # raises InputError for a folder without any
@@ -90,5 +89,5 @@ def run_class(
     body, _ = exporter.from_notebook_node(executed)
     page = ours.joinpath("page.html").read_text("utf-8").replace("BODY", body)
     write_whole(out, {"class.html": page.encode()})
-    failures = pd.read_csv(out / "failures.csv")
-    return failures.groupby("file", sort=False)["reason"].apply(list).to_dict()
+    failures = pd.read_csv(out / "failures.csv", keep_default_na=False)
+    return dict(zip(failures["file"], failures["reason"], strict=True))

@@ -11,15 +11,16 @@ import pandas as pd
 
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_all
-from rbpkit.plugins import plugin_corpora
 from rbpkit.records import load_summaries
 from rbpkit.study.notebooks import run
 from rbpkit.study.params import Params, load_params
-from rbpkit.study.reproduce import comparison, reference_summaries
+from rbpkit.study.reproduce import comparison
 from rbpkit.summary import Summary
 from rbpkit_pocket.class_report.hand_ins import HandIns, check_regular, read_bytes
-from rbpkit_pocket.plugin import REFERENCE
+from rbpkit_pocket.trained_again import summaries as pocket_summaries
+from rbpkit_pocket.trained_again import training_of
 
+FIRST_CORPUS = "pocket:prose"
 MOST_KS = 100
 MOST_BYTES_OF_RECORDS = 500_000_000  # of one file
 
@@ -42,13 +43,13 @@ def study_tables(
         raise InputError(f"ks: {len(params.ks)} of them; at most {MOST_KS} are drawn")
     records = _records_folder(path, params, found.folder)
     measured = _measured(path, params, records)
-    slopes = comparison(measured, params.ks)
+    slopes, _ = comparison(measured, params.ks)
     if slopes.empty:
         raise InputError("fewer than three sizes were measured, so there is no line to fit")
-    slopes.insert(3, "trained", _trained(measured))
+    trained = {training_of(summary.manifest.model).tokens for summary in measured}
+    slopes.insert(3, "trained", ", ".join(sorted(trained - {""})))
     slopes["reference_text"] = slopes["corpus"]
-    if params.source != "hub":
-        slopes = _compared_with_first_corpus(slopes, measured, params)
+    _compare_with_first_corpus(slopes, measured, params.ks)
     tables = {"comparison": slopes}
     if notebook:
         out = runs_dir / file
@@ -64,7 +65,7 @@ def study_tables(
 
 
 def _records_folder(path: Path, params: Params, class_folder: Path) -> Path | None:
-    """Where a study's records are, which is next to its file; None for those of a plugin.
+    """Where a study's records are, which is next to its file; None for those of pocket models.
 
     Raises InputError if it leads out of the class's folder, or has anything but regular files.
     """
@@ -73,16 +74,15 @@ def _records_folder(path: Path, params: Params, class_folder: Path) -> Path | No
     folder = (path.parent / params.records_dir).resolve()
     if not folder.is_relative_to(class_folder):
         raise InputError(f"records_dir {params.records_dir} leads out of the class's folder")
-    for inside, folders, files in os.walk(folder):
-        links = [name for name in folders if os.path.islink(os.path.join(inside, name))]
-        for name in (*links, *files):
-            record = Path(inside, name)
-            check_regular(record, os.lstat(record), MOST_BYTES_OF_RECORDS)
+    for inside in folder.rglob("*"):  # through no link
+        if inside.is_symlink() or not inside.is_dir():
+            check_regular(inside, os.lstat(inside), MOST_BYTES_OF_RECORDS)
     return folder
 
 
 def _measured(path: Path, params: Params, records: Path | None) -> list[Summary]:
-    """What a study asks for, of its records or of those that come with a plugin."""
+    """What a study asks for, of its records or of the pocket models."""
+    summaries: Sequence[Summary]
     if records is not None:
         try:
             summaries = load_summaries(records, checkpoint="last")
@@ -96,7 +96,7 @@ def _measured(path: Path, params: Params, records: Path | None) -> list[Summary]
             f"{path.name}` and name its records as records_dir"
         )
     else:
-        summaries = reference_summaries(params.corpus_names)
+        summaries = pocket_summaries()
     measured = []
     for summary in summaries:
         asked_family = not params.families or summary.manifest.family in params.families
@@ -119,33 +119,23 @@ def _how_to_run(path: Path, params: Params) -> str:
     return f"the study has not been run, or is not done: run `{command}`"
 
 
-def _trained(summaries: Sequence[Summary]) -> str:
-    """On how many tokens the models were trained, if their names say it: "3m"."""
-    tokens = {REFERENCE.training(summary.manifest.model).tokens for summary in summaries}
-    return ", ".join(sorted(tokens - {""}))
+def _compare_with_first_corpus(
+    slopes: pd.DataFrame, measured: Sequence[Summary], ks: Sequence[int]
+) -> None:
+    """Put the slopes on prose next to those on a text that has no reference.
 
-
-def _compared_with_first_corpus(
-    slopes: pd.DataFrame, measured: Sequence[Summary], params: Params
-) -> pd.DataFrame:
-    """The slopes on a text that has no reference, next to those on the plugin's first corpus.
-
-    Only for families all of whose models here are the plugin's, trained on as much text.
+    Only for families all of whose models here are pocket models, trained on as much text.
     """
-    first_corpus = plugin_corpora(params.source)[0]
-    references = reference_summaries([first_corpus])
-    on_first_corpus = [one for one in references if one.manifest.corpus == first_corpus]
-    names = {one.manifest.model for one in on_first_corpus}
-    others = {one.manifest.family for one in measured if one.manifest.model not in names}
-    known = [one for one in on_first_corpus if one.manifest.family not in others]
-    families = {one.manifest.family for one in known}
+    on_prose = [one for one in pocket_summaries() if one.manifest.corpus == FIRST_CORPUS]
+    pocket_models = {one.manifest.model for one in on_prose}
+    other_models = [one for one in measured if one.manifest.model not in pocket_models]
+    families = set(slopes["family"]) - {one.manifest.family for one in other_models}
+    known = [one for one in on_prose if one.manifest.family in families]
     missing = slopes["reference"].isna() & slopes["family"].isin(families)
     if not missing.any():
-        return slopes
-    fitted = fit_all(known, params.ks).table.set_index(["family", "quantity"])["slope"]
+        return
+    fitted = fit_all(known, ks).table.set_index(["family", "quantity"])["slope"]
     keys = pd.MultiIndex.from_frame(slopes[["family", "quantity"]])
-    slopes = slopes.copy()
     slopes.loc[missing, "reference"] = fitted.reindex(keys).to_numpy()[missing]
-    slopes.loc[missing, "reference_text"] = first_corpus
+    slopes.loc[missing, "reference_text"] = FIRST_CORPUS
     slopes["difference"] = slopes["slope"] - slopes["reference"]
-    return slopes

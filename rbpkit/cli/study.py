@@ -1,0 +1,234 @@
+"""The commands that take a parameter file (fetch, sweep, status, reproduce), and classroom."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+from cyclopts.types import PositiveInt
+
+from rbpkit.cli.common import AsJson, Out, ParamsFile, print_rows, print_table, say
+from rbpkit.errors import InputError, reason
+from rbpkit.study.checks import folder_to_write
+
+if TYPE_CHECKING:
+    from huggingface_hub import DryRunFileInfo
+
+    from rbpkit.study.params import Params
+
+Download = dict[str, Any]
+"""What `snapshot_download` is given for a repository of the hub."""
+
+
+def sweep(
+    params: ParamsFile,
+    /,
+    *,
+    out: Out,
+    engine: Annotated[
+        Literal["process", "ray"],
+        Parameter(help="process: on this machine; ray: on a Ray cluster."),
+    ] = "process",
+    address: Annotated[
+        str | None, Parameter(help="Address of a running Ray cluster; by default one is started.")
+    ] = None,
+    workers: Annotated[
+        PositiveInt | None, Parameter(help="Models at a time; by default 1, on Ray all that fit.")
+    ] = None,
+) -> None:
+    """Measure all models of a parameter file on all of its corpora."""
+    from rbpkit.study.params import load_params
+
+    loaded = load_params(params)
+    folder = folder_to_write(out)
+    from rbpkit.study.jobs import corpus_names, study_models
+
+    # A name that is not known shows now: the next line loads torch, which takes seconds.
+    study_models(loaded)
+    corpus_names(loaded)
+    from rbpkit.study.sweep import sweep as run
+
+    try:
+        result = run(
+            loaded,
+            folder,
+            engine=engine,
+            address=address,
+            workers=workers,
+            say=say,
+            progress=sys.stderr.isatty(),
+        )
+    except KeyboardInterrupt:
+        say("what is done stays; the same command resumes")
+        raise
+    say(f"{len(result.measured)} jobs done, {len(result.failures)} failed; records in {folder}")
+    if result.failures:
+        say(f"why: {folder / 'failures.csv'}; the same command runs these jobs again")
+        raise SystemExit(1)
+
+
+def status(
+    params: ParamsFile,
+    /,
+    *,
+    out: Annotated[
+        str | None, Parameter(help="The records; by default the file's records_dir.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count the jobs of a parameter file that are done, failed or left. Exit 1: some failed."""
+    from rbpkit.study.params import load_params
+
+    loaded = load_params(params)
+    records = loaded.records_dir if out is None else out
+    if out is None and not records:
+        raise InputError(f"{params}: give --out, or records_dir in the file")
+    folder = Path(records)  # which is only read
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out {folder}: is a file, not a folder")
+    from rbpkit.study.jobs import study_status
+
+    jobs = study_status(loaded, folder)
+    print_table(jobs, as_json, digits=1)
+    count = jobs["state"].value_counts()
+    counted = ", ".join(f"{count.get(state, 0)} {state}" for state in ("done", "failed", "left"))
+    say(f"{len(jobs)} jobs: {counted}")
+    if count.get("failed", 0):
+        raise SystemExit(1)
+
+
+def reproduce(
+    params: ParamsFile,
+    /,
+    *,
+    out: Annotated[str | None, Parameter(help="Where to write; by default out/NAME.")] = None,
+    notebook: Annotated[
+        tuple[str, ...], Parameter(help="Only this notebook, as 03; may be given again.")
+    ] = (),
+    form: Annotated[
+        str | None, Parameter("--format", help="Format of figures: png (default), pdf or svg.")
+    ] = None,
+) -> None:
+    """Measure a study, run the notebooks on it, and compare with what ships and is published."""
+    from rbpkit.study.params import load_params
+
+    loaded = load_params(params)
+    folder = folder_to_write(f"out/{params.stem}" if out is None else out)
+    from rbpkit.plots import FORMAT_VARIABLE, figure_format
+    from rbpkit.study.reproduce import reproduce as run
+
+    os.environ[FORMAT_VARIABLE] = figure_format(form)  # the notebooks' kernels have it too
+    progress = sys.stderr.isatty()
+    tell = functools.partial(print, flush=True)  # a line is seen when it is said, in a file too
+    if not run(loaded, folder, notebooks=notebook, say=tell, progress=progress):
+        raise SystemExit(1)
+
+
+def classroom(
+    folder: Annotated[Path, Parameter(help="A folder of parameter files and notebooks.")],
+    /,
+    *,
+    out: Annotated[str, Parameter(help="The folder for the page and the tables.")],
+    notebook: Annotated[str | None, Parameter(help="Run one on each file, as 03.")] = None,
+) -> None:
+    """Gather a class's parameter files and notebooks in tables and on one page."""
+    target = folder_to_write(out)
+    from rbpkit import plugins
+
+    report = plugins.class_report()
+    if report(folder, target, notebook=notebook, say=say):
+        raise SystemExit(1)
+
+
+# -- downloads --------------------------------------------------------------------------------
+
+
+def fetch(
+    params: ParamsFile,
+    /,
+    *,
+    dry_run: Annotated[bool, Parameter(help="List; download nothing.")] = False,
+) -> None:
+    """Download the models and corpora of a parameter file into the Hugging Face cache."""
+    from rbpkit.study.params import load_params
+
+    study = load_params(params)
+    from huggingface_hub import snapshot_download
+
+    downloads = _downloads(study)
+    for pin in sorted(study.revisions):
+        name = pin.split("@")[0]
+        if name not in downloads:
+            raise InputError(f"revisions: {name} is no model and no data set of this study")
+
+    rows: list[dict[str, Any]] = []
+    # All are listed before the first is downloaded, so that a slip shows at once.
+    for name, download in downloads.items():
+        files = _listed(download, study.allow_pickle)
+        size = sum(file.file_size or 0 for file in files)
+        missing = sum(file.file_size or 0 for file in files if file.will_download)
+        row = {"repository": name, "commit": files[0].commit_hash[:12]}
+        rows.append({**row, "GB": size / 1e9, "GB to download": missing / 1e9})
+    print_rows(rows, as_json=False, digits=3)
+    in_all = sum(row["GB to download"] for row in rows)
+    say(f"{len(rows)} repositories, {in_all:.3f} GB to download")
+    if dry_run:
+        return
+
+    for name, download in downloads.items():
+        with reason(f"{name}: not downloaded; the same command resumes"):
+            snapshot_download(**download)
+
+
+def _downloads(study: Params) -> dict[str, Download]:
+    """What a study needs of the hub, by name: its models, then its corpora."""
+    from rbpkit import plugins
+    from rbpkit.corpora import ON_HUB
+    from rbpkit.files.model_folders import SAFETENSORS, SMALL_FILES
+    from rbpkit.files.names import is_address
+    from rbpkit.study.jobs import corpus_names, study_models
+
+    downloads: dict[str, Download] = {}
+
+    def add(name: str, kind: str, patterns: Sequence[str]) -> None:
+        # Two corpora may be out of one data set.
+        known = downloads[name]["allow_patterns"] if name in downloads else []
+        downloads[name] = {
+            "repo_id": name,
+            "repo_type": kind,
+            "revision": study.revision_of(name),
+            "allow_patterns": [*known, *patterns],
+        }
+
+    for model in study_models(study).values():
+        is_folder = Path(os.path.expanduser(model)).is_dir()
+        if not is_folder and not is_address(model) and not plugins.prefix_of(model):
+            add(model, "model", [*SMALL_FILES, *SAFETENSORS])
+    for corpus in corpus_names(study):
+        if corpus in ON_HUB:
+            add(ON_HUB[corpus].path, "dataset", ON_HUB[corpus].files)
+    return downloads
+
+
+def _listed(download: Download, allow_pickle: bool) -> Sequence[DryRunFileInfo]:
+    """The files that would be downloaded; of pickles only if there are no safetensors."""
+    from huggingface_hub import snapshot_download
+
+    from rbpkit.files.libraries import quiet
+    from rbpkit.files.model_folders import PICKLES, SMALL_FILES
+
+    name = download["repo_id"]
+    with reason(f"{name}: cannot be had from the hub"), quiet():
+        files = snapshot_download(**download, dry_run=True)
+        has_safetensors = any(file.filename.endswith(".safetensors") for file in files)
+        if download["repo_type"] == "model" and not has_safetensors and allow_pickle:
+            download["allow_patterns"] = [*SMALL_FILES, *PICKLES]
+            files = snapshot_download(**download, dry_run=True)
+        if not files:
+            raise InputError(f"{name}: has none of {', '.join(download['allow_patterns'])}")
+        return files

@@ -1,0 +1,143 @@
+"""One job of a sweep, as a worker does it: find that it is done, or measure it.
+
+The folder of records is the queue. A job is done if it has a finished manifest, and locked while a
+process measures it; all others are free. Workers share nothing but this folder, so they may be of
+one sweep or of several, on one machine or on many.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import Timeout
+
+from rbpkit.corpora import Corpus
+from rbpkit.errors import InputError, one_line
+from rbpkit.files.devices import set_threads
+from rbpkit.measuring import measure
+from rbpkit.models import LoadedModel, load_model
+from rbpkit.planning import ModelFiles, find_model, job_key
+from rbpkit.records import RecordFile, find_done, job_lock
+from rbpkit.study.jobs import Job, job_path
+from rbpkit.study.params import Params
+
+WAIT = 1  # seconds after which a locked job is left to the process that has it
+MOST_OF_A_TRACE = 8_000  # characters
+
+
+@dataclass(frozen=True)
+class Task:
+    """A job, and all that a worker needs to know of it.
+
+    source: what `load_model` takes.
+    out: the folder of records.
+    """
+
+    job: Job
+    source: str
+    corpus: Corpus
+    params: Params
+    out: Path
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a worker tells of a job; nothing if another process has it.
+
+    It is short, so that a worker that is killed has told all of it or nothing.
+
+    lines: for people.
+    path: of the job's records; "" if there are none.
+    found_done: whether they were there before.
+    reason, trace: why it failed, and the traceback unless that is bad input.
+    stop: an OSError, such as a full disk, that would fail every job.
+    """
+
+    lines: tuple[str, ...] = ()
+    path: str = ""
+    found_done: bool = False
+    reason: str = ""
+    trace: str = ""
+    stop: OSError | None = None
+
+
+def finished(task: Task, find: Callable[..., ModelFiles] = find_model) -> RecordFile | None:
+    """The records of a job that is finished with these settings, their bytes verified.
+
+    No model is loaded for that: its revision and its context are read from its folder. Whatever
+    cannot be settled here is left to `measure`: a damaged file, for example, or a captioner whose
+    context is short, since only its processor knows what a picture takes of it.
+
+    find: `find_model`, or a function that remembers what it found.
+    """
+    begins = job_path(task.out, task.job)
+    if not any(begins.parent.glob(f"{begins.name}.*json")):
+        return None  # nothing was measured, so the weights need not be read
+    params, pictures = task.params, task.corpus.pictures is not None
+    with suppress(Exception):  # load_model and measure say what is wrong
+        files = params.files_of(task.source)
+        model = find(task.source, dtype=params.dtype, image=pictures, **files)
+        key = job_key(model, task.corpus, max_length=params.max_length, stride=params.stride)
+        return find_done(task.out, key)
+    return None
+
+
+def measure_task(task: Task, progress: bool = False) -> Told:
+    """Measure a job, unless another process has it or had it. progress: show a bar."""
+    lines: list[str] = []
+    try:
+        with job_lock(task.out, task.job).acquire(timeout=WAIT):
+            found = finished(task)
+            if found is not None:
+                return Told(path=str(found.path), found_done=True)
+            set_threads(task.params.threads)
+            measured = measure(
+                _model_of(task),
+                task.corpus,
+                task.out,
+                max_length=task.params.max_length,
+                stride=task.params.stride,
+                batch_tokens=task.params.batch_tokens,
+                changed_text=task.params.changed_text,
+                progress=progress,
+                say=lines.append,
+            )
+    except Timeout:
+        return Told()
+    except OSError as error:
+        return Told(stop=OSError(error.errno, error.strerror or str(error), error.filename))
+    except InputError as error:
+        return Told(tuple(lines), reason=" ".join(str(error).split()))
+    except Exception as error:  # the libraries have errors of every kind; the other jobs go on
+        trace = traceback.format_exc()[-MOST_OF_A_TRACE:]
+        return Told(tuple(lines), reason=one_line(error), trace=trace)
+    return Told(tuple(lines), str(measured.path), measured.found_done)
+
+
+_loaded: dict[object, LoadedModel] = {}
+"""The model of this worker's last job, which may be that of the next one."""
+
+
+def _model_of(task: Task) -> LoadedModel:
+    """The model of a job, loaded unless it was that of the last job."""
+    pictures = task.corpus.pictures is not None
+    asked = (task.source, task.params, pictures)
+    if asked not in _loaded:
+        forget_model()  # before there is a second one in memory
+        _loaded[asked] = load_model(
+            task.source,
+            dtype=task.params.dtype,
+            device=task.params.device,
+            image=pictures,
+            **task.params.files_of(task.source),
+        )
+    return _loaded[asked]
+
+
+def forget_model() -> None:
+    """Free the memory of the last model."""
+    _loaded.clear()
