@@ -50,6 +50,7 @@ from rbpkit.settings import (
     ModelSettings,
     ReadingSettings,
     RunSettings,
+    ServerSettings,
     TextSettings,
     check_known,
 )
@@ -172,15 +173,16 @@ def measure(
         raise InputError("say: must be a function that takes a line")
     if settings.get("stride", 0) is None:
         settings["stride"] = 0
-    check_known(settings, TextSettings, ReadingSettings, ModelSettings, RunSettings)
+    parts = (TextSettings, ReadingSettings, ModelSettings, RunSettings, ServerSettings)
+    check_known(settings, *parts)
     reading, run = ReadingSettings.among(settings), RunSettings.among(settings)
     # The corpus first: its faults show at once, a model may take minutes to load.
     about_text = TextSettings.among(settings)
     text = opened_corpus(corpus, about_text)
     check_text(text, about_text.changed_text)
     set_threads(run.threads)
-    named = ModelSettings.among(settings)
-    with _opened(model, tokenizer, name, named, run, progress, text) as ranker:
+    given = ModelSettings.among(settings).given | ServerSettings.among(settings).given
+    with _opened(model, tokenizer, name, given, run, progress, text) as ranker:
         for what, note in ranker.notes.items():
             say(f"{ranker.name}: {what}: {note}")
         encoded = ranker.encode(text, reading)
@@ -229,20 +231,22 @@ def _opened(
     model: Any,
     tokenizer: Any,
     name: str | None,
-    named: ModelSettings,
+    given: dict[str, Any],
     run: RunSettings,
     progress: bool,
     corpus: Corpus,
 ) -> AbstractContextManager[Ranker]:
-    """What `measure` takes as a model, ready to be measured on this corpus in this block."""
+    """What `measure` takes as a model, ready to be measured on this corpus in this block.
+
+    given: how it is found and called; run: how it is run.
+    """
     pictures = corpus.pictures is not None
     if isinstance(model, (str, os.PathLike)):
-        given = {**named.given, **run.given}
         if tokenizer is not None:
-            given["tokenizer"], tokenizer = tokenizer, None
-        model = load_model(model, progress=progress, image=pictures, **given)
+            given, tokenizer = given | {"tokenizer": tokenizer}, None
+        model = load_model(model, progress=progress, image=pictures, **given, **run.given)
     else:
-        for key in named.given:
+        for key in given:
             raise InputError(f"{key}: only for a model that is loaded here; give it to load_model")
         dtype = getattr(model, "dtype", None)
         if "dtype" in run.given and str(dtype).removeprefix("torch.") != run.dtype:

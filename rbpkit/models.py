@@ -41,11 +41,12 @@ from rbpkit.files.architectures import (
 from rbpkit.files.devices import DTYPE_NAMES, SPREAD, torch_device
 from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import CONFIG, Checkpoint, Source, find_checkpoint
-from rbpkit.files.names import folder_name, is_address, whole_path
+from rbpkit.files.names import folder_name, is_address, is_table, whole_path
 from rbpkit.files.reading import read_tokenizer, reading_options
 from rbpkit.probing import PROBE_TEXT, Head, linear_head, padding_limit
 from rbpkit.ranker import Ranker, columns_of
 from rbpkit.ranking import MEMORY_BYTES, counting_path, logit_ranks, token_ranks
+from rbpkit.scores import score_table
 from rbpkit.served import served_model
 from rbpkit.settings import ModelSettings, RunSettings, ServerSettings, check_known
 
@@ -196,7 +197,8 @@ def load_model(
 ) -> LoadedModel:
     """Load a hub id, a local folder in the Hugging Face layout, or a plugin's PLUGIN:NAME.
 
-    The address of a vLLM server, http://HOST:PORT/v1, is a model too (`served`).
+    The address of a vLLM server, http://HOST:PORT/v1, is a model too (`served`), and so is a file
+    with its scores, .csv or .parquet (`scores`).
 
     image: the model reads pictures, with its own processor: any model that
         `AutoModelForImageTextToText` knows. Needs the laboratory.
@@ -228,6 +230,8 @@ def load_model(
     if is_address(model):
         served = served_model(str(model), named, server)
         return cast(LoadedModel, served)  # callers need no more of it than a Ranker has
+    if is_table(model):
+        return cast(LoadedModel, score_table(Path(model), named, server))
     if server.given:
         raise InputError(f"{min(server.given)}: only of a model behind a server, http://HOST:PORT")
     found = plugins.resolve_model(model)

@@ -16,7 +16,7 @@ from rbpkit.errors import InputError
 from rbpkit.files.architectures import context_of
 from rbpkit.files.libraries import quiet
 from rbpkit.files.manifest import JobKey
-from rbpkit.files.names import is_address
+from rbpkit.files.names import is_address, is_table
 from rbpkit.settings import ModelSettings
 
 
@@ -73,7 +73,7 @@ def look_up(model: str, *, local_files_only: bool = False, **named: Any) -> None
     Of a model of the hub its config and its tokenizer are downloaded. What a plugin makes, and what
     is behind a server, is not looked up. The arguments are those of `load_model`.
     """
-    if is_address(model):
+    if is_address(model) or is_table(model):
         return
     found = plugins.resolve_model(model)
     if callable(found):

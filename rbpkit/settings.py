@@ -208,7 +208,7 @@ class RunSettings(PlaceSettings):
 
 
 class ServerSettings(Settings):
-    """Of a model behind a vLLM server, whose address is given as the model."""
+    """Of a model behind a vLLM server, whose address is given as the model, or of its scores."""
 
     served_model: Name | None = Field(
         default=None, description="Behind a server: which of its models, if it has several."
@@ -217,10 +217,10 @@ class ServerSettings(Settings):
         default=None, description="Key of the server, else OPENAI_API_KEY; never saved.", repr=False
     )
     size: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="S of a served model, if its config is not here."
+        default=None, description="S of a served model whose config is not here, or of scores."
     )
     vocabulary: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="V of a served model, if its config is not here."
+        default=None, description="V of a served model whose config is not here, or of scores."
     )
     requests: Annotated[int, Field(ge=1, le=256)] = Field(
         default=8, description="Documents sent to a server at a time."

@@ -26,6 +26,11 @@ def is_address(source: object) -> bool:
     return isinstance(source, str) and source.startswith(("http://", "https://"))
 
 
+def is_table(source: object) -> bool:
+    """Whether a model is named by a file with a table of its scores."""
+    return isinstance(source, str | os.PathLike) and str(source).endswith((".csv", ".parquet"))
+
+
 def cached_repository(folder: Path) -> str | None:
     """The hub id of a folder in the hub's cache, models--OWNER--NAME/snapshots/COMMIT, or None."""
     repository = folder.parent.parent.name

@@ -1,0 +1,171 @@
+"""Scores of any program: a function that gives logits, or a table of ranks and losses.
+
+Both are models behind the seam (`rbpkit.ranker`), so what is measured with them is kept, shown,
+compared and fitted as that of any other model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from rbpkit.corpora import Corpus
+from rbpkit.encoding import Batch, EncodedCorpus, EncodedDocument
+from rbpkit.errors import InputError, check_names, check_whole, reason
+from rbpkit.ranker import Ranker, columns_of
+from rbpkit.ranking import logit_ranks
+from rbpkit.settings import ModelSettings, ReadingSettings, ServerSettings
+
+NEEDED = ("document", "position", "target", "nll")
+RANKS = ("rank", "n_greater")  # one of the two
+WHOLE = {"document", "position", "target", "n_greater", "n_equal"}
+KEPT = ("n_greater", "n_equal", "nll", "p_max", "entropy")
+
+
+class LogitsRanker(Ranker):
+    """A model of any framework, given as a function from ids to logits.
+
+    logits: takes ids, int64 (B, L), padded on the right with 0, and gives (B, L, V): at [b, l] the
+        logits of the token after ids[b, :l + 1]. A NumPy array, or what `torch.as_tensor` takes.
+    tokenizer: of `transformers`, or one that can be called in the same way.
+    name, family, S, V, context: as of a `Ranker`.
+    revision: what tells it from others of its name, as a date or a hash of its weights.
+
+    Raises InputError for names that are empty and sizes that are not positive.
+    """
+
+    def __init__(
+        self,
+        logits: Callable[[np.ndarray], Any],
+        tokenizer: Any,
+        *,
+        name: str,
+        S: int,
+        V: int,
+        family: str,
+        revision: str,
+        context: int | None = None,
+    ) -> None:
+        check_names(name=name, family=family, revision=revision)
+        check_whole("S", S, 1)
+        check_whole("V", V, 1)
+        self.logits, self.tokenizer = logits, tokenizer
+        self.name, self.family, self.revision = name, family, revision
+        self.S, self.V, self.context = S, V, context
+
+    def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
+        """All columns, by `logit_ranks`. InputError for logits of another shape than (B, L, V)."""
+        with reason(f"{self.name}: its function gives no logits"):
+            logits = torch.as_tensor(self.logits(batch.input_ids))
+        expected = (*batch.input_ids.shape, self.V)
+        if tuple(logits.shape) != expected:
+            raise InputError(
+                f"{self.name}: its logits are of shape {tuple(logits.shape)}, not {expected}"
+            )
+        scored = logits[batch.rows, batch.columns]
+        targets = torch.from_numpy(batch.targets).to(scored.device)
+        return columns_of(logit_ranks(scored, targets, entropy=True))
+
+
+class ScoreTable(Ranker):
+    """A model of which only the scores of a corpus are known: one row for each scored token.
+
+    table: has the columns document (its number in the order of the protocol, from 0), position (of
+        the token in its document, from 1), target (its id), nll (nats), and rank (Eq. 3, from 1) or
+        n_greater. If there are any: n_equal, p_max, entropy, as in records. Without n_equal, the
+        rank decides.
+    name, family, S, V: as of a `Ranker`; its revision is a sha256 of these columns.
+
+    Raises InputError for a column that is missing or holds no numbers, and a token with two rows.
+    """
+
+    dtype = device = "table"
+    tokenizer = None
+
+    def __init__(self, table: pd.DataFrame, *, name: str, S: int, V: int, family: str) -> None:
+        missing = [column for column in NEEDED if column not in table.columns]
+        if missing or not set(RANKS) & set(table.columns):
+            lacks = missing[0] if missing else " or ".join(RANKS)
+            needed = f"{', '.join(NEEDED)}, and {' or '.join(RANKS)}"
+            raise InputError(f"{name}: no column {lacks}; a table of scores needs {needed}")
+        self.name, self.family, self.S, self.V = name, family, S, V
+        if "n_equal" not in table.columns and "rank" in table.columns:
+            table = table.assign(n_greater=table["rank"] - 1)
+        used = [column for column in (*NEEDED, *KEPT) if column in table.columns]
+        table = table[list(dict.fromkeys(used))].sort_values(["document", "position"])
+        for column, values in table.items():
+            is_number = values.dtype.kind in "iuf" and np.isfinite(values).all()
+            if not is_number or (column in WHOLE and (values % 1 != 0).any()):
+                kind = "whole numbers" if column in WHOLE else "numbers"
+                raise InputError(f"{name}: column {column} must hold {kind}, and none missing")
+        table = table.astype(dict.fromkeys(WHOLE & set(table.columns), np.int64))
+        if not len(table) or table.duplicated(["document", "position"]).any():
+            fault = "two rows of one token" if len(table) else "no rows"
+            raise InputError(f"{name}: the table has {fault}")
+        self._table = table.set_index(["document", "position"])
+        content = pd.util.hash_pandas_object(table, index=False).to_numpy()
+        self.revision = f"sha256:{hashlib.sha256(content.tobytes()).hexdigest()}"
+
+    def encode(self, corpus: Corpus, reading: ReadingSettings) -> EncodedCorpus:
+        """The documents as the table has them: their tokens are the targets at their positions.
+
+        InputError for a document that the corpus does not have, and for a position that is not
+        below `max_length`.
+        """
+        documents = []
+        for number, rows in self._table.groupby(level="document"):
+            positions = rows.index.get_level_values("position").to_numpy()
+            fits = 0 <= number < len(corpus.documents) and positions[0] >= 1
+            if not fits or positions[-1] >= reading.max_length:
+                raise InputError(
+                    f"{self.name}: document {number}, position {positions[-1]} is outside of"
+                    f" {corpus.id} with {len(corpus.documents)} documents, cut at"
+                    f" {reading.max_length} tokens (--documents, --max-length)"
+                )
+            ids = np.zeros(positions[-1] + 1, dtype=np.int32)
+            ids[positions] = rows["target"]
+            scored = np.zeros(positions[-1], dtype=bool)
+            scored[positions - 1] = True
+            documents.append(EncodedDocument(int(number), ids, scored))
+        return EncodedCorpus(
+            corpus=corpus.id,
+            fingerprint=corpus.fingerprint,
+            max_length=reading.max_length,
+            documents=tuple(documents),
+            skipped=len(corpus.documents) - len(documents),
+            tokens=len(self._table),
+        )
+
+    def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
+        """The rows of these tokens."""
+        tokens = pd.MultiIndex.from_arrays([batch.documents, batch.positions])
+        rows = self._table.loc[tokens]
+        return {column: rows[column].to_numpy() for column in KEPT if column in rows.columns}
+
+
+def score_table(path: Path, model: ModelSettings, given: ServerSettings) -> ScoreTable:
+    """The model of a table in a file, CSV or Parquet; its name is that of the file by default.
+
+    Raises InputError for a file that cannot be read, without S and V, and as `ScoreTable`.
+    """
+    if not given.size or not given.vocabulary:
+        raise InputError(
+            f"{path}: of a table of scores give --size (S, non-embedding parameters) and"
+            " --vocabulary (V)"
+        )
+    with reason(f"{path}: not a table that can be read"):
+        read = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
+        table = read(path)
+    return ScoreTable(
+        table,
+        name=model.name or path.stem,
+        S=given.size,
+        V=given.vocabulary,
+        family=model.family or "scores",
+    )
