@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 from cyclopts.types import PositiveInt
@@ -30,7 +32,6 @@ RecordsDir = Annotated[Path, Parameter(help="A folder of records or summaries.")
 ParamsFile = Annotated[Path, Parameter(help="A parameter file, as params/pocket.yaml.")]
 Out = Annotated[str, Parameter(help="The folder that records go to.")]
 Ks = Annotated[list[PositiveInt] | None, Parameter("--k", help="k of RBP_k; may be repeated.")]
-AsJson = Annotated[bool, Parameter("--json", help="JSON for machines instead of a table.")]
 
 SEVERAL = Parameter(consume_multiple=True)
 """Of commands without arguments: `--model A B C` is `--model A --model B --model C`, so that a
@@ -40,6 +41,25 @@ shell may write the names, as it does for `--model runs/*/checkpoint-*`."""
 def say(line: str) -> None:
     """A line for people, on standard error."""
     print(line, file=sys.stderr)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a table is printed."""
+
+    format: Annotated[
+        Literal["text", "json", "csv", "md", "latex"],
+        Parameter(help="Of the table; json and csv have all decimals."),
+    ] = "text"
+    as_json: Annotated[bool, Parameter("--json", help="Short for --format json.")] = False
+
+    @property
+    def name(self) -> str:
+        return "json" if self.as_json else self.format
+
+
+Table = Annotated[Form, Parameter(name="*")]
+TEXT_TABLE = Form()
 
 
 @dataclass(frozen=True)
@@ -191,20 +211,30 @@ def _interval_or_nan(interval: Callable[[], tuple[float, float]]) -> tuple[float
         return math.nan, math.nan
 
 
-def print_table(frame: pd.DataFrame, as_json: bool, digits: int = 4) -> None:
+def print_table(frame: pd.DataFrame, form: Form, digits: int = 4) -> None:
     """A table as `print_rows` shows its rows."""
-    print_rows(json.loads(frame.to_json(orient="records", double_precision=15)), as_json, digits)
+    print_rows(json.loads(frame.to_json(orient="records", double_precision=15)), form, digits)
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], as_json: bool, digits: int = 4) -> None:
-    """Rows by column on standard output: rounded for people, with all decimals as JSON.
+def print_rows(rows: Sequence[Mapping[str, Any]], form: Form, digits: int = 4) -> None:
+    """Rows by column on standard output: rounded for people, with all decimals for machines.
 
-    Without pandas, which takes half a second to load.
+    As text and JSON without pandas, which takes half a second to load.
     """
-    if as_json:
+    if form.name == "json":
         numbered = [{name: _or_null(value) for name, value in row.items()} for row in rows]
         print(json.dumps(numbered))
-        return
+    elif form.name == "csv":
+        writer = csv.DictWriter(sys.stdout, list(rows[0]) if rows else (), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: _or_null(value) for name, value in row.items()} for row in rows)
+    elif form.name == "text":
+        _print_text(rows, digits)
+    else:
+        _print_for_a_page(rows, form, digits)
+
+
+def _print_text(rows: Sequence[Mapping[str, Any]], digits: int) -> None:
     columns = []
     for name in rows[0] if rows else ():
         is_text = any(isinstance(row[name], str) for row in rows)
@@ -214,6 +244,30 @@ def print_rows(rows: Sequence[Mapping[str, Any]], as_json: bool, digits: int = 4
         columns.append([cell.rjust(width) for cell in cells])
     for line in zip(*columns, strict=True):
         print(" ".join(line))
+
+
+def _print_for_a_page(rows: Sequence[Mapping[str, Any]], form: Form, digits: int) -> None:
+    """Rows as a table of Markdown or LaTeX (booktabs), with names as prose spells them."""
+    from rbpkit.plots import name_of
+
+    names = list(rows[0]) if rows else []
+    lines = [names]
+    for row in rows:
+        lines.append([name_of(_cell(row[name], digits)) for name in names])
+    special = r"\|" if form.name == "md" else r"[&%#_{}$]"
+    printed = []
+    for line in lines:
+        cells = [re.sub(r"_(low|high|percent)$", r" \1", cell) for cell in line]
+        cells = [re.sub(special, r"\\\g<0>", cell) for cell in cells]
+        printed.append([re.sub(r"RBP\\?_(\d+)", r"$\\mathrm{RBP}_{\1}$", cell) for cell in cells])
+    if form.name == "md":
+        printed.insert(1, ["---"] * len(names))
+        for line in printed:
+            print(f"| {' | '.join(line)} |")
+        return
+    head, *body = (" & ".join(line) + r" \\" for line in printed)
+    print(rf"\begin{{tabular}}{{{'l' * len(names)}}}", r"\toprule", head, r"\midrule", sep="\n")
+    print(*body, r"\bottomrule", r"\end{tabular}", sep="\n")
 
 
 def _cell(value: object, digits: int) -> str:

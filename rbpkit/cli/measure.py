@@ -1,4 +1,4 @@
-"""The commands that run a model: `rbpkit measure` on a corpus, `rbpkit look` on one text."""
+"""The commands that run models: `rbpkit measure` on a corpus, `rbpkit look` on one text."""
 
 from __future__ import annotations
 
@@ -8,9 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+from cyclopts.types import NonNegativeInt
 from cyclopts.validators import Number
 
-from rbpkit.cli.common import AsJson, CorpusName, Model, Out, each_k, measured_rows, print_rows, say
+from rbpkit.cli.common import (
+    TEXT_TABLE,
+    CorpusName,
+    Model,
+    Out,
+    Table,
+    each_k,
+    measured_rows,
+    print_rows,
+    say,
+)
 from rbpkit.errors import InputError
 from rbpkit.files.devices import set_threads
 from rbpkit.settings import (
@@ -30,7 +41,7 @@ if TYPE_CHECKING:
     from rbpkit.summary import Summary
 
 TEXT, READING, MODEL, RUN = TextSettings(), ReadingSettings(), ModelSettings(), RunSettings()
-SERVER = ServerSettings()
+SERVER, ANYWHERE = ServerSettings(), PlaceSettings()
 
 
 def measure(
@@ -47,7 +58,7 @@ def measure(
     run: Annotated[RunSettings, Parameter(name="*", group="Run")] = RUN,
     server: Annotated[ServerSettings, Parameter(name="*", group="Server")] = SERVER,
     force: Annotated[bool, Parameter(help="Measure again what is done.")] = False,
-    as_json: AsJson = False,
+    form: Table = TEXT_TABLE,
 ) -> None:
     """Rank every scored token of a corpus under a model, or several, and keep the records."""
     if not model:
@@ -86,7 +97,7 @@ def measure(
     if summaries:
         from rbpkit.records import told_apart
 
-        print_rows(measured_rows(told_apart(summaries), each_k(None)), as_json)
+        print_rows(measured_rows(told_apart(summaries), each_k(None)), form)
     if len(summaries) < len(model):
         say(f"{len(summaries)} of {len(model)} models measured")
         raise SystemExit(1)
@@ -124,46 +135,82 @@ def _measured(
     return summary
 
 
-ANYWHERE = PlaceSettings()
-
-
 def look(
     *,
-    model: Model,
-    text: Annotated[Path, Parameter(help="A text file, UTF-8; all of it is one document.")],
+    model: Annotated[list[Model], Parameter(help="One or several: their texts below each other.")],
+    text: Annotated[
+        Path | None, Parameter(help="A text file, UTF-8; all of it is one document.")
+    ] = None,
+    corpus: Annotated[
+        str | None, Parameter(help="In place of --text: the corpus that --document is of.")
+    ] = None,
+    document: Annotated[
+        NonNegativeInt, Parameter(help="Its number in the order of the protocol, from 0.")
+    ] = 0,
     out: Annotated[
         Path | None, Parameter(help="The page; by default TEXT.MODEL.look.html.")
     ] = None,
     top: Annotated[
         int, Parameter(help="Alternatives to each token.", validator=Number(gte=1, lte=50))
     ] = 5,
-    max_length: Annotated[
-        int, Parameter(help="Cut the text at this many tokens.", validator=Number(gte=2))
-    ] = 512,
+    which: Annotated[TextSettings, Parameter(name="*", group="Text")] = TEXT,
+    reading: Annotated[ReadingSettings, Parameter(name="*", group="Reading")] = READING,
     place: Annotated[PlaceSettings, Parameter(name="*")] = ANYWHERE,
 ) -> None:
-    """Colour each token of a text by its rank under a model: one HTML page."""
-    from rbpkit.files.text_files import read_txt, suffix_of
-
-    words = read_txt(text)
-    if out is not None and out.exists() and (not out.is_file() or out.samefile(text)):
+    """Colour each token of a text by its rank under a model, or several: one HTML page."""
+    if (text is None) == (corpus is None):
+        raise InputError("give --text, or --corpus and --document")
+    taken = out is not None and out.exists()
+    if out is not None and taken and (not out.is_file() or (text and out.samefile(text))):
         raise InputError(f"--out {out}: is no plain file, or the text itself; name another file")
-    if suffix_of(text) not in (None, ".txt"):
-        say(f"{text.name}: read as raw text, the names and quotation marks of JSON included")
+    words: str | Corpus
+    if text is not None:
+        name, words = _of_file(text)
+    else:
+        name, words = _of_corpus(str(corpus), document, which)
     from rbpkit.files.writing import write_whole
     from rbpkit.models import load_model
     from rbpkit.records import slug
     from rbpkit.tools import rank_view as view
 
-    loaded = load_model(model, progress=True, **place.model_dump())
-    # A file's name may have bytes that are no text.
-    name = os.fsencode(text.name).decode("utf-8", "backslashreplace")
-    target = out or Path(f"{name}.{slug(loaded.name)}.look.html")
-    seen = view.look(loaded, words, name=name, top=top, max_length=max_length)
-    page = view.page(seen)
-    write_whole(target.parent, {target.name: page.encode()})
-    say(
-        f"{seen.model}: S {seen.S:,}, V {seen.V:,}; {len(seen.tokens):,} of {seen.text_tokens:,}"
-        f" tokens; CE {seen.ce():.4f}, RBP_1 {seen.rbp(1):.4f}, RBP_10 {seen.rbp(10):.4f}"
-    )
+    looks = []
+    for one in model:
+        loaded = load_model(one, progress=True, **place.model_dump())
+        seen = view.look(loaded, words, name=name, top=top, **reading.model_dump())
+        looks.append(seen)
+        say(
+            f"{seen.model}: S {seen.S:,}, V {seen.V:,}; {len(seen.tokens):,} of"
+            f" {seen.text_tokens:,} tokens; CE {seen.ce():.4f}, RBP_1 {seen.rbp(1):.4f},"
+            f" RBP_10 {seen.rbp(10):.4f}"
+        )
+    models = "+".join(slug(seen.model) for seen in looks)
+    file_name = name if text is not None else slug(name.replace(":", "-"))
+    target = out or Path(f"{file_name}.{models}.look.html")
+    write_whole(target.parent, {target.name: view.page(*looks).encode()})
     print(target)
+
+
+def _of_file(text: Path) -> tuple[str, str]:
+    """The name of a text file, and its text."""
+    from rbpkit.files.text_files import read_txt, suffix_of
+
+    words = read_txt(text)
+    if suffix_of(text) not in (None, ".txt"):
+        say(f"{text.name}: read as raw text, the names and quotation marks of JSON included")
+    # A file's name may have bytes that are no text.
+    return os.fsencode(text.name).decode("utf-8", "backslashreplace"), words
+
+
+def _of_corpus(corpus: str, number: int, which: TextSettings) -> tuple[str, Corpus]:
+    """The name of a document of a corpus, and the document with its prompt, as a corpus."""
+    from rbpkit.corpora import Corpus, load_corpus
+
+    whole = load_corpus(corpus, **which.model_dump(exclude={"changed_text"}))
+    count = len(whole.documents)
+    if number >= count:
+        raise InputError(f"--document {number}: {whole.id} has {count} documents, from 0")
+    if whole.pictures is not None:
+        raise InputError(f"{whole.id}: look shows texts alone, and these are captions of pictures")
+    name = f"{whole.id}-{number}"
+    prompts = None if whole.prompts is None else (whole.prompts[number],)
+    return name, Corpus(name, (whole.documents[number],), prompts=prompts)

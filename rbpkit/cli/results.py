@@ -13,10 +13,12 @@ from cyclopts.types import NonNegativeInt
 
 from rbpkit.cli.common import (
     ALL,
-    AsJson,
+    TEXT_TABLE,
     Chosen,
+    Form,
     Ks,
     RecordsDir,
+    Table,
     Where,
     check_figure,
     each_k,
@@ -43,13 +45,13 @@ ANY = Where()
 
 
 def show(
-    records: RecordsDir, /, *, chosen: Chosen = ALL, k: Ks = None, as_json: AsJson = False
+    records: RecordsDir, /, *, chosen: Chosen = ALL, k: Ks = None, form: Table = TEXT_TABLE
 ) -> None:
     """CE and RBP_k with 95% intervals (other documents) of every model and corpus in a folder."""
     summaries = chosen.load(records, several=True)
     ks = each_k(k)
     say_if_k_is_all(summaries, ks)
-    print_rows(measured_rows(summaries, ks, intervals=True), as_json)
+    print_rows(measured_rows(summaries, ks, intervals=True), form)
 
 
 # -- laws in size and in cross-entropy --------------------------------------------------------
@@ -67,7 +69,7 @@ def fit(
     figure: Annotated[
         Path | None, Parameter(help="Draw the lines into this file: .png, .pdf or .svg.")
     ] = None,
-    as_json: AsJson = False,
+    form: Table = TEXT_TABLE,
 ) -> None:
     """The law -log RBP_k ~ S^-alpha (and CE) of every family and corpus in a folder.
 
@@ -82,7 +84,7 @@ def fit(
     summaries = chosen.load(records)
     ks = each_k(k)
     if against == "ce":
-        _print_lines_in_ce(_lines_in_ce(summaries, ks), as_json, figure)
+        _print_lines_in_ce(_lines_in_ce(summaries, ks), form, figure)
         return
     for line in family_lines(summaries):
         say(line)
@@ -93,7 +95,7 @@ def fit(
         raise InputError(f"{records}: nothing could be fitted; {fits.refused[0]}")
     for reason in fits.refused:
         say(f"no fit: {reason}")
-    print_table(fits.table, as_json)
+    print_table(fits.table, form)
     for trust in trust_of_all(summaries).values():
         say(trust.words)
     if figure is not None:
@@ -115,13 +117,13 @@ def _lines_in_ce(summaries: Sequence[Summary], ks: Sequence[int]) -> list[AxisFi
     return fits
 
 
-def _print_lines_in_ce(fits: Sequence[AxisFit], as_json: bool, figure: Path | None) -> None:
+def _print_lines_in_ce(fits: Sequence[AxisFit], form: Form, figure: Path | None) -> None:
     """The table of the lines, and their picture."""
     import pandas as pd
 
     from rbpkit.axis import axis_table
 
-    print_table(axis_table(fits), as_json)
+    print_table(axis_table(fits), form)
     if figure is None:
         return
     from rbpkit.fit import Curve
@@ -174,7 +176,7 @@ def predict(
     force: Annotated[
         bool, Parameter(help="Predict from a law in doubt, however far from the sizes measured.")
     ] = False,
-    as_json: AsJson = False,
+    form: Table = TEXT_TABLE,
 ) -> None:
     """CE and RBP_k of a new model: from its size by its family's law, or from its cross-entropy.
 
@@ -184,7 +186,7 @@ def predict(
     if pairs is not None:
         if records is not None or size or ce:
             raise InputError("--pairs: a table needs no --records, --size or --ce")
-        _predict_pairs(pairs, as_json, figure)
+        _predict_pairs(pairs, form, figure)
         return
     if records is None:
         raise InputError("give --records and --size or --ce, or a table of --pairs")
@@ -195,7 +197,7 @@ def predict(
     if ce:
         from rbpkit.axis import predict_from_ce
 
-        print_table(predict_from_ce(_lines_in_ce(summaries, ks), ce, level), as_json)
+        print_table(predict_from_ce(_lines_in_ce(summaries, ks), ce, level), form)
         return
     from rbpkit.fit import curves_of_all, family_lines
     from rbpkit.stats.noise import trust_of_all
@@ -214,11 +216,11 @@ def predict(
         for trust in trusts.values():
             say(trust.words)
     _warn_of_extrapolation(table)
-    if not as_json:
+    if form.name not in ("json", "csv"):
         shown_sizes = [f"{S:.6g}" for S in table["S"]]
         shown_decades = [f"{decades:+.2f}" for decades in table["decades"]]
         table = table.assign(S=shown_sizes, decades=shown_decades)
-    print_table(table, as_json)
+    print_table(table, form)
 
 
 def _warn_of_extrapolation(table: pd.DataFrame) -> None:
@@ -233,7 +235,7 @@ def _warn_of_extrapolation(table: pd.DataFrame) -> None:
         )
 
 
-def _predict_pairs(path: Path, as_json: bool, figure: Path | None) -> None:
+def _predict_pairs(path: Path, form: Form, figure: Path | None) -> None:
     """Predict the rows of a table that have no accuracy, and print them."""
     if figure is not None:
         check_figure(figure)
@@ -249,7 +251,7 @@ def _predict_pairs(path: Path, as_json: bool, figure: Path | None) -> None:
         if needed or (name in pairs.columns and pairs[name].astype(bool).any()):
             about.append(name)
     table = pairs.loc[predicted.index, about].join(predicted)
-    print_table(table, as_json, digits=5)
+    print_table(table, form, digits=5)
     noted = int((predicted["note"] != "").sum())
     if noted:
         say(f"{noted} of {len(table)} predictions have a note: read it before you use them")
@@ -298,7 +300,7 @@ def compare(
         str | None, Parameter(help="The corpus again, a file or name: prints how documents begin.")
     ] = None,
     field: Annotated[str | None, Parameter(help="Column with the text in --text.")] = None,
-    as_json: AsJson = False,
+    form: Table = TEXT_TABLE,
 ) -> None:
     """Model B minus model A in CE and RBP_k, with 95% intervals (paired, other documents).
 
@@ -317,17 +319,17 @@ def compare(
             words = _documents(called, None, of_a.manifest) if called else None
     if words:
         documents["begins"] = [_begin(words[number]) for number in documents["document"]]
-    if as_json:
+    if form.name == "json":
         both = {"differences": table, "documents": documents}
         rows = {name: json.loads(one.to_json(orient="records")) for name, one in both.items()}
         print(json.dumps(rows))
         return
     names = f"A is {of_a.manifest.model}, B is {of_b.manifest.model}"
     say(f"{names}, on {of_a.manifest.corpus}: {of_a.tokens:,} tokens")
-    print_table(table, as_json)
-    if show_documents:
+    print_table(table, form)
+    if show_documents and form.name == "text":  # a second table would spoil the file of the first
         say("the documents that differ most (nats: B minus A, all tokens of the document):")
-        print_table(documents, as_json)
+        print_table(documents, form)
 
 
 def _summary(records: Path, name: str, chosen: Where) -> Summary:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
-from rbpkit.cli.common import AsJson, Out, ParamsFile, print_rows, print_table, say
+from rbpkit.cli.common import TEXT_TABLE, Out, ParamsFile, Table, print_rows, print_table, say
 from rbpkit.errors import InputError, reason
 from rbpkit.study.checks import folder_to_write
 
@@ -79,7 +79,7 @@ def status(
     out: Annotated[
         str | None, Parameter(help="The records; by default the file's records_dir.")
     ] = None,
-    as_json: AsJson = False,
+    form: Table = TEXT_TABLE,
 ) -> None:
     """Count the jobs of a parameter file that are done, failed or left. Exit 1: some failed."""
     from rbpkit.study.params import load_params
@@ -94,7 +94,7 @@ def status(
     from rbpkit.study.jobs import study_status
 
     jobs = study_status(loaded, folder)
-    print_table(jobs, as_json, digits=1)
+    print_table(jobs, form, digits=1)
     count = jobs["state"].value_counts()
     counted = ", ".join(f"{count.get(state, 0)} {state}" for state in ("done", "failed", "left"))
     say(f"{len(jobs)} jobs: {counted}")
@@ -174,7 +174,7 @@ def fetch(
         missing = sum(file.file_size or 0 for file in files if file.will_download)
         row = {"repository": name, "commit": files[0].commit_hash[:12]}
         rows.append({**row, "GB": size / 1e9, "GB to download": missing / 1e9})
-    print_rows(rows, as_json=False, digits=3)
+    print_rows(rows, TEXT_TABLE, digits=3)
     in_all = sum(row["GB to download"] for row in rows)
     say(f"{len(rows)} repositories, {in_all:.3f} GB to download")
     if dry_run:

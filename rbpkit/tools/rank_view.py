@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 
+import numpy as np
 import torch
 from jinja2 import Template
 from transformers import PreTrainedTokenizerBase
@@ -66,6 +67,11 @@ class Look:
         """The ranks of the scored tokens."""
         return [token.rank for token in self.tokens if token.rank is not None]
 
+    def share(self, group: int) -> float:
+        """Which share of the scored tokens has a rank of this group of the palette."""
+        groups = [rank_group(rank) for rank in self.ranks]
+        return groups.count(group) / len(groups)
+
     def rbp(self, k: int) -> float:
         """RBP_k = Pr(R <= k), Eq. 4, over the scored tokens."""
         hits = sum(rank <= k for rank in self.ranks)
@@ -79,40 +85,58 @@ class Look:
 
 @torch.no_grad()
 def look(
-    model: LoadedModel, text: str, *, name: str = "text", top: int = 5, max_length: int = MAX_LENGTH
+    model: LoadedModel,
+    text: str | Corpus,
+    *,
+    name: str = "text",
+    top: int = 5,
+    max_length: int = MAX_LENGTH,
+    stride: int = 0,
 ) -> Look:
     """Rank each token of `text` under `model`, and find the `top` likeliest entries at its place.
 
-    The text is one document. As in `measure`, it is cut at `max_length` tokens, or at the model's
-    context if that is less. name: what to call the text.
+    text: one document, or a corpus of one, which may have a prompt. As in `measure`, it is cut at
+        `max_length` tokens, or at the model's context if that is less, unless there is a `stride`.
+    name: what to call the text.
 
     Raises InputError for a text that leaves nothing to score, a max_length below 2, and logits
     that are NaN or infinite.
     """
-    reading = ReadingSettings.of({"max_length": max_length})
-    encoded = model.encode(Corpus(name, (text,)), reading)
-    [(batch, ranks)] = measured_ranks(model, encoded)  # one document is one batch
-    ids = encoded.documents[0].input_ids.tolist()
-    likeliest = _likeliest(model, batch, top)
+    reading = ReadingSettings.of({"max_length": max_length, "stride": stride})
+    corpus = text if isinstance(text, Corpus) else Corpus(name, (text,))
+    encoded = model.encode(corpus, reading)
+    first = min(window.start for window in encoded.documents)  # below 0 if there is a prompt
+    length = max(window.start + len(window.input_ids) for window in encoded.documents) - first
+    ids = np.zeros(length, dtype=np.int64)
+    for window in encoded.documents:
+        place = window.start - first
+        ids[place : place + len(window.input_ids)] = window.input_ids
+
+    # Of each scored token by its place in ids: rank, n_equal and nll; and the likeliest entries.
+    numbers: dict[int, tuple[int, int, float]] = {}
+    likeliest: dict[int, list[tuple[int, float]]] = {}
+    for batch, ranks in measured_ranks(model, encoded):
+        places = (batch.positions - first).tolist()
+        rank = (ranks["n_greater"] + ranks["n_equal"] + 1).tolist()
+        rows = zip(rank, ranks["n_equal"].tolist(), ranks["nll"].tolist(), strict=True)
+        numbers.update(zip(places, rows, strict=True))
+        likeliest.update(zip(places, _likeliest(model, batch, top), strict=True))
 
     # Each id that the page shows is spelt once.
-    shown = set(ids)
-    for entries in likeliest:
+    shown = set(ids.tolist())
+    for entries in likeliest.values():
         shown.update(id for id, _ in entries)
     shown_ids = sorted(shown)
     spelling = dict(zip(shown_ids, pieces(model.tokenizer, shown_ids), strict=True))
 
-    # All tokens first as if none were scored, then those that are.
-    tokens = [Token(id, spelling[id]) for id in ids]
-    rank = (ranks["n_greater"] + ranks["n_equal"] + 1).tolist()
-    n_equal, nll = ranks["n_equal"].tolist(), ranks["nll"].tolist()
-    for i, position in enumerate(batch.positions.tolist()):  # the scored ones
-        id = ids[position]
-        alternatives = tuple((other, spelling[other], p) for other, p in likeliest[i])
-        tokens[position] = Token(id, spelling[id], rank[i], n_equal[i], nll[i], alternatives)
-
-    whole_text = model.tokenizer(text, verbose=False)["input_ids"]
-    return Look(model.name, model.S, model.V, name, len(whole_text), tuple(tokens))
+    tokens = []
+    for place, id in enumerate(ids.tolist()):
+        if place not in numbers:
+            tokens.append(Token(id, spelling[id]))
+            continue
+        alternatives = tuple((other, spelling[other], p) for other, p in likeliest[place])
+        tokens.append(Token(id, spelling[id], *numbers[place], alternatives))
+    return Look(model.name, model.S, model.V, name, length + encoded.past, tuple(tokens))
 
 
 def _likeliest(model: LoadedModel, batch: Batch, top: int) -> list[list[tuple[int, float]]]:
@@ -179,16 +203,14 @@ def visible(
     return "".join(written)
 
 
-def page(look: Look) -> str:
-    """`look` as one HTML page: its numbers, a key, and the text with tokens coloured by rank.
+def page(*looks: Look) -> str:
+    """One HTML page: of each `look` its numbers, a key, and the text with tokens coloured by rank.
 
     Pointing at a token, or focusing it, shows its rank, probability, nll and alternatives.
     """
-    groups = [rank_group(rank) for rank in look.ranks]
-    key = []  # for each group of ranks its name, colours, and share of the scored tokens
-    for number, name in enumerate(RANK_GROUPS):
-        share = groups.count(number) / len(groups)
-        key.append((name, (RANK_FILLS[number], RANK_LETTERS[number]), share))
     source = resources.files("rbpkit").joinpath("tools/rank_view.html").read_text("utf-8")
     template = Template(source, autoescape=True, trim_blocks=True)
-    return template.render(look=look, key=key, visible=visible, rank_group=rank_group, exp=math.exp)
+    colours = list(zip(RANK_GROUPS, RANK_FILLS, RANK_LETTERS, strict=True))
+    return template.render(
+        looks=looks, colours=colours, visible=visible, rank_group=rank_group, exp=math.exp
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import shutil
@@ -143,3 +144,16 @@ def test_a_table_of_pairs_is_predicted_to_the_digits_that_were_committed(rbpkit)
 def test_what_does_not_go_together_is_one_line(predict, given, says):
     status, _, err = predict(*given)
     assert status == 2 and err.count("\n") == 1 and says in err
+
+
+def test_a_table_for_a_page_or_a_program(rbpkit, folder):
+    fitted = ("fit", folder, *ONE, "--k", 10)
+    rows = json.loads(rbpkit(*fitted, "--json")[1])
+    read = pd.read_csv(io.StringIO(rbpkit(*fitted, "--format", "csv")[1]))
+    pd.testing.assert_frame_equal(read, pd.DataFrame(rows))
+    slope = f"{rows[1]['slope']:.4f}"
+    _, _, _, line = rbpkit(*fitted, "--format", "md")[1].splitlines()
+    assert line.startswith(rf"| pocket:prose | Pythia | $\mathrm{{RBP}}_{{10}}$ | 8 | {slope} |")
+    page = rbpkit(*fitted, "--format", "latex")[1]
+    assert rf"pocket:prose & Pythia & $\mathrm{{RBP}}_{{10}}$ & 8 & {slope} &" in page
+    assert page.count(r"\\") == 3 and page.endswith("\\end{tabular}\n")

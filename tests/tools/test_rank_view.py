@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from bs4 import BeautifulSoup
 from tokenizers import Tokenizer, decoders, models
 from transformers import PreTrainedTokenizerFast
 
-from rbpkit.corpora import load_corpus
+from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.palette import rank_group
@@ -82,6 +83,21 @@ def test_a_long_text_is_cut_at_the_context_and_the_page_says_so(model):
     assert f"first 256 of its {len(model.tokenizer(CODE * 10)['input_ids'])} tokens" in page(seen)
 
 
+@pytest.mark.parametrize("stride", [0, 30])
+def test_a_document_of_a_corpus_after_its_prompt_or_in_windows(stride, model, tmp_path):
+    rows = [{"text": CODE, "prompt": "" if stride else "# The mean of some values.\n"}] * 2
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    corpus = load_corpus(path, prompt=None if stride else "prompt")
+    records = measure(model, corpus, max_length=50, stride=stride).records
+    prompts = None if corpus.prompts is None else corpus.prompts[1:]
+    one = Corpus("one", corpus.documents[1:], prompts=prompts)
+    seen = look(model, one, max_length=50, stride=stride)
+    of_second = records.document == 1
+    assert [token.rank for token in seen.scored] == records.rank()[of_second].tolist()
+    assert [token.id for token in seen.scored] == records.target[of_second].tolist()
+
+
 def test_byte_level_pieces_add_up_to_the_text(model):
     assert b"".join(token.piece for token in look(model, ODD).tokens) == ODD.encode()
     assert {bytes([b]) for b in range(256)} <= set(pieces(model.tokenizer, range(families.V)))
@@ -137,4 +153,13 @@ def test_command(rbpkit, model, tmp_path, monkeypatch):
         status, out, err = rbpkit(*asked, flag, value)
         assert (status, out) == (2, "") and err.count("\n") == 1, err
         assert flag in err or str(value) in err
-    assert len(os.listdir()) == 6 and Path("pipe").is_fifo() and CODE in Path("mean.py").read_text()
+    asked = ["look", "--corpus", "pocket:code", "--documents", 4, "--max-length", 20]
+    asked += ["--model", families.model_folder("Pythia", 0), families.model_folder("OPT", 0)]
+    status, out, err = rbpkit(*asked, "--document", 3, "--out", "two.html")
+    assert (status, out) == (0, "two.html\n"), err
+    headings = BeautifulSoup(Path("two.html").read_text(), "html.parser").find_all("h1")
+    assert [one.text.split(" ranked by ")[0] for one in headings] == ["pocket:code-3"] * 2
+    for wrong in (["--document", 4], ["--text", "mean.py"]):
+        status, out, err = rbpkit(*asked, *wrong)
+        assert (status, out) == (2, "") and err.count("\n") == 1, err
+    assert len(os.listdir()) == 7 and Path("pipe").is_fifo() and CODE in Path("mean.py").read_text()
