@@ -84,6 +84,7 @@ STYLE = RcParams(
     {
         "figure.dpi": 100,
         "figure.figsize": (WIDTH, 4.0),
+        "font.size": 10,  # of notes
         "axes.titlesize": 12,
         "axes.titlelocation": "left",
         "axes.labelsize": 11,

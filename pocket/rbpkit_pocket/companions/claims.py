@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -26,11 +26,11 @@ def claims_table(
     - test: ours
     - published, measured: what it gives on the published points and on the measured models
     - verdict: one of `VERDICTS`; on the paper's claim, so by the published points
-    - main: whether it is a main claim or a detail
+    - main: False for a detail; a main claim may leave it out
 
     Raises InputError for another key or verdict.
     """
-    table = pd.DataFrame(list(claims))
+    table = pd.DataFrame([{"main": True, **claim} for claim in claims])
     if set(table.columns) != set(_COLUMNS) or not set(table["verdict"]) <= set(VERDICTS):
         raise InputError(f"claims: each has {', '.join(_COLUMNS)}; verdicts: {', '.join(VERDICTS)}")
     models = "yours" if records_dir else "pocket models"
@@ -75,3 +75,9 @@ def as_markdown(table: pd.DataFrame) -> Markdown:
 
 def _table_line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def span(values: Iterable[float], form: str = ".2f") -> str:
+    """The least and the largest value, as a table says them."""
+    values = list(values)
+    return f"{min(values):{form}} to {max(values):{form}}" if values else "not measured"

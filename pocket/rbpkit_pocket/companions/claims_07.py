@@ -8,7 +8,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from rbpkit import paper
-from rbpkit_pocket.companions.claims import claims_table
+from rbpkit_pocket.companions.claims import claims_table, span
 from rbpkit_pocket.findings.windows import MIN_RUNS
 
 Law = Callable[[pd.DataFrame], tuple[float, float, float]]
@@ -57,7 +57,6 @@ def claims(
             if straight_here
             else nothing,
             "verdict": "holds" if straight == len(long) else "holds in part",
-            "main": True,
         },
         {
             "claim": "The sequence length N acts as an amplifier: larger N sharpens the transition,"
@@ -69,18 +68,16 @@ def claims(
             f" {width[1][100]:.1f} and {width[10][100]:.1f} at k = 100,"
             f" {width[1][2500]:.1f} and {width[10][2500]:.1f} at k = 2500",
             "measured": f"decades for N = {N} over those for N = 1: "
-            + _ends([1 / ratio for ratio in ratios], "{:.2f} to {:.2f}"),
+            + span(1 / ratio for ratio in ratios),
             "verdict": sharpens,
-            "main": True,
         },
         {
             "claim": "Assuming independence and stationarity across positions",
             "where": "Section 5.1, Eq. 6 (assumed, not claimed)",
             "test": "effective number of tokens of a window of ten; 10 if independent",
-            "published": f"{_ends(ten)}, median {ten.median():.1f}",
-            "measured": f"{_ends(gap.effective)} of {N}",
+            "published": f"{span(ten, '.1f')}, median {ten.median():.1f}",
+            "measured": f"{span(gap.effective, '.1f')} of {N}",
             "verdict": "holds" if abs(ten.median() - 10) <= 1 else "does not hold",
-            "main": True,
         },
         {
             "claim": r"$-\log p_{N,k} \propto N \cdot S^{-\alpha}$",
@@ -105,10 +102,6 @@ def claims(
         },
     ]
     return claims_table("07", rows, records_dir, figures_dir)
-
-
-def _ends(values: Sequence[float], form: str = "{:.1f} to {:.1f}") -> str:
-    return form.format(min(values), max(values)) if len(values) else "not measured"
 
 
 def _from_10_to_90(points: pd.DataFrame) -> tuple[int, int]:

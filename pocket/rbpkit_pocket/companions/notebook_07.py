@@ -60,7 +60,7 @@ def row_of_hits(model: LoadedModel, begin: pd.DataFrame, k: int, figures_dir: st
             face = INK if is_hit else "white"
             axes.add_patch(plt.Rectangle((place, 1), 0.9, 1, facecolor=face, edgecolor=INK))
             shown = token.replace("\n", "↵").replace(" ", "·")
-            axes.text(place + 0.45, 2.15, shown, rotation=90, ha="center", va="bottom", fontsize=10)
+            axes.text(place + 0.45, 2.15, shown, rotation=90, ha="center", va="bottom")
         # The first window of five hits, and the last window of ten that one miss spoils
         of_five = np.convolve(hit, np.ones(5), "valid")
         of_ten = np.convolve(hit, np.ones(10), "valid")
@@ -79,7 +79,7 @@ def _bracket(axes: Axes, start: int, length: int, height: float, text: str) -> N
     left, right = start, start + length - 0.1
     heights = [height, height - 0.2, height - 0.2, height]
     axes.plot([left, left, right, right], heights, color=INK, linewidth=1)
-    axes.text(left - 0.3, height - 0.2, text, ha="right", va="center", fontsize=10)
+    axes.text(left - 0.3, height - 0.2, text, ha="right", va="center")
 
 
 def slide(points: pd.DataFrame, success: Callable[[Array, int], Array], figures_dir: str) -> None:
@@ -98,7 +98,7 @@ def slide(points: pd.DataFrame, success: Callable[[Array, int], Array], figures_
             half.append(np.interp(0.5, by_law, S))
             axes.plot(S, by_law, "--", color=grey, linewidth=1.6)
             axes.plot(counted.S, counted.p, "o-", color=grey, linewidth=2)
-            axes.text(*place, LENGTHS[N], fontsize=10, color=plots.for_text(grey))
+            axes.text(*place, LENGTHS[N], color=plots.for_text(grey))
         for left, right in pairwise(half):
             arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 3, "shrinkB": 3}
             axes.annotate("", (right, 0.5), (left, 0.5), arrowprops=arrow)
@@ -117,7 +117,7 @@ def widths(series: pd.DataFrame, spanned: float, figures_dir: str) -> None:
     with plots.style():
         figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
         axes.axhspan(0, spanned, color=CONTEXT, zorder=0)
-        axes.text(1, 0.7, "grey: what the models span", fontsize=10)
+        axes.text(1, 0.7, "grey: what the models span")
         ends = []
         for k, grey in zip(shown_k, ordered_greys(len(shown_k)), strict=True):
             line = width.loc[k, :20].dropna()
