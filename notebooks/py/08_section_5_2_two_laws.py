@@ -82,7 +82,7 @@ draw.check(1, answer_1)
 #
 # Cross-entropy (CE) is the mean of $-\log p$ in nats (natural logarithms), where $p$ is the probability that a model gives the true token. It is *absolute-based*: it uses $p$ itself. $\mathrm{RBP}_k$, the share of tokens of rank $k$ or less, is *relative-based*: it uses only the order of the tokens. The paper's $p_1$ is $\mathrm{RBP}_1$.
 #
-# Let $S$ be the number of parameters without embeddings. CE and $-\log\mathrm{RBP}_1$ are two losses. Both fall as $S^{-\alpha}$: on logarithmic axes, a line with slope $-\alpha$. Here they are for ten Pythias on Wikipedia (Wiki):
+# Let $S$ be the number of parameters without embeddings. CE and $-\log\mathrm{RBP}_1$ are two losses. Both fall as $S^{-\alpha}$: on logarithmic axes, a line with slope $-\alpha$. Here are the exponents of ten Pythias on Wikipedia (Wiki):
 
 # %%
 laws = rank_laws.published_laws()  # the points of Figures 8a and 8b, a row for each model
@@ -97,10 +97,6 @@ print(f"alpha of -log RBP_1: {law_of_rank.alpha:.4f}")
 law_of_ratio = fit_power_law(size, laws["CE"] / rank_loss)
 low, high = law_of_ratio.alpha_interval  # of 95%
 print(f"difference of the two: {law_of_ratio.alpha:.4f}, between {low:.4f} and {high:.4f}")
-
-# %%
-columns = ["model", "S", "CE", "neg_log_rbp1"]
-draw.laws(laws, laws[columns], figures_dir, simulated=False)
 
 # %% [markdown]
 # The exponents are close but not equal: the 95% interval of their difference, 0.006 to 0.008, leaves out zero.
@@ -233,8 +229,7 @@ study = draw.read_study(records_dir, families, corpus_names)
 fits, refused = rank_laws.lognormals(study.shown(), k_min=2)  # as the authors
 for reason in refused:
     print(f"No lognormal for {reason}.")
-saved = draw.parameters(laws, fits)
-draw.laws(laws, saved, figures_dir, simulated=True)
+draw.laws(laws, fits, figures_dir)
 
 # %% [markdown]
 # The simulated losses are power laws too ("similar scaling patterns"). But $-\log p_1$ is too high by a factor of 1.7, and CE by 1.2 nats. (Appendix C scales the curve's shares so that they add up to 1. Then rank 1 gets 41 of 100.) A constant factor does not change an exponent: $-\log p_1$ has 0.080 in place of 0.079. An added constant makes it smaller: CE has 0.061 in place of 0.087. So by the curve CE falls more slowly than $-\log p_1$. As measured, it falls faster.
@@ -270,7 +265,8 @@ for pair, models in points.groupby(["source", "corpus", "family"], sort=False):
         rows.append((*pair, of_CE, of_RBP, of_RBP / of_CE))
 pairs = pd.DataFrame(rows, columns=["source", "corpus", "family", "alpha_CE", "alpha_1", "ratio"])
 print(f"{study.ours}: steeper in {(pairs['ratio'][1:] > 1).sum()} of {len(pairs) - 1} pairs")
-draw.exponents(table1, pairs, points, study.ours, figures_dir)
+measured = pairs[pairs["source"] == "measured"]
+measured.pivot(index="corpus", columns="family", values="ratio").round(2)
 
 # %% [markdown]
 # <details><summary>Does CE decide RBP_1?</summary>

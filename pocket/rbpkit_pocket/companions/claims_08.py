@@ -11,7 +11,7 @@ from scipy.stats import linregress
 
 from rbpkit.fit import fit_power_law
 from rbpkit.summary import Summary
-from rbpkit_pocket.companions.claims import claims_table
+from rbpkit_pocket.companions.claims import claims_table, span
 from rbpkit_pocket.findings.other_laws import best_score
 
 
@@ -55,7 +55,7 @@ def claims(
     measured_pairs = pairs[pairs["source"] == "measured"]
     together = "not measured"
     if by_CE_here:
-        together = f"all families of a text together: to {_span(by_CE_here, '.1%')}"
+        together = f"all families of a text together: to {span(by_CE_here, '.1%')}"
     minus = "\N{MINUS SIGN}"
     rows: list[dict[str, object]] = [
         {
@@ -65,9 +65,8 @@ def claims(
             "test": "alpha_1 within 10% of alpha_CE",
             "published": f"Figure 8a: {eight['alpha_1']:.3f} and {eight['alpha_CE']:.3f}, yes;"
             f" Table 1: {within[0.1]} of 24 cells, {within[0.2]} within 20%",
-            "measured": f"alpha_1 / alpha_CE {_span(measured_pairs['ratio'])}",
+            "measured": f"alpha_1 / alpha_CE {span(measured_pairs['ratio'])}",
             "verdict": identical,
-            "main": True,
         },
         {
             "claim": "our hypothesis is that the rank distribution follows a lognormal"
@@ -75,21 +74,19 @@ def claims(
             "where": "Section 5.2, Figure 8c",
             "test": "lead of another law with two parameters (Weibull), ranks >= 2, same cuts, in"
             " sample",
-            "published": f"{_span(lead, '.4f')} nats per token; the place of the cut is worth"
-            f" {_span(cut, '.4f')}; rank 1 is not in the fit",
-            "measured": f"largest model of each text: {_span(_leads(fits, summaries), '.3f')}",
+            "published": f"{span(lead, '.4f')} nats per token; the place of the cut is worth"
+            f" {span(cut, '.4f')}; rank 1 is not in the fit",
+            "measured": f"largest model of each text: {span(_leads(fits, summaries), '.3f')}",
             "verdict": "holds in part" if lead.max() < 0.01 else "does not hold",
-            "main": True,
         },
         {
             "claim": f"Simulated results: CE and {minus} log RBPk show similar scaling patterns",
             "where": "Figure 8b",
             "test": "simulated alpha_1 / alpha_CE; levels",
             "published": f"both are power laws; ratio {simulated:.2f} (measured"
-            f" {eight['ratio']:.2f}); CE too high by {_span(too_high)} nats",
-            "measured": f"ratio {_span(ratios)}; CE too high by {_span(gap_here)} nats",
+            f" {eight['ratio']:.2f}); CE too high by {span(too_high)} nats",
+            "measured": f"ratio {span(ratios)}; CE too high by {span(gap_here)} nats",
             "verdict": "holds" if abs(simulated - 1) <= 0.1 else "holds in part",
-            "main": True,
         },
         {
             "claim": "if RBP1 is 30%, it means that greedy sampling works for 30% cases. Yet this"
@@ -101,24 +98,18 @@ def claims(
             f" practice -log RBP_1 follows to {off_CE:.1%}",
             "measured": together,
             "verdict": "holds in part",
-            "main": True,
         },
         {
             "claim": "approximately linear in S",
             "where": "Section 5.2, ICLR version (withdrawn on arXiv)",
             "test": "R2 of mu / sigma",
             "published": f"{R2['S']:.2f} on S, {R2['ln S']:.3f} on ln S",
-            "measured": f"on ln S: {_span(in_ln_S)}",
+            "measured": f"on ln S: {span(in_ln_S)}",
             "verdict": "holds" if R2["S"] > 0.9 else "does not hold",
             "main": False,
         },
     ]
     return claims_table("08", rows, records_dir, figures_dir)
-
-
-def _span(values: Iterable[float], form: str = ".2f") -> str:
-    values = list(values)
-    return f"{min(values):{form}} to {max(values):{form}}" if values else "not measured"
 
 
 def _off_parabola(models: pd.DataFrame) -> float:
