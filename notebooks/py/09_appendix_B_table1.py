@@ -123,6 +123,7 @@ for cell in with_source:
 fitted = fit_cells(curves)
 
 # %%
+# The difference of a cell without points is missing
 off = fitted.drop(columns="n") - printed
 off = off.abs()
 source = pd.Series(sources).rename_axis(CELL)  # the figure of each cell
@@ -199,17 +200,14 @@ draw.whole_table(table, figures_dir)
 
 # %%
 study = draw.read_study(records_dir, families, corpus_names)
-our_curves = draw.measured_cells(study)
-pocket = draw.in_table_form(fit_cells(our_curves), our_curves, study)
-half = half_width(pocket["slope"], pocket["R2"], pocket["n"])
-pocket["low"], pocket["high"] = pocket["slope"] - half, pocket["slope"] + half
+pocket = draw.measured_cells(study)
 draw.measured_table(pocket, study, figures_dir)
 
 # %%
 slopes = pocket["slope"].unstack("k").reindex(columns=["CE", "1", "10"])
 growth = pd.DataFrame({"alpha_10 / alpha_1": slopes["10"] / slopes["1"]})
 growth["alpha_1 / alpha_CE"] = slopes["1"] / slopes["CE"]
-print(growth.unstack("family").round(2).to_string() if our_curves else "no line, so no factor")
+print(growth.unstack("family").round(2).to_string() if len(pocket) else "no line, so no factor")
 
 # %% [markdown]
 # ## The paper says, we get

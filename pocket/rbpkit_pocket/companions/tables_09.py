@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -12,15 +12,14 @@ from IPython.display import Markdown
 
 from rbpkit import paper
 from rbpkit.files.writing import as_csv, write_whole
-from rbpkit.fit import Curve
-from rbpkit.stats.curves import measured_curves, models_of
+from rbpkit.fit import curves_of_all, fit_curves
+from rbpkit.stats.curves import models_of
 from rbpkit_pocket.companions.choices import Study
 from rbpkit_pocket.companions.claims import claims_table
 
 CELL = ["dataset", "k", "family"]
 MINUS = "\N{MINUS SIGN}"
-POCKET_ROWS = ["CE", "1", "4", "8", "10", "32", "100", "410"]
-Cells = Mapping[tuple[str, str, str], Curve]
+POCKET_KS = [1, 4, 8, 10, 32, 100, 410]
 
 
 def all_cells(
@@ -52,60 +51,48 @@ def all_cells(
     return table[[*names, "slope_difference", "R2_difference"]]
 
 
-def measured_cells(study: Study) -> dict[tuple[str, str, str], Curve]:
-    """The cells of Table 1's form with three measured models or more; says which have fewer."""
-    with_line, too_few, pairs = [], [], []
+def measured_cells(study: Study) -> pd.DataFrame:
+    """The measured cells in Table 1's form, with intervals; says which have no line."""
+    with_line, too_few = [], []
     for corpus, family in product(study.corpora, study.families):
         models = models_of(study.summaries, corpus, family)
         if len(models) >= 3:
             with_line += models
-            pairs.append((corpus, family))
         elif models:
             too_few.append(f"{family} on {corpus} ({len(models)})")
     if too_few:
         print(f"A line needs three models; there are fewer of {', '.join(too_few)}.")
-    curves = {}
-    for k, (corpus, family) in product(POCKET_ROWS, pairs):
-        name = k if k == "CE" else f"RBP_{k}"
-
-        def quantity(one, k=k):  # type: ignore[no-untyped-def]
-            return one.ce() if k == "CE" else one.rbp(int(k))
-
-        found = measured_curves(with_line, [corpus], [family], quantity, name)
-        for line in found.missing:
-            print(line)
-        for curve in found.curves.values():
-            curves[corpus, k, family] = curve
-    if not curves:
+    fits = fit_curves(curves_of_all(with_line, POCKET_KS))
+    for reason in fits.refused:
+        print(f"No line of {reason}")
+    if not with_line:
         print(f"Of {study.ours} no family has three sizes on one text, so there is no line.")
-    return curves
+    cells = fits.table.rename(columns={"corpus": "dataset"})
+    cells["k"] = cells.quantity.str.removeprefix("RBP_")
+    there = [one.manifest for one in with_line]
+    corpora = dict.fromkeys(about.corpus for about in there)
+    families = [family for family in study.families if family in {one.family for one in there}]
+    rows = ["CE", *map(str, POCKET_KS)]
+    index = pd.MultiIndex.from_product([corpora, rows, families], names=CELL)
+    return cells.set_index(CELL).reindex(index)[["slope", "low", "high", "R2", "n"]]
 
 
-def in_table_form(fitted: pd.DataFrame, cells: Cells, study: Study) -> pd.DataFrame:
-    """Fitted cells in the order of Table 1, with a row for each cell that has no line."""
-    corpora = list(dict.fromkeys(corpus for corpus, _, _ in cells))
-    there = {family for _, _, family in cells}
-    families = [family for family in study.families if family in there]
-    index = pd.MultiIndex.from_product([corpora, POCKET_ROWS, families], names=CELL)
-    return fitted.reindex(index)
+def side_by_side(cells: pd.Series) -> pd.DataFrame:
+    """A column for each family; rows and families are in the order of the cells."""
+    rows = cells.index.droplevel("family").unique()
+    families = cells.index.get_level_values("family").unique()
+    return cells.unstack("family").loc[rows, families]
 
 
-def write_points(points: pd.DataFrame, figures_dir: str, name: str) -> None:
-    """The table's numbers as NAME.csv."""
-    if figures_dir:
-        write_whole(Path(figures_dir), {f"{name}.csv": as_csv(points).encode()})
-
-
-def write_texts(text: pd.DataFrame, figures_dir: str, name: str) -> None:
-    """The cells' texts in the paper's layout, as NAME.md and NAME.tex."""
+def write_table(points: pd.DataFrame, text: pd.DataFrame, figures_dir: str, name: str) -> None:
+    """The table's numbers as NAME.csv, and its cells in the paper's layout as NAME.md, NAME.tex."""
     if not figures_dir:
         return
-    index = text.index
-    order = list(dict.fromkeys(index.droplevel("family")))
-    columns = list(product(dict.fromkeys(index.get_level_values("family")), ["slope", "R2"]))
-    wide = text.unstack("family").swaplevel(axis=1).loc[order, columns]
+    both = {quantity: side_by_side(text[quantity]) for quantity in ("slope", "R2")}
+    columns = list(product(both["slope"].columns, both))
+    wide = pd.concat(both, axis=1).swaplevel(axis=1)[columns]
     lines = [["corpus", "k", *map(" ".join, columns)], ["---", "---", *["---:"] * len(columns)]]
-    for cell, row in zip(order, wide.to_numpy(), strict=True):
+    for cell, row in zip(wide.index, wide.to_numpy(), strict=True):
         lines.append([*cell, *row])
     markdown = "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
@@ -119,8 +106,9 @@ def write_texts(text: pd.DataFrame, figures_dir: str, name: str) -> None:
         multicolumn_format="c", multirow=False, column_format="ll" + "r" * len(columns)
     )
     latex = f"\\resizebox{{\\linewidth}}{{!}}{{%\n{latex.rstrip()}}}\n"
-    for suffix, content in (("md", markdown), ("tex", latex)):
-        (Path(figures_dir) / f"{name}.{suffix}").write_text(content, encoding="utf-8")
+    texts = {"csv": as_csv(points), "md": markdown, "tex": latex}
+    files = {f"{name}.{suffix}": content.encode() for suffix, content in texts.items()}
+    write_whole(Path(figures_dir), files)
 
 
 def claims(
@@ -164,7 +152,6 @@ def claims(
             f" {worst:.4f}",
             "measured": f"{pocket.slope.notna().sum()} cells in the same form",
             "verdict": "holds" if worst < 0.001 else "does not hold",
-            "main": True,
         },
         {
             "claim": "We observe clear scaling patterns on all these corpora",
@@ -174,7 +161,6 @@ def claims(
             f" Github: {github:.3f}",
             "measured": _counted(our_low_k.R2 > 0.9),
             "verdict": "holds" if straight.all() else "holds in part",
-            "main": True,
         },
         {
             "claim": "in most cases the fitted R2 and slope for cross-entropy are very close to"
@@ -186,7 +172,6 @@ def claims(
             f" 20%; R2 {_counted(R2_near)}",
             "measured": our_pairs,
             "verdict": "holds" if very_close else "does not hold",
-            "main": True,
         },
     ]
     return claims_table("09", rows, records_dir, figures_dir)
