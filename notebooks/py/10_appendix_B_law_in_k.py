@@ -100,12 +100,14 @@ def line_in_k(points):
 
 
 MODEL = ["corpus", "family", "model", "S"]
+# The four columns name one model on one text
 of_model = published.groupby(MODEL, sort=False)
 lines = of_model[["k", "loss"]].apply(line_in_k)
 lines = lines.reset_index()
 lines.query("corpus == 'Wiki' and family == 'Pythia'").round(3)
 
 # %%
+# The paper prints the lines of more models than it shows points of
 printed = paper.table_k_law().rename(columns={"dataset": "corpus"})
 both = printed.merge(lines, on=["corpus", "family", "model"])
 off = (both["slope"] + both["beta"]).abs()  # the paper prints slopes, which are minus beta
@@ -151,6 +153,7 @@ def exponents(points):
     constant = np.ones(len(s))
     design = np.column_stack([constant, s, kappa, s * kappa])
     log_L = np.log(points["loss"])
+    # The unknowns of step 1: a, -alpha, -beta and -gamma
     solution = np.linalg.lstsq(design, log_L)[0]
     names = ["alpha", "beta", "gamma"]  # the terms of step 1 have minus signs
     return pd.Series(-solution[1:], names)
@@ -186,6 +189,7 @@ reaches.loc["Wiki"].round(1)
 
 # %%
 worth = [f"at k = {k}" for k in (1, 10, 50)]
+# Beyond the largest model the law is not tested
 is_beyond = rates[worth].gt(reaches["largest / S_0"], axis=0)
 others = is_beyond.drop("Pythia", level="family")
 print("beyond the largest model, of 12:", others.sum().to_dict())
@@ -213,19 +217,21 @@ draw.worth(rates, pythia_worth, saved, figures_dir)
 #
 # ## Where it ends
 #
-# The vocabulary has $V$ tokens. At $k = V$ every token is among the $k$ most probable, so the loss is 0. But no power of $k$ is zero, so the line must fail before $V$. Larger $k$ are in the paper's Figure 7, which is about emergence ([notebook 07](07_section_5_1_emergence.ipynb)). `paper.emergence()` reads it, for Pythia on Wiki and $k$ up to 10,000. Its column `p` is the share of places at which $N$ tokens in a row are all among the $k$ most probable. For $N=1$ this is $\mathrm{RBP}_k$. We fit each line to $k \leq 100$. Then we divide the counted loss by the loss on the line:
+# The vocabulary has $V$ tokens. At $k = V$ every token is among the $k$ most probable, so the loss is 0. But no power of $k$ is zero, so the line must fail before $V$. Larger $k$ are in the paper's Figure 7, which is about emergence ([notebook 07](07_section_5_1_emergence.ipynb)). `paper.emergence()` reads it, for Pythia on Wiki and $k$ up to 10,000. Its column `p` is $\mathrm{RBP}_k$ if $N=1$. We fit each line to $k \leq 100$, and divide the counted loss by the loss on the line:
 
 
 # %%
 def over_line(points):
     """One model's loss over that of its line, which is fitted to k up to 100."""
     line = line_in_k(points[points["k"] <= 100])
+    # The line goes on beyond the points that it was fitted to
     log_k = np.log(points["k"])
     on_line = line["log_c"] - line["beta"] * log_k
     ratio = points["loss"] / np.exp(on_line)
     return points.assign(ratio=ratio)
 
 
+# One token in a row is a token, so p is RBP_k
 counted = paper.emergence().query("N == 1")
 counted = counted.assign(loss=-np.log(counted["p"]))
 of_each = counted.groupby("model", group_keys=False)
@@ -239,6 +245,7 @@ ratios.groupby("k")["ratio"].median().round(2)
 study = draw.read_study(records_dir, families, corpus_names)
 found = draw.with_lines(study)
 beyond = draw.far_points(counted, found, study.ours)
+# Each model has a line on each text
 each = beyond.groupby(["source", "corpus", "model"], sort=False, group_keys=False)
 beyond["ratio"] = each[["k", "loss"]].apply(over_line)["ratio"]
 of_text = beyond.groupby(["source", "corpus", "V", "k"], sort=False)
@@ -269,6 +276,7 @@ draw.check(3, answer_3)
 
 # %%
 ks = np.sort(published["k"].unique())
+# The same k as in the paper, so that the lines can be compared
 measured = draw.measured_points(found, ks)
 of_measured = measured.groupby(MODEL, sort=False)[["k", "loss"]]
 pocket_lines = of_measured.apply(line_in_k).reset_index() if len(measured) else measured

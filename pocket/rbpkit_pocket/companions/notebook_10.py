@@ -3,45 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from IPython.display import Markdown
 from matplotlib.patheffects import withStroke
 
 from rbpkit import paper, plots
 from rbpkit.fit import Array
 from rbpkit.palette import CONTEXT, INK, OTHER
+from rbpkit.plots import NARROW, headed
 from rbpkit.summary import Summary
 from rbpkit_pocket.companions.choices import Study
 from rbpkit_pocket.companions.choices import read_study as read_study
-from rbpkit_pocket.companions.claims import claims_table
+from rbpkit_pocket.companions.claims_10 import claims as claims
 from rbpkit_pocket.companions.exercises import checker, sealed
 
 check = checker({1: sealed("9f14025a", digits=0), 3: sealed("87a96679", digits=3)})
 
 MODEL = ["corpus", "family", "model", "S"]
 PYTHIA = plots.ink_of("Pythia")
+GREEN = plots.for_text(PYTHIA.colour)
 HALO = [withStroke(linewidth=2.5, foreground="white")]
-NAMES = {"pythia-14m": "14M", "pythia-160m": "160M", "pythia-1b": "1B", "pythia-12b": "12B"}
 
 
 def stairs(steps: pd.Series, goal: float, figures_dir: str) -> None:
     """RBP_k of the small model by k, and RBP_1 of the large one."""
     with plots.style():
-        figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.5), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 3.5), layout="constrained")
         axes.bar(steps.index, steps, width=0.8, color=CONTEXT)
         for k, share in steps.items():
-            axes.text(k, share - 0.02, f"{share:.0%}", ha="center", va="top", fontsize=10)
+            axes.text(k, share - 0.02, f"{share:.0%}", ha="center", va="top")
         axes.axhline(goal, color=PYTHIA.colour, linewidth=1.5)
-        words = f"Pythia-12B, one guess: {goal:.0%}"
-        axes.text(0.5, goal + 0.018, words, color=PYTHIA.colour)
+        axes.text(0.5, goal + 0.018, f"Pythia-12B, one guess: {goal:.0%}", color=GREEN)
         axes.set(xlim=(0.4, 10.6), ylim=(0, 0.68), xlabel="guesses of Pythia-14M, $k$")
         axes.set_xticks(steps.index)
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
-        axes.set_title("Ten guesses of a small model are worth one of a large model")
+        title = "Ten guesses of a small model are worth\none of a model 9,500 times as large"
+        headed(axes, title, "share of Wikipedia's tokens that are right")
     points = steps.rename("rbp").reset_index().assign(model="pythia-14m", goal=goal)
     plots.save(figure, points, figures_dir, "figure_9_stairs")
 
@@ -50,26 +51,26 @@ def fan(pythia: pd.DataFrame, lines: pd.DataFrame, goal: float, figures_dir: str
     """Figure 9 for four Pythias on Wiki, and an arrow between equal losses, -log `goal`."""
     of_model = lines[lines["corpus"] == "Wiki"].set_index("model")
     with plots.style():
-        figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.7), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
         axes.set(xscale="log", yscale="log", xlabel="guesses $k$")
-        axes.set(ylabel=r"$-\log\,\mathrm{RBP}_k$")
-        axes.set_title("The lines fan out: a larger model has a steeper line")
+        axes.set(ylabel=r"$-\log\,\mathrm{RBP}_k$, nats")
         ends = []
-        for model, name in NAMES.items():
-            seen = pythia[pythia["model"] == model].sort_values("k")
+        for model, seen in pythia.sort_values(["S", "k"]).groupby("model", sort=False):
             line = of_model.loc[model]
-            colour = PYTHIA.colour if model in ("pythia-14m", "pythia-12b") else OTHER
+            is_of_contest = model in ("pythia-14m", "pythia-12b")
+            colour = PYTHIA.colour if is_of_contest else OTHER
             fitted = np.exp(line["log_c"]) * seen["k"] ** -line["beta"]
             axes.plot(seen["k"], fitted, color=colour, linewidth=1.4)
             axes.plot(seen["k"], seen["loss"], PYTHIA.marker, color=colour, markersize=5)
-            label = rf"{name}: $\beta$ = {line['beta']:.2f}"
-            ends.append((100, fitted.iloc[-1], label, colour))
+            name = str(model).removeprefix("pythia-").upper()
+            ends.append((100, fitted.iloc[-1], rf"{name}: $\beta$ = {line['beta']:.2f}", colour))
         level = -np.log(goal)
         look = {"arrowstyle": "<->", "color": INK, "linewidth": 2.5, "shrinkA": 0, "shrinkB": 0}
         axes.annotate("", (1, level), (10, level), arrowprops=look, zorder=5)
         axes.text(11.5, level, "equal loss", va="center", path_effects=HALO)
         axes.set_xticks([1, 10, 100], ["1", "10", "100"])
         plots.log_ticks(axes)
+        headed(axes, "A larger model has a steeper line", "four Pythias on Wikipedia")
         plots.label_ends(axes, ends)
     columns = [*MODEL, "k", "rbp", "loss"]
     plots.save(figure, pythia[columns], figures_dir, "figure_9")
@@ -79,25 +80,25 @@ def worth(rates: pd.DataFrame, median: pd.Series, saved: pd.DataFrame, figures_d
     """What doubling k is worth, a line for each family and text; median: Pythia's."""
     ks = [int(name.split()[-1]) for name in median.index]  # "at k = 10"
     with plots.style():
-        figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.4), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 3.6), layout="constrained")
         for (_, family), row in rates[median.index].iterrows():
-            pythia = family == "Pythia"
-            look = {"color": PYTHIA.colour, "zorder": 3} if pythia else {"color": CONTEXT}
-            axes.plot(ks, row, ".-" if pythia else "-", linewidth=1, **look)
+            is_pythia = family == "Pythia"
+            colour, line = (PYTHIA.colour, ".-") if is_pythia else (CONTEXT, "-")
+            axes.plot(ks, row, line, linewidth=1, color=colour, zorder=3 if is_pythia else 2)
         mark = PYTHIA.marker + "-"
-        axes.plot(ks, median, mark, color=PYTHIA.colour, linewidth=2.5, markersize=7)
+        axes.plot(ks, median, mark, color=PYTHIA.colour, linewidth=2.5, markersize=7, zorder=3)
         for k, times in zip(ks, median, strict=True):
             offset = (4, -36) if k == 1 else (6, 8)
+            look: dict[str, Any] = {"color": GREEN, "path_effects": HALO}
             words = f"{times:.0f} times"
-            label = axes.annotate(words, (k, times), offset, textcoords="offset points")
-            label.set(color=PYTHIA.colour, path_effects=HALO)
-        axes.text(1.35, 105, "other families, mostly beyond their data", color=OTHER)
+            axes.annotate(words, (k, times), offset, textcoords="offset points", **look)
         axes.set(xscale="log", yscale="log", xlim=(0.85, 110), ylabel="times as large")
         axes.set_xlabel("guesses $k$, doubled")
         axes.set_xticks(ks, [f"{k} to {2 * k}" for k in ks])
         axes.minorticks_off()
         axes.set_yticks([3, 10, 30, 100], ["3", "10", "30", "100"])
-        axes.set_title("To a Pythia, a second guess is worth 20 to 50 times the size")
+        title = "To a Pythia, a second guess is worth\n20 to 50 times the size"
+        headed(axes, title, "thick: median; grey: other families, mostly beyond their data")
     plots.save(figure, saved, figures_dir, "figure_9_worth")
 
 
@@ -141,24 +142,25 @@ def far_points(counted: pd.DataFrame, models: Sequence[Summary], ours: str) -> p
 def beyond(far: pd.DataFrame, ours: str, figures_dir: str) -> None:
     """Counted loss over that of the line, against k: medians over models (`ratio`)."""
     with plots.style():
-        figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.5), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 3.6), layout="constrained")
         axes.axvspan(1, 100, color=CONTEXT, linewidth=0, alpha=0.5)
         axes.axhline(1, color=INK, linewidth=1.2)
-        axes.set(xscale="log", xlim=(0.9, 1.2e5), ylim=(0, 1.2), xlabel="$k$")
-        axes.set(ylabel="loss counted / loss on the line", title="Beyond $k$ = 100 the line fails")
         for (source, _), part in far.groupby(["source", "corpus"], sort=False):
-            colour = PYTHIA.colour if source == "published" else OTHER
-            mark = PYTHIA.marker + "-" if source == "published" else "-"
+            is_ours = source != "published"
+            colour, mark = (OTHER, "-") if is_ours else (PYTHIA.colour, PYTHIA.marker + "-")
             axes.plot(part["k"], part["ratio"], mark, color=colour, markersize=5)
         for V in far["V"].unique():
-            colour = PYTHIA.colour if V == paper.PAPER_V else OTHER
+            colour = GREEN if V == paper.PAPER_V else OTHER
             axes.axvline(V, color=colour, linestyle=":", linewidth=1)
             axes.text(V, 1.13, f"$V$ = {V:,} ", color=colour, ha="right")
-        axes.text(5e3, 0.32, "Pythia\non Wiki", color=PYTHIA.colour)
+        axes.text(5e3, 0.32, "Pythia\non Wiki", color=GREEN)
         axes.text(1.2, 0.08, "the line is fitted here")
         if far["source"].nunique() > 1:
             axes.text(350, 0.28, ours.replace(" ", "\n"), color=OTHER, ha="right")
+        axes.set(xscale="log", xlim=(0.9, 1.2e5), ylim=(0, 1.2), xlabel="$k$")
+        axes.set_ylabel("counted / on the line")
         axes.xaxis.set_major_formatter("{x:,.0f}")
+        headed(axes, "Beyond $k$ = 100 the line fails", "loss counted, divided by that on the line")
     plots.save(figure, far, figures_dir, "figure_9_beyond")
 
 
@@ -167,67 +169,9 @@ def slopes(lines: pd.DataFrame, measured: pd.DataFrame, ours: str, figures_dir: 
     table = pd.concat([lines.assign(source="paper"), measured.assign(source=ours)])
     first = table.groupby("source")["corpus"].transform("first")
     shown = table[table["corpus"] == first]
-    panels = shown["source"] + ": " + shown["corpus"].map(plots.short)
-    label = r"$\beta$, the exponent in $k$"
-    figure = plots.law_grid(shown.assign(panel=panels), panel="panel", y="beta", ylabel=label)
+    shown = shown.assign(panel=shown["source"] + ": " + shown["corpus"].map(plots.short))
+    look: dict[str, Any] = {"size": (NARROW / 2, 2.9), "xlabel": "$S$", "ylabel": r"$\beta$"}
+    figure = plots.law_grid(shown, panel="panel", y="beta", **look)
+    line = "exponent in $k$ of each model; $S$: non-embedding parameters"
+    plots.headed_row(figure, "Larger models have steeper lines", line)
     plots.save(figure, table, figures_dir, "figure_9_slopes")
-
-
-def claims(
-    lines: pd.DataFrame,
-    pythia_worth: pd.Series,
-    lowest_R2: float,
-    pocket_lines: pd.DataFrame,
-    pocket_rates: pd.DataFrame,
-    records_dir: str,
-    figures_dir: str,
-) -> Markdown:
-    """The claims of Appendix B (ICLR). lines: printed ones; lowest_R2: of lognormals' lines."""
-    table1 = paper.table1().query("k in ['1', '10', '100']")
-    steepest = table1.groupby(["dataset", "family"]).slope.min()
-    pairs = pd.MultiIndex.from_frame(lines[["corpus", "family"]])
-    ratio = lines.slope / steepest.reindex(pairs).to_numpy()
-    first, last = pythia_worth.iloc[0], pythia_worth.iloc[2]
-    pocket = dict.fromkeys(("R2", "steeper", "worth"), "not measured")
-    if len(pocket_lines):
-        pocket["R2"] = f"R2 at least {pocket_lines.R2.min():.3f}"
-    if len(pocket_rates):
-        own = pocket_rates.beta / (pocket_rates.alpha + pocket_rates.gamma * np.log(100))
-        pocket["steeper"] = f"beta is {own.min():.1f} to {own.max():.1f} times alpha at k = 100"
-        median = pocket_rates[pythia_worth.index].median()
-        pocket["worth"] = f"median {median.iloc[0]:.0f} at k = 1, {median.iloc[2]:.1f} at k = 50"
-    rows: list[dict[str, object]] = [
-        {
-            "claim": "The fits are highly accurate (all R2 ≥ 0.99)",
-            "where": "Appendix B (ICLR), Table 1",
-            "test": "least squares of log(-log RBP_k) on log k, k from 1 to 100; 64 of 96 lines"
-            " recomputed",
-            "published": f"R2 at least {lines.r2.min():.3f}; a lognormal, which is no power law,"
-            f" has at least {lowest_R2:.3f}",
-            "measured": pocket["R2"],
-            "verdict": "holds" if lines.r2.min() >= 0.99 else "does not hold",
-            "main": True,
-        },
-        {
-            "claim": "the slopes with respect to k are considerably steeper than those with"
-            " respect to model size S",
-            "where": "Appendix B (ICLR), Table 1",
-            "test": "each slope in log k over the family's steepest slope in log S, k = 1, 10, 100",
-            "published": f"{ratio.min():.1f} to {ratio.max():.1f} times as steep",
-            "measured": pocket["steeper"],
-            "verdict": "holds" if ratio.min() > 1 else "holds in part",
-            "main": True,
-        },
-        {
-            "claim": r"$\Delta S/S \approx -(\alpha_k/\alpha_S)\, \Delta k/k$",
-            "where": "Appendix B (ICLR)",
-            "test": "how many times larger a model must be to gain what doubling k gains: one"
-            " number for all k?",
-            "published": f"exact for small steps; Pythia's median {first:.0f} at k = 1,"
-            f" {last:.1f} at k = 50",
-            "measured": pocket["worth"],
-            "verdict": "holds in part",
-            "main": False,
-        },
-    ]
-    return claims_table("10", rows, records_dir, figures_dir)
