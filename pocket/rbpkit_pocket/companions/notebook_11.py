@@ -10,14 +10,15 @@ from matplotlib.patches import FancyBboxPatch
 
 from rbpkit import paper, plots
 from rbpkit.fit import Array
-from rbpkit.palette import CONTEXT, INK, OTHER
+from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
+from rbpkit.plots import NARROW, headed
 from rbpkit_pocket.companions.claims import claims_table
 from rbpkit_pocket.companions.exercises import checker, sealed
 
 check = checker({1: sealed("bd4fd00c", digits=2), 2: sealed("d2cbad71", digits=2)})
 
 TERMS = [r"$\log\,c$", r"$\log\sqrt{2\pi}\,\sigma$", r"$\mu^2/2\sigma^2$", "fraction"]
-SHADES = [INK, "#8A94A0", "#8A94A0", "#57626E"]
+SHADES = [INK, GREYS[0], GREYS[0], GREYS[1]]
 # name -> middle of the box, its words, and their equations
 BOXES = {
     "top": (0.5, 0.9, r"one lognormal $p_k$ with $\mu$, $\sigma$", "Eqs. 10 to 12"),
@@ -30,7 +31,7 @@ BOXES = {
     "right": (0.76, 0.62, r"CE = $-\log p_1$ + fraction", "Eqs. 17 to 21, 26"),
     "c": (0.24, 0.36, r"$\log c \to -\infty$", "Eqs. 22 to 25: true"),
     "fraction": (0.76, 0.36, r"fraction / $\log c$ $\to$ 0", "Eq. 26: true"),
-    "end": (0.5, 0.08, "“log c dominates, so both fall alike”", "does not follow"),
+    "end": (0.5, 0.08, "“log c dominates: both fall alike”", "does not follow"),
 }
 ARROWS = [
     ("top", "left"),
@@ -46,17 +47,17 @@ def stairs(terms: pd.DataFrame, figures_dir: str) -> None:
     """The four terms of the smallest and the largest model, each on the ones before it."""
     with plots.style():
         figure, panels = plt.subplots(
-            1, 2, figsize=(plots.WIDTH, 4.2), sharey=True, layout="constrained"
+            1, 2, figsize=(NARROW, 4.2), sharey=True, layout="constrained"
         )
         for axes, model in zip(panels, ("pythia-14m", "pythia-12b"), strict=True):
             _stairs(axes, terms.loc[model, terms.columns[:4]].to_numpy())
             name = model.removeprefix("pythia-").upper()
             axes.set_title(f"Pythia-{name}")
         panels[0].set(ylabel="nats", ylim=(-5.7, 6))
-        panels[1].text(-0.4, 0.2, "“dominant”", fontsize=10)
-        panels[1].text(3, 3.4, "“negligible”", ha="center", fontsize=10)
-        title = "One term is negative, and another is most of CE"
-        figure.suptitle(title, x=0.02, ha="left")
+        panels[1].text(-0.4, 0.2, "“dominant”")
+        panels[1].text(3, 3.4, "“negligible”", ha="center")
+        line = "each term begins at the end of the one before"
+        plots.headed_row(figure, "One term is negative, another is most of CE", line)
     plots.save(figure, terms.reset_index(), figures_dir, "figure_C_stairs")
 
 
@@ -68,29 +69,26 @@ def _stairs(axes: Axes, values: Array) -> None:
         axes.plot([place - 0.46, place + 1.46], [end, end], color=OTHER, linewidth=0.8)
         words = f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
         if value > 0.7:  # high enough to hold its number
-            number = axes.text(place, level + value / 2, words, ha="center", va="center")
-            number.set(color="white", fontsize=10)
+            middle = level + value / 2
+            axes.text(place, middle, words, ha="center", va="center", color="white")
         else:
-            below = level + min(value, 0) - 0.15
-            axes.text(place, below, words, ha="center", va="top", fontsize=10)
+            axes.text(place, level + min(value, 0) - 0.15, words, ha="center", va="top")
         level = end
     axes.bar(4, level, 0.92, color=CONTEXT)
-    axes.text(4, level / 2, f"{level:.2f}", ha="center", va="center", fontsize=10)
+    axes.text(4, level / 2, f"{level:.2f}", ha="center", va="center")
     axes.axhline(0, color=INK, linewidth=0.8)
-    axes.set_xticks(range(5), [*TERMS, "CE"], rotation=35, ha="right")
+    axes.set_xticks(range(5), [*TERMS, "CE"], rotation=45, ha="right", rotation_mode="anchor")
 
 
 def area(path: pd.DataFrame, share: pd.Series, figures_dir: str) -> None:
     """What CE is made of, for the ten Pythias; share: of the fraction in CE."""
     with plots.style():
-        figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.5), layout="constrained")
-        axes.fill_between(path["S"], path["-log p_1"], color="#8A94A0", linewidth=0)
+        figure, axes = plt.subplots(figsize=(NARROW, 3.6), layout="constrained")
+        axes.fill_between(path["S"], path["-log p_1"], color=GREYS[0], linewidth=0)
         axes.fill_between(path["S"], path["-log p_1"], path["CE"], color=CONTEXT, linewidth=0)
         axes.plot(path["S"], path["-log p_1"], "o-", color=INK, markersize=4)
         axes.plot(path["S"], path["CE"], "o-", color=INK, markersize=4)
-        axes.set(xscale="log", ylim=(0, None), ylabel="nats")
-        axes.set(xlabel="$S$ (non-embedding parameters)")
-        axes.set_title("The “negligible” fraction is most of CE")
+        axes.set(xscale="log", ylim=(0, None), xlabel=plots.SIZE, ylabel="nats")
         axes.text(1e8, 2.5, "fraction", ha="center")
         axes.text(1e8, 0.5, r"$-\log p_1$", ha="center")
         axes.text(1e8, 4.5, "CE")
@@ -98,6 +96,7 @@ def area(path: pd.DataFrame, share: pd.Series, figures_dir: str) -> None:
         look = {"arrowstyle": "<->", "color": INK, "shrinkA": 0, "shrinkB": 0}
         axes.annotate("", (1.6e10, bottom), (1.6e10, top), arrowprops=look, annotation_clip=False)
         axes.text(2e10, 2, f"{share.iloc[-1]:.0%} of CE", va="center")
+        headed(axes, "The “negligible” fraction is most of CE", "ten Pythias, by the closed form")
     simulated = paper.ce_and_rbp1().query("kind == 'simulated'")
     closed = path.melt(["S", "b"], list(path)[3:], "quantity", "value")
     parts = [
@@ -112,14 +111,15 @@ def area(path: pd.DataFrame, share: pd.Series, figures_dir: str) -> None:
 def steps(figures_dir: str) -> None:
     """The idea: what follows from what in Appendix C, with a cross on what does not."""
     with plots.style():
-        figure, axes = plt.subplots(figsize=(plots.WIDTH, 4.8), layout="constrained")
-        axes.set(xlim=(0, 1), ylim=(-0.02, 1))
+        figure, axes = plt.subplots(figsize=(NARROW, 4.8), layout="constrained")
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1))
         axes.set_axis_off()
-        axes.set_title("Each step but the last two is right")
+        line = "what follows from what in Appendix C; a cross: it does not"
+        headed(axes, "Each step but the last two is right", line)
         for name, (x, y, words, source) in BOXES.items():
             frame = FancyBboxPatch(
-                (x - 0.21, y - 0.06),
-                0.42,
+                (x - 0.23, y - 0.06),
+                0.46,
                 0.12,
                 boxstyle="round,pad=0.02",
                 facecolor="white",
@@ -127,8 +127,8 @@ def steps(figures_dir: str) -> None:
                 linestyle="--" if name == "end" else "-",
             )
             axes.add_patch(frame)
-            axes.text(x, y + 0.022, words, ha="center", va="center", fontsize=10)
-            axes.text(x, y - 0.05, source, ha="center", va="center", fontsize=10, color=OTHER)
+            axes.text(x, y + 0.022, words, ha="center", va="center")
+            axes.text(x, y - 0.05, source, ha="center", va="center", color=OTHER)
         for start, end in ARROWS:
             (x0, y0, *_), (x1, y1, *_) = BOXES[start], BOXES[end]
             tip = (x1 + 0.3 * (x0 - x1), y1 + 0.085)
@@ -143,24 +143,21 @@ def steps(figures_dir: str) -> None:
 
 def limit(zipf: pd.DataFrame, path: pd.DataFrame, figures_dir: str) -> None:
     """The fraction and -log p_1 of Zipf's law against b; the band holds the Pythias with mu < 0."""
-    labels = {
-        "fraction": "fraction",
-        "-log p_1": r"$-\log p_1$",
-        "closed form": r"$-\log p_1$, closed form",
-    }
     with plots.style():
-        figure, axes = plt.subplots(figsize=(plots.WIDTH, 3.6), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 3.6), layout="constrained")
         positive = path["b"][path["b"] > 0]
         axes.axvspan(positive.min(), positive.max(), color=CONTEXT, linewidth=0)
-        axes.text(0.15, 14.3, "eight Pythias", fontsize=10)
         ends = []
         for name, dashes in (("fraction", "--"), ("-log p_1", "-"), ("closed form", ":")):
             axes.plot(zipf["b"], zipf[name], dashes, color=INK, linewidth=1.6)
-            ends.append((zipf["b"].iloc[-1], zipf[name].iloc[-1], labels[name], INK))
+            label = name.replace("-log p_1", r"$-\log p_1$")
+            ends.append((zipf["b"].iloc[-1], zipf[name].iloc[-1], label, INK))
         axes.set(xscale="log", ylim=(-1, 16), xlabel=r"$b = -\mu/\sigma^2$", ylabel="nats")
-        axes.set_title(r"In the limit, too, the fraction is above $-\log p_1$")
+        axes.set_yticks([0, 5, 10, 15])
         axes.set_xticks([0.1, 0.2, 0.5, 1, 2, 4], ["0.1", "0.2", "0.5", "1", "2", "4"])
         axes.minorticks_off()
+        title = "In the limit, too, the fraction\nis above $-\\log p_1$"
+        headed(axes, title, "Zipf's law; grey: the range of eight Pythias")
         plots.label_ends(axes, ends)
     plots.save(figure, zipf, figures_dir, "figure_C2_limit")
 
@@ -179,7 +176,6 @@ def claims(path: pd.DataFrame, least: float, figures_dir: str) -> Markdown:
             " the first two largely offset each other",
             "measured": "mathematics",
             "verdict": "does not hold",
-            "main": True,
         },
         {
             "claim": "asymptotically negligible compared to log(c)",
@@ -189,7 +185,6 @@ def claims(path: pd.DataFrame, least: float, figures_dir: str) -> Markdown:
             f" {shares.iloc[-1]:.1f} (12B); times -log p_1: at least {least:.1f} in the limit",
             "measured": "mathematics",
             "verdict": "holds in part",
-            "main": True,
         },
     ]
     return claims_table("11", rows, "", figures_dir)
