@@ -42,6 +42,7 @@ main_claims = claims[claims["main"]]
 
 # %%
 by_verdict = main_claims["verdict"].value_counts()
+# A verdict that no claim has gets a zero
 by_verdict = by_verdict.reindex(VERDICTS, fill_value=0)
 by_verdict
 
@@ -65,6 +66,7 @@ draw.headlines(claims)
 
 # %%
 one_passes = 1 - 0.025
+# Independent tests all pass with the product of their probabilities
 all_pass = one_passes**16
 round(1 - all_pass, 2)
 

@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 
 from rbpkit import plots
 from rbpkit.palette import GREYS, INK
+from rbpkit.plots import NARROW, headed
 from rbpkit_pocket.companions.claims import VERDICTS, as_markdown, load_claims
 from rbpkit_pocket.companions.exercises import checker, sealed
 
@@ -22,19 +23,6 @@ LOOKS = {
     "holds in part": (GREYS[0], ""),
     "does not hold": ("white", "\u00d7"),
     "cannot be told": ("white", "?"),
-}
-SECTIONS = {
-    "01": "set-up (Appendix A)",
-    "02": "the metric (Section 3)",
-    "03": "k = 1 (4.1)",
-    "04": "moderate k (4.2)",
-    "05": "large k (4.3)",
-    "06": "all k (4.4)",
-    "07": "emergence (5.1)",
-    "08": "two laws (5.2)",
-    "09": "Table 1 (Appendix B)",
-    "10": "the law in k (ICLR version)",
-    "11": "derivation (Appendix C)",
 }
 # The headlines: notebook, words of the claim, and what we get in one line
 HEADLINES = (
@@ -100,19 +88,20 @@ def boxes(claims: pd.DataFrame, title: str, figures_dir: str) -> None:
     verdicts = claims[claims["main"]]["verdict"].tolist()
     verdicts.sort(key=VERDICTS.index)
     with plots.style():
-        figure, axes = plt.subplots(figsize=(plots.WIDTH, 1.6), layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, 1.7), layout="constrained")
         for place, verdict in enumerate(verdicts):
             fill, sign = LOOKS[verdict]
             box = Rectangle((place, 0), 0.85, 1, facecolor=fill, edgecolor=INK, linewidth=0.8)
             axes.add_patch(box)
             axes.text(place + 0.43, 0.5, sign, ha="center", va="center", fontsize=13)
         held = [verdicts.count(verdict) for verdict in VERDICTS]
-        axes.text(0, -0.2, f"{held[0]} hold", va="top", fontsize=10)
-        axes.text(held[0], -0.2, f"{held[1]} hold in part", va="top", fontsize=10)
-        rest = f"{held[2]} do not hold, {held[3]} cannot be told"
-        axes.text(len(verdicts), -0.2, rest, ha="right", va="top", fontsize=10)
-        axes.set(xlim=(-0.1, len(verdicts)), ylim=(-0.5, 1.05), title=title)
+        axes.text(0, -0.2, f"{held[0]} hold", va="top")
+        axes.text(held[0], -0.2, f"{held[1]} hold in part", va="top")
+        rest = f"{held[2]} do not hold,\n{held[3]} cannot be told"
+        axes.text(len(verdicts), -0.2, rest, ha="right", va="top")
+        axes.set(xlim=(-0.1, len(verdicts)), ylim=(-0.9, 1.05))
         axes.axis("off")
+        headed(axes, title, f"{len(verdicts)} main claims, a box each")
     columns = ["notebook", "main", "verdict", "where"]
     plots.save(figure, claims[columns], figures_dir, "figure_claims")
 
@@ -135,8 +124,8 @@ def sections(claims: pd.DataFrame) -> None:
     """The tables of all sections, one below the other."""
     pages = _pages()
     for notebook, table in claims.groupby("notebook"):
-        number = str(notebook)
-        link = f"[Notebook {number}: {SECTIONS.get(number, '')}]({pages.get(number, '')})"
+        page = pages.get(str(notebook), str(notebook))
+        link = f"[{page.removesuffix('.ipynb')}]({page})"
         display(Markdown(f"**{link}**"), as_markdown(table))
 
 
