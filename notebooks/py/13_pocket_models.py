@@ -236,23 +236,14 @@ draw.overview()
 # </details>
 
 # %%
-summaries = draw.measured(records_dir)
-there = [summary.manifest for summary in summaries]
-names = families or sorted({about.family for about in there})
-with_mamba = names if records_dir else [*names, "Mamba"]  # not one of the paper's families
-corpora = corpus_names or sorted({about.corpus for about in there})
-two_ks = [ks[0], ks[-1]]
-points = draw.points(summaries, with_mamba, corpora, two_ks)
-draw.families(points, figures_dir)
+study = draw.read_study(records_dir, families, corpus_names)
+two_ks = sorted({ks[0], ks[-1]})
+lines = draw.lines(study, two_ks)
 
 # %%
-rows = []
-for (family, *_), models in points.groupby(["family", "corpus", "k"], sort=False):
-    log_S, log_loss = np.log(models.S), np.log(models.loss)
-    rows.append((family, stats.linregress(log_S, log_loss).rvalue ** 2))
-R2 = pd.DataFrame(rows, columns=["family", "R2"])
-by_family = R2.groupby("family", sort=False).R2
-if rows:
+by_family = lines.groupby("family", sort=False).R2
+# A family with fewer than three sizes on a text has no line
+if len(lines):
     print(by_family.agg(["min", "median", "max"]).round(3).to_string())
 
 # %% [markdown]
@@ -275,7 +266,7 @@ by_seed.round().astype(int)
 # </details>
 
 # %%
-smallest = draw.smallest_pythia(summaries)
+smallest = draw.smallest_pythia(study.summaries)
 smallest.pivot(index="seed", columns=["corpus", "quantity"], values="loss").round(3)
 
 # %% [markdown]
