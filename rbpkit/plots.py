@@ -167,12 +167,11 @@ def headed_row(figure: Figure, title: str, line: str) -> None:
 def for_text(colour: str) -> str:
     """A colour, darkened until letters of it on white can be read."""
     rgb = np.array(to_rgb(colour))
-    while True:
-        luminance = rgb**2.2 @ (0.2126, 0.7152, 0.0722)
-        if 1.05 / (luminance + 0.05) >= LEAST_CONTRAST:
-            red, green, blue = rgb
-            return to_hex((red, green, blue))
+    weights = (0.2126, 0.7152, 0.0722)  # of red, green and blue in the luminance
+    while 1.05 / (rgb**2.2 @ weights + 0.05) < LEAST_CONTRAST:
         rgb *= 0.98
+    red, green, blue = rgb
+    return to_hex((red, green, blue))
 
 
 def whiskers(table: pd.DataFrame, value: str, ends: str = "") -> np.ndarray:
