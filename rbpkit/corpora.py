@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from rbpkit import plugins
-from rbpkit.errors import InputError, check_names, check_path, reason
+from rbpkit.errors import InputError, check_names, check_path, nearest, reason
 from rbpkit.files.text_files import (
     SUFFIXES,
     Document,
@@ -174,12 +174,9 @@ class Corpus:
 
         texts: any iterable of strings, or of rows by column (a `datasets.Dataset`).
         name: the corpus's id.
-        field: the column with the text, or several joined by "+".
+        field, unit, prompt: columns of the rows, as of `load_corpus`.
         image: the column with the picture that the text describes: a PIL picture, an array, encoded
             bytes, the path of a file.
-        unit: the column with the name of what the text was sampled with (its author, its
-            repository), which a bootstrap resamples.
-        prompt: the column with what is read before the text and not scored.
 
         Texts without a visible character are left out. Raises InputError for anything else, and for
         no text.
@@ -307,16 +304,10 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
         if near_files:
             hint = f"did you mean {path.with_name(near_files[0])}?"
         raise InputError(f"{given}: no such file or folder; {hint}")
-    of_plugins = plugins.plugin_corpora()
-    known = (*ON_HUB, *of_plugins)
-    by_word = {name.lower(): name for name in known if name != "Wiki:part"}
-    for name in of_plugins:
-        by_word.setdefault(name.partition(":")[2].lower(), name)  # "prose" is near pocket:prose
-    near = difflib.get_close_matches(given.lower(), by_word, n=1, cutoff=0.5)
-    hint = f"did you mean {by_word[near[0]]}? " if near else ""
+    known = [*HUB_CORPORA, *plugins.plugin_corpora()]
     raise InputError(
-        f"unknown corpus {given!r}: {hint}Give {', '.join(known)}, "
-        f"or a path to a folder or {', '.join(SUFFIXES)} file"
+        f"unknown corpus {given!r}{nearest(given, known)}; give {', '.join(known)}, or the path of"
+        f" a folder or of a file that ends in {', '.join(SUFFIXES)}"
     )
 
 

@@ -161,7 +161,9 @@ def encoded_corpus(
             skipped += 1
             continue
         documents += _windows(document, max_length, stride) if stride else [document]
-        scored_bytes += _decoded_bytes(tokenizer, document.input_ids[1:][document.scored])
+        scored_ids = document.input_ids[1:][document.scored].tolist()
+        scored_text = str(tokenizer.decode(scored_ids, clean_up_tokenization_spaces=False))
+        scored_bytes += len(scored_text.replace("\ufffd", "?").encode())
 
     after_prompts = corpus.prompts is not None
     if not documents:
@@ -271,12 +273,6 @@ def scored_from(first: int, ids: np.ndarray, special: np.ndarray) -> np.ndarray:
     """
     in_text = np.arange(1, len(ids)) >= first
     return in_text & ~np.isin(ids[1:], special)
-
-
-def _decoded_bytes(tokenizer: Tokenizer, ids: np.ndarray) -> int:
-    """UTF-8 bytes of the text of these tokens; an incomplete character counts as one byte."""
-    text = str(tokenizer.decode(ids.tolist(), clean_up_tokenization_spaces=False))
-    return len(text.replace("\ufffd", "?").encode())
 
 
 def _windows(whole: EncodedDocument, max_length: int, stride: int) -> Iterator[EncodedDocument]:

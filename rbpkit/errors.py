@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 # A part of what a library says -> what the user can do about it.
 _WAYS_OUT = {
@@ -55,17 +55,11 @@ def check_flags(**values: object) -> None:
 
 def check_path(key: str, value: object) -> None:
     """InputError that names the key, unless the value is a path or a name, and not empty."""
-    name = os.fspath(value) if isinstance(value, str | os.PathLike) else ""
-    if not name or not _can_be_a_path(name):
+    name = b""
+    with suppress(UnicodeEncodeError):  # half of a character
+        name = os.fsencode(value) if isinstance(value, str | os.PathLike) else b""
+    if not name or b"\0" in name:
         raise InputError(f"{key}={shown(value)}: must be a path, and not empty")
-
-
-def _can_be_a_path(name: str) -> bool:
-    """Whether the system can be asked for it: not with a NUL, nor half of a character."""
-    try:
-        return b"\0" not in os.fsencode(name)
-    except UnicodeEncodeError:
-        return False
 
 
 def nearest(word: str, names: Iterable[str]) -> str:

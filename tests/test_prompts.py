@@ -145,22 +145,10 @@ def test_a_prompted_corpus_is_another_job(rbpkit, llama_folder, rows_file, tmp_p
 def test_what_cannot_be_is_one_line(rbpkit, llama_folder, rows_file, tmp_path):
     measured = ["measure", "--model", llama_folder, "--out", tmp_path / "out", "--field", "a"]
     given = [*measured, "--corpus", rows_file, "--prompt", "q"]
-    empty = tmp_path / "empty.jsonl"
-    empty.write_text(json.dumps({"q": " ", "a": "b"}) + "\n")
     long = tmp_path / "long.jsonl"
     long.write_text(json.dumps(ROWS[5]) + "\n")
-    text = tmp_path / "text.txt"
-    text.write_text("a")
     cases = {
         "no prompt in field 'Q'": [*measured, "--corpus", rows_file, "--prompt", "Q"],
-        "no prompt in field 'q'": [*measured, "--corpus", empty, "--prompt", "q"],
-        "no prompt in field 'q'; its fields are ['text']": [
-            *measured,
-            "--corpus",
-            text,
-            "--prompt",
-            "q",
-        ],
         "not read in windows": [*given, "--stride", 5],
         "fits after its prompt": [*measured, "--corpus", long, "--prompt", "q"],
         "leave prompt out": [*given, "--image", "picture"],

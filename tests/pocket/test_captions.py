@@ -194,40 +194,25 @@ def test_from_the_command_line(rbpkit, captions, chat, tmp_path):
     assert_same_columns(swept.columns(), same.columns())
 
 
-BAD_PICTURES = ["missing", "broken", "cut short", "null", "no column", "absolute", "above", "pipe"]
-
-
-@pytest.mark.parametrize("fault", BAD_PICTURES)
+@pytest.mark.parametrize("fault", ["missing", "broken", "cut short", "null", "above", "pipe"])
 def test_a_bad_picture_is_one_line_that_names_the_row(fault, rbpkit, captions, llava, tmp_path):
-    folder, elsewhere = tmp_path / "corpus", captions / "pictures/3.png"
+    folder = tmp_path / "corpus"
     folder.mkdir()
-    good = Path(shutil.copy(elsewhere, folder / "good.png"))
-    if content := {"broken": b"no picture", "cut short": good.read_bytes()[:900]}.get(fault):
-        (folder / "bad.png").write_bytes(content)
+    good = Path(shutil.copy(captions / "pictures/3.png", folder / "good.png"))
+    content = {"broken": b"no picture", "cut short": good.read_bytes()[:900]}
+    if fault in content:
+        (folder / "bad.png").write_bytes(content[fault])
     if fault == "pipe":
         os.mkfifo(folder / "bad.png")
-    if fault == "above":
-        shutil.copy(elsewhere, tmp_path / "bad.png")
-    bad = {
-        "null": {"picture": None},
-        "no column": {},
-        "absolute": {"picture": str(elsewhere)},
-        "above": {"picture": "../bad.png"},
-    }.get(fault, {"picture": "bad.png"})
-    rows = [{"text": "good", "picture": "good.png"}, {"text": "bad"} | bad]
+    shutil.copy(good, tmp_path / "bad.png")
+    bad = {"null": None, "above": "../bad.png"}.get(fault, "bad.png")
+    rows = [{"text": "good", "picture": "good.png"}, {"text": "bad", "picture": bad}]
     path, out = write(folder / "captions.jsonl", rows), tmp_path / "out"
     more = ["--corpus", path, "--image", "picture", "--out", out]
     status, _, err = rbpkit("measure", "--model", llava, *more)
     assert status == 2 and err.count("\n") == 1 and f"{path}:2: " in err
-    assert ("is outside" in err) == (fault in ("absolute", "above"))
+    assert ("is outside" in err) == (fault == "above")
     assert not list(out.rglob("*.*"))
-    if fault in ("absolute", "above"):  # if its folder is named, it is read
-        shutil.copy(good, elsewhere.parent / "good.png")
-        shutil.copy(good, tmp_path / "good.png")
-        images = elsewhere.parent if fault == "absolute" else tmp_path
-        rows[1]["picture"] = str(elsewhere) if fault == "absolute" else "bad.png"
-        write(path, rows)
-        assert rbpkit("measure", "--model", llava, *more, "--images", images)[0] == 0
 
 
 def test_no_picture_is_read_by_the_path_in_a_table(captions, tmp_path):
@@ -240,7 +225,7 @@ def test_no_picture_is_read_by_the_path_in_a_table(captions, tmp_path):
     load_corpus(tmp_path / "rows.parquet", image="image", images=captions)
 
 
-@pytest.mark.parametrize("kind", ["16 bits", "uint16", "transparent", "grey and transparent"])
+@pytest.mark.parametrize("kind", ["16 bits", "uint16", "transparent"])
 def test_a_picture_of_any_kind_has_the_pixels_of_the_plain_one(kind):
     grey = np.arange(0, 256, 4, dtype=np.uint8).reshape(8, 8)
     grey[0] = 255  # the paper, and what is transparent below
@@ -250,17 +235,15 @@ def test_a_picture_of_any_kind_has_the_pixels_of_the_plain_one(kind):
         "16 bits": Image.fromarray(grey.astype(np.uint16) * 257),
         "uint16": grey.astype(np.uint16) * 257,
         "transparent": Image.fromarray(np.stack([black, black, black, alpha], axis=2)),
-        "grey and transparent": Image.fromarray(np.stack([black, alpha], axis=2)),
     }[kind]
     read = np.asarray(Picture("row 1", source).read())
     assert np.array_equal(read, np.stack([grey] * 3, axis=2))
 
 
-@pytest.mark.parametrize("shape", [(8, 8), (0, 8)])
-def test_an_array_that_is_no_picture_is_refused(shape):
-    for dtype in (np.float64, np.int32) if shape[0] else (np.uint8,):
+def test_an_array_that_is_no_picture_is_refused():
+    for array in (np.zeros((8, 8)), np.zeros((0, 8), dtype=np.uint8)):
         with pytest.raises(InputError, match="row 1: its picture cannot be read"):
-            Picture("row 1", np.zeros(shape, dtype=dtype)).read()
+            Picture("row 1", array).read()
 
 
 def test_a_captioner_whose_encoder_reads_the_picture_is_refused(captions):
@@ -291,14 +274,11 @@ def test_what_does_not_fit_together_is_one_line(rbpkit, captions, llava, llama_f
     ):
         status, _, err = rbpkit("measure", "--model", model, "--corpus", path, "--out", out, *more)
         assert status == 2 and part in err and err.count("\n") == 1
-    model, rows = load_model(llava, image=True), [{"text": "a", "image": np.zeros((9, 9), "u1")}]
-    for arguments, options, part in (
-        ((model, ["a b c"]), {}, "name their column"),
-        ((load_model(llama_folder), rows), {"image": "image"}, "reads no pictures"),
-        ((model.model, rows), {"image": "image", "tokenizer": model.tokenizer}, "its processor"),
-        ((model.model, ["a"]), {"tokenizer": model.captioner.processor}, "name their column"),
-        ((model, "pocket:prose"), {"image": "image"}, "leave image out"),
-        ((model, ["a"]), {"image": "image"}, "must be rows by column"),
+    model = load_model(llava, image=True)
+    for network, texts, options, part in (
+        (model, ["a b c"], {}, "name their column"),
+        (model, ["a"], {"image": "image"}, "must be rows by column"),
+        (model.model, ["a"], {"tokenizer": model.captioner.processor}, "name their column"),
     ):
         with pytest.raises(InputError, match=part):
-            measure(*arguments, **options)
+            measure(network, texts, **options)
