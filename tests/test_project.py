@@ -49,8 +49,8 @@ MAY_HOLD = {
     "rbpkit/study": 1_413,  # a queue that sweeps share: 150 lines; pictures that stay: 43
     "rbpkit/cli": 1_233,
     "pocket": 5_534,  # companions aside
-    "pocket/rbpkit_pocket/companions": 5_564,  # and claims, choices and self-checks: 260 lines
-    "tests": 11_495,  # the doors, 500 requests of the harness, runs apart, the fuzz of records
+    "pocket/rbpkit_pocket/companions": 5_565,  # and claims, choices and self-checks: 260 lines
+    "tests": 11_492,  # the doors, 500 requests of the harness, runs apart, the fuzz of records
     "docs": 1_849,  # the reference of options is made from the settings: 59 lines
 }
 
@@ -72,6 +72,7 @@ EXTRAS = (
     "peft",
     "pictures",
     "site",
+    "train",
 )  # pinned, but installed only if asked for
 
 

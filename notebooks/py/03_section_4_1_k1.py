@@ -219,7 +219,7 @@ draw.claims(table1, measured_lines, records_dir, figures_dir)
 # </details>
 
 # %%
-draw.measured(study)
+draw.measured(study, figures_dir)
 of_largest(measured)
 
 # %% [markdown]

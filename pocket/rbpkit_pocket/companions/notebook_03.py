@@ -146,7 +146,7 @@ def with_lines(study: Study) -> Curves:
     return found.curves
 
 
-def measured(study: Study) -> None:
+def measured(study: Study, figures_dir: str) -> None:
     """Every model of the study, a panel for each text, with a line through three models or more."""
     if not study.shown():
         print("None of these families was measured on these texts.")
@@ -154,7 +154,8 @@ def measured(study: Study) -> None:
     points = plots.curve_points("measured", [rbp_curve([one], 1) for one in study.shown()])
     points["panel"] = points["corpus"].map(plots.short)
     look: dict[str, Any] = {"columns": 3, "size": (2.0, 2.6), "xlabel": "$S$", "ylabel": LOSS}
-    plots.show(plots.law_grid(points, panel="panel", **look))
+    figure = plots.law_grid(points, panel="panel", **look)
+    plots.save(figure, points, figures_dir, "figure_3_measured")
 
 
 def claims(
