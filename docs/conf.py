@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import textwrap
 from importlib import metadata
@@ -46,8 +45,6 @@ html_use_index = False
 html_last_updated_fmt = None
 templates_path: list[str] = []
 
-# Buttons that lead to a repository, Colab and Binder appear once an address is given.
-repository = os.environ.get("RBPKIT_REPOSITORY_URL", "").strip()
 html_theme_options: dict[str, Any] = {
     "use_download_button": True,
     "use_fullscreen_button": False,
@@ -59,15 +56,6 @@ html_theme_options: dict[str, Any] = {
     "navbar_end": [],
     "navbar_persistent": [],
 }
-if repository:
-    html_theme_options["repository_url"] = repository
-    html_theme_options["repository_branch"] = os.environ.get("RBPKIT_REPOSITORY_BRANCH", "main")
-    html_theme_options["path_to_docs"] = ""
-    html_theme_options["use_repository_button"] = True
-    html_theme_options["launch_buttons"] = {
-        "colab_url": "https://colab.research.google.com",
-        "binderhub_url": "https://mybinder.org",
-    }
 
 
 # -- what a page needs that the file does not have --------------------------------------------

