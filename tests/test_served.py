@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import study_file
+from conftest import assert_same_columns, content, study_file
 
 from rbpkit import InputError, load_model, load_summaries, measure, served
 from rbpkit_pocket import paths
@@ -56,6 +56,15 @@ def server(monkeypatch):
     threading.Thread(target=running.serve_forever, daemon=True).start()
     yield running
     running.shutdown()
+    running.server_close()
+
+
+@pytest.fixture
+def texts(tmp_path):
+    """A file of the texts that the server knows."""
+    file = tmp_path / "texts.jsonl"
+    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in RECORDED["texts"]))
+    return file
 
 
 def test_ranks_and_losses_are_those_of_the_model_itself(server, tmp_path):
@@ -80,6 +89,9 @@ def test_a_key_is_sent_and_written_nowhere(server, tmp_path):
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files and not any(b"secret-123" in path.read_bytes() for path in files)
     assert "secret-123" not in repr(loaded.__dict__)
+    with pytest.raises(InputError, match="cannot be sent") as caught:
+        load_model(server.url, api_key="secret-123\r")
+    assert "secret-123" not in str(caught.value)
 
 
 def _at(page, content, status=200):
@@ -121,6 +133,7 @@ def _with_rank(places, **values):
         (_places(lambda places: [places[0], {}, *places[2:]]), "lacks the token"),
         (_places(lambda places: _with_rank(places, logprob=float("nan"))), "log p nan"),
         (_places(lambda places: _with_rank(places, rank=0)), "has rank 0"),
+        (_places(lambda places: _with_rank(places, rank=None)), "not the answer of a vLLM server"),
     ],
 )
 def test_what_a_server_does_wrong_is_one_line_and_nothing_is_written(
@@ -133,7 +146,9 @@ def test_what_a_server_does_wrong_is_one_line_and_nothing_is_written(
     assert not list(tmp_path.rglob("*.json"))
 
 
-def test_a_server_that_dies_in_the_middle_and_comes_back(server, tmp_path):
+def test_a_server_that_dies_in_the_middle_and_comes_back(server, texts, tmp_path, rbpkit):
+    out = tmp_path / "out"
+    command = f"measure --model {server.url} --corpus {texts} --out {out} --batch-tokens 1".split()
     asked = []
 
     def die(path, content, status):
@@ -141,19 +156,23 @@ def test_a_server_that_dies_in_the_middle_and_comes_back(server, tmp_path):
         return (content, status) if asked.count("/v1/completions") < 2 else ({}, 500)
 
     server.change = die
-    with pytest.raises(InputError, match="no answer"):
-        measure(server.url, RECORDED["texts"], tmp_path, batch_tokens=1)
-    assert not list(tmp_path.rglob("*.parquet"))
+    status, printed, said = rbpkit(*command)
+    assert (status, printed, said.count("rbpkit: ")) == (1, "", 1)
+    assert "no answer" in said.splitlines()[-1]
+    assert not content(out)
     server.change = lambda path, content, status: (content, status)
-    again = measure(server.url, RECORDED["texts"], tmp_path, batch_tokens=1)
-    undisturbed = measure(server.url, RECORDED["texts"])
-    np.testing.assert_array_equal(again.records.nll, undisturbed.records.nll)
+    assert rbpkit(*command)[0] == 0
+    again = measure(server.url, texts, out)
+    undisturbed = measure(server.url, texts)
+    assert again.found_done
+    assert_same_columns(again.records.columns(), undisturbed.records.columns())
 
 
-def test_a_sweep_takes_an_address_and_goes_on_when_the_server_is_back(server, tmp_path, rbpkit):
-    file, out = tmp_path / "texts.jsonl", tmp_path / "out"
-    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in RECORDED["texts"]))
-    study = study_file(tmp_path, [server.url], [file], seed=None)
+def test_a_sweep_takes_an_address_and_goes_on_when_the_server_is_back(
+    server, texts, tmp_path, rbpkit
+):
+    out = tmp_path / "out"
+    study = study_file(tmp_path, [server.url], [texts], seed=None)
     server.change = _at("/v1/completions", {}, 503)
     status, _, said = rbpkit("sweep", study, "--out", out)
     assert status == 1 and f"failed: {MODEL} on texts.jsonl" in said and "no answer" in said
@@ -167,6 +186,14 @@ def test_a_sweep_takes_an_address_and_goes_on_when_the_server_is_back(server, tm
     assert (swept.ce(), swept.rbp(1)) == (alone.ce(), alone.rbp(1))
 
 
-def test_no_server_and_settings_of_a_server_without_one():
+def test_no_server_and_settings_of_a_server_without_one(server, texts, tmp_path, rbpkit):
     with pytest.raises(InputError, match="size: only of a model behind a server"):
         load_model(f"pocket:{MODEL}", size=5)
+    status, _, said = rbpkit("look", "--model", server.url, "--text", texts)
+    assert status == 2 and "a model that runs here" in said
+    server.shutdown()
+    server.server_close()
+    for address in (server.url, "http://127.0.0.1:a/v1"):
+        command = ("measure", "--model", address, "--corpus", texts, "--out", tmp_path)
+        status, _, said = rbpkit(*command)
+        assert status == 2 and said.count("\n") == 1 and "is it running" in said

@@ -91,7 +91,7 @@ def main() -> None:
         say("rbpkit: interrupted")
         raise SystemExit(130) from None
     except InputError as error:
-        _fail(str(error))
+        _fail(str(error), error.status)
     except CycloptsError as error:  # an option or a command that is not there, or its value
         _fail(_what_is_wrong(error))
     except ModuleNotFoundError as error:
@@ -127,6 +127,6 @@ def _what_is_wrong(error: CycloptsError) -> str:
     return str(error)
 
 
-def _fail(message: str) -> NoReturn:
+def _fail(message: str, status: int = 2) -> NoReturn:
     say("rbpkit: " + " ".join(message.split()))
-    raise SystemExit(2)
+    raise SystemExit(status)

@@ -108,7 +108,8 @@ class RankingLM(TemplateLM):
                 documents.append(self._document(number, context, continuation))
             columns = self._ranked_columns(task, asked, documents)
             nll = np.bincount(columns["document"], columns["nll"], minlength=len(asked))
-            not_first = columns["n_greater"] + columns["n_equal"] > 0
+            # Without n_equal, as of a served model, n_greater counts ties, too.
+            not_first = columns["n_greater"] + columns.get("n_equal", 0) > 0
             missed = np.bincount(columns["document"], not_first, minlength=len(asked))
             answers += [(-float(nats), count == 0) for nats, count in zip(nll, missed, strict=True)]
         return answers

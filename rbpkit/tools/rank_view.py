@@ -19,6 +19,7 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import Batch
+from rbpkit.errors import InputError
 from rbpkit.measuring import MAX_LENGTH, measured_ranks
 from rbpkit.models import LoadedModel
 from rbpkit.palette import RANK_FILLS, RANK_GROUPS, RANK_LETTERS, rank_group
@@ -99,9 +100,11 @@ def look(
         `max_length` tokens, or at the model's context if that is less, unless there is a `stride`.
     name: what to call the text.
 
-    Raises InputError for a text that leaves nothing to score, a max_length below 2, and logits
-    that are NaN or infinite.
+    Raises InputError for a text that leaves nothing to score, a max_length below 2, logits that
+    are NaN or infinite, and a model that is no `LoadedModel`.
     """
+    if not isinstance(model, LoadedModel):  # another Ranker, which may give ranks alone
+        raise InputError(f"{model.name}: only the predictions of a model that runs here are shown")
     reading = ReadingSettings.of({"max_length": max_length, "stride": stride})
     corpus = text if isinstance(text, Corpus) else Corpus(name, (text,))
     encoded = model.encode(corpus, reading)
