@@ -6,7 +6,6 @@ Importing this module imports no torch. It only names things; each function impo
 from __future__ import annotations
 
 import functools
-import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
