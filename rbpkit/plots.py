@@ -55,7 +55,7 @@ MARKER_LOOK: dict[str, Any] = {
 }
 WIDTH = 6.0  # inches: the width of a figure that can be read on a phone
 NARROW = 5.0  # inches: letters of 10 points are as large there as 12 points in WIDTH
-NOTE = 9.5  # points: what is drawn, and its unit
+NOTE = 10  # points: notes, and what is drawn with its unit
 SIZE = "$S$, non-embedding parameters"  # the name of an axis
 LEAST_CONTRAST = 4.5  # of letters on white, as WCAG 2 asks (1.4.3)
 SAVED_DPI = 200
@@ -84,7 +84,7 @@ STYLE = RcParams(
     {
         "figure.dpi": 100,
         "figure.figsize": (WIDTH, 4.0),
-        "font.size": 10,  # of notes
+        "font.size": NOTE,
         "axes.titlesize": 12,
         "axes.titlelocation": "left",
         "axes.labelsize": 11,
@@ -443,9 +443,7 @@ def looks_same(old: bytes, new: bytes) -> bool:
     `SAME_LEVELS`, than all of the nine pixels around its place in the other.
     """
     first, second = (Image.open(io.BytesIO(png)).convert("RGB") for png in (old, new))
-    if first.size != second.size:
-        return False
-    return _is_near(first, second) and _is_near(second, first)
+    return first.size == second.size and _is_near(first, second) and _is_near(second, first)
 
 
 def _is_near(picture: Image.Image, other: Image.Image) -> bool:
