@@ -15,7 +15,7 @@
 #
 # We trained six small language models of one family, Pythia. They differ in size: $S$ counts the parameters, without the tables that turn *tokens* (words or parts of words) into numbers and back. Each size was trained three times from start to end: on 1.5, on 3 and on 6 million tokens of text.
 #
-# Then each model read a text that it had not seen, and guessed each token from the text before it. $\mathrm{RBP}_1$ is the share of right first guesses, and $-\ln \mathrm{RBP}_1$ is the model's *loss*. In the figure below a mark is a model, and each line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, fitted to six models. The *exponent* $\alpha$ says how steeply the line falls.
+# Then each model read a text that it had not seen, and guessed each token from the text before it. $\mathrm{RBP}_1$ is the share of right first guesses, and $-\log \mathrm{RBP}_1$, in natural logarithms, is the model's *loss*. In the figure below a mark is a model, and each line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, fitted to six models. The *exponent* $\alpha$ says how steeply the line falls.
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -124,9 +124,9 @@ draw.check(1, answer_1)
 #
 # **Guess.** Are the three laws nearer to the truth than "no change": clearly, hardly or not at all?
 #
-# We test 20 cases. On each of five texts there are four losses: CE (the mean of $-\ln p$, with $p$ the probability of the true token), and $-\ln \mathrm{RBP}_k$ at $k$ = 1, 10 and 100. We call a prediction good if its error is at most 5% in the median case and 10% in the worst.
+# We test 20 cases. On each of five texts there are four losses: CE (the mean of $-\log p$, with $p$ the probability of the true token), and $-\log \mathrm{RBP}_k$ at $k$ = 1, 10 and 100. We call a prediction good if its error is at most 5% in the median case and 10% in the worst.
 #
-# `leave_out` fits a law to all models but the two, and gives the error $\ln(\text{predicted}/\text{measured})$ of each of the two. It is positive if the prediction is too high, and negative if it is too low. For a case we give the root mean square of the two.
+# `leave_out` fits a law to all models but the two, and gives the error $\log(\text{predicted}/\text{measured})$ of each of the two. It is positive if the prediction is too high, and negative if it is too low. For a case we give the root mean square of the two.
 
 
 # %%

@@ -11,7 +11,7 @@ import pandas as pd
 from rbpkit import plots
 from rbpkit.fit import PowerLawFit
 from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
-from rbpkit.plots import NARROW, headed
+from rbpkit.plots import NARROW, SIZE, headed, headed_row
 from rbpkit_pocket.companions.exercises import checker, sealed
 
 check = checker(
@@ -26,8 +26,6 @@ check = checker(
     },
 )
 
-TOKENS = (1.5e6, 3e6, 6e6, 12e6)
-TEXTS = ("prose", "code", "qa", "readme", "humaneval")
 QUANTITIES = ("CE", "RBP_1", "RBP_10", "RBP_100")
 
 
@@ -37,31 +35,32 @@ def fan(
     amounts: Sequence[float],
     figures_dir: str = "",
 ) -> None:
-    """Loss against size, and a line for each number of training tokens; all four are saved."""
-    every = len(amounts) == len(TOKENS)
-    title = (
-        "The last doubling tilts the line most" if every else "Draw the line of 12 million tokens"
-    )
-    greys = dict(zip(TOKENS, ordered_greys(4), strict=True))
+    """Loss against size, with a line for each of `amounts`, the numbers of training tokens.
+
+    All four are the answer, and saved; fewer are the question.
+    """
+    is_answer = len(amounts) == len(line_of)
+    title = "Draw the line of 12 million tokens"
+    if is_answer:
+        title = "The last doubling tilts the line most"
+    greys = dict(zip(line_of, ordered_greys(len(line_of)), strict=True))
     sizes = np.geomspace(on_prose.S.min(), on_prose.S.max(), 2)
     with plots.style():
         figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
-        low = 0.86 if every else 0.98
-        axes.set(xscale="log", yscale="log", xlim=(2e4, 1.4e6), ylim=(low, 1.85))
-        axes.set_xlabel("$S$, parameters")
-        axes.set_ylabel(r"$-\ln\,\mathrm{RBP}_1$ on prose")
-        axes.yaxis.set_minor_locator(plt.NullLocator())
+        axes.set(xscale="log", yscale="log", xlim=(2e4, 1.4e6), ylim=(0.86, 1.85))
+        axes.set(xlabel=SIZE, ylabel=r"$-\log\,\mathrm{RBP}_1$ on prose")
         axes.set_yticks([1, 1.2, 1.4, 1.6, 1.8], ["1", "1.2", "1.4", "1.6", "1.8"])
+        axes.yaxis.minorticks_off()
         ends = []
         for tokens in amounts:
             six = on_prose[on_prose["T"] == tokens]
-            drawn = np.asarray(line_of[tokens].predict(sizes).loss)
-            axes.plot(sizes, drawn, color=greys[tokens], lw=1.5)
+            on_line = np.asarray(line_of[tokens].predict(sizes).loss)
+            axes.plot(sizes, on_line, color=greys[tokens], lw=1.5)
             axes.plot(six.S, six.loss, "^", color=greys[tokens], ms=6)
-            ends.append((sizes[-1], drawn[-1], f"{tokens / 1e6:g} million", greys[tokens]))
-        headed(axes, title, "six Pythias a line; labels: training tokens")
+            ends.append((sizes[-1], on_line[-1], f"{tokens / 1e6:g} million", greys[tokens]))
+        headed(axes, title, "six Pythias on each line, loss in nats; labels: training tokens")
         plots.label_ends(axes, ends)
-    if not every:
+    if not is_answer:
         plots.show(figure)
         return
     points = on_prose[["quantity", "S", "T", "loss"]].rename(columns={"T": "tokens"})
@@ -95,21 +94,21 @@ def idea() -> None:
 
 def forecasts(judged: pd.DataFrame, figures_dir: str) -> None:
     """The median and the worst error of each of the predictions."""
+    top = len(judged) - 1
     with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.4), layout="constrained")
-        top = len(judged) - 1
+        figure, axes = plt.subplots(figsize=(NARROW, 3.2), layout="constrained")
         for height, row in enumerate(judged[::-1].to_dict("records")):
             axes.plot([row["median"], row["max"]], [height, height], color=OTHER, lw=1.5)
             axes.plot(row["max"], height, "|", color=OTHER, ms=11, mew=1.5)
             axes.plot(row["median"], height, "o", color=INK, ms=8)
-            if height == top:
-                axes.text(row["median"], height + 0.3, "median", ha="center", va="bottom")
-                axes.text(row["max"], height + 0.3, "worst", ha="center", color=OTHER)
+        first = judged.iloc[0]
+        axes.text(first["median"], top + 0.25, "median", ha="center", va="bottom")
+        axes.text(first["max"], top + 0.25, "worst", ha="center", va="bottom", color=OTHER)
         for end, words in ((5, "good:\nmedian"), (10, "good:\nworst")):
             axes.axvline(end, color=OTHER, lw=1, ls=":")
-            axes.text(end - 0.1, top + 1.5, words, color=OTHER, ha="right", va="top")
+            axes.text(end - 0.15, -1.1, words, color=OTHER, ha="right", va="bottom")
         axes.set_yticks(range(top + 1), judged.index[::-1])
-        axes.set(xlim=(0, 15), ylim=(-0.5, top + 1.6), xlabel="error, % of the loss")
+        axes.set(xlim=(0, 15), ylim=(-1.2, top + 0.8), xlabel="error (% of the loss)")
         title = "No law is clearly better\nthan \u201cno change\u201d"
         headed(axes, title, "20 cases: five texts, CE and three k")
     points = judged.reset_index().rename(columns={"too high, of 40": "too_high"})
@@ -118,29 +117,27 @@ def forecasts(judged: pd.DataFrame, figures_dir: str) -> None:
 
 def larger(by_line: pd.DataFrame, figures_dir: str) -> None:
     """What the line predicts for the two larger models, over what was measured, less 1."""
-    order = {text: place for place, text in enumerate(TEXTS)}
     with plots.style():
         figure, panels = plt.subplots(
-            1, 2, figsize=(NARROW + 0.6, 3.8), sharey=True, layout="constrained"
+            1, 2, figsize=(NARROW + 0.4, 3.6), sharey=True, layout="constrained"
         )
         for axes, (S, part) in zip(panels, by_line.groupby("S"), strict=True):
             axes.axhline(0, color=INK, lw=1)
             for x, quantity in enumerate(QUANTITIES):
                 cells = part[part.quantity == quantity]
-                for row in cells.itertuples():
-                    place = x + 0.12 * (order[row.corpus] - 2)
-                    ends = [100 * (row.low / row.loss - 1), 100 * (row.high / row.loss - 1)]
-                    axes.plot([place] * 2, ends, color=CONTEXT, lw=3)
-                    axes.plot(place, 100 * row.error, ".", color=OTHER, ms=5)
+                places = x + np.linspace(-0.24, 0.24, len(cells))
+                low, high = 100 * (cells.low / cells.loss - 1), 100 * (cells.high / cells.loss - 1)
+                axes.vlines(places, low, high, color=CONTEXT, lw=3)
+                axes.plot(places, 100 * cells.error, ".", color=OTHER, ms=5)
                 axes.plot(x, 100 * cells.error.median(), "o", color=INK, ms=7)
             axes.set_xticks(range(4), ["CE", "$k$ = 1", "10", "100"])
-            headed(axes, f"S = {S / 1e6:.1f} million", "large dot: median of five texts")
+            axes.set_title(f"$S$ = {S / 1e6:.1f} million", fontsize=11)
         panels[0].set_ylabel("predicted / measured, less 1 (%)")
-        title = "The line is too low; most intervals (pale) include 0"
-        figure.suptitle(title, x=0.01, ha="left", fontsize=13, weight="bold")
+        title = "The line is too low for both larger models"
+        headed_row(figure, title, "a dot is a text, the large one the median; pale: 95% intervals")
     source = "S = " + (by_line.S / 1e6).map("{:.1f}".format) + " million"
-    points = by_line.assign(source=source, family="Pythia").sort_values("S", kind="stable")
-    points = points.drop(columns="measured", errors="ignore").rename(columns={"loss": "measured"})
+    points = by_line.assign(source=source).rename(columns={"loss": "measured"})
+    points = points.sort_values("S", kind="stable")
     names = "source corpus quantity S predicted low high measured family error".split()
     plots.save(figure, points[names], figures_dir, "15_larger")
 
