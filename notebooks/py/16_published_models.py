@@ -13,7 +13,7 @@
 # %% [markdown]
 # # GPT-3 off its line
 #
-# GPT-3 came in eight sizes. Its makers tested each on LAMBADA, 5,153 passages whose last word has to be guessed. The share of right guesses is the *accuracy*, and $-\ln$ of it is the *loss*.
+# GPT-3 came in eight sizes. Its makers tested each on LAMBADA, 5,153 passages whose last word has to be guessed. The share of right guesses is the *accuracy*, and $-\log$ of it is the *loss*. (Logarithms are natural.)
 #
 # The figure shows the eight losses, and a line through the seven smaller models. $S$ counts a model's parameters without its *embeddings*, the tables that turn *tokens* (words or parts of words) into numbers. Both axes are logarithmic, so the line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, with the *exponent* $\alpha$.
 
@@ -134,6 +134,7 @@ by_tokens = law.groupby("tokens").above
 print(by_tokens.agg(["count", "min", "max"]).round(0))
 # "chance": how far above the line chance alone can put a model
 print("off by more:", list(law.series[law.above > law.chance]))
+law = tables.with_decades(law, models)
 draw.lambada(models, law, figures_dir)
 
 # %% [markdown]
@@ -151,7 +152,7 @@ draw.idea()
 # %% [markdown]
 # *A sketch. On the left one part does not shrink with size, so the loss leaves its line.*
 #
-# Let $T$ be the training tokens and $p$ the accuracy. We compare three forms of $-\ln p$:
+# Let $T$ be the training tokens and $p$ the accuracy. We compare three forms of $-\log p$:
 #
 # - *size*: $A\,S^{-a}$, without tokens
 # - *product*: $A\,S^{-a}\,T^{-b}$
@@ -159,7 +160,7 @@ draw.idea()
 #
 # Pythia has *checkpoints*, models saved during training. OpenLM trained each size on three texts, with several numbers of tokens.
 #
-# There are seven tests, four with Pythia and three with OpenLM. Can a form predict the largest models from the smaller ones? For each test, `tests` has a table, and a mask `held` that is true for its largest models. `leave_out` fits each form to the other rows. It returns the errors $\ln(\text{predicted}/\text{measured})$ of the largest.
+# There are seven tests, four with Pythia and three with OpenLM. Can a form predict the largest models from the smaller ones? For each test, `tests` has a table, and a mask `held` that is true for its largest models. `leave_out` fits each form to the other rows. It returns the errors $\log(\text{predicted}/\text{measured})$ of the largest.
 
 # %%
 tests = tables.held_out_tests(along, openlm)
@@ -249,7 +250,7 @@ draw.check(1, answer_1)
 #
 # Pythia v1 has eight sizes. Before we saw their final accuracies, we wrote down a prediction and a 95% interval for each. Each prediction used only v1's seven other sizes, up to 279 billion tokens.
 #
-# Our rule averages two predictions of $\ln(-\ln p)$: from a line through the three nearest sizes, and from the sum. Of some fifty rules it was the best in a *rehearsal* on other checkpoints of Pythia. The errors there set the widths of the intervals.
+# Our rule averages two predictions of $\log(-\log p)$: from a line through the three nearest sizes, and from the sum. Of some fifty rules it was the best in a *rehearsal* on other checkpoints of Pythia. The errors there set the widths of the intervals.
 
 
 # %%
@@ -287,7 +288,7 @@ tables.check_rule(blind, along, by_both)
 # %% [markdown]
 # **Guess again.** Seven of the eight final accuracies are known. How many are inside their intervals: seven, five or three?
 #
-# `blind` has our predictions, with a row for each size, and `truth` the accuracies (`acc`). An error is the predicted $\ln(-\ln p)$ minus the true one.
+# `blind` has our predictions, with a row for each size, and `truth` the accuracies (`acc`). An error is the predicted $\log(-\log p)$ minus the true one.
 
 # %%
 truth = tables.load_truth()
@@ -303,7 +304,7 @@ below_high = scored.acc < scored.high
 inside = (above_low & below_high).sum()
 
 # %%
-print(f"inside: {inside} of {len(scored)}; error of ln(-ln p), root mean square: {rms:.3f}")
+print(f"inside: {inside} of {len(scored)}; error of log(-log p), root mean square: {rms:.3f}")
 columns = ["predicted", "low", "high", "acc", "error"]
 table = scored.set_index("model")[columns]
 print(table.round(3).to_string())
@@ -326,7 +327,7 @@ print(pd.DataFrame({"all seven": all_seven, "inner five": inner}).round(3))
 draw.blind(blind, truth, ways["line, all others"], figures_dir)
 
 # %% [markdown]
-# **All seven are inside, with an error of 0.07 in $\ln(-\ln p)$**. A line through all other sizes has 0.14. But without 70M and 12B, the line through three sizes alone (0.083) nearly equals our rule (0.079). The last checkpoint of the model itself, which the rule may not use, has a third of the error.
+# **All seven are inside, with an error of 0.07 in $\log(-\log p)$**. A line through all other sizes has 0.14. But without 70M and 12B, the line through three sizes alone (0.083) nearly equals our rule (0.079). The last checkpoint of the model itself, which the rule may not use, has a third of the error.
 #
 # **Exercise 3.** If seven correct 95% intervals were independent, how probable would it be that all seven contain the truth?
 #
@@ -352,7 +353,7 @@ draw.four_kinds(models, figures_dir)
 # Series with a wider range of $S$ tend to end farther above their line.</details>
 
 # %%
-draw.decades(law, models, figures_dir)
+draw.decades(law, figures_dir)
 
 # %% [markdown]
 # ## The paper says, and we get

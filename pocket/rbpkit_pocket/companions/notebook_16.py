@@ -12,8 +12,9 @@ from matplotlib.axes import Axes
 from rbpkit import plots
 from rbpkit.fit import Prediction, fit_power_law
 from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
-from rbpkit.plots import NARROW, headed
+from rbpkit.plots import NARROW, SIZE, headed, headed_row
 from rbpkit_pocket.companions.exercises import checker, sealed
+from rbpkit_pocket.companions.tables_16 import KINDS
 from rbpkit_pocket.findings.joint_law import JointFit
 
 T_UNIT = 1.1e11  # tokens: `joint.T_unit`, which an answer may be given in
@@ -24,16 +25,12 @@ check = checker(
             (lambda answer: answer / 1e9, "Nearly: give it in billions."),
             (lambda answer: answer * T_UNIT / 1e9, "Nearly: this is in units of T_unit."),
         ),
-        3: (
-            (
-                lambda answer: 1 - answer,
-                "Nearly: this is the probability that at least one misses.",
-            ),
-        ),
+        3: ((lambda answer: 1 - answer, "Nearly: this is for one miss or more."),),
     },
 )
 
-LOSS = "$-\\ln$ accuracy on LAMBADA"
+LOSS = r"$-\log$ accuracy on LAMBADA"
+AT_POINT: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
 
 
 def _draw_series(
@@ -64,8 +61,9 @@ def gpt3(series: pd.DataFrame) -> None:
         axes.text(S * 0.8, low * 1.02, "95% interval", ha="right", color=OTHER)
         axes.set(xscale="log", yscale="log", xlim=(5e7, 9e11), ylim=(0.12, 0.95))
         plots.log_ticks(axes)
-        axes.set(xlabel="$S$, parameters", ylabel=LOSS)
-        headed(axes, "The largest GPT-3 is far above the line", "hollow: not fitted")
+        axes.set(xlabel=SIZE, ylabel=LOSS)
+        line = "eight models; the line goes through the seven filled ones"
+        headed(axes, "The largest GPT-3 is far above the line", line)
     plots.show(figure)
 
 
@@ -81,81 +79,64 @@ def lambada(models: pd.DataFrame, law: pd.DataFrame, figures_dir: str) -> None:
         for name, (marker, colour) in looks.items():
             series = models[models.series == name].sort_values("S")
             S, loss, _ = _draw_series(axes, series, colour, marker)
-            label = f"{name.removesuffix('-GPT')} {above[name]:+.0f}%".replace("-", "\u2212")
+            percent = f"{above[name]:+.0f}%".replace("-", "\u2212")
             if name == "Cerebras-GPT":  # at its left end, since BLOOM's line passes the right one
                 start = series.iloc[0]
-                axes.text(start.S * 1.15, start.loss, label, va="bottom", color=colour)
+                axes.text(start.S * 1.15, start.loss, f"Cerebras {percent}", va="bottom")
             else:
-                ends.append((S, loss, label, colour))
+                ends.append((S, loss, f"{name} {percent}", colour))
         plots.log_ticks(axes)
-        axes.set(xlabel="$S$, parameters", ylabel=LOSS)
-        headed(axes, "Cerebras keeps to its line,\nover a shorter step", "hollow: not fitted")
+        axes.set(xlabel=SIZE, ylabel=LOSS)
+        title = "Cerebras keeps to its line,\nover a shorter step"
+        headed(axes, title, "hollow: not fitted; %: how far above the line")
         plots.label_ends(axes, ends)
-    points = models[models.series.isin(law.series)].merge(
-        _with_decades(law, models)[["series", "decades", "above"]]
-    )
+    points = models.merge(law[["series", "decades", "above"]])
     names = ["series", "model", "S", "tokens", "share", "source", "decades", "above"]
     plots.save(figure, points[names], figures_dir, "16_lambada")
 
 
-def _with_decades(law: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Adds the decades of S that each series spans, and its line's exponent and R2."""
-    rows = {}
-    on_lambada = models[(models.group == "LAMBADA") & models.series.isin(law.series)]
-    for name, part in on_lambada.groupby("series"):
-        line = fit_power_law(part.S, part.loss)
-        rows[name] = {
-            "decades": np.log10(part.S.max() / part.S.min()),
-            "alpha": line.alpha,
-            "R2": line.r2,
-        }
-    return law.join(pd.DataFrame(rows).T, on="series").sort_values(["tokens", "above"])
-
-
 def idea() -> None:
     """A floor that stays, or falls with size."""
-    size = np.linspace(0, 3, 50)
-    too_small = 10 ** (-0.35 * size)
-    floors = {"all sizes read the same": 0.25 + 0 * size, "larger ones read more": 0.25 * too_small}
+    log_size = np.linspace(0, 3, 50)
+    too_small = 10 ** (-0.35 * log_size)
+    floors = {
+        "all sizes read the same": 0.25 + 0 * log_size,
+        "larger ones read more": 0.25 * too_small,
+    }
     with plots.style():
-        figure, grid = plt.subplots(
-            1, 2, figsize=(NARROW + 0.6, 2.8), sharey=True, layout="constrained"
-        )
+        size = (NARROW + 0.6, 2.8)
+        figure, grid = plt.subplots(1, 2, figsize=size, sharey=True, layout="constrained")
         for axes, (title, floor) in zip(grid, floors.items(), strict=True):
             loss = floor + too_small
-            axes.plot(size, too_small, "--", color=OTHER, lw=1.5)
-            axes.plot(size, floor, ":", color=OTHER, lw=1.5)
-            axes.plot(size, loss, color=INK, lw=2)
+            axes.plot(log_size, np.transpose([too_small, floor]), ":", color=OTHER, lw=1.5)
+            axes.plot(log_size, loss, color=INK, lw=2)
             axes.text(1.5, 1.25 * loss[25], "loss: the sum", va="bottom")
             axes.text(0.08, 0.8 * floor[18], "read too little", color=OTHER, va="top")
             axes.text(2.95, 0.8 * too_small[-1], "too small", color=OTHER, ha="right", va="top")
-            axes.set(yscale="log", xlim=(0, 3), ylim=(0.012, 2.2), xlabel="$\\log$ size")
+            axes.set(yscale="log", xlim=(0, 3), ylim=(0.012, 2.2), xlabel=r"$\log$ size")
             axes.set(xticks=[], yticks=[])
-            axes.yaxis.set_minor_locator(plt.NullLocator())
+            axes.yaxis.minorticks_off()
             headed(axes, title, "a sketch")
-        grid[0].set_ylabel("$\\log$ loss")
+        grid[0].set_ylabel(r"$\log$ loss")
     plots.show(figure)
 
 
 def training(table: pd.DataFrame, joint: JointFit, figures_dir: str) -> None:
     """One suite along its training, and the sum; 12B was not fitted."""
     sizes = ["70M", "160M", "410M", "1B", "1.4B", "2.8B", "6.9B", "12B"]
+    of_size = [part.sort_values("tokens") for _, part in table.groupby("S")]
     with plots.style():
         figure, axes = plt.subplots(figsize=(NARROW, 4.4), layout="constrained")
         ends = []
-        for label, colour, (S, part) in zip(
-            sizes, ordered_greys(8), table.groupby("S"), strict=True
-        ):
-            part = part.sort_values("tokens")
-            last = S == table.S.max()
-            face, dash = ("white", ":") if last else (colour, "-")
-            curve = joint.predict(S, part.tokens)
-            axes.plot(part.tokens, curve, dash, color=colour, lw=1.2)
+        for label, colour, part in zip(sizes, ordered_greys(8), of_size, strict=True):
+            face, dash = ("white", ":") if label == "12B" else (colour, "-")
+            axes.plot(part.tokens, joint.predict(part.S, part.tokens), dash, color=colour, lw=1.2)
             axes.plot(part.tokens, part.loss, "^", color=colour, mfc=face, ms=4)
             ends.append((part.tokens.max(), part.loss.iloc[-1], label, colour))
         axes.set(xscale="log", yscale="log", xlabel="training tokens", ylabel=LOSS)
         plots.log_ticks(axes)
-        headed(axes, "The sum predicts 12B", "Pythia v1, deduplicated; hollow: 12B, not fitted")
+        line = "Pythia v1, deduplicated; curves: the sum; hollow: 12B, not fitted"
+        headed(axes, "The sum predicts 12B", line)
         plots.label_ends(axes, ends)
     points = table.assign(predicted=joint.predict(table.S, table.tokens))
     names = ["suite", "model", "S", "tokens", "share", "loss", "predicted"]
@@ -170,92 +151,67 @@ def blind(blind: pd.DataFrame, truth: pd.DataFrame, by_line: pd.Series, figures_
         axes.vlines(points.index, points.low, points.high, color=CONTEXT, lw=9)
         axes.plot(points.index, points.predicted, "_", color=OTHER, ms=12, mew=2)
         axes.plot(points.index, points.share, "o", color=INK, ms=6)
-        S, row = points.index[1], points.iloc[1]
-        look: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
-        axes.annotate("truth", (S, row.share), (10, -3), **look)
-        words = "predicted, 95%"
-        axes.annotate(words, (S, row.predicted), (10, 8), color=OTHER, **look)
         for row in points.itertuples():
             size = row.model.replace("pythia-", "").upper()
             side = "right" if size in ("1B", "6.9B") else "center"  # close to the next one
             axes.text(row.Index * 1.1, row.high + 0.015, size, ha=side, va="bottom")
             if np.isnan(row.share):
-                axes.text(
-                    row.Index, row.low - 0.02, "truth\nunknown", ha="center", va="top", color=OTHER
-                )
-        axes.set(xscale="log", xlim=(1e7, 3e10), ylim=(0, 0.85), xlabel="$S$, parameters")
+                look: dict[str, Any] = {"ha": "center", "va": "top", "color": OTHER}
+                axes.text(row.Index, row.low - 0.02, "truth\nunknown", **look)
+        axes.set(xscale="log", xlim=(1e7, 3e10), ylim=(0, 0.85), xlabel=SIZE)
         axes.set_ylabel("accuracy on LAMBADA")
-        headed(axes, "All seven are inside", "final Pythias v1; 160M is the farthest off")
+        line = "final Pythias v1; dot: truth; bar: prediction, pale: 95%"
+        headed(axes, "All seven are inside", line)
     columns = ["model", "S", "predicted", "low", "high", "share", "line"]
     plots.save(figure, points.reset_index()[columns], figures_dir, "16_blind")
 
 
 def four_kinds(models: pd.DataFrame, figures_dir: str) -> None:
     """Four kinds of accuracy against size, with one span in decades."""
-    kinds = {
-        "next token": {"Fairseq on OpenWebText": ("Fairseq", "Fairseq")},
-        "last sub-token": {"GPT-2, last sub-token": ("GPT-2", "GPT2")},
-        "masked residues": {
-            "ESM-2, validation": ("validation", "ESM-2"),
-            "ESM-2, test": ("test", "ESM-2"),
-        },
-        "memorised windows": {
-            "Pythia, memorised": ("standard", "Pythia"),
-            "Pythia-deduped, memorised": ("deduplicated", "Pythia"),
-        },
-    }
-    points = models[models.group.isin(kinds)]
-    losses = points.groupby("group").loss
-    span = 1.1 * np.sqrt((losses.max() / losses.min()).max())  # half of the widest, as a factor
+    points = models[models.group.isin(KINDS.group)]
+    least, most = points.groupby("group").loss.min(), points.groupby("group").loss.max()
+    span = 1.1 * np.sqrt((most / least).max())  # half of the widest, as a factor
     with plots.style():
-        figure, grid = plt.subplots(
-            2, 2, figsize=(NARROW + 0.6, 5.2), sharex=True, layout="constrained"
-        )
-        for axes, (kind, series_of_kind) in zip(grid.flat, kinds.items(), strict=True):
-            middle = np.sqrt(losses.max()[kind] * losses.min()[kind])
-            axes.set(xscale="log", yscale="log", xlim=(5e6, 2e13))
+        size = (NARROW + 0.6, 5.2)
+        figure, grid = plt.subplots(2, 2, figsize=size, sharex=True, layout="constrained")
+        by_kind = KINDS.groupby("group", sort=False)
+        for axes, (kind, shown) in zip(grid.flat, by_kind, strict=True):
+            middle = np.sqrt(least[kind] * most[kind])
+            axes.set(xscale="log", yscale="log", xlim=(5e6, 2e13), title=kind)
             axes.set_ylim(middle / span, middle * span)
-            axes.set_title(kind, loc="left")
             ends = []
-            for series, (label, family) in series_of_kind.items():
-                part = models[models.series == series].sort_values("S")
-                ink = plots.ink_of(family)
-                fitted_loss = fit_power_law(part.S, part.loss).predict(part.S).loss
-                axes.plot(part.S, fitted_loss, color=ink.colour, lw=1.2)
+            for row in shown.itertuples():
+                part = points[points.series == row.series].sort_values("S")
+                ink = plots.ink_of(row.family)
+                on_line = fit_power_law(part.S, part.loss).predict(part.S).loss
+                axes.plot(part.S, on_line, color=ink.colour, lw=1.2)
                 axes.plot(part.S, part.loss, ink.marker, color=ink.colour, ms=5)
-                ends.append((part.S.iloc[-1], part.loss.iloc[-1], label, ink.colour))
+                ends.append((part.S.iloc[-1], part.loss.iloc[-1], row.label, ink.colour))
             plots.log_ticks(axes)
             plots.label_ends(axes, ends)
-        for axes in grid[:, 0]:
-            axes.set_ylabel(r"$-\ln$ of the share")
-        for axes in grid[1]:
-            axes.set_xlabel("$S$, parameters")
-        figure.suptitle(
-            "Straight, and of unlike slopes", x=0.01, ha="left", fontsize=13, weight="bold"
-        )
+        line = r"$-\log$ of the share that is right; all panels span the same factor"
+        headed_row(figure, "Four kinds of guesses, four slopes", line)
+        figure.supxlabel(SIZE, fontsize=11)
     names = ["group", "series", "model", "S", "share", "n"]
     plots.save(figure, points[names], figures_dir, "16_ranks")
 
 
-def decades(law: pd.DataFrame, models: pd.DataFrame, figures_dir: str) -> None:
+def decades(law: pd.DataFrame, figures_dir: str) -> None:
     """How far the largest model is above the line, for every series on LAMBADA."""
     marks = {"one number": ("X", INK), "not stated": ("v", OTHER), "grow with S": ("*", INK)}
-    named = ["GPT-3", "BLOOM", "OPT", "CodeGen-nl", "GPT-NeoX", "Cerebras-GPT-muP"]
-    points = _with_decades(law, models)
+    named = law.series.isin(["GPT-3", "BLOOM", "OPT", "Cerebras-GPT-muP"])
     with plots.style():
         figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
         axes.axhline(0, color=CONTEXT, lw=1)
-        for tokens, part in points.groupby("tokens"):
+        for tokens, part in law.groupby("tokens"):
             mark, colour = marks[str(tokens)]
             axes.plot(part.decades, part.above, mark, color=colour, ms=7, label=tokens)
-        for row in points[points.series.isin(named)].itertuples():
-            place = (row.decades, row.above)
-            look: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
-            axes.annotate(row.series, place, (8, 0), **look)
+        for row in law[named].itertuples():
+            axes.annotate(row.series, (row.decades, row.above), (8, 0), **AT_POINT)
         axes.set(xlim=(1, 4), xlabel="decades of $S$ in the series")
         axes.set_ylabel("largest model above the line (%)")
         axes.legend(title="training tokens", loc="upper left")
         title = "Longer series end farther above\nthe line, unless tokens grow"
         headed(axes, title, "17 series on LAMBADA")
     columns = ["series", "models", "decades", "alpha", "R2", "above", "chance", "tokens"]
-    plots.save(figure, points[columns], figures_dir, "16_decades")
+    plots.save(figure, law[columns], figures_dir, "16_decades")
