@@ -9,6 +9,7 @@ import pandas as pd
 
 from rbpkit import plots
 from rbpkit.palette import CONTEXT, INK
+from rbpkit.plots import NARROW, headed
 
 LABELS = (
     (0.62, 0.76, "GPT-2, k = 5 and 10"),
@@ -24,26 +25,25 @@ def predictions_and_truth(rows: pd.DataFrame, figures_dir: str) -> None:
     rows: of `findings.blind.judged_rows`.
     """
     with plots.style():
-        size = (plots.WIDTH, plots.WIDTH)
-        figure, axes = plt.subplots(figsize=size, layout="constrained")
+        figure, axes = plt.subplots(figsize=(NARROW, NARROW + 0.4), layout="constrained")
         axes.plot([0, 1], [0, 1], color=CONTEXT, linewidth=6, zorder=0)
         judged, excluded = rows[~rows["excluded"]], rows[rows["excluded"]]
         axes.plot(judged["predicted"], judged["truth"], "o", color=INK, markersize=3)
         hollow: dict[str, Any] = {"color": INK, "markersize": 4, "markerfacecolor": "white"}
         axes.plot(excluded["predicted"], excluded["truth"], "o", **hollow)
         for x, y, words in LABELS:
-            axes.text(x, y, words, size=11, ha="left" if y < 0.5 else "right", va="center")
+            axes.text(x, y, words, ha="left" if y < 0.5 else "right", va="center")
         tamil = rows[(rows["text"] == "Tamil") & rows["step"].str.startswith("fit 3")]
         axes.annotate(
             "Tamil, third fit:\ncounted on 70 tokens",
             (tamil["predicted"].mean(), tamil["truth"].max()),
             xytext=(0.27, 0.6),
-            size=11,
             ha="center",
             arrowprops={"arrowstyle": "-", "color": INK},
         )
         axes.set(xlim=(0.05, 0.95), ylim=(0.05, 0.95), aspect="equal")
         axes.set(xlabel="accuracy predicted from cross-entropy", ylabel="accuracy published")
-        axes.set_title("334 accuracies, predicted before they were known")
+        line = f"{len(rows)} published accuracies; hollow: excluded beforehand"
+        headed(axes, "Predicted before they were known", line)
     columns = ["set", "text", "model", "step", "k", "ce", "predicted", "low", "high", "truth"]
     plots.save(figure, rows[columns], figures_dir, "17_blind")

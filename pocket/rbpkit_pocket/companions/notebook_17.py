@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,11 +11,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import ConnectionPatch
+from matplotlib.ticker import FormatStrFormatter, MultipleLocator
 
 from rbpkit import plots
 from rbpkit.fit import Array, root_mean_square
-from rbpkit.palette import CONTEXT, INK, OTHER
-from rbpkit.plots import NARROW, NOTE
+from rbpkit.palette import CONTEXT, INK
+from rbpkit.plots import NARROW, SIZE, headed_row
 from rbpkit.records import load_summaries
 from rbpkit.stats.curves import in_order
 from rbpkit.summary import Summary
@@ -29,16 +30,7 @@ check = checker({1: sealed("1778e316", digits=2), 2: sealed("81e7e8f8", digits=3
 predictions_and_truth = blind.predictions_and_truth
 
 PROSE = "pocket:prose"
-LEAST_DOCUMENTS = 20
 Measured = tuple[str, Summary | Totals]  # a model's kind, and what was measured of it
-
-
-class Counts(NamedTuple):
-    """(models, documents) each: tokens, summed -log p in nats, tokens of rank 10 or less."""
-
-    tokens: Array
-    nll: Array
-    hits: Array
 
 
 def read_models(
@@ -97,49 +89,20 @@ def main_text(points: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield text, points[points["corpus"] == text]
 
 
-def families_on(points: pd.DataFrame, corpus: str = "") -> Iterator[tuple[str, pd.DataFrame]]:
-    """Each family with three sizes or more on a text (by default, on each text), and its points."""
-    if corpus:
-        points = points[points["corpus"] == corpus]
-    for family, part in points.groupby("family", sort=False):
-        sizes = part.groupby("corpus")["S"].nunique()
-        enough = part[part["corpus"].map(sizes) >= 3]
-        if len(enough):
-            yield str(family), enough
-
-
-def random_halves(models: Sequence[Measured]) -> tuple[Counts, list[tuple[Array, Array]]]:
-    """Counts of the ordinary models on the first text, and 200 times two masks of its documents.
-
-    Documents of one file are in the same half. Too few models or documents have no halves.
-    """
-    ordinary = [one for kind, one in models if kind == "ordinary" and isinstance(one, Summary)]
-    halved = [one for one in ordinary if one.manifest.corpus == ordinary[0].manifest.corpus]
-    halved = [one for one in halved if np.array_equal(one.document, halved[0].document)]
-    if len(halved) < 3 or len(halved[0].document) < LEAST_DOCUMENTS:
-        print("Halves need three models on one text of at least 20 documents, so there are none.")
-        nothing = np.empty((0, 0))
-        return Counts(nothing, nothing, nothing), []
-    at_10 = list(halved[0].k_grid).index(10)
-    counts = Counts(
-        tokens=np.array([one.document_tokens for one in halved], dtype=float),
-        nll=np.array([one.document_nll for one in halved]),
-        hits=np.array([one.document_hits[:, at_10] for one in halved], dtype=float),
-    )
-    files = getattr(halved[0], "document_units", None)  # the file that a document comes from
-    files = np.arange(counts.tokens.shape[1]) if files is None else files
-    random = np.random.default_rng(0)
-    halves = []
-    for _ in range(200):
-        shuffled = random.permutation(files.max() + 1)  # a random number for each file
-        first = shuffled[files] % 2 == 0  # documents of the files with an even number
-        halves.append((first, ~first))
-    return counts, halves
+def families_on_humaneval(points: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Each family with three sizes or more there, and its points."""
+    for family, part in points[points["corpus"] == "pocket:humaneval"].groupby(
+        "family", sort=False
+    ):
+        if part["S"].nunique() >= 3:
+            yield str(family), part
 
 
 # --- the figure ------------------------------------------------------------------------------
 
 RINGED = {"opt-w128-l5": "OPT", "pythia-w48-l3": "Pythia"}  # the two of the guess
+BELOW = {"OPT": -1, "Pythia": 1}  # whether the share is written below the ring, or above
+CENTRED: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": "center"}
 
 
 def collapse(
@@ -149,36 +112,43 @@ def collapse(
 
     from_size, from_CE: log(loss / line) of each model.
     """
-    ordinary = shown["kind"] == "ordinary"
-    sides = (("S", "size", from_size), ("CE", "cross-entropy", from_CE))
+    sides = (("S", SIZE, from_size), ("CE", "CE, nats a token", from_CE))
     with plots.style():
         figure, both = plt.subplots(
-            1, 2, figsize=(NARROW + 0.6, 3.75), sharey=True, layout="constrained"
+            1, 2, figsize=(NARROW + 1, 4.3), sharey=True, layout="constrained"
         )
         for axes, (x, name, off) in zip(both, sides, strict=True):
-            axes.set(xscale="log", yscale="log")
+            axes.set(xscale="log", yscale="log", xlabel=name)
             axes.set_box_aspect(1)
             axes.patch.set_visible(False)  # or it would hide the trails
             _marks(axes, shown, x)
             in_order = shown[x].sort_values().index
             line = shown["loss_10"] / np.exp(off)
             axes.plot(shown[x][in_order], line[in_order], color=INK, lw=1.2, zorder=1)
-            missed, alone = root_mean_square(off), root_mean_square(off[ordinary])
-            axes.set_title(f"by {name}", fontsize=12, weight="bold", pad=22)
-            words = f"off the line: {missed:.1%}" + (f" (filled: {alone:.1%})" * (alone < missed))
-            axes.text(0, 1.03, words, transform=axes.transAxes, fontsize=NOTE, color=OTHER)
-        _ticks(both)
+            axes.set_title(_distances(off, shown["kind"] == "ordinary"), fontsize=11)
+        plots.log_ticks(both[0])
+        both[0].set_ylabel(r"$-\log\,\mathrm{RBP}_{10}$")
+        both[1].xaxis.set_major_locator(MultipleLocator(0.5))
+        both[1].xaxis.set_major_formatter(FormatStrFormatter("%g"))
+        both[1].xaxis.minorticks_off()
         for model, family in RINGED.items():
-            ringed = shown[(shown["model"] == model) & (shown["corpus"] == PROSE) & ordinary]
-            if len(ringed) == 1:
-                _ring(figure, both, ringed.iloc[0], family)
-        figure.suptitle(
-            "Different sizes, same ranks", x=0.01, ha="left", fontsize=14, weight="bold"
-        )
+            is_ringed = (shown["model"] == model) & (shown["corpus"] == PROSE)
+            for _, row in shown[is_ringed & (shown["kind"] == "ordinary")].iterrows():
+                _ring(figure, both, row, family)
+        line = f"rank loss of {len(shown)} models on {plots.short(shown['corpus'].iloc[0])}"
+        headed_row(figure, "Different sizes, same ranks", f"{line}, by size and by cross-entropy")
         _key(figure, shown)
+        figure.draw_without_rendering()  # the layout of squares takes two passes
     columns = ["corpus", "kind", "family", "model", "S", "k", "CE", "loss"]
     saved = shown.assign(k=10, loss=shown["loss_10"])
     plots.save(figure, saved[columns], figures_dir, "17_cross_entropy")
+
+
+def _distances(off: pd.Series, is_ordinary: pd.Series) -> str:
+    """How far all models are from the line, and those that it was fitted to."""
+    missed, alone = root_mean_square(off), root_mean_square(off[is_ordinary])
+    words = f"off the line: {missed:.1%}"
+    return words if is_ordinary.all() else f"{words}\n(filled ones: {alone:.1%})"
 
 
 def _marks(axes: Axes, shown: pd.DataFrame, x: str) -> None:
@@ -190,64 +160,30 @@ def _marks(axes: Axes, shown: pd.DataFrame, x: str) -> None:
         axes.plot(part[x], part["loss_10"], ink.marker, color=ink.colour, ls="", **look)
 
 
-def _ticks(both: Array) -> None:
-    """The loss at the left, the share it belongs to at the right."""
-    plots.log_ticks(both[0])
-    both[0].set_ylabel(r"rank loss $-\log\,\mathrm{RBP}_{10}$")
-    both[0].set_xlabel("$S$, parameters")
-    both[1].set_xlabel("CE, nats a token")
-    low, high = both[1].get_xlim()
-    halves = np.arange(0.5, 12, 0.5)
-    nats = halves[(halves > low) & (halves < high)]
-    both[1].set_xticks(nats, [f"{nat:g}" for nat in nats])
-    both[1].minorticks_off()
-
-    def loss_of(share: Array) -> Array:
-        return -np.log(np.maximum(share, 1e-9) / 100)
-
-    to_and_fro = (lambda loss: 100 * np.exp(-loss), loss_of)
-    percent = both[1].secondary_yaxis("right", functions=to_and_fro)
-    percent.set_yticks([40, 50, 60, 70], ["40%", "50%", "60%", "70%"])
-    percent.minorticks_off()
-    percent.set_ylabel(r"$\mathrm{RBP}_{10}$")
-
-
 def _ring(figure: Figure, both: Array, row: pd.Series, family: str) -> None:
     """A ring around one model in both panels, and a grey trail; its family, and its share."""
     ends = [(row["S"], row["loss_10"]), (row["CE"], row["loss_10"])]
-    trail = ConnectionPatch(
-        ends[0], ends[1], "data", "data", axesA=both[0], axesB=both[1], color=CONTEXT, lw=1.5
-    )
-    trail.set_zorder(0)
-    figure.add_artist(trail)
+    look: dict[str, Any] = {"axesA": both[0], "axesB": both[1], "color": CONTEXT, "lw": 1.5}
+    figure.add_artist(ConnectionPatch(ends[0], ends[1], "data", "data", zorder=0, **look))
     for axes, end in zip(both, ends, strict=True):
         axes.plot(*end, "o", color=INK, ms=11, mfc="none", zorder=4)
-    look = {"textcoords": "offset points", "va": "center", "ha": "center", "fontsize": 10}
-    place = {"OPT": (6, 14), "Pythia": (2, -16)}[family]
-    both[0].annotate(family, ends[0], place, **look)
-    place = {"OPT": (24, -6), "Pythia": (-20, 12)}[family]
-    both[1].annotate(f"{np.exp(-row['loss_10']):.1%}", ends[1], place, **look)
+    side = BELOW[family]
+    both[0].annotate(family, ends[0], (4, -15 * side), **CENTRED)
+    both[1].annotate(f"{np.exp(-row['loss_10']):.1%}", ends[1], (-22 * side, 12 * side), **CENTRED)
 
 
 def _key(figure: Figure, shown: pd.DataFrame) -> None:
     """Which mark is which family, and what a hollow one means."""
-    families = list(dict.fromkeys(shown["family"]))
-    hollow_only = set(families) - set(shown.loc[shown["kind"] == "ordinary", "family"])
-    handles = plots.family_marks(families)
-    for handle in handles:
-        if handle.get_label() in hollow_only:
+    kinds_of = shown.groupby("family", sort=False)["kind"].agg(set)
+    handles = plots.family_marks(kinds_of.index)
+    for handle, kinds in zip(handles, kinds_of, strict=True):
+        if "ordinary" not in kinds:
             handle.set_markerfacecolor("none")
     title = "filled: ordinary, fitted by the line"
-    if len(set(shown["kind"])) > 1:
-        title += "\nhollow: fewer tokens, or an ablation, or Mamba"
-    figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=5,
-        title=title,
-        columnspacing=1.2,
-        handletextpad=0.2,
-    )
+    if shown["kind"].nunique() > 1:
+        title += "\nhollow: fewer tokens, an ablation, or Mamba"
+    look: dict[str, Any] = {"ncols": 5, "columnspacing": 1.2, "handletextpad": 0.2}
+    figure.legend(handles=handles, loc="outside lower center", title=title, **look)
 
 
 def changed_predictions() -> pd.DataFrame:
