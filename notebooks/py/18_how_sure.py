@@ -13,7 +13,7 @@
 # %% [markdown]
 # # How sure is a line? The tenth Pythia
 #
-# The first figure below shows nine language models of one family, Pythia. $S$ counts the parameters of a model, without the tables that turn *tokens* (words or parts of words) into numbers and back. $\mathrm{RBP}_k$ is the share of positions in a text at which the true next token is among the model's first $k$ guesses, and $-\ln \mathrm{RBP}_k$ is the *loss*. The paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) publishes 16 such losses for each Pythia: on four texts, for $k$ = 1, 10, 50 and 100. We take the mean of their logarithms, so each model has one point.
+# The first figure below shows nine language models of one family, Pythia. $S$ counts the parameters of a model, without the tables that turn *tokens* (words or parts of words) into numbers and back. $\mathrm{RBP}_k$ is the share of positions in a text at which the true next token is among the model's first $k$ guesses, and $-\log \mathrm{RBP}_k$, in natural logarithms, is the *loss*. The paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) publishes 16 such losses for each Pythia: on four texts, for $k$ = 1, 10, 50 and 100. We take the mean of their logarithms, so each model has one point.
 #
 # The points are close to a straight line. There is a tenth Pythia, with 12 billion parameters (12B).
 
@@ -61,7 +61,7 @@ def mean_series(losses):
 
 # %%
 pythia = mean_series(published[published.family == "Pythia"])
-nine = pythia[:9]
+nine = pythia[:9]  # by rising size
 tenth = pythia.iloc[9]
 line = fit_power_law(nine.S, nine.loss)
 by_line = line.predict(tenth.S)
@@ -96,7 +96,7 @@ draw.answer(pythia, line, no_change, figures_dir)
 def ahead(series):
     """Every larger model, predicted from the n smallest; errors as shares of its loss."""
     parts = []
-    fewest = max(3, len(series) // 2)
+    fewest = max(3, len(series) // 2)  # two points are on any line
     for n in range(fewest, len(series)):
         small = series[:n]
         larger = series[n:].assign(n=n)
@@ -125,6 +125,7 @@ series_of = tables.long_enough(losses, ["source", "family"], mean_series)
 # %%
 parts = []
 for (source, family), series in series_of.items():
+    # Each family on its own: another one may lie higher
     part = ahead(series)
     parts.append(part.assign(source=source, family=family))
 forecasts = pd.concat(parts, ignore_index=True)
@@ -132,6 +133,7 @@ forecasts = pd.concat(parts, ignore_index=True)
 # The largest model of each family, from all the others
 most = forecasts.groupby(["source", "family"]).n.transform("max")
 largest = forecasts[forecasts.n == most]
+# Too high or too low does not matter here
 line_error = largest.error.abs()
 no_change_error = largest.no_change.abs()
 nearer = (no_change_error < line_error).sum()
@@ -154,7 +156,7 @@ draw.idea()
 # %% [markdown]
 # *A sketch with invented points, equally scattered. Pale: where one more model should lie (95%).*
 #
-# The line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, and $\alpha$ is its *exponent*. Suppose that models scatter independently about it. Then the 95% interval of the exponent is $\alpha \pm \Delta\alpha$. The formula below gives $\Delta\alpha$, with $t_{n-2}$ the 97.5% quantile of Student's $t$. Two numbers decide its relative width: the number $n$ of models, and $R^2$, the share of the variance of $\ln$ loss that the line explains:
+# The line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, and $\alpha$ is its *exponent*. Suppose that models scatter independently about it. Then the 95% interval of the exponent is $\alpha \pm \Delta\alpha$. The formula below gives $\Delta\alpha$, with $t_{n-2}$ the 97.5% quantile of Student's $t$. Two numbers decide its relative width: the number $n$ of models, and $R^2$, the share of the variance of $\log$ loss that the line explains:
 #
 # $$\frac{\Delta\alpha}{\alpha} = t_{n-2}\sqrt{\frac{1/R^2 - 1}{n - 2}}.$$
 #
@@ -165,6 +167,7 @@ draw.idea()
 table1 = paper.table1().query("slope != 0")
 sizes_of_family = paper.models().groupby("family").size()
 n = table1.family.map(sizes_of_family)
+# n models fix two numbers of the line, so n - 2 are left for the scatter
 quantile = t.ppf(0.975, n - 2)
 unexplained = 1 / table1.r2 - 1
 width = quantile * np.sqrt(unexplained / (n - 2))
@@ -196,9 +199,9 @@ draw.check(1, answer_1)
 #
 # > **The paper.** "Scaling laws aim to accurately predict model performance across different scales" (Abstract)
 #
-# With $x = \ln S$, mean $\bar x$ and residual standard deviation $s$, the 95% interval for one new model is
+# With $x = \log S$, mean $\bar x$ and residual standard deviation $s$, the 95% interval for one new model is
 #
-# $$\ln \hat L \pm t_{n-2}\, s \sqrt{1 + \frac1n + \frac{(x - \bar x)^2}{\sum_i (x_i - \bar x)^2}}.$$
+# $$\log \hat L \pm t_{n-2}\, s \sqrt{1 + \frac1n + \frac{(x - \bar x)^2}{\sum_i (x_i - \bar x)^2}}.$$
 #
 # `ahead` has it for every larger model. The next figure has all predictions of published models, up to 1.6 *decades* (powers of ten) of $S$ beyond the models that were fitted.
 
@@ -235,7 +238,7 @@ draw.check(2, answer_2)
 #
 # <details><summary>How sure are the exponents of larger k, and of CE?</summary>
 #
-# Exponents of large $k$ are less sure: at $k$ = 10,000 half the interval is 11% of Pythia's exponent (median), and more than GPT-2's whole one. Those of CE (the mean of $-\ln p$, with $p$ the probability of the true token) are about as sure as those of small $k$, except for GPT-2.
+# Exponents of large $k$ are less sure: at $k$ = 10,000 half the interval is 11% of Pythia's exponent (median), and more than GPT-2's whole one. Those of CE (the mean of $-\log p$, with $p$ the probability of the true token) are about as sure as those of small $k$, except for GPT-2.
 #
 # </details>
 
@@ -272,12 +275,13 @@ print(within.round(1))
 # %% [markdown]
 # <details><summary>How often is the largest model inside the interval?</summary>
 #
-# Nearly always, and that proves little: nearly all intervals of the published GPT-2 and OPT also hold "no change", so they cannot tell the two apart. Pythia's can, and there the line is too low in all 16 cases. Of 80 predictions of 6.9B and 12B from six to eight smaller Pythias (median $R^2$ 0.995), all are too low, and 38 intervals hold the truth. That is one finding about two models.
+# Nearly always, and that proves little: nearly all intervals of the published GPT-2 and OPT also hold "no change", so they cannot tell the two apart. Pythia's can, and there the line is too low in all 16 cases. Of 80 predictions of 6.9B and 12B from six to eight smaller Pythias (median $R^2$ 0.995), all are too low, and 38 intervals hold the truth.
 #
 # </details>
 
 # %%
 keys = ["source", "family", "corpus", "quantity"]
+# Now without the mean: each text and k by itself
 singles = tables.long_enough(losses, keys, say=False)
 predicted = {key: ahead(series) for key, series in singles.items()}
 cells = pd.concat(predicted, names=keys)
@@ -302,6 +306,7 @@ print(far[["inside", "too low"]].sum())
 # </details>
 
 # %%
+# How far ahead, in decades of S
 steps = pd.cut(forecasts.decades, [0, 0.25, 0.5, 1, 2])
 sizes = forecasts[["error", "no_change"]].abs()
 by_distance = sizes.groupby([forecasts.family, forecasts.source, steps], observed=True)

@@ -13,7 +13,7 @@ from matplotlib.ticker import PercentFormatter
 from rbpkit import paper, plots
 from rbpkit.fit import PowerLawFit, fit_power_law
 from rbpkit.palette import CONTEXT, INK, OTHER
-from rbpkit.plots import NARROW, headed
+from rbpkit.plots import NARROW, SIZE, headed
 from rbpkit_pocket.companions.exercises import checker, sealed
 
 check = checker(
@@ -24,10 +24,7 @@ check = checker(
             (lambda answer: answer * 4.303, "Nearly: multiply by the quantile of Student's t."),
         ),
         2: (
-            (
-                lambda answer: -100 * answer / (100 + answer),
-                "Nearly: divide the prediction by the measured loss, not the other way round.",
-            ),
+            (lambda answer: -100 * answer / (100 + answer), "Nearly: divide by the measured loss."),
         ),
     },
 )
@@ -41,7 +38,7 @@ def _pythias(axes: Axes, nine: pd.DataFrame, S: float, line: PowerLawFit, no_cha
     reach = np.array([nine.S.iloc[-1], S])
     axes.plot(reach, line.predict(reach).loss, ":", color=OTHER, lw=1.5)
     axes.plot(reach, [no_change, no_change], ":", color=OTHER, lw=1.5)
-    axes.set(xscale="log", yscale="log", xlabel="$S$, parameters", ylabel="mean loss")
+    axes.set(xscale="log", yscale="log", xlabel=SIZE, ylabel=r"$-\log\,\mathrm{RBP}_k$, mean")
     predictions = [float(line.predict(S).loss), no_change]
     axes.axvline(S, color=CONTEXT, lw=1.2, ls="--", zorder=0)
     axes.plot([S, S], predictions, "o", color=OTHER, mfc="white", ms=7)
@@ -58,8 +55,8 @@ def guess(nine: pd.DataFrame, tenth: pd.Series, line: PowerLawFit, no_change: fl
         axes.set(xlim=(8e5, 1e11), ylim=(0.85 * low, 1.15 * nine.loss.iloc[0]))
         plots.log_ticks(axes)
         axes.text(tenth.S * 0.85, nine.loss.iloc[0], "12B: ?", ha="right", va="center")
-        line_below = "mean of four texts and four k"
-        headed(axes, "Nine Pythias, and two guesses for the tenth", line_below)
+        line_below = "mean loss of four texts and four k, in nats"
+        headed(axes, "Nine Pythias, and two guesses\nfor the tenth", line_below)
     plots.show(figure)
 
 
@@ -73,12 +70,12 @@ def answer(pythia: pd.DataFrame, line: PowerLawFit, no_change: float, figures_di
         axes.plot([tenth.S, tenth.S], [low, high], color=CONTEXT, lw=8, zorder=0)
         axes.plot(tenth.S, tenth.loss, "^", color=INK, ms=9)
         axes.text(tenth.S * 1.15, tenth.loss, "12B", va="center", weight="bold")
-        axes.text(tenth.S * 0.95, low, "95%", ha="right", va="bottom", color=OTHER)
         axes.set(xlim=(1.9e9, 4e10), ylim=(0.95 * low, 1.05 * nine.loss.iloc[7]))
         plots.log_ticks(axes)
         axes.set_xticks([2e9, 5e9, 1e10, 2e10], ["2B", "5B", "10B", "20B"])
         axes.xaxis.minorticks_off()
-        headed(axes, "The tenth is nearer to \u201cno change\u201d", "the right end, enlarged")
+        line_below = "the right end, enlarged; pale: the line's 95% interval"
+        headed(axes, "The tenth is nearer to \u201cno change\u201d", line_below)
     points = pythia.assign(predicted=line.predict(pythia.S).loss)
     plots.save(figure, points, figures_dir, "18_tenth")
 
@@ -109,13 +106,10 @@ def idea() -> None:
     """Nine points and four, with the same scatter; the points are invented."""
     off = np.array([0.3, -0.4, 0.1, 0.35, -0.3, -0.1, 0.4, -0.35, 0.1]) * 0.09
     with plots.style():
-        figure, grid = plt.subplots(
-            1, 2, figsize=(NARROW + 0.4, 2.9), sharey=True, layout="constrained"
-        )
-        words = ("9 models: narrow", "4 models: wide")
-        for axes, chosen, title in zip(
-            grid, [np.arange(9), np.arange(4) * 2 + 2], words, strict=True
-        ):
+        size = (NARROW + 0.4, 2.9)
+        figure, grid = plt.subplots(1, 2, figsize=size, sharey=True, layout="constrained")
+        panels = {"9 models: narrow": np.arange(9), "4 models: wide": np.arange(2, 10, 2)}
+        for axes, (title, chosen) in zip(grid, panels.items(), strict=True):
             x = chosen.astype(float)
             sketch = fit_power_law(np.exp(x), np.exp(-0.1 * x + off[chosen]))
             reach = np.linspace(x.max(), 11, 30)
@@ -124,9 +118,9 @@ def idea() -> None:
             ends = np.array([0.0, 11.0])
             axes.plot(ends, np.log(sketch.predict(np.exp(ends)).loss), color=OTHER, lw=1)
             axes.plot(x, -0.1 * x + off[chosen], "o", color=INK, ms=6)
-            axes.set(xticks=[], yticks=[], ylim=(-1.75, 0.25), xlabel="$\\log S$")
+            axes.set(xticks=[], yticks=[], ylim=(-1.75, 0.25), xlabel=r"$\log S$")
             headed(axes, title, "a sketch")
-        grid[0].set_ylabel("$\\log$ loss")
+        grid[0].set_ylabel(r"$\log$ loss")
     plots.show(figure)
 
 
@@ -144,22 +138,22 @@ def widths(
                 x, median = place + shift, part.width.median()
                 axes.plot([x - 0.08, x + 0.08], [median, median], color=ink.colour, lw=2)
                 seen = part.width[part.width < end]
-                look: dict[str, Any] = {"color": ink.colour, "ms": 4, "mec": "white", "mew": 0.4}
-                axes.plot([x] * len(seen), seen, ink.marker, **look)
+                axes.plot([x] * len(seen), seen, ink.marker, color=ink.colour, ms=4, mec="white")
                 for beyond in part.width[part.width >= end]:
                     arrow = {"arrowstyle": "->", "color": ink.colour}
                     axes.annotate("", (x, 1.2), (x, 1.08), arrowprops=arrow)
                     axes.text(x + 0.05, 1.14, f"{beyond:.0%}", va="center", color=ink.colour)
-                axes.text(x, -0.02, k, ha="center", va="top", size=10)
+                axes.text(x, -0.02, k, ha="center", va="top")
         axes.axhline(1, color=OTHER, lw=0.8)
         axes.text(3.45, 1.02, "above: the interval contains 0", ha="right", color=OTHER)
         names = [f"{plots.name_of(f)}\n{sizes_of_family[f]} models" for f in paper.FAMILIES]
         axes.set_xticks(range(4), names)
         axes.tick_params(axis="x", pad=16, length=0)
         axes.text(-0.5, -0.02, "$k$", ha="center", va="top")
-        axes.set(xlim=(-0.5, 3.5), ylim=(0, end), ylabel=r"$\Delta\alpha/\alpha$")
+        axes.set(xlim=(-0.5, 3.5), ylim=(0, end))
+        axes.set_ylabel(r"half the 95% interval, $\Delta\alpha/\alpha$")
         axes.yaxis.set_major_formatter(PercentFormatter(1))
-        line = "Table 1 of the paper; a mark is a text, a bar the median"
+        line = "lines of Table 1; a mark is a text, a bar the median of six"
         headed(axes, "Ten models fix an exponent, four do not", line)
     plots.save(figure, widths.drop(columns="slope"), figures_dir, "18_widths")
 
@@ -176,41 +170,34 @@ def horizon(forecasts: pd.DataFrame, figures_dir: str) -> None:
                 low, high = 100 * part.low.clip(lower=-0.32), 100 * part.high.clip(upper=0.2)
                 axes.vlines(part.decades, low, high, color=CONTEXT, lw=5, zorder=0)
             zorder = 2 if family == "Pythia" else 3  # so that Pythia hides none
-            look: dict[str, Any] = {"color": ink.colour, "ms": 7, "mec": "white", "zorder": zorder}
-            axes.plot(part.decades, 100 * part.error, ink.marker, **look)
-        for family, shift in {"GPT2": (-44, -4), "OPT": (8, -4), "Qwen": (6, 6)}.items():
-            far = published[published.family == family].nlargest(1, "decades").iloc[0]
-            axes.annotate(
-                plots.name_of(family),
-                (far.decades, 100 * far.error),
-                shift,
-                textcoords="offset points",
-                color=plots.ink_of(family).colour,
-            )
-        _label_pythias(axes, published[published.family == "Pythia"])
+            axes.plot(part.decades, 100 * part.error, ink.marker, color=ink.colour, zorder=zorder)
+        _label_far(axes, published)
         axes.text(0.02, 15, "prediction too high", color=OTHER)
         axes.text(0.02, -28, "prediction too low", color=OTHER)
         axes.set(xlim=(0, 1.85), ylim=(-30, 18), xlabel="decades of $S$ beyond the fitted models")
         axes.set_ylabel("predicted / measured, less 1 (%)")
-        line = "every larger model of the paper; pale: Pythia's 95% intervals"
-        headed(axes, "The line is too low for every larger Pythia", line)
+        line = "published models; pale: 95% intervals of Pythia"
+        headed(axes, "The line is too low\nfor every larger Pythia", line)
     plots.save(figure, forecasts, figures_dir, "18_horizon")
 
 
-def _label_pythias(axes: Axes, pythia: pd.DataFrame) -> None:
-    """Three labels: the two farthest predictions, and the nearest one of 12B."""
-    largest_size = pythia.S.max()
-    of_12B = pythia[pythia.S == largest_size].sort_values("decades")
-    of_second = pythia[pythia.S == np.sort(pythia.S.unique())[-2]].sort_values("decades")
-    named = ((of_12B.iloc[-1], "Pythia-12B"), (of_12B.iloc[0], "12B"), (of_second.iloc[-1], "6.9B"))
-    for row, name in named:
-        side = {"Pythia-12B": (-8, -13), "12B": (-7, -3), "6.9B": (7, 0)}[name]
-        axes.annotate(
-            name,
-            (row.decades, 100 * row.error),
-            side,
-            textcoords="offset points",
-            va="center",
-            ha={"Pythia-12B": "center", "12B": "right", "6.9B": "left"}[name],
-            color=COLOUR,
-        )
+def _label_far(axes: Axes, published: pd.DataFrame) -> None:
+    """The farthest prediction of each family, of 6.9B, and the nearest of 12B."""
+    by_distance = published.sort_values("decades")
+    largest = by_distance.groupby("family").S.transform("max")
+    of_12B = by_distance[(by_distance.family == "Pythia") & (by_distance.S == largest)]
+    of_6_9B = by_distance[(by_distance.family == "Pythia") & (by_distance.S < largest)]
+    labels = [("Pythia-12B", of_12B.iloc[-1], (0, -13), "center")]
+    labels.append(("12B", of_12B.iloc[0], (-7, -3), "right"))
+    labels.append(("6.9B", of_6_9B.iloc[-1], (7, 0), "left"))
+    for family, shift, side in (
+        ("GPT2", (-7, 0), "right"),
+        ("OPT", (7, 0), "left"),
+        ("Qwen", (7, 4), "left"),
+    ):
+        farthest = by_distance[by_distance.family == family].iloc[-1]
+        labels.append((plots.name_of(family), farthest, shift, side))
+    for words, row, shift, side in labels:
+        look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": side}
+        colour = plots.for_text(plots.ink_of(row.family).colour)
+        axes.annotate(words, (row.decades, 100 * row.error), shift, color=colour, **look)
