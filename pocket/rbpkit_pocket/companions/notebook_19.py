@@ -28,17 +28,8 @@ from rbpkit_pocket.glyphs import load_glyphs, pictures
 check = checker({1: sealed("6f4b6612", digits=0), 2: sealed("670671cd", digits=0)})
 
 torch.set_num_threads(1)
-SCRIPTS = [
-    "BRAILLE",
-    "MATHEMATICAL",
-    "CYRILLIC",
-    "LATIN",
-    "GREEK",
-    "ARABIC",
-    "ARMENIAN",
-    "GEORGIAN",
-    "CANADIAN",
-]
+SCRIPTS = "BRAILLE MATHEMATICAL CYRILLIC LATIN GREEK ARABIC ARMENIAN GEORGIAN CANADIAN".split()
+DECODER = "$S$ of the text decoder, parameters"
 
 
 def read_summaries() -> tuple[pd.DataFrame, dict[tuple[str, str], Summary]]:
@@ -87,8 +78,8 @@ def _draw_name(axes: Axes, words: Sequence[str], ranks: Sequence[int]) -> None:
         group = rank_group(rank)
         axes.add_patch(Rectangle((x, 0), width - 0.08, 1, facecolor=RANK_FILLS[group]))
         middle, colour = x + width / 2, RANK_LETTERS[group]
-        axes.text(middle, 0.5, word, ha="center", va="center", size=10, color=colour)
-        axes.text(middle, -0.15, str(rank), ha="center", va="top", size=10, color=INK)
+        axes.text(middle, 0.5, word, ha="center", va="center", color=colour)
+        axes.text(middle, -0.15, str(rank), ha="center", va="top")
         x += width
     axes.set(xlim=(-0.1, x), ylim=(-0.9, 1.6))
     axes.axis("off")
@@ -99,7 +90,7 @@ def _draw_picture(axes: Axes, place: int) -> None:
     axes.axis("off")
 
 
-def first_name(place: int, words: Sequence[str], ranks: Sequence[int], figures_dir: str) -> None:
+def first_name(place: int, words: Sequence[str], ranks: list[int], figures_dir: str) -> None:
     """A test picture, its name, and the ranks of the name's tokens."""
     with plots.style():
         figure, (left, right) = plt.subplots(
@@ -107,8 +98,8 @@ def first_name(place: int, words: Sequence[str], ranks: Sequence[int], figures_d
         )
         _draw_picture(left, place)
         _draw_name(right, words, ranks)
-        line = "below: its rank, given the picture and the tokens before it"
-        headed(right, "Each token of the name", line)
+        title = f"{ranks.count(1)} of {len(ranks)} tokens are the model's first guess"
+        headed(right, title, "below: rank, given the picture and the tokens before")
     points = pd.DataFrame({"token": words, "rank": ranks})
     plots.save(figure, points, figures_dir, "19_glyphs")
 
@@ -129,10 +120,10 @@ def law(
             axes.plot(sizes[[0, -1]], line.predict(sizes[[0, -1]]).loss, color=colour, lw=1.2)
             ends.append((sizes[-1], mean[-1], f"{kind}:\n$\\alpha$ = {line.alpha:.2f}", colour))
             points += [(kind, s, m) for s, m in zip(sizes, mean, strict=True)]
-        axes.set(xscale="log", yscale="log", xlim=(2e4, 6e6), xlabel="$S$ of the text decoder")
+        axes.set(xscale="log", yscale="log", xlim=(2e4, 6e6), xlabel=DECODER)
         axes.set_ylabel(r"$-\log\,\mathrm{RBP}_1$")
         title = "Seen characters improve\nwith size, new ones hardly"
-        headed(axes, title, "mean of three seeds, and from lowest to highest")
+        headed(axes, title, "loss in nats; bars: from the lowest to the highest seed")
         plots.log_ticks(axes)
         plots.label_ends(axes, ends)
     table = pd.DataFrame(points, columns=["characters", "S", "loss"])
@@ -150,12 +141,11 @@ def scripts(
         colours = [INK if name == "BRAILLE" else GREYS[0] for name in shares.index]
         axes.barh(shares.index.str.capitalize(), shares, color=colours)
         for row, share in enumerate(shares):
-            axes.text(share + 0.01, row, f"{share:.0%}", va="center", size=10)
+            axes.text(share + 0.01, row, f"{share:.0%}", va="center")
         axes.set(xlim=(0, 1), xlabel="whole names right")
         axes.set_xticks([0, 0.5, 1], ["0%", "50%", "100%"])
-        headed(
-            axes, "Hardly any name is right, except Braille", "largest size, mean of three seeds"
-        )
+        line = "characters never seen; largest size, mean of three seeds"
+        headed(axes, "Hardly any name is right, except Braille", line)
         _draw_picture(below.inset_axes((0, 0, 0.17, 1)), braille)
         _draw_name(below.inset_axes((0.2, 0, 0.8, 1)), words, ranks)
         below.axis("off")
@@ -175,11 +165,10 @@ def whole_names(named: pd.DataFrame, figures_dir: str) -> None:
             last = part.iloc[-1]
             ends.append((last["S"], last["right"], label.removesuffix(" tokens"), colour))
             ends.append((last["S"], last["by Eq. 8"], "Eq. 8", colour))
-        axes.set(xscale="log", xlim=(2e4, 4e6), xlabel="$S$ of the text decoder")
+        axes.set(xscale="log", xlim=(2e4, 4e6), xlabel=DECODER)
         axes.set_ylabel("whole names right")
-        headed(
-            axes, "Eq. 8 promises too many short names", "seen characters; labels: tokens of a name"
-        )
+        line = "seen characters; labels: tokens of a name"
+        headed(axes, "Eq. 8 promises too many short names", line)
         plots.label_ends(axes, ends)
     columns = ["tokens", "S", "right", "by Eq. 8", "misses a name"]
     plots.save(figure, named[columns], figures_dir, "19_names")
