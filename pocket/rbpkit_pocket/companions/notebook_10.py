@@ -130,12 +130,9 @@ def far_points(counted: pd.DataFrame, models: Sequence[Summary], ours: str) -> p
     of_paper = {"source": "published", "corpus": "Wiki", "family": "Pythia", "V": paper.PAPER_V}
     parts = [counted[["model", "S", "k", "loss"]].assign(**of_paper)]
     for one in models:
-        about = one.manifest
-        ks = one.k_grid[(one.k_grid < about.V) & (one.rbp(one.k_grid) < 1)]
-        loss = -np.log(one.rbp(ks))
-        part = pd.DataFrame({"model": about.model, "S": about.S, "k": ks, "loss": loss})
-        names = {"corpus": about.corpus, "family": about.family, "V": about.V}
-        parts.append(part.assign(source=ours, **names))
+        V = one.manifest.V
+        ks = one.k_grid[(one.k_grid < V) & (one.rbp(one.k_grid) < 1)]
+        parts.append(measured_points([one], ks).assign(source=ours, V=V))
     return pd.concat(parts, ignore_index=True)
 
 
