@@ -109,7 +109,8 @@ def pairs(percent: pd.DataFrame, shown: pd.DataFrame, best: int, figures_dir: st
                 colour = INK if seed == best else OTHER
                 axes.plot(value, height + shift, "o", color=colour, markersize=8)
         twins = percent.loc[small][texts[-1]]
-        axes.text(of_large[texts[-1]], top + 0.4, "7.8 times the size", ha="center")
+        words = f"{large / small:.1f} times the size"
+        axes.text(of_large[texts[-1]], top + 0.4, words, ha="center")
         axes.text(twins[best] + 1.7, top, f"seed {best}", va="center")
         axes.text(twins[0] - 1.7, top, "its twins", va="center", ha="right", color=OTHER)
         axes.set_yticks(range(len(texts)), texts)
