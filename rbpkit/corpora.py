@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import itertools
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -135,12 +134,10 @@ class Corpus:
     def __post_init__(self) -> None:
         with reason(f"{self.id}: the documents must be strings"):
             fingerprint = text_fingerprint(self.documents)
-        for column in ("pictures", "units"):
-            values = getattr(self, column)
-            if values is not None and len(values) != len(self.documents):
-                counts = f"{len(values)} {column} for {len(self.documents)} documents"
-                raise InputError(f"{self.id}: {counts}; give one for each")
         if self.units is not None:
+            if len(self.units) != len(self.documents):
+                counts = f"{len(self.units)} units for {len(self.documents)} documents"
+                raise InputError(f"{self.id}: {counts}; give one for each")
             names = []
             for number, unit in enumerate(self.units):
                 names.append(unit_name(unit, f"{self.id}, document {number}"))
@@ -315,7 +312,8 @@ def _make(
     id: str, documents: Sequence[Document], source: dict[str, Any], protocol: dict[str, Any]
 ) -> Corpus:
     """The corpus of the documents that have a visible character."""
-    kept = [document for document in documents if document.text.strip()]
+    with reason(f"{id}: the documents must be strings"):
+        kept = [document for document in documents if document.text.strip()]
     if not kept:
         fault = "there are no documents"
         if documents:
@@ -378,8 +376,9 @@ def _from_files(
 def _from_plugin(name: str, text: TextSettings) -> Corpus:
     found = plugins.corpus_text(name)
     nothing = [None] * len(found.texts)
-    rows = zip(found.texts, found.pictures or nothing, found.units or nothing, strict=True)
-    documents = list(itertools.starmap(Document, rows))
+    columns = (found.texts, found.pictures or nothing, found.units or nothing)
+    with reason(f"{name}: pictures and units: give one for each document"):
+        documents = [Document(*row) for row in zip(*columns, strict=True)]
     source = {
         "kind": plugins.prefix_of(name),
         "path": found.where,

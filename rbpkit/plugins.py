@@ -204,17 +204,11 @@ def corpus_text(name: str) -> PluginText:
     text = called(plugin, what, _by_name(plugin, "corpora")[corpus])
     if not isinstance(text, PluginText):
         text = PluginText(text)
-    columns = {"texts": called(plugin, what, tuple, text.texts)}
-    if not all(isinstance(document, str) for document in columns["texts"]):
-        raise InputError(f"the plugin {plugin!r}: {what}: a document is no string")
-    for column in ("pictures", "units"):
+    columns = {}
+    for column in ("texts", "pictures", "units"):
         values = getattr(text, column)
-        if values is None:
-            continue
-        columns[column] = called(plugin, f"{what}, {column}", tuple, values)
-        if len(columns[column]) != len(columns["texts"]):
-            fault = f"{column}: give one for each of its {len(columns['texts'])} documents"
-            raise InputError(f"the plugin {plugin!r}: {what}: {fault}")
+        if values is not None:
+            columns[column] = called(plugin, f"{what}, {column}", tuple, values)
     return replace(text, **columns)
 
 

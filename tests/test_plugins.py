@@ -194,9 +194,9 @@ def test_whatever_a_plugin_does_wrong_is_one_line_that_names_it(site, rbpkit, te
         "bad:nothing": "gave nothing",
         "bad:leaves": "SystemExit: 3",
         "bad:number": "'int' object is not iterable",
-        "bad:numbers": "a document is no string",
-        "bad:units": "units: give one for each of its 2 documents",
-        "bad:pictures": "pictures: give one for each",
+        "bad:numbers": "the documents must be strings",
+        "bad:units": "pictures and units: give one for each document",
+        "bad:pictures": "give one for each document",
         "gone:any": "No module named 'no_such_module'",
         "wrong:any": "is no Mapping",
     }

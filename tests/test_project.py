@@ -41,17 +41,17 @@ MAY_IMPORT = {
 # Lines of .py files that a folder may hold, those of its modules alone for a folder of rbpkit.
 # If you raise a number, write the reason next to it.
 MAY_HOLD = {
-    "rbpkit": 6_611,  # pictures: a palette, whether two look alike; scores of any program
+    "rbpkit": 6_604,  # pictures: a palette, whether two look alike; scores of any program
     "rbpkit/files": 1_479,  # weights next to their config, units that are names: 40 lines
     "rbpkit/kernels": 527,
     "rbpkit/stats": 498,
     "rbpkit/tools": 661,
     "rbpkit/study": 1_413,  # a queue that sweeps share: 150 lines; pictures that stay: 43
     "rbpkit/cli": 1_233,
-    "pocket": 5_534,  # companions aside
+    "pocket": 5_530,  # companions aside
     "pocket/rbpkit_pocket/companions": 5_450,  # and claims, choices and self-checks: 260 lines
-    "tests": 11_520,  # the doors, 500 requests of the harness, runs apart, the fuzz of records
-    "docs": 1_631,
+    "tests": 11_521,  # the doors, 500 requests of the harness, the fuzz; a server that dies: 18
+    "docs": 1_631,  # the reference of options is made from the settings: 59 lines
 }
 
 # Packages that pip installs on some platforms only; the pins come from a CPU machine with Linux.

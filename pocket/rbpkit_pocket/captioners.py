@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -25,7 +24,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from rbpkit.files.writing import write_whole
 from rbpkit.measuring import measure
+from rbpkit.records import record_path
 from rbpkit_pocket import paths
 from rbpkit_pocket.glyphs import SIDE, load_glyphs, pictures
 from rbpkit_pocket.plugin import GLYPH_CORPORA
@@ -282,26 +283,22 @@ def train_captioner(
     )
 
 
-def ship_captioners(runs: Path, captioners: Sequence[GlyphCaptioner]) -> None:
-    """Put finished runs into the package: the weights of seed 0, all loss curves and summaries.
+def ship_captioner(run: Path, captioner: GlyphCaptioner) -> None:
+    """Put a finished run into the package: the weights of seed 0, loss curve and summaries.
 
     Other seeds are measured on the true pictures alone, of characters never seen and seen.
     """
-    for captioner in captioners:
-        name = captioner.name
-        model = runs / name / "model"
-        shutil.copyfile(runs / name / "log.csv", paths.RUNS / f"{name}.csv")
-        corpora: Sequence[str] = ("glyphs", "glyphs-seen")
-        if not captioner.seed:
-            shutil.copytree(model, paths.CAPTIONERS / name, dirs_exist_ok=True)
-            corpora = GLYPH_CORPORA
-        for corpus in corpora:
-            with tempfile.TemporaryDirectory() as scratch:
-                measured = measure(model, f"pocket:{corpus}", scratch, name=name)
-                assert measured.path is not None  # there is a folder for it
-                target = paths.CAPTIONER_SUMMARIES / measured.path.parent.name
-                target.mkdir(parents=True, exist_ok=True)
-                shutil.copy(measured.path.with_suffix(".summary.npz"), target)
+    name = captioner.name
+    shutil.copyfile(run / "log.csv", paths.RUNS / f"{name}.csv")
+    corpora: Sequence[str] = ("glyphs", "glyphs-seen")
+    if not captioner.seed:
+        shutil.copytree(run / "model", paths.CAPTIONERS / name, dirs_exist_ok=True)
+        corpora = GLYPH_CORPORA
+    for corpus in corpora:
+        summary = measure(run / "model", f"pocket:{corpus}", name=name).summary
+        path = record_path(paths.CAPTIONER_SUMMARIES, summary.manifest.key)
+        file = path.with_suffix(".summary.npz")
+        write_whole(file.parent, {file.name: summary.to_bytes()})
 
 
 if __name__ == "__main__":
@@ -309,4 +306,4 @@ if __name__ == "__main__":
     for captioner in (*CAPTIONER_SIZES, *CAPTIONER_SEEDS):
         trained = train_captioner(captioner, folder / captioner.name)
         print(captioner.name, trained, flush=True)
-        ship_captioners(folder, [captioner])
+        ship_captioner(folder / captioner.name, captioner)
