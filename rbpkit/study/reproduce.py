@@ -89,20 +89,16 @@ def with_trained_models(
     before any training, for a study whose models are at fault.
     """
     models = study_models(params)
-    to_train: dict[str, list[str]] = {}
+    if not any(map(plugins.has_to_be_trained, models.values())):
+        return params
+    about = {"device": params.device or "cpu", "say": say, "progress": progress}
     for name, source in models.items():
         if plugins.has_to_be_trained(source):
-            to_train.setdefault(str(plugins.prefix_of(source)), []).append(name)
-    if not to_train:
-        return params
-    for plugin, names in to_train.items():
-        train = plugins.reference_of(plugin).train
-        if train is None:
-            raise InputError(f"the plugin {plugin!r} has no function that trains {names[0]}")
-        device = params.device or "cpu"
-        about = {"device": device, "say": say, "progress": progress}
-        folders = plugins.called(plugin, f"training {names[0]}", train, names, out, **about)
-        for name, folder in zip(names, folders, strict=True):
+            plugin = str(plugins.prefix_of(source))
+            train = plugins.reference_of(plugin).train
+            if train is None:
+                raise InputError(f"the plugin {plugin!r} has no function that trains {name}")
+            [folder] = plugins.called(plugin, f"training {name}", train, [name], out, **about)
             models[name] = str(folder)
     return params.model_copy(update={"model_ids": tuple(models.values())})
 

@@ -22,6 +22,12 @@ MOST_NAMED = 8  # students of a panel whose names and intervals are drawn
 MOST_SHOWN = 40  # characters of an answer; answers.csv has more
 SIGNS = {"right": "\u2713", "not yet": "\u2717", "not answered yet": "\u2013", "not run": "?"}
 """What a check says -> its sign in the table of answers."""
+EXPONENTS = {
+    **{"file": "student", "family": "family", "corpus": "text", "quantity": "quantity"},
+    **{"n": "sizes", "slope": "exponent", "high": "95% from", "low": "to"},
+    **{"reference": "all sizes", "reference_text": "on", "R2": "R\u00b2"},
+}
+"""Columns of comparison.csv -> those of the table of exponents."""
 
 
 # -- panels -----------------------------------------------------------------------------------
@@ -151,21 +157,12 @@ def html_table(table: pd.DataFrame, kind: str) -> str:
 
 def exponents_table(slopes: pd.DataFrame) -> pd.DataFrame:
     """All exponents, with intervals and what they are compared with."""
-    return pd.DataFrame(
-        {
-            "student": slopes["file"].map(label_of),
-            "family": slopes["family"],
-            "text": slopes["corpus"],
-            "quantity": slopes["quantity"],
-            "sizes": slopes["n"],
-            "exponent": -slopes["slope"],
-            "95% from": -slopes["high"],
-            "to": -slopes["low"],
-            "all sizes": -slopes["reference"],
-            "on": slopes["reference_text"].where(slopes["reference"].notna(), ""),
-            "R\u00b2": slopes["R2"],
-        }
-    )
+    shown = slopes.rename(columns=EXPONENTS)[[*EXPONENTS.values()]]
+    shown["student"] = shown["student"].map(label_of)
+    falls = ["exponent", "95% from", "to", "all sizes"]
+    shown[falls] = -shown[falls]
+    shown["on"] = shown["on"].where(shown["all sizes"].notna(), "")
+    return shown
 
 
 def answers_table(answers: pd.DataFrame) -> pd.DataFrame:

@@ -166,11 +166,8 @@ def _kind(path: Path) -> str:
 
 
 def _has_records(template: Path) -> bool:
-    """Whether students have put records where an unchanged study has them."""
-    records_dir = re.search(r"^records_dir: (\S+)", template.read_text("utf-8"), re.MULTILINE)
-    if records_dir is None:
-        return False
-    return any(path.is_file() for path in (template.parent / records_dir[1]).rglob("*"))
+    """Whether there is anything where an unchanged study has its records: in NAME of NAME.yaml."""
+    return any(path.is_file() for path in template.with_suffix("").rglob("*"))
 
 
 def read_bytes(path: Path) -> bytes:
@@ -215,10 +212,8 @@ def student_of(file: str) -> str:
     folder, _, base = file.rpartition("/")
     if folder:
         return folder.removeprefix("work-")
-    name = label_of(base)
-    for notebook in notebook_names():
-        name = name.replace(notebook, "")
-    return name.strip(" _-.") or base
+    names_of_notebooks = "|".join(notebook_names())
+    return re.sub(names_of_notebooks, "", label_of(base)).strip(" _-.") or base
 
 
 def printable(text: str) -> str:
@@ -250,28 +245,28 @@ def read_answers(file: str, path: Path) -> pd.DataFrame:
     verdict: what the check of the exercise said; "not run" if it has not seen this answer.
     Raises InputError if it is no notebook, or has no exercise or too many of them.
     """
-    data = read_bytes(path)
     try:
-        cells = [cell for cell in json.loads(data)["cells"] if cell["cell_type"] == "code"]
-        sources = ["".join(cell["source"]) for cell in cells]
-        printed = [_printed(cell) for cell in cells]
+        cells = [one for one in json.loads(read_bytes(path))["cells"] if one["cell_type"] == "code"]
+        source = "\n".join("".join(cell["source"]) for cell in cells)
+        printed = "\n".join(map(_printed, cells))
         ids = [str(cell.get("id", "")) for cell in cells]
+    except InputError:  # which is a ValueError
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError("damaged, or no notebook of Jupyter's format 4") from error
-    written = dict(ANSWER.findall("\n".join(sources)))
-    said = dict(SAID.findall("\n".join(printed)))
+    written, said = dict(ANSWER.findall(source)), dict(SAID.findall(printed))
     if not written:
         raise InputError("no line `answer_1 = ` in it; is it one of the notebooks?")
     if len(written) > MOST_ANSWERS:
         raise InputError(f"{len(written):,} answers; at most {MOST_ANSWERS} are read")
-    notebook = _notebook_number(file, ids)
+    about = (file, student_of(file), _notebook_number(file, ids))
     rows = []
     for exercise, line in sorted(written.items(), key=lambda answer: int(answer[0])):
         answer = cut(printable(line.partition("  #")[0].strip()))
         verdict = said.get(exercise, "not run")
         if verdict == "not answered yet" and answer != "None":
             verdict = "not run"
-        rows.append((file, student_of(file), notebook, int(exercise), answer, verdict))
+        rows.append((*about, int(exercise), answer, verdict))
     return pd.DataFrame(rows, columns=ANSWERS)
 
 
