@@ -154,7 +154,7 @@ def test_sweeps_and_workers_killed_at_random_moments(engine, tmp_path):
                 **{"cwd": ROOT, "env": ENVIRONMENT, "start_new_session": True},
                 **{"stdout": log, "stderr": log},
             )
-            must_end = time.monotonic() + 300
+            must_end = time.monotonic() + 1200  # on busy processors
         assert time.monotonic() < must_end, "it hangs"
         time.sleep(chance.uniform(0, SECONDS))
         if kills % 10 == 9:
