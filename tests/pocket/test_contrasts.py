@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
-from rbpkit import load_summaries
-from rbpkit_pocket import contrasts, paths
+from rbpkit_pocket import contrasts
 from rbpkit_pocket.ablations import totals_of
 from rbpkit_pocket.contrasts import PAIRS, log_loss, pair_differences, plan, planned, verdicts
 from rbpkit_pocket.families import initial_model
-
-
-@pytest.fixture(scope="module")
-def reference():
-    return load_summaries(paths.SUMMARIES)
 
 
 def test_a_pair_differs_in_one_thing_and_every_name_is_another():
@@ -40,30 +35,31 @@ def test_deep_and_wide_have_the_same_size(size):
     assert S[0] == pytest.approx(S[1], rel=0.02)
 
 
-def planted(reference, shift):
+def moved(one, name: str, shift: float):
+    """The totals of a run of this name whose log loss at k = 10 is `shift` higher."""
+    loss = np.exp(log_loss(one, "RBP_10") + shift)
+    hits = {**one.hits, 10: round(np.exp(-loss) * one.manifest.tokens)}
+    return replace(one, manifest=one.manifest.model_copy(update={"model": name}), hits=hits)
+
+
+def planted(reference, shift: float):
     """Totals of one pocket model for all pairs, RBP_10 of a changed run moved by `shift`."""
     originals = [totals_of(one) for one in reference if one.manifest.model == "pythia-w48-l3"]
+    noise = np.random.default_rng(0)
     runs = []
-    random = np.random.default_rng(0)
-    for changed, other in PAIRS.items():
-        for size in contrasts.SIZES:
-            for seed in contrasts.SEEDS:
-                for change in (changed, other):
-                    noise = 0.001 * random.normal() + (shift if change == changed else 0)
-                    for one in originals:
-                        name = planned(change, size, seed).run.name
-                        loss = np.exp(log_loss(one, "RBP_10") + noise)
-                        hits = {**one.hits, 10: round(np.exp(-loss) * one.manifest.tokens)}
-                        manifest = one.manifest.model_copy(update={"model": name})
-                        runs.append(replace(one, manifest=manifest, hits=hits))
+    for pair, size, seed in product(PAIRS.items(), contrasts.SIZES, contrasts.SEEDS):
+        for change, by in zip(pair, (shift, 0), strict=True):
+            name = planned(change, size, seed).run.name
+            by += 0.001 * noise.normal()
+            runs += [moved(one, name, by) for one in originals]
     return runs
 
 
 @pytest.mark.parametrize(
     ("shift", "verdict"), [(0, "through"), (-0.02, "beyond"), (0.01, "cannot be told")]
 )
-def test_a_planted_shift_is_found(reference, shift, verdict):
-    differences = pair_differences(planted(reference, shift), reference)
+def test_a_planted_shift_is_found(shipped, shift, verdict):
+    differences = pair_differences(planted(shipped, shift), shipped)
     table = verdicts(differences)
     assert set(table["verdict"]) == {verdict} and (table["pairs"] == 9).all()
     means = table["mean"].unstack("quantity")
