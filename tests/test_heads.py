@@ -15,8 +15,11 @@ from rbpkit.models import linear_head, load_model
 from rbpkit.ranking import token_ranks
 
 V = 2048
-SMALL = {"vocab_size": V, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
-SMALL |= {
+SMALL = {
+    "vocab_size": V,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
     "num_attention_heads": 4,
     "num_key_value_heads": 4,
     "max_position_embeddings": 64,
@@ -61,16 +64,16 @@ def test_ranks_are_those_of_the_models_own_head(kind, dtype):
     ranks = token_ranks(hidden, head.weight, ids[0, 1:], **head.options)
     own = model(input_ids=ids, use_cache=False).logits[0, :-1]
     logits = scale * (hidden.double() @ head.weight.double().T)
-    logits = logits if softcap is None else softcap * torch.tanh(logits / softcap)
+    if softcap is not None:
+        logits = softcap * torch.tanh(logits / softcap)
     if dtype == torch.float32:
         logits = own.double()
     column = ids[0, 1:, None]
     target = logits.gather(1, column)
     moved = (ranks.rank() - (logits >= target).sum(dim=1)).abs()
     assert moved.max() <= 1 and moved.sum() <= 2
-    torch.testing.assert_close(
-        ranks.nll.double(), torch.logsumexp(logits, dim=1) - target[:, 0], rtol=0, atol=1e-4
-    )
+    nll = torch.logsumexp(logits, dim=1) - target[:, 0]
+    torch.testing.assert_close(ranks.nll.double(), nll, rtol=0, atol=1e-4)
     tied = ((own == own.gather(1, column)).sum(dim=1) > 1).sum()
     assert dtype == torch.float32 or (ranks.n_equal > 0).sum() <= tied / 10
 

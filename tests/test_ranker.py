@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from conftest import assert_same_columns, forget, install
+from conftest import forget, install
 
 from rbpkit import fit_curves, load_corpus, load_model, measure
 from rbpkit.encoding import encode
@@ -66,12 +66,10 @@ def test_an_n_gram_model_has_the_ranks_of_its_counts(bigram, held_out, tmp_path)
             nll = np.log(counts.sum() / counts[target])
             rank = (counts >= counts[target]).sum()  # Eq. 3
             rows.append((one.document, place + 1, target, rank, nll))
-    document, position, target, rank, nll = np.array(rows).T
+    *expected, nll = np.array(rows).T
     records = Records.load(result.path)
-    np.testing.assert_array_equal(records.document, document)
-    np.testing.assert_array_equal(records.position, position)
-    np.testing.assert_array_equal(records.target, target)
-    np.testing.assert_array_equal(records.rank(), rank)
+    found = [records.document, records.position, records.target, records.rank()]
+    np.testing.assert_array_equal(found, expected)
     np.testing.assert_allclose(records.nll, nll, atol=1e-4)
     manifest = result.summary.manifest
     assert (manifest.model, manifest.S, manifest.V) == (model.name, model.S, families.V)
@@ -148,7 +146,8 @@ class OfAnother(Ranker):
     def ranks(self, batch):
         known = self.other.ranks(batch)
         rank = known["n_greater"] + known["n_equal"] + 1
-        return {"n_greater": rank - 1, "nll": known["nll"]} | self.more
+        more = {name: one(batch) if callable(one) else one for name, one in self.more.items()}
+        return {"n_greater": rank - 1, "nll": known["nll"]} | more
 
 
 def test_columns_that_a_model_cannot_give_are_missing(llama_folder, text_file, tmp_path):
@@ -157,36 +156,19 @@ def test_columns_that_a_model_cannot_give_are_missing(llama_folder, text_file, t
     result = measure(OfAnother(whole), text_file, tmp_path / "out")
     assert {"n_equal", "p_max", "entropy"}.isdisjoint(pq.read_schema(result.path).names)
     records = Records.load(result.path)
-    assert (records.n_equal, records.p_max, records.entropy) == (None, None, None)
     np.testing.assert_array_equal(records.rank(), expected.rank())
     assert records.rbp(10) == expected.rbp(10) and records.ce() == expected.ce()
     assert list(records.columns()) == ["document", "position", "target", "n_greater", "nll"]
-    assert "rank" in records.to_pandas()
     [summary] = load_summaries(tmp_path / "out")
     assert summary.to_bytes() == records.summary().to_bytes()
     assert Summary.from_bytes(summary.to_bytes()).document_entropy is None
     assert summary.success(5, 10) == expected.success(5, 10)
     for one in (records, summary):
-        with pytest.raises(InputError, match=r"served gives no ties \(n_equal\)"):
+        with pytest.raises(InputError, match="n_equal"):
             one.rbp(10, ties="optimistic")
-    again = measure(OfAnother(whole), text_file)
-    assert_same_columns(again.records.columns(), records.columns())
 
 
-@pytest.mark.parametrize(
-    ("more", "says"),
-    [
-        ({"n_equals": 0}, "its ranks have 'n_equals'; records have document,"),
-        ({"nll": np.zeros(3, np.float32)}, r"nll is of shape \(3,\)"),
-        ({"nll": None}, "nll is of shape"),
-    ],
-)
-def test_ranks_of_another_form_are_refused_in_one_line(more, says, llama_folder, text_file):
-    with pytest.raises(InputError, match=f"served: {says}"):
-        measure(OfAnother(load_model(llama_folder, device="cpu"), **more), text_file)
-
-
-def test_a_model_that_lacks_something_is_told_what(llama_folder, text_file):
+def test_a_model_of_another_form_is_told_what_is_wrong(llama_folder, text_file):
     class Half(Ranker):
         name, V = "half", 10
 
@@ -195,18 +177,18 @@ def test_a_model_that_lacks_something_is_told_what(llama_folder, text_file):
 
     with pytest.raises(InputError, match="Half: a Ranker needs revision, family, S, tokenizer"):
         measure(Half(), text_file)
-    model = OfAnother(load_model(llama_folder, device="cpu"))
-    model.S = 0
+    whole = load_model(llama_folder, device="cpu")
+    no_size = OfAnother(whole)
+    no_size.S = 0
     with pytest.raises(InputError, match="S=0"):
-        measure(model, text_file)
-    model.S, model.ranks = 5, lambda batch: {"nll": np.ones(batch.tokens)}
-    with pytest.raises(InputError, match="its ranks lack n_greater"):
-        measure(model, text_file)
+        measure(no_size, text_file)
     half = np.full(10**6, 0.5)
-    model.ranks = lambda batch: {"n_greater": half[: batch.tokens], "nll": half[: batch.tokens]}
-    with pytest.raises(InputError, match="n_greater must be whole numbers"):
-        measure(model, text_file)
-    # What no model can give is refused, too: here a loss below ln R.
-    model.ranks = lambda batch: {"n_greater": 9 + 0 * batch.targets, "nll": half[: batch.tokens]}
-    with pytest.raises(InputError, match="below ln R"):
-        measure(model, text_file)
+    for more, says in (
+        ({"n_equals": 0}, "n_equals"),
+        ({"nll": np.zeros(3, np.float32)}, r"nll is of shape \(3,\)"),
+        ({"nll": None}, "nll"),
+        ({"n_greater": lambda batch: half[: batch.tokens]}, "n_greater must be whole numbers"),
+        ({"nll": lambda batch: 0 * half[: batch.tokens]}, "below ln R"),
+    ):
+        with pytest.raises(InputError, match=says):
+            measure(OfAnother(whole, **more), text_file)

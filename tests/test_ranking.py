@@ -46,10 +46,9 @@ def assert_naive(ranks, logits, targets):
     assert types == (torch.int32, torch.int32, torch.float32)
     if ranks.p_max is not None:
         moment = ((rows - top) * np.exp(rows - top)).sum(axis=1)
+        entropy = np.log(total) - moment / total
         np.testing.assert_allclose(ranks.p_max, 1 / total, rtol=1e-5)
-        np.testing.assert_allclose(
-            ranks.entropy, np.log(total) - moment / total, rtol=1e-6, atol=2e-6
-        )
+        np.testing.assert_allclose(ranks.entropy, entropy, rtol=1e-6, atol=2e-6)
         assert (ranks.p_max.dtype, ranks.entropy.dtype) == (torch.float32, torch.float32)
 
 
@@ -247,12 +246,9 @@ def test_non_finite_heads_are_named(value, where, softcap, monkeypatch):
         ({"unembedding": torch.zeros(0, 4), "bias": None}, "vocabulary has 0 entries"),
         ({"bias": torch.zeros(8)}, r"bias must be \(9,\)"),
         ({"targets": torch.zeros(2, dtype=torch.int64)}, r"targets must be \(3,\) .* not \(2,\)"),
-        ({"scale": 0}, "scale must be a positive, finite number, not 0"),
-        ({"scale": "1"}, "scale must be a positive, finite number, not '1'"),
-        ({"hidden": [[1.0]]}, "hidden must be a tensor, not a list"),
-        ({"targets": [1]}, "targets must be a tensor, not a list"),
-        ({"bias": 0}, "bias must be a tensor or None, not a int"),
-        ({"softcap": float("nan")}, "softcap must be a positive, finite number, not nan"),
+        ({"scale": 0}, "scale must be a positive, finite number"),
+        ({"targets": [1]}, "targets must be a tensor"),
+        ({"softcap": float("nan")}, "softcap must be a positive, finite number"),
         ({"targets": torch.tensor([0, -1, 9])}, r"target -1 of token row 1 is not in \[0, 9\)"),
     ],
 )
@@ -270,24 +266,15 @@ def test_wrong_arguments_are_refused(change, message):
         logit_ranks(torch.zeros(2, 3, dtype=torch.float64), torch.tensor([0, 1]))
 
 
+# A few values give ties; wide ones give losses that overflow exp.
+NUMBERS = st.sampled_from([0.0, 1.0, -1.0]) | st.floats(-500, 500, width=32)
+
+
 @settings(max_examples=100, deadline=None)
-@given(
-    st.integers(1, 40).flatmap(
-        lambda V: st.tuples(
-            arrays(
-                np.float32,
-                (4, V),
-                # A few values give ties; wide ones give losses that overflow exp.
-                elements=st.one_of(
-                    st.sampled_from([0.0, 1.0, -1.0]), st.floats(-500, 500, width=32)
-                ),
-            ),
-            st.lists(st.integers(0, V - 1), min_size=4, max_size=4),
-        )
-    )
-)
-def test_any_logits(case):
-    logits, targets = torch.from_numpy(case[0]), torch.tensor(case[1])
+@given(st.data(), st.integers(1, 40))
+def test_any_logits(data, V):
+    logits = torch.from_numpy(data.draw(arrays(np.float32, (4, V), elements=NUMBERS)))
+    targets = torch.from_numpy(data.draw(arrays(np.int64, 4, elements=st.integers(0, V - 1))))
     ranks = logit_ranks(logits, targets)
     assert_naive(ranks, logits, targets)
     # R entries are at least as likely as the target, so p(t) <= 1 / R.
@@ -309,11 +296,8 @@ def peak_bytes(call):
 def test_memory_stays_in_the_budget(dtype, budget):
     T, d, V = 1200, 64, 1024
     hidden, matrix, targets = head(T, d, V, dtype)
-    peak = peak_bytes(
-        lambda: token_ranks(
-            hidden, matrix, targets, softcap=30.0, memory_bytes=budget, entropy=True
-        )
-    )
+    options = {"softcap": 30.0, "memory_bytes": budget, "entropy": True}
+    peak = peak_bytes(lambda: token_ranks(hidden, matrix, targets, **options))
     assert budget / 4 < peak <= budget + 21 * T
     assert peak < T * V * 4 / 3
 
@@ -346,9 +330,8 @@ def test_every_family_in_every_dtype(family, dtype):
     assert_naive(ranks, logits, targets)
     assert_naive(logit_ranks(own, targets), own, targets)
     # What was counted is the head of this model, and there is something to count.
-    torch.testing.assert_close(
-        logits, own.float(), rtol=0.02, atol=0.1 if dtype != DTYPES[0] else 1e-3
-    )
+    atol = 1e-3 if dtype == torch.float32 else 0.1
+    torch.testing.assert_close(logits, own.float(), rtol=0.02, atol=atol)
     assert ranks.rank().unique().numel() > 30
 
 

@@ -18,8 +18,9 @@ PLANTED = [(1.19, 3.69), (-14.29, 5.76), (3.0, 1.0)]  # two of Figure 8c, and a 
 
 def naive_mass(mu: float, sigma: float, k: np.ndarray, k_min: int) -> np.ndarray:
     """The definition: a difference of two Phi, over all that lies above k_min - 1/2."""
-    z = (np.log(np.array([k - 0.5, k + 0.5, np.full(len(k), k_min - 0.5)])) - mu) / sigma
-    return (norm.sf(z[0]) - norm.sf(z[1])) / norm.sf(z[2])
+    low, high = (np.log(k - 0.5) - mu) / sigma, (np.log(k + 0.5) - mu) / sigma
+    begin = (np.log(k_min - 0.5) - mu) / sigma
+    return (norm.sf(low) - norm.sf(high)) / norm.sf(begin)
 
 
 # -- the lognormal -------------------------------------------------------------------------------
@@ -41,17 +42,16 @@ def test_a_planted_lognormal_is_found_and_is_the_maximum(mu, sigma, k_min):
     assert 0 <= 2 * n * (fit.score - score(mu, sigma)) < 14  # P = 0.1%
     for near in ((fit.mu + 0.05, fit.sigma), (fit.mu, fit.sigma - 0.05)):
         assert score(*near) < fit.score
-    # A rank that is left out below k_min changes nothing; bins of one rank are the ranks.
-    if k_min == 2:
-        more = np.append(1, ranks), np.append(99, counts)
-        assert fit_lognormal(*more, k_min=2) == fit
+    # Bins of one rank are the ranks; a rank below k_min changes nothing.
     assert fit_lognormal(ranks, counts, upto=ranks + 1, k_min=k_min) == fit
+    if k_min == 2:
+        assert fit_lognormal(np.append(1, ranks), np.append(99, counts), k_min=2) == fit
 
 
-def test_probabilities_up_to_V_are_the_definition():
-    for mu, sigma in PLANTED:
-        p = naive_mass(mu, sigma, np.arange(2, 3001.0), 2)
-        assert np.exp(lognormal_log_p(mu, sigma, 3000, k_min=2)) == pytest.approx(p / p.sum())
+@pytest.mark.parametrize(("mu", "sigma"), PLANTED)
+def test_probabilities_up_to_V_are_the_definition(mu, sigma):
+    p = naive_mass(mu, sigma, np.arange(2, 3001.0), 2)
+    assert np.exp(lognormal_log_p(mu, sigma, 3000, k_min=2)) == pytest.approx(p / p.sum())
 
 
 @pytest.mark.parametrize("model", PRINTED.index)
@@ -66,22 +66,10 @@ def test_figure_8c_prints_the_rounded_form_without_an_upper_end(model):
 def test_ranks_that_no_lognormal_fits_are_refused():
     edges = np.append(np.unique(np.round(np.geomspace(1, 1e6, 200))), np.inf)
     mass = -np.diff(edges**-1.0 + edges**-0.1)  # falls off ever more slowly
-    with pytest.raises(InputError, match="nearest is a power law"):
+    with pytest.raises(InputError, match="power law"):
         fit_lognormal(edges[:-1], mass, upto=edges[1:])
-
-
-@pytest.mark.parametrize(
-    ("ranks", "counts", "settings", "says"),
-    [
-        ([1, 2, 3], [5, 3, 1], {"k_min": 2}, r"2 distinct rank\(s\) >= 2"),
-        ([1, 2, 3], [5, 0, 1], {}, "positive count"),
-        ([1, 3, 3], [5, 2, 1], {}, "without overlap"),
-        ([1, 2, 3], [5, 2], {}, "as many counts"),
-    ],
-)
-def test_bad_histograms_are_refused(ranks, counts, settings, says):
-    with pytest.raises(InputError, match=says):
-        fit_lognormal(ranks, counts, **settings)
+    with pytest.raises(InputError, match="2 distinct"):
+        fit_lognormal([1, 2, 3], [5, 3, 1], k_min=2)
 
 
 # -- Appendix C ----------------------------------------------------------------------------------
@@ -148,7 +136,5 @@ def test_inversion_recovers_what_it_was_given_or_says_that_there_is_nothing():
     laws = rank_laws.closed_form(mu, sigma)
     found = rank_laws.invert(laws.CE, laws.neg_log_p1)
     assert found[0] == pytest.approx(mu, abs=1e-6) and found[1] == pytest.approx(sigma)
-    with pytest.raises(InputError, match="no lognormal has CE = 9"):
+    with pytest.raises(InputError, match="CE = 9"):
         rank_laws.invert([9.0], [1.0])
-    with pytest.raises(InputError, match="finite and at least"):
-        rank_laws.rank_sums(12.0, 0.05)

@@ -1,6 +1,5 @@
 """Training: the recipe, the tokens, the loss, the run that is killed and goes on, and shipping."""
 
-import csv
 import dataclasses
 import json
 import math
@@ -11,8 +10,10 @@ import time
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
+from conftest import content
 from safetensors import safe_open
 from torch.nn import functional as F
 from transformers import AutoModelForCausalLM
@@ -25,13 +26,7 @@ from rbpkit_pocket.ablations import load_totals
 from rbpkit_pocket.documents import PocketDocuments, load_pocket_documents
 from rbpkit_pocket.families import POCKET_CONTEXT, SHAPES, Shape, V
 from rbpkit_pocket.recipes import Recipe
-from rbpkit_pocket.training import (
-    HEAD_ROWS,
-    HeadLoss,
-    train,
-    train_runs,
-    validation_ce,
-)
+from rbpkit_pocket.training import HEAD_ROWS, HeadLoss, train, train_runs, validation_ce
 
 SHAPE = Shape(32, 2, 1)
 STEPS = 38  # the last step is no multiple of LOG_EVERY
@@ -73,7 +68,7 @@ def test_the_stream_is_all_documents_shuffled_each_with_an_end(monkeypatch):
         in_order += load(corpus, "valid").documents
     assert after == "" and sorted(documents) == sorted(in_order) and documents != in_order
     missing["code"] = 3
-    with pytest.raises(InputError, match=r"^3 documents of pocket:code \(train\) are not in .*"):
+    with pytest.raises(InputError, match=r"3 documents of pocket:code \(train\)"):
         training.token_stream.__wrapped__("train")
 
 
@@ -106,9 +101,7 @@ def synthetic_stream(tokens: int, seed: int) -> torch.Tensor:
 
 
 STREAMS = {
-    "train": synthetic_stream(
-        STEPS * 2 * POCKET_CONTEXT + 1, seed=0
-    ),  # not a token more than needed
+    "train": synthetic_stream(TINY.tokens + 1, seed=0),  # not a token more than needed
     "valid": synthetic_stream(3 * POCKET_CONTEXT + 1, seed=1),
 }
 
@@ -146,66 +139,48 @@ def undisturbed(tmp_path_factory):
     return folder, seen, result
 
 
-def log_of(folder: Path) -> list[dict[str, str]]:
-    with open(folder / "log.csv", newline="") as handle:
-        return list(csv.DictReader(handle))
-
-
-def untimed(folder: Path) -> list[dict[str, str]]:
-    timed = ("tokens_per_second", "seconds")
-    rows = log_of(folder)
-    for row in rows:
-        for column in timed:
-            del row[column]
-    return rows
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {p.name: p.read_bytes() for p in sorted(folder.iterdir()) if p.is_file()}
+def log_of(folder: Path) -> pd.DataFrame:
+    return pd.read_csv(folder / "log.csv")
 
 
 def test_a_run_learns_and_writes_its_log(undisturbed):
     folder, seen, result = undisturbed
-    rows = log_of(folder)
-    columns = ("step", "tokens", "rate", "loss", "valid_ce", "tokens_per_second", "seconds")
-    assert tuple(rows[0]) == columns
-    assert [int(row["step"]) for row in rows] == [*range(LOG_EVERY, STEPS, LOG_EVERY), STEPS]
-    for row in rows:
-        assert int(row["tokens"]) == int(row["step"]) * 2 * POCKET_CONTEXT
-        assert float(row["rate"]) == pytest.approx(TINY.rate_at(int(row["step"]) - 1, 32), rel=1e-5)
-    losses = [float(row["loss"]) for row in rows]
+    log = log_of(folder)
+    assert log["step"].tolist() == [*range(LOG_EVERY, STEPS, LOG_EVERY), STEPS]
+    assert (log["tokens"] == log["step"] * 2 * POCKET_CONTEXT).all()
+    rates = [TINY.rate_at(step - 1, 32) for step in log["step"]]
+    assert log["rate"].tolist() == pytest.approx(rates, rel=1e-5)
+    losses, validated = log["loss"].tolist(), log["valid_ce"].dropna().tolist()
     assert losses[-1] + 1 < losses[0] < math.log(V) + 0.5
-    validated = [float(row["valid_ce"]) for row in rows if row["valid_ce"]]
-    assert len(validated) >= training.VALIDATIONS
-    assert validated[-1] < validated[0] - 1
-    seconds = [float(row["seconds"]) for row in rows]
-    assert seconds == sorted(seconds)
-    for told, logged in zip(seen, rows, strict=True):
-        assert {name: str(value) for name, value in told.items()} == logged
-    assert result.train_loss == losses[-1]
+    assert len(validated) >= training.VALIDATIONS and validated[-1] < validated[0] - 1
+    assert log["seconds"].is_monotonic_increasing
+    assert [row["loss"] for row in seen] == losses and result.train_loss == losses[-1]
 
 
 def test_a_run_ends_with_a_model_folder_in_half_precision(undisturbed):
     folder, _, result = undisturbed
-    assert result.folder == folder / "model"
     with safe_open(result.folder / "model.safetensors", framework="pt") as file:
         assert {file.get_tensor(name).dtype for name in file.keys()} == {torch.float16}
     model = AutoModelForCausalLM.from_pretrained(result.folder, dtype=torch.float32)
     # The number of the weights as shipped: the rounded ones.
     assert validation_ce(model, STREAMS["valid"]) == pytest.approx(result.valid_ce, rel=1e-6)
-    assert result.valid_ce == pytest.approx(float(log_of(folder)[-1]["valid_ce"]), abs=1e-3)
     weights = torch.load(folder / "checkpoint.pt")["model"]
     for name, parameter in model.named_parameters():
         assert torch.equal(weights[name].half().float(), parameter), name
     loaded = load_model(result.folder, device="cpu")  # with its tokenizer
     assert (loaded.V, loaded.context, loaded.S) == (V, POCKET_CONTEXT, 25_472)
-    stored = json.loads((folder / "result.json").read_text())
-    expected = {"family": "Pythia", "width": 32, "layers": 2, "heads": 1}
-    expected.update(json.loads(json.dumps(dataclasses.asdict(TINY))))
-    key = stored.pop("key")
-    assert len(key.pop("text")) == 64
-    assert key == {**expected, "torch": torch.__version__, "device": "cpu"}
-    assert stored == {**dataclasses.asdict(result), "folder": "model"}
+    key = json.loads((folder / "result.json").read_text())["key"]
+    recipe = json.loads(json.dumps(dataclasses.asdict(TINY)))
+    made_by = {"family": "Pythia", "width": 32, "layers": 2, "heads": 1, **recipe}
+    assert key.items() >= made_by.items()
+
+
+def wait_for_step(step: int, folder: Path, process: subprocess.Popen) -> None:
+    log, until = folder / "log.csv", time.monotonic() + 120
+    while not log.is_file() or f"\n{step}," not in log.read_text():
+        assert process.poll() is None, "it has ended"
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_a_killed_run_goes_on_to_the_same_bytes(undisturbed, tiny_run, tmp_path):
@@ -213,50 +188,29 @@ def test_a_killed_run_goes_on_to_the_same_bytes(undisturbed, tiny_run, tmp_path)
     folder, script = tmp_path / "killed", tmp_path / "run.py"
     script.write_text(KILLED_RUN)
     command = [sys.executable, str(script), str(Path(__file__).parent), str(folder)]
-    process = subprocess.Popen(command, cwd=Path(__file__).parents[2], stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, cwd=Path(__file__).parents[2])
     try:
-        until = time.monotonic() + 120
-        while not (folder / "log.csv").is_file() or "\n20," not in (folder / "log.csv").read_text():
-            assert process.poll() is None, process.stderr.read().decode()
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        wait_for_step(20, folder, process)
     finally:
         process.kill()
         process.wait()
-        process.stderr.close()
-    assert process.returncode < 0
     assert not (folder / "result.json").exists()
-    assert [int(row["step"]) for row in log_of(folder)] == [4, 8, 12, 16, 20]
+    assert log_of(folder)["step"].tolist() == [4, 8, 12, 16, 20]
     # What a kill in the middle of writing leaves behind.
     (folder / "checkpoint.pt.tmp").write_bytes(b"half a checkpoint")
 
     seen = []
     resumed = train("Pythia", SHAPE, TINY, folder, watch=seen.append)
     assert [row["step"] for row in seen] == [20, 24, 28, 32, 36, 38]  # gone on, not begun again
-    assert contents(folder / "model") == contents(expected / "model")
-    assert untimed(folder) == untimed(expected)
+    assert content(folder / "model") == content(expected / "model")
+    timed = ["tokens_per_second", "seconds"]
+    found, whole = (log_of(one).drop(columns=timed) for one in (folder, expected))
+    pd.testing.assert_frame_equal(found, whole, check_exact=True)
     assert (resumed.valid_ce, resumed.train_loss) == (result.valid_ce, result.train_loss)
-    seconds = [float(row["seconds"]) for row in log_of(folder)]
-    assert seconds == sorted(seconds)  # counted on from the checkpoint
-    state, same = (torch.load(f / "checkpoint.pt") for f in (folder, expected))
+    assert log_of(folder)["seconds"].is_monotonic_increasing  # counted on from the checkpoint
+    state, same = (torch.load(one / "checkpoint.pt") for one in (folder, expected))
     for part in ("model", "optimizer"):
         torch.testing.assert_close(state[part], same[part], rtol=0, atol=0)
-
-
-def test_mamba_that_is_interrupted_goes_on_to_the_same_bytes(tiny_run, tmp_path):
-    def stop(row):
-        if row["step"] == 8:
-            raise InterruptedError
-
-    given = "Mamba", Shape(32, 2, 0), dataclasses.replace(TINY, tokens=2 * POCKET_CONTEXT * 14)
-    train(*given, tmp_path / "whole")
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(InterruptedError):
-        patch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
-        train(*given, tmp_path / "halved", watch=stop)
-    seen = []
-    train(*given, tmp_path / "halved", watch=seen.append)
-    assert [row["step"] for row in seen] == [8, 12, 14]
-    assert contents(tmp_path / "halved" / "model") == contents(tmp_path / "whole" / "model")
 
 
 @pytest.fixture
@@ -266,27 +220,21 @@ def copied(undisturbed, tiny_run, tmp_path) -> Path:
 
 
 def test_a_finished_run_is_not_trained_again(undisturbed, copied):
-    seen, before = [], {**contents(copied), **contents(copied / "model")}
+    seen, before = [], content(copied)
     again = train("Pythia", SHAPE, TINY, copied, watch=seen.append)
-    assert not seen
-    assert {**contents(copied), **contents(copied / "model")} == before
+    assert not seen and content(copied) == before
     assert again == dataclasses.replace(undisturbed[2], folder=copied / "model")
 
 
-def test_a_checkpoint_of_another_recipe_is_refused(copied):
-    before = contents(copied)
-    with pytest.raises(InputError, match=r"checkpoint\.pt was made by another recipe"):
+def test_a_checkpoint_of_another_recipe_or_a_damaged_one_is_refused(copied):
+    path, before = copied / "checkpoint.pt", content(copied)
+    with pytest.raises(InputError, match="another recipe"):
         train("Pythia", SHAPE, dataclasses.replace(TINY, seed=1), copied)
-    assert contents(copied) == before
-
-
-def test_a_damaged_checkpoint_is_an_error_with_the_way_out(copied):
+    assert content(copied) == before
     (copied / "result.json").unlink()
-    path = copied / "checkpoint.pt"
     path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(InputError, match=r": damaged; remove it and train again \(") as caught:
+    with pytest.raises(InputError, match=r"checkpoint\.pt: damaged"):
         train("Pythia", SHAPE, TINY, copied)
-    assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
 
 
 def test_a_run_ships_with_card_loss_curve_and_totals(copied, text_file, tmp_path, monkeypatch):
@@ -296,22 +244,18 @@ def test_a_run_ships_with_card_loss_curve_and_totals(copied, text_file, tmp_path
         monkeypatch.setattr(paths, name, data / getattr(paths, name).relative_to(paths.DATA))
     for _ in range(2):  # the second time replaces the first
         shipping.ship_run(run, [load_corpus(text_file)])
-    folder = data / "models" / "pythia-w32-l2"
-    assert {path.name for path in folder.iterdir()} == {*shipping.SHIPPED, "README.md"}
-    for name in shipping.SHIPPED:
-        assert (folder / name).read_bytes() == (run / "model" / name).read_bytes()
+    shipped, trained = content(data / "models" / "pythia-w32-l2"), content(run / "model")
+    card = shipped.pop("README.md").decode()
+    assert shipped == {name: trained[name] for name in shipping.SHIPPED}
     valid_ce = json.loads((run / "result.json").read_text())["valid_ce"]
-    card = (folder / "README.md").read_text()
     for says in (f"{valid_ce:.4f} nats", f"tokens: {TINY.tokens}", "S = 25,472"):
         assert says in card
     log = (data / "runs" / "pythia-w32-l2.csv").read_bytes()
     assert log == (run / "log.csv").read_bytes()
-    (whole,) = load_totals(paths.GRID)
-    assert whole.manifest.model == "pythia-w32-l2-0.019456m"
-    pairs, others = (
-        load_totals(paths.PAIR_TOKENS if kind else paths.OTHER_TOKENS) for kind in (True, False)
+    [whole], [pairs], [others] = map(
+        load_totals, (paths.GRID, paths.PAIR_TOKENS, paths.OTHER_TOKENS)
     )
-    assert pairs[0].plus(others[0]).hits == whole.hits
+    assert pairs.plus(others).hits == whole.hits
 
 
 @pytest.mark.slow
@@ -322,9 +266,8 @@ def test_training_the_smallest_again_gives_the_shipped_loss(family, tmp_path):
         for split in ("train", "valid"):
             if not load_pocket_documents(corpus, split).as_shipped:
                 pytest.skip(f"needs the pinned packages: the text of {corpus}, {split} differs")
-    (trained,) = train_runs(recipes.runs_of(family)[:1], tmp_path)
-    shipped = AutoModelForCausalLM.from_pretrained(
-        families.model_folder(family, 0), dtype=torch.float32
-    )
+    [trained] = train_runs(recipes.runs_of(family)[:1], tmp_path)
+    folder = families.model_folder(family, 0)
+    shipped = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     expected = validation_ce(shipped, training.token_stream("valid"))
     assert trained.valid_ce == pytest.approx(expected, abs=0.01)

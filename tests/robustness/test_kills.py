@@ -20,7 +20,7 @@ from conftest import COMMAND_LINE, TEXTS, digests, needs_proc, study_file
 
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.records import job_lock, load_summaries
+from rbpkit.records import job_lock
 from rbpkit.study.jobs import Job
 from rbpkit.study.params import load_params
 from rbpkit.study.sweep import sweep
@@ -44,24 +44,43 @@ def members(session: int) -> list[int]:
     return found
 
 
+def texts_in(folder: Path, names) -> list[Path]:
+    """A .jsonl for each name; no two have a text in common."""
+    files = [folder / f"{name}.jsonl" for name in names]
+    for path in files:
+        rows = [{"text": path.stem + text} for text in TEXTS]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return files
+
+
+def start(command, **streams) -> subprocess.Popen:
+    """The command line in a session of its own, which Ctrl-C reaches."""
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMAND_LINE, *map(str, command)],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        start_new_session=True,
+        **streams,
+    )
+
+
+def wait_until_gone(those_alive) -> None:
+    deadline = time.monotonic() + 60
+    while left := those_alive():
+        assert time.monotonic() < deadline, f"still running: {left}"
+        time.sleep(0.05)
+
+
 @needs_proc
 @pytest.mark.parametrize("name", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.slow)])
 def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_path):
     """Struck when one job is done, one is held up by its lock and others are under way."""
-    files = [tmp_path / f"{corpus}.jsonl" for corpus in ("one", "two", "three")]
-    for path in files:
-        path.write_text("".join(json.dumps({"text": path.stem + text}) + "\n" for text in TEXTS))
+    files = texts_in(tmp_path, ("one", "two", "three"))
     study, out = study_file(tmp_path, [SMALL, MIDDLE], files, max_length=64), tmp_path / "out"
     command = ["sweep", study, "--out", out, "--workers", 2]
     with job_lock(out, Job(SMALL.name, "two.jsonl")):
-        process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND_LINE, *map(str, command)],
-            **{"cwd": ROOT, "env": ENVIRONMENT, "text": True, "start_new_session": True},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
-        while process.poll() is None and not list(out.rglob("*.json")):
-            time.sleep(0.002)
+        process = start(command, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        wait_for_a_result(process, out)
         process.send_signal(getattr(signal, name))
         _, stderr = process.communicate(timeout=100)
     if name == "SIGINT":
@@ -69,10 +88,7 @@ def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_pa
         assert "the same command" in stderr and stderr.endswith("rbpkit: interrupted\n")
     else:
         assert process.returncode == -signal.SIGKILL, stderr
-    deadline = time.monotonic() + 60
-    while left := members(process.pid):
-        assert time.monotonic() < deadline, f"still running: {left}"
-        time.sleep(0.05)
+    wait_until_gone(lambda: members(process.pid))
 
     for model, path in product([SMALL, MIDDLE], files):
         measure(load_model(model, device="cpu"), path, tmp_path / "undisturbed", max_length=64)
@@ -81,14 +97,9 @@ def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_pa
     done = [path.relative_to(out).with_suffix(".parquet") for path in out.rglob("*.json")]
     assert 1 <= len(done) < 6
     assert all(digests(out)[str(path)] == right[str(path)] for path in done)
-
     status, _, stderr = rbpkit(*command)
     assert status == 0 and stderr.count("done before:") == len(done), stderr
     assert digests(out) == right
-    for one, other in zip(
-        load_summaries(out), load_summaries(tmp_path / "undisturbed"), strict=True
-    ):
-        assert one.ce() == other.ce() and one.rbp(10) == other.rbp(10)
 
 
 KILLS = int(os.environ.get("RBPKIT_KILLS", "4"))
@@ -115,6 +126,19 @@ def wait_for_a_result(process: subprocess.Popen, out: Path) -> None:
         time.sleep(0.001)
 
 
+def strike(process: subprocess.Popen, workers: list[int], chance: random.Random) -> bool:
+    """Kill one of its workers or, one time in four, the sweep itself -> whether there was one."""
+    if process.poll() is not None or not workers:
+        return False
+    if chance.random() < 0.25:
+        process.kill()
+        process.wait(timeout=60)
+    else:
+        with suppress(ProcessLookupError):  # it has just ended
+            os.kill(chance.choice(workers), signal.SIGKILL)
+    return True
+
+
 def what_was_measured(out: Path) -> dict[str, object]:
     """Every record's bytes, and every manifest except its time and the checksum over that."""
     found: dict[str, object] = dict(digests(out))
@@ -134,10 +158,9 @@ def test_sweeps_and_workers_killed_at_random_moments(engine, tmp_path):
     """
     if engine == "ray":
         pytest.importorskip("ray", reason="needs Ray: pip install 'rbpkit[cluster]'")
-    files = [tmp_path / f"{number}.jsonl" for number in range(8)]
+    files = texts_in(tmp_path, range(8))
     for path in files:
-        rows = [{"text": f"{path.stem} {i}: {text}"} for i in range(40) for text in TEXTS]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        path.write_text(path.read_text() * 40)
     models = [families.model_folder("Pythia", size) for size in range(3)]
     study, out = study_file(tmp_path, models, files, max_length=64), tmp_path / "out"
     sweep(load_params(study), tmp_path / "undisturbed")
@@ -145,42 +168,24 @@ def test_sweeps_and_workers_killed_at_random_moments(engine, tmp_path):
     assert len(right) == 2 * 24
     command = ["sweep", study, "--out", out, "--workers", 2, "--engine", engine]
     chance, kills, ends = random.Random(KILLS), 0, Counter()
-    process = None
     log = (tmp_path / "log").open("w+")
-    while kills < KILLS or process is not None:
-        if process is None:
-            process = subprocess.Popen(
-                [sys.executable, "-c", COMMAND_LINE, *map(str, command)],
-                **{"cwd": ROOT, "env": ENVIRONMENT, "start_new_session": True},
-                **{"stdout": log, "stderr": log},
-            )
-            must_end = time.monotonic() + 1200  # on busy processors
-        assert time.monotonic() < must_end, "it hangs"
-        time.sleep(chance.uniform(0, SECONDS))
-        if kills % 10 == 9:
-            wait_for_a_result(process, out)
-        workers = workers_of(process, engine)
-        if process.poll() is None and workers and kills < KILLS:
-            kills += 1
-            if chance.random() < 0.25:
-                process.kill()
-                process.wait(timeout=60)
-            else:
-                with suppress(ProcessLookupError):  # it has just ended
-                    os.kill(chance.choice(workers), signal.SIGKILL)
-        if process.poll() is None:
-            continue
+    while kills < KILLS:
+        process = start(command, stdout=log, stderr=log)
+        must_end = time.monotonic() + 1200  # on busy processors
+        while process.poll() is None:
+            assert time.monotonic() < must_end, "it hangs"
+            time.sleep(chance.uniform(0, SECONDS))
+            if kills % 10 == 9:
+                wait_for_a_result(process, out)
+            if kills < KILLS:
+                kills += strike(process, workers_of(process, engine), chance)
         ends[process.returncode] += 1
-        deadline = time.monotonic() + 60
-        while left := workers_of(process, engine):
-            assert time.monotonic() < deadline, f"still running: {left}"
-            time.sleep(0.05)
+        wait_until_gone(lambda: workers_of(process, engine))  # noqa: B023  it is called here
         found = what_was_measured(out)
         assert found.items() <= right.items(), "other records"
         if process.returncode == 0:
             assert found == right
             shutil.rmtree(out)
-        process = None
     assert ends.keys() <= {0, 1, -signal.SIGKILL}, (tmp_path / "log").read_text()[-2000:]
     assert sweep(load_params(study), out).failures == () and what_was_measured(out) == right
     print(f"{kills} kills; sweeps ended with {dict(ends)}")

@@ -54,16 +54,20 @@ NAMES = [name for name in notebook_names() if takes_records(name)]
 QUICK = [name for name in NAMES if name[:2] in ("03", "07", "09", "17")]
 
 
+def put_summary(path: Path, model: str, fields: dict[str, str]) -> None:
+    """The summary of a pocket model on prose, with other fields in its manifest."""
+    source = paths.SUMMARIES / slug("pocket:prose") / f"{model}.summary.npz"
+    summary = Summary.from_bytes(source.read_bytes(), source)
+    manifest = Manifest(**vars(summary.manifest) | fields)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(dataclasses.replace(summary, manifest=manifest).to_bytes())
+
+
 def put_records(folder: Path, models: Sequence[str], family: str, corpus: str) -> None:
     """Summaries of pocket models on prose, under a family's and a corpus's name."""
     for model in models:
-        path = paths.SUMMARIES / slug("pocket:prose") / f"{model}.summary.npz"
-        summary = Summary.from_bytes(path.read_bytes(), path)
-        fields = {**vars(summary.manifest), "family": family, "corpus": corpus}
-        renamed = dataclasses.replace(summary, manifest=Manifest(**fields))
-        target = folder / slug(corpus) / path.name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(renamed.to_bytes())
+        path = folder / slug(corpus) / f"{model}.summary.npz"
+        put_summary(path, model, {"family": family, "corpus": corpus})
 
 
 def outputs_of(path: Path) -> tuple[str, list[BeautifulSoup]]:
@@ -104,15 +108,10 @@ def test_records_of_two_unknown_families(name, tmp_path):
 def test_of_each_training_run_the_last_checkpoint_is_drawn(tmp_path):
     """Three runs with two checkpoints each: three points a line, and a sentence on the others."""
     for run_name, model in zip("abc", PYTHIA, strict=True):
-        path = paths.SUMMARIES / slug("pocket:prose") / f"{model}.summary.npz"
-        summary = Summary.from_bytes(path.read_bytes(), path)
         for step in (20, 100):
             name = f"{run_name}/checkpoint-{step}"
-            fields = {**vars(summary.manifest), "model": name, "revision": name}
-            renamed = dataclasses.replace(summary, manifest=Manifest(**fields))
-            target = tmp_path / "records" / f"{slug(name)}.summary.npz"
-            target.parent.mkdir(exist_ok=True)
-            target.write_bytes(renamed.to_bytes())
+            path = tmp_path / "records" / f"{slug(name)}.summary.npz"
+            put_summary(path, model, {"model": name, "revision": name})
     figures = tmp_path / "figures"
     figures.mkdir()
     given = {**WHATEVER, "records_dir": str(tmp_path / "records"), "figures_dir": str(figures)}

@@ -47,14 +47,22 @@ def trainer(tmp_path, tokenizer):
     def make(model, **options) -> Trainer:
         rows = torch.randint(families.V, (16, 32), generator=torch.Generator().manual_seed(2))
         data = [{"input_ids": row, "labels": row} for row in rows]
-        args = TrainingArguments(
-            output_dir=str(tmp_path / "run"),
-            **{"max_steps": 6, "logging_steps": 1, "per_device_train_batch_size": 2},
-            **{"report_to": "none", "disable_tqdm": True, "use_cpu": True, "learning_rate": 1e-2},
-            **{"eval_strategy": "steps", "eval_steps": 2, "save_strategy": "no"} | options,
-        )
+        settings = {
+            "output_dir": str(tmp_path / "run"),
+            "max_steps": 6,
+            "logging_steps": 1,
+            "per_device_train_batch_size": 2,
+            "learning_rate": 1e-2,
+            "use_cpu": True,
+            "eval_strategy": "steps",
+            "eval_steps": 2,
+            "save_strategy": "no",
+            "report_to": "none",
+            "disable_tqdm": True,
+        }
+        args = TrainingArguments(**settings | options)
         sets = {"train_dataset": data, "eval_dataset": data[:2]}
-        sets["data_collator"] = default_data_collator
+        sets |= {"data_collator": default_data_collator}
         return Trainer(model=model, args=args, processing_class=tokenizer, **sets)
 
     return make
@@ -134,37 +142,36 @@ def test_mixed_precision_is_set_aside_and_comes_back(trainer, tokenizer):
     whole = tiny()
     whole.load_state_dict(model.state_dict())
     expected = measure(whole, TEXTS, tokenizer=tokenizer)
-    assert set(logged(made, "eval_ce").values()) >= {expected.ce()}
+    assert expected.ce() in logged(made, "eval_ce").values()
 
 
-def test_nan_is_logged_and_training_goes_on(trainer, caplog):
-    class Diverge(TrainerCallback):
+def test_nan_or_a_disk_that_fails_does_not_end_a_training(trainer, tmp_path, caplog):
+    class Fault(TrainerCallback):
+        def __init__(self, break_it):
+            self.break_it = break_it
+
         def on_step_end(self, args, state, control, model=None, **kwargs):
             if state.global_step == 3:
-                model.transformer.wte.weight.data.fill_(math.nan)
+                self.break_it(model)
 
-    made = trainer(tiny())
-    made.add_callback(RBPCallback(made, TEXTS))
-    made.add_callback(Diverge())
-    made.train()
-    assert [math.isnan(value) for value in logged(made, "eval_ce").values()] == [False, True, True]
-    assert "step 4 is not measured" in caplog.text
+    def diverge(model):
+        model.transformer.wte.weight.data.fill_(math.nan)
 
+    def put_a_file_in_place_of_the_folder(model):
+        shutil.rmtree(records)
+        records.touch()
 
-def test_records_that_cannot_be_written_do_not_end_a_training(trainer, tmp_path, caplog):
-    class Fill(TrainerCallback):
-        def on_step_end(self, args, state, control, **kwargs):
-            if state.global_step == 3:  # from here on a file is where the folder was
-                shutil.rmtree(tmp_path / "records")
-                (tmp_path / "records").touch()
-
-    made = trainer(tiny())
-    made.add_callback(RBPCallback(made, TEXTS, out=tmp_path / "records"))
-    assert not (tmp_path / "records").exists()  # the trial leaves nothing
-    made.add_callback(Fill())
-    made.train()
-    assert [math.isnan(value) for value in logged(made, "eval_ce").values()] == [False, True, True]
-    assert "step 4 is not measured" in caplog.text and made.state.global_step == 6
+    records = tmp_path / "records"
+    for out, break_it in ((None, diverge), (records, put_a_file_in_place_of_the_folder)):
+        caplog.clear()
+        made = trainer(tiny())
+        made.add_callback(RBPCallback(made, TEXTS, out=out))
+        assert not records.exists()  # the trial leaves nothing
+        made.add_callback(Fault(break_it))
+        made.train()
+        measured = [not math.isnan(value) for value in logged(made, "eval_ce").values()]
+        assert measured == [True, False, False] and made.state.global_step == 6
+        assert "step 4 is not measured" in caplog.text
 
 
 def test_bad_input_shows_before_training(trainer):
@@ -173,7 +180,6 @@ def test_bad_input_shows_before_training(trainer):
         (TEXTS, {"ks": (0,)}, "ks=0"),
         (TEXTS, {"max_length": 0}, "max_length"),
         ("no_such.jsonl", {}, "no such file"),
-        (["", " "], {}, "empty"),
         (["x"], {}, "score"),
     ):
         with pytest.raises(InputError, match=message):

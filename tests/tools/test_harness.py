@@ -116,36 +116,32 @@ def test_accuracy_is_the_harness_s_and_the_records_have_rbp(tasks, tmp_path, rbp
     assert np.abs(prompted.records.rank() - records.rank()).max() <= 1
 
 
+def instance(kind: str, *arguments: str) -> Instance:
+    return Instance(kind, {}, arguments, 0, ("made", 0, 1))
+
+
 def test_what_does_not_fit_and_what_is_generated(tmp_path):
     ranking = RankingLM(MODEL, max_length=12)
 
-    def asked(context: str, continuation: str) -> Instance:
-        return Instance("loglikelihood", {}, (context, continuation), 0, ("made", 0, 1))
+    def scored(context: str, continuation: str) -> tuple[float, bool]:
+        return ranking.loglikelihood([instance("loglikelihood", context, continuation)])[0]
 
     # Only the end of a long context is read, so what it begins with changes nothing.
-    long_contexts = ["one two three " * 9, "seven, " + "one two three " * 7]
-    answers = [ranking.loglikelihood([asked(context, "four")])[0] for context in long_contexts]
-    assert answers[0] == answers[1]
-    no_context = ranking.loglikelihood([asked("", "a text without a context")])
-    assert no_context[0][0] < 0
+    assert scored("one two three " * 9, "four") == scored("six, " + "one two three " * 7, "four")
+    assert scored("", "a text without a context")[0] < 0
     with pytest.raises(InputError, match="does not fit"):
-        ranking.loglikelihood([asked("one", " two three four five" * 9)])
+        scored("one", " two three four five" * 9)
+    with pytest.raises(InputError, match="nothing to score"):
+        scored("", "")
     with pytest.raises(InputError, match="generates none"):
         ranking.generate_until([])
-    with pytest.raises(InputError, match="nothing to score"):
-        ranking.loglikelihood([asked("", "")])
-    for given in ({"max_length": "12"}, {"max_length": 1}, {"batch_tokens": "many"}):
-        [(setting, value)] = given.items()
+    for setting, value in (("max_length", "12"), ("max_length", 1), ("batch_tokens", "many")):
         with pytest.raises(InputError, match=f"{setting}={value!r}"):
-            RankingLM(MODEL, **given)
+            RankingLM(MODEL, **{setting: value})
     folder = shutil.copytree(families.model_folder("Pythia", 0), tmp_path / "endless")
     edit_json(folder / "tokenizer_config.json", bos_token=None, eos_token=None)
     with pytest.raises(InputError, match="no token that begins or ends a text"):
         RankingLM(str(folder))
-
-
-def instance(kind: str, *arguments: str) -> Instance:
-    return Instance(kind, {}, arguments, 0, ("made", 0, 1))
 
 
 def made_requests(kind: str, window: int) -> list[Instance]:
