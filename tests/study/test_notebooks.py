@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import base64
 import io
+import re
 from pathlib import Path
 
 import nbformat
@@ -122,6 +123,14 @@ def test_figure_3_csv_holds_the_published_points():
     gap = (drawn - printed.set_index(["corpus", "model"])["rbp"]).abs()
     assert len(gap) == len(drawn) == len(printed) == 96 and gap.notna().all()
     assert gap.max() <= 1e-6
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_picture_and_link_is_there(name):
+    for cell in committed(name).cells:
+        if cell.cell_type == "markdown":
+            for goal in re.findall(r"\[[^\]]*\]\((?!https?:)([^)#\s]+)", cell.source):
+                assert (notebooks_dir() / goal).exists(), goal
 
 
 # -- what a build writes ---------------------------------------------------------------------
