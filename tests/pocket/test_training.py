@@ -154,7 +154,7 @@ def test_a_run_learns_and_writes_its_log(undisturbed):
     assert losses[-1] + 1 < losses[0] < math.log(V) + 0.5
     assert len(validated) >= training.VALIDATIONS and validated[-1] < validated[0] - 1
     assert log["seconds"].is_monotonic_increasing
-    assert [row["loss"] for row in seen] == losses and result.train_loss == losses[-1]
+    assert [float(row["loss"]) for row in seen] == losses and result.train_loss == losses[-1]
 
 
 def test_a_run_ends_with_a_model_folder_in_half_precision(undisturbed):
