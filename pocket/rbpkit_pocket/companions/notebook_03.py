@@ -39,7 +39,7 @@ LOSS = r"loss, $-\log\,\mathrm{RBP}_1$, in nats"
 
 def _axes(axes: Axes, lowest: float) -> None:
     axes.set(xscale="log", yscale="log", xlim=(6e5, 2e11), ylim=(lowest, 1.4))
-    axes.set_xlabel("$S$, parameters")
+    axes.set_xlabel(plots.SIZE)
     ticks = [tick for tick in (0.2, 0.5, 0.7, 1) if tick > lowest]
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
@@ -129,7 +129,7 @@ def residuals(
             axes.plot(curve.S[-1], off[-1], PYTHIA.marker, **hollow)
             ends.append((curve.S[-1], off[-1], corpus, INK))
             parts.append(plots.curve_points("published", [curve]).assign(off=off))
-        axes.set(xscale="log", xlim=(6e5, 6e11), xlabel="$S$, parameters")
+        axes.set(xscale="log", xlim=(6e5, 6e11), xlabel=plots.SIZE)
         line = "loss above the line of the nine smaller Pythias (%); hollow: not fitted"
         headed(axes, "The largest falls short on all four texts", line)
         plots.label_ends(axes, ends)

@@ -59,7 +59,7 @@ def _two_panels() -> tuple[Figure, Any]:
         1, 2, figsize=size, sharex=True, sharey=True, layout="constrained"
     )
     for axes in panels:
-        axes.set(xscale="log", xlabel="$S$, parameters")
+        axes.set(xscale="log", xlabel=plots.SIZE)
     return figure, panels
 
 
@@ -94,7 +94,7 @@ def figure_4(wiki: Mapping[int, Curve], figures_dir: str) -> None:
             axes.plot(line.S, fitted, color=INK, linewidth=1.2)
             axes.plot(line.S, line.loss, ink.marker, color=ink.colour, markersize=6)
             ends.append((line.S[-1], fitted[-1], rf"$k$ = {k}: $\alpha$ = {law.alpha:.3f}", INK))
-        axes.set(xscale="log", yscale="log", xlabel="$S$, parameters", ylabel=LOSS)
+        axes.set(xscale="log", yscale="log", xlabel=plots.SIZE, ylabel=LOSS)
         headed(axes, "Steeper with more guesses", "ten Pythias on Wikipedia")
         plots.log_ticks(axes)
         plots.label_ends(axes, ends)

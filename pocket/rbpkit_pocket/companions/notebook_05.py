@@ -79,7 +79,7 @@ def figure_5(wiki: pd.DataFrame, figures_dir: str) -> None:
                 axes.annotate(f"{first[2]} missed", first[:2], (-6, 4), ha="right", **at)
                 for S, high, missed in others:
                     axes.annotate(f"{missed}", (S, high), (-6, 2), ha="right", **at)
-        axes.set(xscale="log", yscale="log", xlabel="$S$, parameters")
+        axes.set(xscale="log", yscale="log", xlabel=plots.SIZE)
         k = wiki["k"].iloc[0]
         line = rf"Wikipedia, $k$ = {k:,}; loss, $-\log\,\mathrm{{RBP}}_k$, with 95% intervals"
         headed(axes, "Larger GPT-2 models miss more", line)
@@ -146,7 +146,7 @@ def line_up(
         title = "In each row one line is real: which?"
         figure.suptitle(title, x=0.01, ha="left", fontsize=13, weight="bold")
         figure.supylabel("share missed", fontsize=10)
-        figure.supxlabel("$S$, parameters", fontsize=10)
+        figure.supxlabel(plots.SIZE, fontsize=10)
     plots.save(figure, pd.concat(saved), figures_dir, "figure_5_line_up")
 
 

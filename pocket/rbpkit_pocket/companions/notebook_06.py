@@ -93,7 +93,7 @@ def hillside(
         levels = np.log(0.5 ** np.arange(12.0, -1, -1))  # each contour halves the loss
         look: dict[str, Any] = {"colors": CONTEXT, "linewidths": 1, "linestyles": "solid"}
         axes.contour(S, ks, log_loss, levels=levels, **look)
-        axes.set(xscale="log", yscale="log", xlabel="$S$, parameters", ylabel="$k$")
+        axes.set(xscale="log", yscale="log", xlabel=plots.SIZE, ylabel="$k$")
         for place, south in ((0, 8), (1, 70), (2, 400), (4, 9_000)):
             start, end = (2e7, 2e9), (south, south / fewer[place])
             axes.plot(start, end, color=INK, linewidth=2.5)

@@ -96,12 +96,13 @@ def kinds(finished: pd.DataFrame, families: Sequence[str], figures_dir: str) -> 
                 part = shown[(shown["kind"] == kind) & (shown["family"] == family)].sort_values("S")
                 ink = plots.ink_of(family)
                 axes.plot(part["S"], part["loss"], color=ink.colour, marker=ink.marker, ms=6)
-            axes.set(xscale="log", yscale="log", xlabel="$S$, parameters", ylim=(0.3, 1.85))
+            axes.set(xscale="log", yscale="log", ylim=(0.3, 1.85))
             words = {"other": "parallel lines", "pair": "Pythia breaks away"}[kind]
             headed(axes, title, words)
         both[0].set_yticks([0.3, 0.5, 0.7, 1, 1.5], ["0.3", "0.5", "0.7", "1", "1.5"])
         both[0].minorticks_off()
         both[0].set_ylabel(r"$-\log\,\mathrm{RBP}_1$ on prose")
+        figure.supxlabel(plots.SIZE, fontsize=11)
         for family, at in (("GPT2", (6e5, 0.68)), ("OPT", (2.2e6, 0.85)), ("Pythia", (6e4, 0.5))):
             both[1].text(*at, plots.name_of(family), color=plots.ink_of(family).colour, ha="center")
     plots.save(figure, shown, figures_dir, "14_pairs")
@@ -136,7 +137,7 @@ def gains(probed: pd.DataFrame, figures_dir: str) -> None:
                 axes.annotate("Mamba", last, (2.2e5, -0.2), color=ink.colour)
             else:
                 ends.append((*last, plots.name_of(family), ink.colour))
-        axes.set(xscale="log", xlabel="$S$, parameters", xlim=(2e4, 1.4e7), ylabel="gain (nats)")
+        axes.set(xscale="log", xlabel=plots.SIZE, xlim=(2e4, 1.4e7), ylabel="gain (nats)")
         axes.set_ylim(bottom=-0.25)
         headed(
             axes, "Pythia copies; three Qwens do, less", "gain from the order of 40 random tokens"
