@@ -41,9 +41,7 @@ def to_table_1(curve: Curve, law: PowerLawFit, figures_dir: str) -> None:
         line.plot(curve.S, law.predict(curve.S).loss, color=INK, lw=1.2)
         line.plot(curve.S, curve.loss, look.marker, color=look.colour)
         line.plot(curve.S[0], curve.loss[0], look.marker, color=INK, ms=9)
-        line.set(
-            xscale="log", yscale="log", xlabel="$S$, parameters", ylabel=r"$-\log\,\mathrm{RBP}_1$"
-        )
+        line.set(xscale="log", yscale="log", xlabel=plots.SIZE, ylabel=r"$-\log\,\mathrm{RBP}_1$")
         plots.log_ticks(line)
         for number, dataset in enumerate(paper.table1()["dataset"].unique()):
             for cell in range(28):  # seven measures of four families
@@ -157,7 +155,7 @@ def sizes(models: pd.DataFrame, own: pd.DataFrame, ours: str, figures_dir: str) 
             height = names.index(family) + (-0.15 if source == "paper" else 0.15)
             heights = np.full(len(group), height)
             axes.plot(group["S"], heights, ink.marker + "-", color=ink.colour, lw=1)
-        axes.set(xscale="log", xlabel="$S$, parameters")
+        axes.set(xscale="log", xlabel=plots.SIZE)
         axes.set_yticks(range(len(names)), [plots.name_of(name) for name in names])
         axes.set_ylim(len(names) - 0.5, -0.5)
         headed(axes, "Four decades of size", f"upper marks: the paper's models; lower: {ours}")

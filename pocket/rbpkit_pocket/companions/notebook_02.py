@@ -166,7 +166,7 @@ def from_ce(wiki: pd.DataFrame, own: pd.DataFrame, figures_dir: str) -> None:
             axes.set(xscale="log", yscale="log")
         headed(panels[0], "By size", r"$-\log\,\mathrm{RBP}_1$, Wikipedia")
         headed(panels[1], "By cross-entropy", "nearly one line")
-        panels[0].set_xlabel("$S$, parameters")
+        panels[0].set_xlabel(plots.SIZE)
         panels[1].set_xlabel("CE, nats a token")
         plots.log_ticks(panels[0])
         panels[1].set_xticks([2, 2.5, 3, 3.5, 4], ["2", "2.5", "3", "3.5", "4"])
