@@ -25,6 +25,7 @@ from rbpkit import load_corpus, load_model, load_summaries, measure
 from rbpkit.fit import fit_all
 from rbpkit_pocket import paths
 
+# Their heads are 32 wide. On a CPU vLLM takes no heads of 24 or 40, which widths 48 and 80 have.
 MODELS = ("gpt2-w64-l6", "opt-w96-l5", "pythia-w64-l4", "qwen-w96-l3")
 DOCUMENTS = 40
 PORT = 8765
@@ -47,6 +48,14 @@ def environment(folder: Path) -> str:
     return str(python)
 
 
+def ready(url: str) -> bool:
+    """Whether a server answers; it starts within minutes."""
+    try:
+        return httpx.get(f"{url}/health").is_success
+    except httpx.HTTPError:
+        return False
+
+
 @contextmanager
 def serving(python: str, model: Path, log: Path) -> Iterator[str]:
     """The address of a server with this model; it ends with the block."""
@@ -61,14 +70,10 @@ def serving(python: str, model: Path, log: Path) -> Iterator[str]:
             command, stdout=output, stderr=output, env={**os.environ, **variables}
         )
         try:
-            for _ in range(300):
+            while not ready(url):
                 if process.poll() is not None:
                     raise SystemExit(f"the server of {model.name} ended; see {log}")
-                try:
-                    httpx.get(f"{url}/health")
-                    break
-                except httpx.HTTPError:
-                    time.sleep(1)
+                time.sleep(1)
             yield f"{url}/v1"
         finally:
             process.terminate()
