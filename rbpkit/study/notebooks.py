@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import difflib
-import filecmp
 import os
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from typing import Any
 
 import jupytext
 import nbformat
+import pandas as pd
 import papermill
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
@@ -33,6 +33,7 @@ from rbpkit.files.writing import write_whole
 
 # The kernel warns that its local socket is not encrypted, and logs its own end as an error.
 QUIET_KERNEL = ["--log-level=CRITICAL"]
+SAME_DIGITS = 1e-4  # relative: numbers of a figure's points that are nearer to each other are equal
 
 
 def socket_files() -> Config:
@@ -124,9 +125,8 @@ def execute(name: str, notebook: nbformat.NotebookNode) -> None:
 def build(name: str) -> Path:
     """Make and execute `notebooks/NAME.ipynb`; write its figures into `figures/`.
 
-    A picture that looks the same as before (`plots.looks_same`) stays as it is, so what is
-    committed changes only with what it shows. Raises InputError if a cell fails; the old files
-    stay.
+    A picture that looks the same as before (`plots.looks_same`) stays as it is, and so do points
+    that differ in late digits. Raises InputError if a cell fails; the old files stay.
     """
     notebook, folder = from_twin(name), notebooks_dir()
     [parameters] = (c for c in notebook.cells if "parameters" in c.metadata.get("tags", ()))
@@ -145,16 +145,26 @@ def build(name: str) -> Path:
 
 
 def _store_figures(made: Path, figures: Path) -> None:
-    """Write what a notebook made into `figures`, but no picture of the same look and points."""
-    files = {path.name: path.read_bytes() for path in made.iterdir()}
-    for path in made.glob("*.png"):
-        old, points = figures / path.name, path.with_suffix(".csv")
-        if not (old.exists() and (figures / points.name).exists()):
-            continue
-        same_points = filecmp.cmp(points, figures / points.name, shallow=False)
-        if same_points and plots.looks_same(old.read_bytes(), files[path.name]):
-            del files[path.name]
+    """Write what a notebook made into `figures`, except files that show the same as before."""
+    files = {}
+    for path in made.iterdir():
+        old = figures / path.name
+        if not (old.exists() and _shows_same(old, path)):
+            files[path.name] = path.read_bytes()
     write_whole(figures, files)
+
+
+def _shows_same(old: Path, new: Path) -> bool:
+    """Whether pictures look the same, or points differ in digits that a processor decides."""
+    if new.suffix == ".png":
+        return plots.looks_same(old.read_bytes(), new.read_bytes())
+    if new.suffix != ".csv":
+        return False
+    try:
+        pd.testing.assert_frame_equal(pd.read_csv(old), pd.read_csv(new), rtol=SAME_DIGITS)
+    except AssertionError:
+        return False
+    return True
 
 
 def _keep_pictures(notebook: nbformat.NotebookNode, path: Path) -> None:
