@@ -172,7 +172,7 @@ def law(
             label = f"$k$ = {k}\n$\\alpha$ = {alpha[k]:.3f}"
             ends.append((points["S"].iloc[-1], points["loss"].iloc[-1], label, INK))
         axes.plot(now["S"], now["loss"], "o", ms=12, mfc="none", mec=OTHER)
-        axes.set(xscale="log", yscale="log", xlabel="$S$, parameters")
+        axes.set(xscale="log", yscale="log", xlabel=plots.SIZE)
         axes.set_xlim(right=stored["S"].max() * 4)
         lower = 1 - 2 ** -alpha[ks[0]]
         title = f"Twice the size: {lower:.0%} less loss ($k$ = {ks[0]})"

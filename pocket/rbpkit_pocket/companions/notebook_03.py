@@ -130,7 +130,7 @@ def residuals(
             ends.append((curve.S[-1], off[-1], corpus, INK))
             parts.append(plots.curve_points("published", [curve]).assign(off=off))
         axes.set(xscale="log", xlim=(6e5, 6e11), xlabel=plots.SIZE)
-        line = "loss above the line of the nine smaller Pythias (%); hollow: not fitted"
+        line = "loss above the line of the nine smaller (%); hollow: not fitted"
         headed(axes, "The largest falls short on all four texts", line)
         plots.label_ends(axes, ends)
     plots.save(figure, pd.concat(parts), figures_dir, "figure_3_residuals")
