@@ -12,11 +12,8 @@ import sys
 import numpy as np
 import pytest
 from made_summaries import make_manifest, records_of
-from pydantic import Field
 
-from rbpkit import settings
 from rbpkit.errors import InputError
-from rbpkit.files.manifest import Manifest
 from rbpkit.files.names import names_apart, run_and_step
 from rbpkit.records import (
     Records,
@@ -94,7 +91,7 @@ def test_counts_by_plain_loops(many):
     assert many.rank().tolist() == ranks and summary.ce() == many.ce()
 
 
-@pytest.mark.parametrize("N", [*WINDOWS, 3, 4, 7, 8, 31, 64])
+@pytest.mark.parametrize("N", [*WINDOWS, 3, 4, 7, 8, 31, 64, 10**4])
 def test_windows_by_plain_loops(many, N):
     rows = list(zip(many.document, many.position, many.rank(), strict=True))
     naive = []
@@ -109,12 +106,6 @@ def test_windows_by_plain_loops(many, N):
         expected = [sum(one <= k for one in naive) / len(naive) for k in ks]
         assert many.summary().success(N, ks).tolist() == expected
         assert many.summary().success(N, 7) == expected[6]
-
-
-def test_windows_as_long_as_all_tokens_and_longer():
-    rank = np.array([3, 1, 2])
-    found = dict(window_maxima(rank, np.zeros(3), np.arange(1, 4), (4, 3, 2)))
-    assert {N: largest.tolist() for N, largest in found.items()} == {2: [3, 2], 3: [3], 4: []}
 
 
 def test_hits_of_each_document(many):
@@ -146,11 +137,6 @@ def test_k_is_a_whole_number_from_1(few, k):
     for ask in (few.rbp, few.summary().rbp, lambda k: few.summary().success(2, k)):
         with pytest.raises(InputError, match="k must be"):
             ask(k)
-
-
-def test_a_summary_is_shown_in_one_line(few):
-    numbers = f"CE {few.ce():.3f}, RBP_1 {few.rbp(1):.4f}, RBP_10 {few.rbp(10):.4f}"
-    assert repr(few.summary()) == f"<org/model-1.5b on Wiki: {numbers}; 17 tokens>"
 
 
 def test_windows_that_are_not_there(few):
@@ -203,16 +189,9 @@ def test_types_and_lengths(few):
             dataclasses.replace(few, nll=wrong)
     with pytest.raises(ValueError, match="read-only"):
         few.nll[0] = 0
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"S": 0}, {"V": "60"}, {"seconds": math.nan}, {"versions": []}, {"corpus": "\ud800"}],
-)
-def test_manifest_of_the_wrong_kind(changes):
-    with pytest.raises(InputError, match=f"^manifest: {next(iter(changes))}=") as caught:
-        make_manifest(**changes)
-    assert "\n" not in str(caught.value)
+    for changes in ({"S": 0}, {"V": "60"}, {"seconds": math.nan}, {"corpus": "\ud800"}):
+        with pytest.raises(InputError, match=f"^manifest: {next(iter(changes))}="):
+            make_manifest(**changes)
 
 
 # Files ----------------------------------------------------------------------------------------
@@ -280,15 +259,12 @@ def test_jobs_that_differ_in_a_setting_live_side_by_side(setting, few, tmp_path)
     (mine,) = load_summaries(tmp_path, **{setting: value})
     assert mine.manifest == first.manifest
     if setting not in ("model", "corpus"):
-        with pytest.raises(InputError, match=f"several settings: {setting} .* or .*--") as caught:
+        with pytest.raises(InputError, match=f"several settings: {setting} "):
             load_summaries(tmp_path)
-        assert "\n" not in str(caught.value)
-    for wrong, says in (
-        ({setting: "nothing"}, f"no {setting} 'nothing'; there are "),
-        ({setting + "s": 1}, f"no setting '{setting}s'; did you mean {setting}"),
-    ):
-        with pytest.raises(InputError, match=says):
-            load_summaries(tmp_path, **wrong)
+    with pytest.raises(InputError, match=f"no {setting} 'nothing'"):
+        load_summaries(tmp_path, **{setting: "nothing"})
+    with pytest.raises(InputError, match=f"did you mean {setting}"):
+        load_summaries(tmp_path, **{setting + "s": 1})
 
 
 def test_what_is_only_recorded_makes_no_other_job(few, tmp_path):
@@ -310,31 +286,6 @@ def test_files_are_those_of_the_first_version_to_the_byte(tmp_path):
         data = (tmp_path / "Wiki" / f"org+model-1.5b.{name}").read_bytes()
         data = re.sub(rb' "checksum": "\w{64}",\n', b"", data)  # which came later
         assert hashlib.sha256(data).hexdigest()[:12] == digest
-
-
-def test_a_setting_added_later_makes_another_job_only_if_it_is_used(few, tmp_path, monkeypatch):
-    """One field, marked IN_KEY: nothing else is written down for the key and the manifest."""
-
-    class Reading(settings.ReadingSettings):
-        lower: bool = Field(False, json_schema_extra=settings.IN_KEY)
-
-    first = write_records(tmp_path, few)
-    monkeypatch.setattr(settings, "PARTS", (*settings.PARTS, Reading))
-    off = Manifest(**few.manifest.model_dump(), lower=False)
-    assert find_done(tmp_path, off.key) == first and off.to_json() == few.manifest.to_json()
-    on = Manifest(**few.manifest.model_dump(), lower=True)
-    assert find_done(tmp_path, on.key) is None
-    second = write_records(tmp_path, dataclasses.replace(few, manifest=on))
-    assert find_done(tmp_path, on.key) == second != first
-    assert Records.load(second.path).manifest == second.manifest
-    for asked in (True, False):
-        (found,) = load_summaries(tmp_path, lower=asked)
-        assert found.manifest.setting("lower") is asked
-    with pytest.raises(InputError, match=r"several settings: lower .* or "):
-        load_summaries(tmp_path)
-    monkeypatch.undo()
-    with pytest.raises(InputError, match="there is no 'lower'"):
-        Records.load(second.path)
 
 
 def test_a_folder_of_an_earlier_version_is_read_and_goes_on(few, tmp_path):
@@ -522,23 +473,17 @@ def test_a_model_that_was_measured_under_two_names_counts_once(tmp_path):
 
 
 def test_a_copy_of_a_folder_gives_the_same(tmp_path):
-    """Whatever the times of the files: of several names, and of several settings."""
+    """Whatever the times of the files are."""
     for name in ("one", "two"):
-        write_records(tmp_path / "names", make_records([4, 9], model=name))
-    for dtype in ("float32", "float16"):
-        write_records(tmp_path / "settings", make_records([4, 9], dtype=dtype))
-    results = []
+        write_records(tmp_path, make_records([4, 9], model=name))
+    used = []
     for times in ((1, 2), (2, 1)):
-        for folder in ("names", "settings"):
-            for suffix in SUFFIXES:
-                files = sorted((tmp_path / folder).rglob(f"*{suffix}"))
-                for path, time in zip(files, times, strict=True):
-                    os.utime(path, (time, time))
-        (used,) = load_summaries(tmp_path / "names")
-        with pytest.raises(InputError) as caught:
-            load_summaries(tmp_path / "settings")
-        results.append((used.manifest.model, str(caught.value)))
-    assert results[0] == results[1]
+        for suffix in SUFFIXES:
+            for path, time in zip(sorted(tmp_path.rglob(f"*{suffix}")), times, strict=True):
+                os.utime(path, (time, time))
+        (summary,) = load_summaries(tmp_path)
+        used.append(summary.manifest.model)
+    assert used[0] == used[1]
 
 
 @pytest.mark.parametrize(
@@ -581,10 +526,9 @@ def test_checkpoints_and_weights_are_chosen_only_where_there_are_several(tmp_pat
     names = [f"{run}/checkpoint-{step}" for run in "ab" for step in (100, 20)]
     for number, name in enumerate([*names, "other"]):
         about = {"model": name, "revision": f"r{number}", "gaps": False}
-        records = make_records([4, 9], seed=number, **about)
-        write_records(tmp_path, records)
-    retrained = make_records([4, 9], seed=9, gaps=False, model="a/checkpoint-20", revision="s1")
-    newer = write_records(tmp_path, retrained).path
+        write_records(tmp_path, make_records([4, 9], seed=number, **about))
+    about = {"model": "a/checkpoint-20", "revision": "s1", "gaps": False}
+    newer = write_records(tmp_path, make_records([4, 9], seed=9, **about)).path
 
     def models(**settings):
         return {one.manifest.model for one in load_summaries(tmp_path, **settings)}
@@ -592,23 +536,18 @@ def test_checkpoints_and_weights_are_chosen_only_where_there_are_several(tmp_pat
     said: list[str] = []
     last = {"a/checkpoint-100", "b/checkpoint-100", "other"}
     assert models(checkpoint="last", say=said.append) == last  # other weights of another one: fine
-    assert said == [
-        "Of each training run only the last checkpoint is used;"
-        " left out: a/checkpoint-20, b/checkpoint-20."
-    ]
+    assert "left out: a/checkpoint-20, b/checkpoint-20." in said[0] and len(said) == 1
     first = {"a/checkpoint-20", "b/checkpoint-20", "other"}
     assert models(checkpoint=20, revision="s1") == first  # chooses between the two, leaves the rest
     with pytest.raises(InputError, match=r"revision .1 or .1; choose one, as --where") as error:
         models(checkpoint=20)
-    [older] = set(tmp_path.rglob("a+checkpoint-20*.parquet")) - {newer}
-    for path in (older, newer):
-        assert f"{path}, .json and .summary.npz" in str(error.value)
+    assert str(newer) in str(error.value)
     with pytest.raises(InputError, match="the last ones are 100"):
         models(checkpoint=7)
     # A model by the path of its folder; several; one that is not there.
     assert models(model="runs/b/checkpoint-20") == {"b/checkpoint-20"}
     assert models(model=["other", "a/checkpoint-100"]) == {"other", "a/checkpoint-100"}
-    with pytest.raises(InputError, match=r"no model 'othr'; did you mean other\?; there are a/"):
+    with pytest.raises(InputError, match=r"no model 'othr'; did you mean other"):
         models(model=["other", "othr"])
 
 
@@ -621,19 +560,19 @@ def checkpoint(run: str, step: int, S: int, at: str = "", lengths=(4, 9), seed=0
 
 
 @pytest.mark.parametrize(
-    ("other", "says"),
+    "other",
     [
-        (checkpoint("a", 600, S=856), "has S = 26,784 and V = 60, a/checkpoint-600 S = 856"),
-        (checkpoint("a", 600, S=26_784, V=70), "a/checkpoint-600 S = 26,784 and V = 70"),
-        (checkpoint("a", 600, S=26_784, lengths=(5, 8)), "tokenizers of a/checkpoint-300 and a/"),
+        checkpoint("a", 600, S=856),
+        checkpoint("a", 600, S=26_784, V=70),
+        checkpoint("a", 600, S=26_784, lengths=(5, 8)),  # another tokenizer
     ],
 )
-def test_one_run_has_one_size_and_one_tokenizer(other, says, tmp_path):
+def test_a_run_has_one_size_and_one_tokenizer(other, tmp_path):
     # Folders runs/a and runs4/a, of which nothing is noted: both runs were called "a".
     write_records(tmp_path, checkpoint("a", 300, S=26_784))
     write_records(tmp_path, other)
     for asked in ({"checkpoint": "last"}, {"checkpoint": 600}, {}):
-        with pytest.raises(InputError, match=f"a is no single run: .*{says}"):
+        with pytest.raises(InputError, match="a is no single run: "):
             load_summaries(tmp_path, **asked)
     assert len(load_summaries(tmp_path, several=True)) == 2  # they can be shown
     assert len(load_summaries(tmp_path, model="a/checkpoint-300")) == 1

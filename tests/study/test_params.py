@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import rbpkit
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.study.jobs import corpus_names
-from rbpkit.study.params import Params, load_params
+from rbpkit.study.params import load_params
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = "source: pocket\nfamilies: [Pythia]\ncorpus_names: ['pocket:qa']\n"
@@ -99,30 +98,14 @@ def test_files_that_are_no_parameter_file(tmp_path, data):
         load_params(path)
 
 
-def test_no_key_shadows_a_module():
-    modules = {path.stem for path in Path(rbpkit.__file__).parent.glob("*.py")}
-    assert not modules & set(Params.model_fields)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (
-            ["-y", "{families: Qwen, records_dir: 7}"],
-            ["families='Qwen': must be a list", "records_dir=7: "],
-        ),
-        # A key that the notebook does not use is no fault.
-        pytest.param(["-f", "params/pocket.yaml"], [], marks=pytest.mark.slow),
-    ],
-)
-def test_papermill_with_wrong_parameters_stops_in_one_line(tmp_path, arguments, says):
+def test_papermill_with_wrong_parameters_stops_in_one_line(tmp_path):
     notebook = "notebooks/03_section_4_1_k1.ipynb"
-    command = [sys.executable, "-m", "papermill", notebook, str(tmp_path / "out.ipynb")]
-    done = subprocess.run([*command, *arguments], capture_output=True, text=True, cwd=ROOT)
-    assert (done.returncode != 0) == bool(says)
+    wrong = "{families: Qwen, records_dir: 7}"
+    command = [sys.executable, "-m", "papermill", notebook, tmp_path / "out.ipynb", "-y", wrong]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     last = done.stderr.rstrip().splitlines()[-1]
-    assert last.startswith("InputError: papermill: ") == bool(says)
-    assert all(words in last for words in says)
+    assert done.returncode and last.startswith("InputError: papermill: ")
+    assert "families='Qwen': must be a list" in last and "records_dir=7: " in last
 
 
 def test_no_text_is_enough_for_a_notebook_and_not_for_a_measurement(tmp_path):
