@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 
 from rbpkit.corpora import check_text
-from rbpkit.errors import InputError, one_line
+from rbpkit.errors import InputError
 from rbpkit.measuring import Measurement
 from rbpkit.planning import find_model, look_up
 from rbpkit.records import RecordFile, read_manifest, summary_of
@@ -148,15 +148,14 @@ def _settled(
                 waiting.appendleft(tasks)
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             worker, tasks = running.pop(future)
-            death = future.exception()
-            if death is None:
+            if future.exception() is None:
                 idle.append(worker)
                 told = future.result()
-            else:
+            else:  # it died
                 deaths[tasks[0].job] += 1
                 told = Told()
                 if deaths[tasks[0].job] == TRIES:
-                    told = Told(reason=f"its worker died {TRIES} times ({one_line(death)})")
+                    told = Told(reason=f"its worker died {TRIES} times; is there enough memory?")
             if told == Told():
                 waiting.append(tasks)
                 continue
