@@ -297,12 +297,11 @@ def test_a_folder_that_is_called_like_one_of_the_cache_is_hashed(neox, tmp_path)
 @pytest.mark.parametrize("named", ["sub/w.safetensors", "../w.safetensors"])
 def test_weights_that_are_not_beside_the_config_are_refused(named, neox):
     """They would not be part of the revision, and could change unseen."""
-    config = (neox / "config.json").read_text()
-    edit_json(neox / "config.json", transformers_weights=named)
-    refused(neox, f"its weights are in {named}")
-    (neox / "config.json").write_text(config)
     index = {"metadata": {}, "weight_map": {OUT: named}}
     (neox / "model.safetensors.index.json").write_text(json.dumps(index))
+    refused(neox, f"its weights are in {named}")
+    (neox / "model.safetensors.index.json").unlink()
+    edit(neox, transformers_weights=named)
     refused(neox, f"its weights are in {named}")
 
 
@@ -348,6 +347,10 @@ def larger_tokenizer(folder: Path) -> None:
     words.save_pretrained(folder)
 
 
+def edit(folder: Path, **changes: object) -> None:
+    edit_json(folder / "config.json", **changes)
+
+
 WEIGHTS = "model.safetensors"
 UP, OUT = "gpt_neox.layers.1.mlp.dense_h_to_4h.weight", "gpt_neox.layers.1.attention.dense.weight"
 NORM, HEAD = "gpt_neox.final_layer_norm.bias", "embed_out.weight"
@@ -356,10 +359,9 @@ FAULTS = {
     "a broken config": (lambda folder: (folder / "config.json").write_text("{"), "config.json"),
     "no weights": (lambda folder: (folder / WEIGHTS).unlink(), "no weights there"),
     "weights cut short": (lambda folder: os.truncate(folder / WEIGHTS, 900_000), "SafetensorError"),
-    "hardly any weights": (lambda folder: os.truncate(folder / WEIGHTS, 9_000), "are they whole?"),
     "no tokenizer": (
         lambda folder: [path.unlink() for path in folder.glob("*token*")],
-        "no tokenizer files, such as tokenizer.json",
+        "no tokenizer files",
     ),
     "a larger tokenizer": (larger_tokenizer, f"ids up to {V}, and the model has {V} rows"),
     "a missing weight": (lambda folder: change(folder, UP, None), f"missing: {UP}"),
@@ -367,13 +369,10 @@ FAULTS = {
     "a missing head": (lambda folder: change(folder, HEAD, None), "missing: lm_head.weight"),
     "a weight too many": (lambda folder: change(folder, "extra", torch.ones(2)), "extra"),
     "another shape": (lambda folder: change(folder, NORM, torch.ones(31)), f"says: {NORM}"),
-    "compiled": (
-        lambda folder: change_names(folder, "_orig_mod."),
-        "saved from torch.compile: strip `_orig_mod.`",
-    ),
+    "compiled": (lambda folder: change_names(folder, "_orig_mod."), "torch.compile"),
     "another kind": (
         lambda folder: (folder / "config.json").write_text('{"model_type": "t5"}'),
-        "it is not a causal language model",
+        "not a causal language model",
     ),
     "sentencepiece": (
         lambda folder: (folder / "tokenizer.json").rename(folder / "tokenizer.model"),
@@ -381,6 +380,10 @@ FAULTS = {
     ),
     "NaN": (lambda folder: change(folder, OUT, math.nan), f"{OUT} holds NaN in its file"),
     "Inf": (lambda folder: change(folder, OUT, math.inf), f"{OUT} holds Inf in float32"),
+    "absurd layers": (lambda folder: edit(folder, num_hidden_layers=10**7), "num_hidden_layers"),
+    "absurd width": (lambda folder: edit(folder, hidden_size=400_000), "but the weights have"),
+    "absurd rows": (lambda folder: edit(folder, vocab_size=10**10), "but the weights have"),
+    "a family that is no name": (lambda folder: edit(folder, rbpkit_family=7), "rbpkit_family"),
 }
 
 
@@ -401,7 +404,7 @@ def test_weights_that_float16_cannot_hold(neox):
 
 SAYS = ("a  b   1984, x_1 = 50,257;\n\n\n  cafe\u0301 naïve 漢字 🙂", "In   2026 it's 3.14\t\t7 ")
 TYPES = "gpt2 gpt_neox gpt_neo mamba opt gptj rwkv starcoder2 qwen2 llama gemma2 cohere".split()
-NAMED = "GPT2Tokenizer GPT2TokenizerFast GPTNeoXTokenizerFast GemmaTokenizerFast LlamaTokenizer"
+NAMED = "GPT2Tokenizer GPTNeoXTokenizerFast GemmaTokenizerFast LlamaTokenizer Qwen2TokenizerFast"
 NAMED += " CodeLlamaTokenizerFast CohereTokenizerFast Qwen2TokenizerFast PreTrainedTokenizerFast"
 FOLDERS = [("llama", {"tokenizer_class": name}) for name in NAMED.split()]
 FOLDERS += [(kind, described) for kind in TYPES for described in ({}, None)]
@@ -415,14 +418,12 @@ def test_text_is_cut_as_tokenizer_json_says(kind, described, tmp_path):
     digits = pre_tokenizers.Digits(individual_digits=True)
     own.pre_tokenizer = pre_tokenizers.Sequence([digits, own.pre_tokenizer])
     first = own.id_to_token(0)
-    template = {"single": f"{first} $A", "special_tokens": [(first, 0)]}
-    own.post_processor = processors.TemplateProcessing(**template)
+    own.post_processor = processors.TemplateProcessing(f"{first} $A", special_tokens=[(first, 0)])
     own.save(str(tmp_path / "tokenizer.json"))
     (tmp_path / "tokenizer_config.json").unlink()
     if described is not None:
-        (tmp_path / "tokenizer_config.json").write_text(
-            json.dumps({"eos_token": first, **described})
-        )
+        described = json.dumps({"eos_token": first, **described})
+        (tmp_path / "tokenizer_config.json").write_text(described)
     config = AutoConfig.for_model(kind)
     config.save_pretrained(tmp_path)
     found, remark = read_tokenizer(tmp_path, {"config": config})
@@ -481,7 +482,7 @@ def test_an_adapter_is_put_on_its_base(adapter):
     assert both.S == plain.S and both.revision != plain.revision
 
 
-def test_an_adapter_with_a_fault_is_refused(adapter, monkeypatch, tmp_path):
+def test_an_adapter_with_a_fault_is_refused(adapter):
     folder, base, _ = adapter
     key = "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"
     change(folder, key.replace("0", "7"), torch.ones(2, 32))
@@ -489,18 +490,11 @@ def test_an_adapter_with_a_fault_is_refused(adapter, monkeypatch, tmp_path):
     change(folder, key.replace("0", "7"), None)
     change(folder, key, None)
     refused(folder, "adapter missing")
-    edit_json(folder / "adapter_config.json", base_model_name_or_path=str(folder))
-    refused(folder, "is an adapter itself")
     edit_json(folder / "adapter_config.json", base_model_name_or_path="no/such/base")
     refused(folder, "its base model cannot be found")
-    (folder / "adapter_model.safetensors").unlink()
-    refused(folder, "adapter_model.safetensors is not")
-    edit_json(base / "config.json", architectures=None)
     prompt = PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=2)
     get_peft_model(AutoModelForCausalLM.from_pretrained(base), prompt).save_pretrained(folder)
     refused(folder, "of the prompt")
-    monkeypatch.setattr(model_folders, "find_spec", lambda name: None)
-    refused(folder, "pip install 'rbpkit[peft]'")
 
 
 def write_gguf(path: Path, model: PreTrainedModel) -> Path:
@@ -553,24 +547,6 @@ def test_a_gguf_file(save, monkeypatch):
     refused(folder, "tiny.gguf (and pip install 'rbpkit[gguf]')")
     monkeypatch.setattr(model_folders, "find_spec", lambda name: None)
     refused(path, "a GGUF file: pip install 'rbpkit[gguf]'")
-
-
-@pytest.mark.parametrize(
-    ("changes", "part"),
-    [
-        ({"num_hidden_layers": 10**7}, "num_hidden_layers is 10,000,000; no model has so many"),
-        ({"num_attention_heads": 10**8}, "num_attention_heads is 100,000,000"),
-        ({"hidden_size": 400_000}, "parameters, but the weights have"),
-        ({"vocab_size": 10**10}, "parameters, but the weights have"),
-        ({"intermediate_size": 10**11}, "parameters, but the weights have"),
-        ({"rbpkit_family": "\udc00"}, "rbpkit_family is '\\udc00'"),
-        ({"rbpkit_family": 7}, "rbpkit_family is 7"),
-    ],
-    ids=str,
-)
-def test_a_config_with_absurd_numbers_is_refused_before_anything_is_made(changes, part, neox):
-    edit_json(neox / "config.json", **changes)
-    refused(neox, part)
 
 
 class Code:
