@@ -17,7 +17,7 @@ from rbpkit.fit import Curve, fit_power_law
 from rbpkit.palette import CONTEXT, OTHER
 
 
-def law_figure(curves: Sequence[Curve], x: str = "$S$, parameters") -> Figure:
+def law_figure(curves: Sequence[Curve], x: str = plots.SIZE) -> Figure:
     """Losses on log-log axes, a panel for each corpus and quantity.
 
     Each family has its line, and as a band the 95% interval for one new model. A line whose slope
