@@ -20,7 +20,7 @@ from PIL import Image
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.study import notebooks
-from rbpkit.study.notebooks import from_twin, notebook_names, notebooks_dir, run
+from rbpkit.study.notebooks import from_twin, notebook_names, notebooks_dir, run, socket_files
 from rbpkit.study.params import load_params
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,6 +114,11 @@ def test_a_notebook_is_built_with_its_figures_and_run_with_what_it_declares(tmp_
     with pytest.raises(InputError, match="notebook own: FileNotFoundError"):
         run("own", {"figures_dir": "/none"}, tmp_path / "out")
     assert not path.exists()
+
+
+def test_no_two_kernels_share_an_address():
+    first, second = (socket_files().KernelManager for _ in range(2))
+    assert first.transport == "ipc" and first.ip != second.ip
 
 
 def test_figure_3_csv_holds_the_published_points():
