@@ -242,7 +242,7 @@ def test_hub_id_from_the_cache_offline(hub):
     by_path = load_model(hub)
     assert (by_path.name, by_path.revision) == ("someone/tiny", COMMIT)
     refused("someone/tiny", "someone/tiny", revision="v9")
-    for leads_out in ("../../v9", "/tmp/v9"):  # the hub's library would make a file of that name
+    for leads_out in ("../../v9", "/v9"):  # the hub's library would make a file of that name
         refused("someone/tiny", "give a branch, a tag or a commit", revision=leads_out)
 
 

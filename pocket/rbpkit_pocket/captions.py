@@ -52,7 +52,7 @@ class Captioner:
     """How a model reads pictures: what it is given before each caption, and by which processor.
 
     prompt: the text before it, in which one token stands for the picture: a user's turn of the chat
-        template with nothing but a picture, or else the picture's token. "" if there is none.
+        template with nothing but a picture, or else the picture's token; "" if there is neither.
     places: how many positions picture and prompt take (those of a small picture, if a larger one
         takes more).
     processor, tokenizer: the model's own.

@@ -1,4 +1,4 @@
-"""Models that were trained again, with another seed or on fewer tokens, beside the pocket models.
+"""Models that were trained again, with another seed or on fewer tokens, next to the pocket models.
 
 How a model was trained is read from its name: NAME-Mm on M million tokens, NAME-seedN and
 NAME-Mm-seedN with another seed.
