@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from huggingface_hub import constants
+from small_models import spread_weights
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
 from rbpkit import plugins
@@ -81,6 +83,13 @@ def site(tmp_path, monkeypatch) -> Path:
     for module in set(sys.modules) - before:
         if Path(getattr(sys.modules[module], "__file__", None) or "").parent == site:
             sys.modules.pop(module)
+
+
+def write_jsonl(path: Path, rows) -> Path:
+    """One JSON object a line; a string stands for a row with that text."""
+    whole = [{"text": row} if isinstance(row, str) else row for row in rows]
+    path.write_text("".join(json.dumps(row) + "\n" for row in whole), encoding="utf-8")
+    return path
 
 
 def study_file(folder: Path, models, corpora, **settings) -> Path:
@@ -156,10 +165,7 @@ def kill_holder(lock: Path) -> None:
 def save_model(config, folder: Path, seed: int = 0) -> Path:
     """A randomly initialised model in hub layout, with the pocket tokenizer."""
     torch.manual_seed(seed)
-    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-    for parameter in model.parameters():
-        if parameter.ndim > 1:  # wide enough that logits differ clearly
-            torch.nn.init.normal_(parameter, std=0.3)
+    model = spread_weights(AutoModelForCausalLM.from_config(config, dtype=torch.float32))
     model.save_pretrained(folder)
     families.load_tokenizer().save_pretrained(folder)
     return folder
@@ -200,9 +206,28 @@ def shipped() -> list:
 @pytest.fixture
 def text_file(tmp_path) -> Path:
     """A .jsonl of six documents, one of them a single token."""
-    path = tmp_path / "notes.jsonl"
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS))
-    return path
+    return write_jsonl(tmp_path / "notes.jsonl", TEXTS)
+
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch) -> Path:
+    """An empty hub cache, not made yet, and the network off as HF_HUB_OFFLINE=1 does at start."""
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return tmp_path / "hub"
+
+
+def put_on_hub(hub: Path, kind: str, id: str) -> Path:
+    """Begin a model or a dataset in the cache -> the folder of its one commit, COMMIT."""
+    repository = hub / f"{kind}s--{id.replace('/', '--')}"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text(COMMIT)
+    folder = repository / "snapshots" / COMMIT
+    folder.mkdir(parents=True)
+    return folder
 
 
 @pytest.fixture

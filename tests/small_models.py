@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformers import CONFIG_MAPPING, PreTrainedConfig
+import torch
+from transformers import CONFIG_MAPPING, PreTrainedConfig, PreTrainedModel
 
 # Names that configs have for one number, by a small value.
 SIZES = {
@@ -26,6 +27,14 @@ SIZES = {
     0: "pad_token_id",
 }
 SMALL = {name: size for size, names in SIZES.items() for name in names.split()}
+
+
+def spread_weights(model: PreTrainedModel, std: float = 0.3) -> PreTrainedModel:
+    """Draw all matrices again, wide enough that logits differ clearly."""
+    for parameter in model.parameters():
+        if parameter.ndim > 1:
+            torch.nn.init.normal_(parameter, std=std)
+    return model
 
 
 def small_config(kind: str, **changes: Any) -> PreTrainedConfig:

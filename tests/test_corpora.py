@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
-from huggingface_hub import constants as hub_constants
+from conftest import COMMIT, put_on_hub, write_jsonl
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
@@ -40,11 +40,11 @@ def corpus_of(*documents: str) -> Corpus:
     return Corpus("made up", documents)
 
 
-def write_jsonl(path: Path, rows: list) -> Path:
-    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+def write_packed(path: Path, rows: list) -> None:
+    """JSON lines, compressed as the name says."""
     packed = {".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}
-    path.write_bytes(packed.get(path.suffix, bytes)(data))
-    return path
+    pack = packed.get(path.suffix, bytes)
+    path.write_bytes(pack(write_jsonl(path, rows).read_bytes()))
 
 
 def write_parquet(path: Path, rows: list[dict], **options) -> Path:
@@ -62,7 +62,7 @@ def test_order_is_that_of_datasets(seed):
 
 
 def test_documents_are_the_first_of_the_shuffled(tmp_path):
-    path = write_jsonl(tmp_path / "a.jsonl", [{"text": t} for t in TEXTS])
+    path = write_jsonl(tmp_path / "a.jsonl", TEXTS)
     everything = load_corpus(path, documents=0)
     assert everything.documents == tuple(TEXTS[i] for i in protocol_order(25))
     seven = load_corpus(path, documents=7)
@@ -82,7 +82,7 @@ def test_every_format_gives_the_same_corpus(tmp_path):
     mixed = tmp_path / "mixed"
     (mixed / "inner").mkdir(parents=True)
     write_jsonl(mixed / "a.JSONL", rows[:5])
-    write_jsonl(mixed / "b.jsonl.gz", rows[5:9])
+    write_packed(mixed / "b.jsonl.gz", rows[5:9])
     write_parquet(mixed / "c.parquet", rows[9:24], row_group_size=4)
     (mixed / "d.txt").write_text(TEXTS[24])
     for left_out in ("README.md", ".hidden.txt", "inner/e.txt"):
@@ -111,7 +111,7 @@ def test_several_fields_are_joined_by_newline(tmp_path):
 
 
 def test_empty_documents_are_left_out_and_counted(tmp_path):
-    path = write_jsonl(tmp_path / "a.jsonl", [{"text": t} for t in ["", "a", " \n\t", "b"]])
+    path = write_jsonl(tmp_path / "a.jsonl", ["", "a", " \n\t", "b"])
     corpus = load_corpus(path, seed=None)
     assert corpus.documents == ("a", "b") and corpus.source["empty"] == 2
     # Left out after the choice: the documents are among the same first rows as the authors'.
@@ -153,11 +153,11 @@ def test_what_is_no_document_is_refused_before_it_is_read_whole(tmp_path, monkey
     """A long line, a word that no tokenizer takes, a pipe that nobody writes to."""
     path = tmp_path / "long.jsonl"
     monkeypatch.setattr("rbpkit.files.text_files.LONGEST_TEXT", 2**23)
-    write_jsonl(path, [{"text": "a b"}, {"text": "a " * 2**22}])
+    write_jsonl(path, ["a b", "a " * 2**22])
     refused(f"{path}:2: over 64 MiB in one document", path)
-    write_jsonl(path, [{"text": "a b"}, {"text": f"a {'-' * 1_000_001} b"}])
+    write_jsonl(path, ["a b", f"a {'-' * 1_000_001} b"])
     refused(f"{path}:2: a word of over 1,000,000 characters", path)
-    write_jsonl(path, [{"text": f"a {'a' * 999_999} -" * 3}])
+    write_jsonl(path, [f"a {'a' * 999_999} -" * 3])
     assert len(load_corpus(path).documents) == 1
     os.mkfifo(tmp_path / "pipe.txt")
     refused("no corpus file", tmp_path / "pipe.txt")
@@ -200,7 +200,6 @@ def hub_rows(name: str) -> list[dict]:
     ]
 
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 FILES = {
     "Wiki": [f"20231101.en/train-0000{i}-of-00002.parquet" for i in range(2)],
     "HumanEval": ["openai_humaneval/test-00000-of-00001.parquet"],
@@ -214,25 +213,21 @@ FIELDS |= {"HumanEval": ("prompt", "canonical_solution"), "HotpotQA": ("question
 
 
 @pytest.fixture
-def hub(tmp_path, monkeypatch):
-    """A local hub cache that has the six data sets, with the network off as HF_HUB_OFFLINE=1."""
+def cached(hub):
+    """A local hub cache that has the six data sets, with the network off."""
     for name, files in FILES.items():
-        repository = tmp_path / f"datasets--{ON_HUB[name].path.replace('/', '--')}"
-        (repository / "refs").mkdir(parents=True)
-        (repository / "refs" / "main").write_text(COMMIT)
+        folder = put_on_hub(hub, "dataset", ON_HUB[name].path)
         rows, half = hub_rows(name), len(hub_rows(name)) // len(files)
         for number, file in enumerate(files):
-            path = repository / "snapshots" / COMMIT / file
+            path = folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
-            write = write_parquet if path.suffix == ".parquet" else write_jsonl
+            write = write_parquet if path.suffix == ".parquet" else write_packed
             write(path, rows[number * half : (number + 1) * half])
-    monkeypatch.setattr(hub_constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr(hub_constants, "HF_HUB_OFFLINE", True)
-    return tmp_path
+    return hub
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_hub_corpora_follow_the_protocol(hub, name):
+def test_hub_corpora_follow_the_protocol(cached, name):
     corpus = load_corpus(name.upper(), documents=11)
     rows = hub_rows(name)
     if name == "Github":
@@ -250,7 +245,7 @@ def test_hub_corpora_follow_the_protocol(hub, name):
 
 
 @pytest.mark.parametrize("name", ["HotpotQA", "HumanEval"])
-def test_a_column_of_a_hub_corpus_is_its_prompt(hub, name):
+def test_a_column_of_a_hub_corpus_is_its_prompt(cached, name):
     """The text is that of the paper's protocol; only what is scored differs."""
     first, second = FIELDS[name]
     whole = load_corpus(name, documents=11)
@@ -261,10 +256,10 @@ def test_a_column_of_a_hub_corpus_is_its_prompt(hub, name):
     refused("Wiki is made of text", "Wiki", prompt="text")
 
 
-def test_a_hub_corpus_that_is_incomplete_or_missing_is_refused(hub):
-    next(hub.rglob("train-00001-of-00002.parquet")).unlink()
+def test_a_hub_corpus_that_is_incomplete_or_missing_is_refused(cached):
+    next(cached.rglob("train-00001-of-00002.parquet")).unlink()
     refused("only 1 of 2 files", "Wiki")
-    shutil.rmtree(hub / "datasets--allenai--c4")
+    shutil.rmtree(cached / "datasets--allenai--c4")
     refused("C4: cannot fetch allenai/c4", "c4")
 
 

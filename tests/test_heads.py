@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
+from small_models import spread_weights
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from rbpkit.corpora import load_corpus
@@ -47,10 +48,7 @@ class Logits(NamedTuple):
 def made(kind: str, dtype: torch.dtype, spread: float = 0.3):
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **SMALL, **HEADS[kind][0]))
-    for parameter in model.parameters():
-        if parameter.ndim > 1:
-            torch.nn.init.normal_(parameter, std=spread)
-    return model.to(dtype).eval().requires_grad_(False)
+    return spread_weights(model, spread).to(dtype).eval().requires_grad_(False)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)

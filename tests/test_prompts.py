@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
 import torch
-from conftest import TEXTS, study_file
+from conftest import TEXTS, study_file, write_jsonl
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
@@ -33,9 +32,7 @@ ROWS = (
 
 @pytest.fixture
 def rows_file(tmp_path):
-    path = tmp_path / "questions.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    return path
+    return write_jsonl(tmp_path / "questions.jsonl", ROWS)
 
 
 def naive(model, corpus, max_length) -> np.ndarray:
@@ -145,8 +142,7 @@ def test_a_prompted_corpus_is_another_job(rbpkit, llama_folder, rows_file, tmp_p
 def test_what_cannot_be_is_one_line(rbpkit, llama_folder, rows_file, tmp_path):
     measured = ["measure", "--model", llama_folder, "--out", tmp_path / "out", "--field", "a"]
     given = [*measured, "--corpus", rows_file, "--prompt", "q"]
-    long = tmp_path / "long.jsonl"
-    long.write_text(json.dumps(ROWS[5]) + "\n")
+    long = write_jsonl(tmp_path / "long.jsonl", ROWS[5:6])
     cases = {
         "no prompt in field 'Q'": [*measured, "--corpus", rows_file, "--prompt", "Q"],
         "not read in windows": [*given, "--stride", 5],

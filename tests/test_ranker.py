@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from conftest import forget, install
+from conftest import forget, install, write_jsonl
 
 from rbpkit import fit_curves, load_corpus, load_model, measure
 from rbpkit.encoding import encode
@@ -48,10 +48,8 @@ def bigram(bigram_source):
 
 @pytest.fixture
 def held_out(tmp_path) -> Path:
-    path = tmp_path / "held_out.jsonl"
     texts = load_corpus("pocket:prose", documents=90).documents[60:]
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    return path
+    return write_jsonl(tmp_path / "held_out.jsonl", texts)
 
 
 def test_an_n_gram_model_has_the_ranks_of_its_counts(bigram, held_out, tmp_path):

@@ -17,7 +17,6 @@ from pydantic import Field
 from rbpkit import settings
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
-from rbpkit.files.names import names_apart, run_and_step
 from rbpkit.records import (
     Records,
     amend,
@@ -360,7 +359,7 @@ def mutated(data: bytes, rng) -> list[bytes]:
 
 def changed_manifests(data: bytes) -> list[bytes]:
     """A manifest with a field of it gone, or of another value."""
-    fields, found = json.loads(data), []
+    fields, found = json.loads(data), [b"[" * 9999]
     for name in fields:
         without = {key: value for key, value in fields.items() if key != name}
         found.append(json.dumps(without).encode())
@@ -403,19 +402,6 @@ def test_a_changed_file_is_refused_or_says_the_same(many, tmp_path, suffix):
                 refused += 1
                 assert str(file.path.with_suffix("")) in str(error) and "\n" not in str(error)
     assert refused > len(changes) / 2
-
-
-@pytest.mark.parametrize("changed", ["", "[" * 9999, {"format": 3}])
-def test_a_refused_manifest_is_not_written_over(few, tmp_path, changed):
-    """The way out is said."""
-    path = write_records(tmp_path, few).path
-    marker = path.with_suffix(".json")
-    if isinstance(changed, dict):
-        changed = json.dumps(json.loads(marker.read_text()) | changed)
-    marker.write_text(changed)
-    for read in (Records.load, lambda _: load_summaries(tmp_path)):
-        with pytest.raises(InputError, match=r"model-1\.5b\.\w{8}\.(json|parquet): .*again"):
-            read(path)
 
 
 @pytest.mark.parametrize("there", [None, b"PK half", "earlier"])
@@ -629,13 +615,3 @@ def test_runs_of_one_name_in_two_folders_are_two_runs(tmp_path):
         "Of each training run only the last checkpoint is used; left out: c/checkpoint-300."
     ]
     assert models(model="/x/runs4/a/checkpoint-600") == ["runs4/a/checkpoint-600"]
-
-
-def test_runs_get_as_many_folders_in_their_names_as_tell_them_apart():
-    runs, runs4 = "/x/runs/a/checkpoint-300", "/x/runs4/a/checkpoint-300"
-    told = names_apart([runs, runs4, "/x/runs/b/checkpoint-300", "/x/final"])
-    assert told[:2] == ["runs/a/checkpoint-300", "runs4/a/checkpoint-300"]
-    assert told[2:] == ["b/checkpoint-300", "final"]
-    assert names_apart([runs, runs]) == ["a/checkpoint-300"] * 2
-    assert names_apart(["/a", "/x/a", "/x/x/a"]) == ["/a", "/x/a", "x/x/a"]
-    assert run_and_step("runs4/a/checkpoint-300") == ("runs4/a", 300)

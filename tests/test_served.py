@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import assert_same_columns, content, study_file
+from conftest import assert_same_columns, content, study_file, write_jsonl
 
 from rbpkit import InputError, load_model, load_summaries, measure, served
 from rbpkit_pocket import paths
@@ -62,9 +62,7 @@ def server(monkeypatch):
 @pytest.fixture
 def texts(tmp_path):
     """A file of the texts that the server knows."""
-    file = tmp_path / "texts.jsonl"
-    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in RECORDED["texts"]))
-    return file
+    return write_jsonl(tmp_path / "texts.jsonl", RECORDED["texts"])
 
 
 def test_ranks_and_losses_are_those_of_the_model_itself(server, tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import shutil
 
@@ -14,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 import transformers
-from conftest import TINY, assert_same_columns, study_file
+from conftest import TINY, assert_same_columns, study_file, write_jsonl
 from PIL import Image
-from small_models import small_config
+from small_models import small_config, spread_weights
 from transformers import AutoModelForImageTextToText, AutoProcessor, ViTImageProcessor
 
 from rbpkit.corpora import Corpus, load_corpus
@@ -49,11 +48,6 @@ VISION = {
 }
 
 
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
 @pytest.fixture(scope="session")
 def captions(tmp_path_factory):
     """A folder made by hand: pictures of several modes and sizes, and a .jsonl that names them."""
@@ -67,16 +61,7 @@ def captions(tmp_path_factory):
             pixels[..., 3:] = 255  # nothing is transparent
         Image.fromarray(pixels).save(folder / f"pictures/{i}.png")
     rows = ({"text": text, "picture": f"pictures/{i}.png"} for i, text in enumerate(CAPTIONS))
-    write(folder / "captions.jsonl", rows)
-    return folder
-
-
-def save(model, folder, *processors):
-    for parameter in model.parameters():
-        if parameter.ndim > 1:  # wide enough that logits differ clearly
-            torch.nn.init.normal_(parameter, std=0.3)
-    for one in (model, *processors):
-        one.save_pretrained(folder)
+    write_jsonl(folder / "captions.jsonl", rows)
     return folder
 
 
@@ -97,7 +82,9 @@ def llava(tmp_path_factory):
     options["vision_feature_select_strategy"] = "full"
     processor = transformers.LlavaProcessor(pictures, tokenizer, **options)
     folder = tmp_path_factory.mktemp("models") / "tiny-llava"
-    return save(transformers.LlavaForConditionalGeneration(config), folder, processor)
+    spread_weights(transformers.LlavaForConditionalGeneration(config)).save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -212,7 +199,7 @@ def test_a_bad_picture_is_one_line_that_names_the_row(fault, rbpkit, captions, l
     elif fault in BAD_FILES:
         bad.write_bytes(BAD_FILES[fault] or good.read_bytes()[:900])
     row = {"text": "bad", **BAD_ROWS.get(fault, {"picture": "bad.png"})}
-    path = write(folder / "captions.jsonl", [{"text": "good", "picture": "good.png"}, row])
+    path = write_jsonl(folder / "captions.jsonl", [{"text": "good", "picture": "good.png"}, row])
     asked = ["measure", "--model", llava, "--corpus", path, "--image", "picture", "--out", out]
     status, _, err = rbpkit(*asked)
     assert status == 2 and err.count("\n") == 1 and f"{path}:2: " in err

@@ -1,10 +1,10 @@
 """Ties under three rules, and 16-bit logits against those of float32."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import write_jsonl
 
 from rbpkit.corpora import load_corpus
 from rbpkit.measuring import measure
@@ -25,9 +25,8 @@ def test_rules_count_planted_ties_exactly():
 
 def test_settings_on_a_model(tmp_path):
     """A few pages of Python: loading a pocket corpus takes longer than the models."""
-    file = tmp_path / "code.jsonl"
     sources = sorted(Path(tables.__file__).parent.glob("*.py"))[:6]
-    file.write_text("\n".join(json.dumps({"text": one.read_text("utf-8")}) for one in sources))
+    file = write_jsonl(tmp_path / "code.jsonl", [one.read_text("utf-8") for one in sources])
     table = tables.precision_table(MODEL, file)
     tied = table.groupby("setting")["tied"].first()
     # 16-bit logits tie; float32 logits of the same 16-bit body do not.

@@ -16,7 +16,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND_LINE, TEXTS, digests, needs_proc, study_file
+from conftest import COMMAND_LINE, TEXTS, digests, needs_proc, study_file, write_jsonl
 
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
@@ -46,10 +46,9 @@ def members(session: int) -> list[int]:
 
 def texts_in(folder: Path, names) -> list[Path]:
     """A .jsonl for each name; no two have a text in common."""
-    files = [folder / f"{name}.jsonl" for name in names]
-    for path in files:
-        rows = [{"text": path.stem + text} for text in TEXTS]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    files = []
+    for name in names:
+        files.append(write_jsonl(folder / f"{name}.jsonl", [f"{name}{text}" for text in TEXTS]))
     return files
 
 

@@ -19,6 +19,7 @@ from conftest import (
     needs_proc,
     processes_with,
     study_file,
+    write_jsonl,
 )
 
 from rbpkit.corpora import load_corpus
@@ -38,10 +39,10 @@ SMALL, MIDDLE = (families.model_folder("Pythia", size) for size in (0, 1))
 @pytest.fixture
 def study(tmp_path) -> Params:
     """The two smallest Pythias, the smaller first, on two files of a few lines."""
-    files = [tmp_path / f"{name}.jsonl" for name in ("one", "two")]
-    for path in files:
-        rows = [{"text": f"{path.stem} {i}: " + "a line of text, " * i} for i in range(1, 6)]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    files = []
+    for name in ("one", "two"):
+        texts = [f"{name} {i}: " + "a line of text, " * i for i in range(1, 6)]
+        files.append(write_jsonl(tmp_path / f"{name}.jsonl", texts))
     return load_params(study_file(tmp_path, [SMALL, MIDDLE], files, max_length=64))
 
 
@@ -97,7 +98,7 @@ def test_other_settings_and_another_text_are_measured_again(study, calls, tmp_pa
     sweep(study, tmp_path / "out")
     calls["measure"].clear()
     if not change:
-        (tmp_path / "one.jsonl").write_text('{"text": "another text of the same name"}\n')
+        write_jsonl(tmp_path / "one.jsonl", ["another text of the same name"])
     other = study.model_copy(update=change)
     sweep(other, tmp_path / "out")
     assert len(calls["measure"]) == again
@@ -109,7 +110,7 @@ def test_other_settings_and_another_text_are_measured_again(study, calls, tmp_pa
 
 def test_the_status_of_changed_columns_and_of_a_changed_text_is_left(study, tmp_path):
     rows = [{"text": f"text {i}, of a few words", "question": f"What is {i}?"} for i in range(4)]
-    (tmp_path / "one.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_jsonl(tmp_path / "one.jsonl", rows)
     out, one = tmp_path / "out", study.model_copy(update={"corpus_names": study.corpus_names[:1]})
     with_prompt = one.model_copy(update={"prompt": "question"})
     sweep(one, out)
@@ -117,7 +118,7 @@ def test_the_status_of_changed_columns_and_of_a_changed_text_is_left(study, tmp_
     assert list(study_status(with_prompt, out)["state"]) == ["left"] * 2
     sweep(with_prompt, out)
     assert list(study_status(with_prompt, out)["state"]) == ["done"] * 2
-    (tmp_path / "one.jsonl").write_text('{"text": "another", "question": "text?"}\n')
+    write_jsonl(tmp_path / "one.jsonl", [{"text": "another", "question": "text?"}])
     assert list(study_status(one, out)["state"]) == ["left"] * 2
 
 
@@ -235,8 +236,8 @@ def test_a_job_whose_worker_is_killed_is_tried_a_second_time(
         monkeypatch.setenv("RAY_worker_register_timeout_seconds", "300")
         monkeypatch.setenv("RAY_agent_register_timeout_ms", "300000")
     out, job = tmp_path / "out", Job(MIDDLE.name, "one.jsonl")
-    rows = [{"text": f"{i}: " + "a line of text, " * 20} for i in range(1500)]  # some seconds
-    (tmp_path / "one.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    texts = [f"{i}: " + "a line of text, " * 20 for i in range(1500)]  # some seconds
+    write_jsonl(tmp_path / "one.jsonl", texts)
     study = study.model_copy(update={"documents": 0})
 
     def kill() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import shutil
@@ -11,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import yaml
-from conftest import edit_json
+from conftest import edit_json, write_jsonl
 
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.errors import InputError
@@ -47,8 +46,7 @@ def tasks(tmp_path, monkeypatch):
     """Folder of three tasks: last words, a choice of two words, whole passages."""
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
-    data = tmp_path / "words.jsonl"
-    data.write_text("".join(json.dumps(row) + "\n" for row in last_words(80)))
+    data = write_jsonl(tmp_path / "words.jsonl", last_words(80))
     common = {
         "dataset_path": "json",
         "dataset_kwargs": {"data_files": {"test": str(data)}},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from bs4 import BeautifulSoup
+from conftest import write_jsonl
 from tokenizers import Tokenizer, decoders, models
 from transformers import PreTrainedTokenizerFast
 
@@ -82,8 +82,7 @@ def test_what_is_not_scored_has_no_rank_and_a_long_text_is_cut(model):
 @pytest.mark.parametrize("stride", [0, 30])
 def test_a_document_of_a_corpus_after_its_prompt_or_in_windows(stride, model, tmp_path):
     rows = [{"text": CODE, "prompt": "" if stride else "# The mean of some values.\n"}] * 2
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = write_jsonl(tmp_path / "rows.jsonl", rows)
     corpus = load_corpus(path, prompt=None if stride else "prompt")
     records = measure(model, corpus, max_length=50, stride=stride).records
     prompts = None if corpus.prompts is None else corpus.prompts[1:]
