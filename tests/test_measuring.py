@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import json
 import math
 from types import SimpleNamespace
 
@@ -13,8 +12,8 @@ import numpy as np
 import peft
 import pytest
 import torch
-from conftest import TEXTS
-from small_models import small_config
+from conftest import TEXTS, write_jsonl
+from small_models import small_config, spread_weights
 from transformers import (
     AutoModelForCausalLM,
     PreTrainedTokenizerFast,
@@ -78,15 +77,6 @@ def test_manifest_says_what_was_measured(llama_folder, text_file, tmp_path):
     assert manifest.tokens == len(Records.load(next((tmp_path / "out").rglob("*.parquet"))).nll)
     # The model's context, 128, is shorter than the default of 512.
     assert measure(model, corpus, tmp_path / "long").summary.manifest.max_length == 128
-
-
-def test_a_finished_job_is_not_run_again(llama_folder, text_file, tmp_path, monkeypatch):
-    model, corpus = load_model(llama_folder), load_corpus(text_file)
-    first = measure(model, corpus, tmp_path / "out")
-    monkeypatch.setattr("rbpkit.measuring.measured_ranks", lambda *_: pytest.fail("measured again"))
-    again = measure(model, corpus, tmp_path / "out")
-    assert again.found_done and not first.found_done
-    assert again.summary.rbp(7) == first.summary.rbp(7)
 
 
 def test_nan_in_a_forward_pass_leaves_nothing(llama_folder, text_file, tmp_path):
@@ -181,14 +171,6 @@ def test_one_front_door(in_memory, llama_folder, tmp_path):
     one = measure(llama_folder, tmp_path / "notes.txt", name="mine").summary
     assert (one.manifest.model, one.manifest.corpus) == ("mine", "notes.txt")
     assert list(tmp_path.rglob("*.parquet")) == []
-    for arguments, part in {
-        (network, TEXTS): "needs tokenizer=",
-        (network.model, TEXTS): "LlamaModel: not a causal language model",
-        (llama_folder, ("one", 2)): "texts, row 1: of type int",
-        (llama_folder, None): "NoneType is not a list of texts",
-    }.items():
-        with pytest.raises(InputError, match=part):
-            measure(*arguments)
 
 
 def test_a_model_in_memory_is_known_by_its_weights(in_memory, tmp_path):
@@ -251,15 +233,6 @@ def test_the_result_answers_from_the_records(in_memory, tmp_path):
         alone.rbp(1, interval=True)
 
 
-def test_intervals_resample_units(shipped):
-    for corpus in ("pocket:code", "pocket:humaneval"):
-        one = next(s for s in shipped if s.manifest.corpus == corpus)
-        weights = resampling.resample_weights(one.document_units)
-        at = one.k_grid.tolist().index(10)
-        shares = weights @ one.document_hits[:, at] / (weights @ one.document_tokens)
-        assert one.rbp_interval(10) == pytest.approx(resampling.interval(shares), abs=1e-12)
-
-
 def test_what_is_left_out_is_said(rbpkit, llama_folder, tmp_path):
     path = tmp_path / "many.txt"
     path.write_text(LONG)
@@ -281,8 +254,7 @@ def test_what_is_left_out_is_said(rbpkit, llama_folder, tmp_path):
 
 def test_intervals_resample_the_units_that_a_column_names(rbpkit, llama_folder, tmp_path):
     rows = [{"text": f"{text} {n}", "author": n % 3} for n, text in enumerate(TEXTS * 4)]
-    path, out = tmp_path / "letters.jsonl", tmp_path / "out"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path, out = write_jsonl(tmp_path / "letters.jsonl", rows), tmp_path / "out"
     arguments = ["measure", "--model", llama_folder, "--corpus", path, "--out", out]
     assert rbpkit(*arguments, "--unit", "author")[0] == 0
     [summary] = load_summaries(out)
@@ -331,10 +303,7 @@ def test_a_model_whose_logits_padding_changes_gets_none(kind, in_memory):
     _, tokenizer = in_memory
     torch.manual_seed(0)
     config = small_config(kind, vocab_size=len(tokenizer), **PADDING_MATTERS[kind])
-    network = AutoModelForCausalLM.from_config(config).eval()
-    for parameter in network.parameters():
-        if parameter.ndim > 1:
-            torch.nn.init.normal_(parameter, std=0.2)
+    network = spread_weights(AutoModelForCausalLM.from_config(config).eval(), std=0.2)
     texts = [LONG[:length] for length in range(20, 400, 20)] * 2
     alone = measure(network, texts, tokenizer=tokenizer, batch_tokens=1).records
     together = measure(network, texts, tokenizer=tokenizer, batch_tokens=2048).records
@@ -352,63 +321,43 @@ def test_a_model_whose_logits_padding_changes_gets_none(kind, in_memory):
     assert (columns["n_greater"] != alone.n_greater).mean() > 0.05  # what padding would do
 
 
-WRONG_ARGUMENTS = {
-    "max_length=None": {"max_length": None},
-    "max_length='64'": {"max_length": "64"},
-    "stride='2'": {"stride": "2"},
-    "stride=tensor": {"stride": torch.zeros(3)},
-    "batch_tokens=1.5": {"batch_tokens": 1.5},
-    "field=3": {"field": 3},
-    "name=tensor": {"name": torch.zeros(2, 3)},
-    "name=''": {"name": ""},
-    "out=3": {"out": 3},
-    "out=''": {"out": ""},
-    "out='a\\x00b'": {"out": "a\0b"},
-    "out='\\udc00'": {"out": "\udc00"},
-    "force=array": {"force": np.zeros(3)},
-    "progress='x'": {"progress": "x"},
-    "say: must be a function": {"say": None},
-}
-
-
-@pytest.mark.parametrize("says", WRONG_ARGUMENTS)
-def test_an_argument_of_the_wrong_type_is_one_line_that_names_it(says, in_memory):
-    network, tokenizer = in_memory
-    with pytest.raises(InputError) as caught:
-        measure(network, TEXTS, tokenizer=tokenizer, **WRONG_ARGUMENTS[says])
-    assert str(caught.value).startswith(says) and "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize(
-    ("texts", "says"),
+    ("given", "says"),
     [
-        (["a b", None], "row 1: of type NoneType"),
-        (["a b", b"c d"], "row 1: of type bytes"),
-        (["a b", math.nan], "row 1: of type float"),
-        (torch.zeros(3), "row 0: of type Tensor"),
-        (np.zeros(3), "row 0: of type float64"),
-        ([["a b"]], "row 0: of type list"),
-        (b"a b", "bytes is not a list of texts"),
-        (3, "int is not a list of texts"),
+        ({"max_length": "64"}, "max_length='64'"),
+        ({"batch_tokens": 1.5}, "batch_tokens=1.5"),
+        ({"name": torch.zeros(2, 3)}, "name=tensor"),
+        ({"out": "a\0b"}, "out='a\\x00b'"),
+        ({"say": None}, "say: must be a function"),
+        ({"tokenizer": "gpt2"}, "not a str"),
+        ({"tokenizer": None}, "needs tokenizer="),
+        ({"corpus": ["a b", None]}, "row 1: of type NoneType"),
+        ({"corpus": torch.zeros(3)}, "row 0: of type Tensor"),
+        ({"corpus": b"a b"}, "bytes is not a list of texts"),
+        ({"corpus": None}, "NoneType is not a list of texts"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_no_text_is_named_by_its_row(texts, says, in_memory):
+def test_an_argument_that_cannot_be_is_one_line_that_names_it(given, says, in_memory):
     network, tokenizer = in_memory
     with pytest.raises(InputError) as caught:
-        measure(network, texts, tokenizer=tokenizer)
+        measure(**{"model": network, "corpus": TEXTS, "tokenizer": tokenizer} | given)
     assert says in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_model_that_is_wrapped_or_of_another_kind_is_refused_with_the_way_out(in_memory):
+@pytest.mark.parametrize(
+    ("wrap", "says"),
+    [
+        (torch.compile, "model._orig_mod"),
+        (torch.nn.DataParallel, "model.module"),
+        (lambda network: network.model, "LlamaModel: not a causal language model"),
+        (lambda _: T5ForConditionalGeneration(small_config("t5")), "encoder-decoder of texts"),
+        (lambda network: copy.deepcopy(network).double(), r"give model.float\(\)"),
+    ],
+)
+def test_a_model_that_is_wrapped_or_of_another_kind_is_refused_with_the_way_out(
+    wrap, says, in_memory
+):
     network, tokenizer = in_memory
-    for model, given, part in (
-        (torch.compile(network), tokenizer, "model._orig_mod"),
-        (torch.nn.DataParallel(network), tokenizer, "model.module"),
-        (T5ForConditionalGeneration(small_config("t5")), tokenizer, "encoder-decoder of texts"),
-        (copy.deepcopy(network).double(), tokenizer, r"a model in float64; give model.float\(\)"),
-        (network, "gpt2", "not a str"),
-        (network, None, "needs tokenizer="),
-        ("", None, "model='': must be a path"),
-    ):
-        with pytest.raises(InputError, match=part):
-            measure(model, TEXTS, tokenizer=given)
+    with pytest.raises(InputError, match=says):
+        measure(wrap(network), TEXTS, tokenizer=tokenizer)

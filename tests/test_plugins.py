@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -221,21 +220,6 @@ def test_whatever_a_plugin_does_wrong_is_one_line_that_names_it(site, rbpkit, te
         assert status == 2 and err.count("\n") == 1 and says in err, err
     status, printed, _ = rbpkit("--help")
     assert status == 0 and "measure" in printed and "pocket" in printed
-
-
-def test_the_command_line_imports_a_plugin_only_for_its_own_names(text_file, tmp_path):
-    code = (
-        "import sys; from rbpkit.cli.app import main\n"
-        "try: main()\nexcept SystemExit: pass\n"
-        "print(sorted({'rbpkit_pocket', 'torch'} & set(sys.modules)))"
-    )
-    nothing = ["show", tmp_path]
-    run = [sys.executable, "-c", code, *map(str, nothing)]
-    done = subprocess.run(run, capture_output=True, text=True, timeout=120)
-    assert done.stdout.strip() == "[]", done.stderr
-    code = "import sys, rbpkit_pocket.plugin; print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.stdout.strip() == "False", done.stderr
 
 
 def test_a_changed_text_is_refused_before_a_model_is_loaded(tiny, rbpkit, tmp_path):
