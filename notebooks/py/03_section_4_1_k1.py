@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Section 4.1: the law at $k = 1$
 #
-# A text is a sequence of tokens (words or pieces of words). Before each token a model ranks all tokens it knows by their probability. On Wikipedia the smallest model of the Pythia family gives rank 1 to the token that really comes next in 33 of 100 cases, and the next larger one in 37. We write $\mathrm{RBP}_1$ for this share, and $\mathrm{RBP}_k$ for the share with a rank of at most $k$. $S$ is a model's number of parameters without embeddings. The **loss** is $-\log \mathrm{RBP}_1$ ($\log$ is natural): 1.10 and 0.99 for these two models. Here they are, on logarithmic axes.
+# A text is a sequence of tokens (words or pieces of words). Before each token a model ranks all tokens it knows by their probability. On Wikipedia the smallest model of the Pythia family gives rank 1 to the token that really comes next in 33 of 100 cases, and the next larger one in 37. We write $\mathrm{RBP}_1$ for this share, and $\mathrm{RBP}_k$ for the share with a rank of at most $k$. $S$ is a model's number of parameters without embeddings; the names of models count these too, so 14M has $S$ = 1.2 million. The **loss** is $-\log \mathrm{RBP}_1$ ($\log$ is natural): 1.10 and 0.99 for these two models. Here they are, on logarithmic axes.
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured; []: all
@@ -113,7 +113,7 @@ t = stats.t.ppf(0.975, n - 2)  # 95% of Student's t lie within -t and t
 print(f"alpha from {-b - t * s:.4f} to {-b + t * s:.4f}")
 
 # %% [markdown]
-# Figure 3 has four texts and four families of models, so sixteen curves. `published` has them all, each with the sizes `S`, the shares `value`, and the losses `loss`. `fit_curves` fits a line to each, as we did by hand. The paper's Table 1 prints these sixteen lines, and those of two more texts whose points are in no figure. So we draw 16 lines, and judge the $R^2$ of 24.
+# Figure 3 has four texts and four families of models, so sixteen curves. `published` has them all, each with the sizes `S`, the shares `value`, and the losses `loss`. `fit_curves` fits a line to each, as we did by hand. The paper's Table 1 prints these sixteen lines, and eight of two more texts whose points are in no figure. So we can draw 16 lines, and judge the $R^2$ of $16 + 8 = 24$.
 
 # %%
 lines = fit_curves(published.values()).table
@@ -136,7 +136,7 @@ draw.exponents(lines, figures_dir)
 # %% [markdown]
 # *The sixteen lines of Figure 3. The long bar is GPT-2 on HumanEval: with only four models its slope is so uncertain that the interval contains 0.*
 #
-# The exponents are small, but they are not one number: on AusLegal Qwen's interval lies above Pythia's, and Pythia's interval on HumanEval lies above its own on HotpotQA. How straight are the lines? On 22 of the 24 lines of Table 1 $R^2$ is at least 0.97; the lowest, 0.895, is that of GPT-2 on HumanEval.
+# The exponents are small, but they are not one number: on AusLegal all of Qwen's interval is at larger exponents than Pythia's, and Pythia's own on HumanEval is at larger ones than on HotpotQA. How straight are the lines? On 22 of the 24 lines of Table 1 $R^2$ is at least 0.97; the lowest, 0.895, is that of GPT-2 on HumanEval.
 #
 # **Exercise 2.** By which factor $f$ must $S$ grow until the fitted line of Pythia on Wiki is half as high? Give $\log_{10} f$, to one decimal. (It is less than the 9,519 above, because the largest model lies above the line.)
 #
@@ -194,11 +194,11 @@ of_largest(published)
 # %% [markdown]
 # *Green: each Pythia against the line of the nine smaller ones. Table: the largest model of each family, in percent above the line of the others.*
 #
-# **The line promises too much: on every text the loss of the largest Pythia is 2 to 8% higher.** (The rises and dips are nearly the same on all texts. So they belong to the ten models, each of which was trained once.) The loss of the largest OPT is higher, too. The largest Qwen does about as well as predicted. Two things would do this: a loss that cannot fall to zero, or a large model that was trained on too few tokens for its size.
+# **The line promises too much: on every text the loss of the largest Pythia is 2 to 8% higher.** (The rises and dips are nearly the same on all texts. So they come from the ten models and not from the texts. Each model was trained once; another training might move them.) The loss of the largest OPT is higher, too. The largest Qwen does about as well as predicted. Two things would do this: a loss that cannot fall to zero, or a large model that was trained on too few tokens for its size.
 #
 # ## The paper says, we get
 #
-# "Precise power-law relationship" holds in part. We call a line straight if its $R^2$ is at least 0.97, and 22 of 24 lines are. "An $R^2$ of approximately 0.99" holds for the median of the 24 lines.
+# "Precise power-law relationship" holds in part. We call a line straight if its $R^2$ is at least 0.97, and 22 of 24 lines are. "An $R^2$ of approximately 0.99" holds for the median of the 24 lines. The last column repeats each test on the *pocket models*, small ones that we trained and ship.
 
 # %%
 measured = draw.with_lines(study)
@@ -206,7 +206,7 @@ measured_lines = fit_curves(measured.values()).table
 draw.claims(table1, measured_lines, records_dir, figures_dir)
 
 # %% [markdown]
-# **What this cannot show.** Four points prove little: the interval of GPT-2's exponent on HumanEval contains zero. Tokens of one document are alike, so true sampling errors are larger than those that we compute below.
+# **What this cannot show.** Four points prove little: the interval of GPT-2's exponent on HumanEval contains zero. Tokens of one document are alike, so the true sampling error is larger than that of the usual formula (under *Further questions*).
 #
 # **Related work.** Kaplan et al. (2020, arXiv 2001.08361) and Hoffmann et al. (2022, arXiv 2203.15556) fit power laws to the cross-entropy. Michaud et al. (2023, arXiv 2303.13506) derive them from skills that are learnt one by one.
 #

@@ -42,13 +42,15 @@ check_parameters(globals())
 model = load_model(model_folder("Pythia", 7), device="cpu")
 exercises = load_corpus("pocket:humaneval", documents=40)
 tokens = measure(model, exercises).records.to_pandas()
-tokens["R"] = tokens.n_greater + tokens.n_equal + 1  # Eq. 3
+# Likelier tokens, and tied ones, come before the true one (Eq. 3)
+tokens["R"] = tokens.n_greater + tokens.n_equal + 1
 
 
 def longest_run(k):
     """The rows of the longest run of hits inside one document."""
     miss = tokens.R > k
-    run = miss.groupby(tokens.document).cumsum()  # a miss ends a run
+    # The misses so far: their number stays the same during a run of hits
+    run = miss.groupby(tokens.document).cumsum()
     length = (~miss).groupby([tokens.document, run]).transform("sum")
     first = length.where(~miss, 0).idxmax()
     return tokens.loc[first : first + length[first] - 1]
@@ -124,9 +126,9 @@ def success(S, N):
 draw.slide(at_100, success, figures_dir)
 
 # %% [markdown]
-# *Share of windows in which every token is in the top 100. Points: ten Pythias on Wikipedia, as counted. Dashed: Eq. 8 from the points of one token alone. For one token 10% lies near $S$ = 20 parameters, so the points show only the top of its curve.*
+# *Share of windows in which every token is in the top 100. Points: ten Pythias on Wikipedia, as counted. Dashed: Eq. 8 from the points of one token alone. The curve of one token would reach 10% only near $S$ = 20, far below any real model, so the points show its top alone.*
 #
-# **By Eq. 8 the factor is the same for every $N$: about seven million.** A larger $N$ moves the whole curve to the right, by $\ln N/\alpha$ in $\ln S$.
+# **By Eq. 8 the factor is the same for every $N$: about seven million.** Since $N S^{-\alpha} = (S / N^{1/\alpha})^{-\alpha}$, a task of $N$ tokens needs $N^{1/\alpha}$ times the $S$ for the same success. So a larger $N$ moves the whole curve to the right, by $\ln N/\alpha$ in $\ln S$.
 #
 # **Exercise 1.** Windows overlap, so a long run of hits contains several windows. In one text, 40 windows of $N = 20$ tokens have no miss, and all of them lie in the same run. How many tokens long is the run?
 #
@@ -148,7 +150,7 @@ draw.check(2, answer_2)
 # %% [markdown]
 # ## Does a larger $N$ make the step sudden?
 #
-# For 100 tokens the points lie above their dashed curve, because tokens in a row are not independent. So we now use the counted shares. "Sharper" can mean two things. The first is relative growth:
+# For 100 tokens the points lie above their dashed curve, because tokens in a row are not independent. So from here on we no longer derive long tasks from single tokens: we fit $\alpha$ and $C$ anew to the counted shares of each $N$. "Sharper" can mean two things. The first is relative growth:
 
 # %%
 # The success of the largest Pythia, divided by that of the smallest
@@ -190,7 +192,7 @@ some = width[[1, 10, 20, 100, 500]]
 some.round(1).astype(object).fillna("")
 
 # %% [markdown]
-# **At $k$ = 100 the step takes 6.8 decades of $S$ for one token, and 6.8 for ten in a row.** For $k \le 500$, going from one token to ten changes the width by $-3$% to $+12$%, and a hundred tokens widen it. No $k$ shortens it by more than about a sixth.
+# **At $k$ = 100 the step takes 6.8 decades of $S$ for one token, and 6.8 for ten in a row.** For $k \le 500$, going from one token to ten changes the width by $-3$% to $+12$%, and a hundred tokens widen it. At no $k$ does a longer task make the step shorter by more than about a sixth.
 #
 # So the paper's sentence holds in part. Success at a longer task grows faster in relative terms, but the step is not more sudden.
 #
@@ -243,7 +245,7 @@ some_N = min(Ns, key=lambda N: abs(N - 10))
 at_N = measured[measured.N == some_N]
 enough = at_N.runs_low >= MIN_RUNS  # a share of fewer separate runs says little
 gap = at_N[enough & (at_N.p < 1)]
-excess = np.log(gap.p / gap.independent)
+excess = np.log(gap.p / gap.independent)  # over Eq. 6
 # Shuffling keeps which documents are easy, and destroys the order
 after_shuffling = np.log(gap.shuffled / gap.independent)
 part = after_shuffling / excess
@@ -260,15 +262,16 @@ part.round(2).unstack("k")
 # %%
 twelve = published.query("model == 'pythia-12b' and k == 1")
 twelve = twelve.set_index("N")
-assert twelve.runs_low[200] == twelve.runs_high[200] == 1  # one run has all windows of 200
-L = twelve.hits[200] + 200 - 1
+# At least and at most so many runs have all windows without a miss
+assert twelve.runs_low[200] == twelve.runs_high[200] == 1
+L = twelve.hits[200] + 200 - 1  # as in Exercise 1
 print(f"one run of {L} tokens holds {L - 100 + 1} of the {twelve.hits[100]} windows of 100\n")
 draw.exercise(model, tokens, longest_run(k=1))
 
 # %% [markdown]
 # ## The paper says, we get
 #
-# "larger N sharpens the transition" holds in part: success grows more in relative terms, but the step is narrower for every longer task only at the largest $k$. "The fitted power-law curves align closely with empirical data" holds in part: 47 of 51 series have an $R^2$ of at least 0.97.
+# "larger N sharpens the transition" holds in part: success grows more in relative terms, but the step is narrower for all longer tasks at the largest $k$, and at no other. "The fitted power-law curves align closely with empirical data" holds in part: 47 of 51 series have an $R^2$ of at least 0.97.
 
 # %%
 own = (measured, some_N, fit_law, records_dir)

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Appendix C: a sum of four terms
 #
-# A model gives every token a probability. The cross-entropy (CE) is the mean of $-\log p$, where $p$ is the probability of the true token. If two true tokens have probabilities 0.5 and 0.1, CE is $(0.69 + 2.30)/2 = 1.50$ nats (all logarithms are natural). A token's *rank* $k$ is its place when all tokens are sorted, the most probable first. (So $k$ is a rank here, and not a cut-off.)
+# A model gives every token a probability. The cross-entropy (CE) is the mean of $-\log p$, where $p$ is the probability of the true token. If two true tokens have probabilities 0.5 and 0.1, CE is $(0.69 + 2.30)/2 = 1.50$ nats (all logarithms are natural). A token's *rank* $k$ is its place when all tokens are sorted, the most probable first. (Other notebooks ask for the first $k$ tokens; here $k$ is the rank itself.)
 #
 # Appendix C of the paper gets probabilities from a curve: its height $\psi(k)$ at rank $k$ is divided by the sum $c$ of all heights. Here are three ranks, and then the same three with all heights divided by ten:
 
@@ -46,11 +46,11 @@ for heights in (three, three / 10):
 #
 # ## What dominates?
 #
-# The paper's curve is a *lognormal*: $\ln k$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. Ranks start at 1, so only $\ln k \ge 0$ counts. If $\mu$ is negative, that is the right tail of the bell. By this curve CE is a sum of four terms. For Pythia-12B they are
+# The paper's curve is a *lognormal*: $\ln k$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. Ranks start at 1, so only $\ln k \ge 0$ counts. For Pythia-12B $\mu = -14.29$ and $\sigma = 5.76$: the middle of the bell lies far to the left of $\ln k = 0$, and only the part to the right of 0 is used. By this curve CE is a sum of four terms. For 12B they are
 #
 # $$\underbrace{\log c}_{-4.81} + \underbrace{\log\sqrt{2\pi}\,\sigma}_{2.67} + \underbrace{\mu^2/2\sigma^2}_{3.08} + \underbrace{\text{fraction}}_{2.23} = \underbrace{\mathrm{CE}}_{3.17}$$
 #
-# The fraction is named after its form, a quotient with the denominator $c$.
+# The last term is a long quotient over $c$ (Eq. 26 below). For now it is what CE has beyond $-\log p_1$, the sum of the first three.
 #
 # **Guess first.** When models grow, the paper calls one of these terms "the dominant part of CE", and another "asymptotically negligible". Which ones?
 #
@@ -92,7 +92,7 @@ change = terms.loc["pythia-12b"] - terms.loc["pythia-14m"]
 print(change.round(1).to_string())  # from 14M to 12B
 
 # %% [markdown]
-# **From 14M to 12B $\log c$ falls by 4.4 nats, and the next two terms give back 3.0 and 0.4 of them.** So $\log c$ dominates neither $-\log p_1$ nor CE. Most of CE is the fraction, for all ten Pythias (with the $\mu$ and $\sigma$ behind Figure 8b, by which CE of 12B is 3.16):
+# **From 14M to 12B $\log c$ falls by 4.4 nats, and the next two terms give back 3.0 and 0.4 of them.** So $\log c$ dominates neither $-\log p_1$ nor CE. Most of CE is the fraction, for all ten Pythias. (Their $\mu$ and $\sigma$ are recovered from Figure 8b; they give 12B a CE of 3.16, and the printed ones 3.17.)
 
 # %%
 laws = rank_laws.published_laws()  # ten Pythias
@@ -161,7 +161,7 @@ print(f"-log p_1: {neg_log_p1:.3f}, by Eq. 16 {by_eq_16:.3f}")
 #
 # $$\int_1^\infty \psi = P, \quad \int_1^\infty \ln x\;\psi = \mu P + \sigma\varphi, \quad \int_1^\infty (\ln x)^2\,\psi = (\mu^2+\sigma^2)P + \mu\sigma\varphi \tag{13, 14, 15}$$
 #
-# The first, with $\psi(1) = \varphi/\sigma$, gives $c$. Put the others into the boxed line; the half of the first term is 0 in both, because $\ln 1 = 0$. (Eqs. 18 and 19 are steps on this way.)
+# The first, with $\psi(1) = \varphi/\sigma$, gives $c$. The other two, divided by $c$, are $\mathrm E[\ln k]$ and $\mathrm E[(\ln k)^2]$ of the boxed line; their $\tfrac12 f(1)$ is 0, because $\ln 1 = 0$. (Eqs. 18 and 19 are steps on this way.)
 #
 # $$c \approx P + \frac{\varphi}{2\sigma} \tag{20}$$
 #
@@ -201,7 +201,7 @@ answer_1 = None  # a number
 draw.check(1, answer_1)
 
 # %% [markdown]
-# **The limit.** Let $\mu/\sigma \to -\infty$ and $\sigma\to\infty$. The paper's steps hold in this limit: $P/\varphi$ goes to 0 as $\sigma/|\mu|$ does (22), $\psi(1)/\varphi = 1/\sigma$ goes to 0 (23), so $c/\varphi$ goes to 0 by Eq. 20 (24), and
+# **The limit.** Let $\mu/\sigma \to -\infty$ and $\sigma\to\infty$. The paper's steps hold in this limit: far out in the tail $P/\varphi$ is nearly $\sigma/|\mu|$ (their ratio tends to 1), so it goes to 0 (22), $\psi(1)/\varphi = 1/\sigma$ goes to 0 (23), so $c/\varphi$ goes to 0 by Eq. 20 (24), and
 #
 # $$-\log c > -\log\varphi = \tfrac12\log 2\pi + \frac{\mu^2}{2\sigma^2} \;\to\; \infty \tag{25}$$
 #
@@ -215,7 +215,7 @@ draw.check(1, answer_1)
 #
 # $$\frac{p_k}{p_1} = k^{-(1+b)}\,e^{-(\ln k)^2/2\sigma^2}$$
 #
-# When $\sigma\to\infty$ the last factor goes to 1, and what is left is **Zipf's law**, $p_k \propto k^{-(1+b)}$. The sum of all $k^{-(1+b)}$ is Riemann's function $\zeta(1+b)$, `special.zeta` in SciPy. In the boxed line only the first part remains, and $\mathrm E[\ln k] = -\zeta'/\zeta$:
+# When $\sigma\to\infty$ the last factor goes to 1, and what is left is **Zipf's law**, $p_k \propto k^{-(1+b)}$. The sum of all $k^{-(1+b)}$ is Riemann's function $\zeta(1+b)$, `special.zeta` in SciPy. In the boxed line the part over $2\sigma^2$ goes to 0. The derivative of $\zeta(s) = \sum k^{-s}$ is $-\sum k^{-s}\ln k$, so $\mathrm E[\ln k] = -\zeta'/\zeta$ at $s = 1+b$:
 #
 # $$-\log p_1 \to \log\zeta(1+b), \qquad \text{fraction} \to -(1+b)\,\frac{\zeta'(1+b)}{\zeta(1+b)}$$
 #

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Beyond the paper: is cross-entropy all there is?
 #
-# Two small Pythias of ours have the same size, first weights and training text. The second was trained with *smoothed* targets: the true token gets 90% of the probability, and all tokens share the rest. CE, the cross-entropy, is the mean of $-\log p$, with $p$ a model's probability of the true token. How much does smoothing change CE on our five `TEXTS`? `runs` has what was measured, by model and text.
+# Two small Pythias of ours have the same size, the same initial weights and the same training text. The second was trained with *smoothed* targets: the true token gets 90% of the probability, and all tokens share the rest. CE, the cross-entropy, is the mean of $-\log p$, with $p$ a model's probability of the true token. How much does smoothing change CE on our five `TEXTS`? `runs` has what was measured, by model and text.
 
 # %% tags=["parameters", "hide-input"]
 records_dir = ""  # records of your own are not used here: the runs are ours
@@ -95,7 +95,7 @@ pair = runs[deep, "pocket:prose"], runs[wide, "pocket:prose"]
 draw.ruler(ordinary, pair, log_loss_on_line, k=100)
 
 # %% [markdown]
-# From the excess of the changed run, we subtract that of the unchanged run. Zero: CE explains the whole change in ranks. Above zero: the ranks are worse than CE says.
+# From the excess of the changed run (here the deep one), we subtract that of the unchanged run (the wide one). Zero: CE explains the whole change in ranks. Above zero: the ranks are worse than CE says.
 
 
 # %%
@@ -208,15 +208,15 @@ draw.verdicts(test, verdict)
 # %% [markdown]
 # *Percent, mean and 95% interval; positive: worse than CE says. A star: the whole interval is beyond 1%.*
 #
-# **With new seeds, smoothing again acts beyond CE, and dropout acts through it at these three $k$.** So would depth and the learning rate. But the line matters here. Depth, rate and tokens change CE by 6 to 7%, often beyond the CEs of the ordinary models, and the true curve bends a little. With a parabola in place of the line, the numbers at $k = 100$ are 2.3% for rate and 3.5% for depth, and tokens become undecided. (If the sample is the means of the three sizes, dropout does, too.)
+# **With new seeds, smoothing again acts beyond CE, and dropout acts through it at these three $k$.** By the line, depth, the learning rate and tokens act beyond CE, too. But here the line matters: they change CE by 6 to 7%, often to values outside the range of the ordinary models, and the true curve bends a little. With a parabola in place of the line, the numbers at $k = 100$ are 2.3% for rate and 3.5% for depth, and tokens become undecided. (If we first average over the sizes, and take the interval over the three seeds, dropout becomes undecided, too.)
 #
 # ## At the same cross-entropy
 #
-# A test without a line compares runs of different size that have one CE. We fixed it before we looked ([margins](../docs/margins.md)). The sizes of each side are points of log rank loss against log CE, and we join them by straight pieces. Where the two sides overlap, we subtract one from the other.
+# A test without a line compares runs of different size that have one CE. We fixed it before we looked ([margins](../docs/margins.md)). For each seed, the changed runs of all sizes are points of log rank loss against log CE, and we join them by straight pieces; so are the unchanged runs. Where the two sides overlap in CE, we subtract one from the other.
 
 
 # %%
-def points(names, text, k):
+def points(names, text, k):  # one side: the runs of all sizes
     """log CE, rising, and the log rank loss of the same runs."""
     models = sorted([runs[name, text] for name in names], key=lambda run: run.ce())
     log_CE = np.log([run.ce() for run in models])
@@ -269,7 +269,7 @@ draw.check(3, answer_3)
 # %% [markdown]
 # ## What we found
 #
-# CE tells much about ranks, not all. Smoothing raises it on four texts and hardly changes the first ranks. Deep, narrow models and a low learning rate seem to have more first guesses right than their CE says, and more true tokens at ranks beyond 100; at the same CE the effect is half as large, and three seeds do not decide. Twice the tokens act through CE as far as we can see. Dropout acts through CE by our test, though at $k = 500$ its rank loss is 2.3% too low (we saw this afterwards). All runs are small and short.
+# CE tells much about ranks, not all. Smoothing raises it on four texts and hardly changes the first ranks. Deep, narrow models and a low learning rate seem to have more first guesses right than their CE says, but they also leave more true tokens at ranks beyond 100; at the same CE the effect is half as large, and three seeds do not decide. For twice the tokens the line says beyond and the parabola cannot tell; at the same CE the difference at $k = 100$ is 0.3% (-1.1 to 1.6), so we see no sure effect beyond CE. Dropout acts through CE by our test, though at $k = 500$ its rank loss is 2.3% too low (we saw this afterwards). All runs are small and short.
 #
 # ## Further questions
 
@@ -279,7 +279,7 @@ draw.check(3, answer_3)
 # Dropout acts through this axis, too; rate, tokens and depth act beyond it. On $k$ = 1 and 100 the mean differences are a little smaller than with CE. So CE has no special place.</details>
 
 # %%
-# The same differences, with a line in the rank loss at k = 10 in place of CE
+# The same with a line in the rank loss at k = 10 in place of CE; 0.01 is 1%
 others = ("RBP_1", "RBP_100", "CE")
 by_RBP_10 = contrasts.pair_differences(runs.values(), ordinary, "RBP_10", others)
 print(contrasts.verdicts(by_RBP_10).round(3).to_string())
@@ -290,7 +290,7 @@ print(contrasts.verdicts(by_RBP_10).round(3).to_string())
 # At $k = 500$, for the runs with new seeds.</details>
 
 # %%
-# Beyond the k of the test
+# Beyond the k of the test; 0.01 is 1%
 of_500 = ["RBP_500"]
 at_500 = contrasts.pair_differences(runs.values(), ordinary, "CE", of_500)
 print(contrasts.verdicts(at_500).round(3).drop(columns="verdict"))
