@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -21,7 +22,7 @@ from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
 from rbpkit import plugins
 from rbpkit.cli import app
-from rbpkit.records import load_summaries
+from rbpkit.records import load_summaries, slug
 from rbpkit_pocket import families, paths
 
 TEXTS = (
@@ -201,6 +202,14 @@ def capped_folder(tmp_path_factory) -> Path:
 def shipped() -> list:
     """The summaries of the pocket models, on all of their corpora."""
     return load_summaries(paths.SUMMARIES)
+
+
+def pocket_summaries(folder: Path, corpus: str, models: str) -> Path:
+    """A folder with those of the shipped summaries that are named like this: little to load."""
+    (folder / slug(corpus)).mkdir(parents=True)
+    for path in paths.SUMMARIES.joinpath(slug(corpus)).glob(f"{models}.summary.npz"):
+        shutil.copy(path, folder / slug(corpus))
+    return folder
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +19,7 @@ def planted(ce, eps: float = 1.3, level: float = -0.6, text: str = "t", k: int =
     return pd.DataFrame({"text": text, "ce": ce, "k": k, "acc": acc, "model": "m"})
 
 
-def test_a_planted_law_is_found_from_a_table():
+def test_a_planted_law_is_found_from_a_table(rbpkit, tmp_path):
     table = pd.concat([planted(np.linspace(3, 5, 9)), planted([2.5, 3.3, 4.1, 6.0], text="u")])
     truth = table["acc"].to_numpy().copy()
     hidden = [2, 5, 10]
@@ -27,6 +29,10 @@ def test_a_planted_law_is_found_from_a_table():
     assert predicted["predicted"].to_numpy() == pytest.approx(truth[hidden], rel=1e-9)
     assert (predicted["low"] < truth[hidden]).all() and (truth[hidden] < predicted["high"]).all()
     assert (predicted["note"] == "").all()
+    table.to_csv(tmp_path / "pairs.csv", index=False)
+    status, out, _ = rbpkit("predict", "--pairs", tmp_path / "pairs.csv", "--json")
+    read = [row["predicted"] for row in json.loads(out)]
+    assert status == 0 and read == pytest.approx(predicted["predicted"].tolist())
 
 
 def test_an_effect_of_overfitting_is_found_and_a_large_gap_is_named():

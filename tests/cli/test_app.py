@@ -185,11 +185,8 @@ def test_pocket_train_trains_what_was_asked_for(rbpkit, tmp_path, monkeypatch, a
         assert trained[0].recipe.rate == 0.35
 
 
-def test_version_and_short_dtypes(rbpkit, ladder, text_file, tmp_path):
+def test_version_and_short_dtypes(rbpkit):
     assert rbpkit("--version")[:2] == (0, f"{__version__}\n")
-    asked = ("measure", "--model", ladder[0], "--corpus", text_file, "--out", tmp_path / "out")
-    status, table, _ = rbpkit(*asked, "--dtype", "bf16", "--json")
-    assert status == 0 and json.loads(table)[0]["dtype"] == "bfloat16"
     assert PlaceSettings.of({"dtype": "fp16"}).dtype == "float16"
 
 
@@ -265,43 +262,6 @@ def test_a_figure_without_seaborn_names_the_extra(rbpkit, monkeypatch, tmp_path)
     assert status == 2 and notes.count("\n") == 1 and "pip install 'rbpkit[figures]'" in notes
 
 
-@pytest.fixture
-def runs(tmp_path) -> list[Path]:
-    """Three training runs with two checkpoints each."""
-    folders = []
-    for name, width in (("large", 64), ("middle", 32), ("small", 16)):
-        for step in (100, 20):
-            folder = tmp_path / "runs" / name / f"checkpoint-{step}"
-            folders.append(gpt2(folder, width, seed=step))
-    return folders
-
-
-def test_checkpoints_of_runs_from_a_folder_to_a_fit(rbpkit, runs, measuring, tmp_path):
-    """runs/*/checkpoint-*: all measured by one command, and the last of each run fitted."""
-    out = tmp_path / "records"
-    status, table, _ = rbpkit(*measuring, *runs)
-    assert status == 0 and table.count("/checkpoint-100") == table.count("/checkpoint-20") == 3
-    status, _, err = rbpkit("fit", out, "--k", 2000)
-    assert status == 2 and err.count("\n") == 1
-    assert "large has several checkpoints: 20, 100" in err and "--checkpoint last" in err
-    for asked, step in (("last", 100), ("20", 20)):
-        status, _, notes = rbpkit("fit", out, "--k", 2000, "--checkpoint", asked)
-        named = ", ".join(f"{name}/checkpoint-{step}" for name in ("small", "middle", "large"))
-        assert status == 0 and f"3 models ({named})" in notes
-    for wrong in (("--checkpoint", "first"), ("--checkpoint", "7")):
-        assert rbpkit("fit", out, *wrong)[0] == 2
-    status, table, _ = rbpkit("show", out, "--checkpoint", 20)
-    assert status == 0 and table.count("checkpoint-20") == 3 and "checkpoint-100" not in table
-    status, table, _ = rbpkit("show", out, "--model", "small/checkpoint-20", "--model", runs[0])
-    assert status == 0 and table.count("checkpoint") == 2
-    picture = tmp_path / "law.svg"
-    drawn = ("--checkpoint", "last", "--k", 100, "--k", 4096, "--figure", picture)
-    status, _, notes = rbpkit("fit", out, *drawn)
-    assert status == 0 and "k = 4,096 is at least V = 4,096" in notes
-    assert "<svg" in picture.read_text()
-    assert "small/checkpoint-100" in picture.with_suffix(".csv").read_text()
-
-
 def test_one_model_that_cannot_be_read_does_not_stop_the_others(rbpkit, ladder, measuring):
     small, middle, _ = ladder
     absent = small.with_name("smal")
@@ -315,31 +275,41 @@ def test_one_model_that_cannot_be_read_does_not_stop_the_others(rbpkit, ladder, 
     assert rbpkit(*measuring, small, middle, "--name", "mine")[0] == 2
 
 
-def test_runs_of_one_name_from_two_folders_to_a_fit(rbpkit, tmp_path, measuring, text_file):
-    """Measured by three commands, one of them a sweep."""
+def test_checkpoints_of_runs_from_two_folders_to_a_fit(rbpkit, tmp_path, measuring, text_file):
+    """Three runs, two of one name, measured by three commands; the last checkpoints are fitted."""
     out = tmp_path / "records"
     folders = [
+        gpt2(tmp_path / "runs/a/checkpoint-200", 64, seed=3),
         gpt2(tmp_path / "runs/a/checkpoint-300", 64),
         gpt2(tmp_path / "runs/b/checkpoint-300", 32),
         gpt2(tmp_path / "runs4/a/checkpoint-600", 16),
     ]
-    assert rbpkit(*measuring, folders[0])[0] == 0
-    measured = measure(folders[1], text_file, out, max_length=64)
+    status, table, _ = rbpkit(*measuring, *folders[:2])
+    assert status == 0 and table.count("a/checkpoint-") == 2
+    measured = measure(folders[2], text_file, out, max_length=64)
     assert measured.summary.manifest.model == "b/checkpoint-300"  # whatever else is there
-    study = study_file(tmp_path, folders[2:], [text_file], max_length=64)
+    study = study_file(tmp_path, folders[3:], [text_file], max_length=64)
     assert rbpkit("sweep", study, "--out", out)[0] == 0
 
-    status, _, notes = rbpkit("fit", out, "--k", 2000, "--checkpoint", "last")
+    status, _, err = rbpkit("fit", out, "--k", 2000)
+    assert status == 2 and err.count("\n") == 1
+    assert "a has several checkpoints: 200, 300" in err and "--checkpoint last" in err
+    assert rbpkit("fit", out, "--checkpoint", "7")[0] == 2
+    picture = tmp_path / "law.svg"
+    last = ("--checkpoint", "last", "--k", 2000, "--k", 4096, "--figure", picture)
+    status, _, notes = rbpkit("fit", out, *last)
     told = "runs4/a/checkpoint-600, b/checkpoint-300, runs/a/checkpoint-300"
     assert status == 0 and f"3 models ({told})" in notes
-    status, table, _ = rbpkit("show", out, "--model", folders[2], "--json")
+    assert "k = 4,096 is at least V = 4,096" in notes
+    assert "<svg" in picture.read_text()
+    assert "runs4/a/checkpoint-600" in picture.with_suffix(".csv").read_text()
+
+    status, table, _ = rbpkit("show", out, "--model", folders[3], "--json")
     assert [row["model"] for row in json.loads(table)] == ["runs4/a/checkpoint-600"]
     # No records of a/checkpoint-300 are of this folder.
     status, _, err = rbpkit("show", out, "--model", tmp_path / "runs4/a/checkpoint-300")
-    assert status == 2 and "there are b/checkpoint-300, runs/a/checkpoint-300" in err
-
+    assert status == 2 and "there are b/checkpoint-300, runs/a/checkpoint-200" in err
     # predict and show, too, say what they leave out.
-    assert rbpkit(*measuring, gpt2(tmp_path / "runs/a/checkpoint-200", 64, seed=3))[0] == 0
     for command in (("predict", "--size", "1e5", "--records", out), ("show", out)):
         status, _, notes = rbpkit(*command, "--checkpoint", "last")
         assert status == 0 and "left out: runs/a/checkpoint-200." in notes

@@ -5,28 +5,23 @@ from __future__ import annotations
 import io
 import json
 import math
-import shutil
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import pocket_summaries
 
 from rbpkit.fit import fit_power_law, rbp_curve
 from rbpkit.records import load_summaries
-from rbpkit_pocket import families, paths
+from rbpkit_pocket import families
 
-ONE = ("--where", "family=Pythia", "--where", "dtype=float32", "--corpus", "pocket:prose")
+ONE = ("--where", "family=Pythia", "--corpus", "pocket:prose")
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """The shipped summaries of Pythia on one corpus: little to load."""
-    (tmp_path / "prose").mkdir()
-    for path in paths.SUMMARIES.rglob("pythia-*.npz"):
-        if "prose" in path.parent.name:
-            shutil.copy(path, tmp_path / "prose")
-    return tmp_path
+    return pocket_summaries(tmp_path, "pocket:prose", "pythia-*")
 
 
 @pytest.fixture
@@ -52,9 +47,9 @@ def test_prediction_is_the_fits_own_and_its_reach_is_said(predict, folder):
     assert err.count("\n") == 1 and warning in err
 
 
-def test_a_k_that_is_not_trusted_is_said_at_its_numbers(rbpkit):
-    chosen = ("--records", paths.SUMMARIES, "--corpus", "pocket:code", "--family", "OPT")
-    asked = ("predict", *chosen, "--k", 1, "--k", 3000)
+def test_a_k_that_is_not_trusted_is_said_at_its_numbers(rbpkit, tmp_path):
+    summaries = pocket_summaries(tmp_path, "pocket:code", "opt-*")
+    asked = ("predict", "--records", summaries, "--k", 1, "--k", 3000)
     status, out, err = rbpkit(*asked, "--size", "4e6", "--json")
     upto = err.partition("trust k up to ")[2].partition(" ")[0]
     assert status == 0 and 1 < int(upto.replace(",", "")) < 3000, err
@@ -122,16 +117,6 @@ def test_a_model_of_which_only_the_loss_is_known(predict, rbpkit, folder, tmp_pa
     status, out, _ = rbpkit("fit", folder, *given)
     assert status == 0 and json.loads(out)[0]["eps"] == pytest.approx(slope)
     assert figure.stat().st_size > 1000
-
-
-def test_a_table_of_pairs_is_predicted_to_the_digits_that_were_committed(rbpkit):
-    evidence = paths.DATA / "evidence"
-    status, out, err = rbpkit("predict", "--pairs", evidence / "pairs_to_predict.csv", "--json")
-    assert status == 0 and "have a note" in err
-    committed = pd.read_csv(evidence / "pairs_predicted.csv").set_index("id")
-    rows = pd.DataFrame(json.loads(out)).set_index("id")
-    for column in ("predicted", "low", "high"):
-        assert (rows[column] - committed[column]).abs().max() < 0.6e-5
 
 
 def test_a_table_for_a_page_or_a_program(rbpkit, folder):
