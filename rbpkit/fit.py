@@ -56,16 +56,13 @@ class Prediction:
     - loss: exp(intercept) * S^slope, in the unit of the fitted loss (-log RBP_k has none, CE is in
       nats). By least squares in logs this is the median of the losses to be expected, not the mean.
     - low, high: ends of the prediction interval for the loss of ONE new model of that size.
-    - level: the interval's coverage.
 
     RBP_k itself is exp(-loss), and its ends change places.
     """
 
-    S: float | Array
     loss: float | Array
     low: float | Array
     high: float | Array
-    level: float
 
 
 @dataclass(frozen=True)
@@ -75,8 +72,8 @@ class PowerLawFit:
     - slope: d log loss / d log S; no unit, the same in any base of logarithm. alpha = -slope.
     - intercept: log loss at S = 1 (far outside the data: do not read it as a model).
     - r2: 1 - residual / total sum of squares, both of log loss.
-    - slope_se, intercept_se: standard errors, by n - 2 degrees of freedom.
-    - slope_interval, intercept_interval: Student's t intervals that cover at `level`.
+    - slope_se: the standard error of the slope, by n - 2 degrees of freedom.
+    - slope_interval: Student's t interval of the slope, which covers at `level`.
     - residual_sd: sqrt(residual sum of squares / (n - 2)), in log units: 0.01 is 1% of the loss.
     - mean_log_S, sum_squares_log_S: mean of log S, and sum of (log S - mean)^2; for `predict`.
     - S_min, S_max: the range that was fitted; beyond it a prediction is an extrapolation.
@@ -91,9 +88,7 @@ class PowerLawFit:
     n: int
     level: float
     slope_se: float
-    intercept_se: float
     slope_interval: Interval
-    intercept_interval: Interval
     residual_sd: float
     mean_log_S: float
     sum_squares_log_S: float
@@ -127,13 +122,7 @@ class PowerLawFit:
         # A new model's own scatter (the 1), and that of the line, which grows away from the data.
         leverage = 1 / self.n + (log_S - self.mean_log_S) ** 2 / self.sum_squares_log_S
         half = _t_quantile(self.n, level) * self.residual_sd * np.sqrt(1 + leverage)
-        return Prediction(
-            S=sizes,
-            loss=np.exp(log_loss),
-            low=np.exp(log_loss - half),
-            high=np.exp(log_loss + half),
-            level=level,
-        )
+        return Prediction(np.exp(log_loss), np.exp(log_loss - half), np.exp(log_loss + half))
 
 
 def fit_power_law(
@@ -170,9 +159,8 @@ def fit_power_law(
             " R2 is not defined; take another k or more scored tokens"
         )
     line = linregress(log_S, log_loss)
-    slope, intercept = float(line.slope), float(line.intercept)
-    slope_se, intercept_se = float(line.stderr), float(line.intercept_stderr)
-    t = _t_quantile(S.size, level)
+    slope, intercept, slope_se = float(line.slope), float(line.intercept), float(line.stderr)
+    half = _t_quantile(S.size, level) * slope_se
     residuals = log_loss - intercept - slope * log_S
     return PowerLawFit(
         slope=slope,
@@ -181,9 +169,7 @@ def fit_power_law(
         n=S.size,
         level=level,
         slope_se=slope_se,
-        intercept_se=intercept_se,
-        slope_interval=(slope - t * slope_se, slope + t * slope_se),
-        intercept_interval=(intercept - t * intercept_se, intercept + t * intercept_se),
+        slope_interval=(slope - half, slope + half),
         residual_sd=float(np.linalg.norm(residuals) / np.sqrt(S.size - 2)),
         mean_log_S=float(log_S.mean()),
         sum_squares_log_S=float(S.size * log_S.var()),
@@ -313,10 +299,9 @@ def curve_of(
     """
     measured = list(measured)
     corpus, family = _only_pair(measured, corpus, family)
-    chosen = [model for model in measured if corpus_and_family(model) == (corpus, family)]
+    chosen = models_of(measured, corpus, family)
     _check_same_settings(chosen, corpus, family)
-    _check_one_checkpoint(model.manifest for model in chosen)
-    chosen.sort(key=lambda model: (model.manifest.S, model.manifest.model))
+    _check_one_checkpoint(chosen)
     names = tuple(model.manifest.model for model in chosen)
     repeated = sorted({model for model in names if names.count(model) > 1})
     if repeated:
@@ -334,6 +319,12 @@ def curve_of(
 def corpus_and_family(model: Measured) -> tuple[str, str]:
     """What the models of one curve have in common."""
     return model.manifest.corpus, model.manifest.family
+
+
+def models_of(measured: Iterable[M], corpus: str, family: str) -> list[M]:
+    """What was measured of one family on one corpus, ascending in S; empty if nothing was."""
+    chosen = [model for model in measured if corpus_and_family(model) == (corpus, family)]
+    return sorted(chosen, key=lambda model: (model.manifest.S, model.manifest.model))
 
 
 def _only_pair(
@@ -364,14 +355,13 @@ def _check_same_settings(models: Sequence[Measured], corpus: str, family: str) -
             )
 
 
-def _check_one_checkpoint(manifests: Iterable[Manifest]) -> None:
+def _check_one_checkpoint(models: Iterable[Measured]) -> None:
     """InputError for a training run with several checkpoints: they have one S."""
     steps: dict[tuple[str, str], set[int]] = {}
-    for manifest in manifests:
-        of_run = run_and_step(manifest.model)
-        if of_run is not None:
+    for model in models:
+        if of_run := run_and_step(model.manifest.model):
             run, step = of_run
-            steps.setdefault((run, manifest.corpus), set()).add(step)
+            steps.setdefault((run, model.manifest.corpus), set()).add(step)
     for (run, _), known in steps.items():
         if len(known) > 1:
             listed = ", ".join(map(str, sorted(known)))
@@ -388,32 +378,23 @@ def family_lines(measured: Iterable[Measured]) -> list[str]:
     Raises InputError for two models of one S in a family: no single line in S goes through models
     of two recipes, or through several checkpoints of one run.
     """
-    manifests = [model.manifest for model in measured]
-    _check_one_checkpoint(manifests)
-    manifests.sort(key=lambda manifest: (manifest.corpus, manifest.family, manifest.S))
-    groups: dict[str, list[Manifest]] = {}
-    for manifest in manifests:
-        group = f"{manifest.family} on {manifest.corpus}"
-        groups.setdefault(group, []).append(manifest)
-
+    measured = list(measured)
+    _check_one_checkpoint(measured)
     lines = []
-    for group, members in groups.items():
-        _check_sizes_differ(group, members)
-        names = [manifest.model for manifest in members]
-        which = f" ({', '.join(names)})" if len(names) <= 8 else ""
-        plural = "" if len(names) == 1 else "s"
-        lines.append(f"{group}: {len(names)} model{plural}{which}")
+    for corpus, family in sorted({corpus_and_family(model) for model in measured}):
+        group = f"{family} on {corpus}"
+        manifests = [model.manifest for model in models_of(measured, corpus, family)]
+        for smaller, larger in pairwise(manifests):
+            if smaller.S == larger.S:
+                raise InputError(
+                    f"{group}: {smaller.model} and {larger.model} both have S = {larger.S:,}; if"
+                    " they are of two recipes, give those of one another family (rbpkit measure"
+                    " --family NAME; what is done is not measured again), or fit one --family"
+                )
+        which = f" ({', '.join(one.model for one in manifests)})" if len(manifests) <= 8 else ""
+        plural = "" if len(manifests) == 1 else "s"
+        lines.append(f"{group}: {len(manifests)} model{plural}{which}")
     return lines
-
-
-def _check_sizes_differ(group: str, manifests: Sequence[Manifest]) -> None:
-    for smaller, larger in pairwise(manifests):  # in order of S
-        if smaller.S == larger.S:
-            raise InputError(
-                f"{group}: {smaller.model} and {larger.model} both have S = {larger.S:,}; if they"
-                " are of two recipes, give those of one another family (rbpkit measure --family"
-                " NAME; what is done is not measured again), or fit one --family"
-            )
 
 
 def rbp_curve(
@@ -423,19 +404,12 @@ def rbp_curve(
     return curve_of(measured, corpus, family, lambda model: model.rbp(k), f"RBP_{k}")
 
 
-def ce_curve(
-    measured: Iterable[Measured], corpus: str | None = None, family: str | None = None
-) -> Curve:
-    """CE in nats against S (Figure 8a). InputError as `curve_of`."""
-    return curve_of(measured, corpus, family, lambda model: model.ce(), "CE")
-
-
 def curves_of_all(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]:
     """CE and RBP_k of every (corpus, family) that was measured. InputError as `curve_of`."""
     measured = list(measured)
     curves = []
     for corpus, family in sorted({corpus_and_family(model) for model in measured}):
-        curves.append(ce_curve(measured, corpus, family))
+        curves.append(curve_of(measured, corpus, family, lambda model: model.ce(), "CE"))
         for k in ks:
             curves.append(rbp_curve(measured, k, corpus, family))
     return curves

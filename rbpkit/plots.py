@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,14 +25,20 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
-from matplotlib.typing import LineStyleType
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogFormatterSciNotation,
+    LogLocator,
+    NullFormatter,
+    NullLocator,
+)
 from PIL import Image, ImageFilter
 
 from rbpkit.errors import InputError
 from rbpkit.files.writing import as_csv, write_whole
-from rbpkit.fit import MIN_POINTS, Curve, fit_power_law
-from rbpkit.palette import FAMILY_COLOURS, INK, OTHER, ordered_greys
+from rbpkit.fit import Curve, fit_power_law
+from rbpkit.palette import CONTEXT, FAMILY_COLOURS, INK, OTHER, ordered_greys
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,6 @@ class Ink:
 
     colour: str
     marker: str
-    line: LineStyleType = "-"
 
 
 FAMILY_MARKS = {"GPT2": "o", "OPT": "s", "Pythia": "^", "Qwen": "D", "Mamba": "P"}
@@ -174,23 +180,18 @@ def for_text(colour: str) -> str:
     return to_hex((red, green, blue))
 
 
-def whiskers(table: pd.DataFrame, value: str, ends: str = "") -> np.ndarray:
-    """(2, n): how far `ends`_low and `ends`_high (by default those of `value`) are from `value`."""
-    ends = ends or value
-    low_high = table[[f"{ends}_low", f"{ends}_high"]].to_numpy().T
+def whiskers(table: pd.DataFrame, value: str) -> np.ndarray:
+    """(2, n): how far `value`_low and `value`_high are from `value`."""
+    low_high = table[[f"{value}_low", f"{value}_high"]].to_numpy().T
     return np.abs(low_high - table[value].to_numpy())
 
 
-def family_marks(families: Iterable[str], label: str = "{}", **look: Any) -> list[Line2D]:
-    """A legend's handles: the marker of each family, with its name put into `label`.
-
-    look: more options of `Line2D`.
-    """
-    look.setdefault("linestyle", "none")
+def family_marks(families: Iterable[str]) -> list[Line2D]:
+    """A legend's handles: the marker of each family, with its name."""
     handles = []
     for family in families:
-        ink, text = ink_of(family), label.format(name_of(family))
-        handles.append(Line2D([], [], color=ink.colour, marker=ink.marker, label=text, **look))
+        ink, name = ink_of(family), name_of(family)
+        handles.append(Line2D([], [], color=ink.colour, marker=ink.marker, ls="none", label=name))
     return handles
 
 
@@ -252,25 +253,21 @@ def law_grid(
     points: pd.DataFrame,
     *,
     panel: str = "corpus",
-    x: str = "S",
     y: str = "loss",
-    hue: str = "family",
     columns: int = 2,
     size: tuple[float, float] = (3.0, 2.7),
     xlabel: str = SIZE,
     ylabel: str = r"$-\log\,\mathrm{RBP}_k$",
-    lines: bool = True,
-    share: bool = True,
 ) -> Figure:
-    """Log-log panels of points, a least-squares line through each hue, one legend below them all.
+    """Log-log panels of one range, a least-squares line through each family, one legend below.
 
-    - points: a row per point. If it has columns `low` and `high`, they are the ends of a bar at y.
-    - panel, hue, x, y: names of its columns; panels and hues appear in the order of the rows.
+    - points: a row per point, with columns `family`, `S`, and those named by `panel` and `y`;
+      panels and families appear in the order of the rows.
     - size: of a panel, in inches; two columns are `WIDTH` wide.
-    - lines: whether to draw the lines. A hue of fewer than three points, or of one x, has none.
-    - share: whether all panels have the same ranges, so that they can be compared.
+
+    A family of fewer than three points, or of one S, has no line.
     """
-    inks = inks_of(points[hue])
+    inks = inks_of(points["family"])
     with style():
         grid = sns.FacetGrid(
             points,
@@ -279,75 +276,93 @@ def law_grid(
             col_order=list(dict.fromkeys(points[panel])),
             height=size[1],
             aspect=size[0] / size[1],
-            sharex=share,
-            sharey=share,
         )
-        grid.map_dataframe(_draw_panel, x, y, hue, inks, lines)
+        grid.map_dataframe(_draw_panel, y, inks)
         grid.set_titles("{col_name}")
         grid.set_axis_labels(xlabel, ylabel)
         grid.figure.set_layout_engine("constrained")
         if len(inks) > 1:
-            grid.figure.legend(
-                handles=_legend_handles(inks, lines),
-                loc="outside lower center",
-                ncols=min(len(inks), 5),
-            )
+            handles = []
+            for family, ink in inks.items():
+                look = {"color": ink.colour, "marker": ink.marker} | MARKER_LOOK
+                handles.append(Line2D([], [], label=name_of(str(family)), **look))
+            place = "outside lower center"
+            grid.figure.legend(handles=handles, loc=place, ncols=min(len(inks), 5))
     return grid.figure
 
 
-def _legend_handles(inks: dict[Any, Ink], lines: bool) -> list[Line2D]:
-    handles = []
-    for value, ink in inks.items():
-        handle = Line2D(
-            [],
-            [],
-            color=ink.colour,
-            linestyle=ink.line if lines else "none",
-            marker=ink.marker,
-            label=name_of(str(value)),
-            **MARKER_LOOK,
-        )
-        handles.append(handle)
-    return handles
-
-
-def _draw_panel(
-    x: str,
-    y: str,
-    hue: str,
-    inks: dict[Any, Ink],
-    lines: bool,
-    *,
-    data: pd.DataFrame,
-    color: object,
-) -> None:
+def _draw_panel(y: str, inks: dict[Any, Ink], *, data: pd.DataFrame, color: object) -> None:
     """What `law_grid` draws in one panel; FacetGrid gives `data` and a colour of no use here."""
     axes = plt.gca()
     axes.set(xscale="log", yscale="log")
-    for value, part in data.groupby(hue, sort=False):
-        ink = inks[value]
-        part = part.sort_values(x)
+    for family, part in data.groupby("family", sort=False):
+        ink = inks[family]
         # A share of 1 has a loss of 0, one of 0 an infinite loss: neither has a place on log axes.
-        drawable = (part[y] > 0) & np.isfinite(part[y])
-        shown = part[drawable]
-        if lines:
-            _draw_line(axes, shown[x], shown[y], ink)
-        if {"low", "high"} <= set(shown):
-            bars = np.maximum([shown[y] - shown["low"], shown["high"] - shown[y]], 0)
-            axes.errorbar(
-                shown[x], shown[y], bars, fmt="none", ecolor=ink.colour, elinewidth=0.9, capsize=2
-            )
-        axes.plot(shown[x], shown[y], ink.marker, color=ink.colour, zorder=3, **MARKER_LOOK)
+        shown = part[(part[y] > 0) & np.isfinite(part[y])].sort_values("S")
+        with suppress(InputError):  # there is no line
+            ends = np.array([shown["S"].min(), shown["S"].max()])
+            fitted = fit_power_law(shown["S"], shown[y]).predict(ends).loss
+            axes.plot(ends, fitted, color=ink.colour, linewidth=1.2)
+        axes.plot(shown["S"], shown[y], ink.marker, color=ink.colour, zorder=3, **MARKER_LOOK)
     log_ticks(axes)
 
 
-def _draw_line(axes: Axes, x: pd.Series, y: pd.Series, ink: Ink) -> None:
-    """The least-squares line from the smallest to the largest x, if there is one."""
-    if len(x) < MIN_POINTS or x.nunique() == 1 or y.nunique() == 1:
-        return
-    ends = np.array([x.min(), x.max()])
-    fitted = fit_power_law(x, y).predict(ends).loss
-    axes.plot(ends, fitted, linestyle=ink.line, color=ink.colour, linewidth=1.2)
+def law_figure(curves: Sequence[Curve], x: str = SIZE) -> Figure:
+    """Losses on log-log axes, a panel for each corpus and quantity.
+
+    Each family has its line, and as a band the 95% interval for one new model. A line whose slope
+    cannot be told from 0 is grey and dashed. x: what the curves have as their S.
+    """
+    panels: dict[tuple[str, str], list[Curve]] = {}
+    for curve in curves:
+        if ((curve.loss > 0) & np.isfinite(curve.loss)).any():  # log axes have no other place
+            panels.setdefault((curve.corpus, curve.quantity), []).append(curve)
+    rows = -(-len(panels) // 2)
+    ends_in: dict[Axes, list[tuple[float, float, str, str]]] = {}
+    with style():
+        figure = plt.figure(figsize=(9.2, 3.8 * rows), layout="constrained")
+        for place, ((corpus, quantity), members) in enumerate(panels.items(), start=1):
+            axes = figure.add_subplot(rows, 2, place, xscale="log", yscale="log")
+            inks = inks_of(curve.family for curve in members)
+            laws = [_draw_law(axes, curve, inks[curve.family]) for curve in members]
+            log_ticks(axes)
+            low, high = axes.get_xlim()
+            if high / low < 100:  # there is one decade at most: more ticks, not all of which fit
+                axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                axes.xaxis.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(9, 9)))
+            axes.xaxis.set_minor_formatter(NullFormatter())
+            name = re.sub(r"_(\w+)$", r"$_{\1}$", quantity)
+            y = "CE (nats a token)" if quantity == "CE" else f"$-\\log$ {name}"
+            axes.set(xlabel=x, ylabel=y)
+            headed(axes, f"{name} on {short(corpus)}", "\n".join(laws))
+            ends_in[axes] = []
+            for curve in members:
+                for model, S, loss in zip(curve.models, curve.S, curve.loss, strict=True):
+                    if model and 0 < loss < np.inf:
+                        name = model.partition("/checkpoint-")[0]
+                        ends_in[axes].append((S, loss, name, inks[curve.family].colour))
+        for axes, ends in ends_in.items():  # all else is in its place
+            label_ends(axes, ends)
+    return figure
+
+
+def _draw_law(axes: Axes, curve: Curve, ink: Ink) -> str:
+    """The points of one family, its line and its band; the law in words."""
+    axes.plot(curve.S, curve.loss, ink.marker, color=ink.colour, zorder=3, **MARKER_LOOK)
+    name = name_of(curve.family)
+    try:
+        fit = fit_power_law(curve.S, curve.loss)
+    except InputError:
+        return f"{name}: no line"
+    sizes = np.geomspace(fit.S_min, fit.S_max, 50)
+    predicted = fit.predict(sizes)
+    axes.fill_between(sizes, predicted.low, predicted.high, color=CONTEXT, alpha=0.6, linewidth=0)
+    low, high = fit.slope_interval
+    in_doubt = low <= 0 <= high
+    dashes, colour = ("--", OTHER) if in_doubt else ("-", ink.colour)
+    axes.plot(sizes, predicted.loss, dashes, color=colour, linewidth=1.2)
+    doubt = ", which may be 0" if in_doubt else ""
+    return f"{name}: slope {fit.slope:.3f} ({low:.3f} to {high:.3f}){doubt}"
 
 
 def log_ticks(axes: Axes) -> None:

@@ -8,10 +8,11 @@ sha256 of the Parquet file, which holds a copy of it.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -26,7 +27,7 @@ from rbpkit.errors import InputError, check_path, check_ties, nearest
 from rbpkit.files.manifest import JobKey, Manifest, choosable, is_value
 from rbpkit.files.names import AnyPath, folder_name, names_apart, run_and_step, whole_path
 from rbpkit.files.writing import write_whole
-from rbpkit.summary import Histogram, Summary, document_index, summarise
+from rbpkit.summary import Summary, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,8 +44,6 @@ COLUMNS: dict[str, type[np.generic]] = {
 }
 # Fields of a manifest that may be given to a finished job, and what they are if nothing is known.
 AMENDED: dict[str, Any] = {"family": "", "folder": "", "scored_bytes": 0}
-# What two models have in common that read the same text up to the same places.
-TEXT_AND_LENGTH = ("corpus", "fingerprint", "documents", "seed", "max_length", "stride")
 # What a model may be unable to give (see `Ranker.ranks`).
 OPTIONAL = frozenset(["n_equal", "p_max", "entropy"])
 # A column that only some corpora have.
@@ -154,13 +153,9 @@ class Records:
     def rank(self, ties: str = "pessimistic") -> np.ndarray:
         """R, (T,) int32, from 1. Pessimistic is Eq. 3: tied tokens come before the target."""
         check_ties(ties)
-        if self.n_equal is None:
-            if ties == "optimistic":
-                raise InputError(
-                    f"ties='optimistic': {self.manifest.model} gives no ties (n_equal)"
-                )
-            return self.n_greater + 1
-        if ties == "optimistic":
+        if self.n_equal is None and ties == "optimistic":
+            raise InputError(f"ties='optimistic': {self.manifest.model} gives no ties (n_equal)")
+        if self.n_equal is None or ties == "optimistic":
             return self.n_greater + 1
         return self.n_greater + self.n_equal + 1
 
@@ -170,23 +165,18 @@ class Records:
     def rbp(self, k: np.ndarray, ties: str = "pessimistic") -> np.ndarray: ...
     def rbp(self, k: int | np.ndarray, ties: str = "pessimistic") -> float | np.ndarray:
         """RBP_k = Pr(R <= k), Eq. 4: float for a scalar k, else an array. InputError if k < 1."""
-        return Histogram.of(np.bincount(self.rank(ties))).share(k)
+        return self.summary().rbp(k, ties)
 
     def ce(self) -> float:
-        """Mean negative log-likelihood, nats, summed in float64 document by document."""
-        _, index = document_index(self.document)
-        return math.fsum(np.bincount(index, weights=self.nll)) / self.tokens
-
-    @overload
-    def success(self, N: int, k: int) -> float: ...
-    @overload
-    def success(self, N: int, k: np.ndarray) -> np.ndarray: ...
-    def success(self, N: int, k: int | np.ndarray) -> float | np.ndarray:
-        """p_{N,k}, Section 5.1, for N in WINDOWS: as `Summary.success`, with the same errors."""
-        return self.summary().success(N, k)
+        """Mean negative log-likelihood, nats."""
+        return self.summary().ce()
 
     def summary(self) -> Summary:
         """All this as a `Summary`: the same integers, at every k and for N in WINDOWS."""
+        return self._summary
+
+    @functools.cached_property
+    def _summary(self) -> Summary:
         return summarise(self.columns(), self.manifest)
 
     @classmethod
@@ -214,6 +204,9 @@ class Records:
 
 
 # -- a folder of records ----------------------------------------------------------------------
+
+Found = dict[Path, Summary]
+"""Summaries by the path of their file, sorted."""
 
 
 @dataclass(frozen=True)
@@ -407,28 +400,58 @@ def load_summaries(
         if name not in choosable():
             hint = nearest(name, choosable())
             raise InputError(f"no setting {name!r}{hint}; there are {', '.join(choosable())}")
-    summaries = _all_summaries(Path(directory))
-    if not summaries:
+    found = _all_summaries(Path(directory))
+    if not found:
         raise InputError(f"{directory}: no records or summaries in this folder")
-    summaries = dict(zip(summaries, told_apart(list(summaries.values())), strict=True))
-    asked = _values_there(settings, [one.manifest for one in summaries.values()], directory)
+    asked = _values_there(settings, [one.manifest for one in found.values()], directory)
     if "model" not in asked:
-        summaries = _without_renamed(summaries, say)
-    chosen = _with_settings(summaries, asked, one_revision=not several)
+        found = _without_renamed(found, say)
+    chosen = _with_settings(found, asked, one_revision=not several)
     if not chosen:
         words = ", ".join(f"{name} {' or '.join(sorted(some))}" for name, some in asked.items())
-        kinds = {f"{one.manifest.corpus} / {one.manifest.family}" for one in summaries.values()}
+        kinds = {f"{one.manifest.corpus} / {one.manifest.family}" for one in found.values()}
         raise InputError(
             f"{directory}: nothing measured with {words}; there is (corpus / family):"
             f" {'; '.join(sorted(kinds))}"
         )
-    if checkpoint is not None or not several:
-        _check_runs(chosen.values())
     if checkpoint is not None:
         chosen = _one_checkpoint(chosen, str(checkpoint), say)
     if not several:
         _check_one_setting(chosen)
     return list(chosen.values())
+
+
+def _all_summaries(directory: Path) -> Found:
+    """The summaries under a folder, with names that tell their models apart."""
+    found = {_summary_file(job.path): summary_of(job) for job in iter_manifests(directory)}
+    for path in directory.rglob("[!.]*.summary.npz"):
+        if path not in found and path.is_file():  # as the repository ships them: without records
+            found[path] = Summary.from_bytes(path.read_bytes(), path)
+    paths = sorted(found)
+    named = told_apart([found[path] for path in paths])
+    return dict(zip(paths, named, strict=True))
+
+
+def told_apart(summaries: Sequence[Summary]) -> list[Summary]:
+    """The summaries, with longer names if models of several folders have one (`names_apart`).
+
+    A model is called after its folder whatever else is measured, so its records are found again.
+    Only those who read several models see that runs/a and runs4/a are two runs. Weights that were
+    measured in two places, as a folder was moved, are one model.
+    """
+    folder_of: dict[tuple[str, str], str] = {}  # by name and revision
+    for summary in summaries:
+        manifest = summary.manifest
+        if manifest.folder:
+            model = manifest.model, manifest.revision
+            folder_of[model] = min(manifest.folder, folder_of.get(model, manifest.folder))
+    names = dict(zip(folder_of, names_apart(list(folder_of.values())), strict=True))
+    named = []
+    for summary in summaries:
+        manifest = summary.manifest
+        name = names.get((manifest.model, manifest.revision), manifest.model)
+        named.append(replace(summary, manifest=manifest.model_copy(update={"model": name})))
+    return named
 
 
 def _values_there(
@@ -450,10 +473,9 @@ def _values_there(
             if name == "model" and word not in recorded:
                 word = _name_in_records(word, manifests)
             if not any(is_value(name, one, word) for one in recorded):
-                more = f" and {len(recorded) - 20} more" if len(recorded) > 20 else ""
-                listed = ", ".join(recorded[:20]) + more
                 hint = nearest(str(value), recorded)
-                raise InputError(f"{directory}: no {name} {str(value)!r}{hint}; there are {listed}")
+                there = _listed(recorded, most=20)
+                raise InputError(f"{directory}: no {name} {str(value)!r}{hint}; there are {there}")
             asked[name].add(word)
     return asked
 
@@ -464,15 +486,12 @@ def _name_in_records(word: str, manifests: Iterable[Manifest]) -> str:
     The word itself if it means none. InputError if it means several.
     """
     check_path("model", word)
-    folder = Path(word)
-    path, name = whole_path(folder), folder_name(folder)
+    path, name = whole_path(Path(word)), folder_name(Path(word))
     in_folder = set()
     of_short_name = set()
     for manifest in manifests:
-        if manifest.folder == path:
-            in_folder.add(manifest.model)
         # Without a folder in the manifest, the name is all that is known of it.
-        elif not manifest.folder and manifest.model == name:
+        if manifest.folder == path or (not manifest.folder and manifest.model == name):
             in_folder.add(manifest.model)
         elif manifest.folder and manifest.model.endswith(f"/{word}"):
             of_short_name.add(manifest.model)
@@ -482,181 +501,113 @@ def _name_in_records(word: str, manifests: Iterable[Manifest]) -> str:
     return meant[0] if meant else word
 
 
-def _with_settings(
-    summaries: Mapping[Path, Summary], asked: Mapping[str, set[str]], one_revision: bool
-) -> dict[Path, Summary]:
+def _listed(names: Sequence[str], most: int) -> str:
+    """The first names, and how many there are besides."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _without_renamed(found: Found, say: Callable[[str], None]) -> Found:
+    """One summary of each job, of those that differ in nothing but the model's name.
+
+    The same weights were measured again under another name, as the first was that of several
+    models. So a name that a single model has goes first; of two such names, the first in the order
+    of the alphabet: a copy of the folder gives the same.
+    """
+    revisions: dict[str, set[str]] = {}  # of each name
+    for summary in found.values():
+        manifest = summary.manifest
+        revisions.setdefault(manifest.model, set()).add(manifest.revision)
+
+    def best_first(path: Path) -> tuple[int, str]:
+        name = found[path].manifest.model
+        return len(revisions[name]), name
+
+    kept: dict[object, Path] = {}
+    for path in sorted(found, key=best_first):
+        manifest = found[path].manifest
+        nameless = manifest.key.model_copy(update={"model": ""})
+        first = kept.setdefault((nameless, manifest.S, manifest.V), path)
+        name, used = manifest.model, found[first].manifest.model
+        if name != used:
+            say(f"{name} has the weights of {used}, and counts as {used}.")
+    return {path: found[path] for path in sorted(kept.values())}
+
+
+def _with_settings(found: Found, asked: Mapping[str, set[str]], one_revision: bool) -> Found:
     """Those with these settings.
 
     one_revision: a revision is one of a model's several, and leaves models that have one alone.
     """
-    chosen = {path: one for path, one in summaries.items() if one.manifest.has(asked)}
+    chosen = {path: one for path, one in found.items() if one.manifest.has(asked)}
     if not (one_revision and chosen and "revision" in asked):
         return chosen
     others = {name: values for name, values in asked.items() if name != "revision"}
     decided = {(one.manifest.model, one.manifest.corpus) for one in chosen.values()}
-    for path, one in summaries.items():
+    for path, one in found.items():
         undecided = (one.manifest.model, one.manifest.corpus) not in decided
         if undecided and one.manifest.has(others):
             chosen[path] = one
     return dict(sorted(chosen.items()))
 
 
-def _all_summaries(directory: Path) -> dict[Path, Summary]:
-    """The summaries under a folder by the path of their file, sorted."""
-    jobs = {_summary_file(job.path): job for job in iter_manifests(directory)}
-    alone = {path for path in directory.rglob("[!.]*.summary.npz") if path.is_file()}
-    paths = alone | jobs.keys()
-    summaries = {}
-    for path in sorted(paths):
-        if path in jobs:
-            summaries[path] = summary_of(jobs[path])
-        else:  # as the repository ships them: without records
-            summaries[path] = Summary.from_bytes(path.read_bytes(), path)
-    return summaries
-
-
-def told_apart(summaries: Sequence[Summary]) -> list[Summary]:
-    """The summaries, with longer names if models of several folders have one (`names_apart`).
-
-    A model is called after its folder whatever else is measured, so its records are found again.
-    Only those who read several models see that runs/a and runs4/a are two runs. Weights that were
-    measured in two places, as a folder was moved, are one model.
-    """
-    folder_of: dict[tuple[str, str], str] = {}  # by name and revision
-    for summary in summaries:
-        manifest = summary.manifest
-        if manifest.folder:
-            model = manifest.model, manifest.revision
-            folder_of[model] = min(manifest.folder, folder_of.get(model, manifest.folder))
-    names = dict(zip(folder_of, names_apart(list(folder_of.values())), strict=True))
-    renamed = []
-    for summary in summaries:
-        manifest = summary.manifest
-        name = names.get((manifest.model, manifest.revision), manifest.model)
-        if name != manifest.model:
-            named = manifest.model_copy(update={"model": name})
-            summary = replace(summary, manifest=named)
-        renamed.append(summary)
-    return renamed
-
-
-def _without_renamed(
-    summaries: Mapping[Path, Summary], say: Callable[[str], None]
-) -> dict[Path, Summary]:
-    """One summary of each job, of those that differ in nothing but the model's name.
-
-    The same weights were measured again under another name, as the first was that of several
-    models ("checkpoint-300" of five runs). So a name that a single model has goes first; of two
-    such names, the first in the order of the alphabet: a copy of the folder gives the same.
-    """
-    revisions: dict[str, set[str]] = {}  # of each name
-    for summary in summaries.values():
-        manifest = summary.manifest
-        revisions.setdefault(manifest.model, set()).add(manifest.revision)
-
-    def best_first(path: Path) -> tuple[int, str, Path]:
-        name = summaries[path].manifest.model
-        return len(revisions[name]), name, path
-
-    kept: dict[tuple[object, ...], Path] = {}
-    for path in sorted(summaries, key=best_first):
-        manifest = summaries[path].manifest
-        nameless = manifest.key.model_copy(update={"model": ""})
-        first = kept.setdefault((nameless, manifest.S, manifest.V), path)
-        name, used = manifest.model, summaries[first].manifest.model
-        if name != used:
-            say(f"{name} has the weights of {used}, and counts as {used}.")
-    paths = set(kept.values())
-    return {path: summary for path, summary in summaries.items() if path in paths}
-
-
-def _one_checkpoint(
-    summaries: Mapping[Path, Summary], checkpoint: str, say: Callable[[str], None]
-) -> dict[Path, Summary]:
+def _one_checkpoint(found: Found, checkpoint: str, say: Callable[[str], None]) -> Found:
     """One checkpoint of each run, and all models that are of no run.
 
     checkpoint: "last", or the number of a step ("300"). InputError if no run has it.
     """
     if checkpoint != "last" and not checkpoint.isdecimal():
         raise InputError(f"checkpoint {checkpoint!r}: give last, or the number of a step")
-    of_run = {path: run_and_step(one.manifest.model) for path, one in summaries.items()}
-    last: dict[tuple[str, str], int] = {}  # of each run on each corpus
-    for path, summary in summaries.items():
-        if found := of_run[path]:
-            run, step = found
-            place = run, summary.manifest.corpus
-            last[place] = max(step, last.get(place, 0))
-
-    def is_wanted(path: Path) -> bool:
-        found = of_run[path]
-        if found is None:
-            return True
-        run, step = found
-        corpus = summaries[path].manifest.corpus
-        return step == (last[run, corpus] if checkpoint == "last" else int(checkpoint))
-
-    chosen = {path: summary for path, summary in summaries.items() if is_wanted(path)}
-    if last and not any(of_run[path] for path in chosen):
-        steps = ", ".join(map(str, sorted(set(last.values()))))
-        raise InputError(f"no run has the checkpoint {checkpoint}; the last ones are {steps}")
-    names = {summary.manifest.model for summary in summaries.values()}
-    left_out = sorted(names - {summary.manifest.model for summary in chosen.values()})
+    runs: dict[tuple[str, str], dict[Path, int]] = {}  # the steps of each run on each corpus
+    for path, summary in found.items():
+        if of_run := run_and_step(summary.manifest.model):
+            run, step = of_run
+            runs.setdefault((run, summary.manifest.corpus), {})[path] = step
+    left_out = set()
+    for steps in runs.values():
+        wanted = max(steps.values()) if checkpoint == "last" else int(checkpoint)
+        left_out |= {path for path, step in steps.items() if step != wanted}
+    if left_out and len(left_out) == sum(map(len, runs.values())):
+        last = sorted({max(steps.values()) for steps in runs.values()})
+        listed = ", ".join(map(str, last))
+        raise InputError(f"no run has the checkpoint {checkpoint}; the last ones are {listed}")
     if left_out:
         which = "the last checkpoint" if checkpoint == "last" else f"checkpoint {checkpoint}"
-        more = f" and {len(left_out) - 8} more" if len(left_out) > 8 else ""
-        listed = ", ".join(left_out[:8]) + more
+        names = sorted({found[path].manifest.model for path in left_out})
+        listed = _listed(names, most=8)
         say(f"Of each training run only {which} is used; left out: {listed}.")
-    return chosen
+    return {path: summary for path, summary in found.items() if path not in left_out}
 
 
-def _check_runs(summaries: Iterable[Summary]) -> None:
-    """InputError if what is called one run has models of several sizes, vocabularies or tokenizers.
+def _check_one_setting(found: Found) -> None:
+    """InputError if a model was measured on one corpus under several settings.
 
-    Runs in folders of one name would be taken for one, and a checkpoint of the first dropped for a
-    later one of the second, if no manifest says in which folders they were.
+    It names them, and says how to choose one: the first of each.
     """
-    first_of: dict[object, Summary] = {}  # of each run, and of each run on each text
-    for summary in summaries:
-        manifest = summary.manifest
-        of_run = run_and_step(manifest.model)
-        if of_run is None:
-            continue
-        run, _ = of_run
-        text = tuple(manifest.setting(name) for name in TEXT_AND_LENGTH)
-        first = first_of.setdefault(run, summary).manifest
-        first_on_text = first_of.setdefault((run, text), summary)
-        difference = ""
-        if (manifest.S, manifest.V) != (first.S, first.V):
-            difference = (
-                f"{first.model} has S = {first.S:,} and V = {first.V:,},"
-                f" {manifest.model} S = {manifest.S:,} and V = {manifest.V:,}"
-            )
-        elif not _same_tokens(summary, first_on_text):
-            other = first_on_text.manifest.model
-            difference = f"the tokenizers of {other} and {manifest.model} cut one text differently"
-        if difference:
-            raise InputError(
-                f"{run} is no single run: {difference}; measure its models again, which notes their"
-                " folders, or one under another --name"
-            )
-
-
-def _same_tokens(one: Summary, other: Summary) -> bool:
-    """Whether all documents of a text have as many tokens."""
-    same_documents = np.array_equal(one.document, other.document)
-    return same_documents and np.array_equal(one.document_tokens, other.document_tokens)
-
-
-def _check_one_setting(summaries: Mapping[Path, Summary]) -> None:
-    """InputError if a model was measured on one corpus under several settings; it names them."""
     jobs: dict[tuple[str, str], dict[JobKey, Path]] = {}
-    for path, summary in summaries.items():
+    for path, summary in found.items():
         manifest = summary.manifest
         jobs.setdefault((manifest.model, manifest.corpus), {})[manifest.key] = path
     for (model, corpus), path_of in jobs.items():
-        if len(path_of) > 1:
-            fault = f"{model} on {corpus} was measured under several settings"
-            raise InputError(f"{fault}: {_choices(path_of)}")
+        values: dict[str, list[str]] = {}
+        for name in choosable():
+            different = dict.fromkeys(str(key.setting(name))[:15] for key in path_of)
+            if len(different) > 1:
+                values[name] = list(different)
+        if not values:
+            continue
+        listed = "; ".join(f"{name} {' or '.join(some)}" for name, some in values.items())
+        options = " ".join(f"--where {name}={some[0]}" for name, some in values.items())
+        fault = (
+            f"{model} on {corpus} was measured under several settings: {listed}; choose one, as"
+            f" {options} (in Python: load_summaries(folder, {next(iter(values))}=...))"
+        )
+        if "revision" in values:
+            files = "; ".join(map(job_files, path_of.values()))
+            fault += (
+                f", measure one under another --name, or delete the records of the other: {files}"
+            )
+        raise InputError(fault)
 
 
 def job_files(path: Path) -> str:
@@ -665,38 +616,17 @@ def job_files(path: Path) -> str:
     return f"{path.parent / name}.parquet, .json and .summary.npz"
 
 
-def _choices(path_of: Mapping[JobKey, Path]) -> str:
-    """In which settings jobs differ, and how to choose one of them: the first."""
-    values: dict[str, list[str]] = {}
-    for name in choosable():
-        different = dict.fromkeys(str(key.setting(name)) for key in path_of)
-        if len(different) > 1:
-            values[name] = [value[:15] for value in different]
-    listed = "; ".join(f"{name} {' or '.join(some)}" for name, some in values.items())
-    options = " ".join(f"--where {name}={some[0]}" for name, some in values.items())
-    in_python = f"load_summaries(folder, {next(iter(values))}=...)"
-    choices = f"{listed}; choose one, as {options} (in Python: {in_python})"
-    if "revision" in values:
-        files = "; ".join(map(job_files, path_of.values()))
-        choices += (
-            f", measure one under another --name, or delete the records of the other: {files}"
-        )
-    return choices
-
-
 def summary_of(job: RecordFile) -> Summary:
     """The summary of a finished job.
 
     Read from its .summary.npz; made from the records if that is missing, damaged or of others.
     """
     path = _summary_file(job.path)
-    try:
+    with suppress(InputError, OSError):
         stored = Summary.from_bytes(path.read_bytes(), path)
-    except (InputError, OSError):
-        return Records.load(job.path).summary()
-    if stored.manifest != job.manifest:
-        return Records.load(job.path).summary()
-    return stored
+        if stored.manifest == job.manifest:
+            return stored
+    return Records.load(job.path).summary()
 
 
 def _finished(path: Path) -> bool:

@@ -143,7 +143,7 @@ class Summary:
             raise InputError(f"ties='optimistic': {self.manifest.model} gives no ties (n_equal)")
         return ranks.share(k)
 
-    def rbp_interval(self, k: int, draws: int = DRAWS) -> tuple[float, float]:
+    def rbp_interval(self, k: int) -> tuple[float, float]:
         """The 95% interval of RBP_k for other documents like these: its (low, high) percentiles.
 
         Each draw resamples the documents, with seed 42; those of one unit stay together. Raises
@@ -152,7 +152,7 @@ class Summary:
         """
         if np.ndim(k) > 0:
             raise InputError(f"k={shown(k)}: an interval is of one k; ask for one after the other")
-        return self._interval_per_token(self.hits([k])[:, 0], draws)
+        return interval(resample([self], [k]).rbp[:, 0, 0])
 
     def hits(self, ks: Sequence[int]) -> np.ndarray:
         """How many tokens of each document have R <= k, (D, K) for K values of k.
@@ -167,22 +167,13 @@ class Summary:
         on_grid_and_all = np.column_stack([self.document_hits, self.document_tokens])
         return on_grid_and_all[:, np.searchsorted(self.k_grid, wanted)]
 
-    def _interval_per_token(self, sums: np.ndarray, draws: int) -> tuple[float, float]:
-        """The interval of a mean over tokens; sums: (D,), of each document's tokens."""
-        if np.unique(self.document_units).size < 2:
-            raise InputError(f"{self.manifest.corpus}: an interval needs two documents or more")
-        means = []
-        for weights in weight_blocks(self.document_units, draws):
-            means.append(weights @ sums / (weights @ self.document_tokens))
-        return interval(np.concatenate(means))
-
     def ce(self) -> float:
         """Mean negative log-likelihood, nats."""
         return math.fsum(self.document_nll) / self.tokens
 
-    def ce_interval(self, draws: int = DRAWS) -> tuple[float, float]:
+    def ce_interval(self) -> tuple[float, float]:
         """The 95% interval of CE in nats, as `rbp_interval`. InputError for a single unit."""
-        return self._interval_per_token(self.document_nll, draws)
+        return interval(resample([self]).ce[:, 0])
 
     def bits_per_byte(self) -> float:
         """T CE / (ln 2 x scored_bytes): bits for each UTF-8 byte of the text of T scored tokens.
@@ -224,10 +215,15 @@ class Summary:
             "manifest": np.frombuffer(self.manifest.to_json().encode(), dtype=np.uint8),
             "ranks": np.diff(self.ranks.values, prepend=0),
             "counts": self.ranks.counts,
-            **self._tied(),
-            "windows": np.array(rest),
-            "hits": np.ascontiguousarray(hits.T),  # one k's small numbers together compress best
         }
+        if self.ranks_optimistic is not None:
+            # Few tokens are tied, so the difference says the same in less.
+            V = self.manifest.V
+            change = self.ranks_optimistic.dense(V) - self.ranks.dense(V)
+            arrays["tied"] = np.flatnonzero(change)
+            arrays["tied_change"] = change[arrays["tied"]]
+        arrays["windows"] = np.array(rest)
+        arrays["hits"] = np.ascontiguousarray(hits.T)  # small numbers together compress best
         for name in STORED:
             if getattr(self, name) is not None:
                 arrays[name] = getattr(self, name)
@@ -240,15 +236,6 @@ class Summary:
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **narrow)
         return buffer.getvalue()
-
-    def _tied(self) -> dict[str, np.ndarray]:
-        """How the optimistic ranks differ: few tokens are tied, so this says the same in less."""
-        if self.ranks_optimistic is None:
-            return {}
-        V = self.manifest.V
-        change = self.ranks_optimistic.dense(V) - self.ranks.dense(V)
-        tied = np.flatnonzero(change)
-        return {"tied": tied, "tied_change": change[tied]}
 
     @classmethod
     def from_bytes(cls, data: bytes, where: object = "summary") -> Summary:
@@ -294,54 +281,48 @@ class Summary:
 
     def _check(self) -> None:
         """ValueError that names what no measurement can give, as in a file that was changed."""
-        tokens, V = self.tokens, self.manifest.V
-        ranks, counts = self.ranks.values, self.ranks.counts
-        documents = self.document_tokens
-        known = (self.document_nll, self.document_p_max, self.document_entropy)
-        sums = [values for values in known if values is not None]
-        by_document = (documents, self.document_units, *sums)
+        tokens, documents = self.tokens, self.document_tokens
+        optional = (self.document_p_max, self.document_entropy)
+        sums = [self.document_nll, *(values for values in optional if values is not None)]
         D, K = self.document.size, self.k_grid.size
+        by_document = (documents, self.document_units, *sums)
         fit = all(array.shape == (D,) for array in by_document)
         if not fit or self.document_hits.shape != (D, K):
             raise ValueError("it has arrays of lengths that do not fit together")
         hits = np.diff(self.document_hits, axis=1, prepend=0, append=documents[:, None])
-        hits_in_all = self.document_hits.sum(axis=0)
         hits_of_ranks = self.ranks.at_most(np.maximum(self.k_grid, 1))
-        least_nll = counts @ np.log(np.maximum(ranks, 1))  # no token's is below ln R
-        optimistic = self.ranks_optimistic
-        ties_can_be = optimistic is None or (
-            self._can_be(optimistic) and optimistic.total == tokens
-        )
+        least_nll = self.ranks.counts @ np.log(np.maximum(self.ranks.values, 1))  # none below ln R
         largest = documents if self.document_p_max is None else self.document_p_max
-        windows_can_be = all(self._can_be(window) for window in self.windows.values())
+        ties = self.ranks if self.ranks_optimistic is None else self.ranks_optimistic
         faults = {
             "no tokens": tokens < 1,
-            f"ranks outside 1 to V = {V}": ranks[0] < 1 or ranks[-1] > V,
-            "counts that are not positive": (counts < 1).any(),
-            f"counts that are not {tokens} in all": self.ranks.total != tokens,
+            "counts of ranks that cannot be": not self._can_be(self.ranks, tokens),
+            "counts of ties that cannot be": not self._can_be(ties, tokens),
+            "counts of windows that cannot be": not all(map(self._can_be, self.windows.values())),
             f"documents that have not {tokens} tokens": documents.sum() != tokens,
             "a document without tokens": (documents < 1).any(),
             "hits that fall with k, or more than tokens": (hits < 0).any(),
-            "sums that are negative or not finite": any(
-                not (np.isfinite(values) & (values >= 0)).all() for values in sums
+            "sums that are negative or not finite": not all(
+                (np.isfinite(values) & (values >= 0)).all() for values in sums
             ),
             "documents out of order": (np.diff(self.document, prepend=-1) < 1).any(),
             "k out of order": (np.diff(self.k_grid, prepend=0) < 1).any(),
-            "hits that are not those of its ranks": (hits_in_all != hits_of_ranks).any(),
+            "hits that are not those of its ranks": any(
+                self.document_hits.sum(axis=0) != hits_of_ranks
+            ),
             "losses below ln R": self.document_nll.sum() < 0.999 * least_nll,
             "probabilities above 1": (largest > 1.001 * documents).any(),
-            "counts of windows that cannot be": not windows_can_be,
-            "counts of ties that cannot be": not ties_can_be,
         }
         for fault, found in faults.items():
             if found:
                 raise ValueError(f"it has {fault}")
 
-    def _can_be(self, histogram: Histogram) -> bool:
-        """Whether ranks of a part of the tokens, or of windows, could be seen so often."""
-        in_range = (histogram.values >= 1) & (histogram.values <= self.manifest.V)
-        positive = histogram.counts >= 1
-        return bool(in_range.all() and positive.all()) and histogram.total <= self.tokens
+    def _can_be(self, histogram: Histogram, total: int | None = None) -> bool:
+        """Whether ranks could be seen so often: `total` times, or at most once for each token."""
+        values, counts = histogram.values, histogram.counts
+        in_range = (values >= 1) & (values <= self.manifest.V) & (counts >= 1)
+        right_total = histogram.total <= self.tokens if total is None else histogram.total == total
+        return bool(in_range.all()) and right_total
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:
@@ -392,17 +373,15 @@ def summarise(columns: Mapping[str, np.ndarray], manifest: Manifest) -> Summary:
         rank = rank + columns["n_equal"]
     maxima = window_maxima(rank, document, columns["position"], WINDOWS)
     windows = {N: Histogram.of(np.bincount(largest)) for N, largest in maxima}
-    numbers, index = document_index(document)
+    starts = np.diff(document, prepend=-1) != 0
+    numbers, index = document[starts], np.cumsum(starts) - 1  # (D,) and (T,)
     k_grid = np.array([k for k in K_GRID if k < manifest.V], dtype=np.int32)
     # Of each token the first k of the grid that it hits, as a place; past the grid: none.
     first_hit = np.searchsorted(k_grid, rank)
     width = k_grid.size + 1
     by_document = np.bincount(index * width + first_hit, minlength=numbers.size * width)
     hits = np.cumsum(by_document.reshape(-1, width), axis=1)[:, :-1]
-    units = numbers
-    if "unit" in columns:
-        first_token = np.searchsorted(index, np.arange(numbers.size))
-        units = columns["unit"][first_token]
+    units = columns["unit"][starts] if "unit" in columns else numbers
     sums: dict[str, np.ndarray | None] = {}  # over the tokens of each document
     for name in ("p_max", "entropy"):
         weights = columns.get(name)
@@ -423,7 +402,73 @@ def summarise(columns: Mapping[str, np.ndarray], manifest: Manifest) -> Summary:
     )
 
 
-def document_index(document: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The documents' numbers (D,) and for each token, (T,), which of them it is in."""
-    starts = np.diff(document, prepend=-1) != 0
-    return document[starts], np.cumsum(starts) - 1
+# -- other text like the text that was scored --------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Resampled:
+    """What the models of one corpus would have measured on each resample of its text.
+
+    ce: (B, n) nats, rbp: (B, n, K) shares in [0, 1], for B resamples, n models and K values of k.
+    """
+
+    ce: np.ndarray
+    rbp: np.ndarray
+
+    @property
+    def loss(self) -> np.ndarray:
+        """-log RBP_k, (B, n, K): inf if a resample has no hit, 0 if it has nothing else."""
+        with np.errstate(divide="ignore"):
+            return np.abs(np.log(self.rbp))
+
+
+def resample(summaries: Sequence[Summary], ks: Sequence[int] = (), draws: int = DRAWS) -> Resampled:
+    """CE and RBP_k of models of one corpus on `draws` resamples, the same for every model.
+
+    The draws are paired, so what is common to the models cancels in a difference. A document
+    without a scored token of one model (another tokenizer cuts it) is drawn for the others alone.
+    Raises InputError for models of several corpora or texts, for models whose records have other
+    units, for a k that is not on a summary's grid, and for fewer than two units.
+    """
+    texts = {(summary.manifest.corpus, summary.manifest.fingerprint) for summary in summaries}
+    if len(texts) != 1:
+        corpora = sorted({corpus for corpus, _ in texts}) or ["nothing"]
+        raise InputError(
+            f"{', '.join(corpora)}: models were measured on different text, not paired"
+        )
+    documents, units = _documents_and_units(summaries)
+    ce_blocks, rbp_blocks = [], []
+    for weights in weight_blocks(units, draws):
+        ce, rbp = [], []
+        for summary in summaries:
+            own = weights
+            if summary.document.size < documents.size:
+                own = weights[:, np.searchsorted(documents, summary.document)]
+            tokens = own @ summary.document_tokens
+            hits = own @ summary.hits(ks).astype(np.float64)
+            # A resample may have no token of a model that scored few documents.
+            with np.errstate(invalid="ignore", divide="ignore"):
+                ce.append(own @ summary.document_nll / tokens)
+                rbp.append(hits / tokens[:, None])
+        ce_blocks.append(np.stack(ce, axis=1))
+        rbp_blocks.append(np.stack(rbp, axis=1))
+    return Resampled(np.concatenate(ce_blocks), np.concatenate(rbp_blocks))
+
+
+def _documents_and_units(summaries: Sequence[Summary]) -> tuple[np.ndarray, np.ndarray]:
+    """The documents that some model scored, (D,) their numbers, and their units, (D,).
+
+    Raises InputError if two models have a document in different units.
+    """
+    documents = np.unique(np.concatenate([summary.document for summary in summaries]))
+    units = np.full(documents.size, -1)
+    for summary in summaries:
+        places = np.searchsorted(documents, summary.document)
+        known = units[places]
+        if np.any((known != -1) & (known != summary.document_units)):
+            raise InputError(
+                f"{summary.manifest.corpus}: {summary.manifest.model} was measured with other units"
+                " than the models before it; measure all of them with the same --unit"
+            )
+        units[places] = summary.document_units
+    return documents, units

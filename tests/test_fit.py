@@ -14,7 +14,6 @@ from scipy import stats
 
 from rbpkit.errors import InputError
 from rbpkit.fit import (
-    ce_curve,
     curve_of,
     fit_all,
     fit_power_law,
@@ -62,13 +61,12 @@ def test_intervals_cover_at_their_stated_rate(level):
     """500 draws of n = 5: three degrees of freedom, where normal quantiles would cover 0.86."""
     draws, rng = 500, np.random.default_rng(20387)
     target = 1e11
-    hits = dict.fromkeys(("slope", "intercept", "prediction"), 0)
+    hits = dict.fromkeys(("slope", "prediction"), 0)
     for _ in range(draws):
         fit = fit_power_law(QWEN, law(QWEN) * np.exp(rng.normal(0, 0.05, 5)), level=level)
         new_model = float(law(np.array(target))) * np.exp(rng.normal(0, 0.05))
         predicted = fit.predict(target)
         hits["slope"] += fit.slope_interval[0] <= -ALPHA <= fit.slope_interval[1]
-        hits["intercept"] += fit.intercept_interval[0] <= LOG_C <= fit.intercept_interval[1]
         hits["prediction"] += predicted.low <= new_model <= predicted.high
     tolerance = 3 * np.sqrt(level * (1 - level) / draws)  # three binomial standard errors
     for what, count in hits.items():
@@ -195,9 +193,10 @@ def test_curves_ascend_in_S(ladder):
     assert curve.value.tolist() == [0.25, 0.5, 0.75]
     assert (curve.corpus, curve.family, curve.quantity) == ("Wiki", "GPT2", "RBP_1")
     assert curve.loss == pytest.approx([-math.log(p) for p in (0.25, 0.5, 0.75)])
-    windows = curve_of(ladder, None, None, lambda one: one.success(2, 2), "p_{2,2}")
+    summaries = [one.summary() for one in LADDER]
+    windows = curve_of(summaries, None, None, lambda one: one.success(2, 2), "p_{2,2}")
     assert windows.value == pytest.approx([2 / 3, 2 / 3, 1])
-    ce = ce_curve(ladder)
+    ce = curve_of(ladder, None, None, lambda one: one.ce(), "CE")
     expected = [0.1 + 2 * math.log(product) / 4 for product in (12, 10, 2)]
     assert ce.value == pytest.approx(expected, rel=1e-6)
     assert ce.loss.tolist() == ce.value.tolist()
@@ -211,9 +210,9 @@ def test_choice_of_corpus_and_family():
     with pytest.raises(InputError, match="name one corpus and one family"):
         rbp_curve(both, 1)
     with pytest.raises(InputError, match="C4"):
-        ce_curve(both, "C4", "GPT2")
+        rbp_curve(both, 1, "C4", "GPT2")
     with pytest.raises(InputError, match="nothing at all"):
-        ce_curve([])
+        rbp_curve([], 1)
 
 
 def test_fits_of_all_that_was_measured():

@@ -99,8 +99,7 @@ def fit(
     for trust in trust_of_all(summaries).values():
         say(trust.words)
     if figure is not None:
-        from rbpkit.plots import curve_points
-        from rbpkit.tools.law_figures import law_figure
+        from rbpkit.plots import curve_points, law_figure
 
         save_figure(law_figure(curves), curve_points("measured", curves), figure)
 
@@ -127,7 +126,7 @@ def _print_lines_in_ce(fits: Sequence[AxisFit], form: Form, figure: Path | None)
     if figure is None:
         return
     from rbpkit.fit import Curve
-    from rbpkit.tools.law_figures import law_figure
+    from rbpkit.plots import law_figure
 
     curves, points = [], []
     for fit in fits:

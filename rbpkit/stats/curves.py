@@ -12,6 +12,7 @@ import pandas as pd
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, M, corpus_and_family, curve_of, fit_power_law
+from rbpkit.fit import models_of as models_of
 
 Curves = dict[tuple[str, str], Curve]
 """(corpus, family) -> its curve, in the order in which they are to be shown."""
@@ -113,12 +114,6 @@ def measured_curves(
         else:
             curves[corpus, family] = curve
     return MeasuredCurves(curves, tuple(missing))
-
-
-def models_of(measured: Iterable[M], corpus: str, family: str) -> list[M]:
-    """What was measured of one family on one corpus, ascending in S; empty if nothing was."""
-    chosen = [model for model in measured if corpus_and_family(model) == (corpus, family)]
-    return sorted(chosen, key=lambda model: (model.manifest.S, model.manifest.model))
 
 
 def in_order(measured: Iterable[M], corpora: Sequence[str], families: Sequence[str]) -> list[M]:

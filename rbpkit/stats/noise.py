@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbpkit.errors import InputError
-from rbpkit.fit import corpus_and_family, fit_rbp_law
-from rbpkit.stats.curves import models_of
+from rbpkit.fit import corpus_and_family, fit_rbp_law, models_of
 from rbpkit.summary import Summary
 
 SMALL_K = 100  # up to here the law is taken to be at its best

@@ -13,8 +13,7 @@ import pandas as pd
 
 from rbpkit.errors import InputError
 from rbpkit.resampling import interval
-from rbpkit.stats.bootstrap import resample
-from rbpkit.summary import Summary
+from rbpkit.summary import Summary, resample
 
 MUST_AGREE = ("corpus", "fingerprint", "documents", "max_length", "stride")
 

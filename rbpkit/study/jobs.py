@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from filelock import FileLock
@@ -14,10 +15,9 @@ from filelock import FileLock
 from rbpkit import paper, plugins
 from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
 from rbpkit.errors import InputError, reason
-from rbpkit.files.manifest import Manifest
 from rbpkit.files.names import cached_repository, folder_name, is_address
 from rbpkit.planning import is_as_asked, why_missing
-from rbpkit.records import iter_manifests, slug
+from rbpkit.records import iter_manifests
 from rbpkit.served import ServedModel, served_name
 from rbpkit.settings import TextSettings
 from rbpkit.study.params import Params
@@ -140,11 +140,6 @@ def _read_corpus(params: Params, name: str, given: str) -> Corpus:
     return load_corpus(given, **settings)
 
 
-def job_path(out: str | Path, job: Job) -> Path:
-    """What the paths of the job's files begin with, whatever its settings."""
-    return Path(out) / slug(job.corpus) / slug(job.model)
-
-
 def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     """A row for each job of the study, in its order: what the records folder `out` says of it.
 
@@ -165,10 +160,17 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     rows: list[tuple[object, ...]] = []
     for (model, source), corpus in product(models.items(), corpora):
         job = Job(model, corpus)
+        asked: dict[str, Any] = {
+            "documents": params.documents or 0,
+            "seed": params.seed or 0,
+            "max_length": params.max_length,
+            "stride": params.stride,
+            "dtype": ServedModel.dtype if is_address(source) else params.dtype,
+        }
         done = None
         for manifest in finished:  # the last is of the longest text: nearest to what is asked for
             same_text = manifest.fingerprint == fingerprints.get(corpus, manifest.fingerprint)
-            if same_text and _is_of(manifest, job, source, params):
+            if same_text and is_as_asked(manifest.key, model, corpus, **asked):
                 done = manifest
         if job in failures:
             rows.append((model, corpus, "failed", None, None, failures[job].reason))
@@ -179,19 +181,6 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
             rows.append((model, corpus, "left", None, None, missing))
     columns = ["model", "corpus", "state", "tokens", "seconds", "reason"]
     return pd.DataFrame(rows, columns=columns).astype({"tokens": "Int64", "seconds": float})
-
-
-def _is_of(manifest: Manifest, job: Job, source: str, params: Params) -> bool:
-    return is_as_asked(
-        manifest.key,
-        job.model,
-        job.corpus,
-        documents=params.documents or 0,
-        seed=params.seed or 0,
-        max_length=params.max_length,
-        stride=params.stride,
-        dtype=ServedModel.dtype if is_address(source) else params.dtype,
-    )
 
 
 def read_failures(out: Path) -> dict[Job, Failure]:

@@ -104,15 +104,12 @@ class Params(Shown, TextSettings, ReadingSettings, FileSettings, RunSettings):
 
 
 MOST_CHARACTERS = 1_000_000
-MOST_LEVELS = 20
 _OTHER_NUMBER = re.compile(r"[-+]?(0[\d_]+|0x[0-9a-fA-F]+|0[ob][0-7]+|[\d_]+(:[\d_]+)+)")
 """Numbers that YAML 1.1 reads otherwise than people do, in base 8, 16, 2 and 60: 0512 is 330."""
 
 
 class _Loader(yaml.SafeLoader):
     """Refuses what no study needs, and what could take hours or all memory to read."""
-
-    level = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event = self.peek_event()
@@ -121,12 +118,7 @@ class _Loader(yaml.SafeLoader):
         if isinstance(event, yaml.ScalarEvent) and event.style is None:
             if _OTHER_NUMBER.fullmatch(event.value):
                 raise InputError(f"{event.value}: write the number in decimal digits")
-        if self.level > MOST_LEVELS:
-            raise InputError(f"lists inside lists, {MOST_LEVELS} deep; a study has two")
-        self.level += 1
-        node = super().compose_node(parent, index)
-        self.level -= 1
-        return node
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = Counter(str(key.value) for key, _ in node.value)
@@ -151,6 +143,8 @@ def load_params(path: str | Path) -> Params:
         values = yaml.load(text, _Loader)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except RecursionError as error:
+        raise InputError(f"{path}: lists inside lists without an end; a study has two") from error
     except (yaml.YAMLError, ValueError) as error:
         raise InputError(f"{path}: {_what_is_broken(error)}") from error
     if not isinstance(values, dict):

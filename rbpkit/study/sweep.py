@@ -22,7 +22,6 @@ from rbpkit.study.jobs import Failure, Job, note_failure, read_corpora, read_fai
 from rbpkit.study.params import Params
 from rbpkit.study.work import Task, Told, finished, forget_model, measure_task
 
-ENGINES = ("process", "ray")
 TRIES = 2  # of a job whose worker dies, as a cluster may lose a node
 
 
@@ -57,8 +56,6 @@ def sweep(
     until it is done. Raises InputError before anything runs when the study is at fault, OSError
     when `out` cannot be written.
     """
-    if engine not in ENGINES:
-        raise InputError(f"--engine {engine!r} is not known; use one of {', '.join(ENGINES)}")
     if engine == "process" and address is not None:
         raise InputError("--address is of a Ray cluster: give --engine ray too")
     if engine == "ray":
@@ -74,29 +71,23 @@ def sweep(
             say(line)
 
     find_once = functools.cache(find_model)  # it reads all of the weights
-    # A family lists its smallest model first; the largest job must not come last.
-    models_last_first = [list(jobs) for _, jobs in groupby(tasks, key=lambda task: task.source)]
-    left: list[list[Task]] = []
-    for of_model in reversed(models_last_first):
-        not_done = []
-        for task in of_model:
-            done = finished(task, find_once)
-            if done is None:
-                not_done.append(task)
-            else:
-                settle(task, Told(path=str(done.path), found_done=True))
-        if not_done:
-            left.append(not_done)
+    for task in tasks:
+        done = finished(task, find_once)
+        if done is not None:
+            settle(task, Told(path=str(done.path), found_done=True))
+    left = [task for task in tasks if task.job not in results]
+    models = [list(of_model) for _, of_model in groupby(left, key=lambda task: task.source)]
+    models.reverse()  # a family lists its smallest model first; the largest job must not come last
     with ExitStack() as stack:
         stack.callback(forget_model)
-        count = min(workers or 1, len(left))
+        count = min(workers or 1, len(models))
         start: Start = InThisProcess
-        if engine == "ray" and left:
+        if engine == "ray" and models:
             start, room = stack.enter_context(on_ray(params, address, workers))
-            count = min(room, len(left))
+            count = min(room, len(models))
         elif count > 1:
             start = stack.enter_context(in_processes())
-        for task, told in _settled(left, start, count, progress and start is InThisProcess):
+        for task, told in _settled(models, start, count, progress and start is InThisProcess):
             if told.stop is not None:
                 raise told.stop
             settle(task, told)

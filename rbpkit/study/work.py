@@ -21,8 +21,8 @@ from rbpkit.files.devices import set_threads
 from rbpkit.measuring import measure
 from rbpkit.models import LoadedModel, load_model
 from rbpkit.planning import ModelFiles, find_model, job_key
-from rbpkit.records import RecordFile, find_done, job_lock
-from rbpkit.study.jobs import Job, job_path
+from rbpkit.records import RecordFile, find_done, job_lock, slug
+from rbpkit.study.jobs import Job
 from rbpkit.study.params import Params
 
 WAIT = 1  # seconds after which a locked job is left to the process that has it
@@ -74,8 +74,8 @@ def finished(task: Task, find: Callable[..., ModelFiles] = find_model) -> Record
 
     find: `find_model`, or a function that remembers what it found.
     """
-    begins = job_path(task.out, task.job)
-    if not any(begins.parent.glob(f"{begins.name}.*json")):
+    folder = task.out / slug(task.job.corpus)
+    if not any(folder.glob(f"{slug(task.job.model)}.*json")):
         return None  # nothing was measured, so the weights need not be read
     params, pictures = task.params, task.corpus.pictures is not None
     with suppress(Exception):  # load_model and measure say what is wrong

@@ -1,4 +1,4 @@
-"""Tools next to the study: rank view, Trainer callback, lm-evaluation-harness, the figure of a fit.
+"""Tools next to the study: rank view, Trainer callback, lm-evaluation-harness.
 
 The loop and the fits do not know them.
 """

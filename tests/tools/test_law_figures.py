@@ -6,7 +6,7 @@ import numpy as np
 
 from rbpkit.fit import Curve
 from rbpkit.palette import FAMILY_COLOURS, OTHER
-from rbpkit.tools.law_figures import law_figure
+from rbpkit.plots import law_figure
 
 S = np.geomspace(1e5, 1e9, 5)
 WIGGLE = np.array([1, 1.1, 0.95, 1.05, 1])

@@ -10,9 +10,8 @@ import pandas as pd
 from rbpkit.errors import InputError
 from rbpkit.fit import Array, fit_power_law, fit_rbp_law, minus_log
 from rbpkit.records import load_summaries
-from rbpkit.stats.bootstrap import resample
 from rbpkit.stats.curves import models_of
-from rbpkit.summary import Summary
+from rbpkit.summary import Summary, resample
 from rbpkit_pocket.paths import SUMMARIES
 
 
